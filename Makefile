@@ -1,0 +1,37 @@
+# Every recipe is one line; the first run makes .venv and installs into it.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test check bench smoke docs clean
+
+# Play a recorded session through the real hook entry and watch it fill.
+demo: $(READY)
+	@$(BIN)/brimline demo
+
+# All tests, the real Claude Code client included (it is fetched once with npm).
+test: $(READY)
+	$(BIN)/python -m pytest -n 2 tests
+
+# Lint, format, types, layers, generated docs.
+check: $(READY)
+	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports && $(BIN)/python docs/generate.py --check
+
+# Interleaved timings as ratios to an empty interpreter; writes benchmarks/RESULTS.md.
+bench: $(READY)
+	$(BIN)/python benchmarks/run.py
+
+# Build the wheel, install it alone in a fresh environment, run doctor and one hook.
+smoke: $(READY)
+	$(BIN)/python benchmarks/smoke.py
+
+# Rewrite the generated reference pages and the README picture.
+docs: $(READY)
+	$(BIN)/python docs/generate.py
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build
+
+$(READY): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "brimline needs Python 3.11 or newer: make PYTHON=/path/to/python3.11")' && $(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip install --quiet --editable '.[dev]' && touch $@
