@@ -1,0 +1,85 @@
+"""What the client's own settings files say about windows and compaction. Read-only."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from brimline import paths
+
+SCOPES = ("user", "project", "local", "managed")
+
+
+def settings_files(project_dir: str) -> dict[str, str]:
+    """The client's settings files by scope, the strongest last."""
+    return {
+        "user": f"{paths.client_config_dir()}/settings.json",
+        "project": f"{project_dir}/.claude/settings.json",
+        "local": f"{project_dir}/.claude/settings.local.json",
+        "managed": _managed_settings(),
+    }
+
+
+def compaction_facts(project_dir: str) -> dict[str, Any]:
+    """The facts that move the compaction point, merged over all scopes; absent ones are None."""
+    merged: dict[str, Any] = {"env": {}, "modelSettings": {}}
+    for path in settings_files(project_dir).values():
+        found = read_settings(path)
+        for nested in ("env", "modelSettings"):
+            if isinstance(found.get(nested), dict):
+                found[nested] = merged[nested] | found[nested]
+            else:
+                found.pop(nested, None)
+        merged |= found
+    env = merged["env"]
+    return {
+        "model": _text(env.get("ANTHROPIC_MODEL")) or _text(merged.get("model")),
+        "autocompact_window": _whole(env.get("CLAUDE_CODE_AUTO_COMPACT_WINDOW"))
+        or _whole(merged.get("autoCompactWindow")),
+        "autocompact_window_by_model": _windows_by_model(merged["modelSettings"], env),
+        "autocompact_pct": _whole(env.get("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE")),
+        "autocompact_enabled": _truth(merged.get("autoCompactEnabled")),
+        "cleanup_days": _whole(merged.get("cleanupPeriodDays")),
+    }
+
+
+def read_settings(path: str) -> dict[str, Any]:
+    """One settings file; a missing or broken one says nothing (`doctor` tells of broken ones)."""
+    try:
+        found = json.loads(Path(path).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _managed_settings() -> str:
+    if sys.platform == "darwin":
+        return "/Library/Application Support/ClaudeCode/managed-settings.json"
+    return "/etc/claude-code/managed-settings.json"
+
+
+def _windows_by_model(model_settings: dict[str, Any], env: dict[str, Any]) -> dict[str, int]:
+    if _whole(env.get("CLAUDE_CODE_AUTO_COMPACT_WINDOW")):
+        return {}  # the variable is stronger than any setting
+    windows = {
+        model: _whole(entry.get("autoCompactWindow"))
+        for model, entry in model_settings.items()
+        if isinstance(entry, dict)
+    }
+    return {model: tokens for model, tokens in windows.items() if tokens}
+
+
+def _whole(value: Any) -> int | None:
+    if isinstance(value, str) and value.strip().isascii() and value.strip().isdigit():
+        value = int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _truth(value: Any) -> bool | None:
+    return value if isinstance(value, bool) else None

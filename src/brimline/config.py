@@ -1,0 +1,180 @@
+"""The user's and the project's settings: read, explain, change, compile for the hooks.
+
+Precedence, weakest first: defaults, user file, project file, environment, command line.
+A wrong value never takes effect and never stops anything: the weaker one stays in force and the
+problem is reported by name.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from brimline import __version__, clientsettings, fastio, fastjson, paths, policy
+from brimline.errors import ConfigError
+from brimline.settings import BY_KEY, SETTINGS, Setting, coerce, defaults
+
+
+@dataclass(slots=True)
+class Config:
+    """Values in force, where each came from, and what was wrong on the way."""
+
+    values: dict[str, Any]
+    sources: dict[str, str]
+    problems: list[str] = field(default_factory=list)
+
+
+def load(home_dir: str, project_dir: str, *, environment: bool = True) -> Config:
+    """The settings in force for a project."""
+    config = Config(defaults(), dict.fromkeys(BY_KEY, "default"))
+    _merge_file(config, paths.user_config(home_dir), "user", project=False)
+    _merge_file(config, paths.project_config(project_dir), "project", project=True)
+    if environment:
+        _merge_environment(config)
+    return config
+
+
+def find(key: str) -> Setting:
+    """The setting of that name.
+
+    Raises:
+        ConfigError: there is none; the message names the nearest.
+    """
+    if key not in BY_KEY:
+        raise ConfigError(f"there is no setting {key!r}{_nearest(key)}")
+    return BY_KEY[key]
+
+
+def change(path: str, key: str, raw: str, *, project: bool) -> Any:
+    """Write one setting into a file, keeping its comments and layout; returns the value written.
+
+    Raises:
+        ConfigError: unknown setting, wrong value, or a file that cannot be changed.
+    """
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    setting = find(key)
+    if project and not setting.project:
+        raise ConfigError(f"{key} can only be set in the user's own file, not in a project's")
+    try:
+        value = coerce(setting, raw)
+    except ValueError as error:
+        raise ConfigError(f"{key} {error}, not {raw!r}") from None
+    try:
+        document = tomlkit.parse(_read_text(path))
+        table: Any = document
+        *parents, name = key.split(".")
+        for parent in parents:
+            table = table.setdefault(parent, tomlkit.table())
+        table[name] = value
+        text = tomlkit.dumps(document)
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        fastio.replace_file(path, text.encode())
+    except (OSError, TOMLKitError, TypeError, AttributeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"cannot change {path}: {error}") from error
+    return value
+
+
+def compile_policy(home_dir: str, project_dir: str) -> None:
+    """Write the flat file that hooks read. The environment is not in it: hooks have their own."""
+    sources = [_stamp(path) for path in _source_files(home_dir, project_dir)]
+    document = {
+        "v": policy.FORMAT,
+        "brimline": __version__,
+        "project": project_dir,
+        "values": load(home_dir, project_dir, environment=False).values,
+        "client": clientsettings.compaction_facts(project_dir),
+        "sources": sources,
+    }
+    fastio.replace_file(
+        paths.policy_file(home_dir, project_dir), fastjson.dumps(document).encode("utf-8")
+    )
+
+
+def refresh(home_dir: str, project_dir: str) -> None:
+    """Compile again where a source file changed since the last time."""
+    stored = policy.stored(home_dir, project_dir)
+    files = _source_files(home_dir, project_dir)
+    if stored is None or stored.sources != [_stamp(path) for path in files]:
+        compile_policy(home_dir, project_dir)
+
+
+def _merge_file(config: Config, path: str, source: str, *, project: bool) -> None:
+    try:
+        document = tomllib.loads(_read_text(path))
+    except (OSError, ValueError, RecursionError) as error:
+        config.problems.append(f"{path} is ignored: {error}")
+        return
+    for key, raw in _flatten(document):
+        setting = BY_KEY.get(key)
+        if setting is None:
+            config.problems.append(f"{path}: unknown setting {key!r}{_nearest(key)}")
+        elif project and not setting.project:
+            config.problems.append(f"{path}: {key} cannot be set by a project and is ignored")
+        else:
+            _set(config, setting, raw, source, path)
+
+
+def _merge_environment(config: Config) -> None:
+    by_env = {setting.env: setting for setting in SETTINGS}
+    for name in sorted(policy.environment_overrides()):
+        setting = by_env.get(name)
+        if setting is None:
+            close = difflib.get_close_matches(name, by_env, 1)
+            hint = f"; did you mean {close[0]}?" if close else ""
+            config.problems.append(f"the environment: {name} is no setting{hint}")
+        elif raw := fastio.env(name):
+            _set(config, setting, raw, f"environment ({name})", "the environment")
+
+
+def _set(config: Config, setting: Setting, raw: Any, source: str, where: str) -> None:
+    try:
+        config.values[setting.key] = coerce(setting, raw)
+    except ValueError as error:
+        config.problems.append(
+            f"{where}: {setting.key} {error}, not {raw!r}; "
+            f"{config.values[setting.key]!r} stays in force"
+        )
+    else:
+        config.sources[setting.key] = source
+
+
+def _flatten(document: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
+    for name, value in document.items():
+        key = prefix + name
+        if isinstance(value, dict) and key not in BY_KEY:
+            found += _flatten(value, key + ".") or [(key, value)]
+        else:
+            found.append((key, value))
+    return found
+
+
+def _nearest(key: str) -> str:
+    close = difflib.get_close_matches(key, BY_KEY, 1, cutoff=0.4)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def _read_text(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+
+
+def _source_files(home_dir: str, project_dir: str) -> list[str]:
+    client_files = clientsettings.settings_files(project_dir).values()
+    return [paths.user_config(home_dir), paths.project_config(project_dir), *client_files]
+
+
+def _stamp(path: str) -> list[Any]:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return [path, None, None]
+    return [path, found.st_mtime_ns, found.st_size]

@@ -1,0 +1,65 @@
+"""What a hook decided, as one record that every room can return.
+
+Fast path: imports nothing.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+# The client hands the model a file path instead of the text beyond 10,000 characters.
+NOTE_BUDGET_CHARACTERS = 9_000
+
+_RANK = {"": 0, "ask": 1, "deny": 2}
+
+
+class Decision:
+    """Permission, replacement output, notes for the model and notes for the person."""
+
+    __slots__ = ("model_notes", "permission", "person_notes", "reason", "replacement")
+
+    def __init__(
+        self,
+        *,
+        permission: str = "",
+        reason: str = "",
+        replacement: Any = None,
+        model_notes: tuple[str, ...] = (),
+        person_notes: tuple[str, ...] = (),
+    ) -> None:
+        self.permission = permission
+        self.reason = reason
+        self.replacement = replacement
+        self.model_notes = model_notes
+        self.person_notes = person_notes
+
+
+def merge(decisions: list[Decision]) -> Decision:
+    """Combine what the rooms decided.
+
+    Deny wins over ask, ask over none; among equals the first speaks. The first replacement wins.
+    Notes add up in order within the budget; the note that no longer fits is left out whole.
+    """
+    strongest = max(decisions, key=lambda d: _RANK[d.permission])
+    replacements = [d.replacement for d in decisions if d.replacement is not None]
+    return Decision(
+        permission=strongest.permission,
+        reason=strongest.reason,
+        replacement=replacements[0] if replacements else None,
+        model_notes=within_budget([note for d in decisions for note in d.model_notes]),
+        person_notes=within_budget([note for d in decisions for note in d.person_notes]),
+    )
+
+
+def within_budget(notes: list[str]) -> tuple[str, ...]:
+    """Keep the leading notes that fit into what the client passes on whole."""
+    kept: list[str] = []
+    left = NOTE_BUDGET_CHARACTERS
+    for note in notes:
+        left -= len(note) + 2
+        if left < 0:
+            break
+        kept.append(note)
+    return tuple(kept)

@@ -1,0 +1,25 @@
+"""Everything brimline raises on purpose.
+
+BrimlineError           one sentence for the user: the thing and the remedy
+├── ConfigError         a setting or configuration file is wrong
+├── InstallError        the client's settings could not be changed, or changed safely
+└── SessionError        a session or transcript cannot be found or read
+"""
+
+from __future__ import annotations
+
+
+class BrimlineError(Exception):
+    """A problem to be told in one sentence; the command then ends with a non-zero code."""
+
+
+class ConfigError(BrimlineError):
+    """A setting or configuration file is wrong."""
+
+
+class InstallError(BrimlineError):
+    """The client's settings could not be changed, or not safely."""
+
+
+class SessionError(BrimlineError):
+    """A session or its transcript cannot be found or read."""

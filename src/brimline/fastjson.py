@@ -1,0 +1,90 @@
+"""JSON without `import json`, whose cost alone would double a hook's start-up.
+
+Fast path: imports nothing at module level but `_json`. The C scanner is private API of CPython, so
+every interpreter that lacks it falls back to the standard module, and a test compares the two.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+try:
+    from _json import encode_basestring_ascii as quote
+    from _json import make_scanner
+
+    class _Context:
+        """The attributes the C scanner reads; `array_hook` is asked for by newer versions."""
+
+        strict = False
+        memo: dict[str, str] = {}  # noqa: RUF012 - read by the C scanner, never by us
+        object_hook = object_pairs_hook = array_hook = None
+        parse_float, parse_int, parse_constant = float, int, float
+
+    _scan: Any = make_scanner(_Context)
+except ImportError:  # pragma: no cover - another Python implementation
+    import json
+
+    quote = json.dumps
+    _scan = json.JSONDecoder(strict=False).scan_once
+
+_WHITESPACE = " \t\r\n"
+
+
+def loads(text: str) -> Any:
+    """Parse one document; whatever follows it is ignored.
+
+    Raises:
+        ValueError: the text is no JSON, is cut off, or is nested too deeply.
+    """
+    return _scan_at(text, _skip_whitespace(text, 0))[0]
+
+
+def loads_all(text: str) -> list[Any]:
+    """Parse every document on a line, up to the first that is broken."""
+    documents = []
+    position = _skip_whitespace(text, 0)
+    while position < len(text):
+        try:
+            document, end = _scan_at(text, position)
+        except ValueError:
+            break
+        documents.append(document)
+        position = _skip_whitespace(text, end)
+    return documents
+
+
+def dumps(value: Any) -> str:
+    """Write plain JSON values compactly, ASCII only; numbers that JSON lacks become null."""
+    if value is None:
+        return "null"
+    if value is True:
+        return "true"
+    if value is False:
+        return "false"
+    if isinstance(value, str):
+        return quote(value)
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return repr(value) if value - value == 0 else "null"
+    if isinstance(value, dict):
+        return "{" + ",".join([quote(str(k)) + ":" + dumps(v) for k, v in value.items()]) + "}"
+    return "[" + ",".join([dumps(item) for item in value]) + "]"
+
+
+def _scan_at(text: str, position: int) -> tuple[Any, int]:
+    try:
+        found: tuple[Any, int] = _scan(text, position)
+    except StopIteration:
+        raise ValueError("cut off or not JSON") from None
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    return found
+
+
+def _skip_whitespace(text: str, position: int) -> int:
+    while position < len(text) and text[position] in _WHITESPACE:
+        position += 1
+    return position

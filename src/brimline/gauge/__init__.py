@@ -1,0 +1,1 @@
+"""How full, how fast, how long: readings of a session and what they mean."""

@@ -1,0 +1,1 @@
+"""What to say or refuse, given a reading."""

@@ -1,0 +1,1 @@
+"""Door: Claude Code's hook events and status line."""

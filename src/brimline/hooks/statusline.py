@@ -1,0 +1,151 @@
+"""The status line: remember what the client tells, print one line, run the line that was there before.
+
+Fast path: imports only rooms of ours. It runs on every redraw of the client, with any field missing.
+"""
+
+from __future__ import annotations
+
+from brimline import clock, fastio, fastjson, paths, policy
+from brimline.gauge import reading as gauge
+from brimline.state import failures
+from brimline.state.session import SessionState, Snapshot
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_COLOURS = ("32", "36", "33", "35", "1;31")  # by tier: green, cyan, yellow, magenta, bold red
+_FORECAST_REQUESTS = 60
+_ERROR_WINDOW_S = 3_600
+
+
+def respond(raw: bytes, home_dir: str, wrapped: str = "") -> bytes:
+    """The text to show. A failure of ours leaves the wrapped line alone on the screen."""
+    theirs = _run(wrapped, raw) if wrapped else b""
+    if policy.switched_off():
+        return theirs
+    order = "brimline-first"
+    try:
+        payload = _payload(raw)
+        rules = policy.load(home_dir, _project(payload))
+        order = rules.values["statusline.order"]
+        ours = (_line(payload, home_dir, rules) + "\n").encode("utf-8", "replace")
+    except Exception as error:  # noqa: BLE001 - the other line must still be shown
+        _record(home_dir, error)
+        return theirs
+    return theirs + ours if order == "brimline-last" else ours + theirs
+
+
+def snapshot_of(payload: dict[str, Any], at: float) -> Snapshot:
+    """What a status-line payload tells about the session; zero and null are unknown."""
+    context = _table(payload.get("context_window"))
+    usage = _table(context.get("current_usage"))
+    parts = [
+        _whole(usage.get(name))
+        for name in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    ]
+    model = _table(payload.get("model")).get("id")
+    return Snapshot(
+        at=at,
+        window_tokens=_whole(context.get("context_window_size")),
+        occupancy_tokens=sum([part for part in parts if part]) or None,
+        output_tokens=_whole(usage.get("output_tokens")),
+        model=model if isinstance(model, str) else None,
+    )
+
+
+def _line(payload: dict[str, Any], home_dir: str, rules: policy.Policy) -> str:
+    state = SessionState(home_dir, payload.get("session_id"))
+    snapshot = snapshot_of(payload, round(clock.now(), 3))
+    if payload.get("session_id"):
+        try:
+            state.save_snapshot(snapshot)
+        except OSError as error:
+            _record(home_dir, error)
+    transcript = payload.get("transcript_path")
+    try:
+        reading = gauge.measure(
+            transcript if isinstance(transcript, str) else None,
+            state,
+            rules,
+            snapshot=snapshot,
+            requests=_FORECAST_REQUESTS,
+        )
+    except OSError as error:
+        _record(home_dir, error)
+        reading = gauge.measure(None, state, rules, snapshot=snapshot)
+    return compose(reading, len(failures.recent(home_dir, clock.now() - _ERROR_WINDOW_S)))
+
+
+def compose(reading: gauge.Reading, error_count: int = 0) -> str:
+    """One line: how full, how much is left, which tier, how long it will last."""
+    parts = []
+    if reading.used_ratio is None:
+        parts.append(f"ctx –% of {_short(reading.window.tokens)}")
+    else:
+        parts.append(f"ctx {reading.used_ratio * 100:.0f}% of {_short(reading.window.tokens)}")
+    if reading.margin_tokens is not None:
+        left = max(0, reading.margin_tokens)
+        parts.append(f"{_short(left)} to compaction")
+    outlook = reading.forecast()
+    if outlook:
+        parts.append(f"~{outlook.ops:.0f} ops ({outlook.low:.0f}–{outlook.high:.0f})")
+    if reading.tier:
+        parts.append(f"L{reading.tier} {gauge.TIER_NAMES[reading.tier]}")
+    if error_count:
+        parts.append(f"{error_count} hook error(s): brimline doctor")
+    text = " · ".join(parts)
+    if fastio.env("NO_COLOR") or reading.tier is None:
+        return text
+    return f"\x1b[{_COLOURS[reading.tier]}m{text}\x1b[0m"
+
+
+def _short(tokens: int) -> str:
+    if tokens < 1_000:
+        return str(tokens)
+    if tokens < 1_000_000:
+        return f"{tokens / 1_000:.0f}k"
+    return f"{tokens / 1_000_000:.3g}M"
+
+
+def _payload(raw: bytes) -> dict[str, Any]:
+    try:
+        payload = fastjson.loads(raw.decode("utf-8", "surrogateescape"))
+    except ValueError:
+        return {}
+    return _table(payload)
+
+
+def _project(payload: dict[str, Any]) -> str:
+    found = _table(payload.get("workspace")).get("project_dir") or payload.get("cwd")
+    return found if isinstance(found, str) and found else "/"
+
+
+def _run(command: str, raw: bytes) -> bytes:
+    """The status line that was there before ours, fed with the same input."""
+    import subprocess
+
+    try:
+        done = subprocess.run(  # noqa: S602 - the client runs this same string through a shell
+            command, shell=True, input=raw, stdout=subprocess.PIPE, check=False, timeout=10
+        )
+    except (OSError, subprocess.SubprocessError):
+        return b""
+    return done.stdout
+
+
+def _record(home_dir: str, error: Exception) -> None:
+    try:
+        failures.record(home_dir or paths.home(), "statusline", error)
+    except OSError:
+        pass
+
+
+def _table(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _whole(value: Any) -> int | None:
+    if isinstance(value, float) and value == value // 1:
+        value = int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None

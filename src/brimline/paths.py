@@ -1,0 +1,84 @@
+"""Where brimline and Claude Code keep their files. No other module spells these paths.
+
+Fast path: imports only `brimline.fastio`. Paths are strings with `/`, also on Windows.
+"""
+
+from __future__ import annotations
+
+from brimline import fastio
+
+_SESSION_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
+_SESSION_LENGTH = 128
+_PRIME = (1 << 89) - 1
+
+
+def client_config_dir() -> str:
+    """Claude Code's own configuration folder."""
+    return _absolute(fastio.env("CLAUDE_CONFIG_DIR") or _user_home() + "/.claude")
+
+
+def home(installed: str | None = None) -> str:
+    """brimline's data folder; `installed` is the one baked into the hook entries, if any."""
+    chosen = fastio.env("BRIMLINE_HOME") or installed
+    return _absolute(chosen) if chosen else client_config_dir() + "/brimline"
+
+
+def user_config(home_dir: str) -> str:
+    """The user's own settings."""
+    return home_dir + "/config.toml"
+
+
+def project_config(project_dir: str) -> str:
+    """The project's settings, which may come from a stranger's repository."""
+    return project_dir + "/.claude/brimline.toml"
+
+
+def policy_file(home_dir: str, project_dir: str) -> str:
+    """The compiled settings of one project, read by hooks."""
+    # A remainder by a prime is a hash that needs no import; a cryptographic one would cost a hook 1 %.
+    number = int.from_bytes(fastio.to_bytes(project_dir), "big") % _PRIME
+    return f"{home_dir}/policy/{number:024x}.json"
+
+
+def error_log(home_dir: str) -> str:
+    """One line for every failure of a hook."""
+    return home_dir + "/errors.jsonl"
+
+
+def sessions_dir(home_dir: str) -> str:
+    """The folder with one folder per session."""
+    return home_dir + "/sessions"
+
+
+def session_dir(home_dir: str, session_id: object) -> str:
+    """Everything we keep of one session. The id is foreign text and never becomes a path as it is."""
+    return f"{sessions_dir(home_dir)}/{safe_session_id(session_id)}"
+
+
+def safe_session_id(session_id: object) -> str:
+    """The id reduced to letters, digits, `_` and `-`; `nosession` where nothing is left."""
+    text = session_id if isinstance(session_id, str) else ""
+    kept = "".join([c for c in text[:_SESSION_LENGTH] if c in _SESSION_CHARACTERS])
+    return kept or "nosession"
+
+
+def project_transcripts(project_dir: str) -> str:
+    """The folder in which the client keeps a project's sessions."""
+    name = "".join([c if c.isascii() and c.isalnum() else "-" for c in project_dir])
+    return f"{client_config_dir()}/projects/{name}"
+
+
+def _user_home() -> str:
+    chosen = fastio.env("HOME") or fastio.env("USERPROFILE")
+    if chosen:
+        return chosen.replace("\\", "/") if chosen[1:3] == ":\\" else chosen
+    import pwd
+
+    return pwd.getpwuid(fastio.system.getuid()).pw_dir
+
+
+def _absolute(path: str) -> str:
+    stripped = path.rstrip("/") or "/"
+    if stripped.startswith("/") or stripped[1:2] == ":":
+        return stripped
+    return fastio.system.getcwd() + "/" + stripped

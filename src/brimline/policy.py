@@ -1,0 +1,108 @@
+"""The settings in force, as hooks read them: one flat JSON file per project, made by `config`.
+
+Fast path: imports only `brimline.fastio`, `brimline.fastjson` and `brimline.paths`. The list of
+settings itself is loaded only where there is no compiled file or the environment overrides one.
+"""
+
+from __future__ import annotations
+
+from brimline import __version__, fastio, fastjson, paths
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+FORMAT = 1
+_ENV_PREFIX = "BRIMLINE_"
+_NO_SETTINGS = frozenset({"BRIMLINE_HOME", "BRIMLINE_OFF"})
+_OFF_SWITCHES = ("BRIMLINE_OFF", "CLAUDE_HOOKS_PASSTHROUGH")
+_TRUE = frozenset({"1", "true", "yes", "on"})
+
+
+class Policy:
+    """Values by setting name, and what the client's own settings say (`client`)."""
+
+    __slots__ = ("client", "sources", "values")
+
+    def __init__(
+        self, values: dict[str, Any], client: dict[str, Any], sources: list[list[Any]]
+    ) -> None:
+        self.values = values
+        self.client = client
+        self.sources = sources
+
+
+def switched_off() -> bool:
+    """Whether the user turned every hook off through the environment."""
+    return any((fastio.env(name) or "").strip().lower() in _TRUE for name in _OFF_SWITCHES)
+
+
+def load(home_dir: str, project_dir: str) -> Policy:
+    """The compiled policy of a project with the environment on top; the defaults without one."""
+    policy = stored(home_dir, project_dir) or _from_defaults()
+    _apply_environment(policy.values)
+    apply_client_environment(policy.client)
+    return policy
+
+
+def stored(home_dir: str, project_dir: str) -> Policy | None:
+    """The compiled policy as it lies on disk, or None where it is missing or unreadable."""
+    try:
+        raw = fastio.read_file(paths.policy_file(home_dir, project_dir))
+        document = fastjson.loads(raw.decode("utf-8", "replace"))
+        if document["v"] != FORMAT:
+            return None
+        values = document["values"]
+        if document["brimline"] != __version__:
+            values = _from_defaults().values | values
+        return Policy(values, document["client"], document["sources"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def apply_client_environment(client: dict[str, Any]) -> None:
+    """Put the client's own environment variables over what its settings files say."""
+    window = _positive(fastio.env("CLAUDE_CODE_AUTO_COMPACT_WINDOW"))
+    if window:
+        client["autocompact_window"] = window
+        client["autocompact_window_by_model"] = {}
+    percent = _positive(fastio.env("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"))
+    if percent:
+        client["autocompact_pct"] = percent
+    model = fastio.env("ANTHROPIC_MODEL")
+    if model:
+        client["model"] = model
+
+
+def environment_overrides() -> list[str]:
+    """Names of the environment variables that look like settings of ours."""
+    names = fastio.env_names(_ENV_PREFIX)
+    return [name for name in names if name not in _NO_SETTINGS]
+
+
+def _positive(text: str | None) -> int | None:
+    return int(text) if text and text.isascii() and text.isdigit() and int(text) > 0 else None
+
+
+def _from_defaults() -> Policy:
+    from brimline import settings
+
+    return Policy(settings.defaults(), {}, [])
+
+
+def _apply_environment(values: dict[str, Any]) -> None:
+    names = environment_overrides()
+    if not names:
+        return
+    from brimline import settings
+
+    by_env = {setting.env: setting for setting in settings.SETTINGS}
+    for name in names:
+        setting = by_env.get(name)
+        raw = fastio.env(name)
+        if setting is None or not raw:
+            continue
+        try:
+            values[setting.key] = settings.coerce(setting, raw)
+        except ValueError:
+            continue  # the default stays in force; `config explain` and `doctor` name the culprit

@@ -1,0 +1,117 @@
+"""What brimline remembers of one session, in small files that parallel hooks can share.
+
+Fast path: imports only `time`, `brimline.fastio`, `brimline.fastjson`, `brimline.paths`.
+Nothing here is locked: a line is appended in one write, a file is replaced whole, and "once" means
+that exactly one process managed to create a file.
+"""
+
+from __future__ import annotations
+
+import time
+
+from brimline import fastio, fastjson, paths
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+FORMAT = 1
+_CLAIM = "spoke-L"
+_WINDOW = "window-"
+_SNAPSHOT = "statusline.json"
+_SPOOL = "spool.jsonl"
+
+
+class Snapshot:
+    """What the status line last told about a session; each part may be unknown."""
+
+    __slots__ = ("at", "model", "occupancy_tokens", "output_tokens", "window_tokens")
+
+    def __init__(
+        self,
+        *,
+        at: float,
+        window_tokens: int | None = None,
+        occupancy_tokens: int | None = None,
+        output_tokens: int | None = None,
+        model: str | None = None,
+    ) -> None:
+        self.at = at
+        self.window_tokens = window_tokens
+        self.occupancy_tokens = occupancy_tokens
+        self.output_tokens = output_tokens
+        self.model = model
+
+
+class SessionState:
+    """The files of one session under the data folder."""
+
+    __slots__ = ("folder", "names", "session_id")
+
+    def __init__(self, home_dir: str, session_id: object) -> None:
+        self.session_id = paths.safe_session_id(session_id)
+        self.folder = paths.session_dir(home_dir, session_id)
+        self.names = fastio.names_in(self.folder)
+
+    def snapshot(self) -> Snapshot | None:
+        """The last status-line snapshot, or None without one."""
+        if _SNAPSHOT not in self.names:
+            return None
+        try:
+            raw = fastio.read_file(f"{self.folder}/{_SNAPSHOT}")
+            stored = fastjson.loads(raw.decode("utf-8", "replace"))
+            if stored.pop("v") != FORMAT:
+                return None
+            return Snapshot(**stored)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return None
+
+    def save_snapshot(self, snapshot: Snapshot) -> None:
+        """Keep what the status line told."""
+        document = {"v": FORMAT} | {name: getattr(snapshot, name) for name in Snapshot.__slots__}
+        fastio.replace_file(f"{self.folder}/{_SNAPSHOT}", fastjson.dumps(document).encode())
+
+    def add_line(self, event: str, fields: dict[str, Any]) -> None:
+        """Append one event to the session's spool."""
+        line = {"v": FORMAT, "at": round(time.time(), 3), "event": event} | fields
+        fastio.append_line(f"{self.folder}/{_SPOOL}", fastjson.dumps(line))
+
+    def observed_window(self) -> int | None:
+        """The window size that an earlier occupancy proved, if any."""
+        sizes = [_number(name[len(_WINDOW) :]) for name in self.names if name.startswith(_WINDOW)]
+        return max(sizes, default=None)
+
+    def remember_window(self, tokens: int) -> None:
+        """Keep a window size proved by an occupancy; later readings may be below it again."""
+        fastio.create_exclusively(f"{self.folder}/{_WINDOW}{tokens}", b"")
+
+    @property
+    def has_spoken(self) -> bool:
+        """Whether any tier was announced in this climb."""
+        return any(name.startswith(_CLAIM) for name in self.names)
+
+    def spoken_levels(self) -> dict[int, int]:
+        """Tiers announced in this climb, each with the transcript offset it was measured at."""
+        spoken = {}
+        for name in self.names:
+            if name.startswith(_CLAIM):
+                spoken[_number(name[len(_CLAIM) :])] = self._claim_offset(name)
+        return spoken
+
+    def claim_level(self, level: int, offset: int) -> bool:
+        """Take the right to announce a tier; of all parallel hooks exactly one gets it."""
+        return fastio.create_exclusively(f"{self.folder}/{_CLAIM}{level}", str(offset).encode())
+
+    def release_level(self, level: int) -> None:
+        """Let a tier be announced again."""
+        fastio.remove(f"{self.folder}/{_CLAIM}{level}")
+
+    def _claim_offset(self, name: str) -> int:
+        try:
+            return _number(fastio.read_file(f"{self.folder}/{name}", 32).decode("ascii", "replace"))
+        except OSError:
+            return 0
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() else 0

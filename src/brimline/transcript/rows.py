@@ -1,0 +1,132 @@
+"""The shapes of Claude Code's transcript rows. No other module knows them.
+
+Fast path: imports nothing. Rows are foreign data: every function here accepts any JSON value and
+answers "nothing" for what it does not know.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+SYNTHETIC_MODEL = "<synthetic>"
+# What an image costs the model, expressed in characters so that one sum serves all content.
+IMAGE_CHARACTERS = 4_000
+_PROMPT_FIELDS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+
+
+class Usage:
+    """What one model request cost, as the client recorded it with the reply."""
+
+    __slots__ = ("message_id", "model", "output_tokens", "prompt_tokens", "timestamp", "version")
+
+    def __init__(self, row: dict[str, Any], message: dict[str, Any], prompt_tokens: int) -> None:
+        self.prompt_tokens = prompt_tokens
+        self.output_tokens = _count(message["usage"].get("output_tokens")) or 0
+        self.message_id = message.get("id")
+        self.model = _text(message.get("model"))
+        self.timestamp = timestamp_of(row)
+        self.version = _text(row.get("version"))
+
+
+def usage_of(row: Any) -> Usage | None:
+    """The usage of a main-thread reply; None for every other row, synthetic and zero ones included."""
+    if not isinstance(row, dict) or row.get("type") != "assistant" or row.get("isSidechain"):
+        return None
+    message = row.get("message")
+    if not isinstance(message, dict) or message.get("model") == SYNTHETIC_MODEL:
+        return None
+    usage = message.get("usage")
+    if row.get("isApiErrorMessage") or not isinstance(usage, dict):
+        return None
+    counts = [_count(usage.get(field, 0)) for field in _PROMPT_FIELDS]
+    if None in counts:
+        return None
+    prompt_tokens = sum(count for count in counts if count)
+    return Usage(row, message, prompt_tokens) if prompt_tokens > 0 else None
+
+
+def is_boundary(row: Any) -> bool:
+    """Whether nothing before this row is in the context any more."""
+    if not isinstance(row, dict) or row.get("isSidechain"):
+        return False
+    return row.get("subtype") == "compact_boundary" or row.get("isCompactSummary") is True
+
+
+def timestamp_of(row: dict[str, Any]) -> str | None:
+    """When the row was written, as the client spells it."""
+    return _text(row.get("timestamp"))
+
+
+def visible_characters(row: Any) -> int:
+    """Roughly how many characters of a main-thread row the model will be sent."""
+    if not isinstance(row, dict) or row.get("isSidechain"):
+        return 0
+    kind = row.get("type")
+    if kind == "attachment":
+        return _attachment_characters(row.get("attachment"))
+    if kind not in ("user", "assistant") or row.get("isVisibleInTranscriptOnly"):
+        return 0
+    message = row.get("message")
+    return content_characters(message.get("content")) if isinstance(message, dict) else 0
+
+
+def content_characters(content: Any) -> int:
+    """Characters of message content: a text, or a list of blocks of any kind."""
+    if isinstance(content, str):
+        return len(content)
+    if not isinstance(content, list):
+        return 0
+    return sum([_block_characters(block) for block in content])
+
+
+def text_characters(value: Any) -> int:
+    """Characters of every text inside a JSON value, however deep (iterative: depth is foreign)."""
+    total = 0
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, str):
+            total += len(item)
+        elif isinstance(item, dict):
+            pending.extend(item.values())
+        elif isinstance(item, list):
+            pending.extend(item)
+    return total
+
+
+def _block_characters(block: Any) -> int:
+    if not isinstance(block, dict):
+        return 0
+    kind = block.get("type")
+    if kind == "text":
+        return _length(block.get("text"))
+    if kind == "tool_result":
+        return content_characters(block.get("content"))
+    if kind == "tool_use":
+        return _length(block.get("name")) + text_characters(block.get("input"))
+    if kind == "thinking":
+        return _length(block.get("thinking"))
+    return IMAGE_CHARACTERS if kind in ("image", "document") else 0
+
+
+def _attachment_characters(attachment: Any) -> int:
+    # Most attachments are bookkeeping; only what hooks told the model is sure to be sent as it is.
+    if not isinstance(attachment, dict) or attachment.get("type") != "hook_additional_context":
+        return 0
+    return text_characters(attachment.get("content"))
+
+
+def _count(value: Any) -> int | None:
+    if value is None:
+        return 0
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _length(value: Any) -> int:
+    return len(value) if isinstance(value, str) else 0
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None

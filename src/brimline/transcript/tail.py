@@ -1,0 +1,165 @@
+"""The latest state of a session, found by walking its transcript backwards from the end.
+
+Fast path: imports only `brimline.fastio`, `brimline.fastjson` and `brimline.transcript.rows`.
+The cost does not depend on the length of the file; a whole-file parse never happens here.
+"""
+
+from __future__ import annotations
+
+from brimline import fastio, fastjson
+from brimline.transcript import rows
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+WALK_LIMIT_BYTES = 32 << 20
+# Once the last usage is known, older requests are only worth a short walk.
+HISTORY_LIMIT_BYTES = 1 << 20
+_FIRST_BLOCK_BYTES = 64 << 10
+_LARGEST_BLOCK_BYTES = 4 << 20
+# A named pipe given as a transcript must not make the hook wait for a writer.
+_OPEN_FLAGS = (
+    fastio.system.O_RDONLY
+    | getattr(fastio.system, "O_NONBLOCK", 0)
+    | getattr(fastio.system, "O_CLOEXEC", 0)
+    | getattr(fastio.system, "O_BINARY", 0)
+)
+_REGULAR_FILE = 0o100000
+_FILE_KIND = 0o170000
+
+
+class Tail:
+    """The last usage, what came after it, and the occupancies that led to it (newest first)."""
+
+    __slots__ = (
+        "boundary_timestamp",
+        "history",
+        "offset",
+        "output_tokens",
+        "reply_characters",
+        "result_characters",
+        "usage",
+    )
+
+    def __init__(self) -> None:
+        self.usage: rows.Usage | None = None
+        self.boundary_timestamp: str | None = None
+        self.offset = 0
+        self.output_tokens = 0
+        self.reply_characters = 0
+        self.result_characters = 0
+        self.history: list[int] = []
+
+
+def read_tail(path: str, requests: int = 4) -> Tail:
+    """Read the end of a transcript, back to the given number of requests.
+
+    Nothing before the last compaction counts. `usage` is None where none is found within the limit.
+
+    Raises:
+        OSError: the file cannot be read, or is not a regular file.
+    """
+    descriptor = fastio.system.open(fastio.to_bytes(path), _OPEN_FLAGS)
+    try:
+        stat = fastio.system.fstat(descriptor)
+        if stat.st_mode & _FILE_KIND != _REGULAR_FILE:
+            raise OSError("the transcript is not a regular file")
+        walk = _Walk(requests)
+        for offset, line in _lines_backward(descriptor, stat.st_size):
+            if walk.take_line(line, offset):
+                break
+        return walk.tail
+    finally:
+        fastio.system.close(descriptor)
+
+
+class _Walk:
+    """Collects a tail from lines that arrive last one first, parsing as few of them as it can."""
+
+    def __init__(self, requests: int) -> None:
+        self.tail = Tail()
+        self.requests = requests
+        self.message_id: object = None
+        # Lines and rows whose place, before or after the last request, is not known yet.
+        self.pending: list[Any] = []
+
+    def take_line(self, line: bytes, offset: int) -> bool:
+        """Use one line; True once the walk is over."""
+        if self.tail.usage and self.tail.offset - offset > HISTORY_LIMIT_BYTES:
+            return True
+        # Quotes inside JSON texts are escaped, so only a real key can match the first of these.
+        if b'"usage"' not in line and b"ompact" not in line:
+            self.pending.append(line)
+            return False
+        return any(self._take(row, offset) for row in reversed(_parse(line)))
+
+    def _take(self, row: Any, offset: int) -> bool:
+        if rows.is_boundary(row):
+            self.tail.boundary_timestamp = rows.timestamp_of(row)
+            return True
+        usage = rows.usage_of(row)
+        if usage is None:
+            self.pending.append(row)
+            return False
+        if self.tail.usage is None:
+            self.tail.usage, self.tail.offset = usage, offset
+            self._next_request(usage)
+        elif usage.message_id is None or usage.message_id != self.message_id:
+            if len(self.tail.history) == self.requests:
+                return True
+            self._next_request(usage)
+        if len(self.tail.history) == 1:
+            self._add_reply(row, usage)
+        self.pending.clear()
+        return False
+
+    def _next_request(self, usage: rows.Usage) -> None:
+        self.message_id = usage.message_id
+        self.tail.history.append(usage.prompt_tokens)
+
+    def _add_reply(self, row: Any, usage: rows.Usage) -> None:
+        # One reply is several rows, and results of its first calls may stand between them.
+        for item in self.pending:
+            for later in _parse(item) if isinstance(item, bytes) else (item,):
+                self.tail.result_characters += rows.visible_characters(later)
+        self.tail.reply_characters += rows.visible_characters(row)
+        self.tail.output_tokens = max(self.tail.output_tokens, usage.output_tokens)
+
+
+def _parse(line: bytes) -> list[Any]:
+    return fastjson.loads_all(line.decode("utf-8", "replace"))
+
+
+def _lines_backward(descriptor: int, size: int) -> Iterator[tuple[int, bytes]]:
+    """Every line from the last to the first, with the offset at which it begins."""
+    position = size
+    block_bytes = _FIRST_BLOCK_BYTES
+    unfinished: list[bytes] = []  # the end of a line whose start is not read yet, last piece first
+    while position > 0 and size - position < WALK_LIMIT_BYTES:
+        count = min(block_bytes, position)
+        block = _read_at(descriptor, count, position - count)
+        if len(block) != count:
+            return  # the file shrank under us: what was read before still holds
+        position -= count
+        end = count
+        newline = block.rfind(b"\n", 0, end)
+        while newline >= 0:
+            unfinished.append(block[newline + 1 : end])
+            yield position + newline + 1, b"".join(reversed(unfinished))
+            unfinished.clear()
+            end = newline
+            newline = block.rfind(b"\n", 0, end)
+        unfinished.append(block[:end])
+        if end == count:
+            block_bytes = min(block_bytes * 4, _LARGEST_BLOCK_BYTES)
+    if position == 0 and unfinished:
+        yield 0, b"".join(reversed(unfinished))
+
+
+def _read_at(descriptor: int, count: int, offset: int) -> bytes:
+    if hasattr(fastio.system, "pread"):
+        return fastio.system.pread(descriptor, count, offset)
+    fastio.system.lseek(descriptor, offset, 0)
+    return fastio.system.read(descriptor, count)
