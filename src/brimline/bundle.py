@@ -23,7 +23,7 @@ FAST_MODULES = (
     "brimline.gauge",
     "brimline.gauge.reading",
     "brimline.gauge.window",
-    # forecast
+    "brimline.gauge.forecast",
     "brimline.guard",
     "brimline.guard.monitor",
     "brimline.state",

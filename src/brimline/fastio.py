@@ -113,9 +113,12 @@ def create_exclusively(path: str, data: bytes) -> bool:
     except FileExistsError:
         return False
     try:
-        system.write(descriptor, data)
+        whole = system.write(descriptor, data) == len(data)
     finally:
         system.close(descriptor)
+    if not whole:
+        remove(path)
+        raise OSError("only part of the file fitted on the disk")
     return True
 
 

@@ -10,6 +10,7 @@ from brimline.transcript import tail as tails
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from brimline.gauge.forecast import Forecast
     from brimline.policy import Policy
     from brimline.state.session import SessionState, Snapshot
 
@@ -20,7 +21,6 @@ _NEWER_CHARACTERS_PER_TOKEN = 2.2
 _NEWER_MODELS = ("4-7", "4-8", "4-9", "-5-", "opus-5", "sonnet-5", "haiku-5", "fable", "mythos")
 # Replies are prose and code, which pack more characters into a token than tool results do.
 _REPLY_CHARACTERS_PER_TOKEN = 4
-VELOCITY_OPERATIONS = 3
 
 
 class Reading:
@@ -68,6 +68,20 @@ class Reading:
         if self.occupancy_tokens is None:
             return None
         return self.occupancy_tokens / self.window.tokens
+
+    def velocity(self) -> float | None:
+        """Tokens per operation lately; needs a history of at least two requests."""
+        from brimline.gauge import forecast
+
+        return forecast.velocity(self.history)
+
+    def forecast(self) -> Forecast | None:
+        """Operations left until the compaction point; None before the second request."""
+        from brimline.gauge import forecast
+
+        if self.margin_tokens is None:
+            return None
+        return forecast.forecast(self.history, self.margin_tokens, forecast.prior_for(self.model))
 
 
 def measure(

@@ -105,7 +105,11 @@ class _Style:
 
     @classmethod
     def around(cls, chain: tuple[Node, ...]) -> "_Style":
-        """Read the style off the containers from the root to the place, the nearest first."""
+        """Read the style off the containers from the root to the place, the nearest first.
+
+        The innermost container that holds anything decides whether to stay on one line; a text
+        with nothing in it (`{}`) shows no style and is laid out in lines.
+        """
         nearest_first = [node for node in reversed(chain) if node.children]
         text = chain[0].source
         in_line = bool(nearest_first) and nearest_first[0].is_single_line

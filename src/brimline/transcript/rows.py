@@ -19,7 +19,15 @@ _PROMPT_FIELDS = ("input_tokens", "cache_read_input_tokens", "cache_creation_inp
 class Usage:
     """What one model request cost, as the client recorded it with the reply."""
 
-    __slots__ = ("message_id", "model", "output_tokens", "prompt_tokens", "timestamp", "version")
+    __slots__ = (
+        "message_id",
+        "model",
+        "output_tokens",
+        "prompt_tokens",
+        "session_id",
+        "timestamp",
+        "version",
+    )
 
     def __init__(self, row: dict[str, Any], message: dict[str, Any], prompt_tokens: int) -> None:
         self.prompt_tokens = prompt_tokens
@@ -28,6 +36,7 @@ class Usage:
         self.model = _text(message.get("model"))
         self.timestamp = timestamp_of(row)
         self.version = _text(row.get("version"))
+        self.session_id = _text(row.get("sessionId"))
 
 
 def usage_of(row: Any) -> Usage | None:
@@ -51,7 +60,14 @@ def is_boundary(row: Any) -> bool:
     """Whether nothing before this row is in the context any more."""
     if not isinstance(row, dict) or row.get("isSidechain"):
         return False
-    return row.get("subtype") == "compact_boundary" or row.get("isCompactSummary") is True
+    return (row.get("type") == "system" and row.get("subtype") == "compact_boundary") or is_summary(
+        row
+    )
+
+
+def is_summary(row: dict[str, Any]) -> bool:
+    """Whether this row is the summary that replaced the conversation before it."""
+    return row.get("isCompactSummary") is True
 
 
 def timestamp_of(row: dict[str, Any]) -> str | None:

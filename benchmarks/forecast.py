@@ -1,0 +1,317 @@
+"""Measures the forecast on recorded segments: error and coverage by distance to the compaction point.
+
+    python benchmarks/forecast.py growth.csv
+    python benchmarks/forecast.py ~/.claude/projects
+
+Takes a table (columns `model`, `ended_by`, `occupancy_tokens_per_request`) or transcripts, files or
+folders. Only segments ended by an automatic compaction are judged; all of them are learned from.
+A segment is judged at its first request within the distance; the truth is the number of requests
+from there to its last. `learned` knows nothing but the other segments, `shipped` nothing but what
+brimline ships.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import sys
+from statistics import fmean, median
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from brimline.gauge import forecast as forecasts
+from brimline.gauge import growth
+from brimline.gauge.window import DEFAULT_WINDOW_TOKENS, proved_window
+from brimline.transcript import rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+DISTANCES = (45, 30, 20, 15, 10, 7, 5, 3)
+JUDGED_DISTANCES = (30, 15)
+LARGEST_ERROR = 0.33
+COVERAGE_LIMITS = (0.75, 0.85)
+# Where clients compacted a window of 200,000: until 2.1.20, and since.
+CLIENT_POINTS = (155_000, 167_000)
+OCCUPANCIES = "occupancy_tokens_per_request"
+
+
+class Segment(NamedTuple):
+    """Requests between two compactions."""
+
+    model: str
+    ended_by: str
+    occupancies: list[int]
+
+
+class Sample(NamedTuple):
+    """One moment of one segment, with what was to come."""
+
+    segment: Segment
+    seen: list[int]
+    tokens_left: int
+    truth: int
+
+
+class Score(NamedTuple):
+    """How one forecaster did on one sample."""
+
+    error: float
+    covered: bool
+    width: float
+
+
+class BadInputError(Exception):
+    """The input cannot be measured; the message says why."""
+
+
+def main() -> int:
+    """Print the table; with `--check`, fail where a target is missed."""
+    arguments = _parser().parse_args()
+    try:
+        segments = load(arguments.paths)
+        judged = [segment for segment in segments if segment.ended_by == "compaction"]
+        if not judged:
+            raise BadInputError(
+                f"None of the {len(segments)} segments ended in an automatic compaction: "
+                "give more transcripts, or a table with `compaction` in its column `ended_by`."
+            )
+        point = _point_rule(arguments.point)
+    except (BadInputError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(f"{len(judged)} segments ended by automatic compaction, {len(segments)} in all\n")
+    missed = report(segments, judged, point)
+    if arguments.check and missed:
+        print("\n" + "\n".join(missed), file=sys.stderr)
+        return 1
+    return 0
+
+
+def report(segments: list[Segment], judged: list[Segment], point: str | int) -> list[str]:
+    """Print one line per distance; returns the targets that were missed, a sentence each."""
+    priors = [_priors(segments, index) for index, one in enumerate(segments) if one in judged]
+    print(
+        "           median relative error                                 coverage"
+        "          interval"
+    )
+    print(
+        "points  n  last 3  last 20  population  shipped  learned  shipped  learned  width/ops"
+    )
+    missed = []
+    for distance in DISTANCES:
+        samples = [sample_at(segment, distance, point) for segment in judged]
+        pairs = [(one, prior) for one, prior in zip(samples, priors, strict=True) if one]
+        if not pairs:
+            continue
+        shipped = [_judge(one, forecasts.prior_for(one.segment.model)) for one, _ in pairs]
+        learned = [_judge(one, prior.learned) for one, prior in pairs]
+        errors = [
+            median([_speed_error(one, _mean_growth(one.seen, 3)) for one, _ in pairs]),
+            median([_speed_error(one, _mean_growth(one.seen, 20)) for one, _ in pairs]),
+            median([_speed_error(one, prior.mean_growth) for one, prior in pairs]),
+            median([score.error for score in shipped]),
+            median([score.error for score in learned]),
+        ]
+        coverages = [fmean([score.covered for score in group]) for group in (shipped, learned)]
+        width = median([score.width for score in learned])
+        print(
+            f"{distance:6} {len(pairs):2}  {errors[0]:6.2f}  {errors[1]:7.2f}  {errors[2]:10.2f}"
+            f"  {errors[3]:7.2f}  {errors[4]:7.2f}  {coverages[0]:7.2f}  {coverages[1]:7.2f}"
+            f"  {width:9.2f}"
+        )
+        if distance in JUDGED_DISTANCES:
+            missed += _missed(distance, errors[4], coverages[1])
+    return missed
+
+
+def sample_at(segment: Segment, distance: float, point: str | int) -> Sample | None:
+    """The first request within the distance of the point; None without a past or a future."""
+    final = segment.occupancies[-1]
+    window = proved_window(final) or DEFAULT_WINDOW_TOKENS
+    target = _point_of(final, point)
+    for index, occupancy in enumerate(segment.occupancies):
+        tokens_left = target - occupancy
+        if tokens_left > distance * window / 100:
+            continue
+        truth = len(segment.occupancies) - 1 - index
+        if index == 0 or truth == 0 or tokens_left <= 0:
+            return None
+        return Sample(segment, segment.occupancies[: index + 1], tokens_left, truth)
+    return None
+
+
+def load(paths: list[str]) -> list[Segment]:
+    """Every segment of the tables, transcripts and folders named."""
+    segments: list[Segment] = []
+    for path in paths:
+        if os.path.isdir(path):
+            for folder, _, names in sorted(os.walk(path)):
+                for name in sorted(names):
+                    if name.endswith(".jsonl"):
+                        segments += _read_transcript(os.path.join(folder, name))
+        elif path.endswith(".jsonl"):
+            segments += _read_transcript(path)
+        else:
+            segments += _read_table(path)
+    if not segments:
+        raise BadInputError(f"No segment with two requests in {', '.join(paths)}.")
+    return segments
+
+
+class _Knowledge(NamedTuple):
+    learned: forecasts.Prior
+    mean_growth: float
+
+
+def _priors(segments: list[Segment], index: int) -> _Knowledge:
+    """What the other segments teach about the one at `index`."""
+    others = segments[:index] + segments[index + 1 :]
+    statistics = growth.summarise([(other.model, other.occupancies) for other in others])
+    tokens = sum(other.occupancies[-1] - other.occupancies[0] for other in others)
+    operations = sum(len(other.occupancies) - 1 for other in others)
+    return _Knowledge(
+        forecasts.prior_for(segments[index].model, statistics, shipped={}),
+        max(1.0, tokens / max(1, operations)),
+    )
+
+
+def _judge(sample: Sample, prior: forecasts.Prior) -> Score:
+    answer = forecasts.forecast(sample.seen, sample.tokens_left, prior)
+    if answer is None:
+        raise AssertionError("a sample has two readings")
+    return Score(
+        abs(answer.ops - sample.truth) / sample.truth,
+        answer.low <= sample.truth <= answer.high,
+        (answer.high - answer.low) / answer.ops,
+    )
+
+
+def _speed_error(sample: Sample, speed_tokens: float) -> float:
+    return abs(sample.tokens_left / speed_tokens - sample.truth) / sample.truth
+
+
+def _mean_growth(occupancies: list[int], operations: int) -> float:
+    recent = occupancies[-operations - 1 :]
+    return max(1.0, (recent[-1] - recent[0]) / (len(recent) - 1))
+
+
+def _missed(distance: int, error: float, coverage: float) -> list[str]:
+    low, high = COVERAGE_LIMITS
+    sentences = []
+    if error > LARGEST_ERROR:
+        sentences.append(
+            f"At {distance} points the median relative error is {error:.2f}, over {LARGEST_ERROR}."
+        )
+    if not low <= coverage <= high:
+        sentences.append(
+            f"At {distance} points the coverage is {coverage:.2f}, not within {low} and {high}."
+        )
+    return sentences
+
+
+def _point_rule(text: str) -> str | int:
+    if text in ("final", "client"):
+        return text
+    if text.isdecimal() and int(text) > 0:
+        return int(text)
+    raise BadInputError(f"--point takes final, client or a number of tokens, not {text!r}.")
+
+
+def _point_of(final: int, point: str | int) -> int:
+    if isinstance(point, int):
+        return point
+    if point == "final":
+        return final
+    return min(CLIENT_POINTS, key=lambda tokens: abs(tokens - final))
+
+
+def _read_table(path: str) -> list[Segment]:
+    with open(path, encoding="utf-8", newline="") as file:
+        table = csv.DictReader(file)
+        lacking = {"model", "ended_by", OCCUPANCIES} - set(table.fieldnames or ())
+        if lacking:
+            raise BadInputError(f"{path} has no column {', '.join(sorted(lacking))}.")
+        segments = []
+        for row in table:
+            try:
+                occupancies = [int(text) for text in row[OCCUPANCIES].split()]
+            except (AttributeError, ValueError):
+                raise BadInputError(
+                    f"{path}, line {table.line_num}: {OCCUPANCIES} takes whole numbers "
+                    "separated by spaces."
+                ) from None
+            if len(occupancies) > 1:
+                segments.append(Segment(row["model"], row["ended_by"], occupancies))
+        return segments
+
+
+def _read_transcript(path: str) -> list[Segment]:
+    segments: list[Segment] = []
+    model, occupancies, known = "", [], set()
+    for row in _rows(path):
+        usage = rows.usage_of(row)
+        if usage and (usage.message_id is None or usage.message_id not in known):
+            known.add(usage.message_id)
+            occupancies.append(usage.prompt_tokens)
+            model = usage.model or model
+        elif rows.is_boundary(row):
+            segments.append(Segment(model, _ended_by(row), occupancies))
+            occupancies = []
+    segments.append(Segment(model, "end", occupancies))
+    return [segment for segment in segments if len(segment.occupancies) > 1]
+
+
+def _rows(path: str) -> Iterator[Any]:
+    """Every JSON object of a transcript, also where one line holds two; torn lines are skipped."""
+    decoder = json.JSONDecoder()
+    with open(path, encoding="utf-8", errors="replace") as file:
+        for line in file:
+            yield from _objects(decoder, line.strip())
+
+
+def _objects(decoder: json.JSONDecoder, text: str) -> Iterable[Any]:
+    found = []
+    while text:
+        try:
+            value, end = decoder.raw_decode(text)
+        except (ValueError, RecursionError):
+            break
+        found.append(value)
+        text = text[end:].lstrip()
+    return found
+
+
+def _ended_by(row: dict[str, Any]) -> str:
+    metadata = row.get("compactMetadata")
+    trigger = metadata.get("trigger") if isinstance(metadata, dict) else None
+    return "compaction" if trigger == "auto" else str(trigger or "unknown")
+
+
+def _parser() -> argparse.ArgumentParser:
+    summary, _, rest = (__doc__ or "").partition("\n")
+    parser = argparse.ArgumentParser(
+        description=summary, epilog=rest, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    default = os.environ.get("BRIMLINE_GROWTH")
+    parser.add_argument(
+        "paths",
+        nargs="*" if default else "+",
+        default=[default] if default else None,
+        help="a table, transcripts or folders of transcripts (default: $BRIMLINE_GROWTH)",
+    )
+    parser.add_argument(
+        "--point",
+        default="final",
+        help="where compaction is taken to be: `final` (each segment's last occupancy), `client` "
+        "(155,000 or 167,000, the nearer one), or a number of tokens",
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="exit 1 where `learned` misses its targets"
+    )
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

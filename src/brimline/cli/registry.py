@@ -1,0 +1,27 @@
+"""Every command by name: where it lives and one line of help. Commands are imported when they run."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Entry(NamedTuple):
+    """One command of the `brimline` program."""
+
+    target: str
+    help: str
+
+
+# A command that belongs to another door lives in that door; doors never import each other.
+COMMANDS = {
+    "install": Entry("brimline.install.command:install", "Wire brimline into Claude Code."),
+    "uninstall": Entry("brimline.install.command:uninstall", "Take brimline out again."),
+    "doctor": Entry("brimline.install.command:doctor", "Check the installation."),
+    "demo": Entry("brimline.cli.demo:demo", "Watch a session fill up; no client needed."),
+    "status": Entry("brimline.cli.status:status", "Show how full a session is."),
+    "config": Entry("brimline.cli.settings:config", "Show, explain and change settings."),
+    "hook": Entry("brimline.hooks.command:hook", "Answer one hook event (for machines)."),
+    "statusline": Entry(
+        "brimline.hooks.command:statusline", "Print the status line (for machines)."
+    ),
+}

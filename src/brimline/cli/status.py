@@ -1,0 +1,142 @@
+"""`brimline status`: the reading of one session."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import click
+
+from brimline import paths, policy
+from brimline.errors import SessionError
+from brimline.gauge import reading as gauge
+from brimline.gauge import window as windows
+from brimline.state.session import SessionState
+from brimline.transcript import find, scan, tail
+
+# Reading a session takes about a second for this much.
+_PROGRESS_FROM_BYTES = 500 << 20
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--transcript", metavar="FILE", help="The session's file.")
+@click.option("--session", metavar="ID", help="The session's id.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON with stable keys.")
+def status(transcript: str | None, session: str | None, as_json: bool) -> None:
+    """Show how full a session is; by default the newest one of this project.
+
+    \b
+    Example:
+      brimline status
+      brimline status --transcript session.jsonl --json
+    """
+    if transcript and session:
+        raise click.UsageError("name a session by --transcript or by --session, not by both")
+    project_dir = os.getcwd()
+    path = transcript or (find.by_id(session) if session else find.newest(project_dir))
+    report = read_status(path, paths.home(), project_dir)
+    click.echo(json.dumps(report, indent=2) if as_json else render(report))
+
+
+def read_status(path: str, home_dir: str, project_dir: str) -> dict[str, Any]:
+    """Everything known about a session, under the documented keys.
+
+    Raises:
+        SessionError: the file cannot be read.
+    """
+    try:
+        session = _scan(path)
+        last = tail.read_tail(path)
+    except OSError as error:
+        raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
+    recorded = last.usage.session_id if last.usage else None
+    state = SessionState(home_dir, recorded or find.session_id_of(path))
+    observed = max(
+        state.observed_window() or 0,
+        windows.proved_window(session.largest_occupancy_tokens) or 0,
+    )
+    rules = policy.load(home_dir, project_dir)
+    reading = gauge.make_reading(last, state.snapshot(), rules, observed or None)
+    reading.history = session.occupancies
+    return as_document(reading, state.session_id, os.path.abspath(path), session.compactions)
+
+
+def as_document(
+    reading: gauge.Reading, session_id: str, transcript: str, compactions: int
+) -> dict[str, Any]:
+    """The reading under the keys that other programs rely on; unknown is null."""
+    outlook = reading.forecast()
+    return {
+        "session_id": session_id,
+        "transcript": transcript,
+        "occupancy_tokens": reading.occupancy_tokens,
+        "tail_tokens": reading.tail_tokens,
+        "projected_tokens": reading.projected_tokens,
+        "window_tokens": reading.window.tokens,
+        "window_source": reading.window.source,
+        "effective_window_tokens": reading.compaction.effective_window_tokens,
+        "compaction_tokens": reading.compaction.tokens,
+        "compaction_source": reading.compaction.source,
+        "compaction_enforced": reading.compaction.enforced,
+        "margin_tokens": reading.margin_tokens,
+        "used_ratio": reading.used_ratio,
+        "tier": reading.tier,
+        "tier_name": None if reading.tier is None else gauge.TIER_NAMES[reading.tier],
+        "velocity_tokens_per_op": reading.velocity(),
+        "forecast_ops": outlook.ops if outlook else None,
+        "forecast_ops_low": outlook.low if outlook else None,
+        "forecast_ops_high": outlook.high if outlook else None,
+        "measured_by": reading.measured_by,
+        "measured_at": reading.measured_at,
+        "compactions": compactions,
+    }
+
+
+def render(report: dict[str, Any]) -> str:
+    """The reading for a person."""
+    lines = [f"Session {report['session_id']}"]
+    if report["occupancy_tokens"] is None:
+        lines.append(
+            "  in use       unknown: no model request since the session began or compacted"
+        )
+        lines.append(
+            f"  window       {report['window_tokens']:,} (from: {report['window_source']})"
+        )
+        return "\n".join(lines)
+    lines += [
+        f"  in use       {report['occupancy_tokens']:,} of {report['window_tokens']:,} tokens "
+        f"({report['used_ratio']:.0%}; by: {report['measured_by']}, "
+        f"window from: {report['window_source']})",
+        f"  next request {report['projected_tokens']:,} (about {report['tail_tokens']:,} more)",
+        f"  compaction   at {report['compaction_tokens']:,} (from: {report['compaction_source']}), "
+        f"{_left(report['margin_tokens'])}",
+        f"  tier         L{report['tier']} {report['tier_name']}",
+    ]
+    if report["compaction_enforced"] is False:
+        lines.append(
+            "  note         the client will not compact at that point by itself, only when the API "
+            "refuses a request"
+        )
+    if report["forecast_ops"] is not None:
+        lines.append(
+            f"  forecast     about {report['forecast_ops']:.0f} requests left "
+            f"({report['forecast_ops_low']:.0f} to {report['forecast_ops_high']:.0f}), "
+            f"lately {report['velocity_tokens_per_op']:,.0f} tokens each"
+        )
+    lines.append(f"  compactions  {report['compactions']} so far")
+    return "\n".join(lines)
+
+
+def _left(margin: int) -> str:
+    return f"{margin:,} tokens left" if margin >= 0 else f"{-margin:,} tokens past it"
+
+
+def _scan(path: str) -> scan.Scan:
+    size = os.path.getsize(path)
+    if size < _PROGRESS_FROM_BYTES or not os.isatty(2):
+        return scan.scan(path)
+    with click.progressbar(
+        length=size, label="Reading", file=click.get_text_stream("stderr")
+    ) as bar:
+        return scan.scan(path, bar.update)

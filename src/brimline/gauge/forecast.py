@@ -1,0 +1,192 @@
+"""How many operations are left until the compaction point, with an 80 % interval. Pure.
+
+Fast path: imports nothing. An operation is one model request. A session's own recent speed says
+little about its next hour, so the forecast leans on a prior; docs/explanation/forecast.md has the
+model and what was measured.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    # Per family: number of segments, mean log speed, sum of squared deviations from that mean.
+    type_of_statistics = Mapping[str, Sequence[float]]
+
+# More readings than these change nothing.
+USEFUL_READINGS = 21
+VELOCITY_OPERATIONS = 3
+
+# Natural logarithms of the tokens per operation that `growth` found in recorded segments, by model
+# version: about 1,275, 1,150 and 1,225 tokens. Tokenizers, clients and habits all have a part in it.
+SHIPPED_LOG_SPEEDS = {"before-4.5": 7.15, "4.5": 7.05, "4.7": 7.11}
+_UNKNOWN_LOG_SPEED = 7.08
+# Variance of that logarithm between segments of one family.
+_SHIPPED_VARIANCE = 0.15
+# What is shipped counts as much as this many segments of the user's own.
+_SHIPPED_WEIGHT = 15
+_SPREAD_LIMITS = (0.5, 2.0)
+
+_E = 2.718281828459045
+_LARGEST_TOKENS = 10**9
+
+# The weight of the session's own speed: half when the point is next door, fading with distance.
+_OWN_WEIGHT = 0.5
+_OWN_HORIZON_OPERATIONS = 20
+_RECENT_OPERATIONS = 20
+_DOUBT_OPERATIONS = 5
+# One large result is no trend: growth beyond this multiple of the usual one counts as the multiple.
+_GROWTH_CAP = 4
+_RATIO_LIMITS = (0.125, 8.0)
+# A context below this size is still being furnished and grows faster than later on.
+OPENING_TOKENS = 60_000
+_OPENING_DISCOUNT = 0.4
+# Variance of the logarithm of the answer: at no distance, and the distance that halves it.
+_VARIANCE = 0.5
+_VARIANCE_HALVES_AT_OPERATIONS = 25
+_LEAST_VARIANCE = 0.04
+# The request that crosses the point is counted whole.
+_CROSSING_OPERATIONS = 1
+# Single large results cut a session short far more often than thrift stretches it.
+_DEVIATIONS_BELOW = 1.5
+_DEVIATIONS_ABOVE = 1.05
+
+
+class Forecast:
+    """Operations left: the middle of what to expect, and the bounds of the 80 % interval."""
+
+    __slots__ = ("high", "low", "ops")
+
+    def __init__(self, low: int, ops: int, high: int) -> None:
+        self.low = low
+        self.ops = ops
+        self.high = high
+
+
+class Prior:
+    """What to expect before looking: tokens per operation, and how far sessions differ (1: usual)."""
+
+    __slots__ = ("speed_tokens", "spread")
+
+    def __init__(self, speed_tokens: float, spread: float) -> None:
+        self.speed_tokens = speed_tokens
+        self.spread = spread
+
+
+def forecast(
+    occupancies: Sequence[int], tokens_left: float, prior: Prior | None = None
+) -> Forecast | None:
+    """Operations until `tokens_left` are used up; None before the second reading.
+
+    Args:
+        occupancies: prompt-side tokens per request since the last compaction, oldest first;
+            the last `USEFUL_READINGS` are enough, repeats and drops do no harm.
+        tokens_left: from the newest reading to the compaction point.
+        prior: from `prior_for`; without it, that of an unknown model.
+    """
+    if len(occupancies) < 2:  # noqa: PLR2004
+        return None
+    if tokens_left <= 0:
+        return Forecast(0, 0, 0)
+    prior = prior or prior_for(None)
+    usual = _steady_tokens(occupancies[-1], tokens_left) / prior.speed_tokens
+    variance = _VARIANCE / (1 + usual / _VARIANCE_HALVES_AT_OPERATIONS)
+    # Half the variance takes a mean speed to a typical one: rare large results make the mean.
+    typical = usual * _E ** (variance / 2) / _own_pace(occupancies, usual, prior.speed_tokens)
+    middle = typical + _CROSSING_OPERATIONS
+    deviation = (prior.spread * max(_LEAST_VARIANCE, variance)) ** 0.5
+    low = middle * _E ** (-_DEVIATIONS_BELOW * deviation)
+    high = middle * _E ** (_DEVIATIONS_ABOVE * deviation)
+    # Bounds are rounded outwards: an interval of whole operations holds at least its share.
+    return Forecast(int(low), int(middle + 0.5), int(high) + 1)
+
+
+def velocity(occupancies: Sequence[int]) -> float | None:
+    """Mean growth in tokens over the last three operations; None before the second reading."""
+    if len(occupancies) < 2:  # noqa: PLR2004
+        return None
+    growths = _recent_changes(occupancies, VELOCITY_OPERATIONS)
+    return sum(growths) / len(growths) if growths else 0.0
+
+
+def prior_for(
+    model: str | None,
+    learned: type_of_statistics | None = None,
+    *,
+    shipped: Mapping[str, float] = SHIPPED_LOG_SPEEDS,
+) -> Prior:
+    """The prior of a model: the shipped one, moved by what `growth.summarise` found in history.
+
+    All of the user's segments move every family; those of the family itself move it further.
+    Without `shipped` figures the history speaks alone.
+    """
+    family = family_of(model)
+    log_speed = shipped.get(family, _UNKNOWN_LOG_SPEED) if family else _UNKNOWN_LOG_SPEED
+    if not learned:
+        return Prior(_E**log_speed, 1.0)
+    weight = _SHIPPED_WEIGHT if shipped else 0
+    count = shift = squares = 0.0
+    for name, (segments, mean, deviations) in learned.items():
+        count += segments
+        shift += segments * (mean - shipped.get(name, _UNKNOWN_LOG_SPEED))
+        squares += deviations
+    log_speed += shift / max(1, count + weight)
+    segments, mean, _ = learned.get(family or "", (0, 0.0, 0.0))
+    log_speed += (mean - log_speed) * segments / (segments + _SHIPPED_WEIGHT)
+    spread = (_SHIPPED_WEIGHT + squares / _SHIPPED_VARIANCE) / (
+        _SHIPPED_WEIGHT + max(0, count - len(learned))
+    )
+    return Prior(_E**log_speed, _within(spread, _SPREAD_LIMITS))
+
+
+def family_of(model: str | None) -> str | None:
+    """The family of a model by its version number; None where the name tells none."""
+    text = "".join([letter if letter.isalnum() else " " for letter in model or ""])
+    # Longer numbers are dates.
+    version = [int(part) for part in text.split() if part.isdecimal() and len(part) <= 2]  # noqa: PLR2004
+    if not version:
+        return None
+    if version[:2] < [4, 5]:
+        return "before-4.5"
+    return "4.5" if version[:2] < [4, 7] else "4.7"
+
+
+def _steady_tokens(occupancy: int, tokens_left: float) -> float:
+    """Tokens left, those of the fast opening counted for less."""
+    tokens_left = min(tokens_left, _LARGEST_TOKENS)
+    opening = min(tokens_left, max(0, OPENING_TOKENS - occupancy))
+    return tokens_left - _OPENING_DISCOUNT * opening
+
+
+def _own_pace(occupancies: Sequence[int], usual: float, speed_tokens: float) -> float:
+    """How much faster than usual this session is to be taken for: a weighted power of its ratio."""
+    cap = _GROWTH_CAP * speed_tokens
+    growths = [
+        min(change, cap)
+        for change in _recent_changes(occupancies, _RECENT_OPERATIONS)
+        if change > 0
+    ]
+    count = len(growths)
+    if not count:
+        return 1.0
+    ratio = _within(sum(growths) / count / speed_tokens, _RATIO_LIMITS)
+    weight = _OWN_WEIGHT / (1 + usual / _OWN_HORIZON_OPERATIONS)
+    pace: float = ratio ** (weight * count / (count + _DOUBT_OPERATIONS))
+    return pace
+
+
+def _recent_changes(occupancies: Sequence[int], count: int) -> list[int]:
+    """The newest changes; equal neighbours are one request read twice."""
+    changes: list[int] = []
+    for index in range(len(occupancies) - 1, 0, -1):
+        change = occupancies[index] - occupancies[index - 1]
+        if change:
+            changes.append(change)
+            if len(changes) == count:
+                break
+    return changes
+
+
+def _within(value: float, limits: tuple[float, float]) -> float:
+    return min(max(value, limits[0]), limits[1])

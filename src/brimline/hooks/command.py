@@ -1,0 +1,37 @@
+"""The commands that run the hook entry by hand: for people, tests and other tools."""
+
+from __future__ import annotations
+
+import click
+
+_HELP = {"help_option_names": ["-h", "--help"]}
+
+
+@click.command(context_settings=_HELP)
+@click.argument("event")
+def hook(event: str) -> None:
+    """Answer one hook EVENT given as JSON on standard input, exactly as the installed hook does.
+
+    \b
+    Example:
+      brimline hook PostToolUse < event.json
+    """
+    from brimline.hooks.entry import main
+
+    main([event])
+
+
+@click.command(context_settings=_HELP)
+@click.argument("wrapped", required=False, default="")
+def statusline(wrapped: str) -> None:
+    """Print the status line for the client's JSON on standard input.
+
+    WRAPPED is another status-line command to feed with the same input and print along.
+
+    \b
+    Example:
+      brimline statusline < statusline.json
+    """
+    from brimline.hooks.entry import main
+
+    main(["statusline", "", wrapped])

@@ -1,0 +1,67 @@
+"""Puts the real client in a test's hands; without one the suite skips, and on CI it fails."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from .fetch import Fetched, cache_dir, fetch
+from .harness import Client
+from .stub_api import StubApi
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+# Read at import: inside a test HOME is a temporary folder.
+_ENVIRON = dict(os.environ)
+_HERE = Path(__file__).parent
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark everything in this folder, before `-m` selects."""
+    for item in items:
+        if item.path.is_relative_to(_HERE):
+            item.add_marker(pytest.mark.client)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say once why the client was not driven; `-rs` says it already."""
+    if terminalreporter.hasopt("skipped"):
+        return
+    skipped = terminalreporter.stats.get("skipped", [])
+    reasons = {str(r.longrepr[2]) for r in skipped if isinstance(r.longrepr, tuple)}
+    for reason in sorted(r for r in reasons if "client suite" in r):
+        terminalreporter.write_line(reason)
+
+
+def require(fetched: Fetched, environ: Mapping[str, str]) -> Path:
+    """Return the binary, or skip the test; a CI run without the client is a failure."""
+    if fetched.binary is not None:
+        return fetched.binary
+    reason = f"client suite not run: {fetched.reason}"
+    if environ.get("CI") == "true":
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def client_binary() -> Path:
+    """The pinned client, fetched once per machine."""
+    return require(fetch(cache_dir(_ENVIRON)), _ENVIRON)
+
+
+@pytest.fixture
+def stub() -> Iterator[StubApi]:
+    """A stub API that is listening."""
+    with StubApi() as api:
+        yield api
+
+
+@pytest.fixture
+def client(client_binary: Path, stub: StubApi, tmp_path: Path) -> Client:
+    """A client with a fresh home that talks to `stub` only."""
+    return Client(client_binary, stub, tmp_path / "client")

@@ -1,0 +1,120 @@
+"""Obtains the pinned Claude Code client once and keeps it in a cache outside the clone."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+VERSION = "2.1.325"
+_DOWNLOAD_TIMEOUT_S = 600
+_VERSION_TIMEOUT_S = 60
+_MACHINES = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64"}
+
+
+class Fetched(NamedTuple):
+    """The client's binary, or the one sentence that says why there is none."""
+
+    binary: Path | None
+    reason: str = ""
+
+
+def fetch(cache: Path) -> Fetched:
+    """Return the pinned client from `cache`, downloading it with npm where it is missing."""
+    package = package_name()
+    if package is None:
+        return Fetched(None, f"no client package for {sys.platform} {platform.machine()}")
+    folder = cache / VERSION / package.rpartition("/")[2]
+    binary = folder / "claude"
+    try:
+        with _locked(cache / f"{VERSION}.lock"):
+            if not binary.is_file():
+                _download(package, folder)
+        found = _version_of(binary)
+    except (OSError, subprocess.SubprocessError, tarfile.TarError) as exc:
+        return Fetched(None, f"client {VERSION} not available: {_told(exc)}")
+    if found != VERSION:
+        return Fetched(None, f"{binary} says version {found!r}, not {VERSION}: remove {folder}")
+    return Fetched(binary)
+
+
+def cache_dir(environ: Mapping[str, str]) -> Path:
+    """Where clients are kept: our own variable, else the user's cache folder."""
+    if own := environ.get("BRIMLINE_CLIENT_CACHE"):
+        return Path(own)
+    base = environ.get("XDG_CACHE_HOME") or str(
+        Path(environ.get("HOME", "~")).expanduser() / ".cache"
+    )
+    return Path(base) / "brimline-client"
+
+
+def package_name() -> str | None:
+    """Name the npm package that holds this platform's native binary."""
+    machine = _MACHINES.get(platform.machine().lower())
+    if machine is None or sys.platform not in ("linux", "darwin"):
+        return None
+    musl = "-musl" if sys.platform == "linux" and not platform.libc_ver()[0] else ""
+    return f"@anthropic-ai/claude-code-{sys.platform}-{machine}{musl}"
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Let one process at a time download; the others then find the finished folder."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def _download(package: str, folder: Path) -> None:
+    """Fetch and unpack beside `folder`, then move into place in one step."""
+    npm = shutil.which("npm")
+    if npm is None:
+        raise FileNotFoundError("npm is not on PATH and the client is not cached")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".fetch-") as scratch:
+        subprocess.run(
+            [npm, "pack", "--silent", f"{package}@{VERSION}", "--pack-destination", scratch],
+            check=True,
+            capture_output=True,
+            text=True,
+            cwd=scratch,
+            timeout=_DOWNLOAD_TIMEOUT_S,
+        )
+        (tarball,) = Path(scratch).glob("*.tgz")
+        with tarfile.open(tarball) as archive:
+            archive.extractall(scratch, filter="data")
+        os.replace(Path(scratch) / "package", folder)
+
+
+def _version_of(binary: Path) -> str:
+    """Ask the binary itself, away from any home of its own."""
+    with tempfile.TemporaryDirectory() as home:
+        done = subprocess.run(
+            [binary, "--version"],
+            check=True,
+            capture_output=True,
+            text=True,
+            env={"HOME": home, "CLAUDE_CONFIG_DIR": home, "PATH": "/usr/bin:/bin"},
+            cwd=home,
+            stdin=subprocess.DEVNULL,
+            timeout=_VERSION_TIMEOUT_S,
+        )
+    return done.stdout.partition(" ")[0].strip()
+
+
+def _told(exc: Exception) -> str:
+    stderr = getattr(exc, "stderr", None)
+    lines = (stderr or str(exc)).strip().splitlines()
+    return lines[-1] if lines else type(exc).__name__

@@ -1,0 +1,49 @@
+"""Every test runs in a world of its own: no test can touch the user's home or real settings."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from brimline.testing import SessionBuilder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Point HOME, CLAUDE_CONFIG_DIR and BRIMLINE_HOME into a temporary folder; drop inherited settings."""
+    for name in list(os.environ):
+        if name.startswith(("CLAUDE", "ANTHROPIC", "BRIMLINE")) and name != "BRIMLINE_CORPUS":
+            if name.startswith("BRIMLINE_CLIENT_"):
+                continue
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "home" / ".claude"))
+    monkeypatch.setenv("BRIMLINE_HOME", str(tmp_path / "brimline"))
+    project = tmp_path / "project"
+    project.mkdir()
+    (tmp_path / "home").mkdir()
+    monkeypatch.chdir(project)
+    return tmp_path
+
+
+@pytest.fixture
+def home_dir(world: Path) -> str:
+    """brimline's data folder of this test; not created yet."""
+    return str(world / "brimline")
+
+
+@pytest.fixture
+def project_dir(world: Path) -> str:
+    """The project of this test, which is also the current folder."""
+    return str(world / "project")
+
+
+@pytest.fixture
+def session(world: Path, project_dir: str) -> SessionBuilder:
+    """An empty session whose rows the test writes."""
+    return SessionBuilder(str(world / "session.jsonl"), cwd=project_dir)

@@ -1,0 +1,660 @@
+"""The JSON text editor: exact inverses, untouched surroundings, strict reading."""
+
+import itertools
+import json
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from brimline.install.jsonnodes import BOM, MAX_DEPTH, resolve
+from brimline.install.jsontext import (
+    JsonTextError,
+    Node,
+    append_element,
+    insert_member,
+    parse,
+    remove,
+    replace_value,
+)
+
+Path: TypeAlias = tuple[str | int, ...]
+Gap: TypeAlias = Callable[[str, int], str]
+
+thorough = settings(
+    max_examples=1200,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+brisk = settings(thorough, max_examples=300)
+
+HOOK = {"hooks": [{"type": "command", "command": "brimline hook", "timeout": 5}]}
+
+# --- texts in many spellings -------------------------------------------------------------------
+
+blanks = st.sampled_from(
+    ["", "", "", " ", "\n", "\r\n", "\r", "\t", "  ", "\n  ", "\r\n\t", " \n", "\r\n\r\n ", "\n\r"]
+)
+keys = st.sampled_from(['"a"', '"b"', '"\\u0061"', '"é"', '"\\u00e9"', '""', '"\\ud800"', '"😀"'])
+scalars = st.one_of(
+    st.sampled_from(
+        [
+            "1.0e5",
+            "-0",
+            "0",
+            "1E400",
+            "-12.50",
+            "1e-7",
+            "true",
+            "false",
+            "null",
+            '"\\/"',
+            '"\\ud800"',
+        ]
+    ),
+    st.text(max_size=6).map(json.dumps),
+    st.text(max_size=6).map(lambda text: json.dumps(text, ensure_ascii=False)),
+)
+# A shape is a scalar's spelling, a list of shapes, or a tuple of (key spelling, shape) pairs.
+shapes = st.recursive(
+    scalars,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.lists(st.tuples(keys, inner), max_size=4).map(tuple),
+    ),
+    max_leaves=14,
+)
+containers = st.one_of(
+    st.lists(shapes, max_size=4),
+    st.lists(st.tuples(keys, shapes), max_size=4).map(tuple),
+)
+
+
+@st.composite
+def gaps(draw: st.DrawFn) -> Gap:
+    """White space for each place of a text: laid out, on one line, or at random."""
+    runs = itertools.cycle(draw(st.lists(blanks, min_size=1, max_size=14)))
+    layout = draw(st.sampled_from(["lines", "one line", "random"]))
+    newline = draw(st.sampled_from(["\n", "\r\n"]))
+    unit = draw(st.sampled_from(["  ", "    ", "\t", ""]))
+    space = draw(st.sampled_from(["", " "]))
+
+    def gap(place: str, depth: int) -> str:
+        if layout == "random":
+            return next(runs)
+        if layout == "one line":
+            return next(runs).strip("\r\n") if place == "empty" else space * (place[:5] == "after")
+        if place == "empty":
+            return next(runs)
+        if place in {"open", "after comma", "close"}:
+            return newline + unit * (depth - (place == "close"))
+        return space if place == "after colon" else ""
+
+    return gap
+
+
+def spelled(shape: Any, gap: Gap, depth: int = 1) -> str:
+    """Write a shape with the given white space."""
+    if isinstance(shape, str):
+        return shape
+    opening, closing = "[]" if isinstance(shape, list) else "{}"
+    if not shape:
+        return opening + gap("empty", depth) + closing
+    written = []
+    for child in shape:
+        if isinstance(shape, list):
+            written.append(spelled(child, gap, depth + 1))
+        else:
+            colon = gap("before colon", depth) + ":" + gap("after colon", depth)
+            written.append(child[0] + colon + spelled(child[1], gap, depth + 1))
+    joined = written[0]
+    for one in written[1:]:
+        joined += gap("before comma", depth) + "," + gap("after comma", depth) + one
+    return opening + gap("open", depth) + joined + gap("close", depth) + closing
+
+
+@st.composite
+def texts(draw: st.DrawFn, of: st.SearchStrategy[Any] = containers) -> str:
+    """A valid JSON text, now and then with a byte order mark."""
+    body = spelled(draw(of), draw(gaps()))
+    return draw(st.sampled_from(["", "", BOM])) + draw(blanks) + body + draw(blanks)
+
+
+new_keys = st.text(st.characters(), max_size=6).map(lambda text: "new" + text)
+new_values = st.recursive(
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(),
+        st.floats(allow_nan=False, allow_infinity=False),
+        st.text(st.characters(), max_size=8),
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=4), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+def places(node: Node, path: Path = ()) -> Iterator[tuple[Path, Node]]:
+    """Every node a path leads to: of duplicate keys only the last."""
+    yield path, node
+    for index, element in enumerate(node.elements):
+        yield from places(element, (*path, index))
+    for key, last in {member.key: member.node for member in node.members}.items():
+        yield from places(last, (*path, key))
+
+
+def added(text: str, path: Path, key: str, value: object) -> tuple[str, Path]:
+    """Add to the container at a path; the edited text and the path of the addition."""
+    target = resolve(parse(text), path)[-1]
+    if target.kind == "object":
+        return insert_member(text, path, key, value), (*path, key)
+    return append_element(text, path, value), (*path, len(target.elements))
+
+
+def drawn_place(data: st.DataObject, text: str, *, only_containers: bool) -> tuple[Path, Node]:
+    """One of the text's nodes, emptier and deeper ones included."""
+    found = list(places(parse(text)))
+    if only_containers:
+        found = [(path, node) for path, node in found if node.kind in {"object", "array"}]
+    return data.draw(st.sampled_from(found))
+
+
+# --- a model that keeps duplicate keys and spellings of type -----------------------------------
+
+
+def model(text: str) -> Any:
+    """The text's value with objects as lists of [key, value] under a marker, duplicates kept."""
+    return json.loads(
+        text.removeprefix(BOM), object_pairs_hook=lambda pairs: {"pairs": [list(p) for p in pairs]}
+    )
+
+
+def within(value: Any, path: Path) -> Any:
+    """The model's value at a path."""
+    for step in path:
+        if isinstance(step, int):
+            value = value[step]
+        else:
+            value = next(pair[1] for pair in reversed(value["pairs"]) if pair[0] == step)
+    return value
+
+
+# --- the inverse property ----------------------------------------------------------------------
+
+
+@thorough
+@given(st.data(), texts(), new_keys, new_values)
+def test_removing_an_addition_gives_back_the_exact_text(
+    data: st.DataObject, text: str, key: str, value: object
+) -> None:
+    """For any text, place and value, remove undoes insert_member and append_element to the byte."""
+    path, _ = drawn_place(data, text, only_containers=True)
+
+    edited, new_path = added(text, path, key, value)
+
+    assert remove(edited, new_path) == text
+
+
+@settings(thorough, max_examples=2000)
+@given(
+    st.text(" \t\r\n", max_size=6),
+    st.sampled_from(
+        [
+            ("", "", ()),
+            (BOM + " ", "\n", ()),
+            ("\r\n", "\r\n", ()),
+            ('{\n  "o": ', "\n}\n", ("o",)),
+            ('{\r\n\t"o":', "}", ("o",)),
+            ('{"o":', "}\n", ("o",)),
+            ("[1, ", "]", (1,)),
+            ("[\r\r", "\r]", (0,)),
+        ]
+    ),
+    st.sampled_from(["{}", "[]"]),
+    st.sampled_from([1, [], HOOK]),
+)
+def test_any_white_space_in_an_empty_container_is_recovered(
+    run: str, frame: tuple[str, str, Path], brackets: str, value: object
+) -> None:
+    """Whatever an empty container holds and wherever it stands, the run survives the round trip."""
+    head, foot, path = frame
+    text = head + brackets[0] + run + brackets[1] + foot
+
+    edited, new_path = added(text, path, "k", value)
+
+    assert remove(edited, new_path) == text
+
+
+@brisk
+@given(st.data(), texts(), st.lists(new_values, min_size=2, max_size=4))
+def test_several_additions_can_be_removed_in_any_order(
+    data: st.DataObject, text: str, values: list[object]
+) -> None:
+    """Additions to one container undo to the exact text whichever of them goes first."""
+    path, target = drawn_place(data, text, only_containers=True)
+    edited = text
+    for number, value in enumerate(values):
+        edited, _ = added(edited, path, f"new {number}", value)
+
+    left = list(range(len(values)))
+    for number in data.draw(st.permutations(left)):
+        index = len(target.elements) + left.index(number)
+        left.remove(number)
+        edited = remove(edited, (*path, f"new {number}" if target.kind == "object" else index))
+
+    assert edited == text
+
+
+@brisk
+@given(st.data(), texts(), new_values, new_values)
+def test_an_addition_inside_an_addition_is_undone_from_the_inside_out(
+    data: st.DataObject, text: str, first: object, second: object
+) -> None:
+    """Edits at different places, nested or not, undo in reverse order to the exact text."""
+    path, _ = drawn_place(data, text, only_containers=True)
+    once, once_path = added(text, path, "new", {"inner": [], "outer": {}, "value": first})
+    path, _ = drawn_place(data, once, only_containers=True)
+    twice, twice_path = added(once, path, "newer", second)
+
+    assert remove(remove(twice, twice_path), once_path) == text
+
+
+# --- what an edit changes and what it leaves ---------------------------------------------------
+
+
+@brisk
+@given(st.data(), texts(), new_keys, new_values)
+def test_an_addition_changes_the_value_by_just_that_child(
+    data: st.DataObject, text: str, key: str, value: object
+) -> None:
+    """The edited text reads as the old value with the new child last, and is a pure insertion."""
+    path, target = drawn_place(data, text, only_containers=True)
+    edited, new_path = added(text, path, key, value)
+
+    expected = model(text)
+    inside = within(expected, path)
+    written = model(json.dumps(value))
+    if target.kind == "object":
+        inside["pairs"].append([json.loads(json.dumps(key)), written])
+    else:
+        inside.append(written)
+    assert repr(model(edited)) == repr(expected)
+    assert repr(resolve(parse(edited), new_path)[-1].value) == repr(json.loads(json.dumps(value)))
+    at = target.children[-1].end if target.children else target.end - 1
+    assert edited.startswith(text[:at])
+    assert edited.endswith(text[at:])
+    assert len(edited) > len(text)
+
+
+@brisk
+@given(st.data(), texts(of=shapes), new_values)
+def test_a_replacement_leaves_everything_outside_the_old_value(
+    data: st.DataObject, text: str, value: object
+) -> None:
+    """Only the old value's own span changes, and the edited text reads as the edited value."""
+    path, old = drawn_place(data, text, only_containers=False)
+
+    edited = replace_value(text, path, value)
+
+    new_end = len(edited) - (len(text) - old.end)
+    assert edited[: old.start] == text[: old.start]
+    assert edited[new_end:] == text[old.end :]
+    assert repr(model(edited[old.start : new_end])) == repr(model(json.dumps(value)))
+    assert repr(resolve(parse(edited), path)[-1].value) == repr(json.loads(json.dumps(value)))
+
+
+@brisk
+@given(st.data(), texts())
+def test_a_removal_leaves_every_sibling_as_it_was_written(data: st.DataObject, text: str) -> None:
+    """Taking out any child keeps its siblings' spellings and order and all text outside."""
+    path, target = drawn_place(data, text, only_containers=True)
+    if not target.children:
+        return
+    step = data.draw(st.sampled_from([place[-1] for place, _ in places(target) if len(place) == 1]))
+    index = target.index_of(step)
+    kept = [text[c.start : c.end] for i, c in enumerate(target.children) if i != index]
+
+    edited = remove(text, (*path, step))
+
+    left = resolve(parse(edited), path)[-1]
+    assert [edited[child.start : child.end] for child in left.children] == kept
+    assert edited[: left.start] == text[: target.start]
+    assert edited[left.end :] == text[target.end :]
+
+
+# --- reading -----------------------------------------------------------------------------------
+
+
+def reference(text: str) -> Any:
+    """What json.loads says, with its NaN and Infinity extensions turned off."""
+
+    def refuse(word: str) -> Any:
+        raise ValueError(word)
+
+    return json.loads(text.removeprefix(BOM), parse_constant=refuse)
+
+
+def assert_reads_like_reference(text: str) -> None:
+    """Both readers give the same value, or both refuse."""
+    try:
+        expected = reference(text)
+    except ValueError:
+        with pytest.raises(JsonTextError):
+            parse(text)
+    else:
+        assert repr(parse(text).value) == repr(expected)
+
+
+@brisk
+@given(texts(of=shapes))
+def test_valid_texts_read_as_json_loads_reads_them(text: str) -> None:
+    """Every generated text gives the value json.loads gives."""
+    assert_reads_like_reference(text)
+
+
+@settings(thorough, max_examples=2000)
+@given(
+    texts(of=shapes),
+    st.lists(
+        st.tuples(
+            st.integers(0, 10_000),
+            st.integers(0, 2),
+            st.text("{}[],:\"\\/0129eE+-.tfnulr \t\n\r\x00\x1f\x7f\u00a0\u0661#'", max_size=2),
+        ),
+        min_size=1,
+        max_size=3,
+    ),
+)
+@example("NaN", [(3, 0, "")])
+@example("[-Infinity]", [(0, 0, "")])
+@example("[1,]", [(0, 0, "")])
+@example('{"a":1,}', [(0, 0, "")])
+@example("", [(0, 0, "")])
+@example("[\u0661]", [(0, 0, "")])
+def test_mutated_texts_are_refused_exactly_when_json_loads_refuses(
+    text: str, cuts: list[tuple[int, int, str]]
+) -> None:
+    """Strict reading agrees with json.loads on texts that are nearly JSON."""
+    for at, length, replacement in cuts:
+        place = at % (len(text) + 1)
+        text = text[:place] + replacement + text[place + length :]
+    assert_reads_like_reference(text)
+
+
+@thorough
+@given(st.text("0019.eE+-", min_size=1, max_size=6))
+@example("01")
+@example("1e")
+@example("-")
+@example("1.")
+@example("-0.0E+00")
+def test_number_spellings_are_accepted_exactly_when_json_loads_accepts(spelling: str) -> None:
+    """No number form outside RFC 8259 slips through, and none inside it is refused."""
+    assert_reads_like_reference(spelling)
+
+
+@thorough
+@given(st.text('\\\\\\"/bunrxA09f\x00\x1f\x7f é\ud800', max_size=7))
+@example("\x1f")
+@example("\\n\x1f")
+@example("\\u12g4")
+@example("\\ud800")
+@example("\ud800")
+def test_string_spellings_are_accepted_exactly_when_json_loads_accepts(inside: str) -> None:
+    """Escapes, control characters and surrogates in strings are judged as json.loads does."""
+    assert_reads_like_reference(f'"{inside}"')
+
+
+@brisk
+@given(texts(of=shapes))
+def test_spans_cover_each_value_exactly(text: str) -> None:
+    """Each node's span spells its value and its children's spans lie in order inside it."""
+    for _, node in places(parse(text)):
+        assert text[node.start : node.end].strip(" \t\r\n") == text[node.start : node.end]
+        edges = [edge for child in node.children for edge in (child.start, child.end)]
+        assert edges == sorted(edges)
+        assert all(node.start < edge < node.end for edge in edges)
+        for member in node.members:
+            assert json.loads(text[member.start : member.key_end]) == member.key
+
+
+def test_the_last_duplicate_key_is_the_one_that_counts() -> None:
+    """A path leads to the last duplicate, and removing it uncovers the one before."""
+    text = '{"a": 1, "a": {"b": 2}}'
+
+    assert parse(text).value == {"a": {"b": 2}}
+    assert insert_member(text, ("a",), "c", 3) == '{"a": 1, "a": {"b": 2, "c": 3}}'
+    assert remove(text, ("a",)) == '{"a": 1}'
+
+
+def test_nesting_up_to_the_limit_reads_and_beyond_it_is_a_clear_error() -> None:
+    """The depth limit answers with a JsonTextError, however deep the text goes."""
+    assert parse("[" * MAX_DEPTH + "]" * MAX_DEPTH).kind == "array"
+    for depth in (MAX_DEPTH + 1, 100_000):
+        with pytest.raises(JsonTextError, match="Nested deeper than 200 levels"):
+            parse("[" * depth + "]" * depth)
+
+
+def test_an_addition_beyond_the_depth_limit_is_refused() -> None:
+    """An edit never makes a text that could not be edited again."""
+    with pytest.raises(JsonTextError, match="Nested deeper"):
+        append_element("[" * MAX_DEPTH + "]" * MAX_DEPTH, (0,) * (MAX_DEPTH - 1), [])
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "message"),
+    [
+        ("", 1, 1, "Expected a JSON value"),
+        ('{\n  "a": 1,\n}', 3, 1, "Expected a key in double quotes"),
+        ('{\r\n  "a" 1}', 2, 7, "Expected a colon after the key"),
+        ("[1\r 2]", 2, 2, "Expected a comma or a closing bracket"),
+        ('{"a": 1 "b": 2}', 1, 9, "Expected a comma or a closing brace"),
+        ("[1] // note", 1, 5, "Expected nothing more after the JSON value"),
+        ('["a\tb"]', 1, 4, "Expected no bare control character inside a string"),
+        ('["\\x"]', 1, 3, "Expected a valid escape"),
+        ('[1, "ab', 1, 5, "Expected a closing quote for the string"),
+        (BOM + "[NaN]", 1, 2, "Expected a JSON value"),
+    ],
+)
+def test_a_broken_text_is_named_with_its_line_and_column(
+    text: str, line: int, column: int, message: str
+) -> None:
+    """The error is one sentence that says what was expected and where."""
+    with pytest.raises(JsonTextError) as caught:
+        parse(text)
+
+    assert (caught.value.line, caught.value.column) == (line, column)
+    assert str(caught.value) == f"{message} at line {line}, column {column}."
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (
+            lambda t: insert_member(t, (), "a", 1),
+            '"a" already is in the object at line 1, column 1.',
+        ),
+        (lambda t: insert_member(t, ("l",), "a", 1), "Expected an object but found the array"),
+        (lambda t: append_element(t, (), 1), "Expected an array but found the object"),
+        (lambda t: remove(t, ("gone",)), 'Nothing is named "gone" in the object'),
+        (lambda t: remove(t, ("l", 3)), "Nothing is named 3 in the array"),
+        (lambda t: remove(t, ("l", -1)), "Nothing is named -1 in the array"),
+        (lambda t: replace_value(t, ("a", "b"), 1), 'Nothing is named "b" in the number'),
+        (lambda t: remove(t, ()), "The outermost value cannot be removed"),
+    ],
+)
+def test_an_impossible_edit_is_refused_in_one_sentence(
+    edit: Callable[[str], str], message: str
+) -> None:
+    """Missing places, wrong kinds, taken keys and the root's removal raise JsonTextError."""
+    with pytest.raises(JsonTextError) as caught:
+        edit('{"a": 1, "l": [1, 2, 3]}')
+
+    assert str(caught.value).startswith(message)
+
+
+def test_a_taken_key_is_seen_through_its_escapes() -> None:
+    """A key written with escapes counts as the same key."""
+    with pytest.raises(JsonTextError, match="already is"):
+        insert_member('{"h\\u00e9": 1}', (), "hé", 2)
+
+
+def test_a_key_given_as_a_surrogate_pair_is_the_character_it_stands_for() -> None:
+    """A key that reads back as another string is still found under the name it was given."""
+    edited = insert_member('{"a": 1}', (), "\ud83d\ude00", 2)
+
+    assert parse(edited).value == {"a": 1, "\U0001f600": 2}
+    assert remove(edited, ("\ud83d\ude00",)) == '{"a": 1}'
+
+
+def test_a_lone_string_is_no_path() -> None:
+    """A key given where a path belongs is refused rather than read letter by letter."""
+    with pytest.raises(TypeError, match="sequence of keys"):
+        remove('{"a": 1}', "a")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), [float("-inf")]])
+def test_values_that_json_cannot_write_are_refused(value: object) -> None:
+    """NaN and the infinities never reach the text."""
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        append_element("[]", (), value)
+
+
+# --- the style of the surroundings -------------------------------------------------------------
+
+
+def test_two_spaces_are_kept() -> None:
+    """A new member in a laid-out object stands on its own lines with the detected indentation."""
+    text = '{\n  "model": "opus"\n}\n'
+
+    assert insert_member(text, (), "hooks", {"Stop": [HOOK]}) == (
+        '{\n  "model": "opus",\n  "hooks": {\n    "Stop": [\n      {\n        "hooks": [\n'
+        '          {\n            "type": "command",\n            "command": "brimline hook",\n'
+        '            "timeout": 5\n          }\n        ]\n      }\n    ]\n  }\n}\n'
+    )
+
+
+@pytest.mark.parametrize("unit", ["    ", "\t", "   "])
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_a_laid_out_text_stays_what_json_dumps_would_write(
+    unit: str, newline: str, end: str
+) -> None:
+    """In a regularly indented text, additions look as if they had been written with the rest."""
+
+    def laid_out(value: object) -> str:
+        return (json.dumps(value, indent=unit, ensure_ascii=False) + end).replace("\n", newline)
+
+    before = {"a": {"list": [1], "empty": {}, "none": []}, "é": [HOOK]}
+    text = laid_out(before)
+
+    text = insert_member(text, ("a", "empty"), "k", HOOK)
+    text = append_element(text, ("a", "none"), HOOK)
+    text = append_element(text, ("a", "list"), [2])
+    text = append_element(text, ("é", 0, "hooks"), "ü")
+    text = replace_value(text, ("é", 0, "hooks", 0, "timeout"), {"s": 5})
+
+    assert text == laid_out(
+        {
+            "a": {"list": [1, [2]], "empty": {"k": HOOK}, "none": [HOOK]},
+            "é": [{"hooks": [HOOK["hooks"][0] | {"timeout": {"s": 5}}, "ü"]}],
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "edited"),
+    [
+        ('{"a":1}', '{"a":1,"k":{"x":[1,2]}}'),
+        ('{"a": 1}\n', '{"a": 1, "k": {"x": [1, 2]}}\n'),
+        ('{"a" : 1 }', '{"a" : 1, "k" : {"x" : [1, 2]} }'),
+        ('{ "a":1, "b":2 }', '{ "a":1, "b":2, "k":{"x":[1, 2]} }'),
+        ("{}", '{\n  "k": {\n    "x": [\n      1,\n      2\n    ]\n  }\n}'),
+        (
+            "{\r\n}\r\n",
+            '{\r\n\r\n  "k": {\r\n    "x": [\r\n      1,\r\n      2\r\n    ]\r\n  }\r\n}\r\n',
+        ),
+        (
+            '{"a": {\n    "b": 1\n}}',
+            '{"a": {\n    "b": 1\n}, "k": {\n  "x": [\n    1,\n    2\n  ]\n}}',
+        ),
+    ],
+)
+def test_the_receiving_object_decides_the_layout(text: str, edited: str) -> None:
+    """One line stays one line with its own spacing; a file with nothing in it is laid out."""
+    assert insert_member(text, (), "k", {"x": [1, 2]}) == edited
+
+
+@pytest.mark.parametrize(
+    ("text", "edited"),
+    [
+        ('{\n  "o": {\n    "l": [1]\n  }\n}', '{\n  "o": {\n    "l": [1, {"x": 2}]\n  }\n}'),
+        ('{"o":{"l":[]}}', '{"o":{"l":[{"x":2}]}}'),
+        ('{"o":{"l":[ ]}}', '{"o":{"l":[ {"x":2} ]}}'),
+        ('{"o":{"l":[1, 2]}}', '{"o":{"l":[1, 2, {"x":2}]}}'),
+        ('{"o": {"l": [1,\n  2, 3]}}', '{"o": {"l": [1,\n  2, 3, {\n    "x": 2\n  }]}}'),
+        (
+            '{"o": {"l": [\n\n  1,\n\n  2\n]}}',
+            '{"o": {"l": [\n\n  1,\n\n  2,\n  {\n    "x": 2\n  }\n]}}',
+        ),
+    ],
+)
+def test_the_receiving_array_decides_the_layout(text: str, edited: str) -> None:
+    """Inline arrays grow in line, laid-out ones by lines, an empty one as its parent is."""
+    assert append_element(text, ("o", "l"), {"x": 2}) == edited
+
+
+@pytest.mark.parametrize(
+    ("text", "edited"),
+    [
+        ('{\n  "a": [1, 2]\n}', '{\n  "a": [3, {"b": 4}]\n}'),
+        ('{\n\t"a": []\n}', '{\n\t"a": [\n\t\t3,\n\t\t{\n\t\t\t"b": 4\n\t\t}\n\t]\n}'),
+        ('{"a":1.0e5}', '{"a":[3,{"b":4}]}'),
+    ],
+)
+def test_a_replacement_takes_the_layout_of_what_it_replaces(text: str, edited: str) -> None:
+    """An inline container is replaced in line, anything else in the layout of its parent."""
+    assert replace_value(text, ("a",), [3, {"b": 4}]) == edited
+
+
+def test_spellings_of_others_survive_an_edit_and_its_undoing() -> None:
+    """Numbers, escapes, duplicates, inline arrays and the byte order mark stay as written."""
+    text = BOM + '{\r\n\t"n": 1.0e5, "e": "\\u00e9\\/",\r\n\t"n": -0,\r\n\t"l": [1,2 , 3]}'
+
+    edited = insert_member(text, (), "hooks", {"é": []})
+
+    assert edited == text[:-1] + ',\r\n\t"hooks": {\r\n\t\t"é": []\r\n\t}}'
+    assert remove(edited, ("hooks",)) == text
+
+
+def test_non_ascii_is_written_as_is_and_lone_surrogates_are_escaped() -> None:
+    """What is written can always be encoded as UTF-8."""
+    edited = insert_member('{"a": 1}', (), "ü\ud800", "😀\udfff")
+
+    assert edited == '{"a": 1, "ü\\ud800": "😀\\udfff"}'
+    assert edited.encode()
+    assert parse(edited).value == {"a": 1, "ü\ud800": "😀\udfff"}
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "edited"),
+    [
+        ('{\n  "a": 1,\n  "b": 2,\n  "c": 3\n}', ("a",), '{\n  "b": 2,\n  "c": 3\n}'),
+        ('{\n  "a": 1,\n  "b": 2,\n  "c": 3\n}', ("b",), '{\n  "a": 1,\n  "c": 3\n}'),
+        ('{\n  "a": 1,\n  "b": 2,\n  "c": 3\n}', ("c",), '{\n  "a": 1,\n  "b": 2\n}'),
+        ('{ "a": 1\n, "b": 2\n}', ("b",), '{ "a": 1\n}'),
+        ("[1, 2, 3]", (0,), "[2, 3]"),
+        ('{\n  "a": 1\n}\n', ("a",), "{}\n"),
+        ('{\n\n  "a": 1\n}', ("a",), "{\n}"),
+        ('{\n  "a": 1 }', ("a",), "{}"),
+        ("[ 1]", (0,), "[]"),
+    ],
+)
+def test_a_child_written_by_hand_goes_with_its_comma(text: str, path: Path, edited: str) -> None:
+    """Removal of any child leaves a text that looks as if it had never been there."""
+    assert remove(text, path) == edited
