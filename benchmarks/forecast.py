@@ -1,4 +1,4 @@
-"""Measures the forecast on recorded segments: error and coverage by distance to the compaction point.
+"""Measures the forecast on recorded segments: error and coverage by distance to compaction.
 
     python benchmarks/forecast.py growth.csv
     python benchmarks/forecast.py ~/.claude/projects
@@ -22,11 +22,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.gauge import forecast as forecasts
 from brimline.gauge import growth
-from brimline.gauge.window import DEFAULT_WINDOW_TOKENS, proved_window
+from brimline.gauge.window import (
+    COMPACTION_RESERVE_TOKENS,
+    DEFAULT_WINDOW_TOKENS,
+    proved_window,
+)
 from brimline.transcript import rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 DISTANCES = (45, 30, 20, 15, 10, 7, 5, 3)
 JUDGED_DISTANCES = (30, 15)
@@ -34,6 +38,9 @@ LARGEST_ERROR = 0.33
 COVERAGE_LIMITS = (0.75, 0.85)
 # Where clients compacted a window of 200,000: until 2.1.20, and since.
 CLIENT_POINTS = (155_000, 167_000)
+HEADER = """\
+             median relative error                              coverage           interval
+points    n  last 3  last 20  population  shipped  learned   shipped  learned  width/ops"""
 OCCUPANCIES = "occupancy_tokens_per_request"
 
 
@@ -54,6 +61,20 @@ class Sample(NamedTuple):
     truth: int
 
 
+class Learned(NamedTuple):
+    """What the other segments teach: a prior, and their mean growth per request."""
+
+    prior: forecasts.Prior
+    mean_growth: float
+
+
+class Case(NamedTuple):
+    """A sample and what may be known when it is judged."""
+
+    sample: Sample
+    learned: Learned
+
+
 class Score(NamedTuple):
     """How one forecaster did on one sample."""
 
@@ -70,59 +91,51 @@ def main() -> int:
     """Print the table; with `--check`, fail where a target is missed."""
     arguments = _parser().parse_args()
     try:
-        segments = load(arguments.paths)
-        judged = [segment for segment in segments if segment.ended_by == "compaction"]
-        if not judged:
-            raise BadInputError(
-                f"None of the {len(segments)} segments ended in an automatic compaction: "
-                "give more transcripts, or a table with `compaction` in its column `ended_by`."
-            )
         point = _point_rule(arguments.point)
-    except (BadInputError, OSError) as error:
+        segments = load(arguments.paths)
+    except BadInputError as error:
         print(error, file=sys.stderr)
         return 2
-    print(f"{len(judged)} segments ended by automatic compaction, {len(segments)} in all\n")
-    missed = report(segments, judged, point)
+    judged = sum(segment.ended_by == "compaction" for segment in segments)
+    print(f"{judged} segments ended by an automatic compaction, {len(segments)} in all\n")
+    missed = report(segments, point)
     if arguments.check and missed:
         print("\n" + "\n".join(missed), file=sys.stderr)
         return 1
     return 0
 
 
-def report(segments: list[Segment], judged: list[Segment], point: str | int) -> list[str]:
+def report(segments: list[Segment], point: str | int) -> list[str]:
     """Print one line per distance; returns the targets that were missed, a sentence each."""
-    priors = [_priors(segments, index) for index, one in enumerate(segments) if one in judged]
-    print(
-        "           median relative error                                 coverage"
-        "          interval"
-    )
-    print(
-        "points  n  last 3  last 20  population  shipped  learned  shipped  learned  width/ops"
-    )
+    judged = [
+        (segment, _learn_from_others(segments, index))
+        for index, segment in enumerate(segments)
+        if segment.ended_by == "compaction"
+    ]
+    print(HEADER)
     missed = []
     for distance in DISTANCES:
-        samples = [sample_at(segment, distance, point) for segment in judged]
-        pairs = [(one, prior) for one, prior in zip(samples, priors, strict=True) if one]
-        if not pairs:
-            continue
-        shipped = [_judge(one, forecasts.prior_for(one.segment.model)) for one, _ in pairs]
-        learned = [_judge(one, prior.learned) for one, prior in pairs]
-        errors = [
-            median([_speed_error(one, _mean_growth(one.seen, 3)) for one, _ in pairs]),
-            median([_speed_error(one, _mean_growth(one.seen, 20)) for one, _ in pairs]),
-            median([_speed_error(one, prior.mean_growth) for one, prior in pairs]),
-            median([score.error for score in shipped]),
-            median([score.error for score in learned]),
+        cases = [
+            Case(sample, learned)
+            for segment, learned in judged
+            if (sample := sample_at(segment, distance, point))
         ]
-        coverages = [fmean([score.covered for score in group]) for group in (shipped, learned)]
-        width = median([score.width for score in learned])
+        if not cases:
+            continue
+        shipped = [_judge(case.sample, _shipped(case)) for case in cases]
+        learned_scores = [_judge(case.sample, case.learned.prior) for case in cases]
+        error, coverage = _error(learned_scores), _coverage(learned_scores)
         print(
-            f"{distance:6} {len(pairs):2}  {errors[0]:6.2f}  {errors[1]:7.2f}  {errors[2]:10.2f}"
-            f"  {errors[3]:7.2f}  {errors[4]:7.2f}  {coverages[0]:7.2f}  {coverages[1]:7.2f}"
-            f"  {width:9.2f}"
+            f"{distance:6} {len(cases):4} "
+            f"{_speed_error(cases, lambda case: _mean_growth(case, 3)):7.2f} "
+            f"{_speed_error(cases, lambda case: _mean_growth(case, 20)):8.2f} "
+            f"{_speed_error(cases, lambda case: case.learned.mean_growth):11.2f} "
+            f"{_error(shipped):8.2f} {error:8.2f} "
+            f"{_coverage(shipped):9.2f} {coverage:8.2f} "
+            f"{median([score.width for score in learned_scores]):10.2f}"
         )
         if distance in JUDGED_DISTANCES:
-            missed += _missed(distance, errors[4], coverages[1])
+            missed += _missed(distance, error, coverage)
     return missed
 
 
@@ -143,38 +156,50 @@ def sample_at(segment: Segment, distance: float, point: str | int) -> Sample | N
 
 
 def load(paths: list[str]) -> list[Segment]:
-    """Every segment of the tables, transcripts and folders named."""
+    """Every segment of the tables, transcripts and folders named.
+
+    Raises:
+        BadInputError: a file cannot be read, or no segment was ended by an automatic compaction.
+    """
     segments: list[Segment] = []
-    for path in paths:
-        if os.path.isdir(path):
-            for folder, _, names in sorted(os.walk(path)):
-                for name in sorted(names):
-                    if name.endswith(".jsonl"):
-                        segments += _read_transcript(os.path.join(folder, name))
-        elif path.endswith(".jsonl"):
-            segments += _read_transcript(path)
-        else:
-            segments += _read_table(path)
-    if not segments:
-        raise BadInputError(f"No segment with two requests in {', '.join(paths)}.")
+    for path in _files(paths):
+        read = _read_transcript if path.endswith(".jsonl") else _read_table
+        try:
+            segments += read(path)
+        except OSError as error:
+            raise BadInputError(f"Cannot read {path}: {error.strerror}.") from None
+        except (csv.Error, UnicodeDecodeError):
+            raise BadInputError(f"{path} is neither a table in CSV nor a .jsonl file.") from None
+    if not any(segment.ended_by == "compaction" for segment in segments):
+        raise BadInputError(
+            f"None of the {len(segments)} segments found ended in an automatic compaction: "
+            "give more transcripts, or a table with `compaction` in its column `ended_by`."
+        )
     return segments
 
 
-class _Knowledge(NamedTuple):
-    learned: forecasts.Prior
-    mean_growth: float
+def _files(paths: list[str]) -> Iterator[str]:
+    for path in paths:
+        if not os.path.isdir(path):
+            yield path
+        for folder, _, names in sorted(os.walk(path)):
+            for name in sorted(names):
+                if name.endswith(".jsonl"):
+                    yield os.path.join(folder, name)
 
 
-def _priors(segments: list[Segment], index: int) -> _Knowledge:
+def _learn_from_others(segments: list[Segment], index: int) -> Learned:
     """What the other segments teach about the one at `index`."""
     others = segments[:index] + segments[index + 1 :]
     statistics = growth.summarise([(other.model, other.occupancies) for other in others])
     tokens = sum(other.occupancies[-1] - other.occupancies[0] for other in others)
     operations = sum(len(other.occupancies) - 1 for other in others)
-    return _Knowledge(
-        forecasts.prior_for(segments[index].model, statistics, shipped={}),
-        max(1.0, tokens / max(1, operations)),
-    )
+    prior = forecasts.prior_for(segments[index].model, statistics, shipped={})
+    return Learned(prior, max(1.0, tokens / max(1, operations)))
+
+
+def _shipped(case: Case) -> forecasts.Prior:
+    return forecasts.prior_for(case.sample.segment.model)
 
 
 def _judge(sample: Sample, prior: forecasts.Prior) -> Score:
@@ -188,12 +213,26 @@ def _judge(sample: Sample, prior: forecasts.Prior) -> Score:
     )
 
 
-def _speed_error(sample: Sample, speed_tokens: float) -> float:
-    return abs(sample.tokens_left / speed_tokens - sample.truth) / sample.truth
+def _error(scores: list[Score]) -> float:
+    return median([score.error for score in scores])
 
 
-def _mean_growth(occupancies: list[int], operations: int) -> float:
-    recent = occupancies[-operations - 1 :]
+def _coverage(scores: list[Score]) -> float:
+    return fmean([score.covered for score in scores])
+
+
+def _speed_error(cases: list[Case], speed: Callable[[Case], float]) -> float:
+    """Median relative error of the tokens left divided by a speed."""
+    return median(
+        [
+            abs(case.sample.tokens_left / speed(case) - case.sample.truth) / case.sample.truth
+            for case in cases
+        ]
+    )
+
+
+def _mean_growth(case: Case, operations: int) -> float:
+    recent = case.sample.seen[-operations - 1 :]
     return max(1.0, (recent[-1] - recent[0]) / (len(recent) - 1))
 
 
@@ -224,6 +263,9 @@ def _point_of(final: int, point: str | int) -> int:
         return point
     if point == "final":
         return final
+    larger = proved_window(final)
+    if larger:
+        return larger - COMPACTION_RESERVE_TOKENS
     return min(CLIENT_POINTS, key=lambda tokens: abs(tokens - final))
 
 
@@ -305,7 +347,7 @@ def _parser() -> argparse.ArgumentParser:
         "--point",
         default="final",
         help="where compaction is taken to be: `final` (each segment's last occupancy), `client` "
-        "(155,000 or 167,000, the nearer one), or a number of tokens",
+        "(155,000 or 167,000 of 200,000, the nearer one), or a number of tokens",
     )
     parser.add_argument(
         "--check", action="store_true", help="exit 1 where `learned` misses its targets"

@@ -1,4 +1,4 @@
-"""Builds the bundle of fast-path modules that `launch` loads. Run by the interpreter hooks will use."""
+"""Builds the bundle of fast-path modules that `launch` loads, for the interpreter it runs on."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from marshal import dumps
 
 from brimline.launch import FORMAT, PACKAGE_DIR, bundle_path
 
-# What a quiet hook and the status line load; `tests/hooks/test_imports.py` compares it with reality.
+# What quiet hooks and the status line load; `tests/hooks/test_imports.py` compares it with reality.
 FAST_MODULES = (
     "brimline.hooks",
     "brimline.hooks.entry",

@@ -9,17 +9,18 @@ from __future__ import annotations
 import sys
 import time
 
-try:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
     import posix
 
     system = posix
-except ImportError:  # pragma: no cover - Windows
-    # `nt` keeps its environment as text, so the live `os.environ` is read there instead.
-    import os  # noqa: F401
-
-    import nt  # type: ignore[import-not-found]
-
-    system = nt
+else:
+    try:
+        import posix as system
+    except ImportError:  # pragma: no cover - Windows
+        # `nt` keeps its environment as text, so the live `os.environ` is read there instead.
+        import nt as system
+        import os  # noqa: F401
 
 _CLOSE_ON_EXEC = getattr(system, "O_CLOEXEC", 0)
 _BINARY = getattr(system, "O_BINARY", 0)

@@ -22,12 +22,13 @@ try:
         object_hook = object_pairs_hook = array_hook = None
         parse_float, parse_int, parse_constant = float, int, float
 
-    _scan: Any = make_scanner(_Context)
+    _make_scanner: Any = make_scanner
+    _scan: Any = _make_scanner(_Context)
 except ImportError:  # pragma: no cover - another Python implementation
     import json
 
     quote = json.dumps
-    _scan = json.JSONDecoder(strict=False).scan_once
+    _scan = json.JSONDecoder(strict=False).scan_once  # type: ignore[attr-defined]
 
 _WHITESPACE = " \t\r\n"
 

@@ -35,7 +35,7 @@ def project_config(project_dir: str) -> str:
 
 def policy_file(home_dir: str, project_dir: str) -> str:
     """The compiled settings of one project, read by hooks."""
-    # A remainder by a prime is a hash that needs no import; a cryptographic one would cost a hook 1 %.
+    # The remainder by a prime is a hash without an import; a cryptographic one costs a hook 1 %.
     number = int.from_bytes(fastio.to_bytes(project_dir), "big") % _PRIME
     return f"{home_dir}/policy/{number:024x}.json"
 
@@ -51,7 +51,7 @@ def sessions_dir(home_dir: str) -> str:
 
 
 def session_dir(home_dir: str, session_id: object) -> str:
-    """Everything we keep of one session. The id is foreign text and never becomes a path as it is."""
+    """What we keep of one session. The id is foreign text and never becomes a path as it is."""
     return f"{sessions_dir(home_dir)}/{safe_session_id(session_id)}"
 
 

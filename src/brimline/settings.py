@@ -119,7 +119,7 @@ def _points(_: Setting, raw: Any) -> list[float]:
         numbers = [_number(item) for item in items]
     except ValueError:
         raise ValueError(problem) from None
-    falling = all(above > below for above, below in zip(numbers, numbers[1:], strict=False))
+    falling = all(numbers[at] > numbers[at + 1] for at in range(TIER_COUNT - 1))
     if not falling or numbers[0] > 100 or numbers[-1] < 0:  # noqa: PLR2004 - percentage points
         raise ValueError(problem)
     return numbers

@@ -48,6 +48,6 @@ def main() -> None:
         click.echo(f"brimline: {error}", err=True)
         sys.exit(1)
     except BrokenPipeError:
-        # The reader (`head`, a pager) has seen enough; Python must not complain while it shuts down.
+        # The reader (`head`, a pager) has seen enough; Python must not complain while it ends.
         sys.stderr.close()
         sys.exit(141)

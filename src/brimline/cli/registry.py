@@ -1,4 +1,4 @@
-"""Every command by name: where it lives and one line of help. Commands are imported when they run."""
+"""Every command by name: where it lives and one line of help; imported when it is run."""
 
 from __future__ import annotations
 

@@ -105,12 +105,16 @@ def render(report: dict[str, Any]) -> str:
         )
         return "\n".join(lines)
     lines += [
-        f"  in use       {report['occupancy_tokens']:,} of {report['window_tokens']:,} tokens "
-        f"({report['used_ratio']:.0%}; by: {report['measured_by']}, "
-        f"window from: {report['window_source']})",
+        (
+            f"  in use       {report['occupancy_tokens']:,} of {report['window_tokens']:,} tokens "
+            f"({report['used_ratio']:.0%}; by: {report['measured_by']}, "
+            f"window from: {report['window_source']})"
+        ),
         f"  next request {report['projected_tokens']:,} (about {report['tail_tokens']:,} more)",
-        f"  compaction   at {report['compaction_tokens']:,} (from: {report['compaction_source']}), "
-        f"{_left(report['margin_tokens'])}",
+        (
+            f"  compaction   at {report['compaction_tokens']:,} "
+            f"(from: {report['compaction_source']}), {_left(report['margin_tokens'])}"
+        ),
         f"  tier         L{report['tier']} {report['tier_name']}",
     ]
     if report["compaction_enforced"] is False:
@@ -136,7 +140,7 @@ def _scan(path: str) -> scan.Scan:
     size = os.path.getsize(path)
     if size < _PROGRESS_FROM_BYTES or not os.isatty(2):
         return scan.scan(path)
-    with click.progressbar(
-        length=size, label="Reading", file=click.get_text_stream("stderr")
-    ) as bar:
+    stream = click.get_text_stream("stderr")
+    bar: Any
+    with click.progressbar(length=size, label="Reading", file=stream) as bar:
         return scan.scan(path, bar.update)

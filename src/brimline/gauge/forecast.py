@@ -1,25 +1,25 @@
 """How many operations are left until the compaction point, with an 80 % interval. Pure.
 
-Fast path: imports nothing. An operation is one model request. A session's own recent speed says
-little about its next hour, so the forecast leans on a prior; docs/explanation/forecast.md has the
-model and what was measured.
+Fast path: imports only `brimline.gauge.window`. An operation is one model request. A session's
+own recent speed says little about its next hour, so the forecast leans on a prior;
+docs/explanation/forecast.md has the model and what was measured.
 """
 
 from __future__ import annotations
+
+from brimline.gauge.window import model_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    # Per family: number of segments, mean log speed, sum of squared deviations from that mean.
-    type_of_statistics = Mapping[str, Sequence[float]]
-
-# More readings than these change nothing.
+# Without repeats or drops among them, more readings than these change nothing.
 USEFUL_READINGS = 21
+_FEWEST_READINGS = 2
 VELOCITY_OPERATIONS = 3
 
 # Natural logarithms of the tokens per operation that `growth` found in recorded segments, by model
-# version: about 1,275, 1,150 and 1,225 tokens. Tokenizers, clients and habits all have a part in it.
+# version: about 1,275, 1,150 and 1,225 tokens. Tokenizers, clients and habits all play a part.
 SHIPPED_LOG_SPEEDS = {"before-4.5": 7.15, "4.5": 7.05, "4.7": 7.11}
 _UNKNOWN_LOG_SPEED = 7.08
 # Variance of that logarithm between segments of one family.
@@ -50,7 +50,7 @@ _LEAST_VARIANCE = 0.04
 _CROSSING_OPERATIONS = 1
 # Single large results cut a session short far more often than thrift stretches it.
 _DEVIATIONS_BELOW = 1.5
-_DEVIATIONS_ABOVE = 1.05
+_DEVIATIONS_ABOVE = 1.15
 
 
 class Forecast:
@@ -65,7 +65,7 @@ class Forecast:
 
 
 class Prior:
-    """What to expect before looking: tokens per operation, and how far sessions differ (1: usual)."""
+    """What to expect at first: tokens per operation, and how far sessions differ (usual: 1)."""
 
     __slots__ = ("speed_tokens", "spread")
 
@@ -85,7 +85,7 @@ def forecast(
         tokens_left: from the newest reading to the compaction point.
         prior: from `prior_for`; without it, that of an unknown model.
     """
-    if len(occupancies) < 2:  # noqa: PLR2004
+    if len(occupancies) < _FEWEST_READINGS:
         return None
     if tokens_left <= 0:
         return Forecast(0, 0, 0)
@@ -104,7 +104,7 @@ def forecast(
 
 def velocity(occupancies: Sequence[int]) -> float | None:
     """Mean growth in tokens over the last three operations; None before the second reading."""
-    if len(occupancies) < 2:  # noqa: PLR2004
+    if len(occupancies) < _FEWEST_READINGS:
         return None
     growths = _recent_changes(occupancies, VELOCITY_OPERATIONS)
     return sum(growths) / len(growths) if growths else 0.0
@@ -112,14 +112,18 @@ def velocity(occupancies: Sequence[int]) -> float | None:
 
 def prior_for(
     model: str | None,
-    learned: type_of_statistics | None = None,
+    learned: Mapping[str, Sequence[float]] | None = None,
     *,
     shipped: Mapping[str, float] = SHIPPED_LOG_SPEEDS,
 ) -> Prior:
     """The prior of a model: the shipped one, moved by what `growth.summarise` found in history.
 
     All of the user's segments move every family; those of the family itself move it further.
-    Without `shipped` figures the history speaks alone.
+
+    Args:
+        model: as the client names it.
+        learned: by family, number of segments, mean log speed, sum of squared deviations.
+        shipped: log speed by family; where empty, the history speaks alone.
     """
     family = family_of(model)
     log_speed = shipped.get(family, _UNKNOWN_LOG_SPEED) if family else _UNKNOWN_LOG_SPEED
@@ -142,14 +146,12 @@ def prior_for(
 
 def family_of(model: str | None) -> str | None:
     """The family of a model by its version number; None where the name tells none."""
-    text = "".join([letter if letter.isalnum() else " " for letter in model or ""])
-    # Longer numbers are dates.
-    version = [int(part) for part in text.split() if part.isdecimal() and len(part) <= 2]  # noqa: PLR2004
-    if not version:
+    version = model_version(model)
+    if version is None:
         return None
-    if version[:2] < [4, 5]:
+    if version < (4, 5):
         return "before-4.5"
-    return "4.5" if version[:2] < [4, 7] else "4.7"
+    return "4.5" if version < (4, 7) else "4.7"
 
 
 def _steady_tokens(occupancy: int, tokens_left: float) -> float:

@@ -18,7 +18,7 @@ TIER_NAMES = ("Calm", "Warning", "Advisory", "Yellow Alert", "Critical")
 # Characters per token of tool results, by tokenizer generation, measured on recorded sessions.
 _CHARACTERS_PER_TOKEN = 2.85
 _NEWER_CHARACTERS_PER_TOKEN = 2.2
-_NEWER_MODELS = ("4-7", "4-8", "4-9", "-5-", "opus-5", "sonnet-5", "haiku-5", "fable", "mythos")
+_NEWER_FROM_VERSION = (4, 7)
 # Replies are prose and code, which pack more characters into a token than tool results do.
 _REPLY_CHARACTERS_PER_TOKEN = 4
 
@@ -132,6 +132,7 @@ def make_reading(
     newer = _newer_snapshot(tail, snapshot)
     occupancy = newer.occupancy_tokens if newer else usage.prompt_tokens if usage else None
     model = (usage.model if usage else None) or (snapshot.model if snapshot else None)
+    requested = (usage.requested_model if usage else None) or (snapshot.model if snapshot else None)
     window = windows.resolve_window(
         configured=policy.values["context_window"],
         statusline=snapshot.window_tokens if snapshot else None,
@@ -139,6 +140,7 @@ def make_reading(
         observed=observed_window,
         occupancy_tokens=occupancy,
         model=model,
+        requested_model=requested,
     )
     compaction = windows.resolve_compaction(
         configured=policy.values["compaction_tokens"],
@@ -146,6 +148,7 @@ def make_reading(
         window=window,
         model=model,
         version=usage.version if usage else None,
+        requested_model=requested,
     )
     reading = Reading(window, compaction)
     reading.model = model
@@ -176,7 +179,7 @@ def tier_of(margin_points: float | None, thresholds: list[float]) -> int | None:
 
 def characters_per_token(model: str | None) -> float:
     """How many characters of tool output make a token for this model."""
-    newer = model is not None and any(name in model for name in _NEWER_MODELS)
+    newer = (windows.model_version(model) or (0, 0)) >= _NEWER_FROM_VERSION
     return _NEWER_CHARACTERS_PER_TOKEN if newer else _CHARACTERS_PER_TOKEN
 
 

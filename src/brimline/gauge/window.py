@@ -17,8 +17,13 @@ COMPACTION_RESERVE_TOKENS = 33_000
 VERIFIED_SOURCES = frozenset({"config", "statusline", "settings", "observed"})
 
 _LARGE_MARK = "[1m]"
-# Hints only: model names say nothing reliable about a window, and the list ages with every release.
-_LARGE_MODELS = ("opus-4-7", "opus-4-8", "opus-5", "sonnet-5", "fable", "mythos")
+# A hint only: the client gives models from this version on a large window by default.
+_LARGE_FROM_VERSION = (4, 7)
+# The client compacts these on its own; older models and `[1m]` variants wait for an API refusal.
+_ENFORCED_FROM_VERSION = (4, 6)
+_OLDEST_KNOWN_VERSION = (4, 5)
+# Recorded sessions of these clients and older ones all compacted at the threshold by themselves.
+_LAST_ALWAYS_ENFORCING = (2, 1, 42)
 
 
 class Window:
@@ -53,20 +58,23 @@ def resolve_window(
     observed: int | None,
     occupancy_tokens: int | None,
     model: str | None,
+    requested_model: str | None = None,
 ) -> Window:
-    """The first source that knows: config, status line, client settings, observation, model name."""
+    """The first source that knows: config, status line, settings, observation, model name."""
     if configured:
         return Window(configured, "config")
     if statusline:
         return Window(statusline, "statusline")
-    if _asks_for_large_window(client.get("model"), model):
+    if _asks_for_large_window(requested_model or client.get("model"), model):
         return Window(LARGE_WINDOW_TOKENS, "settings")
     proved = max(observed or 0, proved_window(occupancy_tokens) or 0)
     if proved:
         return Window(proved, "observed")
-    if model and any(name in model for name in _LARGE_MODELS):
-        return Window(LARGE_WINDOW_TOKENS, "model")
-    return Window(DEFAULT_WINDOW_TOKENS, "default")
+    version = model_version(model)
+    if version is None:
+        return Window(DEFAULT_WINDOW_TOKENS, "default")
+    large = version >= _LARGE_FROM_VERSION
+    return Window(LARGE_WINDOW_TOKENS if large else DEFAULT_WINDOW_TOKENS, "model")
 
 
 def proved_window(occupancy_tokens: int | None) -> int | None:
@@ -86,11 +94,13 @@ def resolve_compaction(
     window: Window,
     model: str | None,
     version: str | None,
+    requested_model: str | None = None,
 ) -> CompactionPoint:
     """The first source that knows: config, the client's settings, the window itself."""
     limit = _auto_compact_window(client, window.tokens, model)
     effective = limit or window.tokens
-    enforced = _enforced(client, limit, window, model, version)
+    marked = _is_marked_large(requested_model or client.get("model"))
+    enforced = _enforced(client, limit, model, version, marked=marked)
     if configured:
         return CompactionPoint(configured, "config", effective, enforced=enforced)
     point = max(0, effective - COMPACTION_RESERVE_TOKENS)
@@ -102,11 +112,23 @@ def resolve_compaction(
     return CompactionPoint(point, "settings", effective, enforced=enforced)
 
 
-def _asks_for_large_window(setting: Any, model: str | None) -> bool:
-    """Whether the client's model setting asks for 1M and is about the model that is running."""
-    if not isinstance(setting, str) or not setting.lower().endswith(_LARGE_MARK):
+def model_version(model: str | None) -> tuple[int, int] | None:
+    """Major and minor version in a model's name; None where it tells none."""
+    text = "".join([letter if letter.isalnum() else " " for letter in model or ""])
+    # Longer numbers are dates.
+    numbers = [int(part) for part in text.split() if part.isdecimal() and len(part) <= 2]  # noqa: PLR2004
+    return (numbers[0], numbers[1] if len(numbers) > 1 else 0) if numbers else None
+
+
+def _is_marked_large(name: Any) -> bool:
+    return isinstance(name, str) and name.lower().endswith(_LARGE_MARK)
+
+
+def _asks_for_large_window(name: Any, model: str | None) -> bool:
+    """Whether a model setting asks for 1M and is about the model that is running."""
+    if not _is_marked_large(name):
         return False
-    family = setting.lower()[: -len(_LARGE_MARK)]
+    family = name.lower()[: -len(_LARGE_MARK)]
     return model is None or family in model
 
 
@@ -119,25 +141,25 @@ def _auto_compact_window(client: dict[str, Any], window: int, model: str | None)
 def _enforced(
     client: dict[str, Any],
     limit: int | None,
-    window: Window,
     model: str | None,
     version: str | None,
+    *,
+    marked: bool,
 ) -> bool | None:
+    """Whether the client compacts at its threshold; None where nobody has seen it."""
     if client.get("autocompact_enabled") is False:
         return False
     if limit is not None:
         return True
-    if version is not None and _version(version) <= _LAST_ALWAYS_ENFORCING:
+    if version is not None and _client_version(version) <= _LAST_ALWAYS_ENFORCING:
         return True
-    if model is None:
+    found = model_version(model)
+    if found is None or found < _OLDEST_KNOWN_VERSION:
         return None
-    return any(name in model for name in _ENFORCING_MODELS)
+    if marked and found < _LARGE_FROM_VERSION:
+        return False
+    return found >= _ENFORCED_FROM_VERSION
 
 
-# Recorded sessions of these clients and older ones all compacted at the threshold by themselves.
-_LAST_ALWAYS_ENFORCING = (2, 1, 42)
-_ENFORCING_MODELS = ("opus-5", "sonnet-5")
-
-
-def _version(text: str) -> tuple[int, ...]:
-    return tuple([int(part) if part.isdigit() else 0 for part in text.split(".")])
+def _client_version(text: str) -> tuple[int, ...]:
+    return tuple([int(part) if part.isdecimal() else 0 for part in text.split(".")])

@@ -14,8 +14,8 @@ _ADVICE = {
     "reads over whole files.",
     2: "A good moment to write down the state of the work (plan, decisions, open items) in a file, "
     "then carry on.",
-    3: "Compaction is near: what is only in this conversation may be lost. Save plan, decisions and "
-    "exact values to a file now, then carry on in small steps.",
+    3: "Compaction is near: what is only in this conversation may be lost. Save plan, decisions "
+    "and exact values to a file now, then carry on in small steps.",
     4: "Compaction is imminent. Save what must survive first; after that continue, or let the user "
     "run /compact at a point of their choosing.",
 }
@@ -36,7 +36,8 @@ def figures(reading: Reading) -> str:
     ratio = reading.used_ratio or 0
     return (
         f"Measured: {reading.occupancy_tokens:,} of {reading.window.tokens:,} tokens in use "
-        f"({ratio:.0%}; from the {reading.measured_by}, window from {_named(reading.window.source)}), "
+        f"({ratio:.0%}; from the {reading.measured_by}, "
+        f"window from {_named(reading.window.source)}), "
         f"compaction expected at {reading.compaction.tokens:,}: {room}."
     )
 

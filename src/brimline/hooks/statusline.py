@@ -1,6 +1,6 @@
-"""The status line: remember what the client tells, print one line, run the line that was there before.
+"""The status line: remember what the client tells, print a line, run the one that was there before.
 
-Fast path: imports only rooms of ours. It runs on every redraw of the client, with any field missing.
+Fast path: imports only rooms of ours. It runs on every redraw, with any field missing.
 """
 
 from __future__ import annotations
@@ -101,11 +101,10 @@ def compose(reading: gauge.Reading, error_count: int = 0) -> str:
 
 
 def _short(tokens: int) -> str:
-    if tokens < 1_000:
-        return str(tokens)
-    if tokens < 1_000_000:
-        return f"{tokens / 1_000:.0f}k"
-    return f"{tokens / 1_000_000:.3g}M"
+    for size, letter in ((1_000_000, "M"), (1_000, "k")):
+        if tokens >= size:
+            return f"{tokens / size:.3g}{letter}"
+    return str(tokens)
 
 
 def _payload(raw: bytes) -> dict[str, Any]:

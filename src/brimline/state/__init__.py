@@ -1,1 +1,1 @@
-"""What brimline keeps per session: the status-line snapshot, spoken tiers, the spool, the error log."""
+"""What brimline keeps: per session a snapshot, the spoken tiers and a spool; and the error log."""

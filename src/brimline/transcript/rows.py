@@ -24,6 +24,7 @@ class Usage:
         "model",
         "output_tokens",
         "prompt_tokens",
+        "requested_model",
         "session_id",
         "timestamp",
         "version",
@@ -35,12 +36,14 @@ class Usage:
         self.message_id = message.get("id")
         self.model = _text(message.get("model"))
         self.timestamp = timestamp_of(row)
+        # The name as it was asked for: only here does `[1m]` leave a trace.
+        self.requested_model = _text(row.get("requestedModel"))
         self.version = _text(row.get("version"))
         self.session_id = _text(row.get("sessionId"))
 
 
 def usage_of(row: Any) -> Usage | None:
-    """The usage of a main-thread reply; None for every other row, synthetic and zero ones included."""
+    """The usage of a main-thread reply; None for every other row, also synthetic and zero ones."""
     if not isinstance(row, dict) or row.get("type") != "assistant" or row.get("isSidechain"):
         return None
     message = row.get("message")
@@ -81,7 +84,8 @@ def visible_characters(row: Any) -> int:
         return 0
     kind = row.get("type")
     if kind == "attachment":
-        return _attachment_characters(row.get("attachment"))
+        # The client keeps the rendered text of those that it sends; the others are bookkeeping.
+        return text_characters(row.get("rendered"))
     if kind not in ("user", "assistant") or row.get("isVisibleInTranscriptOnly"):
         return 0
     message = row.get("message")
@@ -125,13 +129,6 @@ def _block_characters(block: Any) -> int:
     if kind == "thinking":
         return _length(block.get("thinking"))
     return IMAGE_CHARACTERS if kind in ("image", "document") else 0
-
-
-def _attachment_characters(attachment: Any) -> int:
-    # Most attachments are bookkeeping; only what hooks told the model is sure to be sent as it is.
-    if not isinstance(attachment, dict) or attachment.get("type") != "hook_additional_context":
-        return 0
-    return text_characters(attachment.get("content"))
 
 
 def _count(value: Any) -> int | None:

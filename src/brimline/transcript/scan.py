@@ -64,7 +64,7 @@ class _Reader:
             self.found.occupancies.append(usage.prompt_tokens)
 
     def _compaction(self, row: Any) -> None:
-        """Count a boundary and the summary that follows it as one; old sessions have the summary only."""
+        """Count a boundary and its summary as one; old sessions have the summary only."""
         self.found.occupancies.clear()
         self.message_id = None
         if rows.is_summary(row) and self.summary_expected:

@@ -1,0 +1,70 @@
+"""The story that `brimline demo` plays: a bug hunt that fills a window twice. Pure.
+
+Sizes follow recorded sessions: a first request of some 24,000 tokens, a few thousand for most
+steps, and now and then a result that is far larger.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Step(NamedTuple):
+    """One thing that happens in the session."""
+
+    kind: str
+    """prompt, tool or compact"""
+    label: str
+    tokens: int = 0
+    """what it adds to the context; for a compaction, what is left of it"""
+    tool: str = "Bash"
+
+
+FIRST_REQUEST_TOKENS = 24_000
+WINDOW_TOKENS = 200_000
+
+STORY = (
+    Step(
+        "prompt",
+        "The nightly import drops rows. Find out why and fix it. Never touch prod_db.",
+        300,
+    ),
+    Step("tool", "rg -n 'import_rows' src", 1_900, "Grep"),
+    Step("tool", "src/importer/pipeline.py", 9_800, "Read"),
+    Step("tool", "src/importer/batch.py", 7_400, "Read"),
+    Step("tool", "git log --stat -20", 3_100),
+    Step("tool", "tests/test_pipeline.py", 11_200, "Read"),
+    Step("tool", "make test", 6_300),
+    Step("tool", "logs/nightly.log", 16_500, "Read"),
+    Step("tool", "src/importer/schema.py", 8_600, "Read"),
+    Step("tool", "pipeline.py: count rows per batch", 1_200, "Edit"),
+    Step("tool", "make test", 6_400),
+    Step("prompt", "It is the batches with more than 500 rows, right?", 200),
+    Step("tool", "rg -n 'BATCH_LIMIT' .", 2_300, "Grep"),
+    Step("tool", "src/importer/limits.py", 5_900, "Read"),
+    Step("tool", "python -m importer --dry-run", 9_300),
+    Step("tool", "docs/import-format.md", 7_200, "Read"),
+    Step("tool", "batch.py: carry the remainder over", 1_500, "Edit"),
+    Step("tool", "make test", 6_600),
+    Step("tool", "src/importer/retry.py", 6_800, "Read"),
+    Step("tool", "git diff", 2_700),
+    Step("prompt", "Good. Add a regression test and update the docs.", 200),
+    Step("tool", "tests/test_batch.py: 501 rows", 1_900, "Write"),
+    Step("tool", "make test", 6_500),
+    Step("tool", "tests/fixtures/rows.csv", 6_100, "Read"),
+    Step("tool", "docs/import-format.md: say what happens above the limit", 1_300, "Edit"),
+    Step("tool", "make lint", 2_900),
+    Step("tool", "make test", 4_200),
+    Step("tool", "git diff --stat", 900),
+    Step("tool", "CHANGELOG.md", 2_600, "Read"),
+    Step("tool", "make integration", 3_800),
+    Step("compact", "the client compacts", 46_000),
+    Step("prompt", "Now the same for the weekly import.", 200),
+    Step("tool", "src/weekly/pipeline.py", 12_400, "Read"),
+    Step("tool", "src/weekly/batch.py", 9_100, "Read"),
+    Step("tool", "logs/weekly.log", 21_700, "Read"),
+    Step("tool", "make test", 6_500),
+    Step("tool", "src/weekly/schema.py", 9_900, "Read"),
+    Step("tool", "batch.py: carry the remainder over", 1_400, "Edit"),
+    Step("tool", "make test", 6_700),
+)
