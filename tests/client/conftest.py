@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from .brimline_home import Installed
 from .fetch import Fetched, cache_dir, fetch
 from .harness import Client
 from .stub_api import StubApi
@@ -65,3 +66,11 @@ def stub() -> Iterator[StubApi]:
 def client(client_binary: Path, stub: StubApi, tmp_path: Path) -> Client:
     """A client with a fresh home that talks to `stub` only."""
     return Client(client_binary, stub, tmp_path / "client")
+
+
+@pytest.fixture
+def installed(client: Client) -> Installed:
+    """The client with brimline installed in its user settings."""
+    here = Installed(client)
+    here.install()
+    return here

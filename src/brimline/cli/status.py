@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from typing import Any
 
 import click
@@ -140,7 +141,5 @@ def _scan(path: str) -> scan.Scan:
     size = os.path.getsize(path)
     if size < _PROGRESS_FROM_BYTES or not os.isatty(2):
         return scan.scan(path)
-    stream = click.get_text_stream("stderr")
-    bar: Any
-    with click.progressbar(length=size, label="Reading", file=stream) as bar:
+    with click.progressbar(length=size, label="Reading", file=sys.stderr) as bar:
         return scan.scan(path, bar.update)

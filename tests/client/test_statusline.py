@@ -1,0 +1,55 @@
+"""The status line in an interactive client on a pseudo-terminal."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from .brimline_home import Installed
+from .stub_api import filled, text
+
+if TYPE_CHECKING:
+    from .harness import Client
+    from .stub_api import StubApi
+
+
+def test_the_status_line_tells_hooks_a_large_window(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """In a 1M session the line shows the fill, and `status` then knows the window from it."""
+    stub.script(text("hello there", filled(250_000)))
+
+    with client.interactive(model="claude-opus-5") as session:
+        session.ready()
+        session.wait_for("ctx –% of 1M")
+        session.send_line("go")
+        session.wait_for("ctx 25% of 1M")
+        session.wait_for("717k to compaction")
+
+    session_id = client.transcripts()[-1].stem
+    report = installed.status(session_id)
+    assert report["window_tokens"] == 1_000_000
+    assert report["window_source"] == "statusline"
+    assert report["occupancy_tokens"] == 250_000
+    assert installed.errors() == ""
+
+
+def test_a_status_line_that_was_there_before_is_still_shown(client: Client, stub: StubApi) -> None:
+    """The old command gets the same input and its output stands beside ours."""
+    theirs = {"type": "command", "command": 'cat > seen.json; echo "it\'s mine"', "padding": 1}
+    client.write_settings({"statusLine": theirs})
+    before = client.settings_path().read_bytes()
+    installed = Installed(client)
+    installed.install()
+    stub.script(text("hello there", filled(100_000)))
+
+    with client.interactive() as session:
+        session.ready()
+        session.send_line("go")
+        session.wait_for("ctx 50% of 200k")
+        session.wait_for("it's mine")
+
+    seen = json.loads((client.project / "seen.json").read_text(encoding="utf-8"))
+    assert seen["context_window"]["context_window_size"] == 200_000
+    assert installed.command("uninstall", "--yes").returncode == 0
+    assert client.settings_path().read_bytes() == before

@@ -1,0 +1,117 @@
+"""A measured warning reaches the model in the real client, and nothing else does."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from .stub_api import bash, filled, text, too_long, tool
+
+if TYPE_CHECKING:
+    from .brimline_home import Installed
+    from .harness import Client
+    from .stub_api import StubApi, Turn
+
+OURS = "[brimline]"
+
+
+def rounds(*occupancies: int) -> list[Turn]:
+    """Tool calls that take as long as the client takes to write its rows, as real ones do."""
+    return [bash("sleep 0.3", filled(tokens)) for tokens in occupancies]
+
+
+def test_installed_hooks_fire_in_exec_form(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """After `brimline install` every hook event of a run is recorded, started without a shell."""
+    stub.script(bash("true", filled(30_000)), text("end", filled(31_000)))
+
+    run = client.run_print("go")
+
+    assert run.result is not None
+    events = [line["event"] for line in installed.spool(run.result["session_id"])]
+    assert events == ["SessionStart", "UserPromptSubmit", "PostToolUse"]
+    settings = json.loads(client.settings_path().read_text(encoding="utf-8"))
+    hooks = [h for groups in settings["hooks"].values() for g in groups for h in g["hooks"]]
+    assert all(hook["args"][:3] == ["-I", "-S", "-c"] for hook in hooks)
+    assert installed.errors() == ""
+
+
+def test_a_crossed_tier_is_in_the_next_request(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """Driven past L1 by the recorded usage, the session's next request carries our text, once."""
+    stub.script(*rounds(60_000, 110_000, 111_000, 112_000), text("end", filled(113_000)))
+
+    run = client.run_print("go")
+
+    counts = [request.seen_text().count(OURS) for request in run.requests]
+    # A tool may finish before its own reply is recorded, so the note may come one request later.
+    assert counts[:2] == [0, 0]
+    assert counts[3:] == [1, 1]
+    seen = run.requests[-1].seen_text()
+    assert "Context tier L1 Warning" in seen
+    assert "compaction expected at 167,000" in seen
+
+
+def test_below_every_tier_no_request_carries_anything_of_ours(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """A session that stays calm sends not one character of ours to the model."""
+    stub.script(bash("echo one", filled(60_000)), text("end", filled(80_000)))
+
+    run = client.run_print("go")
+
+    assert run.rc == 0
+    assert "brimline" not in json.dumps([request.body for request in run.requests])
+
+
+def test_a_prompt_is_warned_about_before_the_first_tool_call(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """UserPromptSubmit evaluates too: a resumed full session is announced with its next prompt."""
+    stub.script(text("one", filled(150_000)))
+    first = client.run_print("go")
+    assert first.result is not None
+    stub.script(text("two", filled(150_500)))
+
+    run = client.run_print("go on", args=["--resume", first.result["session_id"]])
+
+    assert "Context tier L2 Advisory" in run.requests[-1].seen_text()
+
+
+def test_a_subagents_tools_are_not_taken_for_the_main_thread(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """What a subagent does neither speaks to it nor changes the main session's reading."""
+    task = {"description": "d", "prompt": "look", "subagent_type": "general-purpose"}
+    stub.script(
+        tool("Agent", {**task, "run_in_background": False}, filled(50_000)),
+        text("end", filled(51_000)),
+    )
+    stub.script_subagents(bash("echo sub", filled(190_000)), text("sub end", filled(195_000)))
+
+    run = client.run_print("go")
+
+    assert all(OURS not in request.seen_text() for request in run.requests)
+    assert run.result is not None
+    assert installed.status(run.result["session_id"])["occupancy_tokens"] == 51_000
+
+
+def test_after_a_compaction_the_tiers_speak_again(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """A climb, a compaction, a second climb: the tier is announced once in each."""
+    stub.script(
+        *rounds(120_000, 121_000, 122_000),
+        too_long(210_000, 200_000),
+        *rounds(40_000, 41_000, 120_000, 121_000),
+        text("end", filled(122_000)),
+    )
+
+    run = client.run_print("go")
+
+    after = [r for r in run.requests if "STUB-SUMMARY" in r.seen_text() and r.kind == "main"]
+    assert after[0].seen_text().count("Context tier L1") == 0
+    assert after[-1].seen_text().count("Context tier L1") == 1
+    assert installed.status(run.transcript.stem if run.transcript else "")["compactions"] == 1
