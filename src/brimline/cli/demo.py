@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import shutil
 import statistics
@@ -17,7 +16,6 @@ from rich.live import Live
 from rich.panel import Panel
 from rich.text import Text
 
-from brimline import bundle
 from brimline.cli import demo_script
 from brimline.cli.demo_player import Moment, Player
 from brimline.gauge.reading import TIER_NAMES
@@ -46,8 +44,6 @@ def demo(as_json: bool, fast: bool) -> None:
     """
     folder = tempfile.mkdtemp(prefix="brimline-demo-")
     try:
-        with contextlib.suppress(OSError):  # a read-only package only makes the hooks slower
-            bundle.build()
         player = Player(folder)
         if as_json:
             click.echo(json.dumps(_as_document(list(player.play()), player), indent=2))

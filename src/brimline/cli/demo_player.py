@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -11,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import brimline
-from brimline import policy, testing
+from brimline import bundle, policy, testing
 from brimline.cli import demo_script
 from brimline.gauge import reading as gauge
 from brimline.launch import bootstrap
@@ -53,6 +54,8 @@ class Player:
 
     def play(self) -> Iterator[Moment]:
         """Every step in turn."""
+        with contextlib.suppress(OSError):  # a read-only package only makes the hooks slower
+            bundle.build()
         self._send("SessionStart", testing.event("SessionStart", self.session, source="startup"))
         for step in demo_script.STORY:
             note = self._take(step)

@@ -1,0 +1,132 @@
+"""Writes the generated reference pages and the README's picture; `--check` only compares.
+
+Commands, settings and events come from the code that defines them, so the pages cannot drift.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from brimline.cli.main import program
+from brimline.cli.registry import COMMANDS
+from brimline.install.spec import HOOKS
+from brimline.settings import SETTINGS
+
+DOCS = Path(__file__).parent
+_HEAD = "<!-- Made by `make docs` from the code; do not edit. -->\n\n"
+
+
+def pages() -> dict[Path, str]:
+    """Every generated page and its text."""
+    reference = DOCS / "reference"
+    return {
+        reference / "commands.md": _commands(),
+        reference / "settings.md": _settings(),
+        reference / "events.md": _events(),
+    }
+
+
+def main() -> int:
+    """Write the pages, or with `--check` report the ones that are out of date."""
+    if "--check" in sys.argv[1:]:
+        stale = [path for path, text in pages().items() if _read(path) != text]
+        for path in stale:
+            print(f"{path.relative_to(DOCS.parent)} is out of date: run `make docs`")
+        return 1 if stale else 0
+    for path, text in pages().items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    (DOCS / "demo.svg").write_text(_picture(), encoding="utf-8")
+    return 0
+
+
+def _commands() -> str:
+    context = click.Context(program, info_name="brimline")
+    parts = [_HEAD, "# Commands\n"]
+    for name in COMMANDS:
+        command = program.get_command(context, name)
+        parts += _command_parts(command, context, name) if command else []
+    return "\n".join(parts)
+
+
+def _command_parts(command: click.Command, parent: click.Context, name: str) -> list[str]:
+    context = click.Context(command, info_name=name, parent=parent)
+    context.terminal_width = context.max_content_width = 80
+    text = command.get_help(context)
+    found = [f"## `{context.command_path}`\n", f"```text\n{text}\n```\n"]
+    if isinstance(command, click.Group):
+        for child in command.list_commands(context):
+            inner = command.get_command(context, child)
+            found += _command_parts(inner, context, child) if inner else []
+    return found
+
+
+def _settings() -> str:
+    lines = [
+        _HEAD,
+        "# Settings\n",
+        "Precedence, weakest first: defaults, the user's `config.toml`, the project's "
+        "`.claude/brimline.toml`, the environment.\n",
+        "A project's file may come from a stranger: it can set only what is marked so.\n",
+    ]
+    for setting in SETTINGS:
+        default = "unset" if setting.default is None else f"`{setting.default}`"
+        choices = (
+            f" One of: {', '.join(f'`{c}`' for c in setting.choices)}." if setting.choices else ""
+        )
+        lines += [
+            f"## `{setting.key}`\n",
+            f"{setting.doc}{choices}\n",
+            f"Kind: {setting.kind}. Default: {default}. Environment: `{setting.env}`. "
+            f"In a project's file: {'yes' if setting.project else 'no'}.\n",
+        ]
+    lines += [
+        "## Switches\n",
+        "`BRIMLINE_OFF=1` or `CLAUDE_HOOKS_PASSTHROUGH=1` in the client's environment switches every "
+        "hook off.\n`BRIMLINE_HOME` moves the data folder.\n",
+    ]
+    return "\n".join(lines)
+
+
+def _events() -> str:
+    lines = [
+        _HEAD,
+        "# Hook events\n",
+        "What `brimline install` registers, and what each hook does.\n",
+        "| event | matcher | timeout | what it does |",
+        "|---|---|---|---|",
+    ]
+    for hook in HOOKS:
+        matcher = f"`{hook.matcher}`" if hook.matcher else "all"
+        lines.append(f"| `{hook.event}` | {matcher} | {hook.timeout_s} s | {hook.purpose} |")
+    return "\n".join(lines) + "\n"
+
+
+def _picture() -> str:
+    """The demo as a terminal would show it."""
+    import tempfile
+
+    from brimline.cli import demo
+    from brimline.cli.demo_player import Player
+
+    # Not a terminal: the moving gauge would be recorded frame by frame.
+    console = Console(record=True, width=92, file=io.StringIO(), force_terminal=False)
+    with tempfile.TemporaryDirectory() as folder:
+        demo.show(Player(folder), console, paced=False)
+    picture = console.export_svg(title="brimline demo", unique_id="brimline-demo")
+    # The template names a font on a server; a picture must not make its reader's browser call anyone.
+    return re.sub(r"@font-face \{.*?\}", "", picture, flags=re.DOTALL)
+
+
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,53 @@
+"""Finding sessions: the newest of a project, the one with an id, and a sentence where there is none."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from brimline import paths
+from brimline.errors import SessionError
+from brimline.transcript import find
+
+
+def test_the_newest_session_of_a_project_is_found(project_dir: str) -> None:
+    """The file written last wins; other files and folders are no sessions."""
+    folder = Path(paths.project_transcripts(project_dir))
+    folder.mkdir(parents=True)
+    for age, name in enumerate(["new.jsonl", "old.jsonl", "notes.txt"]):
+        (folder / name).write_text("{}\n")
+        os.utime(folder / name, (1_000_000 - age, 1_000_000 - age))
+    (folder / "folder.jsonl").mkdir()
+
+    assert find.newest(project_dir) == str(folder / "new.jsonl")
+
+
+def test_a_project_without_sessions_is_told_in_a_sentence(project_dir: str) -> None:
+    """The message names the folder and the way out."""
+    with pytest.raises(SessionError, match=r"projects/.*--transcript FILE"):
+        find.newest(project_dir)
+
+
+def test_a_session_is_found_by_its_id_in_any_project() -> None:
+    """The id alone is enough."""
+    folder = Path(paths.client_config_dir()) / "projects" / "-some-where"
+    folder.mkdir(parents=True)
+    (folder / "abc-1.jsonl").write_text("")
+
+    assert find.by_id("abc-1") == str(folder / "abc-1.jsonl")
+    assert find.session_id_of(find.by_id("abc-1")) == "abc-1"
+
+
+@pytest.mark.parametrize("session_id", ["../secret", "*", "a/b", ""])
+def test_an_id_that_is_no_id_never_becomes_a_path(session_id: str) -> None:
+    """Foreign characters are refused, not searched for."""
+    with pytest.raises(SessionError, match="no session id"):
+        find.by_id(session_id)
+
+
+def test_an_unknown_id_is_told_in_a_sentence() -> None:
+    """The message names the id."""
+    with pytest.raises(SessionError, match="no session abc was found"):
+        find.by_id("abc")
