@@ -71,8 +71,10 @@ def _settings() -> str:
     lines = [
         _HEAD,
         "# Settings\n",
-        "Precedence, weakest first: defaults, the user's `config.toml`, the project's "
-        "`.claude/brimline.toml`, the environment.\n",
+        (
+            "Precedence, weakest first: defaults, the user's `config.toml`, the project's "
+            "`.claude/brimline.toml`, the environment.\n"
+        ),
         "A project's file may come from a stranger: it can set only what is marked so.\n",
     ]
     for setting in SETTINGS:
@@ -83,13 +85,17 @@ def _settings() -> str:
         lines += [
             f"## `{setting.key}`\n",
             f"{setting.doc}{choices}\n",
-            f"Kind: {setting.kind}. Default: {default}. Environment: `{setting.env}`. "
-            f"In a project's file: {'yes' if setting.project else 'no'}.\n",
+            (
+                f"Kind: {setting.kind}. Default: {default}. Environment: `{setting.env}`. "
+                f"In a project's file: {'yes' if setting.project else 'no'}.\n"
+            ),
         ]
     lines += [
         "## Switches\n",
-        "`BRIMLINE_OFF=1` or `CLAUDE_HOOKS_PASSTHROUGH=1` in the client's environment switches every "
-        "hook off.\n`BRIMLINE_HOME` moves the data folder.\n",
+        (
+            "`BRIMLINE_OFF=1` or `CLAUDE_HOOKS_PASSTHROUGH=1` in the client's environment switches "
+            "every hook off.\n`BRIMLINE_HOME` moves the data folder.\n"
+        ),
     ]
     return "\n".join(lines)
 
@@ -120,7 +126,7 @@ def _picture() -> str:
     with tempfile.TemporaryDirectory() as folder:
         demo.show(Player(folder), console, paced=False)
     picture = console.export_svg(title="brimline demo", unique_id="brimline-demo")
-    # The template names a font on a server; a picture must not make its reader's browser call anyone.
+    # The template names a font on a server; a picture must not make its reader's browser call it.
     return re.sub(r"@font-face \{.*?\}", "", picture, flags=re.DOTALL)
 
 

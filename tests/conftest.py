@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from brimline import clientsettings
 from brimline.testing import SessionBuilder
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Point HOME, CLAUDE_CONFIG_DIR and BRIMLINE_HOME into a temporary folder; drop inherited settings."""
+    """Point every home into a temporary folder; drop inherited settings, the machine's included."""
     for name in list(os.environ):
         if name.startswith(("CLAUDE", "ANTHROPIC", "BRIMLINE")) and name != "BRIMLINE_CORPUS":
             if name.startswith("BRIMLINE_CLIENT_"):
@@ -24,6 +25,8 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "home" / ".claude"))
     monkeypatch.setenv("BRIMLINE_HOME", str(tmp_path / "brimline"))
+    managed = str(tmp_path / "managed" / "managed-settings.json")
+    monkeypatch.setattr(clientsettings, "_managed_settings", lambda: managed)
     project = tmp_path / "project"
     project.mkdir()
     (tmp_path / "home").mkdir()

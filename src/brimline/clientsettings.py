@@ -9,6 +9,7 @@ from typing import Any
 
 from brimline import paths
 
+_MOST_DIGITS = 12
 SCOPES = ("user", "project", "local", "managed")
 
 
@@ -72,8 +73,10 @@ def _windows_by_model(model_settings: dict[str, Any], env: dict[str, Any]) -> di
 
 
 def _whole(value: Any) -> int | None:
-    if isinstance(value, str) and value.strip().isascii() and value.strip().isdigit():
-        value = int(value)
+    if isinstance(value, str):
+        digits = value.strip()
+        plain = digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS
+        value = int(digits) if plain else None
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 

@@ -33,8 +33,7 @@ def parse(text: str | None) -> float | None:
 
 def format_utc(seconds: float) -> str:
     """The reverse of `parse`, to the millisecond."""
-    whole = int(seconds)
-    milliseconds = int((seconds - whole) * 1000)
+    whole, milliseconds = divmod(round(seconds * 1000), 1000)
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(whole)) + f".{milliseconds:03d}Z"
 
 

@@ -82,7 +82,7 @@ def change(path: str, key: str, raw: str, *, project: bool) -> Any:
 
 def compile_policy(home_dir: str, project_dir: str) -> None:
     """Write the flat file that hooks read. The environment is not in it: hooks have their own."""
-    sources = [_stamp(path) for path in _source_files(home_dir, project_dir)]
+    sources = _stamps(home_dir, project_dir)
     document = {
         "v": policy.FORMAT,
         "brimline": __version__,
@@ -97,20 +97,19 @@ def compile_policy(home_dir: str, project_dir: str) -> None:
 
 
 def refresh(home_dir: str, project_dir: str) -> None:
-    """Compile again where a source file changed since the last time."""
+    """Compile again where a source file, or brimline itself, changed since the last time."""
     stored = policy.stored(home_dir, project_dir)
-    files = _source_files(home_dir, project_dir)
-    if stored is None or stored.sources != [_stamp(path) for path in files]:
+    if stored is None or stored.sources != _stamps(home_dir, project_dir):
         compile_policy(home_dir, project_dir)
 
 
 def _merge_file(config: Config, path: str, source: str, *, project: bool) -> None:
     try:
-        document = tomllib.loads(_read_text(path))
+        entries = _flatten(tomllib.loads(_read_text(path)))
     except (OSError, ValueError, RecursionError) as error:
         config.problems.append(f"{path} is ignored: {error}")
         return
-    for key, raw in _flatten(document):
+    for key, raw in entries:
         setting = BY_KEY.get(key)
         if setting is None:
             config.problems.append(f"{path}: unknown setting {key!r}{_nearest(key)}")
@@ -162,14 +161,16 @@ def _nearest(key: str) -> str:
 
 def _read_text(path: str) -> str:
     try:
-        return Path(path).read_text(encoding="utf-8")
+        return Path(path).read_bytes().decode("utf-8")
     except (FileNotFoundError, NotADirectoryError):
         return ""
 
 
-def _source_files(home_dir: str, project_dir: str) -> list[str]:
+def _stamps(home_dir: str, project_dir: str) -> list[list[Any]]:
+    """What a policy is made from; another version has other settings and other defaults."""
     client_files = clientsettings.settings_files(project_dir).values()
-    return [paths.user_config(home_dir), paths.project_config(project_dir), *client_files]
+    files = [paths.user_config(home_dir), paths.project_config(project_dir), *client_files]
+    return [["brimline", __version__, None], *[_stamp(path) for path in files]]
 
 
 def _stamp(path: str) -> list[Any]:

@@ -3,7 +3,8 @@
 BrimlineError           one sentence for the user: the thing and the remedy
 ├── ConfigError         a setting or configuration file is wrong
 ├── InstallError        the client's settings could not be changed, or changed safely
-└── SessionError        a session or transcript cannot be found or read
+├── SessionError        a session or transcript cannot be found or read
+└── StateError          what brimline keeps cannot be read or written
 """
 
 from __future__ import annotations
@@ -23,3 +24,7 @@ class InstallError(BrimlineError):
 
 class SessionError(BrimlineError):
     """A session or its transcript cannot be found or read."""
+
+
+class StateError(BrimlineError):
+    """What brimline keeps in its data folder cannot be read or written."""

@@ -114,12 +114,13 @@ def create_exclusively(path: str, data: bytes) -> bool:
     except FileExistsError:
         return False
     try:
-        whole = system.write(descriptor, data) == len(data)
+        if system.write(descriptor, data) != len(data):
+            raise OSError("only part of the file fitted on the disk")
+    except OSError:
+        remove(path)
+        raise
     finally:
         system.close(descriptor)
-    if not whole:
-        remove(path)
-        raise OSError("only part of the file fitted on the disk")
     return True
 
 
@@ -147,8 +148,14 @@ def make_folders(path: str) -> None:
     except FileExistsError:
         return
     except FileNotFoundError:
-        make_folders(path.rpartition("/")[0])
-        make_folders(path)
+        parent = path.rpartition("/")[0]
+        if not parent:
+            raise
+        make_folders(parent)
+        try:
+            system.mkdir(to_bytes(path), 0o700)
+        except FileExistsError:
+            return
 
 
 def _open_creating_folders(path: str, flags: int) -> int:

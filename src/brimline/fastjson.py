@@ -30,7 +30,8 @@ except ImportError:  # pragma: no cover - another Python implementation
     quote = json.dumps
     _scan = json.JSONDecoder(strict=False).scan_once  # type: ignore[attr-defined]
 
-_WHITESPACE = " \t\r\n"
+# Windows tools put a byte order mark in front of a document.
+_WHITESPACE = " \t\r\n\ufeff"
 
 
 def loads(text: str) -> Any:
@@ -78,7 +79,8 @@ def dumps(value: Any) -> str:
 def _scan_at(text: str, position: int) -> tuple[Any, int]:
     try:
         found: tuple[Any, int] = _scan(text, position)
-    except StopIteration:
+    except (StopIteration, SystemError):
+        # Python 3.11 has no exception to raise for broken text while `json` is not loaded.
         raise ValueError("cut off or not JSON") from None
     except RecursionError:
         raise ValueError("nested too deeply") from None

@@ -16,6 +16,7 @@ FORMAT = 1
 _ENV_PREFIX = "BRIMLINE_"
 _NO_SETTINGS = frozenset({"BRIMLINE_HOME", "BRIMLINE_OFF"})
 _OFF_SWITCHES = ("BRIMLINE_OFF", "CLAUDE_HOOKS_PASSTHROUGH")
+_MOST_DIGITS = 12
 _TRUE = frozenset({"1", "true", "yes", "on"})
 
 
@@ -81,7 +82,9 @@ def environment_overrides() -> list[str]:
 
 
 def _positive(text: str | None) -> int | None:
-    return int(text) if text and text.isascii() and text.isdigit() and int(text) > 0 else None
+    if not text or not (text.isascii() and text.isdigit()) or len(text) > _MOST_DIGITS:
+        return None
+    return int(text) or None
 
 
 def _from_defaults() -> Policy:

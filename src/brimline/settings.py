@@ -79,6 +79,7 @@ SETTINGS = (
 
 BY_KEY = {setting.key: setting for setting in SETTINGS}
 TIER_COUNT = 4
+_MOST_DIGITS = 12
 
 
 def defaults() -> dict[str, Any]:
@@ -96,10 +97,11 @@ def coerce(setting: Setting, raw: Any) -> Any:
 
 
 def _tokens(_: Setting, raw: Any) -> int:
-    if isinstance(raw, str) and raw.strip().replace("_", "").isascii():
+    if isinstance(raw, str):
         digits = raw.strip().replace("_", "")
-        raw = int(digits) if digits.isdigit() else raw
-    if isinstance(raw, int) and not isinstance(raw, bool) and raw > 0:
+        plain = digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS
+        raw = int(digits) if plain else None
+    if isinstance(raw, int) and not isinstance(raw, bool) and 0 < raw < 10**_MOST_DIGITS:
         return raw
     raise ValueError("takes a whole number of tokens above 0")
 
@@ -117,7 +119,7 @@ def _points(_: Setting, raw: Any) -> list[float]:
         raise ValueError(problem)
     try:
         numbers = [_number(item) for item in items]
-    except ValueError:
+    except (ValueError, OverflowError):
         raise ValueError(problem) from None
     falling = all(numbers[at] > numbers[at + 1] for at in range(TIER_COUNT - 1))
     if not falling or numbers[0] > 100 or numbers[-1] < 0:  # noqa: PLR2004 - percentage points

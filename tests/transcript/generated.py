@@ -106,14 +106,9 @@ _other_rows = st.one_of(
     st.fixed_dictionaries(
         {
             "type": st.just("attachment"),
-            "attachment": st.fixed_dictionaries(
-                {
-                    "type": st.sampled_from(["hook_additional_context", "todo"]),
-                    "content": json_values,
-                }
-            ),
+            "attachment": st.just({"type": "hook_additional_context", "content": ["as recorded"]}),
         },
-        optional=_flags,
+        optional=_flags | {"rendered": json_values},
     ),
     # Progress rows carry a subagent's message, usage and all, one level down.
     _replies.map(lambda row: {"type": "progress", "data": {"message": row}}),

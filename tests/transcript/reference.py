@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-LARGE_MODELS = re.compile("opus-4-7|opus-4-8|opus-5|sonnet-5|fable|mythos")
+_MODEL_VERSION = re.compile(r"claude-[a-z]+-(\d)(?:-(\d)\b)?")
 LARGEST_COUNT = 10**12
 _DECODER = json.JSONDecoder(strict=False)
 _BLANKS = " \t\r\n\ufeff"
@@ -52,7 +52,9 @@ class Reference:
         window = 200_000
         if self.largest_occupancy_tokens > window:
             window = -(-self.largest_occupancy_tokens // 1_000_000) * 1_000_000
-        elif self.model and LARGE_MODELS.search(self.model):
+        elif (found := _MODEL_VERSION.search(self.model or "")) and (
+            (int(found[1]), int(found[2] or 0)) >= (4, 7)
+        ):
             window = 1_000_000
         return self.occupancy_tokens / window
 
@@ -79,7 +81,7 @@ def read(path: str | Path) -> Reference:
     if last:
         _add_last_request(found, rows, last)
     elif boundaries:
-        found.boundary_timestamp = _text(rows[boundaries[-1]][1].get("timestamp"))
+        found.boundary_timestamp = _text(rows[boundaries[-1]][1].get("timestamp")) or ""
     return found
 
 
@@ -174,9 +176,7 @@ def _seen_by_model(row: Any) -> Iterator[str]:
     if not isinstance(row, dict) or row.get("isSidechain"):
         return
     if row.get("type") == "attachment":
-        attachment = row.get("attachment")
-        if isinstance(attachment, dict) and attachment.get("type") == "hook_additional_context":
-            yield from _texts(attachment.get("content"))
+        yield from _texts(row.get("rendered"))
     elif row.get("type") in ("user", "assistant") and not row.get("isVisibleInTranscriptOnly"):
         message = row.get("message")
         yield from _content(message.get("content") if isinstance(message, dict) else None)

@@ -98,7 +98,7 @@ def set_(key: str, value: str, project: bool, as_json: bool) -> None:
     report = {"key": key, "value": written, "file": file}
     click.echo(json.dumps(report) if as_json else f"{key} = {_written(written)}  in {file}")
     source = _load().sources[key]
-    if source not in ("user", "project")[project:]:
+    if source != ("project" if project else "user"):
         click.echo(f"note: {key} is overridden by {source}", err=True)
 
 

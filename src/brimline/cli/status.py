@@ -23,19 +23,26 @@ _PROGRESS_FROM_BYTES = 500 << 20
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--transcript", metavar="FILE", help="The session's file.")
 @click.option("--session", metavar="ID", help="The session's id.")
+@click.option("--composition", is_flag=True, help="Show where the tokens went instead.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON with stable keys.")
-def status(transcript: str | None, session: str | None, as_json: bool) -> None:
+def status(transcript: str | None, session: str | None, composition: bool, as_json: bool) -> None:
     """Show how full a session is; by default the newest one of this project.
 
     \b
     Example:
       brimline status
+      brimline status --composition
       brimline status --transcript session.jsonl --json
     """
     if transcript and session:
         raise click.UsageError("name a session by --transcript or by --session, not by both")
     project_dir = os.getcwd()
     path = transcript or (find.by_id(session) if session else find.newest(project_dir))
+    if composition:
+        from brimline.cli import composition as view
+
+        view.show(path, as_json=as_json)
+        return
     report = read_status(path, paths.home(), project_dir)
     click.echo(json.dumps(report, indent=2) if as_json else render(report))
 
@@ -47,8 +54,8 @@ def read_status(path: str, home_dir: str, project_dir: str) -> dict[str, Any]:
         SessionError: the file cannot be read.
     """
     try:
+        last = tail.read_tail(path)  # first: it refuses pipes, which a scan would wait for
         session = _scan(path)
-        last = tail.read_tail(path)
     except OSError as error:
         raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
     recorded = last.usage.session_id if last.usage else None

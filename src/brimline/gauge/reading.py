@@ -190,7 +190,8 @@ def _newer_snapshot(tail: tails.Tail, snapshot: Snapshot | None) -> Snapshot | N
     from brimline import clock
 
     if tail.usage is None:
-        since = clock.parse(tail.boundary_timestamp) if tail.boundary_timestamp else 0.0
+        boundary = tail.boundary_timestamp
+        since = clock.parse(boundary) if boundary is not None else 0.0
     else:
         since = clock.parse(tail.usage.timestamp)
     return snapshot if since is not None and snapshot.at > since else None

@@ -81,10 +81,7 @@ def proved_window(occupancy_tokens: int | None) -> int | None:
     """The window that an occupancy proves: above 200,000 it must be the next size up."""
     if not occupancy_tokens or occupancy_tokens <= DEFAULT_WINDOW_TOKENS:
         return None
-    size = LARGE_WINDOW_TOKENS
-    while occupancy_tokens > size:
-        size += LARGE_WINDOW_TOKENS
-    return size
+    return -(-occupancy_tokens // LARGE_WINDOW_TOKENS) * LARGE_WINDOW_TOKENS
 
 
 def resolve_compaction(

@@ -20,11 +20,12 @@ def main(arguments: list[str] | None = None) -> None:
         arguments: the event's name, then what the installer baked in: the data folder (or nothing)
             and, for the status line, the command that was there before.
     """
-    name, installed_home, *rest = [*(arguments or sys.argv[1:]), "", ""]
+    given = [*(arguments or sys.argv[1:]), "", "", ""]
+    name, installed_home, wrapped = given[:3]
     home_dir = None
     try:
         home_dir = paths.home(installed_home or None)
-        answer = respond(name, fastio.read_all(0, STDIN_LIMIT_BYTES), home_dir, rest[0])
+        answer = respond(name, fastio.read_all(0, STDIN_LIMIT_BYTES), home_dir, wrapped)
     except BaseException as error:  # noqa: BLE001 - nothing of ours may reach the session
         answer = b""
         log_failure(home_dir, name, error)

@@ -33,7 +33,9 @@ def respond(raw: bytes, home_dir: str, wrapped: str = "") -> bytes:
     except Exception as error:  # noqa: BLE001 - the other line must still be shown
         _record(home_dir, error)
         return theirs
-    return theirs + ours if order == "brimline-last" else ours + theirs
+    if order == "brimline-first":
+        return ours + theirs
+    return theirs + (b"" if not theirs or theirs.endswith(b"\n") else b"\n") + ours
 
 
 def snapshot_of(payload: dict[str, Any], at: float) -> Snapshot:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ast
+import re
 import shlex
 from typing import Any, NamedTuple
 
 from brimline.install.spec import HOOKS, HookSpec
-from brimline.launch import bootstrap
 
 # Present in every entry any version of ours has written.
 _OUR_MARK = "from brimline."
+_ROOT = re.compile(r"sys\.path\.insert\(0,(.*?)\);from brimline\.", re.DOTALL)
+_CODE_AT = 4
+_NAME_AT = 5
 
 
 class Wiring(NamedTuple):
@@ -25,6 +29,51 @@ class Wiring(NamedTuple):
         return ["-I", "-S", "-c", bootstrap(self.root), event, *extra]
 
 
+class Installed(NamedTuple):
+    """One hook entry of ours, as it was found in settings."""
+
+    event: str
+    interpreter: str
+    arguments: tuple[str, ...]
+
+    @property
+    def root(self) -> str | None:
+        """The folder from which the entry loads the package."""
+        found = next((_ROOT.search(text) for text in self.arguments if _OUR_MARK in text), None)
+        try:
+            root = ast.literal_eval(found[1]) if found else None
+        except (ValueError, SyntaxError):
+            return None
+        return root if isinstance(root, str) else None
+
+    @property
+    def home(self) -> str | None:
+        """The data folder that the entry carries, if any."""
+        after = self.arguments[_NAME_AT:]
+        return after[0] if after else None
+
+
+class StatusLine(NamedTuple):
+    """The parts of a status-line command of ours."""
+
+    interpreter: str
+    home: str | None
+    wrapped: str | None
+
+
+def bootstrap(root: str) -> str:
+    """The code given to the interpreter: every failure ends in silence and exit code 0.
+
+    Naming a script file instead would exit with 2 once the package is gone, which the client takes
+    for a refusal.
+    """
+    return (
+        "import sys\n"
+        f"try:\n sys.path.insert(0,{root!r});from brimline.launch import main;main()\n"
+        "except BaseException:pass"
+    )
+
+
 def hook_groups(wiring: Wiring) -> dict[str, dict[str, Any]]:
     """The settings group of every event."""
     return {hook.event: _group(hook, wiring) for hook in HOOKS}
@@ -33,38 +82,67 @@ def hook_groups(wiring: Wiring) -> dict[str, dict[str, Any]]:
 def statusline_command(wiring: Wiring, wrapped: str | None = None) -> str:
     """The status-line command: a shell string, which is the only form the client takes there.
 
-    The command that was there before is carried as the last argument, so that it survives the loss
-    of anything else of ours.
+    The command that was there before, an empty one too, is carried as the last argument, so that it
+    survives the loss of anything else of ours.
     """
     arguments = [wiring.interpreter, *wiring.arguments("statusline")]
-    if wrapped:
-        arguments += ["", wrapped] if not wiring.home else [wrapped]
+    if wrapped is not None:
+        arguments += [wrapped] if wiring.home else ["", wrapped]
     return shlex.join(arguments)
 
 
-def wrapped_command(command: str) -> str | None:
-    """The foreign command inside a status-line command of ours, if it carries one."""
+def parse_statusline(command: str) -> StatusLine | None:
+    """Take a status-line command of ours apart.
+
+    None for every other command, also for one in which somebody built ours into a command of their
+    own: that one is theirs.
+    """
     try:
         arguments = shlex.split(command)
     except ValueError:
         return None
-    if "statusline" not in arguments:
+    if len(arguments) <= _NAME_AT or arguments[_NAME_AT] != "statusline":
         return None
-    return next(iter(arguments[arguments.index("statusline") + 2 :]), None)
+    if not is_our_code(arguments[_CODE_AT]) or shlex.join(arguments) != command:
+        return None
+    home, wrapped, *_ = [*arguments[_NAME_AT + 1 :], None, None]
+    return StatusLine(arguments[0], home or None, wrapped)
+
+
+def installed(settings: dict[str, Any]) -> list[Installed]:
+    """Every hook entry of ours in a settings object of any shape."""
+    hooks = settings.get("hooks")
+    return [
+        Installed(event, str(entry.get("command")), tuple(entry["args"]))
+        for event, groups in (hooks.items() if isinstance(hooks, dict) else ())
+        for group in (groups if isinstance(groups, list) else ())
+        for entry in entries_of(group)
+        if is_our_hook(entry)
+    ]
+
+
+def entries_of(group: Any) -> list[Any]:
+    """The hook entries of one group; none where it is no group."""
+    entries = group.get("hooks") if isinstance(group, dict) else None
+    return entries if isinstance(entries, list) else []
 
 
 def is_our_hook(entry: Any) -> bool:
     """Whether a hook entry was written by brimline, whatever its version."""
-    if not isinstance(entry, dict):
+    arguments = entry.get("args") if isinstance(entry, dict) else None
+    if not isinstance(arguments, list) or not all(isinstance(text, str) for text in arguments):
         return False
-    arguments = entry.get("args")
-    texts = [entry.get("command"), *(arguments if isinstance(arguments, list) else [])]
-    return any(is_our_command(text) for text in texts)
+    return any(is_our_code(text) for text in arguments)
 
 
-def is_our_command(text: Any) -> bool:
-    """Whether a command text starts brimline."""
-    return isinstance(text, str) and _OUR_MARK in text and "import main" in text
+def is_our_code(text: str) -> bool:
+    """Whether a text holds the code that starts brimline."""
+    return _OUR_MARK in text and "import main" in text
+
+
+def mention_us(raw: bytes) -> bool:
+    """Whether the bytes of a settings file can hold anything of ours; no parsing needed."""
+    return _OUR_MARK.encode() in raw
 
 
 def _group(hook: HookSpec, wiring: Wiring) -> dict[str, Any]:

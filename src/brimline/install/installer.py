@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 from dataclasses import dataclass
+from typing import Any
 
 from brimline import clientsettings, paths
 from brimline.errors import InstallError
-from brimline.install import entries, record, settingsfile, wiring
+from brimline.install import entries, precompile, record, settingsfile, wiring
 
+SCOPES = ("user", "project", "local")
 _TRIES = 5
 
 
@@ -20,6 +22,7 @@ class Plan:
     file: settingsfile.SettingsFile
     after: bytes | None
     made: tuple[wiring.Path, ...] = ()
+    remove_folder: bool = False
 
     @property
     def changes(self) -> bool:
@@ -32,59 +35,106 @@ def settings_path(scope: str, project_dir: str) -> str:
     return clientsettings.settings_files(project_dir)[scope]
 
 
-def installed_interpreter(path: str) -> str | None:
-    """The interpreter that entries of ours in a settings file point to."""
-    settings = clientsettings.read_settings(path)
-    hooks = settings.get("hooks")
-    groups = [group for found in hooks.values() for group in found] if _is_table(hooks) else []
-    for group in groups:
-        for entry in group.get("hooks", []) if isinstance(group, dict) else []:
-            if entries.is_our_hook(entry):
-                return str(entry["command"])
+def wiring_for(interpreter: str, home_dir: str) -> entries.Wiring:
+    """Where entries of this installation point to.
+
+    Raises:
+        InstallError: one of the paths cannot be written into JSON.
+    """
+    wired = entries.Wiring(interpreter, precompile.package_root(), home_to_bake(home_dir))
+    for path in wired:
+        try:
+            (path or "").encode("utf-8")
+        except UnicodeEncodeError:
+            raise InstallError(f"the path {path!r} is not UTF-8, which settings must be") from None
+    return wired
+
+
+def home_to_bake(home_dir: str) -> str | None:
+    """The data folder for the entries: only one that the client's environment does not lead to."""
+    usual = paths.client_config_dir() + "/brimline"
+    return None if home_dir == usual else home_dir
+
+
+def installed_interpreter(path: str, project_dir: str) -> str | None:
+    """The interpreter of our entries in a settings file, else in any other file in reach.
+
+    Two scopes with the same command fire once, with different ones twice.
+    """
+    for file in (path, *[settings_path(scope, project_dir) for scope in SCOPES]):
+        found = entries.installed(clientsettings.read_settings(file))
+        if found:
+            return found[0].interpreter
     return None
 
 
-def plan_install(path: str, wired: entries.Wiring) -> Plan:
-    """What installing would do to a settings file."""
+def hidden_statusline(path: str, project_dir: str) -> str | None:
+    """The status line of a weaker scope, which one in this settings file would hide."""
+    command = None
+    for scope in SCOPES:
+        file = settings_path(scope, project_dir)
+        if file == path:
+            break
+        command = _foreign_statusline(clientsettings.read_settings(file)) or command
+    return command
+
+
+def plan_install(path: str, wired: entries.Wiring, home_dir: str, project_dir: str) -> Plan:
+    """What installing would do to a settings file.
+
+    Raises:
+        InstallError: the file cannot be read or has a shape that cannot be edited.
+    """
     file = settingsfile.read(path)
+    known = record.load(home_dir, path)
+    hidden = hidden_statusline(path, project_dir)
     try:
-        text, made = wiring.wire(file.text, wired)
+        text, made = wiring.wire(file.text, wired, _made(known), hidden)
     except InstallError as error:
         raise InstallError(f"{path}: {error}; nothing was changed") from None
     return Plan(file, file.encode(text), tuple(made))
 
 
-def install(path: str, wired: entries.Wiring, home_dir: str) -> str | None:
+def install(path: str, wired: entries.Wiring, home_dir: str, project_dir: str) -> str | None:
     """Wire brimline in; returns the backup's path. Another program's write leads to a new try.
 
     Raises:
         InstallError: nothing was changed.
     """
     for attempt in range(_TRIES):
-        plan = plan_install(path, wired)
+        plan = plan_install(path, wired, home_dir, project_dir)
         if not plan.changes:
             return None
         try:
             return _apply_install(plan, home_dir)
-        except settingsfile.ChangedMeanwhile:
+        except settingsfile.ChangedMeanwhileError:
             if attempt == _TRIES - 1:
                 raise
     raise AssertionError("unreachable")
 
 
 def plan_uninstall(path: str, home_dir: str) -> Plan:
-    """What uninstalling would do: the original bytes while the file is untouched, else our entries out."""
+    """What uninstalling would do: the original back while the file is ours, else our entries out.
+
+    Raises:
+        InstallError: entries of ours are in there and cannot be taken out.
+    """
     file = settingsfile.read(path)
-    known = record.load(home_dir, path)
     if file.raw is None:
+        return Plan(file, None)
+    home_dir, known = _find_record(home_dir, path)
+    if known and settingsfile.digest(file.raw) in known.written:
+        with contextlib.suppress(LookupError):
+            original = record.original_bytes(home_dir, known)
+            return Plan(file, original, remove_folder=known.made_folder)
+    if not entries.mention_us(file.raw):
         return Plan(file, file.raw)
-    if known and settingsfile.digest(file.raw) == known.written:
-        return Plan(file, _original(known))
-    made = [tuple(step) for step in known.made] if known else None
     try:
-        text = wiring.unwire(file.text, made) if wiring.has_entries(file.text) else file.text
+        text = file.text
+        if wiring.has_entries(text):
+            text = wiring.unwire(text, _made(known) if known else None)
     except InstallError as error:
-        raise InstallError(f"{path}: {error}; nothing was changed") from None
+        raise InstallError(f"{path}: {error}; nothing was changed there") from None
     return Plan(file, file.encode(text))
 
 
@@ -96,17 +146,17 @@ def uninstall(path: str, home_dir: str) -> bool:
     """
     for attempt in range(_TRIES):
         plan = plan_uninstall(path, home_dir)
+        record_home, _ = _find_record(home_dir, path)
         try:
             if plan.changes:
                 settingsfile.back_up(plan.file, f"{home_dir}/backups")
                 _apply(plan)
-        except settingsfile.ChangedMeanwhile:
+        except settingsfile.ChangedMeanwhileError:
             if attempt == _TRIES - 1:
                 raise
             continue
-        known = record.load(home_dir, path)
-        if known:
-            record.forget(home_dir, known)
+        with contextlib.suppress(OSError):  # a record that stays does no harm
+            record.forget(record_home, path)
         return plan.changes
     raise AssertionError("unreachable")
 
@@ -114,70 +164,75 @@ def uninstall(path: str, home_dir: str) -> bool:
 def known_paths(home_dir: str, project_dir: str) -> list[str]:
     """Every settings file that may hold entries of ours: the recorded ones and those in reach."""
     recorded = [entry.path for entry in record.load_all(home_dir)]
-    near = [settings_path(scope, project_dir) for scope in ("user", "project", "local")]
+    near = [settings_path(scope, project_dir) for scope in SCOPES]
     return list(dict.fromkeys([*recorded, *near]))
+
+
+def other_homes(chosen: list[str], home_dir: str) -> list[str]:
+    """Data folders that entries in these settings files name and that are not the one in use."""
+    named = [
+        entry.home
+        for path in chosen
+        for entry in entries.installed(clientsettings.read_settings(path))
+    ]
+    return [home for home in dict.fromkeys(named) if home and home != home_dir]
 
 
 def _apply_install(plan: Plan, home_dir: str) -> str | None:
     backup = settingsfile.back_up(plan.file, f"{home_dir}/backups")
-    known = record.load(home_dir, plan.file.path)
-    entry = _record_for(plan, known, home_dir)
-    record.save(home_dir, entry)
     try:
-        _apply(plan)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            if known:
-                record.save(home_dir, known)
-            else:
-                record.forget(home_dir, entry)
-        raise
+        known = record.load(home_dir, plan.file.path)
+        record.save(home_dir, _record_for(plan, known, home_dir))
+    except OSError as error:
+        reason = error.strerror or error
+        raise InstallError(f"cannot write to {home_dir}: {reason}; nothing was changed") from error
+    _apply(plan)
     return backup
 
 
 def _record_for(plan: Plan, known: record.Record | None, home_dir: str) -> record.Record:
-    """What to put back later: the very first original while nobody else wrote since, else this file less our entries."""
-    raw = plan.file.raw
-    written = settingsfile.digest(plan.after or b"")
-    made = [list(step) for step in plan.made]
-    path = plan.file.path
-    if known and raw is not None:
-        made = [*known.made, *[step for step in made if step not in known.made]]
-        if settingsfile.digest(raw) == known.written:
-            return record.Record(path, written, known.restore, made)
+    """What to put back later: the first original while nobody else wrote, else this without us."""
+    path, raw = plan.file.path, plan.file.raw
+    new = record.Record(path, [settingsfile.digest(plan.after or b"")])
+    new.made = [list(place) for place in plan.made]
     if raw is None:
-        return record.Record(path, written, None, made)
+        new.made_folder = not os.path.isdir(os.path.dirname(plan.file.target))
+        return new
+    if known and settingsfile.digest(raw) in known.written:
+        new.written = [*known.written, *new.written]
+        new.original, new.made_folder = known.original, known.made_folder
+        return new
     text = plan.file.text
-    if text.strip() and wiring.has_entries(text):
-        raw = plan.file.encode(wiring.unwire(text, [tuple(step) for step in made] or None))
-    return record.Record(path, written, record.keep_original(home_dir, path, raw), made)
+    if wiring.has_entries(text):
+        raw = plan.file.encode(wiring.unwire(text, _made(known) if known else None))
+    new.original = record.keep_original(home_dir, path, raw)
+    return new
 
 
 def _apply(plan: Plan) -> None:
     if plan.after is None:
-        settingsfile.delete(plan.file)
+        settingsfile.delete(plan.file, folder=plan.remove_folder)
     else:
         settingsfile.replace(plan.file, plan.after)
 
 
-def _original(known: record.Record) -> bytes | None:
-    if known.restore is None:
-        return None
-    try:
-        with open(known.restore, "rb") as file:
-            return file.read()
-    except OSError as error:
-        raise InstallError(
-            f"the original of {known.path} is not readable any more ({error.strerror}); "
-            f"backups are in {os.path.dirname(os.path.dirname(known.restore))}/backups"
-        ) from error
+def _find_record(home_dir: str, path: str) -> tuple[str, record.Record | None]:
+    """The record of a settings file with the data folder it is in, which the entries may name."""
+    known = record.load(home_dir, path)
+    if known:
+        return home_dir, known
+    for entry in entries.installed(clientsettings.read_settings(path)):
+        known = record.load(entry.home, path) if entry.home else None
+        if entry.home and known:
+            return entry.home, known
+    return home_dir, None
 
 
-def _is_table(value: object) -> bool:
-    return isinstance(value, dict) and all(isinstance(found, list) for found in value.values())
+def _foreign_statusline(settings: dict[str, Any]) -> str | None:
+    command = wiring.statusline_of(settings)
+    ours = entries.parse_statusline(command) if command is not None else None
+    return ours.wrapped if ours else command
 
 
-def home_to_bake(home_dir: str) -> str | None:
-    """The data folder for the entries: only one that the client's own environment would not lead to."""
-    usual = paths.client_config_dir() + "/brimline"
-    return None if home_dir == usual else home_dir
+def _made(known: record.Record | None) -> list[wiring.Path]:
+    return [tuple(place) for place in known.made] if known else []

@@ -6,20 +6,31 @@ import os
 import subprocess
 import sys
 import time
+from typing import NamedTuple
 
 from brimline.errors import InstallError
 
 OLDEST = (3, 11)
+# Links to the newest version, which stay where a versioned binary goes with the next upgrade.
 _CANDIDATES = (
     "/usr/bin/python3",
     "/usr/local/bin/python3",
     "/opt/homebrew/bin/python3",
 )
 _TIMING_RUNS = 10
+_TIMEOUT_S = 20
 # A binary of the system outlives one inside a version manager; it may cost this much more.
 _SYSTEM_BONUS = 1.15
-_PROBE = "import sys;print(*sys.version_info[:3],sys.implementation.cache_tag)"
-_ELF_AND_MACH_O = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe", b"MZ")
+_PROBE = "import sys;print(*sys.version_info[:3],sys.executable)"
+_BINARY_STARTS = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe", b"\xca\xfe\xba\xbf", b"MZ")
+_SHIM = "it is a shim that starts another interpreter, at many times the cost"
+
+
+class Probe(NamedTuple):
+    """What an interpreter says about itself."""
+
+    version: tuple[int, ...]
+    executable: str
 
 
 def choose(asked: str | None = None, installed: str | None = None) -> str:
@@ -34,10 +45,11 @@ def choose(asked: str | None = None, installed: str | None = None) -> str:
         InstallError: the named interpreter, or every one found, cannot run hooks.
     """
     if asked:
-        problem = problem_with(asked)
+        path = os.path.abspath(asked)
+        problem = problem_with(path)
         if problem:
             raise InstallError(f"{asked} cannot run the hooks: {problem}")
-        return os.path.abspath(asked)
+        return path
     if installed and not problem_with(installed):
         return installed
     usable = [path for path in _known() if not problem_with(path)]
@@ -48,44 +60,54 @@ def choose(asked: str | None = None, installed: str | None = None) -> str:
 
 def problem_with(path: str) -> str | None:
     """Why an interpreter cannot be used, or None."""
+    if not os.path.isabs(path):
+        return "its path is not absolute"
     if not os.path.isfile(path):
         return "it does not exist"
     if not os.access(path, os.X_OK):
         return "it is not executable"
-    if is_shim(path):
-        return "it is a script that starts another interpreter, at many times the cost"
-    version = version_of(path)
-    if version is None:
-        return "it does not run"
-    if version < OLDEST:
-        return f"it is Python {'.'.join(map(str, version))}, and 3.11 is the oldest supported"
+    if is_script(path):
+        return _SHIM
+    found = probe(path)
+    if found is None:
+        return "it does not run as a Python"
+    if os.path.realpath(found.executable) != os.path.realpath(path):
+        return _SHIM
+    if found.version < OLDEST:
+        return f"it is Python {'.'.join(map(str, found.version))}, and 3.11 is the oldest supported"
     return None
 
 
-def is_shim(path: str) -> bool:
+def is_script(path: str) -> bool:
     """Whether the file is a script rather than a program."""
     try:
         with open(path, "rb") as file:
-            return file.read(4) not in _ELF_AND_MACH_O
+            return not file.read(4).startswith(_BINARY_STARTS)
     except OSError:
         return False
 
 
-def version_of(path: str) -> tuple[int, ...] | None:
-    """The interpreter's version, or None where it does not run."""
+def probe(path: str) -> Probe | None:
+    """Ask an interpreter for its version and its own path; None where it does not run."""
     try:
         done = subprocess.run(
-            [path, "-I", "-S", "-c", _PROBE], capture_output=True, timeout=20, check=True, text=True
+            [path, "-I", "-S", "-c", _PROBE],
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            timeout=_TIMEOUT_S,
+            check=True,
         )
-        return tuple(int(part) for part in done.stdout.split()[:3])
+        *version, executable = os.fsdecode(done.stdout).rstrip("\n").split(" ", 3)
+        return Probe(tuple(int(part) for part in version), executable)
     except (OSError, subprocess.SubprocessError, ValueError):
         return None
 
 
 def _known() -> list[str]:
-    own = os.path.realpath(getattr(sys, "_base_executable", sys.executable) or sys.executable)
-    found = [own, *[os.path.realpath(path) for path in _CANDIDATES if os.path.exists(path)]]
-    return list(dict.fromkeys(found))
+    """The interpreters worth a try, the same program once."""
+    own = os.path.abspath(getattr(sys, "_base_executable", sys.executable) or sys.executable)
+    found = [path for path in (*_CANDIDATES, own) if os.path.exists(path)]
+    return list({os.path.realpath(path): path for path in reversed(found)}.values())
 
 
 def _cost(path: str) -> float:
@@ -96,5 +118,5 @@ def _cost(path: str) -> float:
 
 def _start_time(path: str) -> float:
     begun = time.perf_counter()
-    subprocess.run([path, "-I", "-S", "-c", "pass"], check=False, timeout=20)
+    subprocess.run([path, "-I", "-S", "-c", "pass"], check=False, timeout=_TIMEOUT_S)
     return time.perf_counter() - begun

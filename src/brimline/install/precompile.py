@@ -1,4 +1,4 @@
-"""Compiles the package for the interpreter that hooks use, which need not be the one running now."""
+"""Compiles the package for the interpreter of the hooks, which need not be the one running now."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import subprocess
 import brimline
 from brimline.errors import InstallError
 
+_TIMEOUT_S = 120
 _BUILD = """import sys
 sys.path.insert(0, {root!r})
 import compileall
 from brimline.bundle import build
-compileall.compile_dir({package!r}, quiet=1)
+compileall.compile_dir({package!r}, quiet=2)
 build()
 """
 _CHECK = """import sys
@@ -22,6 +23,10 @@ try:
     sys.exit(0 if read_bundle() else 1)
 except Exception:
     sys.exit(1)
+"""
+_START = """import sys
+sys.path.insert(0, {root!r})
+import brimline.hooks.entry
 """
 
 
@@ -36,23 +41,35 @@ def precompile(interpreter: str, root: str) -> None:
     Raises:
         InstallError: the package folder cannot be written; hooks would compile at every start.
     """
-    done = _run(interpreter, _BUILD, root)
-    if done.returncode != 0:
-        reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-        raise InstallError(f"cannot precompile {root}/brimline with {interpreter}: {reason}")
+    problem = _run(interpreter, _BUILD, root)
+    if problem is not None:
+        raise InstallError(f"cannot precompile {root}/brimline with {interpreter}: {problem}")
 
 
 def is_precompiled(interpreter: str, root: str) -> bool:
     """Whether the bundle is there, readable by that interpreter, and as new as the sources."""
-    return _run(interpreter, _CHECK, root).returncode == 0
+    return _run(interpreter, _CHECK, root) is None
 
 
-def _run(interpreter: str, code: str, root: str) -> subprocess.CompletedProcess[str]:
+def can_start(interpreter: str, root: str) -> bool:
+    """Whether the interpreter finds the package at all; without it hooks do nothing, silently."""
+    return _run(interpreter, _START, root) is None
+
+
+def _run(interpreter: str, code: str, root: str) -> str | None:
+    """Run code of ours; returns the reason where it fails."""
     filled = code.format(root=root, package=f"{root}/brimline")
-    return subprocess.run(
-        [interpreter, "-I", "-S", "-c", filled],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    try:
+        done = subprocess.run(
+            [interpreter, "-I", "-S", "-c", filled],
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            check=False,
+            timeout=_TIMEOUT_S,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        return str(error)
+    if done.returncode == 0:
+        return None
+    lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    return lines[-1] if lines else f"exit code {done.returncode}"

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 SYNTHETIC_MODEL = "<synthetic>"
 # What an image costs the model, expressed in characters so that one sum serves all content.
 IMAGE_CHARACTERS = 4_000
+# More than any window can hold: a larger count is damage, and no arithmetic should have to bear it.
+_LARGEST_COUNT = 10**12
 _PROMPT_FIELDS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 
 
@@ -93,12 +95,55 @@ def visible_characters(row: Any) -> int:
 
 
 def content_characters(content: Any) -> int:
-    """Characters of message content: a text, or a list of blocks of any kind."""
+    """Characters of message content: a text, or a list of blocks of any kind (iterative as below)."""
+    total = 0
+    pending = [content]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, str):
+            total += len(item)
+        elif isinstance(item, list):
+            for block in item:
+                if isinstance(block, dict) and block.get("type") == "tool_result":
+                    pending.append(block.get("content"))
+                else:
+                    total += _block_characters(block)
+    return total
+
+
+def content_blocks(row: Any) -> list[Any]:
+    """The content of a main-thread message that the model is sent, a plain text as one block."""
+    if not isinstance(row, dict) or row.get("isSidechain") or row.get("isApiErrorMessage"):
+        return []
+    message = row.get("message")
+    if row.get("type") not in ("user", "assistant") or not isinstance(message, dict):
+        return []
+    hidden = row.get("isVisibleInTranscriptOnly") and not is_summary(row)
+    if hidden or message.get("model") == SYNTHETIC_MODEL:
+        return []
+    content = message.get("content")
     if isinstance(content, str):
-        return len(content)
-    if not isinstance(content, list):
-        return 0
-    return sum([_block_characters(block) for block in content])
+        return [{"type": "text", "text": content}]
+    return content if isinstance(content, list) else []
+
+
+def attachment_of(row: Any) -> dict[str, Any]:
+    """What the client attached to the main thread of its own accord; empty for other rows."""
+    if not isinstance(row, dict) or row.get("isSidechain") or row.get("type") != "attachment":
+        return {}
+    attachment = row.get("attachment")
+    return attachment if isinstance(attachment, dict) else {}
+
+
+def is_meta(row: dict[str, Any]) -> bool:
+    """Whether the client, not the user, wrote this user message."""
+    return row.get("isMeta") is True
+
+
+def is_final(row: dict[str, Any]) -> bool:
+    """Whether the reply's `output_tokens` is its real count; old clients keep a placeholder."""
+    message = row.get("message")
+    return isinstance(message, dict) and isinstance(message.get("stop_reason"), str)
 
 
 def text_characters(value: Any) -> int:
@@ -122,8 +167,6 @@ def _block_characters(block: Any) -> int:
     kind = block.get("type")
     if kind == "text":
         return _length(block.get("text"))
-    if kind == "tool_result":
-        return content_characters(block.get("content"))
     if kind == "tool_use":
         return _length(block.get("name")) + text_characters(block.get("input"))
     if kind == "thinking":
@@ -134,7 +177,9 @@ def _block_characters(block: Any) -> int:
 def _count(value: Any) -> int | None:
     if value is None:
         return 0
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if 0 <= value <= _LARGEST_COUNT else None
 
 
 def _length(value: Any) -> int:

@@ -59,9 +59,12 @@ class _Reader:
         self.summary_expected = False
         largest = max(self.found.largest_occupancy_tokens, usage.prompt_tokens)
         self.found.largest_occupancy_tokens = largest
+        occupancies = self.found.occupancies
         if usage.message_id is None or usage.message_id != self.message_id:
             self.message_id = usage.message_id
-            self.found.occupancies.append(usage.prompt_tokens)
+            occupancies.append(usage.prompt_tokens)
+        else:
+            occupancies[-1] = usage.prompt_tokens
 
     def _compaction(self, row: Any) -> None:
         """Count a boundary and its summary as one; old sessions have the summary only."""

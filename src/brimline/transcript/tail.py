@@ -97,7 +97,7 @@ class _Walk:
 
     def _take(self, row: Any, offset: int) -> bool:
         if rows.is_boundary(row):
-            self.tail.boundary_timestamp = rows.timestamp_of(row)
+            self.tail.boundary_timestamp = rows.timestamp_of(row) or ""
             return True
         usage = rows.usage_of(row)
         if usage is None:

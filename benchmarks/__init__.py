@@ -1,0 +1,10 @@
+"""Measurements and checks that are too slow or too noisy to be tests.
+
+run.py, latency.py    `make bench`: what a hook costs, as a ratio to an empty interpreter
+world.py              the throwaway world it runs in: package copies, sessions, what is started
+spawn.py, stats.py    interleaved process starts; medians, ratios, intervals
+report.py             the page RESULTS.md
+typical_hook.py       what most hooks in Python look like, for comparison
+forecast.py           how good the forecast is, on recorded segments
+smoke.py              `make smoke`: the built wheel, installed alone
+"""

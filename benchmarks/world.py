@@ -1,0 +1,254 @@
+"""The throwaway world of the benchmark: copies of the package, sessions, the processes to start.
+
+The package is copied because an edit in the checkout during a run would make its bundle stale.
+Nothing is inherited from the user's environment and nothing is written outside the folder.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import random
+import shutil
+import subprocess
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import brimline
+from benchmarks import typical_hook
+from benchmarks.spawn import BenchError, Case
+from brimline import paths, testing
+from brimline.install import precompile
+from brimline.install.entries import Wiring
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MEGABYTE = 1_000_000
+EMPTY = "empty interpreter (`-I -S -c pass`)"
+_WINDOW_TOKENS = 200_000
+_QUIET_TOKENS = 60_000
+_CROSSING_TOKENS = 125_000
+_GROWTH_TOKENS = 180
+_COMMAND_OUTPUT = "tests/test_module.py::test_that_something_holds PASSED\n" * 24
+_SPARE_BYTES = 300 * MEGABYTE
+_SEED = 30
+
+
+class World:
+    """A folder with a home, a project, two copies of the package and some sessions."""
+
+    def __init__(self, folder: str, interpreter: str) -> None:
+        """Lay out the folders and precompile the package.
+
+        Raises:
+            InstallError: the interpreter cannot compile the package.
+            BenchError: the first hook failed.
+        """
+        self.folder = folder
+        self.interpreter = interpreter
+        self.home_dir = f"{folder}/home/.claude/brimline"
+        self.project = f"{folder}/project"
+        self.measured: dict[str, int] = {}
+        os.makedirs(self.home_dir, mode=0o700)
+        os.makedirs(self.project)
+        self.bundled = self._copy_package("bundled")
+        self.plain = self._copy_package("plain")
+        for bundle in Path(self.plain).glob("brimline/__pycache__/*.bin"):
+            bundle.unlink()
+        loads = [
+            precompile.is_precompiled(interpreter, root) for root in (self.bundled, self.plain)
+        ]
+        if loads != [True, False]:
+            raise BenchError("The fast-path bundle is not where the benchmark expects it.")
+        self._start_session()
+
+    def environment(self) -> dict[str, str]:
+        """Everything a process of this world sees."""
+        return {
+            "HOME": f"{self.folder}/home",
+            "PATH": "/usr/bin:/bin",
+            "LANG": "C.UTF-8",
+            "CLAUDE_CONFIG_DIR": f"{self.folder}/home/.claude",
+            "CLAUDE_PROJECT_DIR": self.project,
+            "BRIMLINE_HOME": self.home_dir,
+        }
+
+    def cases(self, sizes: list[int]) -> list[Case]:
+        """The empty interpreter, quiet hooks at every size, and the others at the first size."""
+        quiet = [self._quiet(quiet_name(size), size, self.bundled) for size in sizes]
+        stdin = quiet[0].stdin
+        return [
+            Case(EMPTY, [self.interpreter, "-I", "-S", "-c", "pass"], stdin, _silent),
+            *quiet,
+            self._statusline(sizes[0]),
+            self._crossing(sizes[0]),
+            self._quiet("quiet PostToolUse without the bundle", sizes[0], self.plain),
+            Case(
+                "typical Python hook (`python hook.py`)",
+                [self.interpreter, os.path.abspath(typical_hook.__file__), "PostToolUse"],
+                stdin,
+                _silent,
+            ),
+        ]
+
+    def check_records(self, starts: int) -> None:
+        """See that every hook really measured: one that fails is silent too.
+
+        Raises:
+            BenchError: a hook logged an error, or left no record of its reading.
+        """
+        if os.path.exists(paths.error_log(self.home_dir)):
+            raise BenchError("A hook logged an error during the run.")
+        for session_id, tokens in self.measured.items():
+            spool = Path(paths.session_dir(self.home_dir, session_id), "spool.jsonl")
+            lines = [json.loads(line) for line in spool.read_bytes().splitlines()]
+            if [line["occupancy"] for line in lines] != [tokens] * starts:
+                raise BenchError("A hook did not record what it should have measured.")
+
+    def _quiet(self, name: str, size_bytes: int, root: str) -> Case:
+        stdin, _ = self._tool_event(_QUIET_TOKENS, size_bytes)
+        return Case(name, self._command(root, "PostToolUse"), stdin, _silent)
+
+    def _statusline(self, size_bytes: int) -> Case:
+        session = self._session(_QUIET_TOKENS, size_bytes)
+        payload = testing.statusline_event(session, _WINDOW_TOKENS, _QUIET_TOKENS)
+        stdin = self._stdin(session, payload)
+        return Case("status line", self._command(self.bundled, "statusline"), stdin, _shows_figures)
+
+    def _crossing(self, size_bytes: int) -> Case:
+        stdin, session_id = self._tool_event(_CROSSING_TOKENS, size_bytes)
+        command = self._command(self.bundled, "PostToolUse")
+        forget = _forget_announcements(paths.session_dir(self.home_dir, session_id))
+        return Case("PostToolUse that crosses a tier", command, stdin, _speaks_once, forget)
+
+    def _tool_event(self, tokens: int, size_bytes: int) -> tuple[str, str]:
+        """A file with the event of a tool call, and the id of its session."""
+        session = self._session(tokens, size_bytes)
+        self.measured[session.session_id] = tokens
+        event = testing.bash_event(session, _COMMAND_OUTPUT)
+        return self._stdin(session, event), session.session_id
+
+    def _command(self, root: str, event: str) -> list[str]:
+        """What the installer writes into the settings."""
+        return [self.interpreter, *Wiring(self.interpreter, root, None).arguments(event)]
+
+    def _session(self, tokens: int, size_bytes: int) -> testing.SessionBuilder:
+        """A session of about that size whose last request took that many tokens.
+
+        The status line has seen it too, as it has in use.
+        """
+        number = len(os.listdir(self.folder))
+        session = testing.SessionBuilder(
+            f"{self.folder}/session-{number}.jsonl",
+            session_id=f"{number:08d}-2222-4333-8444-555555555555",
+            cwd=self.project,
+            now=time.time() - 86_400,
+        )
+        _write_rows(session, tokens, min(size_bytes, MEGABYTE))
+        _repeat(session.path, size_bytes)
+        stdin = self._stdin(session, testing.statusline_event(session, _WINDOW_TOKENS, tokens))
+        self._run("statusline", stdin)
+        return session
+
+    def _stdin(self, session: testing.SessionBuilder, payload: dict[str, Any]) -> str:
+        kind = payload.get("hook_event_name", "statusline")
+        path = f"{session.path.removesuffix('.jsonl')}.{kind}.json"
+        Path(path).write_text(json.dumps(payload), encoding="utf-8")
+        return path
+
+    def _copy_package(self, name: str) -> str:
+        root = f"{self.folder}/{name}"
+        source = os.path.dirname(os.path.abspath(brimline.__file__))
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(source, f"{root}/brimline", ignore=ignored)
+        precompile.precompile(self.interpreter, root)
+        return root
+
+    def _start_session(self) -> None:
+        session = testing.SessionBuilder(f"{self.folder}/none.jsonl", cwd=self.project)
+        payload = testing.event("SessionStart", session, source="startup")
+        self._run("SessionStart", self._stdin(session, payload))
+
+    def _run(self, event: str, stdin: str) -> None:
+        with open(stdin, "rb") as file:
+            done = subprocess.run(
+                self._command(self.bundled, event),
+                stdin=file,
+                env=self.environment(),
+                capture_output=True,
+                check=False,
+                timeout=60,
+            )
+        if done.returncode or os.path.exists(paths.error_log(self.home_dir)):
+            raise BenchError(f"The {event} hook failed while the sessions were prepared.")
+
+
+def quiet_name(size_bytes: int) -> str:
+    """What the quiet hook at a transcript of that size is called."""
+    return f"quiet PostToolUse, transcript of {size_name(size_bytes)}"
+
+
+def size_name(size_bytes: int) -> str:
+    """A size as people say it."""
+    if size_bytes >= 1_000 * MEGABYTE:
+        return f"{size_bytes / (1_000 * MEGABYTE):.3g} GB"
+    return f"{size_bytes / MEGABYTE:.3g} MB"
+
+
+def has_room(folder: str, size_bytes: int) -> bool:
+    """Whether a transcript of that size fits on the disk with something to spare."""
+    return shutil.disk_usage(folder).free > size_bytes + _SPARE_BYTES
+
+
+def _write_rows(session: testing.SessionBuilder, tokens: int, size_bytes: int) -> None:
+    """Prompts, tool calls and results of very different lengths; the last row is a tool call."""
+    results = random.Random(_SEED)
+    lengths: list[int] = []
+    while sum(lengths) + 1_500 * len(lengths) < size_bytes:
+        lengths.append(min(30_000, int(results.lognormvariate(6.8, 1.2))))
+    for index, length in enumerate(lengths):
+        if index % 12 == 0:
+            session.prompt("Now look at the next module and mend what the tests complain about.")
+        earlier_tokens = tokens - _GROWTH_TOKENS * (len(lengths) - index)
+        session.reply(earlier_tokens, testing.text_block("I will run the tests of that module."))
+        call_id = session.tool_call(earlier_tokens, "Bash", command="make test")
+        session.tool_result(call_id, (_COMMAND_OUTPUT * 24)[:length])
+    session.tool_call(tokens, "Bash", command="make test")
+
+
+def _repeat(path: str, size_bytes: int) -> None:
+    """Let a transcript grow to its size by repeating its rows."""
+    rows = Path(path).read_bytes()
+    with open(path, "ab") as file:
+        file.writelines(itertools.repeat(rows, round(size_bytes / len(rows)) - 1))
+        # What is still to be written would disturb the measurement.
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _forget_announcements(folder: str) -> Callable[[], None]:
+    def forget() -> None:
+        for claim in Path(folder).glob("spoke-*"):
+            claim.unlink()
+
+    return forget
+
+
+def _silent(output: bytes) -> str | None:
+    return "printed something" if output else None
+
+
+def _shows_figures(output: bytes) -> str | None:
+    return None if b"ctx 30% of 200k" in output else "did not show the figures"
+
+
+def _speaks_once(output: bytes) -> str | None:
+    try:
+        document = json.loads(output)
+        note = document["hookSpecificOutput"]["additionalContext"]
+    except (ValueError, KeyError, TypeError):
+        return "did not print one JSON document with additionalContext"
+    return None if "L1 Warning" in note else "did not announce the tier that was entered"

@@ -1,0 +1,1 @@
+"""What crosses a compaction: here the checkpoint that a high tier writes."""

@@ -1,0 +1,306 @@
+"""Where the tokens of a context went. Pure.
+
+Every request measures the whole context exactly, so the growth between two requests is the exact
+cost of what was added in between. The lengths of the texts only decide how that growth is shared
+out; what they cannot account for is kept apart as unexplained.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from brimline.gauge.reading import characters_per_token
+from brimline.transcript.pieces import REPLY_KINDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from brimline.transcript.pieces import Entry, Piece
+    from brimline.transcript.rows import Usage
+
+FLOOR, UNEXPLAINED = "floor", "unexplained"
+SYSTEM = "system prompt and tools"
+UNKNOWN_TOOL = "unknown"
+# Growth between half and twice the estimate is taken for the true cost of the texts, as it is at
+# 98 % of the requests in recorded sessions; what lies outside is no matter of tokenizing.
+LEAST_SCALE, LARGEST_SCALE = 0.5, 2.0
+
+# Measured on the same sessions: prose packs a fifth more characters into a token than tool traffic,
+# a call costs about 90 tokens besides its arguments, and a result about 10 besides its text.
+_PROSE_FACTOR = 1.2
+_TOOL_KINDS = frozenset({"tool_input", "tool_result"})
+_OVERHEAD_TOKENS = {"tool_input": 90, "tool_result": 10}
+# Estimates are whole hundredths of a token, so that sharing out is exact.
+_PER_TOKEN = 100
+
+
+@dataclass(slots=True)
+class Turn:
+    """From one prompt to the next; a compaction in between starts a second entry of that number."""
+
+    number: int
+    prompt: str
+    requests: int = 0
+    in_context: bool = True
+    parts: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def tokens_added(self) -> int:
+        """By how much the turn changed the context."""
+        return self.parts.total()
+
+
+class FileTokens(NamedTuple):
+    """What the results of calls on one file cost; `repeated` is what reads brought in again."""
+
+    file: str
+    tokens: int
+    reads: int
+    repeated_tokens: int
+
+
+@dataclass(slots=True)
+class Composition:
+    """The context at its last request, and the turns that led to it."""
+
+    occupancy_tokens: int | None = None
+    parts: Counter[str] = field(default_factory=Counter)
+    """Tokens by kind; their sum is the occupancy."""
+    floor: Counter[str] = field(default_factory=Counter)
+    tools: Counter[str] = field(default_factory=Counter)
+    results: Counter[str] = field(default_factory=Counter)
+    """How many results of each tool there are."""
+    files: list[FileTokens] = field(default_factory=list)
+    hooks: Counter[tuple[str, bool]] = field(default_factory=Counter)
+    """Tokens by the hook's name and whether the text is ours."""
+    client: Counter[str] = field(default_factory=Counter)
+    turns: list[Turn] = field(default_factory=list)
+
+
+def compose(entries: Iterable[Entry]) -> Composition:
+    """Account for a session, given from its first row to its last."""
+    ledger = _Ledger()
+    for entry in entries:
+        ledger.take(entry)
+    return ledger.close()
+
+
+def estimate_tokens(piece: Piece, model: str | None) -> float:
+    """What a piece costs by its length alone."""
+    ratio = characters_per_token(model)
+    if piece.kind not in _TOOL_KINDS:
+        ratio *= _PROSE_FACTOR
+    return piece.characters / ratio + _OVERHEAD_TOKENS.get(piece.kind, 0)
+
+
+def explain_first(occupancy: int, pieces: Sequence[Piece], model: str | None) -> list[int]:
+    """The tokens of what was there before a first request: its estimate, as nothing measures it."""
+    weights = _weights(pieces, model)
+    return divide(min(occupancy, sum(weights) // _PER_TOKEN), weights)
+
+
+def explain_growth(
+    growth: int, pieces: Sequence[Piece], model: str | None, output_tokens: int | None = None
+) -> list[int]:
+    """The tokens of what was added between two requests; the rest of the growth is unexplained.
+
+    Args:
+        growth: by how much the second request was larger; a drop is negative.
+        pieces: the first request's reply, and everything until the second.
+        model: the one that counted.
+        output_tokens: the exact size of the reply, where it is known.
+    """
+    weights = _weights(pieces, model)
+    replied = [i for i, piece in enumerate(pieces) if piece.kind in REPLY_KINDS]
+    if output_tokens is None or not replied:
+        return _scaled(growth, weights)
+    exact = divide(output_tokens, [max(1, weights[i]) for i in replied])
+    others = list(weights)
+    for i, tokens in zip(replied, exact, strict=True):
+        others[i], weights[i] = 0, tokens * _PER_TOKEN
+    if growth - output_tokens < LEAST_SCALE * sum(others) / _PER_TOKEN:
+        return _scaled(growth, weights)  # not even the reply was added whole
+    shares = _scaled(growth - output_tokens, others)
+    for i, tokens in zip(replied, exact, strict=True):
+        shares[i] = tokens
+    return shares
+
+
+def divide(total: int, weights: Sequence[int]) -> list[int]:
+    """Share out a whole number in proportion, by largest remainder; all zero without weights."""
+    whole = sum(weights)
+    if whole <= 0:
+        return [0] * len(weights)
+    divided = [divmod(total * weight, whole) for weight in weights]
+    shares = [quotient for quotient, _ in divided]
+    by_remainder = sorted(range(len(weights)), key=lambda i: divided[i][1], reverse=True)
+    for i in by_remainder[: total - sum(shares)]:
+        shares[i] += 1
+    return shares
+
+
+def _scaled(growth: int, weights: Sequence[int]) -> list[int]:
+    estimate = sum(weights) / _PER_TOKEN
+    explained = min(max(growth, LEAST_SCALE * estimate), LARGEST_SCALE * estimate)
+    return divide(int(explained), weights)
+
+
+def _weights(pieces: Sequence[Piece], model: str | None) -> list[int]:
+    return [round(_PER_TOKEN * estimate_tokens(piece, model)) for piece in pieces]
+
+
+class _Share(NamedTuple):
+    piece: Piece
+    kind: str
+    tokens: int
+
+
+@dataclass(slots=True)
+class _Request:
+    usage: Usage
+    turn: Turn
+    pieces: list[tuple[Piece, Turn]]
+    """What it was the first to carry, each with the turn that added it."""
+    output_tokens: int | None = None
+
+
+class _Ledger:
+    """Follows a session: pieces wait for the request that first carries them."""
+
+    def __init__(self) -> None:
+        self.turns = [Turn(0, "")]
+        self.waiting: list[tuple[Piece, Turn]] = []
+        self.request: _Request | None = None
+        self.before: _Request | None = None
+        self.shares: list[_Share] = []
+        self.parts: Counter[str] = Counter()
+        self.summary_expected = False
+
+    def take(self, entry: Entry) -> None:
+        if entry.is_boundary:
+            self._compact(entry)
+        if entry.prompt is not None:
+            self._open_turn(entry.prompt)
+        if entry.usage:
+            self._measure(entry.usage, is_final=entry.is_final)
+        turn = self.turns[-1]
+        self.waiting += [(piece, turn) for piece in entry.pieces]
+
+    def close(self) -> Composition:
+        self._settle()
+        found = Composition(parts=self.parts, turns=[turn for turn in self.turns if turn.requests])
+        if self.request:
+            found.occupancy_tokens = self.request.usage.prompt_tokens
+        _break_down(found, self.shares)
+        return found
+
+    def _compact(self, entry: Entry) -> None:
+        """Start over; the turn under way goes on in a second entry."""
+        if entry.is_summary and self.summary_expected:
+            return
+        self._settle()
+        self.request = self.before = None
+        self.waiting, self.shares, self.parts = [], [], Counter()
+        self.summary_expected = not entry.is_summary
+        last = self.turns[-1]
+        for turn in self.turns:
+            turn.in_context = not turn.requests
+        if last.requests:
+            self.turns.append(Turn(last.number, last.prompt))
+
+    def _open_turn(self, prompt: str) -> None:
+        """Begin a turn; prompts that reached no request share the entry of the next one."""
+        if self.turns[-1].requests:
+            self.turns.append(Turn(0, ""))
+        turn = self.turns[-1]
+        turn.number = 1 + (self.turns[-2].number if len(self.turns) > 1 else 0)
+        turn.prompt = prompt
+
+    def _measure(self, usage: Usage, *, is_final: bool) -> None:
+        """Note a request, or a further row of the same one: the last row has the full figures."""
+        request = self.request
+        known = usage.message_id is not None
+        if request is None or not known or usage.message_id != request.usage.message_id:
+            self._settle()
+            self.before = request
+            self.request = request = _Request(usage, self.turns[-1], self.waiting)
+            self.waiting = []
+            self.summary_expected = False
+            request.turn.requests += 1
+        request.usage = usage
+        if is_final:
+            request.output_tokens = usage.output_tokens
+
+    def _settle(self) -> None:
+        """Share out what the latest request measured, now that its figures are complete."""
+        request, before = self.request, self.before
+        if request is None:
+            return
+        pieces = [piece for piece, _ in request.pieces]
+        occupancy, model = request.usage.prompt_tokens, request.usage.model
+        if before is None:
+            growth, rest = occupancy, FLOOR
+            shares = explain_first(occupancy, pieces, model)
+        else:
+            growth, rest = occupancy - before.usage.prompt_tokens, UNEXPLAINED
+            shares = explain_growth(growth, pieces, model, before.output_tokens)
+        left = growth - sum(shares)
+        if left < 0 and request.turn.requests == 1:
+            left += self._forget_thinking(request.turn, -left)
+        for (piece, turn), tokens in zip(request.pieces, shares, strict=True):
+            kind = FLOOR if before is None and _is_standing(piece) else piece.kind
+            self.shares.append(_Share(piece, kind, tokens))
+            self._add(turn, kind, tokens)
+        self._add(request.turn, rest, left)
+
+    def _forget_thinking(self, turn: Turn, shortfall: int) -> int:
+        """Take a shortfall out of earlier thoughts: a new prompt makes many models drop them."""
+        dropped = min(shortfall, self.parts["thinking"])
+        self._add(turn, "thinking", -dropped)
+        return dropped
+
+    def _add(self, turn: Turn, kind: str, tokens: int) -> None:
+        self.parts[kind] += tokens
+        turn.parts[kind] += tokens
+
+
+def _is_standing(piece: Piece) -> bool:
+    """Whether a piece before a first request is there in every session: lists, instructions."""
+    return piece.kind == "client" and not piece.file
+
+
+def _break_down(found: Composition, shares: Sequence[_Share]) -> None:
+    calls = {piece.call_id: piece for piece, _, _ in shares if piece.kind == "tool_input"}
+    by_file: dict[str, list[tuple[Piece, int]]] = {}
+    for piece, kind, tokens in shares:
+        if kind == "hook":
+            found.hooks[piece.name, piece.ours] += tokens
+        elif kind == "client":
+            found.client[piece.name] += tokens
+        elif kind == FLOOR:
+            found.floor[piece.name] += tokens
+        elif kind == "tool_result":
+            call = calls.get(piece.call_id)
+            tool = call.name if call else UNKNOWN_TOOL
+            found.tools[tool] += tokens
+            found.results[tool] += 1
+            if call and call.file:
+                by_file.setdefault(call.file, []).append((call, tokens))
+    found.floor[SYSTEM] = found.parts[FLOOR] - found.floor.total()
+    found.files = [_file_tokens(file, results) for file, results in by_file.items()]
+
+
+def _file_tokens(file: str, results: Sequence[tuple[Piece, int]]) -> FileTokens:
+    """Sum up one file; a read repeats where it overlaps an earlier one."""
+    seen: list[tuple[int, int]] = []
+    repeated = 0
+    for call, tokens in results:
+        if call.lines is None:
+            continue
+        first, end = call.lines
+        if any(first < other_end and other_first < end for other_first, other_end in seen):
+            repeated += tokens
+        seen.append(call.lines)
+    return FileTokens(file, sum(tokens for _, tokens in results), len(seen), repeated)

@@ -1,0 +1,108 @@
+"""PreToolUse on agents and skills: the ceiling, and the refusal to dispatch in the last tier."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from brimline import fastio
+from brimline.decision import Decision
+from brimline.gauge.window import VERIFIED_SOURCES
+from brimline.guard import adr11, ceiling, gate_texts
+from brimline.state import audit
+
+if TYPE_CHECKING:
+    from brimline.gauge.reading import Reading
+    from brimline.policy import Policy
+    from brimline.state.session import SessionState
+
+
+def decide(
+    load: ceiling.Load, reading: Reading, state: SessionState, policy: Policy, home_dir: str
+) -> Decision | None:
+    """What to say or refuse before an agent or a skill is loaded."""
+    rules = policy.values
+    if rules["guard.preset"] == "off":
+        return None
+    if _dispatch_refused(load, reading, policy):
+        audit.record_block(home_dir, state.session_id, reading, load.label, "critical tier")
+        return Decision(permission="deny", reason=gate_texts.dispatch_refusal(load, reading))
+    literal = rules["guard.preset"] == "adr11"
+    return (_literal if literal else _default)(load, reading, state, policy, home_dir)
+
+
+def _default(
+    load: ceiling.Load, reading: Reading, state: SessionState, policy: Policy, home_dir: str
+) -> Decision | None:
+    verified = reading.window.source in VERIFIED_SOURCES
+    verdict = ceiling.judge(
+        load, reading.occupancy_tokens, reading.window, policy.values, verified=verified
+    )
+    if verdict is None:
+        _forget_marks_below(reading, state, policy)
+        return None
+    text = gate_texts.ceiling_note(load, verdict, reading)
+    return _speak(load, verdict, text, reading, state, home_dir)
+
+
+def _literal(
+    load: ceiling.Load, reading: Reading, state: SessionState, policy: Policy, home_dir: str
+) -> Decision | None:
+    rules = adr11.apply(policy.values, fastio.env)
+    window, provenance = adr11.window_for(rules, reading.model, reading.window)
+    occupancy = reading.occupancy_tokens
+    verdict = ceiling.judge(load, occupancy, window, rules, verified=True, literal=True)
+    if verdict is None or occupancy is None:
+        return None
+    text = adr11.text(load, verdict, occupancy, window, provenance)
+    return _speak(load, verdict, text, reading, state, home_dir)
+
+
+def _speak(
+    load: ceiling.Load,
+    verdict: ceiling.Verdict,
+    text: str,
+    reading: Reading,
+    state: SessionState,
+    home_dir: str,
+) -> Decision | None:
+    """A refusal every time; advice once per bucket, and again when the band rises."""
+    if verdict.refuse:
+        audit.record_block(home_dir, state.session_id, reading, load.label, "context ceiling")
+        return Decision(permission="deny", reason=text)
+    if not _is_news(verdict, state):
+        return None
+    return Decision(model_notes=(text,))
+
+
+def _is_news(verdict: ceiling.Verdict, state: SessionState) -> bool:
+    marks = state.ceiling_marks()
+    news = all(
+        verdict.bucket > bucket or (verdict.band > band and verdict.bucket >= bucket)
+        for bucket, band in marks
+    )
+    for bucket, band in marks:
+        if bucket > verdict.bucket:
+            state.release_ceiling(bucket, band)
+    return state.claim_ceiling(verdict.bucket, verdict.band) and news
+
+
+def _forget_marks_below(reading: Reading, state: SessionState, policy: Policy) -> None:
+    """Below the ceiling again: the next climb over it is news."""
+    if reading.occupancy_tokens is None:
+        return
+    rules = policy.values
+    limit = ceiling.Ceiling(
+        reading.window.tokens, rules["guard.ceiling_percent"], rules["guard.ceiling_tokens"]
+    )
+    if reading.occupancy_tokens < limit.tokens:
+        for bucket, band in state.ceiling_marks():
+            state.release_ceiling(bucket, band)
+
+
+def _dispatch_refused(load: ceiling.Load, reading: Reading, policy: Policy) -> bool:
+    last_tier = len(policy.values["guard.tiers"])
+    return (
+        bool(policy.values["guard.block_dispatch_at_critical"])
+        and load.tool in ceiling.DELEGATING_TOOLS
+        and reading.tier == last_tier
+    )

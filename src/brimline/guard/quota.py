@@ -1,0 +1,67 @@
+"""Rate limits as the status line delivers them: one line when a band is entered. Pure.
+
+Nothing here reads credentials or calls anyone; without a status line there is nothing to say.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+WARN_PERCENT = 70
+CRITICAL_PERCENT = 90
+_LIMITS = (("five_hour", "5h"), ("seven_day", "7d"))
+
+
+def bands(rate_limits: Any, now: float) -> dict[str, int]:
+    """The band of each limit that is known and has not been reset since: 0 calm, 1, 2."""
+    found = {}
+    for key, name in _LIMITS:
+        limit = rate_limits.get(key) if isinstance(rate_limits, dict) else None
+        percent = _percent(limit)
+        if percent is not None and not _is_over(limit, now):
+            found[name] = (percent >= WARN_PERCENT) + (percent >= CRITICAL_PERCENT)
+    return found
+
+
+def line(rate_limits: dict[str, Any], now: float) -> str:
+    """All known limits in one line."""
+    parts = []
+    for key, name in _LIMITS:
+        limit = rate_limits.get(key)
+        percent = _percent(limit)
+        if percent is None or _is_over(limit, now):
+            continue
+        band = (percent >= WARN_PERCENT) + (percent >= CRITICAL_PERCENT)
+        mark = ("", " [WARNING]", " [CRITICAL]")[band]
+        parts.append(f"{name}: {percent:.0f}%{mark}{_resets(limit, now)}")
+    return "## Usage Limits - " + " | ".join(parts)
+
+
+def _percent(limit: Any) -> float | None:
+    value = limit.get("used_percentage") if isinstance(limit, dict) else None
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _is_over(limit: Any, now: float) -> bool:
+    resets = _reset_time(limit)
+    return resets is not None and resets <= now
+
+
+def _resets(limit: Any, now: float) -> str:
+    resets = _reset_time(limit)
+    if resets is None:
+        return ""
+    minutes = int((resets - now) // 60)
+    days, hours = divmod(minutes // 60, 24)
+    text = f"{days}d {hours}h" if days else f"{hours}h {minutes % 60}m"
+    return f" | resets in {text}"
+
+
+def _reset_time(limit: Any) -> float | None:
+    """The client gives seconds since 1970; a text form is read as well."""
+    from brimline import clock
+
+    value = limit.get("resets_at") if isinstance(limit, dict) else None
+    if isinstance(value, str):
+        return clock.parse(value)
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None

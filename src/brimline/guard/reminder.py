@@ -1,0 +1,80 @@
+"""The user's reminder file: put before the model at the start, after a compaction and when it changes.
+
+Repeating unchanged text costs tokens and gains little, so it is not repeated unless asked for.
+"""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import os
+from typing import TYPE_CHECKING, Any
+
+from brimline import fastio, paths
+from brimline.decision import NOTE_BUDGET_CHARACTERS, Decision
+
+if TYPE_CHECKING:
+    from brimline.state.session import SessionState
+
+TRUNCATED = "[truncated]"
+_LARGEST_BYTES = 64 << 10
+_LARGEST_CHARACTERS = NOTE_BUDGET_CHARACTERS - 1_000
+
+
+def on_start(state: SessionState, rules: dict[str, Any]) -> Decision | None:
+    """At the start of a session and after a compaction, always."""
+    text = _text(rules)
+    if not text:
+        return None
+    state.remember_reminder(_fingerprint(text), 0)
+    return Decision(model_notes=(text,))
+
+
+def on_prompt(state: SessionState, rules: dict[str, Any]) -> Decision | None:
+    """With a prompt: when the text changed, or when as many prompts passed as the user asked for."""
+    text = _text(rules)
+    if not text:
+        return None
+    known, prompts = state.reminder()
+    every = rules["reminder.every"]
+    due = every and prompts + 1 >= every
+    if _fingerprint(text) == known and not due:
+        state.remember_reminder(known, prompts + 1)
+        return None
+    state.remember_reminder(_fingerprint(text), 0)
+    return Decision(model_notes=(text,))
+
+
+def _text(rules: dict[str, Any]) -> str:
+    file = rules["reminder.file"]
+    if not file:
+        return ""
+    try:
+        raw = fastio.read_file(os.path.expanduser(file), _LARGEST_BYTES)
+    except OSError:
+        return ""
+    text = raw.decode("utf-8", "replace").strip()
+    if not text:
+        return ""
+    if len(text) > _LARGEST_CHARACTERS:
+        text = f"{text[:_LARGEST_CHARACTERS]}\n{TRUNCATED}"
+    plan = _active_plan()
+    active = f"\nActive plan: {plan}" if plan else ""
+    return f"[brimline] Reminder from {file} (`reminder.file`):\n{text}{active}"
+
+
+def _active_plan() -> str | None:
+    """The plan file that was written last, if the client keeps any."""
+    plans = glob.glob(f"{glob.escape(paths.client_config_dir())}/plans/*.md")
+    return max(plans, key=_modified, default=None)
+
+
+def _modified(path: str) -> float:
+    try:
+        return os.path.getmtime(path)
+    except OSError:
+        return 0.0
+
+
+def _fingerprint(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

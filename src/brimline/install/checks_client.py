@@ -1,0 +1,260 @@
+"""Checks of the client: its version, its compaction settings, how long it keeps transcripts."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import subprocess
+import tempfile
+from typing import TYPE_CHECKING, Any
+
+from brimline import clientsettings, config, paths, policy
+from brimline.errors import SessionError
+from brimline.gauge import reading as gauge
+from brimline.install.finding import Finding
+from brimline.state.session import SessionState
+from brimline.transcript import find, tail
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_VERSION_TIMEOUT_S = 10
+# The first client that knows hooks as `command` and `args`; older ones drop the arguments.
+_OLDEST_CLIENT = (2, 1, 139)
+# A session ends with "Prompt is too long" this far before the window's end, unless it compacts.
+_WALL_TOKENS = 23_000
+# A window of 100,000 was seen to be honoured, one of 50,000 was not.
+_SMALLEST_HONOURED_WINDOW = 100_000
+_DEFAULT_CLEANUP_DAYS = 30
+_FEW_CLEANUP_DAYS = 7
+# Loading an agent or a skill is advised against from here on, so it comes before the first tier.
+_CEILING_RATIO = 0.4
+_CEILING_LIMIT_TOKENS = 350_000
+
+
+def findings(home_dir: str, project_dir: str) -> Iterator[Finding]:
+    """Everything about the client."""
+    yield _version()
+    client = clientsettings.compaction_facts(project_dir)
+    policy.apply_client_environment(client)
+    values = config.load(home_dir, project_dir).values
+    reading = _reading(home_dir, project_dir, policy.Policy(values, client, []))
+    yield _compaction(client, reading)
+    yield from _without_effect(client)
+    yield from _ordering(values, reading)
+    yield _retention(project_dir)
+
+
+def _version() -> Finding:
+    program = shutil.which("claude")
+    if program is None:
+        return Finding(
+            "client-version",
+            "note",
+            "no `claude` on PATH",
+            f"Its version was not checked; brimline needs {_dotted(_OLDEST_CLIENT)} or newer.",
+        )
+    told = _ask_version(program)
+    numbers = told.split(".") if told else []
+    if not numbers or not all(part.isdigit() for part in numbers):
+        return Finding(
+            "client-version",
+            "warning",
+            f"{program} does not tell its version",
+            f"brimline needs Claude Code {_dotted(_OLDEST_CLIENT)} or newer.",
+            "claude --version",
+        )
+    if tuple(map(int, numbers)) < _OLDEST_CLIENT:
+        return Finding(
+            "client-version",
+            "broken",
+            f"Claude Code {told} is older than {_dotted(_OLDEST_CLIENT)}",
+            "It does not pass on the arguments of a hook, so brimline's hooks do nothing in it.",
+            "claude update",
+        )
+    return Finding("client-version", "ok", f"Claude Code {told}, {program}")
+
+
+def _ask_version(program: str) -> str | None:
+    """Ask the client itself, away from the user's home, which it would write to."""
+    with tempfile.TemporaryDirectory() as home:
+        env = {
+            "HOME": home,
+            "CLAUDE_CONFIG_DIR": home,
+            "PATH": os.environ.get("PATH", os.defpath),
+            "DISABLE_AUTOUPDATER": "1",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        }
+        try:
+            done = subprocess.run(
+                [program, "--version"],
+                capture_output=True,
+                stdin=subprocess.DEVNULL,
+                env=env,
+                cwd=home,
+                check=True,
+                timeout=_VERSION_TIMEOUT_S,
+            )
+        except (OSError, subprocess.SubprocessError):
+            return None
+    words = done.stdout.decode("utf-8", "replace").split()
+    return words[0] if words else None
+
+
+def _reading(home_dir: str, project_dir: str, rules: policy.Policy) -> gauge.Reading:
+    """The newest session's reading, which knows the model; without a session, what settings say."""
+    try:
+        transcript = find.newest(project_dir)
+        state = SessionState(home_dir, find.session_id_of(transcript))
+        last = tail.read_tail(transcript)
+        return gauge.make_reading(last, state.snapshot(), rules, state.observed_window())
+    except (SessionError, OSError):
+        return gauge.make_reading(tail.Tail(), None, rules)
+
+
+def _compaction(client: dict[str, Any], reading: gauge.Reading) -> Finding:
+    point = reading.compaction
+    about = (
+        f"compaction is expected at {point.tokens:,} of {reading.window.tokens:,} tokens "
+        f"(from: {point.source}; window from: {reading.window.source}; {_found(client)})"
+    )
+    if client["autocompact_enabled"] is False:
+        wall = max(0, reading.window.tokens - _WALL_TOKENS)
+        return Finding(
+            "compaction",
+            "warning",
+            '"autoCompactEnabled" is false: the client never compacts by itself',
+            f'A session that reaches about {wall:,} tokens ends with "Prompt is too long".',
+            'take "autoCompactEnabled" out of the client\'s settings',
+        )
+    if point.enforced is False:
+        return Finding(
+            "compaction",
+            "note",
+            f"{about}, but not enforced",
+            "For this model the client compacts only once the API refuses a request as too long, "
+            "unless a window is set.",
+            f'add "autoCompactWindow": {reading.window.tokens} to '
+            f"{paths.client_config_dir()}/settings.json",
+        )
+    if point.enforced is None:
+        return Finding(
+            "compaction",
+            "note",
+            f"{about}; whether the client enforces it depends on the model",
+            "Models with a window of 200,000 tokens compact only once the API refuses a request, "
+            'unless "autoCompactWindow" is set.',
+        )
+    return Finding("compaction", "ok", about)
+
+
+def _found(client: dict[str, Any]) -> str:
+    """The client's settings that move the compaction point."""
+    by_model = client["autocompact_window_by_model"]
+    named = {
+        "autoCompactWindow": client["autocompact_window"],
+        "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": client["autocompact_pct"],
+        **{f"autoCompactWindow of {model}": tokens for model, tokens in by_model.items()},
+    }
+    told = [f"{name} {value:,}" for name, value in named.items() if value]
+    return ", ".join(told) or "the client's settings do not move it"
+
+
+def _without_effect(client: dict[str, Any]) -> Iterator[Finding]:
+    """Settings of the client that do not do what they seem to."""
+    window = client["autocompact_window"]
+    if client["autocompact_pct"] and not window and not client["autocompact_window_by_model"]:
+        yield Finding(
+            "compaction-pct",
+            "note",
+            f"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE={client['autocompact_pct']} has no effect",
+            "The client applies it only where an auto-compact window is set too.",
+            f'add "autoCompactWindow" to {paths.client_config_dir()}/settings.json',
+        )
+    if window and window < _SMALLEST_HONOURED_WINDOW:
+        yield Finding(
+            "compaction-window",
+            "warning",
+            f"an auto-compact window of {window:,} tokens is not honoured by the client",
+            "brimline reckons with it and warns far too early.",
+            f"set it to {_SMALLEST_HONOURED_WINDOW:,} or more",
+        )
+
+
+def _ordering(values: dict[str, Any], reading: gauge.Reading) -> Iterator[Finding]:
+    """Ceiling below the first tier, tiers below the compaction point, that within the window."""
+    if values["guard.preset"] == "off":
+        yield Finding(
+            "ordering",
+            "note",
+            "warnings are switched off",
+            "brimline measures and stays silent.",
+            "brimline config set guard.preset default",
+        )
+        return
+    point, window = reading.compaction, reading.window.tokens
+    tiers: list[float] = values["guard.tiers"]
+    ceiling = min(int(_CEILING_RATIO * window), _CEILING_LIMIT_TOKENS)
+    first = int(point.tokens - tiers[0] * point.effective_window_tokens / 100)
+    chain = f"ceiling {ceiling:,}, first tier {first:,}, compaction {point.tokens:,}"
+    if point.tokens > window:
+        yield Finding(
+            "ordering",
+            "warning",
+            f"the compaction point {point.tokens:,} lies beyond the window of {window:,} tokens",
+            "The window is full before the last warnings are due.",
+            f"brimline config set compaction_tokens {max(1, window - 33_000)}",
+        )
+    elif first <= ceiling:
+        yield Finding(
+            "ordering",
+            "warning",
+            f"the first tier does not come after the ceiling: {chain} tokens",
+            "Warnings begin while loading agents and skills is still welcome"
+            + (", from the first request on." if first <= 0 else "."),
+            _better_tiers(tiers, 100 * (point.tokens - ceiling) / point.effective_window_tokens),
+        )
+    else:
+        yield Finding("ordering", "ok", f"{chain} tokens: in this order")
+
+
+def _better_tiers(tiers: list[float], room_points: float) -> str:
+    """The command that makes the tiers fit between ceiling and compaction, if any can."""
+    largest = math.ceil(room_points) - 1
+    if largest > tiers[1]:
+        fitting: list[float] = [largest, *tiers[1:]]
+    else:
+        fitting = [round(largest * share, 1) for share in (1, 0.5, 0.25, 0.1)]
+    if fitting[-1] <= 0:
+        return (
+            'raise "autoCompactWindow" (or compaction_tokens): compaction comes before the ceiling'
+        )
+    return "brimline config set guard.tiers " + ",".join(f"{points:g}" for points in fitting)
+
+
+def _retention(project_dir: str) -> Finding:
+    days = None
+    for path in clientsettings.settings_files(project_dir).values():
+        days = clientsettings.read_settings(path).get("cleanupPeriodDays", days)
+    if not isinstance(days, int) or isinstance(days, bool):
+        return Finding(
+            "retention",
+            "note",
+            f"the client deletes transcripts after {_DEFAULT_CLEANUP_DAYS} days",
+            "Older sessions cannot be looked at, resumed or learned from.",
+            f'add "cleanupPeriodDays": 365 to {paths.client_config_dir()}/settings.json',
+        )
+    if days < _FEW_CLEANUP_DAYS:
+        return Finding(
+            "retention",
+            "warning",
+            f'"cleanupPeriodDays" is {days}: the client soon deletes transcripts',
+            "brimline measures by the transcript; one that is gone cannot be measured or resumed.",
+            'raise "cleanupPeriodDays" in the client\'s settings',
+        )
+    return Finding("retention", "ok", f"the client keeps transcripts for {days} days")
+
+
+def _dotted(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version))

@@ -1,0 +1,217 @@
+"""Checks of the wiring: settings files, our entries in them, and what these entries start."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from brimline import clientsettings
+from brimline.errors import InstallError
+from brimline.install import (
+    entries,
+    installer,
+    interpreter,
+    precompile,
+    settingsfile,
+    spec,
+    wiring,
+)
+from brimline.install.finding import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_INSTALL = "brimline install"
+
+
+def findings(home_dir: str, project_dir: str) -> Iterator[Finding]:
+    """Everything about the wiring."""
+    settings, broken = _read_all(project_dir)
+    yield from broken
+    yield from _switched_off(settings)
+    found = {path: entries.installed(settings[path]) for path in settings}
+    found = {path: ours for path, ours in found.items() if ours}
+    if not found:
+        yield _not_installed(broken)
+        return
+    for path, ours in found.items():
+        yield _entries_current(path, ours, home_dir, project_dir)
+    yield from _fires_twice(found, project_dir)
+    yield from _status_line(settings, project_dir)
+    yield from _other_home(found, home_dir)
+    starts = {(entry.interpreter, entry.root): None for ours in found.values() for entry in ours}
+    for python, root in starts:
+        yield from _program(python, root)
+
+
+def _read_all(project_dir: str) -> tuple[dict[str, dict[str, Any]], list[Finding]]:
+    """The settings in reach by path, the strongest last, and what is wrong with the others."""
+    settings: dict[str, dict[str, Any]] = {}
+    broken = []
+    for path in dict.fromkeys(clientsettings.settings_files(project_dir).values()):
+        try:
+            file = settingsfile.read(path)
+            if file.raw is None:
+                continue
+            settings[path] = wiring.parse(file.text)
+        except InstallError as error:
+            broken.append(_unreadable(path, str(error)))
+    return settings, broken
+
+
+def _unreadable(path: str, problem: str) -> Finding:
+    return Finding(
+        "settings-json",
+        "broken",
+        f"{path}: {problem}",
+        "The client ignores the whole file, hooks and all, and brimline does not change it.",
+        f"correct {path}",
+    )
+
+
+def _switched_off(settings: dict[str, dict[str, Any]]) -> Iterator[Finding]:
+    for path, values in settings.items():
+        if values.get("disableAllHooks") is True:
+            yield Finding(
+                "hooks-disabled",
+                "broken",
+                f'{path} sets "disableAllHooks"',
+                "The client then runs no hook and no status line: brimline neither measures nor "
+                "warns.",
+                f'take "disableAllHooks" out of {path}',
+            )
+
+
+def _not_installed(broken: list[Finding]) -> Finding:
+    return Finding(
+        "entries",
+        "broken",
+        "brimline is not installed in any settings that apply here",
+        "The client starts no hook of brimline, so nothing is measured and nobody is warned.",
+        f"{_INSTALL}, once the settings are readable" if broken else _INSTALL,
+    )
+
+
+def _entries_current(
+    path: str, ours: list[entries.Installed], home_dir: str, project_dir: str
+) -> Finding:
+    missing = [hook.event for hook in spec.HOOKS if hook.event not in {e.event for e in ours}]
+    fix = f"{_INSTALL} --scope {_scope_of(path, project_dir)}"
+    if missing:
+        return Finding(
+            "entries",
+            "broken",
+            f"{path} has no entry for {', '.join(missing)}",
+            "At these events brimline is not asked; what it does there does not happen.",
+            fix,
+        )
+    try:
+        wired = installer.wiring_for(ours[0].interpreter, home_dir)
+        current = not installer.plan_install(path, wired, home_dir, project_dir).changes
+    except InstallError as error:
+        return _unreadable(path, str(error))
+    if current:
+        return Finding("entries", "ok", f"hooks and status line are installed in {path}")
+    return Finding(
+        "entries",
+        "warning",
+        f"the entries in {path} are not what this version would write",
+        "They may start another copy of brimline, use another data folder or miss what is new.",
+        fix,
+    )
+
+
+def _fires_twice(found: dict[str, list[entries.Installed]], project_dir: str) -> Iterator[Finding]:
+    """The client runs equal commands of several files once, and different ones each."""
+    commands = {
+        path: {(entry.event, entry.interpreter, entry.arguments) for entry in ours}
+        for path, ours in found.items()
+    }
+    first, *others = commands
+    for path in others:
+        if commands[path] != commands[first]:
+            scope = _scope_of(path, project_dir)
+            yield Finding(
+                "scopes",
+                "warning",
+                f"{first} and {path} start brimline in different ways",
+                "The client runs both, so every hook costs twice.",
+                f"brimline uninstall --scope {scope}",
+            )
+
+
+def _status_line(settings: dict[str, dict[str, Any]], project_dir: str) -> Iterator[Finding]:
+    shown = [path for path in settings if settings[path].get("statusLine") is not None]
+    if not shown:
+        return
+    command = wiring.statusline_of(settings[shown[-1]])
+    if command is not None and entries.is_our_code(command):
+        return
+    scope = _scope_of(shown[-1], project_dir)
+    yield Finding(
+        "status-line",
+        "note",
+        f"the status line comes from {shown[-1]} and is not brimline's",
+        "Without its own, brimline does not learn the size of the window from the client.",
+        f"{_INSTALL} --scope {scope}" if command is not None and scope != "managed" else "",
+    )
+
+
+def _other_home(found: dict[str, list[entries.Installed]], home_dir: str) -> Iterator[Finding]:
+    usual = home_dir if installer.home_to_bake(home_dir) is None else None
+    homes = {entry.home or usual: None for ours in found.values() for entry in ours}
+    for home in homes:
+        if home and home != home_dir:
+            yield Finding(
+                "data-home",
+                "warning",
+                f"hooks keep their data in {home}, this command looks in {home_dir}",
+                "Status, errors and settings shown here are then not those of the hooks.",
+                f"export BRIMLINE_HOME={shlex.quote(home)}",
+            )
+
+
+def _program(python: str, root: str | None) -> Iterator[Finding]:
+    problem = interpreter.problem_with(python)
+    if problem:
+        yield Finding(
+            "interpreter",
+            "broken",
+            f"the hooks' interpreter {python} cannot be used: {problem}",
+            "The client starts it at every event: without it hooks do nothing, and a shim costs "
+            "many times as much.",
+            f"{_INSTALL} --interpreter PATH" if os.path.exists(python) else _INSTALL,
+        )
+        return
+    probe = interpreter.probe(python)
+    version = ".".join(map(str, probe.version)) if probe else "unknown"
+    yield Finding("interpreter", "ok", f"hooks run in Python {version}, {python}")
+    yield _package(python, root or "")
+
+
+def _package(python: str, root: str) -> Finding:
+    if precompile.is_precompiled(python, root):
+        return Finding("bytecode", "ok", f"the package in {root} is precompiled for it")
+    if not precompile.can_start(python, root):
+        return Finding(
+            "bytecode",
+            "broken",
+            f"{python} finds no working brimline in {root or 'the folder its entries name'}",
+            "Hooks then end at once without a word: nothing is measured.",
+            _INSTALL,
+        )
+    writable = os.access(f"{root}/brimline", os.W_OK)
+    return Finding(
+        "bytecode",
+        "warning",
+        f"the package in {root} is not precompiled for {python}",
+        "Every hook then looks for and compiles its modules one by one, which costs more than "
+        "its work.",
+        _INSTALL if writable else f"{_INSTALL}, as a user who may write to {root}/brimline",
+    )
+
+
+def _scope_of(path: str, project_dir: str) -> str:
+    files = clientsettings.settings_files(project_dir)
+    return next((scope for scope, file in files.items() if file == path), "user")

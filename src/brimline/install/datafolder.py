@@ -1,0 +1,86 @@
+"""What is ours in the data folder, file by file: the user may have named a folder of their own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+
+from brimline import config, fastio, paths
+
+# Folder, then the names in it that only brimline writes. `*` stands for every folder there is.
+_OURS = (
+    ("", r"errors\.jsonl(\.old)?|config\.toml"),
+    ("policy", r"[0-9a-f]{24}\.json"),
+    ("install", r"[0-9a-f]{16}(\.json|\.[0-9a-f]{16}\.original)"),
+    ("backups", r"settings(\.local)?\.json\.\d{8}_\d{6}(\.\d+)?"),
+    ("sessions/*", r"statusline\.json|spool\.jsonl|spoke-L\d+|window-\d+"),
+)
+_FOLDERS = ("", "policy", "install", "backups", "sessions", "sessions/*")
+# What a write that was cut short leaves behind.
+_LEFTOVER = r"(\.\d+\.\d+\.tmp)?"
+
+
+def files(home_dir: str) -> list[str]:
+    """Every file of ours in the data folder."""
+    return [
+        file
+        for pattern, names in _OURS
+        for folder in _matching(home_dir, pattern)
+        for file in _ours_in(folder, names, whole="*" in pattern)
+    ]
+
+
+def folders(home_dir: str) -> list[str]:
+    """Every folder of ours in the data folder, the outer ones first, itself included."""
+    found = [folder for pattern in _FOLDERS for folder in _matching(home_dir, pattern)]
+    return [folder for folder in found if os.path.isdir(folder)]
+
+
+def delete(home_dir: str) -> list[str]:
+    """Delete our files and the folders that this empties; returns what is still in the data folder.
+
+    Raises:
+        OSError: something of ours cannot be deleted.
+    """
+    doomed = files(home_dir)
+    if not _is_our_config(home_dir):
+        doomed = [file for file in doomed if file != paths.user_config(home_dir)]
+    for file in doomed:
+        fastio.remove(file)
+    for folder in reversed(folders(home_dir)):
+        if not os.path.islink(folder):  # whoever made the link may still want it
+            with contextlib.suppress(OSError):  # something in there is not ours
+                os.rmdir(folder)
+    return sorted(fastio.names_in(home_dir))
+
+
+def _ours_in(folder: str, names: str, *, whole: bool) -> list[str]:
+    """Our files in a folder; `whole`: a single one of ours there means that all of them are."""
+    found = [name for name in sorted(fastio.names_in(folder)) if _is_file(f"{folder}/{name}")]
+    ours = [name for name in found if re.fullmatch(f"({names}){_LEFTOVER}", name)]
+    return [f"{folder}/{name}" for name in (found if whole and ours else ours)]
+
+
+def _is_file(path: str) -> bool:
+    return os.path.islink(path) or not os.path.isdir(path)
+
+
+def _matching(home_dir: str, pattern: str) -> list[str]:
+    """The folders a pattern stands for; below the data folder itself no link is followed."""
+    if not pattern:
+        return [home_dir]
+    name, _, rest = pattern.partition("/")
+    folder = f"{home_dir}/{name}"
+    if os.path.islink(folder) or not os.path.isdir(folder):
+        return []
+    if not rest:
+        return [folder]
+    inner = [f"{folder}/{entry}" for entry in sorted(fastio.names_in(folder))]
+    return [path for path in inner if os.path.isdir(path) and not os.path.islink(path)]
+
+
+def _is_our_config(home_dir: str) -> bool:
+    """Whether `config.toml` holds nothing but settings of ours."""
+    nowhere = f"{home_dir}/install"  # no project: only the user's own file counts
+    return not config.load(home_dir, nowhere, environment=False).problems

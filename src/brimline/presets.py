@@ -1,0 +1,100 @@
+"""Named sets of guard settings. A preset fills in what the user did not set.
+
+Fast path: imports nothing; loaded when settings are compiled and when a tier speaks.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Preset:
+    """What a preset sets, and what it does beyond settings."""
+
+    __slots__ = ("doc", "events", "name", "persistent", "point_remaining", "repeats", "values", "voice")
+
+    def __init__(
+        self,
+        name: str,
+        doc: str,
+        values: dict[str, Any],
+        *,
+        voice: str = "brimline",
+        events: tuple[str, ...] = ("PostToolUse", "UserPromptSubmit"),
+        persistent: bool = False,
+        repeats: bool = False,
+        point_remaining: int | None = None,
+    ) -> None:
+        self.name = name
+        self.doc = doc
+        self.values = values
+        # Whose words the tiers use; none means that tiers are silent.
+        self.voice = voice
+        self.events = events
+        # Whether the last tier speaks on every call, and whether every tier does.
+        self.persistent = persistent
+        self.repeats = repeats
+        # Percent of the window still free at the expected compaction, unless it was learned.
+        self.point_remaining = point_remaining
+
+
+PRESETS = (
+    Preset(
+        "default",
+        "Tiers at 30, 15, 7 and 3 points before compaction; the ceiling advises, never refuses.",
+        {},
+        persistent=True,
+    ),
+    Preset(
+        "adr11",
+        "Only the context ceiling: agents and skills above 40 % of the window are warned about, "
+        "and refused with `DEV_TEAM_CONTEXT_STRICT=on`. Reads `DEV_TEAM_CONTEXT_*`.",
+        {"guard.ceiling": "warn", "guard.ceiling_percent": 40, "guard.ceiling_tokens": 350_000},
+        voice="",
+    ),
+    Preset(
+        "haios-80",
+        "One line with every prompt once 80 % of the window is in use.",
+        {
+            "guard.tiers": [80],
+            "guard.tier_unit": "used",
+            "guard.velocity_points": 0,
+            "guard.ceiling": "off",
+        },
+        voice="haios",
+        events=("UserPromptSubmit",),
+        repeats=True,
+    ),
+    Preset(
+        "ccm-70-80-90",
+        "Notes at 70, 80 and 90 % of the window, also to the person when a turn ends. "
+        "Reads `CONTEXT_*`.",
+        {
+            "guard.tiers": [70, 80, 90],
+            "guard.tier_unit": "used",
+            "guard.velocity_points": 0,
+            "guard.ceiling": "off",
+        },
+        voice="ccm",
+        events=("PostToolUse", "Stop"),
+    ),
+    Preset(
+        "guard-30-15-7-3",
+        "Tiers at 30, 15, 7 and 3 points before compaction, which is expected with 16 % of the window "
+        "left until it was observed; the last tier refuses to dispatch agents.",
+        {
+            "guard.tiers": [30, 15, 7, 3],
+            "guard.tier_unit": "to_compaction",
+            "guard.velocity_points": 5,
+            "guard.block_dispatch_at_critical": True,
+            "guard.ceiling": "off",
+        },
+        persistent=True,
+        point_remaining=16,
+    ),
+    Preset("off", "Measures and stays silent.", {"guard.ceiling": "off"}, voice="", events=()),
+)
+
+BY_NAME = {preset.name: preset for preset in PRESETS}

@@ -1,0 +1,300 @@
+"""One measurement: transcript, status line and settings put together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from brimline import clock
+from brimline.gauge.reading import Reading, make_reading, measure, tier_of
+from brimline.policy import Policy
+from brimline.settings import defaults
+from brimline.state.session import SessionState, Snapshot
+from brimline.testing import SessionBuilder, text_block
+from brimline.transcript.tail import Tail, read_tail
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TIERS = [30.0, 15.0, 7.0, 3.0]
+
+
+def test_projected_is_occupancy_plus_tail(session: SessionBuilder) -> None:
+    """The reply's output and the results since are what the next request adds."""
+    call = session.tool_call(100_000, output_tokens=500)
+    session.tool_result(call, "x" * 2_850)
+
+    reading = _reading(session)
+
+    assert reading.occupancy_tokens == 100_000
+    assert reading.tail_tokens == 500 + 1_000
+    assert reading.projected_tokens == 101_500
+    assert reading.compaction.tokens == 167_000
+    assert reading.margin_tokens == 65_500
+    assert reading.margin_points == 32.75
+    assert reading.used_ratio == 0.5
+    assert reading.measured_by == "transcript"
+    assert reading.measured_at is not None
+
+
+def test_newer_models_make_more_tokens_of_the_same_text(session: SessionBuilder) -> None:
+    """Their tokenizer packs fewer characters into one."""
+    session.model = "claude-opus-5"
+    session.reply(100_000, output_tokens=0)
+    session.tool_result("toolu_1", "x" * 2_201)
+
+    assert _reading(session).tail_tokens == 1_000 + len("Done.") // 4
+
+
+def test_a_reply_without_output_count_is_estimated_from_its_text(session: SessionBuilder) -> None:
+    """The larger of what was counted and what was written is taken."""
+    session.reply(100_000, text_block("x" * 4_000), output_tokens=3)
+
+    assert _reading(session).tail_tokens == 1_000
+
+
+def test_the_event_at_hand_is_added(session: SessionBuilder) -> None:
+    """At PostToolUse the result is not in the file yet."""
+    session.reply(100_000, output_tokens=100)
+
+    assert _reading(session, added_characters=2_850).tail_tokens == 1_100
+
+
+@pytest.mark.parametrize(
+    ("points", "tier"),
+    [(31, 0), (30, 1), (16, 1), (15, 2), (8, 2), (7, 3), (4, 3), (3, 4), (0, 4), (-5, 4)],
+)
+def test_a_threshold_belongs_to_the_tier_it_opens(
+    points: int, tier: int, session: SessionBuilder
+) -> None:
+    """Measured in points of the window between the projected request and the compaction point."""
+    projected = 167_000 - points * 2_000
+    session.reply(projected - 200, output_tokens=200)
+
+    reading = _reading(session)
+
+    assert reading.margin_points == points
+    assert reading.tier == tier
+    assert tier_of(points, TIERS) == tier
+
+
+def test_a_hair_above_a_threshold_is_still_the_tier_before(session: SessionBuilder) -> None:
+    """One token makes the difference."""
+    session.reply(107_000 - 200 - 1, output_tokens=200)
+    assert _reading(session).tier == 0
+
+    session.reply(107_000 - 200, output_tokens=200)
+    assert _reading(session).tier == 1
+
+
+def test_points_are_points_of_the_effective_window(session: SessionBuilder) -> None:
+    """With an auto-compact window set, its size is the measure, not the model's."""
+    session.reply(50_000, output_tokens=200)
+    policy = Policy(defaults(), {"autocompact_window": 100_000}, [])
+
+    reading = make_reading(read_tail(session.path), None, policy)
+
+    assert reading.compaction.tokens == 67_000
+    assert reading.margin_points == pytest.approx(16.8)
+    assert reading.used_ratio == 0.25
+
+
+def test_an_empty_session_is_unknown_not_empty() -> None:
+    """Before the first reply every figure but the window is None."""
+    reading = make_reading(Tail(), None, _policy())
+
+    assert reading.occupancy_tokens is None
+    assert reading.used_ratio is None
+    assert reading.margin_points is None
+    assert reading.tier is None
+    assert reading.measured_by is None
+    assert reading.velocity() is None
+    assert reading.forecast() is None
+    assert (reading.window.tokens, reading.window.source) == (200_000, "default")
+
+
+def test_a_newer_status_line_wins(session: SessionBuilder) -> None:
+    """It knows a request that the transcript does not hold yet."""
+    session.reply(100_000)
+    snapshot = Snapshot(
+        at=session.now + 5, window_tokens=200_000, occupancy_tokens=120_000, output_tokens=70
+    )
+
+    reading = _reading(session, snapshot)
+
+    assert reading.occupancy_tokens == 120_000
+    assert reading.tail_tokens == 70
+    assert reading.measured_by == "statusline"
+    assert reading.measured_at == clock.format_utc(session.now + 5)
+
+
+def test_a_newer_status_line_of_the_same_request_keeps_the_transcripts_tail(
+    session: SessionBuilder,
+) -> None:
+    """Both saw the same reply; the results since are in the file."""
+    session.reply(100_000, output_tokens=100)
+    session.tool_result("toolu_1", "x" * 2_850)
+    snapshot = Snapshot(at=session.now + 5, occupancy_tokens=100_000, output_tokens=100)
+
+    assert _reading(session, snapshot).tail_tokens == 1_100
+
+
+@pytest.mark.parametrize("age", [0.0, 1.0, 500.0])
+def test_an_older_status_line_loses(session: SessionBuilder, age: float) -> None:
+    """The transcript has moved on; only the window it told stays true."""
+    session.reply(100_000)
+    snapshot = Snapshot(at=session.now - age, window_tokens=1_000_000, occupancy_tokens=90_000)
+
+    reading = _reading(session, snapshot)
+
+    assert reading.occupancy_tokens == 100_000
+    assert reading.measured_by == "transcript"
+    assert (reading.window.tokens, reading.window.source) == (1_000_000, "statusline")
+
+
+@pytest.mark.parametrize("occupancy", [None, 0])
+def test_a_status_line_without_figures_is_no_reading(
+    session: SessionBuilder, occupancy: int | None
+) -> None:
+    """Null before the first reply and zero after `/compact` mean unknown."""
+    session.reply(100_000)
+    snapshot = Snapshot(at=session.now + 5, occupancy_tokens=occupancy)
+
+    assert _reading(session, snapshot).occupancy_tokens == 100_000
+
+
+def test_a_row_without_a_usable_time_is_not_overruled(session: SessionBuilder) -> None:
+    """Where nobody can tell which is newer, the transcript counts."""
+    session.reply(100_000, timestamp="yesterday")
+    snapshot = Snapshot(at=session.now + 5, occupancy_tokens=90_000)
+
+    assert _reading(session, snapshot).occupancy_tokens == 100_000
+
+
+@pytest.mark.parametrize("legacy", [False, True])
+def test_after_a_compaction_the_occupancy_is_unknown(session: SessionBuilder, legacy: bool) -> None:
+    """Neither the old figure nor zero: None, until somebody knows."""
+    session.reply(166_000)
+    before = Snapshot(at=session.now + 0.5, window_tokens=200_000, occupancy_tokens=166_000)
+    session.compact(167_000, legacy=legacy)
+
+    assert _reading(session, before).occupancy_tokens is None
+    assert _reading(session, before).tier is None
+
+    after = Snapshot(at=session.now + 5, window_tokens=200_000, occupancy_tokens=48_000)
+    reading = _reading(session, after)
+    assert reading.occupancy_tokens == 48_000
+    assert reading.tier == 0
+
+
+def test_a_boundary_without_a_time_lets_no_old_figure_through(session: SessionBuilder) -> None:
+    """A status line that may be older than the compaction is not believed."""
+    session.reply(166_000)
+    session.row("system", subtype="compact_boundary", timestamp=None)
+    snapshot = Snapshot(at=session.now + 5, occupancy_tokens=166_000)
+
+    assert _reading(session, snapshot).occupancy_tokens is None
+
+
+def test_a_status_line_alone_is_enough() -> None:
+    """Its figures stand where there is no transcript at all."""
+    snapshot = Snapshot(at=5.0, window_tokens=1_000_000, occupancy_tokens=250_000, model="claude")
+
+    reading = make_reading(Tail(), snapshot, _policy())
+
+    assert reading.used_ratio == 0.25
+    assert reading.model == "claude"
+
+
+def test_a_configured_window_and_point_are_used(session: SessionBuilder) -> None:
+    """The user's settings are the first source for both."""
+    session.reply(100_000)
+    values = defaults() | {"context_window": 500_000, "compaction_tokens": 400_000}
+
+    reading = make_reading(read_tail(session.path), None, Policy(values, {}, []))
+
+    assert (reading.window.tokens, reading.window.source) == (500_000, "config")
+    assert (reading.compaction.tokens, reading.compaction.source) == (400_000, "config")
+
+
+def test_a_window_once_observed_is_remembered(session: SessionBuilder, home_dir: str) -> None:
+    """After a compaction the occupancy is small again, the window is not."""
+    session.reply(250_000)
+    assert _measured(session, home_dir).window.source == "observed"
+
+    session.compact(900_000)
+    session.reply(40_000)
+    later = _measured(session, home_dir)
+
+    assert (later.window.tokens, later.window.source) == (1_000_000, "observed")
+    assert SessionState(home_dir, session.session_id).observed_window() == 1_000_000
+
+
+def test_nothing_is_remembered_of_a_window_that_is_known_otherwise(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """A configured window needs no proof on disk."""
+    session.reply(250_000)
+    policy = Policy(defaults() | {"context_window": 1_000_000}, {}, [])
+
+    measure(session.path, SessionState(home_dir, session.session_id), policy)
+
+    assert SessionState(home_dir, session.session_id).observed_window() is None
+
+
+def test_a_transcript_that_does_not_exist_yet_is_an_empty_session(
+    home_dir: str, world: Path
+) -> None:
+    """At the first prompt the client has not written it."""
+    state = SessionState(home_dir, "abc")
+
+    assert measure(str(world / "later.jsonl"), state, _policy()).occupancy_tokens is None
+    assert measure(None, state, _policy()).occupancy_tokens is None
+    with pytest.raises(OSError, match="not a regular file"):
+        measure(str(world), state, _policy())
+
+
+def test_the_saved_status_line_is_used_by_hooks(session: SessionBuilder, home_dir: str) -> None:
+    """What the status line stored serves the next hook of the session, and no other's."""
+    session.reply(100_000)
+    snapshot = Snapshot(at=session.now + 5, window_tokens=1_000_000, occupancy_tokens=110_000)
+    SessionState(home_dir, session.session_id).save_snapshot(snapshot)
+
+    reading = _measured(session, home_dir)
+    assert reading.occupancy_tokens == 110_000
+    assert reading.window.source == "statusline"
+
+    session.session_id = "another"
+    assert _measured(session, home_dir).occupancy_tokens == 100_000
+
+
+def test_history_and_velocity_come_oldest_first(session: SessionBuilder, home_dir: str) -> None:
+    """The growth of the last requests is known where it was asked for."""
+    for tokens in (50_000, 51_000, 53_000, 56_000):
+        session.reply(tokens)
+
+    reading = measure(
+        session.path, SessionState(home_dir, session.session_id), _policy(), requests=60
+    )
+
+    assert reading.history == [50_000, 51_000, 53_000, 56_000]
+    assert reading.velocity() == 2_000
+    outlook = reading.forecast()
+    assert outlook is not None
+    assert outlook.low <= outlook.ops <= outlook.high
+
+
+def _policy() -> Policy:
+    return Policy(defaults(), {}, [])
+
+
+def _reading(
+    session: SessionBuilder, snapshot: Snapshot | None = None, added_characters: int = 0
+) -> Reading:
+    tail = read_tail(session.path)
+    return make_reading(tail, snapshot, _policy(), added_characters=added_characters)
+
+
+def _measured(session: SessionBuilder, home_dir: str) -> Reading:
+    return measure(session.path, SessionState(home_dir, session.session_id), _policy())

@@ -1,0 +1,457 @@
+"""Hooks as processes: exact answers, and silence with exit code 0 whatever goes wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from brimline import config, fastjson
+from brimline.launch import bootstrap
+from brimline.testing import SessionBuilder, bash_event, event, statusline_event
+
+from .processes import (
+    ROOT,
+    build_bundle,
+    copy_package,
+    environment,
+    errors,
+    inventory,
+    run_hook,
+    spool,
+)
+
+EVENTS = ("SessionStart", "UserPromptSubmit", "PostToolUse", "PreCompact")
+NOTE = (
+    "[brimline] Context tier L2 Advisory. A good moment to write down the state of the work (plan, "
+    "decisions, open items) in a file, then carry on. Tiers are set by `guard.tiers` (see "
+    "`brimline config explain`). Measured: 145,000 of 200,000 tokens in use (72%; from the "
+    "transcript, window from the model's name, unverified), compaction expected at 167,000: "
+    "21,880 tokens left."
+)
+
+
+def test_a_quiet_hook_prints_nothing_and_leaves_one_line(
+    session: SessionBuilder, world: Path
+) -> None:
+    """Far from the brim the only trace is the spool."""
+    session.reply(40_000)
+
+    done = run_hook(world, "PostToolUse", bash_event(session, ""))
+
+    assert _answer(done) == b""
+    (line,) = spool(world)
+    assert line.pop("at") > 0
+    assert line == {
+        "v": 1,
+        "event": "PostToolUse",
+        "occupancy": 40_000,
+        "tail": 120,
+        "window": 200_000,
+        "window_source": "model",
+        "compaction": 167_000,
+        "tier": 0,
+        "offset": 0,
+    }
+    assert errors(world) == []
+
+
+@pytest.mark.parametrize("name", ["PostToolUse", "UserPromptSubmit"])
+def test_an_entered_tier_is_one_json_document(
+    name: str, session: SessionBuilder, world: Path
+) -> None:
+    """Exactly these bytes, once; the same event again is silent."""
+    session.reply(145_000)
+    payload = bash_event(session, "") if name == "PostToolUse" else event(name, session, prompt="")
+
+    done = run_hook(world, name, payload)
+
+    output = {"hookEventName": name, "additionalContext": NOTE}
+    expected = json.dumps({"hookSpecificOutput": output}, separators=(",", ":"))
+    assert _answer(done) == expected.encode()
+    assert _answer(run_hook(world, name, payload)) == b""
+    assert errors(world) == []
+
+
+def test_the_result_at_hand_counts(session: SessionBuilder, world: Path) -> None:
+    """A large result that is not in the transcript yet can open a tier."""
+    session.reply(100_000)
+
+    assert _answer(run_hook(world, "PostToolUse", bash_event(session, "ok"))) == b""
+    assert b"tier L1" in _answer(run_hook(world, "PostToolUse", bash_event(session, "x" * 28_500)))
+
+
+def test_a_subagents_event_is_not_measured(session: SessionBuilder, world: Path) -> None:
+    """Its results never enter the main context, though it names the main transcript."""
+    session.reply(160_000)
+    payload = bash_event(session, agent_id="a654e4a971a422f27", agent_type="general-purpose")
+
+    assert _answer(run_hook(world, "PostToolUse", payload)) == b""
+    assert spool(world) == []
+
+
+def test_a_session_start_compiles_the_policy(
+    session: SessionBuilder, world: Path, project_dir: str
+) -> None:
+    """From then on hooks read one flat file, and the start is on record."""
+    Path(f"{project_dir}/.claude").mkdir()
+    Path(f"{project_dir}/.claude/brimline.toml").write_text("compaction_tokens = 100000\n")
+    session.reply(90_000)
+
+    started = run_hook(world, "SessionStart", event("SessionStart", session, source="startup"))
+    warned = run_hook(world, "PostToolUse", bash_event(session, ""))
+
+    assert _answer(started) == b""
+    assert b"tier L3" not in _answer(started)
+    assert b"compaction expected at 100,000" in _answer(warned)
+    assert len(list((world / "brimline" / "policy").iterdir())) == 1
+    assert spool(world)[0]["source"] == "startup"
+
+
+def test_a_compaction_is_put_on_record_with_its_trigger(
+    session: SessionBuilder, world: Path
+) -> None:
+    """How full the window was, and who asked; nothing is printed, which would become instructions."""
+    session.reply(166_900)
+    payload = event("PreCompact", session, trigger="auto", custom_instructions=None)
+
+    assert _answer(run_hook(world, "PreCompact", payload)) == b""
+    (line,) = spool(world)
+    assert (line["trigger"], line["occupancy"], line["event"]) == ("auto", 166_900, "PreCompact")
+
+
+def test_the_baked_in_data_folder_is_used(session: SessionBuilder, world: Path) -> None:
+    """Without BRIMLINE_HOME the installer's argument decides; with it, the environment does."""
+    session.reply(40_000)
+
+    run_hook(world, "PostToolUse", bash_event(session), str(world / "baked"))
+    assert not (world / "baked").exists()
+
+    run_hook(
+        world, "PostToolUse", bash_event(session), str(world / "baked"), extra={"BRIMLINE_HOME": ""}
+    )
+    assert list((world / "baked").rglob("spool.jsonl"))
+
+
+@pytest.mark.parametrize("name", ["BRIMLINE_OFF", "CLAUDE_HOOKS_PASSTHROUGH"])
+def test_switched_off_means_nothing_at_all(
+    name: str, session: SessionBuilder, world: Path
+) -> None:
+    """No answer, no trace."""
+    session.reply(160_000)
+
+    done = run_hook(world, "PostToolUse", bash_event(session), extra={name: "1"})
+
+    assert _answer(done) == b""
+    assert not (world / "brimline").exists()
+
+
+@pytest.mark.parametrize("name", EVENTS)
+@pytest.mark.parametrize(
+    "payload",
+    [b"", b"not json", b"[1, 2]", b"null", b'"text"', b'{"a":', b"\xff\xfe\x00", b"{}{", b"[" * 100_000]
+    + [b'{"a":' * 100_000],
+    ids=["empty", "text", "list", "null", "string", "cut", "bytes", "two", "deep list", "deep"],
+)
+def test_a_garbled_event_is_answered_with_silence(name: str, payload: bytes, world: Path) -> None:
+    """Exit code 0, nothing on stdout, and one line in the error log unless it was readable."""
+    done = run_hook(world, name, payload)
+
+    assert _answer(done) == b""
+    assert len(errors(world)) == (0 if payload == b"{}{" else 1)
+    assert all(entry["event"] == name for entry in errors(world))
+
+
+def test_ten_megabytes_of_event_are_read(session: SessionBuilder, world: Path) -> None:
+    """A huge result is measured like any other, and garbage of that size is only garbage."""
+    session.reply(40_000)
+
+    done = run_hook(world, "PostToolUse", bash_event(session, "x" * 10_000_000))
+    assert b"tier L4" in _answer(done)
+    assert errors(world) == []
+
+    assert _answer(run_hook(world, "PostToolUse", b"x" * 10_000_000)) == b""
+    assert len(errors(world)) == 1
+
+
+@pytest.mark.parametrize(
+    "name", ["", "Stop", "PreToolUse", "posttooluse", "../PostToolUse", "Neu\u00e9"]
+)
+def test_an_event_that_is_not_ours_is_nothing(
+    name: str, session: SessionBuilder, world: Path
+) -> None:
+    """No answer, no trace, no complaint."""
+    session.reply(160_000)
+
+    assert _answer(run_hook(world, name, bash_event(session))) == b""
+    assert not (world / "brimline").exists()
+
+
+@pytest.mark.parametrize("kind", ["missing", "folder", "pipe", "device", "below a file", "NUL"])
+@pytest.mark.parametrize("name", ["UserPromptSubmit", "PostToolUse", "PreCompact"])
+def test_a_transcript_that_cannot_be_read_is_no_obstacle(
+    kind: str, name: str, session: SessionBuilder, world: Path
+) -> None:
+    """A missing one is a session that has not begun; any other kind is one line in the log."""
+    (world / "file").write_text("")
+    os.mkfifo(world / "pipe")
+    path = {
+        "missing": f"{world}/later.jsonl",
+        "folder": f"{world}/project",
+        "pipe": f"{world}/pipe",
+        "device": "/dev/zero",
+        "below a file": f"{world}/file/session.jsonl",
+        "NUL": "a\0b",
+    }[kind]
+
+    done = run_hook(world, name, event(name, session, transcript_path=path))
+
+    assert _answer(done) == b""
+    assert len(errors(world)) == (kind != "missing")
+
+
+def test_a_transcript_of_somebody_else_is_no_obstacle(session: SessionBuilder) -> None:
+    """Permission denied is one line in the log, for root's tests too: the hook runs as nobody."""
+    # Library and package may be out of reach for others: the change of user comes after loading.
+    become = (
+        f"import os, sys; sys.path.insert(0, {ROOT!r})\n"
+        "import brimline.hooks.run, brimline.settings, brimline.state.failures\n"
+        "if os.geteuid() == 0: os.seteuid(65534)\n"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        world = Path(folder)
+        world.chmod(0o755)
+        (world / "brimline").mkdir()
+        (world / "brimline").chmod(0o777)
+        session.path = str(world / "session.jsonl")
+        session.reply(160_000)
+        Path(session.path).chmod(0)
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", "-c", become + bootstrap(ROOT), "PostToolUse"],
+            input=json.dumps(bash_event(session)).encode(),
+            env=environment(world),
+            capture_output=True,
+            check=False,
+            timeout=60,
+        )
+
+        assert _answer(done) == b""
+        assert [entry["error"] for entry in errors(world)] == ["PermissionError"]
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_a_home_that_cannot_be_written_is_no_obstacle(
+    name: str, session: SessionBuilder, world: Path
+) -> None:
+    """Below a file nothing can be made, not even the log; the session goes on."""
+    session.reply(160_000)
+    (world / "file").write_text("kept")
+    before = inventory(world)
+
+    done = run_hook(
+        world, name, event(name, session), extra={"BRIMLINE_HOME": f"{world}/file/home"}
+    )
+
+    assert _answer(done) == b""
+    assert inventory(world) == before
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_a_full_disk_is_no_obstacle(name: str, session: SessionBuilder, world: Path) -> None:
+    """Nothing can be written anywhere: silence, and no half-written claims that mute a tier."""
+    session.reply(160_000)
+
+    done = run_hook(world, name, event(name, session), preexec=_forbid_growth)
+
+    assert _answer(done) == b""
+    leftovers = [path.name for path in (world / "brimline").rglob("*") if path.is_file()]
+    assert not [n for n in leftovers if n.endswith(".tmp") or n.startswith("spoke-")]
+    if name in ("PostToolUse", "UserPromptSubmit"):
+        assert b"tier L3" in _answer(run_hook(world, name, event(name, session)))
+
+
+def test_a_spool_on_a_full_device_is_one_line_in_the_log(
+    session: SessionBuilder, world: Path
+) -> None:
+    """The log says what was full."""
+    session.reply(40_000)
+    folder = world / "brimline" / "sessions" / session.session_id
+    folder.mkdir(parents=True)
+    (folder / "spool.jsonl").symlink_to("/dev/full")
+
+    assert _answer(run_hook(world, "PostToolUse", bash_event(session))) == b""
+    (entry,) = errors(world)
+    assert "No space left" in entry["message"]
+
+
+def test_a_line_torn_by_a_kill_costs_no_later_line(session: SessionBuilder, world: Path) -> None:
+    """A writer that died leaves half a line; every line after it can still be told apart."""
+    session.reply(40_000)
+    folder = world / "brimline" / "sessions" / session.session_id
+    folder.mkdir(parents=True)
+    (folder / "spool.jsonl").write_bytes(b'{"v":1,"at":1.5,"event":"PostTo')
+
+    for _ in range(3):
+        assert _answer(run_hook(world, "PostToolUse", bash_event(session))) == b""
+
+    merged, *lines = (folder / "spool.jsonl").read_text().splitlines()
+    assert all(json.loads(line)["occupancy"] == 40_000 for line in lines)
+    assert len(lines) == 2
+    assert fastjson.loads(merged[merged.rindex('{"v":') :])["occupancy"] == 40_000
+    assert errors(world) == []
+
+
+@pytest.mark.parametrize("name", [*EVENTS, "statusline"])
+def test_a_package_that_is_gone_is_silence(
+    name: str, session: SessionBuilder, world: Path
+) -> None:
+    """After an uninstall by other means the entries in the client's settings do no harm."""
+    (world / "empty").mkdir()
+    for root in (world / "empty", world / "nowhere"):
+        done = run_hook(world, name, event(name, session), root=str(root))
+
+        assert _answer(done) == b""
+
+
+def test_a_package_without_one_of_its_modules_is_silence(
+    session: SessionBuilder, world: Path
+) -> None:
+    """Half an upgrade: whichever module is cut short, exit code 0, no output."""
+    session.reply(160_000)
+    root = copy_package(world / "copy")
+    modules = ["launch", "hooks/entry", "hooks/run", "fastio", "guard/messages", "gauge/reading"]
+
+    for module in modules:
+        path = Path(root) / "brimline" / f"{module}.py"
+        whole = path.read_bytes()
+        for broken in (whole[: len(whole) // 2], b"\x00", b"def", b"raise SystemExit(2)\n"):
+            path.write_bytes(broken)
+            done = run_hook(world, "PostToolUse", bash_event(session), root=root)
+            assert _answer(done) == b"", (module, broken[:20])
+        path.unlink()
+        assert _answer(run_hook(world, "PostToolUse", bash_event(session), root=root)) == b""
+        path.write_bytes(whole)
+
+    assert {entry["error"] for entry in errors(world)} >= {"SyntaxError", "SystemExit"}
+
+
+@pytest.mark.parametrize("damage", ["empty", "cut", "garbage", "another version", "stale", "wrong"])
+def test_a_bundle_that_is_not_sound_costs_time_only(
+    damage: str, session: SessionBuilder, world: Path
+) -> None:
+    """The modules themselves answer, as if there were no bundle."""
+    session.reply(160_000)
+    root = copy_package(world / "copy")
+    bundle = build_bundle(root)
+    whole = bundle.read_bytes()
+    source = Path(root) / "brimline" / "guard" / "messages.py"
+    if damage == "stale":
+        monitor = Path(root) / "brimline" / "hooks" / "run.py"
+        monitor.write_text(monitor.read_text() + "\n# newer\n")
+        source.write_text(source.read_text().replace("[brimline]", "[newer]"))
+    else:
+        bundle.write_bytes(
+            {
+                "empty": b"",
+                "cut": whole[: len(whole) // 2],
+                "garbage": os.urandom(500),
+                "another version": whole.replace(b"\x03", b"\x04", 1),
+                "wrong": b"i\x05\x00\x00\x00",
+            }[damage]
+        )
+
+    answer = _answer(run_hook(world, "PostToolUse", bash_event(session), root=root))
+
+    assert b"[newer]" in answer if damage == "stale" else b"tier L3" in answer
+    assert errors(world) == []
+
+
+def test_a_bundle_answers_like_the_modules(session: SessionBuilder, world: Path) -> None:
+    """With and without it the same bytes come out."""
+    session.reply(145_000)
+    root = copy_package(world / "copy")
+    config.compile_policy(str(world / "brimline"), session.cwd)
+
+    plain = _answer(run_hook(world, "PostToolUse", bash_event(session, ""), root=root))
+    build_bundle(root)
+    session.session_id = "another"
+    bundled = _answer(run_hook(world, "PostToolUse", bash_event(session, ""), root=root))
+
+    assert plain == bundled
+    assert b"tier L2" in bundled
+
+
+@pytest.mark.parametrize("broken", ["policy", "snapshot"])
+def test_damaged_files_of_ours_are_no_obstacle(
+    broken: str, session: SessionBuilder, world: Path
+) -> None:
+    """Settings fall back to the defaults, the status line to unknown."""
+    session.reply(160_000)
+    run_hook(world, "SessionStart", event("SessionStart", session, source="startup"))
+    run_hook(world, "statusline", statusline_event(session, 200_000, 160_000))
+    (file,) = (world / "brimline").rglob("policy/*" if broken == "policy" else "statusline.json")
+    file.write_bytes(file.read_bytes()[:-20])
+
+    assert b"tier L3" in _answer(run_hook(world, "PostToolUse", bash_event(session)))
+    assert errors(world) == []
+
+
+def test_torn_and_merged_lines_in_a_transcript_are_no_obstacle(
+    session: SessionBuilder, world: Path
+) -> None:
+    """The row that is being written right now is the rule, not the exception."""
+    session.reply(160_000)
+    whole = Path(session.path).read_bytes()
+    for torn in (whole[:-30] + b"\n", b'{"type":"user","usage":"compact\n', b"\xff\n", whole[:90]):
+        session.raw(torn)
+
+    assert b"tier L3" in _answer(run_hook(world, "PostToolUse", bash_event(session)))
+    assert errors(world) == []
+
+
+def test_closed_pipes_are_no_obstacle(session: SessionBuilder, world: Path) -> None:
+    """A client that is gone neither sends nor reads."""
+    session.reply(160_000)
+
+    done = run_hook(world, "PostToolUse", bash_event(session), preexec=_close_pipes)
+
+    assert done.returncode == 0
+    assert done.stdout == b""
+
+
+def test_no_fault_changes_anything_outside_the_data_folder(
+    session: SessionBuilder, world: Path
+) -> None:
+    """Neither the transcript nor the project nor the client's folder is touched by any event."""
+    session.reply(160_000)
+    before = inventory(world)
+
+    for name in (*EVENTS, "statusline", "Stop"):
+        for payload in (event(name, session, prompt="x"), {}, {"session_id": "../../up"}):
+            run_hook(world, name, payload)
+
+    assert inventory(world, without=world / "brimline") == before
+
+
+def _answer(done: subprocess.CompletedProcess[bytes]) -> bytes:
+    """What the client would read, after the promises that hold for every run."""
+    assert done.returncode == 0
+    assert done.stderr == b""
+    return done.stdout
+
+
+def _forbid_growth() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+
+def _close_pipes() -> None:
+    os.close(0)
+    os.close(1)
+
+

@@ -1,0 +1,224 @@
+"""The settings file on disk: nothing of anybody's is lost, whatever goes wrong."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from brimline.errors import InstallError
+from brimline.install import settingsfile
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """An empty folder."""
+    path = tmp_path / "folder"
+    path.mkdir()
+    return path
+
+
+def test_a_file_that_is_not_there_reads_as_none(folder: Path) -> None:
+    """Missing file, missing folder, or a file where the folder should be: all are no settings."""
+    (folder / "file").write_text("x")
+
+    for path in ("none.json", "no/folder/none.json", "file/none.json"):
+        assert settingsfile.read(str(folder / path)).raw is None
+
+
+def test_a_byte_order_mark_stays(folder: Path) -> None:
+    """It is kept out of the text and put back in front of the new bytes."""
+    path = folder / "settings.json"
+    path.write_bytes(b"\xef\xbb\xbf{}")
+    file = settingsfile.read(str(path))
+
+    assert file.text == "{}"
+    assert file.encode("[]") == b"\xef\xbb\xbf[]"
+
+
+def test_bytes_that_are_not_utf8_are_refused(folder: Path) -> None:
+    """Guessing an encoding would damage the file."""
+    path = folder / "settings.json"
+    path.write_bytes(b'{"a": "\xff"}')
+
+    with pytest.raises(InstallError, match="UTF-8"):
+        _ = settingsfile.read(str(path)).text
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "device"])
+def test_what_is_no_regular_file_is_refused(kind: str, folder: Path) -> None:
+    """A pipe would block us and a device would be replaced by a file."""
+    path = folder / "settings.json"
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/null")
+
+    with pytest.raises(InstallError, match="regular file"):
+        settingsfile.read(str(path))
+
+
+def test_mode_and_bytes_are_what_they_shall_be(folder: Path) -> None:
+    """The new content has the mode of the old; nothing else is left in the folder."""
+    path = folder / "settings.json"
+    path.write_text("{}")
+    path.chmod(0o640)
+
+    settingsfile.replace(settingsfile.read(str(path)), b"[]")
+
+    assert path.read_bytes() == b"[]"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert os.listdir(folder) == ["settings.json"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_the_owner_stays(folder: Path) -> None:
+    """Installing through sudo must not take the settings away from their owner."""
+    path = folder / "settings.json"
+    path.write_text("{}")
+    os.chown(path, 1234, 1235)
+
+    settingsfile.replace(settingsfile.read(str(path)), b"[]")
+
+    assert (path.stat().st_uid, path.stat().st_gid) == (1234, 1235)
+
+
+def test_a_new_file_is_private_and_its_folder_is_made(folder: Path) -> None:
+    """Settings may hold secrets one day."""
+    path = folder / "a" / "b" / "settings.json"
+
+    settingsfile.replace(settingsfile.read(str(path)), b"{}")
+
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("dangling", [False, True])
+def test_a_symlink_stays_a_symlink(dangling: bool, folder: Path) -> None:
+    """Dotfile managers link the settings; the file behind the link is written."""
+    target = folder / "dotfiles" / "settings.json"
+    target.parent.mkdir()
+    if not dangling:
+        target.write_text("{}")
+    link = folder / "settings.json"
+    link.symlink_to(target)
+
+    settingsfile.replace(settingsfile.read(str(link)), b"[]")
+
+    assert link.is_symlink()
+    assert target.read_bytes() == b"[]"
+
+
+def test_a_change_in_between_is_not_overwritten(folder: Path) -> None:
+    """Changed, created or deleted by somebody else: their version stays."""
+    path = folder / "settings.json"
+    absent = settingsfile.read(str(path))
+    path.write_text("theirs")
+    before = settingsfile.read(str(path))
+    with pytest.raises(settingsfile.ChangedMeanwhileError):
+        settingsfile.replace(absent, b"ours")
+    path.write_text("theirs again")
+    with pytest.raises(settingsfile.ChangedMeanwhileError):
+        settingsfile.replace(before, b"ours")
+    with pytest.raises(settingsfile.ChangedMeanwhileError):
+        settingsfile.delete(before, folder=True)
+
+    assert path.read_text() == "theirs again"
+    assert os.listdir(folder) == ["settings.json"]
+
+
+def test_a_read_only_file_is_not_written(folder: Path) -> None:
+    """Even root leaves alone what its owner protected."""
+    path = folder / "settings.json"
+    path.write_text("{}")
+    path.chmod(0o444)
+    file = settingsfile.read(str(path))
+
+    with pytest.raises(InstallError, match="read-only"):
+        settingsfile.replace(file, b"[]")
+    with pytest.raises(InstallError, match="read-only"):
+        settingsfile.delete(file, folder=False)
+    assert path.read_text() == "{}"
+
+
+def test_a_full_disk_changes_nothing_and_leaves_nothing(folder: Path) -> None:
+    """The limit on file sizes stands in for the disk: the write fails half-way."""
+    path = folder / "settings.json"
+    path.write_text("{}")
+    code = (
+        "import resource, sys\n"
+        "from brimline.install import settingsfile\n"
+        "from brimline.errors import InstallError\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
+        "try:\n settingsfile.replace(settingsfile.read(sys.argv[1]), b'x' * 5000)\n"
+        "except InstallError as error:\n print(error)\n"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True
+    )
+
+    assert re.fullmatch(rf"cannot write {re.escape(str(path))}: .+\n", done.stdout)
+    assert path.read_text() == "{}"
+    assert os.listdir(folder) == ["settings.json"]
+
+
+def test_what_a_killed_run_left_is_cleared_and_a_running_one_is_not(folder: Path) -> None:
+    """A leftover is told by a process id that nobody has any more."""
+    path = folder / "settings.json"
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    dead = folder / f"settings.json.brimline-{ended.pid}.tmp"
+    alive = folder / f"settings.json.brimline-{os.getppid()}.tmp"
+    theirs = folder / "settings.json.brimline-x.tmp"
+    for leftover in (dead, alive, theirs):
+        leftover.write_text("half")
+
+    settingsfile.replace(settingsfile.read(str(path)), b"{}")
+
+    assert sorted(os.listdir(folder)) == sorted(["settings.json", alive.name, theirs.name])
+
+
+@pytest.mark.parametrize("made", [True, False])
+def test_a_folder_goes_only_where_it_was_made_for_the_file(made: bool, folder: Path) -> None:
+    """A folder of the user's stays, empty or not."""
+    path = folder / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_text("{}")
+
+    settingsfile.delete(settingsfile.read(str(path)), folder=made)
+
+    assert path.parent.exists() is not made
+
+
+def test_every_backup_has_its_own_name(folder: Path) -> None:
+    """Several in one second are all kept, named with the time and private."""
+    path = folder / "settings.json"
+    made = []
+    for text in ("a", "b", "c"):
+        path.write_text(text)
+        made.append(settingsfile.back_up(settingsfile.read(str(path)), str(folder / "backups")))
+
+    assert [Path(backup or "").read_text() for backup in made] == ["a", "b", "c"]
+    assert all(re.search(r"/settings\.json\.\d{8}_\d{6}(\.\d+)?$", backup or "") for backup in made)
+    assert {stat.S_IMODE(os.stat(backup or "").st_mode) for backup in made} == {0o600}
+
+
+def test_nothing_to_back_up_is_no_backup(folder: Path) -> None:
+    """A file that does not exist yet has no bytes to keep."""
+    assert settingsfile.back_up(settingsfile.read(str(folder / "x")), str(folder)) is None
+
+
+def test_a_backup_that_cannot_be_written_is_told(folder: Path) -> None:
+    """Without it nothing must be changed."""
+    path = folder / "settings.json"
+    path.write_text("{}")
+
+    with pytest.raises(InstallError, match="backup"):
+        settingsfile.back_up(settingsfile.read(str(path)), str(path))

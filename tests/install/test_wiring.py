@@ -1,0 +1,375 @@
+"""The settings text with brimline wired in and taken out again."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from brimline.errors import InstallError
+from brimline.install import entries, jsontext, spec, wiring
+
+WIRED = entries.Wiring("/usr/bin/python3", "/opt/brim line's/lib", "/data/brim")
+PLAIN = entries.Wiring("/usr/bin/python3", "/opt/lib", None)
+OTHER = {"type": "command", "command": "theirs", "timeout": 5}
+
+# --- settings in many shapes and spellings -----------------------------------------------------
+
+scalars = st.one_of(
+    st.none(), st.booleans(), st.integers(-9, 9), st.text(max_size=6), st.just("é \u2028 😀")
+)
+values = st.recursive(
+    scalars,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=4), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+groups = st.fixed_dictionaries(
+    {"hooks": st.lists(st.just(OTHER), max_size=2)},
+    optional={"matcher": st.sampled_from(["*", "Bash", ""])},
+)
+events = st.sampled_from([hook.event for hook in spec.HOOKS] + ["Stop", "Notification"])
+hooks = st.dictionaries(events, st.lists(groups, max_size=2), max_size=4)
+status_lines = st.one_of(
+    st.just({"type": "command", "command": '~/line.sh --it\'s "so"', "padding": 0}),
+    st.just({"type": "command", "command": ""}),
+    st.just({"command": "date\nwhoami"}),
+    st.just({"type": "builtin"}),
+    st.none(),
+)
+
+
+@st.composite
+def objects(draw: st.DrawFn) -> dict[str, Any]:
+    """A settings object, its keys in any order."""
+    found = draw(st.dictionaries(st.sampled_from(["model", "env", "x", "é"]), values, max_size=3))
+    if draw(st.booleans()):
+        found["hooks"] = draw(hooks)
+    if draw(st.booleans()):
+        found["statusLine"] = draw(status_lines)
+    return {key: found[key] for key in draw(st.permutations(list(found)))}
+
+
+@st.composite
+def texts(draw: st.DrawFn) -> str:
+    """A settings text in one of the ways people and programs write it."""
+    indent = draw(st.sampled_from([None, 2, 4, "\t", 0]))
+    comma = draw(st.sampled_from([",", ", ", " , "])) if indent is None else ","
+    colon = draw(st.sampled_from([":", ": ", " : "]))
+    text = json.dumps(
+        draw(objects()),
+        indent=indent,
+        separators=(comma, colon),
+        ensure_ascii=draw(st.booleans()),
+    )
+    text = (
+        draw(st.sampled_from(["", "\n", "  "])) + text + draw(st.sampled_from(["", "\n", "\n\n"]))
+    )
+    return text.replace("\n", "\r\n") if draw(st.booleans()) else text
+
+
+wirings = st.sampled_from([WIRED, PLAIN])
+thorough = settings(
+    max_examples=120,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
+# --- promises ----------------------------------------------------------------------------------
+
+
+@thorough
+@given(texts(), wirings)
+def test_taking_out_what_was_wired_in_gives_the_same_text(text: str, wired: entries.Wiring) -> None:
+    """Whatever the settings are and however they are written, nothing of ours remains."""
+    installed, made = wiring.wire(text, wired)
+
+    assert wiring.unwire(installed, made) == text
+
+
+@thorough
+@given(texts(), wirings)
+def test_wiring_twice_is_wiring_once(text: str, wired: entries.Wiring) -> None:
+    """A second install changes nothing and knows the same containers as ours."""
+    once, made = wiring.wire(text, wired)
+
+    assert wiring.wire(once, wired, made) == (once, made)
+
+
+@thorough
+@given(texts(), wirings, wirings)
+def test_rewiring_to_another_place_leaves_nothing_of_the_first(
+    text: str, first: entries.Wiring, second: entries.Wiring
+) -> None:
+    """An upgrade gives exactly what a first install of the new version gives."""
+    before, made = wiring.wire(text, first._replace(root="/old/root"))
+    after, made = wiring.wire(before, second, made)
+
+    assert "/old/root" not in after
+    assert json.loads(after) == json.loads(wiring.wire(text, second)[0])
+    assert wiring.unwire(after, made) == text
+
+
+@thorough
+@given(texts(), values)
+def test_a_key_added_after_installing_stays_as_it_was_written(text: str, value: Any) -> None:
+    """Taking out equals never having been there, to the byte, when the user adds a key."""
+    installed, made = wiring.wire(text, WIRED)
+    edited = jsontext.insert_member(installed, (), "userKey", value)
+
+    assert wiring.unwire(edited, made) == jsontext.insert_member(text, (), "userKey", value)
+
+
+@thorough
+@given(texts(), values)
+def test_a_key_changed_after_installing_stays_as_it_was_written(text: str, value: Any) -> None:
+    """Taking out equals never having been there, to the byte, when the user changes their keys."""
+    installed, made = wiring.wire(text, WIRED)
+    expected = text
+    for key in set(json.loads(text)) - {"hooks", "statusLine"}:
+        installed = jsontext.replace_value(installed, (key,), value)
+        expected = jsontext.replace_value(expected, (key,), value)
+
+    assert wiring.unwire(installed, made) == expected
+
+
+@thorough
+@given(texts(), events, groups)
+def test_hooks_added_after_installing_stay(text: str, event: str, group: dict[str, Any]) -> None:
+    """What the user adds beside our entries is all that remains of them."""
+    installed, made = wiring.wire(text, WIRED)
+    expected = json.loads(text)
+    expected.setdefault("hooks", {}).setdefault(event, []).append(group)
+    if event in json.loads(installed)["hooks"]:
+        edited = jsontext.append_element(installed, ("hooks", event), group)
+    else:
+        edited = jsontext.insert_member(installed, ("hooks",), event, [group])
+
+    assert json.loads(wiring.unwire(edited, made)) == expected
+
+
+@thorough
+@given(texts(), wirings)
+def test_everything_that_was_there_is_still_there(text: str, wired: entries.Wiring) -> None:
+    """Installing keeps every key, its order, and every foreign hook group."""
+    before, after = json.loads(text), json.loads(wiring.wire(text, wired)[0])
+
+    kept = [key for key in after if key in before]
+    assert kept == list(before)
+    for event, found in before.get("hooks", {}).items():
+        assert after["hooks"][event][: len(found)] == found
+    for key in set(before) - {"hooks", "statusLine"}:
+        assert after[key] == before[key]
+
+
+# --- hooks -------------------------------------------------------------------------------------
+
+
+def test_every_event_of_the_list_gets_one_entry() -> None:
+    """The settings name each event once, in exec form, with its matcher and timeout."""
+    settings_ = json.loads(wiring.wire("{}", WIRED)[0])
+
+    assert list(settings_["hooks"]) == [hook.event for hook in spec.HOOKS]
+    for hook in spec.HOOKS:
+        (group,) = settings_["hooks"][hook.event]
+        (entry,) = group["hooks"]
+        assert group.get("matcher") == hook.matcher
+        assert (entry["command"], entry["timeout"]) == ("/usr/bin/python3", hook.timeout_s)
+        assert entry["args"][-2:] == [hook.event, "/data/brim"]
+
+
+def test_an_entry_moved_into_a_narrower_group_gets_its_own_again() -> None:
+    """Merged with a hook that fires for one tool only, ours would miss the others."""
+    text, made = wiring.wire("{}", WIRED)
+    settings_ = json.loads(text)
+    (ours,) = settings_["hooks"]["PostToolUse"][0]["hooks"]
+    settings_["hooks"]["PostToolUse"] = [{"matcher": "Bash", "hooks": [OTHER, ours]}]
+
+    after = json.loads(wiring.wire(json.dumps(settings_), WIRED, made)[0])
+
+    assert after["hooks"]["PostToolUse"] == [
+        {"matcher": "Bash", "hooks": [OTHER]},
+        {"matcher": "*", "hooks": [ours]},
+    ]
+
+
+def test_an_entry_merged_into_a_group_that_fires_alike_stays_there() -> None:
+    """A user's tidying is kept, and a second install leaves its bytes alone."""
+    text, made = wiring.wire("{}", WIRED)
+    settings_ = json.loads(text)
+    (ours,) = settings_["hooks"]["PostToolUse"][0]["hooks"]
+    settings_["hooks"]["PostToolUse"] = [{"matcher": "*", "hooks": [OTHER, ours]}]
+    merged = json.dumps(settings_, indent=7)
+
+    assert wiring.wire(merged, WIRED, made)[0] == merged
+
+
+def test_several_entries_of_ours_become_one() -> None:
+    """Whatever copying and old versions left behind, each event has one entry afterwards."""
+    text, _ = wiring.wire("{}", WIRED)
+    settings_ = json.loads(text)
+    (group,) = settings_["hooks"]["PostToolUse"]
+    (old,) = json.loads(wiring.wire("{}", PLAIN)[0])["hooks"]["PostToolUse"]
+    settings_["hooks"]["PostToolUse"] = [old, {"hooks": old["hooks"] * 2}, group, group]
+
+    after, _ = wiring.wire(json.dumps(settings_), WIRED)
+
+    assert json.loads(after)["hooks"]["PostToolUse"] == [group]
+
+
+def test_an_event_that_a_new_version_does_not_answer_goes_with_its_container() -> None:
+    """An upgrade takes out entries of events that are no longer on the list."""
+    text, made = wiring.wire("{}", WIRED)
+    settings_ = json.loads(text)
+    settings_["hooks"]["Stop"] = settings_["hooks"]["PreCompact"]
+
+    after, made = wiring.wire(json.dumps(settings_), WIRED, [*made, ("hooks", "Stop")])
+
+    assert "Stop" not in json.loads(after)["hooks"]
+    assert ("hooks", "Stop") not in made
+
+
+def test_empty_containers_of_the_user_stay_when_nothing_is_remembered() -> None:
+    """Without a record only what our leaving empties is taken along."""
+    text, _ = wiring.wire('{"hooks": {"Stop": [], "PreCompact": []}}', WIRED)
+
+    assert json.loads(wiring.unwire(text)) == {"hooks": {"Stop": []}}
+
+
+def test_a_hook_that_only_mentions_brimline_is_not_ours() -> None:
+    """A user's own command about brimline is never taken for an entry."""
+    theirs = {"type": "command", "command": "echo from brimline.launch import main"}
+    text = json.dumps({"hooks": {"Stop": [{"hooks": [theirs]}]}})
+    installed, made = wiring.wire(text, WIRED)
+
+    assert not wiring.has_entries(text)
+    assert wiring.unwire(installed, made) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ('{"hooks": null}', '"hooks"'),
+        ('{"hooks": []}', '"hooks"'),
+        ('{"hooks": {"PostToolUse": null}}', '"PostToolUse"'),
+        ("[]", "JSON object"),
+        ("{,}", "line 1, column 2"),
+        ('{"a": 1} // note', "line 1, column 10"),
+        ('{"n": ' + "9" * 5000 + "}", "not valid JSON"),
+    ],
+)
+def test_settings_that_cannot_be_edited_are_refused_with_the_reason(text: str, named: str) -> None:
+    """Each refusal names what is wrong."""
+    with pytest.raises(InstallError, match=named):
+        wiring.wire(text, WIRED)
+
+
+def test_a_foreign_event_of_an_odd_shape_is_left_alone() -> None:
+    """The client tolerates it, and it is not ours to judge."""
+    text = '{"hooks": {"Stop": null, "Odd": [7, {"hooks": 1}]}}'
+    installed, made = wiring.wire(text, WIRED)
+
+    assert wiring.unwire(installed, made) == text
+
+
+def test_of_duplicate_keys_the_one_in_force_is_edited() -> None:
+    """The client reads the last one, so that is where the entries go, and from where they leave."""
+    text = '{"hooks": {"Stop": []}, "hooks": {"Stop": [], "Stop": []}, "statusLine": 1, "statusLine": null}'
+    installed, made = wiring.wire(text, WIRED)
+
+    assert set(json.loads(installed)["hooks"]) == {"Stop", *[hook.event for hook in spec.HOOKS]}
+    assert wiring.unwire(installed, made) == text
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\n\t\r\n"])
+def test_blank_settings_become_an_object(blank: str) -> None:
+    """An empty file is a settings file without settings."""
+    installed, made = wiring.wire(blank, WIRED)
+
+    assert json.loads(wiring.unwire(installed, made)) == {}
+
+
+# --- status line -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wired", [WIRED, PLAIN])
+@pytest.mark.parametrize(
+    "command", ["", "date", "echo 'a b' \"$HOME\"", "a\nb", "statusline", "é 😀", "x | y && z"]
+)
+def test_the_status_line_that_was_there_is_carried_and_comes_back(
+    command: str, wired: entries.Wiring
+) -> None:
+    """Wrapped, not replaced, whatever characters it has; its other keys are not touched."""
+    line = {"type": "command", "command": command, "padding": 2}
+    text = json.dumps({"statusLine": line, "a": 1}, ensure_ascii=False)
+    installed, _ = wiring.wire(text, wired)
+    wrapped = json.loads(installed)["statusLine"]
+
+    parsed = entries.parse_statusline(wrapped.pop("command"))
+    assert parsed is not None
+    assert (parsed.wrapped, parsed.home) == (command, wired.home)
+    assert wrapped == {"type": "command", "padding": 2}
+    assert wiring.unwire(installed) == text
+
+
+def test_wrapping_never_nests() -> None:
+    """However often and wherever to it is installed, the old command is carried once."""
+    text = json.dumps({"statusLine": {"type": "command", "command": "date"}})
+    made: list[wiring.Path] = []
+    for wired in itertools.islice(itertools.cycle([WIRED, PLAIN]), 5):
+        text, made = wiring.wire(text, wired, made)
+
+    parsed = entries.parse_statusline(json.loads(text)["statusLine"]["command"])
+    assert parsed is not None
+    assert parsed.wrapped == "date"
+
+
+@pytest.mark.parametrize(
+    "line", [None, "date", {"type": "builtin", "command": "x"}, {"command": 1}]
+)
+def test_a_status_line_of_a_kind_we_do_not_know_is_left_alone(line: Any) -> None:
+    """Nothing is guessed about it."""
+    installed, _ = wiring.wire(json.dumps({"statusLine": line}), WIRED)
+
+    assert json.loads(installed)["statusLine"] == line
+
+
+def test_a_status_line_into_which_the_user_built_ours_is_theirs() -> None:
+    """Neither installing nor taking out touches a command that merely contains ours."""
+    piped = entries.statusline_command(WIRED) + " | cut -c1-80"
+    text = json.dumps({"statusLine": {"type": "command", "command": piped}})
+
+    installed, made = wiring.wire(text, PLAIN)
+
+    assert json.loads(installed)["statusLine"]["command"] == piped
+    assert wiring.unwire(installed, made) == text
+    assert not wiring.has_entries(text)
+
+
+def test_a_status_line_replaced_by_the_user_is_wrapped_and_comes_back() -> None:
+    """What was made by us is theirs once they wrote their own into it."""
+    text, made = wiring.wire("{}", WIRED)
+    theirs = jsontext.replace_value(text, ("statusLine", "command"), "date")
+    installed, made = wiring.wire(theirs, WIRED, made)
+
+    assert json.loads(wiring.unwire(installed, made)) == {
+        "statusLine": {"type": "command", "command": "date"}
+    }
+
+
+def test_a_hidden_status_line_is_carried_along_and_leaves_with_ours() -> None:
+    """In a stronger scope ours would hide the user's own, so it shows that too."""
+    installed, made = wiring.wire("{}\n", WIRED, inherited="date")
+    renewed, made = wiring.wire(installed, WIRED, made, inherited="date -u")
+
+    command = json.loads(renewed)["statusLine"]["command"]
+    parsed = entries.parse_statusline(command)
+    assert parsed is not None
+    assert parsed.wrapped == "date -u"
+    assert wiring.unwire(renewed, made) == "{}\n"

@@ -1,0 +1,107 @@
+"""What the client's settings files say about compaction."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from brimline import clientsettings
+
+
+def test_nothing_is_known_without_files(project_dir: str) -> None:
+    """Absent facts are None, not zero."""
+    facts = clientsettings.compaction_facts(project_dir)
+
+    assert facts.pop("autocompact_window_by_model") == {}
+    assert set(facts.values()) == {None}
+
+
+def test_stronger_scopes_win_key_by_key(project_dir: str) -> None:
+    """User, project, local, managed: each fact comes from the strongest file that names it."""
+    _write(project_dir, "user", {"autoCompactWindow": 1, "model": "opus", "cleanupPeriodDays": 9})
+    _write(project_dir, "project", {"autoCompactWindow": 2, "autoCompactEnabled": True})
+    _write(project_dir, "local", {"autoCompactWindow": 3, "autoCompactEnabled": False})
+    assert clientsettings.compaction_facts(project_dir)["autocompact_window"] == 3
+
+    _write(project_dir, "managed", {"autoCompactWindow": 4})
+    facts = clientsettings.compaction_facts(project_dir)
+
+    assert facts["autocompact_window"] == 4
+    assert facts["autocompact_enabled"] is False
+    assert facts["model"] == "opus"
+    assert facts["cleanup_days"] == 9
+
+
+def test_variables_in_the_files_win_over_settings(project_dir: str) -> None:
+    """`env` tables of all scopes are put together, and beat the settings of the same meaning."""
+    _write(
+        project_dir,
+        "user",
+        {
+            "model": "opus",
+            "autoCompactWindow": 1,
+            "modelSettings": {"claude-opus-5": {"autoCompactWindow": 400_000}},
+            "env": {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "180000"},
+        },
+    )
+    _write(
+        project_dir,
+        "project",
+        {"env": {"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": 50, "ANTHROPIC_MODEL": "sonnet[1m]"}},
+    )
+
+    facts = clientsettings.compaction_facts(project_dir)
+
+    assert facts["autocompact_window"] == 180_000
+    assert facts["autocompact_window_by_model"] == {}
+    assert facts["autocompact_pct"] == 50
+    assert facts["model"] == "sonnet[1m]"
+
+
+def test_settings_per_model_are_kept_by_model(project_dir: str) -> None:
+    """Entries without a usable window are left out."""
+    models = {"a": {"autoCompactWindow": 5}, "b": {"autoCompactWindow": "auto"}, "c": 7, "d": {}}
+    _write(project_dir, "user", {"modelSettings": models})
+
+    facts = clientsettings.compaction_facts(project_dir)
+
+    assert facts["autocompact_window_by_model"] == {"a": 5}
+    assert facts["autocompact_window"] is None
+
+
+@pytest.mark.parametrize("value", ["auto", 0, -1, True, 1.5, None, [], {}, "9" * 5_000, "²"])
+def test_a_window_that_is_no_number_is_unset(value: Any, project_dir: str) -> None:
+    """`auto` and nonsense mean the client's own default."""
+    _write(project_dir, "user", {"autoCompactWindow": value, "env": value, "modelSettings": value})
+
+    assert clientsettings.compaction_facts(project_dir)["autocompact_window"] is None
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff\xfe\xff", b"[" * 5_000, b"5"])
+def test_a_broken_file_says_nothing(content: bytes, project_dir: str) -> None:
+    """The other scopes still speak."""
+    _write(project_dir, "user", {"autoCompactWindow": 5})
+    path = Path(clientsettings.settings_files(project_dir)["project"])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+
+    assert clientsettings.compaction_facts(project_dir)["autocompact_window"] == 5
+    assert clientsettings.read_settings(str(path)) == {}
+
+
+def test_a_byte_order_mark_is_no_damage(project_dir: str) -> None:
+    """Files saved by Windows editors are read."""
+    path = Path(clientsettings.settings_files(project_dir)["project"])
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b'\xef\xbb\xbf{"model": "opus"}')
+
+    assert clientsettings.read_settings(str(path)) == {"model": "opus"}
+
+
+def _write(project_dir: str, scope: str, document: dict[str, Any]) -> None:
+    path = Path(clientsettings.settings_files(project_dir)[scope])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(document))

@@ -1,0 +1,59 @@
+"""Timestamps as the client writes them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from brimline import clock
+
+brisk = settings(max_examples=300, deadline=None, database=None)
+moments = st.datetimes(datetime(1970, 1, 2), datetime(2200, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
+
+
+@given(moment=moments)
+@brisk
+def test_a_timestamp_is_the_moment_it_names(moment: datetime) -> None:
+    """On any day, leap days included, it agrees with the standard library."""
+    moment = moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+    text = moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+    assert clock.parse(text) == pytest.approx(moment.timestamp(), abs=1e-5)
+
+
+@given(milliseconds=st.integers(0, 7_000_000_000_000))
+@brisk
+def test_writing_is_the_reverse_of_reading(milliseconds: int) -> None:
+    """No millisecond is lost or gained on the way."""
+    text = clock.format_utc(milliseconds / 1000)
+    moment = clock.parse(text)
+
+    assert moment is not None
+    assert round(moment * 1000) == milliseconds
+    assert clock.format_utc(moment) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [None, "", "soon", "2026-01-08", "2026-01-08T15:49:03", "2026-13-08T15:49:03Z"]
+    + ["2026-xx-08T15:49:03Z", "2026-01-08T15:49:03+02:00", "2026-01-08T15:49:0xZ"],
+)
+def test_what_is_no_utc_timestamp_is_none(text: str | None) -> None:
+    """Unknown is None, never a guess."""
+    assert clock.parse(text) is None
+
+
+@given(text=st.text(max_size=30))
+@brisk
+def test_any_text_has_an_answer(text: str) -> None:
+    """No text raises."""
+    clock.parse(text)
+    clock.parse(text[:10].ljust(10, "1") + "T" + text[10:].ljust(9, "0") + "Z")
+
+
+def test_whole_seconds_need_no_fraction() -> None:
+    """Some rows carry none."""
+    assert clock.parse("2026-01-08T15:49:03Z") == 1_767_887_343

@@ -1,0 +1,348 @@
+"""Settings from files and environment: precedence, honest complaints, careful changes."""
+
+from __future__ import annotations
+
+import os
+import resource
+import stat
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from brimline import config, paths, policy
+from brimline.errors import ConfigError
+from brimline.settings import SETTINGS
+
+tables = st.sampled_from(
+    ["", "# first line\n", "context_window = 5 # mine\n", 'statusline = { order = "x" }\n']
+)
+sections = st.lists(
+    st.sampled_from(
+        [
+            "[guard]\n# quiet please\npreset = 'off'\n",
+            "[guard.deeper]\nz = 1\n",
+            "[other]\r\na = [1,\r\n 2] # list\r\n",
+            "[[many]]\nb = 1\n\n[[many]]\nb = 2\n",
+        ]
+    ),
+    unique=True,
+    max_size=4,
+)
+samples = {
+    "context_window": ("1000000", 1_000_000),
+    "compaction_tokens": ("155000", 155_000),
+    "guard.preset": ("off", "off"),
+    "guard.tiers": ("40,20,10,5", [40, 20, 10, 5]),
+    "statusline.order": ("brimline-last", "brimline-last"),
+}
+
+
+def test_defaults_hold_where_nothing_is_set(home_dir: str, project_dir: str) -> None:
+    """No file and no variable is no problem."""
+    loaded = config.load(home_dir, project_dir)
+
+    assert loaded.values["guard.tiers"] == [30, 15, 7, 3]
+    assert set(loaded.sources.values()) == {"default"}
+    assert loaded.problems == []
+
+
+def test_stronger_sources_win(
+    home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Defaults, user file, project file, environment: each later one overrides key by key."""
+    _user(home_dir, 'context_window = 1\ncompaction_tokens = 1\nguard.preset = "off"\n')
+    _project(project_dir, "context_window = 2\ncompaction_tokens = 2\n")
+    monkeypatch.setenv("BRIMLINE_CONTEXT_WINDOW", "3")
+
+    loaded = config.load(home_dir, project_dir)
+
+    assert loaded.values["context_window"] == 3
+    assert loaded.values["compaction_tokens"] == 2
+    assert loaded.values["guard.preset"] == "off"
+    assert loaded.sources == {
+        "context_window": "environment (BRIMLINE_CONTEXT_WINDOW)",
+        "compaction_tokens": "project",
+        "guard.preset": "user",
+        "guard.tiers": "default",
+        "statusline.order": "default",
+    }
+    assert loaded.problems == []
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.key)
+def test_every_setting_can_be_set_in_every_way(
+    setting: config.Setting, home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By command into the user's file, and by its variable, with the same result."""
+    text, value = samples[setting.key]
+
+    config.change(paths.user_config(home_dir), setting.key, text, project=False)
+    assert config.load(home_dir, project_dir).values[setting.key] == value
+
+    Path(paths.user_config(home_dir)).unlink()
+    monkeypatch.setenv(setting.env, text)
+    loaded = config.load(home_dir, project_dir)
+    assert loaded.values[setting.key] == value
+    assert loaded.sources[setting.key] == f"environment ({setting.env})"
+    assert policy.load(home_dir, project_dir).values[setting.key] == value
+
+
+def test_an_unknown_key_is_named_with_its_nearest(
+    home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A slip of the finger is reported, not swallowed, in files and in the environment."""
+    _user(home_dir, "[guard]\ntires = [40, 20, 10, 5]\n[zzz.qqq]\nx = 1\n")
+    monkeypatch.setenv("BRIMLINE_CONTEXT_WINDOWS", "5")
+
+    problems = config.load(home_dir, project_dir).problems
+
+    assert "unknown setting 'guard.tires'; did you mean guard.tiers?" in problems[0]
+    assert problems[1].endswith("unknown setting 'zzz.qqq.x'")
+    assert "did you mean BRIMLINE_CONTEXT_WINDOW?" in problems[2]
+    with pytest.raises(ConfigError, match="did you mean guard.preset"):
+        config.find("guard.presets")
+
+
+def test_a_wrong_value_keeps_the_weaker_one_and_is_reported(
+    home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing stops, nothing takes effect, and the complaint names file, key and value."""
+    _user(home_dir, "context_window = 'big'\ncompaction_tokens = 150000\n[guard]\ntiers = 5\n")
+    _project(project_dir, "compaction_tokens = -1\n")
+    monkeypatch.setenv("BRIMLINE_GUARD_PRESET", "loud")
+
+    loaded = config.load(home_dir, project_dir)
+
+    assert loaded.values["context_window"] is None
+    assert loaded.values["compaction_tokens"] == 150_000
+    assert loaded.values["guard.tiers"] == [30, 15, 7, 3]
+    assert loaded.values["guard.preset"] == "default"
+    assert len(loaded.problems) == 4
+    assert "context_window takes a whole number of tokens above 0, not 'big'" in loaded.problems[0]
+    assert loaded.problems[0].startswith(paths.user_config(home_dir))
+    assert "150000 stays in force" in loaded.problems[2]
+
+
+def test_a_project_cannot_set_what_is_the_users(home_dir: str, project_dir: str) -> None:
+    """A stranger's repository moves thresholds only; the rest is ignored and reported."""
+    _project(project_dir, "context_window = 7\n[statusline]\norder = 'brimline-last'\n")
+
+    loaded = config.load(home_dir, project_dir)
+
+    assert loaded.values["context_window"] == 7
+    assert loaded.values["statusline.order"] == "brimline-first"
+    assert "statusline.order cannot be set by a project" in loaded.problems[0]
+    with pytest.raises(ConfigError, match="only be set in the user's own file"):
+        config.change(
+            paths.project_config(project_dir), "statusline.order", "brimline-last", project=True
+        )
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"x = [1,", b"\xff\xfe", b"a = 1\na = 2\n", b"[" * 5_000, b".".join([b"a"] * 5_000) + b" = 1"],
+    ids=["cut off", "no UTF-8", "twice", "nested", "deep key"],
+)
+def test_a_broken_file_is_ignored_and_reported(
+    content: bytes, home_dir: str, project_dir: str
+) -> None:
+    """The other sources still count."""
+    _user(home_dir, "context_window = 5\n")
+    _project(project_dir, "")
+    Path(paths.project_config(project_dir)).write_bytes(content)
+
+    loaded = config.load(home_dir, project_dir)
+
+    assert loaded.values["context_window"] == 5
+    assert loaded.problems[0].startswith(f"{paths.project_config(project_dir)} is ignored: ")
+
+
+def test_a_folder_in_place_of_a_file_is_reported(home_dir: str, project_dir: str) -> None:
+    """What cannot be read at all is no reason to stop."""
+    Path(paths.user_config(home_dir)).mkdir(parents=True)
+
+    assert "is ignored" in config.load(home_dir, project_dir).problems[0]
+
+
+@given(
+    top=tables,
+    rest=sections,
+    key=st.sampled_from(sorted(samples)),
+)
+@settings(
+    max_examples=120,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+def test_a_change_touches_one_value_only(
+    top: str, rest: list[str], key: str, world: Path
+) -> None:
+    """Every other value, every comment and every line end of the file is still there."""
+    path = world / "config.toml"
+    path.write_bytes((top + "".join(rest)).encode())
+    before = tomllib.loads(path.read_bytes().decode())
+    lines = path.read_bytes().decode().splitlines(keepends=True)
+
+    config.change(str(path), key, samples[key][0], project=False)
+
+    after = tomllib.loads(path.read_bytes().decode())
+    *parents, name = key.split(".")
+    for document in (before, after):
+        table = document
+        for parent in parents:
+            table = table.setdefault(parent, {})
+        assert document is before or table[name] == samples[key][1]
+        table.pop(name, None)
+    assert after == before
+    changed = [line for line in lines if line not in path.read_bytes().decode()]
+    assert len(changed) <= 1
+
+
+@pytest.mark.parametrize(
+    ("key", "raw", "sentence"),
+    [
+        ("guard.tier", "1", "there is no setting 'guard.tier'; did you mean guard.tiers?"),
+        ("guard.tiers", "1,2", "guard.tiers takes four falling numbers .* not '1,2'"),
+        ("context_window", "-4", "context_window takes a whole number of tokens above 0"),
+    ],
+)
+def test_a_change_that_makes_no_sense_is_refused(
+    key: str, raw: str, sentence: str, home_dir: str
+) -> None:
+    """One sentence says why, and no file comes into being."""
+    with pytest.raises(ConfigError, match=sentence):
+        config.change(paths.user_config(home_dir), key, raw, project=False)
+
+    assert not Path(home_dir).exists()
+
+
+@pytest.mark.parametrize("content", ["guard = 5\n", "[[guard]]\na = 1\n", "x = [1,", "a=1\na=2\n"])
+def test_a_file_that_cannot_be_changed_stays_as_it_is(content: str, home_dir: str) -> None:
+    """Broken or contrary files are left alone, and named."""
+    _user(home_dir, content)
+    path = paths.user_config(home_dir)
+
+    with pytest.raises(ConfigError, match=f"cannot change {path}"):
+        config.change(path, "guard.preset", "off", project=False)
+
+    assert Path(path).read_text(encoding="utf-8") == content
+    assert os.listdir(home_dir) == ["config.toml"]
+
+
+def test_a_change_on_a_full_disk_keeps_the_old_file(home_dir: str, world: Path) -> None:
+    """The file is replaced whole or not at all."""
+    _user(home_dir, "# mine\ncontext_window = 5\n")
+    code = (
+        "import sys\n"
+        "from brimline import config\n"
+        "from brimline.errors import ConfigError\n"
+        "try: config.change(sys.argv[1], 'context_window', '6', project=False)\n"
+        "except ConfigError: sys.exit(7)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, paths.user_config(home_dir)],
+        env={"HOME": str(world / "home"), "BRIMLINE_HOME": home_dir},
+        check=False,
+        timeout=60,
+        preexec_fn=_forbid_growth,  # noqa: PLW1509 - the child runs one thread
+    )
+
+    assert done.returncode == 7
+    assert Path(paths.user_config(home_dir)).read_text() == "# mine\ncontext_window = 5\n"
+    assert os.listdir(home_dir) == ["config.toml"]
+
+
+def test_a_new_file_is_private(home_dir: str) -> None:
+    """Folder and file are readable by the user alone."""
+    config.change(paths.user_config(home_dir), "guard.preset", "off", project=False)
+
+    assert stat.S_IMODE(Path(home_dir).stat().st_mode) == 0o700
+    assert stat.S_IMODE(Path(paths.user_config(home_dir)).stat().st_mode) == 0o600
+
+
+def test_a_compiled_policy_is_what_hooks_read(
+    home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files are compiled in; the environment of whoever compiles is not."""
+    _user(home_dir, "context_window = 1000000\n")
+    _project(project_dir, "[guard]\ntiers = [40, 20, 10, 5]\n")
+    _client(project_dir, '{"autoCompactWindow": 150000}')
+    monkeypatch.setenv("BRIMLINE_GUARD_PRESET", "off")
+
+    config.compile_policy(home_dir, project_dir)
+    monkeypatch.delenv("BRIMLINE_GUARD_PRESET")
+    loaded = policy.load(home_dir, project_dir)
+
+    assert loaded.values["context_window"] == 1_000_000
+    assert loaded.values["guard.tiers"] == [40, 20, 10, 5]
+    assert loaded.values["guard.preset"] == "default"
+    assert loaded.client["autocompact_window"] == 150_000
+
+
+def test_a_refresh_compiles_only_after_a_change(home_dir: str, project_dir: str) -> None:
+    """An unchanged policy is not written again; each source file's change is noticed."""
+    config.refresh(home_dir, project_dir)
+    compiled = Path(paths.policy_file(home_dir, project_dir))
+    first = compiled.stat().st_ino
+
+    config.refresh(home_dir, project_dir)
+    assert compiled.stat().st_ino == first
+
+    for change in (
+        lambda: _user(home_dir, "context_window = 5\n"),
+        lambda: _project(project_dir, "compaction_tokens = 4\n"),
+        lambda: _client(project_dir, '{"autoCompactWindow": 3}'),
+    ):
+        before = compiled.read_bytes()
+        change()
+        config.refresh(home_dir, project_dir)
+        assert compiled.read_bytes() != before
+
+    loaded = policy.load(home_dir, project_dir)
+    assert loaded.values["context_window"] == 5
+    assert loaded.values["compaction_tokens"] == 4
+    assert loaded.client["autocompact_window"] == 3
+
+    Path(paths.user_config(home_dir)).unlink()
+    config.refresh(home_dir, project_dir)
+    assert policy.load(home_dir, project_dir).values["context_window"] is None
+
+
+def test_a_refresh_compiles_after_an_upgrade(home_dir: str, project_dir: str) -> None:
+    """Defaults that another version compiled in do not outlive it."""
+    config.compile_policy(home_dir, project_dir)
+    compiled = Path(paths.policy_file(home_dir, project_dir))
+    older = compiled.read_text().replace(f'"{config.__version__}"', '"0.0.1"')
+    compiled.write_text(older.replace("[30,15,7,3]", "[50,40,30,20]"))
+
+    assert policy.load(home_dir, project_dir).values["guard.tiers"] == [50, 40, 30, 20]
+    config.refresh(home_dir, project_dir)
+
+    assert policy.load(home_dir, project_dir).values["guard.tiers"] == [30, 15, 7, 3]
+
+
+def _user(home_dir: str, text: str) -> None:
+    _write(paths.user_config(home_dir), text)
+
+
+def _project(project_dir: str, text: str) -> None:
+    _write(paths.project_config(project_dir), text)
+
+
+def _client(project_dir: str, text: str) -> None:
+    _write(f"{project_dir}/.claude/settings.json", text)
+
+
+def _write(path: str, text: str) -> None:
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    Path(path).write_bytes(text.encode())
+
+
+def _forbid_growth() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))

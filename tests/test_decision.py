@@ -1,0 +1,68 @@
+"""Merging what several rooms decided."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from brimline.decision import NOTE_BUDGET_CHARACTERS, Decision, merge, within_budget
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(["", "ask", "deny"])))
+def test_deny_wins_over_ask_and_ask_over_nothing(order: tuple[str, ...]) -> None:
+    """The strictest answer counts, wherever it stands, with its own reason."""
+    merged = merge([Decision(permission=kind, reason=f"because {kind}") for kind in order])
+
+    assert (merged.permission, merged.reason) == ("deny", "because deny")
+
+
+def test_among_equals_the_first_speaks() -> None:
+    """The order of the rooms is the order of precedence."""
+    merged = merge(
+        [
+            Decision(permission="ask", reason="first", replacement={"a": 1}),
+            Decision(permission="ask", reason="second", replacement={"b": 2}),
+        ]
+    )
+
+    assert merged.reason == "first"
+    assert merged.replacement == {"a": 1}
+
+
+def test_an_empty_replacement_is_a_replacement() -> None:
+    """Only None means that there is none."""
+    merged = merge([Decision(), Decision(replacement=""), Decision(replacement="later")])
+
+    assert merged.replacement == ""
+
+
+def test_notes_add_up_in_order() -> None:
+    """Notes for the model and for the person stay apart."""
+    merged = merge(
+        [
+            Decision(model_notes=("one",), person_notes=("hello",)),
+            Decision(model_notes=("two", "three")),
+        ]
+    )
+
+    assert merged.model_notes == ("one", "two", "three")
+    assert merged.person_notes == ("hello",)
+
+
+def test_a_note_that_does_not_fit_is_left_out_whole() -> None:
+    """What is passed on, joined by blank lines, stays within the budget and is never cut."""
+    notes = ["x" * 4_000, "y" * 4_000, "z" * 4_000, "short"]
+
+    kept = within_budget(notes)
+
+    assert kept == ("x" * 4_000, "y" * 4_000)
+    assert len("\n\n".join(kept)) <= NOTE_BUDGET_CHARACTERS
+
+
+def test_one_decision_is_merged_to_itself() -> None:
+    """Merging changes nothing where there is nothing to weigh."""
+    merged = merge([Decision(permission="ask", reason="why", model_notes=("note",))])
+
+    assert (merged.permission, merged.reason, merged.model_notes) == ("ask", "why", ("note",))
+    assert merged.replacement is None

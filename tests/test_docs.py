@@ -1,0 +1,284 @@
+"""The documentation as a contract: what exists is documented, and what is documented exists."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shlex
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import pytest
+
+from brimline import policy
+from brimline.cli.main import program
+from brimline.cli.registry import COMMANDS
+from brimline.cli.status import as_document
+from brimline.gauge.reading import make_reading
+from brimline.guard.messages import tier_note
+from brimline.install.spec import HOOKS
+from brimline.settings import SETTINGS, defaults
+from brimline.transcript.tail import Tail
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from brimline.gauge.reading import Reading
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+GENERATED = {DOCS / "reference" / f"{name}.md" for name in ("commands", "settings", "events")}
+PAGES = sorted([*DOCS.rglob("*.md"), *ROOT.glob("*.md")])
+WRITTEN = [page for page in PAGES if page not in GENERATED and page.is_relative_to(DOCS)]
+# Pages whose command lines people type as they stand.
+TYPED = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", DOCS / "tutorial.md"]
+TYPED += sorted((DOCS / "how-to").glob("*.md"))
+
+_FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+_INLINE = re.compile(r"`(brimline [^`\n]+)`")
+_LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+_HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+_HERE_DOCUMENT = re.compile(r"<< '?(\w+)'?$")
+_ASSIGNMENT = re.compile(r"\w+=")
+_PUNCTUATION = set("();<>|&")
+
+
+def commands() -> Iterator[tuple[str, click.Command]]:
+    """Every command and subcommand with the words that call it."""
+    context = click.Context(program, info_name="brimline")
+    for name in COMMANDS:
+        command = program.get_command(context, name)
+        assert command is not None
+        yield from _with_children(f"brimline {name}", command, context)
+
+
+def _with_children(
+    path: str, command: click.Command, parent: click.Context
+) -> Iterator[tuple[str, click.Command]]:
+    yield path, command
+    if isinstance(command, click.Group):
+        context = click.Context(command, info_name=path, parent=parent)
+        for name in command.list_commands(context):
+            child = command.get_command(context, name)
+            assert child is not None
+            yield from _with_children(f"{path} {name}", child, context)
+
+
+COMMAND_LIST = list(commands())
+NAMED = pytest.mark.parametrize(
+    ("path", "command"), COMMAND_LIST, ids=[path for path, _ in COMMAND_LIST]
+)
+ON_PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+
+
+@pytest.fixture(scope="module")
+def written() -> str:
+    """The text of all pages that people wrote."""
+    return "\n".join(page.read_text(encoding="utf-8") for page in WRITTEN)
+
+
+@NAMED
+def test_every_command_has_help_with_an_example(path: str, command: click.Command) -> None:
+    """Help says what a command does and shows one way to call it."""
+    text = command.help or ""
+
+    assert text.strip()
+    assert "Example:" in text
+    assert path.rpartition(" ")[2] in text.partition("Example:")[2]
+
+
+@NAMED
+def test_every_command_is_mentioned_in_a_written_page(
+    path: str, command: click.Command, written: str
+) -> None:
+    """The generated reference alone does not tell what a command is good for."""
+    assert re.search(rf"{re.escape(path)}\b", written), f"no page written by hand names {path!r}"
+
+
+@pytest.mark.parametrize("key", [setting.key for setting in SETTINGS])
+def test_every_setting_is_mentioned_in_a_written_page(key: str, written: str) -> None:
+    """Each setting appears where it is useful, not only in the list of all."""
+    assert re.search(rf"(?<![\w.]){re.escape(key)}\b", written), f"no page names {key!r}"
+
+
+@pytest.mark.parametrize("event", [hook.event for hook in HOOKS])
+def test_every_hook_event_is_mentioned_in_a_written_page(event: str, written: str) -> None:
+    """What brimline registers in the client is named in prose as well."""
+    assert f"`{event}`" in written
+
+
+def test_generated_pages_are_current() -> None:
+    """The reference is what `make docs` would write now."""
+    spec = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    generate = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(generate)
+
+    pages: dict[Path, str] = generate.pages()
+
+    assert set(pages) >= GENERATED
+    stale = [page.name for page, text in pages.items() if page.read_text(encoding="utf-8") != text]
+    assert stale == []
+
+
+@ON_PAGE
+def test_relative_links_resolve(page: Path) -> None:
+    """A link leads to a file that exists and, where it names one, to a heading in it."""
+    text = _FENCE.sub("", page.read_text(encoding="utf-8"))
+    for link in _LINK.findall(text):
+        if "://" in link:
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+
+        assert target.exists(), link
+        assert target.is_relative_to(ROOT), link
+        if anchor:
+            assert anchor in _anchors(target), link
+
+
+@pytest.mark.parametrize("page", TYPED, ids=lambda page: str(page.relative_to(ROOT)))
+def test_command_lines_in_code_blocks_parse(page: Path) -> None:
+    """Every `brimline` call that a reader may type exists with these options and arguments."""
+    for line in _typed_lines(page.read_text(encoding="utf-8")):
+        for words in _calls(line):
+            try:
+                _parse(words)
+            except click.UsageError as error:
+                pytest.fail(f"{line}\n{error.format_message()}", pytrace=False)
+
+
+@ON_PAGE
+def test_commands_named_in_prose_exist(page: Path) -> None:
+    """Inline code that begins with `brimline` names a real command and real options."""
+    known = dict(COMMAND_LIST)
+    for code in _INLINE.findall(page.read_text(encoding="utf-8")):
+        for words in _calls(code):
+            path = _longest_path(words, set(known))
+
+            assert path or words[1].startswith("-"), code
+            options = {name for param in known[path].params for name in param.opts} if path else {}
+            unknown = [word for word in words if word.startswith("--") and word not in options]
+            assert not path or unknown in ([], ["--help"]), code
+
+
+def test_every_key_of_the_status_report_is_documented() -> None:
+    """The page of stable keys has exactly those that are printed."""
+    page = (DOCS / "reference" / "status-json.md").read_text(encoding="utf-8")
+    documented = re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)
+
+    report = as_document(_reading(), "id", "file", 0)
+
+    assert documented == list(report)
+
+
+@pytest.mark.parametrize("tier", [1, 2, 3, 4])
+def test_every_tier_message_is_documented_word_for_word(tier: int) -> None:
+    """What the model may be told can be read beforehand."""
+    page = (DOCS / "reference" / "messages.md").read_text(encoding="utf-8")
+    reading = _reading()
+    reading.tier, reading.occupancy_tokens = tier, 1
+    reading.margin_tokens, reading.measured_by = 1, "transcript"
+    head, _, rest = tier_note(reading).partition(". ")
+    advice, _, tuning = rest.partition(" Tiers are set by")
+
+    assert f"| {head.removeprefix('[brimline] Context tier ')} | {advice} |" in page
+    assert f"Tiers are set by{tuning.partition(' Measured:')[0]} <figures>" in page
+
+
+def test_every_dependency_has_its_reason_in_the_decision() -> None:
+    """A runtime dependency is listed with what it is for."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    (page,) = (DOCS / "decisions").glob("0002-*.md")
+    names = [re.split(r"[<>=~! ]", text)[0] for text in project["dependencies"]]
+
+    assert re.findall(r"^\| `([\w-]+)` \|", page.read_text(encoding="utf-8"), re.MULTILINE) == names
+
+
+def test_decisions_are_numbered_listed_and_short() -> None:
+    """Numbers run without gaps, the index has each page, and none is longer than a page."""
+    index = (DOCS / "README.md").read_text(encoding="utf-8")
+    pages = sorted((DOCS / "decisions").glob("*.md"))
+
+    assert [int(page.name[:4]) for page in pages] == list(range(1, len(pages) + 1))
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        assert f"decisions/{page.name}" in index
+        assert {"Context", "Decision", "Evidence", "What would reverse it"} <= set(
+            _HEADING.findall(text)
+        )
+        assert len(text.splitlines()) <= 60
+
+
+def _reading() -> Reading:
+    return make_reading(Tail(), None, policy.Policy(defaults(), {}, []))
+
+
+def _anchors(page: Path) -> set[str]:
+    """The anchors that a page's headings get when it is shown."""
+    text = _FENCE.sub("", page.read_text(encoding="utf-8"))
+    return {
+        re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+        for heading in _HEADING.findall(text)
+    }
+
+
+def _typed_lines(text: str) -> Iterator[str]:
+    """Lines that a reader types: those with a prompt in `console` blocks, all of `sh` blocks."""
+    for language, body in _FENCE.findall(text):
+        end = ""
+        for line in body.splitlines():
+            if end:
+                end = "" if line == end else end
+                continue
+            if language == "console" and not line.startswith("$ "):
+                continue
+            if language not in ("console", "sh"):
+                continue
+            opened = _HERE_DOCUMENT.search(line)
+            end = opened[1] if opened else ""
+            yield line.removeprefix("$ ")
+
+
+def _calls(line: str) -> list[list[str]]:
+    """The words of each `brimline` call in a shell line, without assignments and redirections."""
+    reader = shlex.shlex(line, posix=True, punctuation_chars=True)
+    reader.whitespace_split = True
+    calls: list[list[str]] = [[]]
+    redirected = False
+    for word in reader:
+        if set(word) <= _PUNCTUATION and word:
+            redirected = word[0] in "<>"
+            calls += [] if redirected else [[]]
+        elif redirected:
+            redirected = False
+        elif calls[-1] or not (_ASSIGNMENT.match(word) or word in ("if", "while", "!")):
+            calls[-1].append(word)
+    return [words for words in calls if words and words[0] == "brimline"]
+
+
+def _parse(words: list[str]) -> None:
+    """Have click read a call, without running it.
+
+    Raises:
+        click.UsageError: there is no such command, option or argument.
+    """
+    context = click.Context(program, info_name="brimline")
+    command: click.Command = program
+    rest = words[1:]
+    while isinstance(command, click.Group) and rest and not rest[0].startswith("-"):
+        _, found, rest = command.resolve_command(context, rest)
+        assert found is not None
+        command, context = found, click.Context(found, parent=context)
+    if "--help" in rest or "--version" in rest:
+        return
+    command.make_context(command.name, list(rest), parent=context.parent)
+
+
+def _longest_path(words: list[str], known: set[str]) -> str:
+    """The longest leading part of a call that is a command."""
+    paths = [" ".join(words[:count]) for count in range(len(words), 1, -1)]
+    return next((path for path in paths if path in known), "")

@@ -1,0 +1,151 @@
+"""Small file operations: whole or not at all, private from the start, honest about full disks."""
+
+from __future__ import annotations
+
+import os
+import resource
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from brimline import fastio
+
+
+def test_a_line_is_appended_and_folders_are_made(world: Path) -> None:
+    """Missing folders come into being private, and so does the file."""
+    path = world / "a" / "b" / "log.jsonl"
+
+    fastio.append_line(str(path), "one")
+    fastio.append_line(str(path), "zwei ü")
+
+    assert path.read_text(encoding="utf-8") == "one\nzwei ü\n"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert stat.S_IMODE(path.parent.parent.stat().st_mode) == 0o700
+
+
+def test_a_file_is_replaced_whole(world: Path) -> None:
+    """The new content is there, and nothing else is left behind."""
+    path = world / "folder" / "file"
+
+    fastio.replace_file(str(path), b"old")
+    fastio.replace_file(str(path), b"new")
+
+    assert path.read_bytes() == b"new"
+    assert os.listdir(path.parent) == ["file"]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_replacement_that_fails_leaves_no_trace(world: Path) -> None:
+    """A folder in the way stays, and the temporary file goes."""
+    (world / "taken").mkdir()
+
+    with pytest.raises(IsADirectoryError):
+        fastio.replace_file(str(world / "taken"), b"new")
+
+    assert not [name for name in os.listdir(world) if name.endswith(".tmp")]
+
+
+def test_exactly_one_creates_a_file(world: Path) -> None:
+    """The second comer gets False and changes nothing."""
+    path = str(world / "claims" / "one")
+
+    assert fastio.create_exclusively(path, b"first") is True
+    assert fastio.create_exclusively(path, b"second") is False
+    assert fastio.read_file(path) == b"first"
+
+
+def test_a_full_disk_raises_and_leaves_old_content(world: Path) -> None:
+    """Where nothing more can be written, each operation raises OSError and half of nothing stays."""
+    (world / "kept").write_bytes(b"kept")
+    code = (
+        "import sys\n"
+        "from brimline import fastio\n"
+        "folder = sys.argv[1]\n"
+        "for act in (\n"
+        "    lambda: fastio.replace_file(folder + '/kept', b'new'),\n"
+        "    lambda: fastio.append_line(folder + '/kept', 'more'),\n"
+        "    lambda: fastio.create_exclusively(folder + '/claim', b'1'),\n"
+        "):\n"
+        "    try: act()\n"
+        "    except OSError: fastio.system.write(1, b'refused ')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(world)],
+        env={"HOME": str(world), "BRIMLINE_HOME": str(world / "b")},
+        capture_output=True,
+        check=False,
+        timeout=60,
+        preexec_fn=_forbid_growth,  # noqa: PLW1509 - the child runs one thread
+    )
+
+    assert done.stdout == b"refused refused refused ", done.stderr
+    assert (world / "kept").read_bytes() == b"kept"
+    assert sorted(os.listdir(world)) == ["home", "kept", "project"]
+
+
+def test_a_device_that_takes_nothing_is_a_full_disk() -> None:
+    """The kernel's own full device raises as well."""
+    with pytest.raises(OSError, match="No space"):
+        fastio.append_line("/dev/full", "line")
+
+
+def test_a_folder_that_cannot_be_made_raises_an_os_error(world: Path) -> None:
+    """Below a file, below a link into nowhere, or without any parent: one error, no endless search."""
+    (world / "file").write_text("")
+    (world / "link").symlink_to(world / "nowhere")
+
+    for path in (f"{world}/file/a/b", f"{world}/link/a/b", ""):
+        with pytest.raises(OSError):  # noqa: PT011 - the kind differs by path
+            fastio.make_folders(path)
+
+
+def test_reading_stops_at_the_limit(world: Path) -> None:
+    """A reader that asked for a part gets no more than that."""
+    (world / "file").write_bytes(b"x" * 100)
+
+    assert fastio.read_file(str(world / "file"), 10) == b"x" * 10
+    assert len(fastio.read_file(str(world / "file"))) == 100
+
+
+def test_more_than_one_block_is_read_to_the_end(world: Path) -> None:
+    """Large files come in several reads."""
+    data = os.urandom(3 << 20)
+    (world / "file").write_bytes(data)
+
+    assert fastio.read_file(str(world / "file")) == data
+    assert fastio.read_file(str(world / "file"), 2 << 20) == data[: 2 << 20]
+
+
+def test_a_missing_folder_is_empty_and_a_missing_file_is_gone(world: Path) -> None:
+    """What is not there needs no special care by the caller."""
+    (world / "file").write_text("")
+
+    assert fastio.names_in(str(world / "missing")) == []
+    assert fastio.names_in(str(world / "file" / "below")) == []
+    fastio.remove(str(world / "missing"))
+
+
+def test_names_of_any_bytes_survive(world: Path) -> None:
+    """File names that are no UTF-8 are listed and can be used again."""
+    Path(os.fsdecode(os.fsencode(world) + b"/raw-\xff")).write_text("x")
+
+    (name,) = [name for name in fastio.names_in(str(world)) if name.startswith("raw")]
+
+    assert fastio.read_file(f"{world}/{name}") == b"x"
+
+
+def test_the_environment_is_the_live_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A variable set after the start is seen, by value and by prefix."""
+    monkeypatch.setenv("BRIMLINE_EXAMPLE", "ü")
+
+    assert fastio.env("BRIMLINE_EXAMPLE") == "ü"
+    assert fastio.env("BRIMLINE_MISSING") is None
+    assert "BRIMLINE_EXAMPLE" in fastio.env_names("BRIMLINE_")
+
+
+def _forbid_growth() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))

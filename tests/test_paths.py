@@ -1,0 +1,69 @@
+"""Where things live: through the environment, below the user's home, never by foreign text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from brimline import paths
+
+
+def test_the_data_folder_has_three_sources(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment wins over what was installed, which wins over the client's folder."""
+    assert paths.home("/installed") == str(world / "brimline")
+
+    monkeypatch.delenv("BRIMLINE_HOME")
+    assert paths.home("/installed/") == "/installed"
+    assert paths.home() == str(world / "home" / ".claude" / "brimline")
+
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR")
+    monkeypatch.setenv("HOME", "/home/dev/")
+    assert paths.client_config_dir().replace("//", "/") == "/home/dev/.claude"
+
+
+def test_a_relative_folder_is_taken_from_the_current_one(
+    project_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hooks that change the folder still mean the same place."""
+    monkeypatch.setenv("BRIMLINE_HOME", "data/")
+
+    assert paths.home() == f"{project_dir}/data"
+
+
+@given(session_id=st.text(max_size=300) | st.integers() | st.none() | st.lists(st.text()))
+@settings(max_examples=200, deadline=None, database=None)
+def test_a_session_id_never_leaves_its_folder(session_id: object) -> None:
+    """Whatever the id, one harmless name comes out."""
+    folder = Path(paths.session_dir("/data", session_id))
+
+    assert folder.parent == Path("/data/sessions")
+    assert 0 < len(folder.name) <= 128
+    assert not set(folder.name) & set("./\\ \0~")
+
+
+def test_real_session_ids_stay_as_they_are() -> None:
+    """The client's own ids need no change, and ids without a usable character share a name."""
+    real = "2d4c8bed-d4f9-4c98-a552-f363852b3c3b"
+
+    assert paths.safe_session_id(real) == real
+    assert paths.safe_session_id("../../") == "nosession"
+
+
+def test_each_project_has_a_policy_of_its_own() -> None:
+    """Different folders give different files, however alike; one folder always the same."""
+    folders = ["/a", "/b", "/a/b", "/ab", "/ä", "/a" * 400]
+    files = [paths.policy_file("/data", folder) for folder in folders]
+
+    assert len(set(files)) == len(folders)
+    assert files == [paths.policy_file("/data", folder) for folder in folders]
+    assert all(len(Path(file).name) == 29 for file in files)
+
+
+def test_the_clients_session_folder_is_spelled_as_the_client_does(world: Path) -> None:
+    """Everything that is no letter or digit becomes a dash."""
+    folder = paths.project_transcripts("/home/dev/my.project_1")
+
+    assert folder == f"{world}/home/.claude/projects/-home-dev-my-project-1"

@@ -1,0 +1,105 @@
+"""The list of settings and what each one takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from brimline.settings import BY_KEY, SETTINGS, coerce, defaults
+
+toml_values = st.recursive(
+    st.booleans() | st.integers() | st.floats() | st.text(max_size=12),
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=6,
+)
+accepted: list[tuple[str, Any, Any]] = [
+    ("context_window", 200_000, 200_000),
+    ("context_window", "1_000_000", 1_000_000),
+    ("compaction_tokens", " 155000 ", 155_000),
+    ("guard.preset", "off", "off"),
+    ("guard.preset", " default ", "default"),
+    ("guard.tiers", [40, 20, 10, 5], [40, 20, 10, 5]),
+    ("guard.tiers", "40,20,10,5", [40, 20, 10, 5]),
+    ("guard.tiers", "[40, 20.5, 10, 0]", [40, 20.5, 10, 0]),
+    ("statusline.order", "brimline-last", "brimline-last"),
+]
+refused: list[tuple[str, Any]] = [
+    ("context_window", 0),
+    ("context_window", -5),
+    ("context_window", True),
+    ("context_window", 1.5),
+    ("context_window", "many"),
+    ("context_window", "²"),
+    ("context_window", 10**400),
+    ("context_window", "9" * 5_000),
+    ("guard.preset", "loud"),
+    ("guard.preset", 5),
+    ("guard.tiers", [30, 15, 7]),
+    ("guard.tiers", [3, 7, 15, 30]),
+    ("guard.tiers", [30, 15, 15, 3]),
+    ("guard.tiers", [130, 15, 7, 3]),
+    ("guard.tiers", [30, 15, 7, -3]),
+    ("guard.tiers", [30, 15, 7, "x"]),
+    ("guard.tiers", [True, 15, 7, 3]),
+    ("guard.tiers", "inf,15,7,3"),
+    ("guard.tiers", "nan,15,7,3"),
+    ("guard.tiers", [float("inf"), 15, 7, 3]),
+    ("guard.tiers", [10**400, 15, 7, 3]),
+    ("guard.tiers", {"a": 1}),
+    ("statusline.order", "first"),
+]
+
+
+@pytest.mark.parametrize(("key", "raw", "value"), accepted)
+def test_values_are_taken_from_files_and_from_text(key: str, raw: Any, value: Any) -> None:
+    """A file gives numbers and lists, the environment gives texts; both mean the same."""
+    assert coerce(BY_KEY[key], raw) == value
+
+
+@pytest.mark.parametrize(("key", "raw"), refused)
+def test_wrong_values_are_refused_with_what_is_taken(key: str, raw: Any) -> None:
+    """The phrase says what the setting takes."""
+    with pytest.raises(ValueError, match="^takes "):
+        coerce(BY_KEY[key], raw)
+
+
+@given(key=st.sampled_from(sorted(BY_KEY)), raw=toml_values)
+@settings(max_examples=400, deadline=None, database=None)
+def test_any_value_is_taken_or_refused(key: str, raw: Any) -> None:
+    """Nothing but ValueError comes out, and what is taken is taken again unchanged."""
+    try:
+        value = coerce(BY_KEY[key], raw)
+    except ValueError:
+        return
+
+    assert coerce(BY_KEY[key], value) == value
+
+
+def test_every_setting_has_an_environment_form_of_its_own() -> None:
+    """The form is derived from the key and no two settings share one."""
+    forms = {setting.env for setting in SETTINGS}
+
+    assert len(forms) == len(SETTINGS)
+    assert BY_KEY["guard.tiers"].env == "BRIMLINE_GUARD_TIERS"
+    assert BY_KEY["context_window"].env == "BRIMLINE_CONTEXT_WINDOW"
+    assert BY_KEY["compaction_tokens"].env == "BRIMLINE_COMPACTION_TOKENS"
+
+
+def test_every_default_is_a_value_the_setting_takes() -> None:
+    """Only "unset" is exempt, and each setting says what it is for."""
+    for setting in SETTINGS:
+        assert setting.default is None or coerce(setting, setting.default) == setting.default
+        assert setting.doc.endswith(".")
+
+
+def test_defaults_are_fresh_every_time() -> None:
+    """Changing one policy's values must not change another's."""
+    changed = defaults()
+    changed["guard.preset"] = "off"
+    changed["context_window"] = 5
+
+    assert defaults()["guard.preset"] == "default"
+    assert defaults()["context_window"] is None
