@@ -23,9 +23,12 @@ FAST_MODULES = (
     "brimline.gauge",
     "brimline.gauge.reading",
     "brimline.gauge.window",
+    "brimline.gauge.tiers",
+    "brimline.gauge.telemetry",
     "brimline.gauge.forecast",
     "brimline.guard",
     "brimline.guard.monitor",
+    "brimline.guard.prompt",
     "brimline.state",
     "brimline.state.session",
     "brimline.state.failures",
@@ -41,13 +44,13 @@ def build() -> str:
     Raises:
         OSError: a source cannot be read or the package folder cannot be written.
     """
-    entries = []
+    entries = {}
     for name in FAST_MODULES:
         file = _source_of(name)
         found = os.stat(PACKAGE_DIR + file)
         with open(PACKAGE_DIR + file, "rb") as source:
             code = compile(source.read(), PACKAGE_DIR + file, "exec", dont_inherit=True)
-        entries.append((name, file, found.st_mtime_ns, found.st_size, code))
+        entries[name] = (file, found.st_mtime_ns, found.st_size, dumps(code))
     target = bundle_path()
     os.makedirs(os.path.dirname(target), exist_ok=True)
     temporary = f"{target}.{os.getpid()}.tmp"

@@ -14,9 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from brimline import __version__, clientsettings, fastio, fastjson, paths, policy
+from brimline import __version__, clientsettings, fastio, fastjson, paths, policy, presets
 from brimline.errors import ConfigError
 from brimline.settings import BY_KEY, SETTINGS, Setting, coerce, defaults
+
+
+_FILES = ("user", "project")
 
 
 @dataclass(slots=True)
@@ -35,6 +38,9 @@ def load(home_dir: str, project_dir: str, *, environment: bool = True) -> Config
     _merge_file(config, paths.project_config(project_dir), "project", project=True)
     if environment:
         _merge_environment(config)
+    explicit = {key for key, source in config.sources.items() if source != "default"}
+    for key in presets.fill(config.values, defaults(), explicit):
+        config.sources[key] = f"preset {config.values['guard.preset']}"
     return config
 
 
@@ -83,11 +89,14 @@ def change(path: str, key: str, raw: str, *, project: bool) -> Any:
 def compile_policy(home_dir: str, project_dir: str) -> None:
     """Write the flat file that hooks read. The environment is not in it: hooks have their own."""
     sources = _stamps(home_dir, project_dir)
+    config = load(home_dir, project_dir, environment=False)
     document = {
         "v": policy.FORMAT,
         "brimline": __version__,
         "project": project_dir,
-        "values": load(home_dir, project_dir, environment=False).values,
+        "values": config.values,
+        "learned": _learned(home_dir),
+        "explicit": [key for key, source in config.sources.items() if source in _FILES],
         "client": clientsettings.compaction_facts(project_dir),
         "sources": sources,
     }
@@ -157,6 +166,15 @@ def _flatten(document: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]
 def _nearest(key: str) -> str:
     close = difflib.get_close_matches(key, BY_KEY, 1, cutoff=0.4)
     return f"; did you mean {close[0]}?" if close else ""
+
+
+def _learned(home_dir: str) -> dict[str, Any]:
+    try:
+        raw = fastio.read_file(paths.learned_file(home_dir))
+        found = fastjson.loads(raw.decode("utf-8", "replace"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _read_text(path: str) -> str:

@@ -2,7 +2,7 @@
 
 Fast path: imports only `sys`, `posix` and `marshal`, all built in. Finding a score of small modules
 one by one costs more than everything a quiet hook does. A bundle that is missing, damaged, of
-another interpreter or older than any source file is ignored and plain imports do the work.
+another interpreter is ignored, and so is a module whose source changed: plain imports do the work.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from marshal import loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import CodeType, ModuleType
+    from types import ModuleType
     from typing import Any
 
-FORMAT = 1
+FORMAT = 2
 PACKAGE_DIR = __file__[: -len("/launch.py")]
 
 
@@ -48,8 +48,8 @@ def bundle_path() -> str:
     return f"{PACKAGE_DIR}/__pycache__/fastpath.{sys.implementation.cache_tag}.bin"
 
 
-def read_bundle() -> dict[str, CodeType] | None:
-    """The code of the fast-path modules by name, or None where the bundle is not current.
+def read_bundle() -> dict[str, tuple[str, int, int, bytes]]:
+    """The fast-path modules by name: source file, its time and size when compiled, marshalled code.
 
     Raises:
         OSError, ValueError, EOFError, TypeError: there is no bundle, or it is damaged.
@@ -63,27 +63,34 @@ def read_bundle() -> dict[str, CodeType] | None:
     finally:
         posix.close(descriptor)
     if header != (FORMAT, sys.hexversion):
-        return None
-    codes = {}
-    for name, file, modified_ns, size, code in entries:
+        raise ValueError("the bundle is of another interpreter or version")
+    return entries  # type: ignore[no-any-return]
+
+
+def is_current(entry: tuple[str, int, int, bytes]) -> bool:
+    """Whether a module's source is what its code was compiled from."""
+    import posix
+
+    file, modified_ns, size, _ = entry
+    try:
         found = posix.stat(PACKAGE_DIR + file)
-        if found.st_mtime_ns != modified_ns or found.st_size != size:
-            return None
-        codes[name] = code
-    return codes
+    except OSError:
+        return False
+    return found.st_mtime_ns == modified_ns and found.st_size == size
 
 
 class BundleFinder:
-    """Hands the bundle's modules to the import system."""
+    """Hands the bundle's modules to the import system, each only while it is current."""
 
-    def __init__(self, codes: dict[str, CodeType]) -> None:
-        self.codes = codes
+    def __init__(self, entries: dict[str, tuple[str, int, int, bytes]]) -> None:
+        self.entries = entries
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:  # noqa: ARG002
-        """The module's specification, or None for modules of others."""
-        if name not in self.codes:
+        """The module's specification; None leaves it to the plain import system."""
+        entry = self.entries.get(name)
+        if entry is None or not is_current(entry):
             return None
-        file = self.codes[name].co_filename
+        file = PACKAGE_DIR + entry[0]
         package = file.endswith("/__init__.py")
         make_spec: Any = type(sys.__spec__)
         spec = make_spec(name, self, origin=file, is_package=package)
@@ -96,12 +103,10 @@ class BundleFinder:
 
     def exec_module(self, module: ModuleType) -> None:
         """Run the module's code."""
-        code = self.codes[module.__name__]
-        module.__file__ = code.co_filename
-        exec(code, module.__dict__)  # noqa: S102 - our own code, compiled from the checked source
+        file, _, _, code = self.entries[module.__name__]
+        module.__file__ = PACKAGE_DIR + file
+        exec(loads(code), module.__dict__)  # noqa: S102, S302 - our own code, from the checked source
 
 
 def _use_bundle() -> None:
-    codes = read_bundle()
-    if codes:
-        sys.meta_path.insert(0, BundleFinder(codes))
+    sys.meta_path.insert(0, BundleFinder(read_bundle()))

@@ -45,6 +45,16 @@ def error_log(home_dir: str) -> str:
     return home_dir + "/errors.jsonl"
 
 
+def audit_log(home_dir: str) -> str:
+    """One line for every escalation and refusal."""
+    return home_dir + "/audit.jsonl"
+
+
+def learned_file(home_dir: str) -> str:
+    """What housekeeping learned from earlier sessions, for the compiled settings."""
+    return home_dir + "/learned.json"
+
+
 def sessions_dir(home_dir: str) -> str:
     """The folder with one folder per session."""
     return home_dir + "/sessions"

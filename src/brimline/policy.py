@@ -12,9 +12,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-FORMAT = 1
+FORMAT = 2
 _ENV_PREFIX = "BRIMLINE_"
-_NO_SETTINGS = frozenset({"BRIMLINE_HOME", "BRIMLINE_OFF"})
+# The folder, the switch, and what our own benchmarks and tests are pointed at.
+_NO_SETTINGS = frozenset(
+    {
+        "BRIMLINE_HOME",
+        "BRIMLINE_OFF",
+        "BRIMLINE_CORPUS",
+        "BRIMLINE_GROWTH",
+        "BRIMLINE_CLIENT_CACHE",
+    }
+)
 _OFF_SWITCHES = ("BRIMLINE_OFF", "CLAUDE_HOOKS_PASSTHROUGH")
 _MOST_DIGITS = 12
 _TRUE = frozenset({"1", "true", "yes", "on"})
@@ -23,14 +32,23 @@ _TRUE = frozenset({"1", "true", "yes", "on"})
 class Policy:
     """Values by setting name, and what the client's own settings say (`client`)."""
 
-    __slots__ = ("client", "sources", "values")
+    __slots__ = ("client", "explicit", "learned", "sources", "values")
 
     def __init__(
-        self, values: dict[str, Any], client: dict[str, Any], sources: list[list[Any]]
+        self,
+        values: dict[str, Any],
+        client: dict[str, Any],
+        sources: list[list[Any]],
+        explicit: list[str] | None = None,
+        learned: dict[str, Any] | None = None,
     ) -> None:
         self.values = values
         self.client = client
         self.sources = sources
+        # Settings that a file sets, so that no preset may change them.
+        self.explicit = explicit or []
+        # Compaction points and growth that housekeeping found in earlier sessions.
+        self.learned = learned or {}
 
 
 def switched_off() -> bool:
@@ -41,7 +59,7 @@ def switched_off() -> bool:
 def load(home_dir: str, project_dir: str) -> Policy:
     """The compiled policy of a project with the environment on top; the defaults without one."""
     policy = stored(home_dir, project_dir) or _from_defaults()
-    _apply_environment(policy.values)
+    _apply_environment(policy)
     apply_client_environment(policy.client)
     return policy
 
@@ -56,7 +74,13 @@ def stored(home_dir: str, project_dir: str) -> Policy | None:
         values = document["values"]
         if document["brimline"] != __version__:
             values = _from_defaults().values | values
-        return Policy(values, document["client"], document["sources"])
+        return Policy(
+            values,
+            document["client"],
+            document["sources"],
+            document["explicit"],
+            document["learned"],
+        )
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -93,19 +117,22 @@ def _from_defaults() -> Policy:
     return Policy(settings.defaults(), {}, [])
 
 
-def _apply_environment(values: dict[str, Any]) -> None:
+def _apply_environment(policy: Policy) -> None:
     names = environment_overrides()
     if not names:
         return
-    from brimline import settings
+    from brimline import presets, settings
 
     by_env = {setting.env: setting for setting in settings.SETTINGS}
+    explicit = set(policy.explicit)
     for name in names:
         setting = by_env.get(name)
         raw = fastio.env(name)
         if setting is None or not raw:
             continue
         try:
-            values[setting.key] = settings.coerce(setting, raw)
+            policy.values[setting.key] = settings.coerce(setting, raw)
         except ValueError:
             continue  # the default stays in force; `config explain` and `doctor` name the culprit
+        explicit.add(setting.key)
+    presets.fill(policy.values, settings.defaults(), explicit)

@@ -13,7 +13,16 @@ if TYPE_CHECKING:
 class Preset:
     """What a preset sets, and what it does beyond settings."""
 
-    __slots__ = ("doc", "events", "name", "persistent", "point_remaining", "repeats", "values", "voice")
+    __slots__ = (
+        "doc",
+        "events",
+        "name",
+        "persistent",
+        "point_remaining",
+        "repeats",
+        "values",
+        "voice",
+    )
 
     def __init__(
         self,
@@ -98,3 +107,13 @@ PRESETS = (
 )
 
 BY_NAME = {preset.name: preset for preset in PRESETS}
+
+
+def fill(values: dict[str, Any], defaults: dict[str, Any], explicit: set[str]) -> set[str]:
+    """Give every setting that nobody set the value of the preset in force; returns their names."""
+    chosen = BY_NAME[values["guard.preset"]].values
+    for preset in PRESETS:
+        for key in preset.values:
+            if key not in explicit:
+                values[key] = chosen.get(key, defaults[key])
+    return {key for key in chosen if key not in explicit}

@@ -50,22 +50,125 @@ SETTINGS = (
         "compaction_tokens",
         "tokens",
         None,
-        "Tokens at which the client is expected to compact. Unset: from the client's settings, "
-        "else the window less 33,000.",
+        "Tokens at which the client is expected to compact. Unset: learned from earlier automatic "
+        "compactions, else from the client's settings, else the window less 33,000.",
     ),
     Setting(
         "guard.preset",
         "choice",
         "default",
-        "Which set of warnings is in force; `off` measures and stays silent.",
-        choices=("default", "off"),
+        "Which set of warnings is in force; `brimline config presets` lists what each does.",
+        choices=("default", "adr11", "haios-80", "ccm-70-80-90", "guard-30-15-7-3", "off"),
     ),
     Setting(
         "guard.tiers",
-        "points",
+        "numbers",
         [30, 15, 7, 3],
-        "Distance to the compaction point, in percentage points of the window, at which the tiers "
-        "L1 to L4 begin.",
+        "Where the tiers L1, L2, … begin, in the unit of `guard.tier_unit`; any number of them.",
+    ),
+    Setting(
+        "guard.tier_unit",
+        "choice",
+        "to_compaction",
+        "What `guard.tiers` counts: points of the window left before compaction, points of the "
+        "window remaining or used, or tokens.",
+        choices=("to_compaction", "remaining", "used", "tokens"),
+    ),
+    Setting(
+        "guard.velocity_points",
+        "number",
+        5,
+        "Growth in points of the window per request, over the last three, that raises the tier by "
+        "one; 0 switches it off.",
+    ),
+    Setting(
+        "guard.ceiling",
+        "choice",
+        "warn",
+        "What happens when an agent or a skill is loaded above the ceiling: advice, a refusal of "
+        "skills (on a verified window only), or nothing.",
+        choices=("warn", "strict", "off"),
+    ),
+    Setting(
+        "guard.ceiling_percent",
+        "number",
+        40,
+        "The ceiling as a percentage of the window.",
+    ),
+    Setting(
+        "guard.ceiling_tokens",
+        "tokens",
+        350_000,
+        "The ceiling in tokens, where that is lower.",
+    ),
+    Setting(
+        "guard.recovery_skills",
+        "texts",
+        [
+            "context-summarization",
+            "context-loading-protocol",
+            "continue",
+            "handoff",
+            "review-summary",
+            "session-review",
+        ],
+        "Skills that always pass the ceiling, without their `plugin:` prefix.",
+    ),
+    Setting(
+        "guard.block_delegation",
+        "flag",
+        False,
+        "Whether a strict ceiling refuses agents too; they work in a context of their own.",
+    ),
+    Setting(
+        "guard.block_dispatch_at_critical",
+        "flag",
+        False,
+        "Whether agents are refused in the last tier.",
+    ),
+    Setting(
+        "scout.enabled",
+        "flag",
+        False,
+        "Whether reads into ignored folders are watched; set by `brimline scout on` and `off`, "
+        "which also register the hook.",
+        project=False,
+    ),
+    Setting(
+        "scout.mode",
+        "choice",
+        "advise",
+        "Whether the scout adds a hint or refuses the read.",
+        choices=("advise", "block"),
+    ),
+    Setting(
+        "reminder.file",
+        "path",
+        None,
+        "A text that is put before the model at the start of a session, after a compaction and "
+        "when it changed.",
+        project=False,
+    ),
+    Setting(
+        "reminder.every",
+        "count",
+        0,
+        "Repeat the reminder after this many prompts; 0 does not repeat it.",
+        project=False,
+    ),
+    Setting(
+        "measure.estimate",
+        "choice",
+        "off",
+        "What to do for a session without usage rows: nothing, or estimate from the size of its "
+        "file. Estimates are marked with `~` and never refuse anything.",
+        choices=("off", "size"),
+    ),
+    Setting(
+        "measure.bytes_per_token",
+        "number",
+        4,
+        "Bytes of the session file per token in such an estimate.",
     ),
     Setting(
         "statusline.order",
@@ -75,10 +178,17 @@ SETTINGS = (
         choices=("brimline-first", "brimline-last"),
         project=False,
     ),
+    Setting(
+        "state.max_age_hours",
+        "number",
+        24,
+        "How long announced tiers and telemetry of a session that no longer runs are kept.",
+        project=False,
+    ),
 )
 
 BY_KEY = {setting.key: setting for setting in SETTINGS}
-TIER_COUNT = 4
+_MOST_TIERS = 9
 _MOST_DIGITS = 12
 
 
@@ -112,26 +222,72 @@ def _choice(setting: Setting, raw: Any) -> str:
     raise ValueError("takes one of " + ", ".join(setting.choices))
 
 
-def _points(_: Setting, raw: Any) -> list[float]:
-    problem = "takes four falling numbers between 0 and 100, such as [30, 15, 7, 3]"
+def _numbers(_: Setting, raw: Any) -> list[float]:
+    problem = "takes one to nine different numbers, such as [30, 15, 7, 3]"
     items = raw.strip().strip("[]").split(",") if isinstance(raw, str) else raw
-    if not isinstance(items, list) or len(items) != TIER_COUNT:
+    if not isinstance(items, list) or not 1 <= len(items) <= _MOST_TIERS:
         raise ValueError(problem)
     try:
-        numbers = [_number(item) for item in items]
-    except (ValueError, OverflowError):
+        numbers = [_plain_number(item) for item in items]
+    except ValueError:
         raise ValueError(problem) from None
-    falling = all(numbers[at] > numbers[at + 1] for at in range(TIER_COUNT - 1))
-    if not falling or numbers[0] > 100 or numbers[-1] < 0:  # noqa: PLR2004 - percentage points
+    if len(set(numbers)) != len(numbers):
         raise ValueError(problem)
     return numbers
 
 
-def _number(raw: Any) -> float:
+def _number(_: Setting, raw: Any) -> float:
+    try:
+        return _plain_number(raw)
+    except ValueError:
+        raise ValueError("takes a number, 0 or above") from None
+
+
+def _count(_: Setting, raw: Any) -> int:
+    number = _number(_, raw)
+    if not isinstance(number, int):
+        raise ValueError("takes a whole number, 0 or above")
+    return number
+
+
+def _plain_number(raw: Any) -> float:
     if isinstance(raw, bool) or not isinstance(raw, int | float | str):
         raise ValueError("not a number")
     value = float(raw)
+    if not 0 <= value < 10**_MOST_DIGITS:  # also refuses what is no number at all
+        raise ValueError("out of range")
     return int(value) if value == int(value) else value
 
 
-_COERCIONS = {"tokens": _tokens, "choice": _choice, "points": _points}
+def _flag(_: Setting, raw: Any) -> bool:
+    word = raw.strip().lower() if isinstance(raw, str) else raw
+    if word is True or word in ("true", "1", "yes", "on"):
+        return True
+    if word is False or word in ("false", "0", "no", "off"):
+        return False
+    raise ValueError("takes true or false")
+
+
+def _texts(_: Setting, raw: Any) -> list[str]:
+    items = [item.strip() for item in raw.split(",")] if isinstance(raw, str) else raw
+    if isinstance(items, list) and all(isinstance(item, str) for item in items):
+        return [item for item in items if item]
+    raise ValueError("takes a list of texts")
+
+
+def _path(_: Setting, raw: Any) -> str:
+    if isinstance(raw, str) and raw.strip() and "\0" not in raw:
+        return raw
+    raise ValueError("takes a path")
+
+
+_COERCIONS: dict[str, Any] = {
+    "tokens": _tokens,
+    "choice": _choice,
+    "numbers": _numbers,
+    "number": _number,
+    "count": _count,
+    "flag": _flag,
+    "texts": _texts,
+    "path": _path,
+}

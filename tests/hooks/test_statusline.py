@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -350,7 +351,7 @@ def test_an_unreadable_transcript_leaves_the_clients_own_figures(
 ) -> None:
     """They are on the payload; the failure is shown beside them."""
     path = world / kind
-    path.mkdir() if kind == "folder" else __import__("os").mkfifo(path)
+    path.mkdir() if kind == "folder" else os.mkfifo(path)
 
     line = _shown(LARGE | {"transcript_path": str(path)}, home_dir)
 

@@ -1,4 +1,4 @@
-"""What the installer's tests share: a copy of the package, entries that point to it, the command."""
+"""What the installer's tests share: a copy of the package, entries for it, the command."""
 
 from __future__ import annotations
 

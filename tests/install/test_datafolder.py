@@ -74,7 +74,7 @@ def test_somebody_elses_configuration_stays(home_dir: str) -> None:
     """A `config.toml` with other settings than ours is not ours."""
     path = Path(home_dir, "config.toml")
     path.parent.mkdir()
-    path.write_text('[server]\nport = 80\n')  # fmt: skip
+    path.write_text("[server]\nport = 80\n")
 
     assert datafolder.delete(home_dir) == ["config.toml"]
 

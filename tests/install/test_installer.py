@@ -104,7 +104,7 @@ def test_uninstalling_restores_every_byte(original: bytes, tmp_path: Path) -> No
 def test_any_settings_survive_a_round_trip(
     value: dict[str, object], indent: int | str | None, newline: str, mark: bytes
 ) -> None:
-    """Install is idempotent and uninstall gives back the bytes, in whatever manner they were written."""
+    """Install is idempotent and uninstall gives back the bytes, however they were written."""
     text = json.dumps(value, indent=indent, ensure_ascii=False).replace("\n", newline)
     original = mark + text.encode()
     with tempfile.TemporaryDirectory() as folder:
@@ -192,15 +192,31 @@ def test_a_damaged_record_is_not_trusted(damage: str, tmp_path: Path) -> None:
     assert case.raw == b'{"a": 1}'
 
 
-def test_the_record_is_found_where_the_entries_keep_their_data(tmp_path: Path) -> None:
+def test_the_record_is_found_where_the_users_entries_keep_their_data(
+    user_settings: Path, home_dir: str, project_dir: str
+) -> None:
     """Uninstalling without the variable that was set at install time restores every byte too."""
-    case = Case(tmp_path, b"")
-    case.install(WIRED._replace(home=case.home))
-    first_home, case.home = case.home, str(tmp_path / "elsewhere")
+    user_settings.write_bytes(b"")
+    installer.install(str(user_settings), WIRED._replace(home=home_dir), home_dir, project_dir)
 
-    assert case.uninstall()
-    assert case.raw == b""
-    assert not record.load_all(first_home)
+    assert installer.uninstall(str(user_settings), home_dir + "-other")
+    assert user_settings.read_bytes() == b""
+    assert not record.load_all(home_dir)
+
+
+def test_a_record_that_a_projects_entries_name_is_not_believed(
+    home_dir: str, project_dir: str, tmp_path: Path
+) -> None:
+    """It may come from a stranger; the entries are taken out all the same."""
+    project = Path(installer.settings_path("project", project_dir))
+    project.parent.mkdir()
+    project.write_text("{}")
+    theirs = str(tmp_path / "theirs")
+    installer.install(str(project), WIRED._replace(home=theirs), theirs, project_dir)
+
+    assert installer.uninstall(str(project), home_dir)
+    assert record.load_all(theirs)
+    assert project.read_text() == "{}"
 
 
 class Killed(BaseException):
@@ -220,9 +236,10 @@ def test_killed_before_the_first_write_nothing_is_wrong_afterwards(
 ) -> None:
     """The record is ahead of the settings, and whatever is run next is right."""
     case = Case(tmp_path, b" ")
-    with monkeypatch.context() as patch, pytest.raises(Killed):
+    with monkeypatch.context() as patch:
         _killed_at_write(patch)
-        case.install()
+        with pytest.raises(Killed):
+            case.install()
 
     if then == "install":
         case.install()
@@ -238,9 +255,10 @@ def test_killed_in_an_upgrade_the_first_original_is_still_restored(
     """The record names the old and the new content."""
     case = Case(tmp_path, b"")
     case.install()
-    with monkeypatch.context() as patch, pytest.raises(Killed):
+    with monkeypatch.context() as patch:
         _killed_at_write(patch)
-        case.install(WIRED._replace(root="/new"))
+        with pytest.raises(Killed):
+            case.install(WIRED._replace(root="/new"))
 
     if then == "install":
         case.install(WIRED._replace(root="/new"))
@@ -402,11 +420,16 @@ def test_the_interpreter_of_another_scope_is_used_again(
 ) -> None:
     """Equal commands in two scopes fire once."""
     local = installer.settings_path("local", project_dir)
-    assert installer.installed_interpreter(local, project_dir) is None
+    assert installer.installed_interpreter(local, home_dir, project_dir) is None
 
     installer.install(str(user_settings), wired, home_dir, project_dir)
+    other = wired._replace(interpreter="/other/python3")
+    installer.install(local, other, home_dir, project_dir)
 
-    assert installer.installed_interpreter(local, project_dir) == wired.interpreter
+    user, project = (str(user_settings), installer.settings_path("project", project_dir))
+    assert installer.installed_interpreter(local, home_dir, project_dir) == "/other/python3"
+    assert installer.installed_interpreter(project, home_dir, project_dir) == wired.interpreter
+    assert installer.installed_interpreter(user, home_dir, project_dir) == wired.interpreter
 
 
 def test_a_status_line_that_would_be_hidden_is_carried_along(

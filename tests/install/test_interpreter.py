@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from brimline.errors import InstallError
 from brimline.install import interpreter
 
-
-def script(path: Path, text: str) -> str:
-    """Make an executable script."""
-    path.write_text(text)
-    path.chmod(0o755)
-    return str(path)
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_the_chosen_interpreter_is_a_program_of_a_supported_version() -> None:
@@ -55,27 +51,38 @@ def test_a_virtual_environments_interpreter_is_no_shim() -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "problem"),
+    ("kind", "problem"),
     [
-        (lambda path: str(path), "does not exist"),
-        (lambda path: str(path.parent), "does not exist"),
-        (lambda path: "python3", "not absolute"),
-        (lambda path: script(path, f"#!/bin/sh\nexec {sys.executable} \"$@\"\n"), "shim"),
-        (lambda path: (path.write_text("x"), str(path))[1], "not executable"),
-        (lambda path: (path.symlink_to("/bin/true"), str(path))[1], "does not run as a Python"),
+        ("nothing", "does not exist"),
+        ("folder", "does not exist"),
+        ("script", "shim"),
+        ("text", "not executable"),
+        ("other program", "does not run as a Python"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_run_hooks_is_refused_with_the_reason(
-    make: object, problem: str, tmp_path: Path
+    kind: str, problem: str, tmp_path: Path
 ) -> None:
     """The user learns why the path they named is no good."""
-    assert callable(make)
-    path = make(tmp_path / "python3")
+    path = tmp_path / "python3"
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "script":
+        path.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+        path.chmod(0o755)
+    elif kind == "text":
+        path.write_text("x")
+    elif kind == "other program":
+        path.symlink_to("/bin/true")
 
-    assert problem in (interpreter.problem_with(path) or "")
-    if os.path.isabs(path):
-        with pytest.raises(InstallError, match=problem):
-            interpreter.choose(path)
+    assert problem in (interpreter.problem_with(str(path)) or "")
+    with pytest.raises(InstallError, match=problem):
+        interpreter.choose(str(path))
+
+
+def test_an_installed_name_without_a_path_is_not_kept() -> None:
+    """What the client would look up on its own PATH may be a shim there."""
+    assert "not absolute" in (interpreter.problem_with("python3") or "")
 
 
 def test_a_program_that_starts_another_interpreter_is_a_shim_too(

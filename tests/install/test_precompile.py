@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from brimline.errors import InstallError
 from brimline.install import precompile
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_a_compiled_package_is_recognised(root: Path, python: str) -> None:

@@ -280,7 +280,7 @@ def test_a_foreign_event_of_an_odd_shape_is_left_alone() -> None:
 
 def test_of_duplicate_keys_the_one_in_force_is_edited() -> None:
     """The client reads the last one, so that is where the entries go, and from where they leave."""
-    text = '{"hooks": {"Stop": []}, "hooks": {"Stop": [], "Stop": []}, "statusLine": 1, "statusLine": null}'
+    text = '{"hooks": {}, "hooks": {"Stop": [], "Stop": []}, "statusLine": 1, "statusLine": null}'
     installed, made = wiring.wire(text, WIRED)
 
     assert set(json.loads(installed)["hooks"]) == {"Stop", *[hook.event for hook in spec.HOOKS]}

@@ -8,8 +8,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import click
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from brimline.errors import SessionError
@@ -39,7 +39,10 @@ _SHOWN_TOOLS = 5
 _SHOWN_FILES = 10
 _SHOWN_REPEATED = 5
 _SHOWN_TURNS = 5
+_BAR = "█"
 _BAR_CELLS = 20
+_BESIDE_BAR_CELLS = 52
+_LEAST_ROOM_CELLS = 10
 # Reading and sharing out takes about a second for this much.
 _PROGRESS_FROM_BYTES = 64 << 20
 
@@ -50,30 +53,38 @@ def show(path: str, *, as_json: bool) -> None:
     Raises:
         SessionError: the file cannot be read.
     """
-    found = read_composition(path)
-    report = {"session_id": find.session_id_of(path), "transcript": os.path.abspath(path)}
-    report |= as_document(found)
+    report = read_composition(path)
     if as_json:
         click.echo(json.dumps(report, indent=2))
     else:
-        render(report, Console(highlight=False, soft_wrap=True))
+        render(report, Console(highlight=False))
 
 
-def read_composition(path: str) -> gauge.Composition:
-    """Account for a session's file.
+def read_composition(path: str) -> dict[str, Any]:
+    """Where a session's tokens went, under the documented keys.
 
     Raises:
         SessionError: the file cannot be read.
     """
     try:
-        tail.read_tail(path, requests=1)  # it refuses pipes, which reading forward would wait for
-        size = os.path.getsize(path)
-        if size < _PROGRESS_FROM_BYTES or not os.isatty(2):
-            return gauge.compose(pieces.read(path))
-        with click.progressbar(length=size, label="Reading", file=sys.stderr) as bar:
-            return gauge.compose(pieces.read(path, bar.update))
+        last = tail.read_tail(path, requests=1)  # first: it refuses pipes, which we would wait for
+        found = _compose(path)
     except OSError as error:
         raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
+    recorded = last.usage.session_id if last.usage else None
+    return {
+        "session_id": recorded or find.session_id_of(path),
+        "transcript": os.path.abspath(path),
+        **as_document(found),
+    }
+
+
+def _compose(path: str) -> gauge.Composition:
+    size = os.path.getsize(path)
+    if size < _PROGRESS_FROM_BYTES or not os.isatty(2):
+        return gauge.compose(pieces.read(path))
+    with click.progressbar(length=size, label="Reading", file=sys.stderr) as bar:
+        return gauge.compose(pieces.read(path, bar.update))
 
 
 def as_document(found: gauge.Composition) -> dict[str, Any]:
@@ -108,6 +119,8 @@ def as_document(found: gauge.Composition) -> dict[str, Any]:
 
 def _parts(parts: Counter[str], whole: int | None) -> list[dict[str, Any]]:
     """Every part that is there, largest first, the unexplained one always last."""
+    if not parts:
+        return []
     kinds = [kind for kind, tokens in parts.most_common() if tokens and kind != gauge.UNEXPLAINED]
     return [
         {
@@ -117,7 +130,6 @@ def _parts(parts: Counter[str], whole: int | None) -> list[dict[str, Any]]:
             "share": round(parts[kind] / whole, 4) if whole else None,
         }
         for kind in [*kinds, gauge.UNEXPLAINED]
-        if parts
     ]
 
 
@@ -146,97 +158,111 @@ def render(report: dict[str, Any], console: Console) -> None:
         page.line(f"  where the tokens went  {UNKNOWN}")
         return
     page.line(f"  in use  {report['occupancy_tokens']:,} tokens at the last request")
-    page.table("", [row for part in report["parts"] for row in _part_rows(part, report)])
+    cells = max(0, min(_BAR_CELLS, console.width - _BESIDE_BAR_CELLS))
+    page.table("", [row for part in report["parts"] for row in _part_rows(part, report, cells)])
     dropped = -report["parts"][-1]["tokens"]
     if dropped > 0:
-        page.line(
-            f"  {dropped:,} tokens of these were dropped without a record of which ones they were."
-        )
-    here = os.getcwd() + os.sep
-    page.table(
-        "Results by file",
-        [
-            (_count(file["tokens"]), _times(file["reads"]), file["file"].removeprefix(here))
-            for file in report["tool_results_by_file"][:_SHOWN_FILES]
-        ],
-    )
-    page.table(
-        "Read again while still there",
-        [
-            (_count(file["tokens_repeated"]), _times(file["reads"]), file["file"].removeprefix(here))
-            for file in report["repeated_reads"][:_SHOWN_REPEATED]
-        ],
-    )
+        page.line(f"  {dropped:,} tokens of what is listed were dropped; no record says which.")
+    files = report["tool_results_by_file"][:_SHOWN_FILES]
+    page.table("Tool results by file", _file_rows(files, "tokens"), keep_end=True)
+    files = report["repeated_reads"][:_SHOWN_REPEATED]
+    page.table("Read again", _file_rows(files, "tokens_repeated"), keep_end=True)
     page.table(
         "Injected by hooks",
         [
-            (_count(hook["tokens"]), "brimline" if hook["ours"] else "", hook["name"])
+            (f"{hook['tokens']:,}", "brimline" if hook["ours"] else "others", hook["name"])
             for hook in report["hooks"]
         ],
     )
     page.table("Largest turns", _turn_rows(report["turns"]))
 
 
-def _part_rows(part: dict[str, Any], report: dict[str, Any]) -> list[tuple[str, ...]]:
-    share = part["share"] or 0
-    cells = max(0, min(_BAR_CELLS, round(share * _BAR_CELLS)))
-    rows: list[tuple[str, ...]] = [(_count(part["tokens"]), f"{share:.1%}", part["name"], "█" * cells)]
+def _part_rows(part: dict[str, Any], report: dict[str, Any], cells: int) -> list[tuple[str, ...]]:
+    whole = report["occupancy_tokens"]
+    bar = _BAR * min(cells, round(cells * part["tokens"] / whole))
+    rows: list[tuple[str, ...]] = [(*_figures(part["tokens"], whole), part["name"], bar)]
     if part["kind"] == "tool_result":
-        whole = report["occupancy_tokens"]
-        rows += [
-            (_count(tool["tokens"]), f"{tool['tokens'] / whole:.1%}", f"  {tool['tool']}", "")
-            for tool in report["tool_results_by_tool"][:_SHOWN_TOOLS]
-        ]
+        tools = report["tool_results_by_tool"][:_SHOWN_TOOLS]
+        rows += [(*_figures(tool["tokens"], whole), f"  {tool['tool']}", "") for tool in tools]
     return rows
 
 
-def _turn_rows(turns: list[dict[str, Any]]) -> list[tuple[str, ...]]:
-    present = [turn for turn in turns if turn["in_context"]]
-    largest = sorted(present, key=lambda turn: -turn["tokens_added"])[:_SHOWN_TURNS]
+def _figures(tokens: int, whole: int) -> tuple[str, str]:
+    return f"{tokens:,}", f"{tokens / whole:.1%}"
+
+
+def _file_rows(files: list[dict[str, Any]], tokens: str) -> list[tuple[str, ...]]:
+    here = os.getcwd() + os.sep
     return [
-        (
-            _count(turn["tokens_added"]),
-            f"{turn['requests']} request{'s' * (turn['requests'] != 1)}",
-            f"{turn['number']}: {turn['prompt']}",
-        )
-        for turn in largest
+        (f"{file[tokens]:,}", _times(file["reads"], "read"), file["file"].removeprefix(here))
+        for file in files
     ]
 
 
-def _count(tokens: int) -> str:
-    return f"{tokens:,}"
+def _turn_rows(turns: list[dict[str, Any]]) -> list[tuple[str, ...]]:
+    """The turns that added most themselves: what a first request brings is not their doing."""
+    given = ("floor", "summary")
+    added = [
+        (sum(part["tokens"] for part in turn["parts"] if part["kind"] not in given), turn)
+        for turn in turns
+        if turn["in_context"]
+    ]
+    largest = sorted(added, key=lambda pair: -pair[0])[:_SHOWN_TURNS]
+    return [
+        (
+            f"{tokens:,}",
+            _times(turn["requests"], "request"),
+            f"turn {turn['number']}: {turn['prompt']}",
+        )
+        for tokens, turn in largest
+        if tokens > 0
+    ]
 
 
-def _times(reads: int) -> str:
-    return f"{reads} read{'s' * (reads != 1)}"
+def _times(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' * (count != 1)}"
 
 
 class _Page:
-    """Prints foreign texts safely: no markup, no control characters, nothing beyond the encoding."""
+    """Prints foreign texts: no markup, no control characters, nothing the terminal cannot show."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
 
     def line(self, text: str) -> None:
-        self.console.print(self._safe(text))
+        self.console.print(Text(self._safe(text)), soft_wrap=True)
 
-    def table(self, title: str, rows: list[tuple[str, ...]]) -> None:
-        """Print rows of figures under a title, or nothing at all where there are none."""
+    def table(self, title: str, rows: list[tuple[str, ...]], *, keep_end: bool = False) -> None:
+        """Print rows under a title; figures stand right, the last column takes the room left."""
         if not rows:
             return
         self.line("")
         if title:
             self.line(title)
-        grid = Table.grid(padding=(0, 2))
-        grid.add_column(width=0)
-        for cell in rows[0]:
-            grid.add_column(no_wrap=True, justify="right" if cell[:1].isdigit() else "left")
-        for row in rows:
-            grid.add_row("", *[self._safe(cell) for cell in row])
-        self.console.print(grid)
+        safe = [[self._safe(cell) for cell in row] for row in rows]
+        widths = [max(cell_len(row[i]) for row in safe) for i in range(len(safe[0]) - 1)]
+        room = max(_LEAST_ROOM_CELLS, self.console.width - sum(widths) - 2 * len(widths) - 2)
+        for row in safe:
+            cells = [_aligned(cell, width) for cell, width in zip(row, widths, strict=False)]
+            line = "  " + "  ".join([*cells, _shortened(row[-1], room, keep_end=keep_end)])
+            self.console.print(Text(line.rstrip()), soft_wrap=True)
 
-    def _safe(self, text: str) -> Text:
-        bar = "█" if self.console.encoding.startswith("utf") else "#"
-        shown = "".join([letter if letter.isprintable() else " " for letter in text])
+    def _safe(self, text: str) -> str:
         encoding = self.console.encoding
-        return Text(shown.replace("█", bar).encode(encoding, "replace").decode(encoding))
+        shown = "".join([letter if letter.isprintable() else " " for letter in text])
+        if not encoding.startswith("utf"):
+            shown = shown.replace(_BAR, "#")
+        return shown.encode(encoding, "replace").decode(encoding)
+
+
+def _aligned(cell: str, width: int) -> str:
+    gap = " " * (width - cell_len(cell))
+    return gap + cell if cell.lstrip("-")[:1].isdigit() else cell + gap
+
+
+def _shortened(text: str, room: int, *, keep_end: bool) -> str:
+    if cell_len(text) <= room:
+        return text
+    if keep_end:
+        return "..." + set_cell_size(text[::-1], room - 3)[::-1]
+    return set_cell_size(text, room - 3) + "..."

@@ -18,7 +18,6 @@ from rich.text import Text
 
 from brimline.cli import demo_script
 from brimline.cli.demo_player import Moment, Player
-from brimline.gauge.reading import TIER_NAMES
 
 if TYPE_CHECKING:
     from brimline.gauge.reading import Reading
@@ -104,7 +103,7 @@ def _gauge(moment: Moment, number: int) -> Text:
     if reading.used_ratio is not None:
         text.append(f" {reading.used_ratio:4.0%}")
         text.append(
-            f"  L{reading.tier} {TIER_NAMES[reading.tier or 0]}", _COLOURS[reading.tier or 0]
+            f"  L{reading.tier} {reading.tier_name}", _COLOURS[reading.tier or 0]
         )
     text.append(
         f"\n         {moment.step.tool if moment.step.kind == 'tool' else moment.step.kind}: "

@@ -90,7 +90,7 @@ def as_document(
         "margin_tokens": reading.margin_tokens,
         "used_ratio": reading.used_ratio,
         "tier": reading.tier,
-        "tier_name": None if reading.tier is None else gauge.TIER_NAMES[reading.tier],
+        "tier_name": reading.tier_name,
         "velocity_tokens_per_op": reading.velocity(),
         "forecast_ops": outlook.ops if outlook else None,
         "forecast_ops_low": outlook.low if outlook else None,

@@ -283,7 +283,7 @@ def _break_down(found: Composition, shares: Sequence[_Share]) -> None:
             found.floor[piece.name] += tokens
         elif kind == "tool_result":
             call = calls.get(piece.call_id)
-            tool = call.name if call else UNKNOWN_TOOL
+            tool = (call.name if call else "") or UNKNOWN_TOOL
             found.tools[tool] += tokens
             found.results[tool] += 1
             if call and call.file:

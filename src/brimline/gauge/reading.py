@@ -5,6 +5,8 @@ Fast path: imports only rooms below it. `measure` reads files, `make_reading` is
 
 from __future__ import annotations
 
+from brimline import fastio
+from brimline.gauge import tiers
 from brimline.gauge import window as windows
 from brimline.transcript import tail as tails
 
@@ -14,7 +16,8 @@ if TYPE_CHECKING:
     from brimline.policy import Policy
     from brimline.state.session import SessionState, Snapshot
 
-TIER_NAMES = ("Calm", "Warning", "Advisory", "Yellow Alert", "Critical")
+# Requests to look back once a tier is reached: the velocity rule and the forecast need them.
+HISTORY_REQUESTS = 21
 # Characters per token of tool results, by tokenizer generation, measured on recorded sessions.
 _CHARACTERS_PER_TOKEN = 2.85
 _NEWER_CHARACTERS_PER_TOKEN = 2.2
@@ -28,6 +31,7 @@ class Reading:
 
     __slots__ = (
         "compaction",
+        "growth",
         "history",
         "margin_tokens",
         "measured_at",
@@ -38,6 +42,8 @@ class Reading:
         "projected_tokens",
         "tail_tokens",
         "tier",
+        "tier_count",
+        "transcript",
         "window",
     )
 
@@ -49,11 +55,25 @@ class Reading:
         self.projected_tokens: int | None = None
         self.margin_tokens: int | None = None
         self.tier: int | None = None
+        self.tier_count = 0
         self.measured_by: str | None = None
         self.measured_at: str | None = None
         self.model: str | None = None
+        self.transcript: str | None = None
         self.offset = 0
         self.history: list[int] = []
+        # What was learned about the growth of the user's earlier sessions.
+        self.growth: dict[str, list[float]] | None = None
+
+    @property
+    def tier_name(self) -> str | None:
+        """The tier in words."""
+        return None if self.tier is None else tiers.name_of(self.tier, self.tier_count)
+
+    @property
+    def is_estimate(self) -> bool:
+        """Whether the occupancy is a guess from the size of the file."""
+        return self.measured_by == "estimate"
 
     @property
     def margin_points(self) -> float | None:
@@ -69,6 +89,23 @@ class Reading:
             return None
         return self.occupancy_tokens / self.window.tokens
 
+    def figures(self) -> dict[str, object]:
+        """The figures that are recorded with every reading."""
+        return {
+            "occupancy": self.occupancy_tokens,
+            "tail": self.tail_tokens,
+            "window": self.window.tokens,
+            "window_source": self.window.source,
+            "compaction": self.compaction.tokens,
+            "tier": self.tier,
+            "offset": self.offset,
+        }
+
+    def look_back(self) -> None:
+        """Fetch the occupancies before this one, which a quiet reading does without."""
+        if len(self.history) <= 1 and self.transcript:
+            self.history = _read_tail(self.transcript, HISTORY_REQUESTS).history[::-1]
+
     def velocity(self) -> float | None:
         """Tokens per operation lately; needs a history of at least two requests."""
         from brimline.gauge import forecast
@@ -81,7 +118,8 @@ class Reading:
 
         if self.margin_tokens is None:
             return None
-        return forecast.forecast(self.history, self.margin_tokens, forecast.prior_for(self.model))
+        prior = forecast.prior_for(self.model, self.growth)
+        return forecast.forecast(self.history, self.margin_tokens, prior)
 
 
 def measure(
@@ -101,19 +139,21 @@ def measure(
         policy: the settings in force.
         snapshot: what the status line just told, where it is the status line that asks.
         added_characters: text of the event at hand that is not in the file yet.
-        requests: how many requests to look back for the growth.
+        requests: how many requests to look back; in a tier it is at least `HISTORY_REQUESTS`.
 
     Raises:
         OSError: the transcript exists and cannot be read.
     """
-    tail = tails.Tail()
-    if transcript:
-        try:
-            tail = tails.read_tail(transcript, requests)
-        except FileNotFoundError:
-            pass
+    tail = _read_tail(transcript, requests)
+    told = snapshot or state.snapshot()
     observed = state.observed_window()
-    reading = make_reading(tail, snapshot or state.snapshot(), policy, observed, added_characters)
+    reading = make_reading(tail, told, policy, observed, added_characters)
+    if reading.tier and requests < HISTORY_REQUESTS:
+        tail = _read_tail(transcript, HISTORY_REQUESTS)
+        reading = make_reading(tail, told, policy, observed, added_characters)
+    if reading.occupancy_tokens is None and policy.values["measure.estimate"] == "size":
+        _estimate(reading, tail, transcript, policy)
+    reading.transcript = transcript
     proved = windows.proved_window(reading.occupancy_tokens)
     if proved and reading.window.source == "observed" and proved != observed:
         state.remember_window(proved)
@@ -149,32 +189,72 @@ def make_reading(
         model=model,
         version=usage.version if usage else None,
         requested_model=requested,
+        learned=policy.learned.get("points"),
+        remaining_percent=_assumed_remaining(policy.values["guard.preset"]),
     )
     reading = Reading(window, compaction)
     reading.model = model
     reading.offset = tail.offset
     reading.history = tail.history[::-1]
+    reading.growth = policy.learned.get("growth")
     if occupancy is None:
         return reading
-    reading.occupancy_tokens = occupancy
     if newer:
         from brimline import clock
 
         reading.measured_by, reading.measured_at = "statusline", clock.format_utc(newer.at)
     elif usage:
         reading.measured_by, reading.measured_at = "transcript", usage.timestamp
-    reading.tail_tokens = _tail_tokens(tail, newer, model, added_characters)
-    reading.projected_tokens = occupancy + reading.tail_tokens
-    reading.margin_tokens = compaction.tokens - reading.projected_tokens
-    reading.tier = tier_of(reading.margin_points, policy.values["guard.tiers"])
+    _place(reading, occupancy, _tail_tokens(tail, newer, model, added_characters), policy)
     return reading
 
 
-def tier_of(margin_points: float | None, thresholds: list[float]) -> int | None:
-    """The tier of a margin: each threshold belongs to the tier it opens."""
-    if margin_points is None:
-        return None
-    return sum([margin_points <= threshold for threshold in thresholds])
+def _place(reading: Reading, occupancy: int, tail_tokens: int, policy: Policy) -> None:
+    """Fill in what follows from the occupancy: projection, margin, tier."""
+    values = policy.values
+    reading.occupancy_tokens = occupancy
+    reading.tail_tokens = tail_tokens
+    reading.projected_tokens = occupancy + tail_tokens
+    reading.margin_tokens = reading.compaction.tokens - reading.projected_tokens
+    thresholds, unit = values["guard.tiers"], values["guard.tier_unit"]
+    reading.tier_count = len(thresholds)
+    tier = tiers.tier_of(tiers.position(reading, unit), thresholds, unit)
+    if tier and values["guard.velocity_points"]:
+        speed = reading.velocity()
+        points = None if speed is None else 100 * speed / reading.compaction.effective_window_tokens
+        tier = tiers.raised(tier, points, values["guard.velocity_points"], len(thresholds))
+    reading.tier = tier
+
+
+def _read_tail(transcript: str | None, requests: int) -> tails.Tail:
+    if not transcript:
+        return tails.Tail()
+    try:
+        return tails.read_tail(transcript, requests)
+    except FileNotFoundError:
+        return tails.Tail()
+
+
+def _estimate(reading: Reading, tail: tails.Tail, transcript: str | None, policy: Policy) -> None:
+    """Guess from the size of a session that has no usage rows and was never compacted."""
+    if not transcript or tail.usage or tail.boundary_timestamp is not None:
+        return
+    try:
+        size = fastio.system.stat(fastio.to_bytes(transcript)).st_size
+    except OSError:
+        return
+    if size:
+        tokens = int(size / (policy.values["measure.bytes_per_token"] or 1))
+        reading.measured_by = "estimate"
+        _place(reading, min(tokens, reading.window.tokens), 0, policy)
+
+
+def _assumed_remaining(preset: str) -> int | None:
+    if preset == "default":
+        return None  # spares the usual case an import
+    from brimline import presets
+
+    return presets.BY_NAME[preset].point_remaining
 
 
 def characters_per_token(model: str | None) -> float:

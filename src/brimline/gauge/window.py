@@ -92,14 +92,33 @@ def resolve_compaction(
     model: str | None,
     version: str | None,
     requested_model: str | None = None,
+    learned: dict[str, int] | None = None,
+    remaining_percent: int | None = None,
 ) -> CompactionPoint:
-    """The first source that knows: config, the client's settings, the window itself."""
+    """The first source that knows: config, earlier compactions, the client's settings, the window.
+
+    Args:
+        configured: what the user says.
+        client: facts from the client's settings.
+        window: the window.
+        model: the model that answers.
+        version: the client's version.
+        requested_model: the model as it was asked for.
+        learned: points learned under this user's settings, by `learned_key`.
+        remaining_percent: assume this much of the window to be left instead of 33,000 tokens.
+    """
     limit = _auto_compact_window(client, window.tokens, model)
     effective = limit or window.tokens
     marked = _is_marked_large(requested_model or client.get("model"))
     enforced = _enforced(client, limit, model, version, marked=marked)
     if configured:
         return CompactionPoint(configured, "config", effective, enforced=enforced)
+    known = (learned or {}).get(learned_key(window.tokens, effective))
+    if known:
+        return CompactionPoint(known, "learned", effective, enforced=enforced)
+    if remaining_percent is not None:
+        point = effective * (100 - remaining_percent) // 100
+        return CompactionPoint(point, "preset", effective, enforced=enforced)
     point = max(0, effective - COMPACTION_RESERVE_TOKENS)
     if limit is None:
         return CompactionPoint(point, "window", effective, enforced=enforced)
@@ -107,6 +126,11 @@ def resolve_compaction(
     if ratio:
         point = min(point, int((effective - SUMMARY_RESERVE_TOKENS) * ratio / 100))
     return CompactionPoint(point, "settings", effective, enforced=enforced)
+
+
+def learned_key(window_tokens: int, effective_window_tokens: int) -> str:
+    """Under which a learned compaction point is kept: it holds for these settings only."""
+    return f"{window_tokens}:{effective_window_tokens}"
 
 
 def model_version(model: str | None) -> tuple[int, int] | None:

@@ -8,7 +8,7 @@ from brimline import fastio
 from brimline.decision import Decision
 from brimline.gauge.window import VERIFIED_SOURCES
 from brimline.guard import adr11, ceiling, gate_texts
-from brimline.state import audit
+from brimline.state import audit, marks
 
 if TYPE_CHECKING:
     from brimline.gauge.reading import Reading
@@ -24,7 +24,7 @@ def decide(
     if rules["guard.preset"] == "off":
         return None
     if _dispatch_refused(load, reading, policy):
-        audit.record_block(home_dir, state.session_id, reading, load.label, "critical tier")
+        _record(load, reading, state, home_dir, "critical tier")
         return Decision(permission="deny", reason=gate_texts.dispatch_refusal(load, reading))
     literal = rules["guard.preset"] == "adr11"
     return (_literal if literal else _default)(load, reading, state, policy, home_dir)
@@ -33,7 +33,7 @@ def decide(
 def _default(
     load: ceiling.Load, reading: Reading, state: SessionState, policy: Policy, home_dir: str
 ) -> Decision | None:
-    verified = reading.window.source in VERIFIED_SOURCES
+    verified = reading.window.source in VERIFIED_SOURCES and not reading.is_estimate
     verdict = ceiling.judge(
         load, reading.occupancy_tokens, reading.window, policy.values, verified=verified
     )
@@ -67,23 +67,30 @@ def _speak(
 ) -> Decision | None:
     """A refusal every time; advice once per bucket, and again when the band rises."""
     if verdict.refuse:
-        audit.record_block(home_dir, state.session_id, reading, load.label, "context ceiling")
+        _record(load, reading, state, home_dir, "context ceiling")
         return Decision(permission="deny", reason=text)
     if not _is_news(verdict, state):
         return None
     return Decision(model_notes=(text,))
 
 
+def _record(
+    load: ceiling.Load, reading: Reading, state: SessionState, home_dir: str, reason: str
+) -> None:
+    state.add_line("Blocked", {"blocked": True, "tool": load.tool, "subject": load.label})
+    audit.record_block(home_dir, state.session_id, reading.figures(), load.label, reason)
+
+
 def _is_news(verdict: ceiling.Verdict, state: SessionState) -> bool:
-    marks = state.ceiling_marks()
+    known = marks.ceiling_marks(state)
     news = all(
         verdict.bucket > bucket or (verdict.band > band and verdict.bucket >= bucket)
-        for bucket, band in marks
+        for bucket, band in known
     )
-    for bucket, band in marks:
+    for bucket, band in known:
         if bucket > verdict.bucket:
-            state.release_ceiling(bucket, band)
-    return state.claim_ceiling(verdict.bucket, verdict.band) and news
+            marks.release_ceiling(state, bucket, band)
+    return marks.claim_ceiling(state, verdict.bucket, verdict.band) and news
 
 
 def _forget_marks_below(reading: Reading, state: SessionState, policy: Policy) -> None:
@@ -95,8 +102,8 @@ def _forget_marks_below(reading: Reading, state: SessionState, policy: Policy) -
         reading.window.tokens, rules["guard.ceiling_percent"], rules["guard.ceiling_tokens"]
     )
     if reading.occupancy_tokens < limit.tokens:
-        for bucket, band in state.ceiling_marks():
-            state.release_ceiling(bucket, band)
+        for bucket, band in marks.ceiling_marks(state):
+            marks.release_ceiling(state, bucket, band)
 
 
 def _dispatch_refused(load: ceiling.Load, reading: Reading, policy: Policy) -> bool:

@@ -1,8 +1,8 @@
 """The project's ignore file: found, read within bounds, compiled to a matcher; and its first text.
 
-`.brimlineignore` is read, else an existing `.ckignore`. Both have the syntax of `.gitignore`, except
-that a `!` line also reaches into a folder that an earlier line keeps out. A file that names nothing
-of its own (missing, empty, only `!` lines) leaves the default folders in force.
+`.brimlineignore` is read, else an existing `.ckignore`. Both have the syntax of `.gitignore`, but a
+`!` line also reaches into a folder that an earlier line keeps out. A file that names nothing of its
+own (missing, empty, only `!` lines) leaves the default folders in force.
 """
 
 from __future__ import annotations
@@ -215,7 +215,10 @@ def _read_bounded(path: str) -> str:
     if found.st_size > _MOST_BYTES:
         raise ValueError(f"it is larger than {_MOST_BYTES >> 10} KB")
     with open(path, "rb") as file:
-        return file.read(_MOST_BYTES).decode("utf-8", "replace")
+        data = file.read(_MOST_BYTES)
+    if b"\0" in data:
+        raise ValueError("it is not a text")
+    return data.decode("utf-8", "replace")
 
 
 def _write(path: str, text: str, *, force: bool) -> None:

@@ -4,42 +4,67 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from brimline.gauge.reading import TIER_NAMES
+from brimline.guard import voices
 
 if TYPE_CHECKING:
     from brimline.gauge.reading import Reading
 
 _ADVICE = {
-    1: "There is room to work, but it is worth spending well: prefer targeted searches and partial "
-    "reads over whole files.",
-    2: "A good moment to write down the state of the work (plan, decisions, open items) in a file, "
-    "then carry on.",
-    3: "Compaction is near: what is only in this conversation may be lost. Save plan, decisions "
-    "and exact values to a file now, then carry on in small steps.",
-    4: "Compaction is imminent. Save what must survive first; after that continue, or let the user "
-    "run /compact at a point of their choosing.",
+    "Warning": "There is room to work, but it is worth spending well: prefer targeted searches and "
+    "partial reads over whole files.",
+    "Advisory": "A good moment to write down the state of the work (plan, decisions, open items) in "
+    "a file, then carry on.",
+    "Yellow Alert": "Compaction is near: what is only in this conversation may be lost. Save plan, "
+    "decisions and exact values to a file now, then carry on in small steps.",
+    "Critical": "Compaction is imminent. Save what must survive first; after that continue, or let "
+    "the user run /compact at a point of their choosing.",
 }
+_REMINDER = "Still critical: save what must survive before anything large."
 _TUNE = "Tiers are set by `guard.tiers` (see `brimline config explain`)."
+
+
+def spoken(voice: str, reading: Reading, *, first: bool) -> str:
+    """The text of a tier in the words of a preset."""
+    used_percent = 100 * (reading.used_ratio or 0.0)
+    if voice == "haios":
+        return voices.haios(used_percent)
+    if voice == "ccm":
+        method = "estimated" if reading.is_estimate else "measured"
+        return voices.ccm(reading.tier or 1, used_percent, reading.occupancy_tokens or 0, method)
+    return tier_note(reading) if first else f"{_head(reading)} {_REMINDER} {figures(reading)}"
 
 
 def tier_note(reading: Reading) -> str:
     """The announcement of a tier, for the model."""
-    level = reading.tier or 0
-    head = f"[brimline] Context tier L{level} {TIER_NAMES[level]}. {_ADVICE[level]} {_TUNE}"
-    return f"{head} {figures(reading)}"
+    advice = _ADVICE.get(reading.tier_name or "", _ADVICE["Advisory"])
+    return f"{_head(reading)} {advice} {_TUNE} {figures(reading)}"
 
 
 def figures(reading: Reading) -> str:
-    """The measured figures with their sources."""
+    """The measured figures with their sources, and how long they will last."""
     margin = reading.margin_tokens or 0
     room = f"{max(0, margin):,} tokens left" if margin >= 0 else f"{-margin:,} tokens past it"
     ratio = reading.used_ratio or 0
-    return (
-        f"Measured: {reading.occupancy_tokens:,} of {reading.window.tokens:,} tokens in use "
-        f"({ratio:.0%}; from the {reading.measured_by}, "
+    mark = "~" if reading.is_estimate else ""
+    verb = "Estimated" if reading.is_estimate else "Measured"
+    text = (
+        f"{verb}: {mark}{reading.occupancy_tokens:,} of {reading.window.tokens:,} tokens in use "
+        f"({ratio:.0%}; from the {_measured_by(reading)}, "
         f"window from {_named(reading.window.source)}), "
-        f"compaction expected at {reading.compaction.tokens:,}: {room}."
+        f"compaction expected at {reading.compaction.tokens:,}: {room}"
     )
+    outlook = reading.forecast()
+    if outlook is None:
+        return text + "."
+    return f"{text}, about {outlook.ops} requests ({outlook.low} to {outlook.high})."
+
+
+def _head(reading: Reading) -> str:
+    return f"[brimline] Context tier L{reading.tier} {reading.tier_name}."
+
+
+def _measured_by(reading: Reading) -> str:
+    return "size of the session file" if reading.is_estimate else str(reading.measured_by)
 
 
 def _named(source: str) -> str:

@@ -1,6 +1,6 @@
-"""The tiers: which one a reading is in, and whether that is news.
+"""The tiers: whether the one a reading is in is news, and what follows from it.
 
-Fast path: imports nothing; the texts are loaded when a tier speaks.
+Fast path: imports nothing at module level; it is loaded only once a tier was reached.
 """
 
 from __future__ import annotations
@@ -10,42 +10,57 @@ if TYPE_CHECKING:
     from brimline.decision import Decision
     from brimline.gauge.reading import Reading
     from brimline.policy import Policy
+    from brimline.presets import Preset
     from brimline.state.session import SessionState
 
+# The estimated part of a reading wavers from call to call; a tier is left only past this much.
 REARM_POINTS = 2
+# From this tier on the hook writes a checkpoint by itself.
+CHECKPOINT_LEVEL = 3
 
 
-def decide(reading: Reading, state: SessionState, policy: Policy) -> Decision | None:
-    """Speak when a tier is entered from below; stay silent until it was left again."""
-    if reading.tier is None or policy.values["guard.preset"] == "off":
+def decide(
+    event: str, reading: Reading, state: SessionState, policy: Policy, home_dir: str
+) -> Decision | None:
+    """Speak when a tier is entered from below; stay silent until it was left again.
+
+    Where the preset says so, the last tier goes on speaking, and a preset may repeat every tier.
+    """
+    from brimline import presets
+
+    preset = presets.BY_NAME[policy.values["guard.preset"]]
+    if reading.tier is None or not preset.voice:
         return None
-    spoken = state.spoken_levels()
-    _rearm(reading, spoken, state, policy.values["guard.tiers"])
-    if reading.tier == 0 or reading.tier in spoken:
+    _rearm(reading, state, policy)
+    if reading.tier == 0 or event not in preset.events:
         return None
-    if not _claim(reading, state):
+    won = _claim(reading, state)
+    if won:
+        _escalate(reading, state, home_dir)
+    lasting = preset.persistent and reading.tier == reading.tier_count > 1
+    if lasting and reading.tier >= CHECKPOINT_LEVEL:
+        _checkpoint(reading, state)
+    if not (won or lasting or preset.repeats):
         return None
-    from brimline.decision import Decision
-    from brimline.guard import messages
-
-    return Decision(model_notes=(messages.tier_note(reading),))
+    return _decision(event, reading, preset, first=won)
 
 
-def _rearm(
-    reading: Reading, spoken: dict[int, int], state: SessionState, thresholds: list[float]
-) -> None:
+def _rearm(reading: Reading, state: SessionState, policy: Policy) -> None:
     """Forget the tiers that a reading has clearly left, so that the next climb is announced again.
 
     The reading must be newer than the announcement: a hook that started earlier may still hold an
-    older one. And the margin must be past the threshold by some points, because the part of it that
-    is estimated wavers from call to call.
+    older one.
     """
-    margin = reading.margin_points or 0.0
-    for level, offset in list(spoken.items()):
-        left = level <= len(thresholds) and margin > thresholds[level - 1] + REARM_POINTS
+    from brimline.gauge import tiers
+
+    thresholds, unit = policy.values["guard.tiers"], policy.values["guard.tier_unit"]
+    at = tiers.position(reading, unit)
+    if at is None:
+        return
+    for level, offset in state.spoken_levels().items():
+        left = tiers.has_left(at, level, thresholds, unit, REARM_POINTS, reading.window.tokens)
         if left and reading.offset > offset:
             state.release_level(level)
-            del spoken[level]
 
 
 def _claim(reading: Reading, state: SessionState) -> bool:
@@ -55,3 +70,32 @@ def _claim(reading: Reading, state: SessionState) -> bool:
     for lower in range(1, level):
         state.claim_level(lower, reading.offset)
     return won
+
+
+def _escalate(reading: Reading, state: SessionState, home_dir: str) -> None:
+    from brimline.state import audit
+
+    level = reading.tier or 0
+    state.add_line("Announced", {"spoke": level})
+    audit.record_escalation(
+        home_dir, state.session_id, reading.figures(), level, reading.tier_name or ""
+    )
+    if level >= CHECKPOINT_LEVEL and level < reading.tier_count:
+        _checkpoint(reading, state)
+
+
+def _checkpoint(reading: Reading, state: SessionState) -> None:
+    from brimline.carry import checkpoint
+
+    checkpoint.write(state, reading.transcript, reading.figures())
+
+
+def _decision(event: str, reading: Reading, preset: Preset, *, first: bool) -> Decision:
+    from brimline.decision import Decision
+    from brimline.guard import messages
+
+    text = messages.spoken(preset.voice, reading, first=first)
+    if event == "Stop":
+        # Context added there would make the model go on; the person is told instead.
+        return Decision(person_notes=(text,))
+    return Decision(model_notes=(text,))

@@ -1,15 +1,32 @@
-"""Rate limits as the status line delivers them: one line when a band is entered. Pure.
+"""Rate limits as the status line delivers them: one line when a band is entered.
 
 Nothing here reads credentials or calls anyone; without a status line there is nothing to say.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import time
+from typing import TYPE_CHECKING, Any
+
+from brimline.decision import Decision
+from brimline.state import marks
+
+if TYPE_CHECKING:
+    from brimline.state.session import SessionState
 
 WARN_PERCENT = 70
 CRITICAL_PERCENT = 90
 _LIMITS = (("five_hour", "5h"), ("seven_day", "7d"))
+
+
+def decide(state: SessionState, rate_limits: dict[str, Any]) -> Decision | None:
+    """Tell the limits once when any of them enters a higher band."""
+    now = time.time()
+    entered = [
+        marks.enter_quota_band(state, limit, band)
+        for limit, band in bands(rate_limits, now).items()
+    ]
+    return Decision(model_notes=(line(rate_limits, now),)) if any(entered) else None
 
 
 def bands(rate_limits: Any, now: float) -> dict[str, int]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from brimline import fastio, paths
 from brimline.decision import NOTE_BUDGET_CHARACTERS, Decision
+from brimline.state import marks
 
 if TYPE_CHECKING:
     from brimline.state.session import SessionState
@@ -26,7 +27,7 @@ def on_start(state: SessionState, rules: dict[str, Any]) -> Decision | None:
     text = _text(rules)
     if not text:
         return None
-    state.remember_reminder(_fingerprint(text), 0)
+    marks.remember_reminder(state, _fingerprint(text), 0)
     return Decision(model_notes=(text,))
 
 
@@ -35,13 +36,13 @@ def on_prompt(state: SessionState, rules: dict[str, Any]) -> Decision | None:
     text = _text(rules)
     if not text:
         return None
-    known, prompts = state.reminder()
+    known, prompts = marks.reminder(state)
     every = rules["reminder.every"]
     due = every and prompts + 1 >= every
     if _fingerprint(text) == known and not due:
-        state.remember_reminder(known, prompts + 1)
+        marks.remember_reminder(state, known, prompts + 1)
         return None
-    state.remember_reminder(_fingerprint(text), 0)
+    marks.remember_reminder(state, _fingerprint(text), 0)
     return Decision(model_notes=(text,))
 
 

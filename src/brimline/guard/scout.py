@@ -30,7 +30,8 @@ MAIN_FIELD = {"Read": "file_path", "Glob": "pattern", "Grep": "path", "Bash": "c
 _WILD = re.compile(r"[*?\[{]")
 _ANY_NAME = re.compile(r"[*?]+\Z")
 _ANY_NAME_OF_A_KIND = re.compile(r"(?:[*?]+(?:\.[\w*?+-]+)?|\.[*?]+)\Z")
-_MOST_SHOWN_CHARACTERS = 160
+# A rule has at most 256 characters, and a line to be copied must be whole.
+_MOST_SHOWN_CHARACTERS = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,37 +92,34 @@ def make_scene(cwd: str, project_dir: str, matcher: Matcher) -> Scene:
     """The scene of a tool call on this machine."""
     from brimline.guard import ignorefile
 
-    root = resolve(None, project_dir) or "/"
-    spellings = [root] if "\0" in root else [root, os.path.realpath(root).replace("\\", "/")]
+    root = resolve(None, project_dir)
+    spellings = [root, os.path.realpath(root).replace("\\", "/")] if root else []
     return Scene(
-        cwd=resolve(root, cwd) or root,
+        cwd=resolve(root, cwd) or root or "/",
         roots=tuple(dict.fromkeys(spellings)),
         matcher=matcher,
         home=os.path.expanduser("~").replace("\\", "/"),
         is_file=os.path.isfile,
-        source_folders=lambda: ignorefile.source_folders(root, matcher),
+        source_folders=lambda: ignorefile.source_folders(project_dir, matcher),
     )
 
 
 def message(finding: Finding, ignore: IgnoreFile, mode: str) -> str:
     """The text for the model: what, why, what to do next, how to tune it."""
-    softer = (
-        "`brimline config set scout.mode advise` makes this a note"
+    tune = (
+        "`brimline config set scout.mode advise` makes this a note."
         if mode == "block"
-        else "`brimline scout off` ends these notes"
+        else "`brimline scout off` ends these notes."
     )
     places = ", ".join(f"`{_shown(place)}`" for place in finding.suggestions)
     if finding.kind == "broad":
-        return (
-            f"[brimline] {finding.reason} Scope it to a folder, for example {places}. "
-            f"({softer[0].upper() if softer[0].isalpha() else softer[0]}{softer[1:]}.)"
-        )
-    origin = ignore.origin(finding.rule)
-    instead = f"look in {places}, or " if places else ""
-    allow = f"To let it through, add the line `{_shown(finding.allow)}` to {ignore.name}; {softer}."
+        return f"[brimline] {finding.reason} Scope it to a folder, for example {places}. {tune}"
+    look = f"look in {places}; " if places else ""
+    allow = f"add the line `{_shown(finding.allow)}` to {ignore.name}"
     return (
-        f"[brimline] {finding.reason} The rule is {origin}. Instead, {instead}ask the tool that "
-        f"made the folder. {allow if finding.allow else f'To tune this: {softer}.'}"
+        f"[brimline] {finding.reason} The rule is {ignore.origin(finding.rule)}. Next: {look}for a "
+        "single fact, ask the tool that owns the files (such as `npm ls` or `pip show`). "
+        + (f"To let this through, {allow}; {tune}" if finding.allow else tune)
     )
 
 
@@ -160,7 +158,9 @@ def _examine_grep(tool_input: dict[str, Any], scene: Scene) -> Finding | None:
 
 def _examine_bash(tool_input: dict[str, Any], scene: Scene) -> Finding | None:
     command = _text(tool_input, "command")
-    variables = {"HOME": scene.home, "CLAUDE_PROJECT_DIR": scene.roots[0]}
+    variables = {"HOME": scene.home}
+    if scene.roots:
+        variables["CLAUDE_PROJECT_DIR"] = scene.roots[0]
     for read in scout_commands.reads(command, scene.cwd, variables):
         found = _first_ignored(read.path, scene)
         if found:
@@ -210,7 +210,7 @@ def _broad(asked: str, pattern: str, scene: Scene) -> Finding | None:
     if not any(_takes_everything(choice, scene.roots) for choice in alternatives(asked)):
         return None
     _, rest = _split_at_wildcard(asked)
-    tail = rest if rest.startswith("*") and "." not in rest or "/" in rest else f"**/{rest}"
+    tail = rest if "/" in rest or rest in ("*", "**") else f"**/{rest}"
     folders = scene.source_folders() or ["<folder>"]
     return Finding("broad", pattern, suggestions=tuple(f"{folder}/{tail}" for folder in folders))
 

@@ -25,10 +25,15 @@ _MOST_DEPTH = 4
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 _AMOUNT = re.compile(r"\d+(?:\.\d+)?[smhd]?\Z")
 _DRIVE = re.compile(r"[A-Za-z]:[/\\]")
-_KEYWORDS = frozenset("if then else elif while until do ! { }".split())
-_SHELLS = frozenset("bash sh zsh dash ksh".split())
+_KEYWORDS = frozenset({"if", "then", "else", "elif", "while", "until", "do", "!", "{", "}"})
+_SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
+_CHANGES_FOLDER = frozenset({"cd", "pushd"})
 # Neither reading nor work: after `cd folder`, these alone do not explain why one goes there.
-_IDLE = frozenset("echo printf pwd true false : set export exit test [ [[ sleep fi done popd".split())
+_IDLE = frozenset(
+    {"echo", "printf", "pwd", "true", "false", ":", "set", "export", "exit", "test", "[", "[["}
+    | {"sleep", "fi", "done", "popd"}
+)
+_NO_WORK = READING_COMMANDS | _CHANGES_FOLDER | _IDLE
 # Commands that run another one, with their options that take a value.
 _WRAPPERS = {
     "sudo": "u g p C h",
@@ -57,7 +62,7 @@ class Read(NamedTuple):
 
 def reads(line: str, cwd: str, variables: Mapping[str, str]) -> list[Read]:
     """What a command line reads, in its order; empty where it builds, runs, writes or deletes."""
-    return list(_reads_of_line(line[:MOST_CHARACTERS], cwd, variables, 0))
+    return list(_Walk(cwd, variables, 0).line(line[:MOST_CHARACTERS]))
 
 
 def resolve(cwd: str | None, path: str, home: str = "") -> str | None:
@@ -87,41 +92,49 @@ class _Simple:
         if kind == "<":
             self.inputs.append(target)
         elif operator in (">", ">>", ">|", "1>", "1>>", "1>|", "&>", "&>>", ">&"):
-            elsewhere = target in _VISIBLE_DEVICES or (kind == ">&" and target[:1] in "0123456789-")
-            self.hidden = not elsewhere
+            shown = target in _VISIBLE_DEVICES or (kind == ">&" and target[:1] in "0123456789-")
+            self.hidden = not shown
 
 
-def _reads_of_line(
-    line: str, cwd: str | None, variables: Mapping[str, str], depth: int
-) -> Iterator[Read]:
-    """Walk the commands of a line, following `cd` and coming back from subshells."""
-    if depth > _MOST_DEPTH:
-        return
-    home = variables.get("HOME", "")
-    known = {**variables, "PWD": cwd} if cwd else variables
-    steps = _steps(tokens(line, known))
-    last_work = max((at for at, step in enumerate(steps) if _is_work(step)), default=-1)
-    outer: list[str | None] = []
-    for at, step in enumerate(steps):
-        if step == "(":
-            outer.append(cwd)
-        elif step == ")":
-            cwd = outer.pop() if outer else cwd
-        if isinstance(step, str):
-            continue
-        for place, simple in enumerate(step):
+class _Walk:
+    """One walk along a line, following `cd` and coming back from subshells."""
+
+    def __init__(self, cwd: str | None, variables: Mapping[str, str], depth: int) -> None:
+        self.cwd = cwd
+        self.variables = variables
+        self.depth = depth
+        self.home = variables.get("HOME", "")
+
+    def line(self, line: str) -> Iterator[Read]:
+        if self.depth > _MOST_DEPTH:
+            return
+        known = {**self.variables, "PWD": self.cwd} if self.cwd else self.variables
+        steps = _steps(tokens(line, known))
+        last_work = max((at for at, step in enumerate(steps) if _is_work(step)), default=-1)
+        outer: list[str | None] = []
+        for at, step in enumerate(steps):
+            if isinstance(step, list):
+                yield from self._pipeline(step, work_follows=at < last_work)
+            elif step == "(":
+                outer.append(self.cwd)
+            elif outer:
+                self.cwd = outer.pop()
+
+    def _pipeline(self, pipeline: list[_Simple], *, work_follows: bool) -> Iterator[Read]:
+        for place, simple in enumerate(pipeline):
             for command in _commands_inside(simple):
-                yield from _reads_of_line(command, cwd, variables, depth + 1)
+                yield from _Walk(self.cwd, self.variables, self.depth + 1).line(command)
             words = _unwrapped(simple.words)
-            if words and _name(words[0]) in ("cd", "pushd"):
-                cwd = resolve(cwd, _destination(words), home)
-                if cwd and at >= last_work:
-                    yield Read(cwd, "cd")
-            elif not step[-1].hidden:
+            name = _name(words[0]) if words else ""
+            if name in _CHANGES_FOLDER:
+                self.cwd = resolve(self.cwd, _destination(words), self.home)
+                if self.cwd and not work_follows:
+                    yield Read(self.cwd, name)
+            elif name in READING_COMMANDS and not pipeline[-1].hidden:
                 for path in _paths_read(words, simple.inputs, piped=place > 0):
-                    absolute = resolve(cwd, path, home)
+                    absolute = resolve(self.cwd, path, self.home)
                     if absolute:
-                        yield Read(absolute, _name(words[0]))
+                        yield Read(absolute, name)
 
 
 def _steps(found: list[Token]) -> list[str | list[_Simple]]:
@@ -156,8 +169,7 @@ def _is_work(step: str | list[_Simple]) -> bool:
     if isinstance(step, str):
         return False
     names = [_name(words[0]) for simple in step if (words := _unwrapped(simple.words))]
-    reading = READING_COMMANDS | _IDLE | {"cd", "pushd"}
-    return any(name not in reading for name in names)
+    return any(name not in _NO_WORK for name in names)
 
 
 def _commands_inside(simple: _Simple) -> list[str]:
@@ -212,12 +224,10 @@ def _destination(words: list[str]) -> str:
 
 
 def _paths_read(words: list[str], inputs: list[str], *, piped: bool) -> list[str]:
-    if not words:
-        return []
-    if _name(words[0]) == "find":
-        return _paths_of_find(words[1:])
-    reader = READERS.get(_name(words[0]))
-    return [] if reader is None else _paths_of(reader, words[1:], inputs, piped=piped)
+    name, arguments = _name(words[0]), words[1:]
+    if name == "find":
+        return _paths_of_find(arguments)
+    return _paths_of(READERS[name], arguments, inputs, piped=piped)
 
 
 def _paths_of(reader: Reader, arguments: list[str], inputs: list[str], *, piped: bool) -> list[str]:
@@ -280,4 +290,6 @@ def _paths_of_find(arguments: list[str]) -> list[str]:
 
 
 def _normal(path: str) -> str:
-    return "/" + posixpath.normpath(path).lstrip("/") if path[:1] == "/" else posixpath.normpath(path)
+    return (
+        "/" + posixpath.normpath(path).lstrip("/") if path[:1] == "/" else posixpath.normpath(path)
+    )

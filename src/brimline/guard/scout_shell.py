@@ -44,7 +44,8 @@ def alternatives(word: str) -> list[str]:
     """The words that `{a,b}` stands for; a bounded number of them."""
     if len(word) > _MOST_BRACE_CHARACTERS:
         return [word]
-    pending, done = [word], []
+    pending = [word]
+    done: list[str] = []
     while pending and len(pending) + len(done) < _MOST_ALTERNATIVES:
         text = pending.pop(0)
         match = _BRACES.search(text)

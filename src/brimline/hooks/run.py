@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from brimline import fastio, policy
 from brimline.gauge import reading as gauge
+from brimline.gauge import telemetry
 from brimline.hooks import wire
 from brimline.state.session import SessionState
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from brimline.decision import Decision
+
+_LOADING_TOOLS = ("Agent", "Task", "Skill")
 
 
 def respond(name: str, raw: bytes, home_dir: str) -> bytes:
@@ -41,49 +44,91 @@ def _evaluate(event: wire.Event, home_dir: str) -> Decision | None:
     reading = gauge.measure(
         event.text("transcript_path"), state, rules, added_characters=event.added_characters()
     )
-    state.add_line(event.name, _line(reading))
-    if not reading.tier and not state.has_spoken:
-        return None  # by far the most frequent case: nothing below is even loaded
-    from brimline.guard import monitor
+    state.add_line(event.name, reading.figures())
+    if event.name != "PostToolUse" or telemetry.is_due(reading, state.telemetry()):
+        telemetry.publish(reading, state)
+    decisions = []
+    if reading.tier or state.has_spoken:
+        from brimline.guard import monitor
 
-    return monitor.decide(reading, state, rules)
+        decisions.append(monitor.decide(event.name, reading, state, rules, home_dir))
+    if event.name == "UserPromptSubmit":
+        from brimline.guard import prompt
+
+        decisions += prompt.decide(state, rules)
+    return _merged(decisions)
+
+
+def _gate(event: wire.Event, home_dir: str) -> Decision | None:
+    """Before a tool runs: the ceiling for what loads more, the scout for what reads."""
+    if event.from_subagent:
+        return None
+    rules = policy.load(home_dir, project_dir(event))
+    tool, tool_input = event.text("tool_name"), event.payload.get("tool_input")
+    if tool not in _LOADING_TOOLS:
+        from brimline.guard import scout
+
+        mode = rules.values["scout.mode"]
+        return scout.decide(
+            tool, tool_input, cwd=event.text("cwd"), project_dir=project_dir(event), mode=mode
+        )
+    from brimline.guard import ceiling, gate
+
+    state = SessionState(home_dir, event.text("session_id"))
+    reading = gauge.measure(event.text("transcript_path"), state, rules)
+    return gate.decide(ceiling.Load(tool, tool_input), reading, state, rules, home_dir)
 
 
 def _start(event: wire.Event, home_dir: str) -> Decision | None:
-    """Bring the compiled settings up to date, once per session."""
+    """Housekeeping, fresh settings, and the user's reminder."""
     from brimline import config
+    from brimline.guard import reminder
+    from brimline.hooks import housekeeping
 
-    config.refresh(home_dir, project_dir(event))
     state = SessionState(home_dir, event.text("session_id"))
     fields = {key: event.text(key) for key in ("source", "model", "cwd", "transcript_path")}
     state.add_line(event.name, {key: text for key, text in fields.items() if text})
-    return None
+    housekeeping.tidy(home_dir, state.session_id)
+    config.refresh(home_dir, project_dir(event))
+    rules = policy.load(home_dir, project_dir(event))
+    return reminder.on_start(state, rules.values)
 
 
-def _note_compaction(event: wire.Event, home_dir: str) -> Decision | None:
+def _note_compaction(event: wire.Event, home_dir: str) -> None:
     """Record how full the window was when the client decided to compact, and who asked for it."""
     rules = policy.load(home_dir, project_dir(event))
     state = SessionState(home_dir, event.text("session_id"))
     reading = gauge.measure(event.text("transcript_path"), state, rules)
-    state.add_line(event.name, {"trigger": event.text("trigger")} | _line(reading))
-    return None
+    effective = {"effective": reading.compaction.effective_window_tokens}
+    trigger = {"trigger": event.text("trigger")}
+    state.add_line(event.name, trigger | reading.figures() | effective)
 
 
-def _line(reading: gauge.Reading) -> dict[str, object]:
-    return {
-        "occupancy": reading.occupancy_tokens,
-        "tail": reading.tail_tokens,
-        "window": reading.window.tokens,
-        "window_source": reading.window.source,
-        "compaction": reading.compaction.tokens,
-        "tier": reading.tier,
-        "offset": reading.offset,
-    }
+def _note_summary(event: wire.Event, home_dir: str) -> None:
+    """Record the size of the summary, and learn where the client compacts by itself."""
+    from brimline.hooks import housekeeping
+
+    state = SessionState(home_dir, event.text("session_id"))
+    size = {"summary_characters": len(event.text("compact_summary"))}
+    state.add_line(event.name, {"trigger": event.text("trigger")} | size)
+    housekeeping.learn_point(home_dir, state, event.text("trigger"))
+
+
+def _merged(decisions: list[Decision | None]) -> Decision | None:
+    made = [decision for decision in decisions if decision]
+    if len(made) <= 1:
+        return made[0] if made else None
+    from brimline.decision import merge
+
+    return merge(made)
 
 
 HANDLERS: dict[str, Callable[[wire.Event, str], Decision | None]] = {
     "SessionStart": _start,
     "UserPromptSubmit": _evaluate,
+    "PreToolUse": _gate,
     "PostToolUse": _evaluate,
+    "Stop": _evaluate,
     "PreCompact": _note_compaction,
+    "PostCompact": _note_summary,
 }

@@ -53,6 +53,7 @@ def snapshot_of(payload: dict[str, Any], at: float) -> Snapshot:
         occupancy_tokens=sum([part for part in parts if part]) or None,
         output_tokens=_whole(usage.get("output_tokens")),
         model=model if isinstance(model, str) else None,
+        rate_limits=_table(payload.get("rate_limits")) or None,
     )
 
 
@@ -93,13 +94,20 @@ def compose(reading: gauge.Reading, error_count: int = 0) -> str:
     if outlook:
         parts.append(f"~{outlook.ops:.0f} ops ({outlook.low:.0f}–{outlook.high:.0f})")
     if reading.tier:
-        parts.append(f"L{reading.tier} {gauge.TIER_NAMES[reading.tier]}")
+        parts.append(f"L{reading.tier} {reading.tier_name}")
     if error_count:
         parts.append(f"{error_count} hook error(s): brimline doctor")
     text = " · ".join(parts)
     if fastio.env("NO_COLOR") or reading.tier is None:
         return text
-    return f"\x1b[{_COLOURS[reading.tier]}m{text}\x1b[0m"
+    return f"\x1b[{_colour(reading)}m{text}\x1b[0m"
+
+
+def _colour(reading: gauge.Reading) -> str:
+    """The last tier of any ladder is red, the others take the colours in turn."""
+    tier = reading.tier or 0
+    last = tier == reading.tier_count > 1
+    return _COLOURS[-1] if last else _COLOURS[min(tier, len(_COLOURS) - 2)]
 
 
 def _short(tokens: int) -> str:

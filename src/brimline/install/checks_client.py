@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from brimline import clientsettings, config, paths, policy
 from brimline.errors import SessionError
 from brimline.gauge import reading as gauge
+from brimline.install import checks_order
 from brimline.install.finding import Finding
 from brimline.state.session import SessionState
 from brimline.transcript import find, tail
@@ -28,9 +29,6 @@ _WALL_TOKENS = 23_000
 _SMALLEST_HONOURED_WINDOW = 100_000
 _DEFAULT_CLEANUP_DAYS = 30
 _FEW_CLEANUP_DAYS = 7
-# Loading an agent or a skill is advised against from here on, so it comes before the first tier.
-_CEILING_RATIO = 0.4
-_CEILING_LIMIT_TOKENS = 350_000
 
 
 def findings(home_dir: str, project_dir: str) -> Iterator[Finding]:
@@ -42,7 +40,7 @@ def findings(home_dir: str, project_dir: str) -> Iterator[Finding]:
     reading = _reading(home_dir, project_dir, policy.Policy(values, client, []))
     yield _compaction(client, reading)
     yield from _without_effect(client)
-    yield from _ordering(values, reading)
+    yield checks_order.finding(values, reading)
     yield _retention(project_dir)
 
 
@@ -56,8 +54,8 @@ def _version() -> Finding:
             f"Its version was not checked; brimline needs {_dotted(_OLDEST_CLIENT)} or newer.",
         )
     told = _ask_version(program)
-    numbers = told.split(".") if told else []
-    if not numbers or not all(part.isdigit() for part in numbers):
+    numbers = re.match(r"\d+(\.\d+)+", told or "")
+    if numbers is None:
         return Finding(
             "client-version",
             "warning",
@@ -65,7 +63,7 @@ def _version() -> Finding:
             f"brimline needs Claude Code {_dotted(_OLDEST_CLIENT)} or newer.",
             "claude --version",
         )
-    if tuple(map(int, numbers)) < _OLDEST_CLIENT:
+    if tuple(map(int, numbers[0].split("."))) < _OLDEST_CLIENT:
         return Finding(
             "client-version",
             "broken",
@@ -180,57 +178,6 @@ def _without_effect(client: dict[str, Any]) -> Iterator[Finding]:
             "brimline reckons with it and warns far too early.",
             f"set it to {_SMALLEST_HONOURED_WINDOW:,} or more",
         )
-
-
-def _ordering(values: dict[str, Any], reading: gauge.Reading) -> Iterator[Finding]:
-    """Ceiling below the first tier, tiers below the compaction point, that within the window."""
-    if values["guard.preset"] == "off":
-        yield Finding(
-            "ordering",
-            "note",
-            "warnings are switched off",
-            "brimline measures and stays silent.",
-            "brimline config set guard.preset default",
-        )
-        return
-    point, window = reading.compaction, reading.window.tokens
-    tiers: list[float] = values["guard.tiers"]
-    ceiling = min(int(_CEILING_RATIO * window), _CEILING_LIMIT_TOKENS)
-    first = int(point.tokens - tiers[0] * point.effective_window_tokens / 100)
-    chain = f"ceiling {ceiling:,}, first tier {first:,}, compaction {point.tokens:,}"
-    if point.tokens > window:
-        yield Finding(
-            "ordering",
-            "warning",
-            f"the compaction point {point.tokens:,} lies beyond the window of {window:,} tokens",
-            "The window is full before the last warnings are due.",
-            f"brimline config set compaction_tokens {max(1, window - 33_000)}",
-        )
-    elif first <= ceiling:
-        yield Finding(
-            "ordering",
-            "warning",
-            f"the first tier does not come after the ceiling: {chain} tokens",
-            "Warnings begin while loading agents and skills is still welcome"
-            + (", from the first request on." if first <= 0 else "."),
-            _better_tiers(tiers, 100 * (point.tokens - ceiling) / point.effective_window_tokens),
-        )
-    else:
-        yield Finding("ordering", "ok", f"{chain} tokens: in this order")
-
-
-def _better_tiers(tiers: list[float], room_points: float) -> str:
-    """The command that makes the tiers fit between ceiling and compaction, if any can."""
-    largest = math.ceil(room_points) - 1
-    if largest > tiers[1]:
-        fitting: list[float] = [largest, *tiers[1:]]
-    else:
-        fitting = [round(largest * share, 1) for share in (1, 0.5, 0.25, 0.1)]
-    if fitting[-1] <= 0:
-        return (
-            'raise "autoCompactWindow" (or compaction_tokens): compaction comes before the ceiling'
-        )
-    return "brimline config set guard.tiers " + ",".join(f"{points:g}" for points in fitting)
 
 
 def _retention(project_dir: str) -> Finding:

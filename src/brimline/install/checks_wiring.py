@@ -39,9 +39,15 @@ def findings(home_dir: str, project_dir: str) -> Iterator[Finding]:
         yield _entries_current(path, ours, home_dir, project_dir)
     yield from _fires_twice(found, project_dir)
     yield from _status_line(settings, project_dir)
-    yield from _other_home(found, home_dir)
-    starts = {(entry.interpreter, entry.root): None for ours in found.values() for entry in ours}
-    for python, root in starts:
+    yield from _unvouched(found, home_dir, project_dir)
+    known = [
+        entry
+        for path, ours in found.items()
+        for entry in ours
+        if installer.may_start(entry, path, home_dir)
+    ]
+    yield from _other_home(known, home_dir)
+    for python, root in dict.fromkeys((entry.interpreter, entry.root) for entry in known):
         yield from _program(python, root)
 
 
@@ -97,7 +103,7 @@ def _entries_current(
     path: str, ours: list[entries.Installed], home_dir: str, project_dir: str
 ) -> Finding:
     missing = [hook.event for hook in spec.HOOKS if hook.event not in {e.event for e in ours}]
-    fix = f"{_INSTALL} --scope {_scope_of(path, project_dir)}"
+    fix = _install_in(path, project_dir)
     if missing:
         return Finding(
             "entries",
@@ -142,26 +148,39 @@ def _fires_twice(found: dict[str, list[entries.Installed]], project_dir: str) ->
 
 
 def _status_line(settings: dict[str, dict[str, Any]], project_dir: str) -> Iterator[Finding]:
-    shown = [path for path in settings if settings[path].get("statusLine") is not None]
-    if not shown:
+    shown = [path for path in settings if "statusLine" in settings[path]]
+    command = wiring.statusline_of(settings[shown[-1]]) if shown else None
+    if not shown or (command is not None and entries.is_our_code(command)):
         return
-    command = wiring.statusline_of(settings[shown[-1]])
-    if command is not None and entries.is_our_code(command):
-        return
-    scope = _scope_of(shown[-1], project_dir)
     yield Finding(
         "status-line",
         "note",
         f"the status line comes from {shown[-1]} and is not brimline's",
         "Without its own, brimline does not learn the size of the window from the client.",
-        f"{_INSTALL} --scope {scope}" if command is not None and scope != "managed" else "",
+        _install_in(shown[-1], project_dir)
+        if command is not None
+        else f'take "statusLine" out of {shown[-1]}, then {_INSTALL}',
     )
 
 
-def _other_home(found: dict[str, list[entries.Installed]], home_dir: str) -> Iterator[Finding]:
-    usual = home_dir if installer.home_to_bake(home_dir) is None else None
-    homes = {entry.home or usual: None for ours in found.values() for entry in ours}
-    for home in homes:
+def _unvouched(
+    found: dict[str, list[entries.Installed]], home_dir: str, project_dir: str
+) -> Iterator[Finding]:
+    for path, ours in found.items():
+        if not all(installer.may_start(entry, path, home_dir) for entry in ours):
+            scope = _scope_of(path, project_dir)
+            yield Finding(
+                "interpreter",
+                "warning",
+                f"{path} has entries that this installation did not write",
+                "A project's settings may come from a stranger, so doctor does not start what they "
+                "name; the client does, once you trust the folder.",
+                f"{_INSTALL} --scope {scope}, or brimline uninstall --scope {scope}",
+            )
+
+
+def _other_home(known: list[entries.Installed], home_dir: str) -> Iterator[Finding]:
+    for home in dict.fromkeys(entry.home for entry in known):
         if home and home != home_dir:
             yield Finding(
                 "data-home",
@@ -187,17 +206,17 @@ def _program(python: str, root: str | None) -> Iterator[Finding]:
     probe = interpreter.probe(python)
     version = ".".join(map(str, probe.version)) if probe else "unknown"
     yield Finding("interpreter", "ok", f"hooks run in Python {version}, {python}")
-    yield _package(python, root or "")
+    yield _package(python, root)
 
 
-def _package(python: str, root: str) -> Finding:
-    if precompile.is_precompiled(python, root):
+def _package(python: str, root: str | None) -> Finding:
+    if root and precompile.is_precompiled(python, root):
         return Finding("bytecode", "ok", f"the package in {root} is precompiled for it")
-    if not precompile.can_start(python, root):
+    if not root or not precompile.can_start(python, root):
         return Finding(
             "bytecode",
             "broken",
-            f"{python} finds no working brimline in {root or 'the folder its entries name'}",
+            f"{python} finds no working brimline in {root or 'any folder that its entries name'}",
             "Hooks then end at once without a word: nothing is measured.",
             _INSTALL,
         )
@@ -210,6 +229,11 @@ def _package(python: str, root: str) -> Finding:
         "its work.",
         _INSTALL if writable else f"{_INSTALL}, as a user who may write to {root}/brimline",
     )
+
+
+def _install_in(path: str, project_dir: str) -> str:
+    scope = _scope_of(path, project_dir)
+    return f"{_INSTALL} --scope {scope}" if scope in installer.SCOPES else f"correct {path}"
 
 
 def _scope_of(path: str, project_dir: str) -> str:

@@ -31,16 +31,21 @@ def render(findings: list[Finding], *, colour: bool | None = None) -> str:
         colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     lines = []
     for finding in findings:
-        lines.append(f"{_mark(finding, colour=colour)}  {finding.what}")
+        lines.append(f"{_mark(finding, colour=colour)}  {_printable(finding.what)}")
         if finding.level != "ok":
             lines += [_INDENT + finding.why] if finding.why else []
-            lines += [f"{_INDENT}fix: {finding.fix}"] if finding.fix else []
+            lines += [f"{_INDENT}fix: {_printable(finding.fix)}"] if finding.fix else []
     return "\n".join([*lines, "", _summary(findings)])
 
 
 def _mark(finding: Finding, *, colour: bool) -> str:
     mark = _MARKS[finding.level].ljust(_WIDTH)
     return f"\x1b[{_COLOURS[finding.level]}m{mark}\x1b[0m" if colour else mark
+
+
+def _printable(text: str) -> str:
+    """Foreign words without what would steer a terminal."""
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
 
 
 def _summary(findings: list[Finding]) -> str:

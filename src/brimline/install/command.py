@@ -35,7 +35,7 @@ def install(scope: str, dry_run: bool, yes: bool, asked: str | None, as_json: bo
     """
     project_dir, home_dir = os.getcwd(), paths.home()
     path = installer.settings_path(scope, project_dir)
-    python = interpreter.choose(asked, installer.installed_interpreter(path, project_dir))
+    python = interpreter.choose(asked, installer.installed_interpreter(path, home_dir, project_dir))
     wired = installer.wiring_for(python, home_dir)
     plan = installer.plan_install(path, wired, home_dir, project_dir)
     diff = _diff(plan)

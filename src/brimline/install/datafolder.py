@@ -10,11 +10,15 @@ from brimline import config, fastio, paths
 
 # Folder, then the names in it that only brimline writes. `*` stands for every folder there is.
 _OURS = (
-    ("", r"errors\.jsonl(\.old)?|config\.toml"),
+    ("", r"(errors|audit|learned)\.jsonl(\.old)?|learned\.json|config\.toml"),
+    ("", r"series\.lock|series\.sqlite3(\.damaged-\d+)?(-wal|-shm|-journal)?"),
     ("policy", r"[0-9a-f]{24}\.json"),
     ("install", r"[0-9a-f]{16}(\.json|\.[0-9a-f]{16}\.original)"),
     ("backups", r"settings(\.local)?\.json\.\d{8}_\d{6}(\.\d+)?"),
-    ("sessions/*", r"statusline\.json|spool\.jsonl|spoke-L\d+|window-\d+"),
+    (
+        "sessions/*",
+        r"(statusline|checkpoint)\.json|spool\.jsonl|(spoke-L|window-)\d+|ceiling-\d+\.\d+",
+    ),
 )
 _FOLDERS = ("", "policy", "install", "backups", "sessions", "sessions/*")
 # What a write that was cut short leaves behind.

@@ -56,16 +56,28 @@ def home_to_bake(home_dir: str) -> str | None:
     return None if home_dir == usual else home_dir
 
 
-def installed_interpreter(path: str, project_dir: str) -> str | None:
+def installed_interpreter(path: str, home_dir: str, project_dir: str) -> str | None:
     """The interpreter of our entries in a settings file, else in any other file in reach.
 
     Two scopes with the same command fire once, with different ones twice.
     """
     for file in (path, *[settings_path(scope, project_dir) for scope in SCOPES]):
-        found = entries.installed(clientsettings.read_settings(file))
-        if found:
-            return found[0].interpreter
+        for entry in entries.installed(clientsettings.read_settings(file)):
+            if may_start(entry, file, home_dir):
+                return entry.interpreter
     return None
+
+
+def may_start(entry: entries.Installed, path: str, home_dir: str) -> bool:
+    """Whether an entry is the user's or our own work.
+
+    A project's settings may come with a stranger's repository. The client asks the user before it
+    trusts them, so nothing they name is started here unless we wrote it there ourselves.
+    """
+    if path in (_user_settings(), clientsettings.settings_files("")["managed"]):
+        return True
+    known = record.load(home_dir, path)
+    return known is not None and (entry.interpreter, entry.root) == (known.interpreter, known.root)
 
 
 def hidden_statusline(path: str, project_dir: str) -> str | None:
@@ -106,7 +118,7 @@ def install(path: str, wired: entries.Wiring, home_dir: str, project_dir: str) -
         if not plan.changes:
             return None
         try:
-            return _apply_install(plan, home_dir)
+            return _apply_install(plan, wired, home_dir)
         except settingsfile.ChangedMeanwhileError:
             if attempt == _TRIES - 1:
                 raise
@@ -178,11 +190,12 @@ def other_homes(chosen: list[str], home_dir: str) -> list[str]:
     return [home for home in dict.fromkeys(named) if home and home != home_dir]
 
 
-def _apply_install(plan: Plan, home_dir: str) -> str | None:
+def _apply_install(plan: Plan, wired: entries.Wiring, home_dir: str) -> str | None:
     backup = settingsfile.back_up(plan.file, f"{home_dir}/backups")
     try:
-        known = record.load(home_dir, plan.file.path)
-        record.save(home_dir, _record_for(plan, known, home_dir))
+        new = _record_for(plan, record.load(home_dir, plan.file.path), home_dir)
+        new.interpreter, new.root = wired.interpreter, wired.root
+        record.save(home_dir, new)
     except OSError as error:
         reason = error.strerror or error
         raise InstallError(f"cannot write to {home_dir}: {reason}; nothing was changed") from error
@@ -217,15 +230,19 @@ def _apply(plan: Plan) -> None:
 
 
 def _find_record(home_dir: str, path: str) -> tuple[str, record.Record | None]:
-    """The record of a settings file with the data folder it is in, which the entries may name."""
+    """The record of a settings file with its data folder, which the user's own entries may name."""
     known = record.load(home_dir, path)
-    if known:
+    if known or path != _user_settings():
         return home_dir, known
     for entry in entries.installed(clientsettings.read_settings(path)):
         known = record.load(entry.home, path) if entry.home else None
         if entry.home and known:
             return entry.home, known
     return home_dir, None
+
+
+def _user_settings() -> str:
+    return clientsettings.settings_files("")["user"]
 
 
 def _foreign_statusline(settings: dict[str, Any]) -> str | None:

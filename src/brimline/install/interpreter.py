@@ -97,8 +97,8 @@ def probe(path: str) -> Probe | None:
             timeout=_TIMEOUT_S,
             check=True,
         )
-        *version, executable = os.fsdecode(done.stdout).rstrip("\n").split(" ", 3)
-        return Probe(tuple(int(part) for part in version), executable)
+        major, minor, patch, executable = os.fsdecode(done.stdout).rstrip("\n").split(" ", 3)
+        return Probe((int(major), int(minor), int(patch)), executable)
     except (OSError, subprocess.SubprocessError, ValueError):
         return None
 

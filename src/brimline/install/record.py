@@ -32,6 +32,9 @@ class Record:
     """Containers in the settings that exist only for our entries."""
     made_folder: bool = False
     """Whether the settings file's folder was made for it."""
+    interpreter: str = ""
+    root: str = ""
+    """What the entries start: only this may be started where a stranger can write the settings."""
 
 
 def load(home_dir: str, path: str) -> Record | None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+LOADING_TOOLS = "Agent|Task|Skill"
+READING_TOOLS = "Read|Glob|Grep|Bash"
+
 
 class HookSpec(NamedTuple):
     """One hook registration in the client's settings."""
@@ -15,8 +18,28 @@ class HookSpec(NamedTuple):
 
 
 HOOKS = (
-    HookSpec("SessionStart", None, 10, "brings the compiled settings up to date"),
-    HookSpec("UserPromptSubmit", None, 10, "measures; announces a tier that was entered"),
+    HookSpec("SessionStart", None, 10, "housekeeping, fresh settings, the user's reminder"),
+    HookSpec(
+        "UserPromptSubmit",
+        None,
+        10,
+        "measures; announces a tier that was entered, a rate limit, a changed reminder",
+    ),
+    HookSpec("PreToolUse", LOADING_TOOLS, 10, "the ceiling; with the scout on, also reads"),
     HookSpec("PostToolUse", "*", 10, "measures; announces a tier that was entered"),
+    HookSpec("Stop", None, 10, "measures; some presets tell the person here"),
     HookSpec("PreCompact", None, 10, "records how full the window was, and who asked"),
+    HookSpec("PostCompact", None, 10, "records the size of the summary; learns the point"),
 )
+
+
+def hooks(*, scout: bool = False) -> tuple[HookSpec, ...]:
+    """The registrations in force; the scout widens one of them, and nobody pays for it unasked."""
+    if not scout:
+        return HOOKS
+    return tuple(
+        hook._replace(matcher=f"{LOADING_TOOLS}|{READING_TOOLS}")
+        if hook.event == "PreToolUse"
+        else hook
+        for hook in HOOKS
+    )

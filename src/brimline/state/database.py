@@ -155,8 +155,10 @@ def _set_aside(home_dir: str, damage: _DamagedError, timeout_s: float) -> None:
                     os.replace(file + ending, f"{file}.damaged-{number}{ending}")
     except OSError as error:
         raise StateError(f"{file} is damaged ({damage}) and cannot be moved: {error}") from error
+    kept = f"{os.path.basename(file)}.damaged-{number}"
+    told = StateError(f"the time series was damaged ({damage}): kept as {kept}, made anew")
     with contextlib.suppress(OSError):
-        failures.record(home_dir, "series", damage)
+        failures.record(home_dir, "series", told)
 
 
 @contextlib.contextmanager

@@ -10,17 +10,22 @@ import os
 import stat
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from brimline import clock, fastio, fastjson, paths
-from brimline.state import database, spool
+from brimline import clock, fastio, paths
+from brimline.state import database, eventrow, spool
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable
 
 BUDGET_S = 10.0
-_LARGEST_INTEGER = (1 << 63) - 1
+_UPSERT = """
+    INSERT INTO spool (session, file, offset, damaged, drained_at) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT (session, file) DO UPDATE SET
+        offset = excluded.offset,
+        damaged = damaged + excluded.damaged,
+        drained_at = excluded.drained_at
+"""
 
 
 @dataclass(slots=True)
@@ -79,7 +84,7 @@ def forget(home_dir: str, session_id: str) -> None:
 
 
 class _Spool(NamedTuple):
-    """One spool file as it was found: rotated and untouched for long, it will not change."""
+    """One spool file as it was found; a closed one will not change any more."""
 
     session: str
     path: str
@@ -103,31 +108,40 @@ class _Run:
 
     def all_sessions(self, rotate_at_bytes: int) -> None:
         for session in self._sessions():
+            if not self.done.finished:
+                break
             folder = paths.session_dir(self.home_dir, session)
             for path in spool.files_in(folder):
-                if not self._has_time():
-                    return
                 self._file(session, path)
+                if not self._has_time():
+                    break
             spool.rotate(folder, rotate_at_bytes)
         self._delete_drained()
 
     def _sessions(self) -> list[str]:
-        """The ones that have waited longest first, so that short drains reach all of them."""
-        query = "SELECT session, MAX(drained_at) FROM spool GROUP BY session"
-        drained_at: dict[str, float] = dict(self.connection.execute(query).fetchall())
+        """The most recently active first: a short drain is not spent on sessions without news."""
         names = fastio.names_in(paths.sessions_dir(self.home_dir))
         known = [name for name in names if name == paths.safe_session_id(name)]
-        return sorted(known, key=lambda name: (drained_at.get(name, 0.0), name))
+        return sorted(known, key=self._last_active, reverse=True)
+
+    def _last_active(self, session: str) -> float:
+        folder = paths.session_dir(self.home_dir, session)
+        for path in (f"{folder}/{spool.LIVE}", folder):
+            try:
+                return os.stat(path).st_mtime
+            except OSError:
+                continue
+        return 0.0
 
     def _has_time(self) -> bool:
-        if self.done.lines + self.done.damaged and time.monotonic() > self.deadline:
+        if time.monotonic() > self.deadline:
             self.done.finished = False
         return self.done.finished
 
     def _file(self, session: str, path: str) -> None:
         try:
             found = self._inspect(session, path)
-            if found is not None and self._drain_file(found):
+            if found is not None and self._drain_file(found) and found.closed:
                 self.drained.append(found)
         except FileNotFoundError:
             return  # rotated or deleted meanwhile; a later drain finds it under its other name
@@ -138,8 +152,7 @@ class _Run:
         status = os.stat(path)
         if not stat.S_ISREG(status.st_mode):
             return None
-        quiet = self.now - status.st_mtime >= spool.QUIET_S
-        closed = quiet and spool.is_rotated(path)
+        closed = spool.is_closed(path, status.st_mtime, self.now)
         return _Spool(session, path, status.st_size, status.st_mtime, closed)
 
     def _drain_file(self, found: _Spool) -> bool:
@@ -169,88 +182,24 @@ class _Run:
 
     def _take(self, key: tuple[str, str], batch: spool.Batch) -> None:
         """Within one transaction: the rows, and the place up to which they were read."""
-        written = self.connection.execute(
-            """
-            INSERT INTO spool (session, file, offset, damaged, drained_at) VALUES (?, ?, ?, ?, ?)
-            ON CONFLICT (session, file) DO UPDATE SET
-                offset = excluded.offset,
-                damaged = damaged + excluded.damaged,
-                drained_at = excluded.drained_at
-            RETURNING id
-            """,
-            (*key, batch.offset, batch.damaged, self.now),
-        ).fetchone()
-        rows = [(written[0], line.offset, key[0], *_values(line.fields)) for line in batch.lines]
-        self.connection.executemany(_INSERT, rows)
+        self.connection.execute(_UPSERT, (*key, batch.offset, batch.damaged, self.now))
+        query = "SELECT id FROM spool WHERE session = ? AND file = ?"
+        number = self.connection.execute(query, key).fetchone()[0]
+        rows = [[number, at, key[0], *eventrow.values(fields)] for at, fields in batch.lines]
+        self.connection.executemany(eventrow.INSERT, rows)
         self.done.lines += len(rows)
         self.done.damaged += batch.damaged
 
     def _delete_drained(self) -> None:
         """Delete files that are in the series to the last byte and that nobody will write to."""
-        closed = [found for found in self.drained if found.closed]
-        if not closed:
+        if not self.drained:
             return
         # A commit reaches the disk with the next checkpoint; until then the file is the only copy.
         busy = self.connection.execute("PRAGMA wal_checkpoint(FULL)").fetchone()[0]
-        for found in closed if not busy else []:
+        for found in self.drained if not busy else []:
             try:
                 status = os.stat(found.path)
                 if (status.st_size, status.st_mtime) == (found.size, found.modified):
                     os.unlink(found.path)
             except OSError:
                 continue
-
-
-def _integer(value: Any) -> int | None:
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    return value if whole and abs(value) <= _LARGEST_INTEGER else None
-
-
-def _text(value: Any) -> str | None:
-    # A lone half of a surrogate pair is no text for SQLite; as JSON it can be kept.
-    return value if isinstance(value, str) and value.isprintable() else None
-
-
-def _truth(value: Any) -> int | None:
-    return int(value) if isinstance(value, bool) else None
-
-
-# By the name in the spool: the column and how a value gets into it.
-_COLUMNS: dict[str, tuple[str, Callable[[Any], int | str | None]]] = {
-    "occupancy": ("occupancy", _integer),
-    "tail": ("tail", _integer),
-    "window": ("window", _integer),
-    "window_source": ("window_source", _text),
-    "compaction": ("compaction", _integer),
-    "tier": ("tier", _integer),
-    "offset": ("transcript_offset", _integer),
-    "trigger": ("trigger", _text),
-    "spoke": ("spoke", _integer),
-    "blocked": ("blocked", _truth),
-    "tool": ("tool", _text),
-    "summary_characters": ("summary_characters", _integer),
-    "source": ("source", _text),
-    "model": ("model", _text),
-    "cwd": ("cwd", _text),
-    "transcript_path": ("transcript", _text),
-}
-_NAMES = ["spool", "offset", "session", "at", "event", *[name for name, _ in _COLUMNS.values()]]
-_INSERT = "INSERT OR IGNORE INTO event ({}, extra) VALUES ({})".format(
-    ", ".join(f'"{name}"' for name in _NAMES), ", ".join("?" * (len(_NAMES) + 1))
-)
-
-
-def _values(fields: dict[str, Any]) -> list[Any]:
-    """A line as the columns of its row; whatever has no column, or does not fit, goes to `extra`."""
-    left = dict(fields)
-    name = left.pop("event")
-    values = [float(left.pop("at")), _text(name) or ascii(name)]
-    if left.get("v") == 1:
-        del left["v"]
-    for key, (_, convert) in _COLUMNS.items():
-        value = convert(left.get(key))
-        values.append(value)
-        if value is not None or left.get(key, 0) is None:
-            del left[key]
-    values.append(fastjson.dumps(left) if left else None)
-    return values

@@ -20,12 +20,20 @@ _CLAIM = "spoke-L"
 _WINDOW = "window-"
 _SNAPSHOT = "statusline.json"
 _SPOOL = "spool.jsonl"
+_TELEMETRY = "telemetry.json"
 
 
 class Snapshot:
     """What the status line last told about a session; each part may be unknown."""
 
-    __slots__ = ("at", "model", "occupancy_tokens", "output_tokens", "window_tokens")
+    __slots__ = (
+        "at",
+        "model",
+        "occupancy_tokens",
+        "output_tokens",
+        "rate_limits",
+        "window_tokens",
+    )
 
     def __init__(
         self,
@@ -35,12 +43,14 @@ class Snapshot:
         occupancy_tokens: int | None = None,
         output_tokens: int | None = None,
         model: str | None = None,
+        rate_limits: dict[str, Any] | None = None,
     ) -> None:
         self.at = at
         self.window_tokens = window_tokens
         self.occupancy_tokens = occupancy_tokens
         self.output_tokens = output_tokens
         self.model = model
+        self.rate_limits = rate_limits
 
 
 class SessionState:
@@ -71,10 +81,38 @@ class SessionState:
         document = {"v": FORMAT} | {name: getattr(snapshot, name) for name in Snapshot.__slots__}
         fastio.replace_file(f"{self.folder}/{_SNAPSHOT}", fastjson.dumps(document).encode())
 
+    def telemetry(self) -> dict[str, Any]:
+        """What the last hook told those who poll; empty before the first."""
+        if _TELEMETRY not in self.names:
+            return {}
+        try:
+            raw = fastio.read_file(f"{self.folder}/{_TELEMETRY}")
+            stored = fastjson.loads(raw.decode("utf-8", "replace"))
+        except (OSError, ValueError):
+            return {}
+        return stored if isinstance(stored, dict) and stored.get("v") == FORMAT else {}
+
+    def save_telemetry(self, document: dict[str, Any]) -> None:
+        """Put the latest figures where others can poll them."""
+        head = {"v": FORMAT, "session_id": self.session_id, "at": round(time.time(), 3)}
+        fastio.replace_file(f"{self.folder}/{_TELEMETRY}", fastjson.dumps(head | document).encode())
+
     def add_line(self, event: str, fields: dict[str, Any]) -> None:
         """Append one event to the session's spool."""
         line = {"v": FORMAT, "at": round(time.time(), 3), "event": event} | fields
         fastio.append_line(f"{self.folder}/{_SPOOL}", fastjson.dumps(line))
+
+    def last_line(self, event: str) -> dict[str, Any]:
+        """The latest spooled line of an event; empty without one. Not for the quiet path."""
+        try:
+            raw = fastio.read_file(f"{self.folder}/{_SPOOL}")
+        except OSError:
+            return {}
+        for line in reversed(raw.decode("utf-8", "replace").split("\n")):
+            for found in reversed(fastjson.loads_all(line)):
+                if isinstance(found, dict) and found.get("event") == event:
+                    return found
+        return {}
 
     def observed_window(self) -> int | None:
         """The window size that an earlier occupancy proved, if any."""

@@ -93,7 +93,7 @@ def parse_line(raw: bytes, start: int = 0) -> tuple[list[Line], int]:
 def identity(file: IO[bytes], *, final: bool = False) -> str | None:
     """A digest of the first line, which never changes; None until that line is complete.
 
-    Two files of one session share it only if they begin with the same event at the same millisecond.
+    Two files of a session share it only if they begin with the same event in the same millisecond.
     """
     file.seek(0)
     first = file.readline()
@@ -105,16 +105,18 @@ def identity(file: IO[bytes], *, final: bool = False) -> str | None:
 def files_in(folder: str) -> list[str]:
     """The paths of a session's spool files, oldest first; the live one is last."""
     names = fastio.names_in(folder)
-    rotated = sorted(
-        (int(match[1]), name) for name in names if (match := _ROTATED.fullmatch(name))
-    )
+    rotated = sorted((int(match[1]), name) for name in names if (match := _ROTATED.fullmatch(name)))
     ordered = [name for _, name in rotated] + [LIVE] * (LIVE in names)
     return [f"{folder}/{name}" for name in ordered]
 
 
-def is_rotated(path: str) -> bool:
-    """Whether hooks that start now no longer write to this file."""
-    return _ROTATED.fullmatch(path.rpartition("/")[2]) is not None
+def is_closed(path: str, modified: float, now: float) -> bool:
+    """Whether nobody will write to a file any more: rotated, and long ago, and untouched since.
+
+    Both count: an old file may have been rotated just now, with a hook about to append to it.
+    """
+    match = _ROTATED.fullmatch(path.rpartition("/")[2])
+    return match is not None and now - max(modified, int(match[1]) / 1e9) >= QUIET_S
 
 
 def rotate(folder: str, limit_bytes: int = ROTATE_AT_BYTES) -> str | None:
@@ -139,7 +141,7 @@ def rotate(folder: str, limit_bytes: int = ROTATE_AT_BYTES) -> str | None:
 
 
 def _reserve(folder: str) -> str:
-    number = time.time_ns()  # so that a name is never used again
+    number = time.time_ns()  # when it was rotated; and so a name is never used again
     while not fastio.create_exclusively(f"{folder}/spool.{number}.jsonl", b""):
         number += 1
     return f"{folder}/spool.{number}.jsonl"

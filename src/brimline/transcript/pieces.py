@@ -26,6 +26,7 @@ _CLIENT_TEXTS = (
     "<bash-stderr>",
     "<task-notification>",
     "<system-reminder>",
+    "<ide_",
     "[Request interrupted by user",
 )
 # Clients that keep no rendered text send these types, and put what matters in these fields.
@@ -98,27 +99,22 @@ def read(path: str, progress: Callable[[int], None] | None = None) -> Iterator[E
 
 def entry_of(row: Any) -> Entry | None:
     """What a row means; None where it adds nothing and measures nothing."""
-    if rows.is_boundary(row):
-        found = tuple(_summary(row))
-        return Entry(found, is_boundary=True, is_summary=rows.is_summary(row))
-    attachment = rows.attachment_of(row)
-    if attachment:
-        found = tuple(_attached(attachment, row))
-        return Entry(found) if found else None
     blocks = rows.content_blocks(row)
-    if not blocks and rows.usage_of(row) is None:
-        return None
-    if row["type"] == "assistant":
-        found = tuple(_replied(blocks))
-        return Entry(found, usage=rows.usage_of(row), is_final=rows.is_final(row))
-    meta = rows.is_meta(row)
-    found = tuple(_told(blocks, meta=meta))
-    return Entry(found, prompt=None if meta else _prompt(blocks))
+    if rows.is_boundary(row):
+        return _compacted(blocks, is_summary=rows.is_summary(row))
+    usage = rows.usage_of(row)
+    if usage or (blocks and row["type"] == "assistant"):
+        return Entry(tuple(_replied(blocks)), usage=usage, is_final=rows.is_final(row))
+    if blocks:
+        meta = rows.is_meta(row)
+        return Entry(tuple(_told(blocks, meta=meta)), None if meta else _prompt(blocks))
+    attached = tuple(_attached(rows.attachment_of(row), row))
+    return Entry(attached) if attached else None
 
 
-def _summary(row: Any) -> Iterator[Piece]:
-    if rows.is_summary(row):
-        yield Piece("summary", rows.content_characters(rows.content_blocks(row)))
+def _compacted(blocks: list[Any], *, is_summary: bool) -> Entry:
+    found = (Piece("summary", rows.content_characters(blocks)),) if is_summary else ()
+    return Entry(found, is_boundary=True, is_summary=is_summary)
 
 
 def _replied(blocks: list[Any]) -> Iterator[Piece]:
@@ -149,7 +145,9 @@ def _told(blocks: list[Any], *, meta: bool) -> Iterator[Piece]:
             )
 
 
-def _attached(attachment: dict[str, Any], row: dict[str, Any]) -> Iterator[Piece]:
+def _attached(attachment: dict[str, Any], row: Any) -> Iterator[Piece]:
+    if not attachment:
+        return
     name = _text(attachment.get("type"))
     characters = rows.text_characters(row.get("rendered"))
     if not characters and "rendered" not in row and name in _SENT_UNRENDERED:
@@ -200,8 +198,8 @@ def _lines(asked: dict[str, Any]) -> tuple[int, int]:
 
 def _prompt(blocks: list[Any]) -> str | None:
     """The user's words; None where nothing in the message is theirs."""
-    shown = [block for block in blocks if _type(block) in _SHOWN_TYPES]
-    texts = [text for text in [_text(block.get("text")) for block in shown] if not _is_clients(text)]
+    texts = [_text(block.get("text")) for block in blocks if _type(block) in _SHOWN_TYPES]
+    texts = [text for text in texts if not _is_clients(text)]
     if not texts:
         return None
     text = next(filter(None, texts), "")

@@ -80,6 +80,20 @@ def timestamp_of(row: dict[str, Any]) -> str | None:
     return _text(row.get("timestamp"))
 
 
+def prompt_text(row: Any) -> str:
+    """What the user typed; empty for every other row, also for those the client adds in their name."""
+    if not isinstance(row, dict) or row.get("type") != "user" or row.get("isSidechain"):
+        return ""
+    if row.get("isMeta") or row.get("isCompactSummary") or row.get("isVisibleInTranscriptOnly"):
+        return ""
+    message = row.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    if isinstance(content, list):
+        texts = [_text(block.get("text")) for block in content if isinstance(block, dict)]
+        content = "\n".join([text for text in texts if text])
+    return content.strip() if isinstance(content, str) else ""
+
+
 def visible_characters(row: Any) -> int:
     """Roughly how many characters of a main-thread row the model will be sent."""
     if not isinstance(row, dict) or row.get("isSidechain"):

@@ -75,6 +75,20 @@ def read_tail(path: str, requests: int = 4) -> Tail:
         fastio.system.close(descriptor)
 
 
+def rows_backward(path: str) -> Iterator[Any]:
+    """Every row of a session from the last to the first, as far back as the walk may go.
+
+    Raises:
+        OSError: the file cannot be read, or is not a regular file.
+    """
+    descriptor = fastio.system.open(fastio.to_bytes(path), _OPEN_FLAGS)
+    try:
+        for _, line in _lines_backward(descriptor, fastio.system.fstat(descriptor).st_size):
+            yield from reversed(_parse(line))
+    finally:
+        fastio.system.close(descriptor)
+
+
 class _Walk:
     """Collects a tail from lines that arrive last one first, parsing as few of them as it can."""
 

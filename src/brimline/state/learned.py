@@ -1,0 +1,144 @@
+"""Where this user's client really compacts: samples of past compactions, and their median.
+
+Fast path: imports only `brimline.fastio` and `brimline.fastjson`. Samples are only ever appended.
+A point is learned per window and settings, from automatic compactions near an expected point: one
+that the user asked for says nothing about the client, and one far off would poison the rest.
+"""
+
+from __future__ import annotations
+
+from brimline import fastio, fastjson
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+FORMAT = 1
+LAST_SAMPLES = 10
+LEAST_SAMPLES = 3
+# Ratio of the effective window: how far from an expected point a sample may lie.
+NEAR_RATIO = 0.10
+# What the client keeps free: 20,000 tokens for the summary and 13,000 as a buffer.
+RESERVE_TOKENS = 33_000
+_FIELDS = ("at", "session", "window", "effective", "tokens", "trigger")
+
+
+class Sample:
+    """One compaction: how many tokens it came at, on which window, and who asked for it."""
+
+    __slots__ = _FIELDS
+
+    def __init__(
+        self,
+        *,
+        at: float,
+        session: str,
+        window: int,
+        effective: int,
+        tokens: int,
+        trigger: str,
+    ) -> None:
+        self.at = at
+        self.session = session
+        self.window = window
+        self.effective = effective
+        self.tokens = tokens
+        self.trigger = trigger
+
+    @property
+    def key(self) -> str:
+        """What must be the same for two samples to be comparable."""
+        return f"{self.window}:{self.effective}"
+
+
+def record(home_dir: str, sample: Sample) -> None:
+    """Keep one compaction.
+
+    Raises:
+        OSError: it could not be written.
+    """
+    line = {"v": FORMAT} | {name: getattr(sample, name) for name in _FIELDS}
+    fastio.append_line(_path(home_dir), fastjson.dumps(line))
+
+
+def points(home_dir: str, settings_points: Mapping[str, int] | None = None) -> dict[str, int]:
+    """The learned compaction point in tokens by `<window>:<effective>`; those not known are absent.
+
+    Args:
+        home_dir: the data folder.
+        settings_points: by the same keys, where the client's settings put the point.
+    """
+    return medians(samples(home_dir), settings_points or {})
+
+
+def samples(home_dir: str) -> list[Sample]:
+    """Every sample that can be read, oldest first."""
+    try:
+        raw = fastio.read_file(_path(home_dir))
+    except OSError:
+        return []
+    lines = raw.decode("utf-8", "replace").split("\n")
+    found = [_sample(entry) for line in lines for entry in _entries(line)]
+    return [sample for sample in found if sample]
+
+
+def medians(found: Iterable[Sample], settings_points: Mapping[str, int]) -> dict[str, int]:
+    """The median of the last usable samples of each kind. Pure."""
+    by_key: dict[str, list[int]] = {}
+    for sample in found:
+        if is_usable(sample, settings_points.get(sample.key)):
+            by_key.setdefault(sample.key, []).append(sample.tokens)
+    return {
+        key: _median(tokens[-LAST_SAMPLES:])
+        for key, tokens in by_key.items()
+        if len(tokens) >= LEAST_SAMPLES
+    }
+
+
+def is_usable(sample: Sample, settings_point: int | None = None) -> bool:
+    """Whether a sample was automatic and lies near a point where compaction is expected. Pure."""
+    if sample.trigger != "auto":
+        return False
+    expected = [sample.effective - RESERVE_TOKENS]
+    if settings_point is not None:
+        expected.append(settings_point)
+    near = NEAR_RATIO * sample.effective
+    return any(abs(sample.tokens - point) <= near for point in expected)
+
+
+def _median(values: list[int]) -> int:
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    if len(ordered) % 2:
+        return ordered[middle]
+    return round((ordered[middle - 1] + ordered[middle]) / 2)
+
+
+def _path(home_dir: str) -> str:
+    return home_dir + "/learned.jsonl"
+
+
+def _entries(line: str) -> list[Any]:
+    """The samples on a line, also behind one that was torn by a full disk."""
+    found = fastjson.loads_all(line)
+    if not found:
+        start = line.rfind('{"v":')
+        found = fastjson.loads_all(line[start:]) if start > 0 else []
+    return found
+
+
+def _sample(entry: Any) -> Sample | None:
+    if not isinstance(entry, dict) or entry.get("v") != FORMAT:
+        return None
+    values: dict[str, Any] = {name: entry.get(name) for name in _FIELDS}
+    if not all(_is_count(values[name]) for name in ("window", "effective", "tokens")):
+        return None
+    if not isinstance(values["trigger"], str) or not isinstance(values["session"], str):
+        return None
+    at = values["at"]
+    return Sample(**values) if isinstance(at, int | float) else None
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0

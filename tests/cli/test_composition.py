@@ -1,0 +1,216 @@
+"""`brimline status --composition`: stable keys for programs, a page for people."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from rich.console import Console
+
+from brimline.cli import composition as view
+from brimline.cli.main import program
+from brimline.errors import SessionError
+from brimline.testing import SessionBuilder, text_block
+
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "see-where-tokens-went.md"
+KEYS = [
+    "session_id",
+    "transcript",
+    "occupancy_tokens",
+    "parts",
+    "floor_by_source",
+    "tool_results_by_tool",
+    "tool_results_by_file",
+    "repeated_reads",
+    "hooks",
+    "client_injections",
+    "turns",
+]
+
+
+def run(*arguments: str) -> Result:
+    """The command, as a person types it."""
+    return CliRunner().invoke(program, ["status", "--composition", *arguments])
+
+
+def report_of(session: SessionBuilder) -> dict[str, Any]:
+    """The command's JSON."""
+    done = run("--json", "--transcript", session.path)
+    assert done.exit_code == 0, done.output
+    report: dict[str, Any] = json.loads(done.output)
+    return report
+
+
+def a_working_day(session: SessionBuilder) -> None:
+    """The session that the page shows: reads, an edit, a test run, a note of ours."""
+    session.model = "claude-opus-4-7"
+    listing = {"type": "skill_listing", "content": "s"}
+    session.row("attachment", attachment=listing, rendered=[{"content": "s" * 9_000}])
+    session.prompt("Make the importer skip empty rows, and add a test for it.")
+    tokens = 31_000
+    calls: list[tuple[str, int, dict[str, Any]]] = [
+        ("Read", 31_000, {"file_path": "src/importer.py"}),
+        ("Read", 9_000, {"file_path": "tests/test_importer.py"}),
+        ("Edit", 300, {"file_path": "src/importer.py", "new_string": "n" * 1_900}),
+        ("Read", 31_500, {"file_path": "src/importer.py"}),
+        ("Bash", 14_000, {"command": "make test"}),
+    ]
+    for name, characters, asked in calls:
+        call = session.tool_call(tokens, name, **asked)
+        session.tool_result(call, "r" * characters)
+        tokens += 250 + int((characters + sum(map(len, asked.values()))) / 2.3)
+    note = "[brimline] Context tier L1 Warning. There is room to work."
+    attachment = {"type": "hook_additional_context", "hookName": "PostToolUse:Bash"}
+    session.row("attachment", attachment=attachment | {"content": [note]}, rendered=[note])
+    session.reply(tokens, text_block("Empty rows are skipped now; a test covers it. " * 6))
+    session.prompt("Good. Now the same for the exporter.")
+    call = session.tool_call(tokens + 900, "Read", file_path="src/exporter.py")
+    session.tool_result(call, "r" * 22_000)
+    session.reply(tokens + 11_400)
+
+
+@pytest.mark.row("S2-02", "S2-48")
+def test_the_json_has_its_documented_keys_and_adds_up(session: SessionBuilder) -> None:
+    """Parts, hooks and turns are there under stable names, and the parts sum to the occupancy."""
+    a_working_day(session)
+
+    report = report_of(session)
+
+    assert list(report) == KEYS
+    assert report["session_id"] == session.session_id
+    assert sum(part["tokens"] for part in report["parts"]) == report["occupancy_tokens"]
+    assert sum(part["share"] for part in report["parts"]) == pytest.approx(1, abs=0.001)
+    assert all(set(part) == {"kind", "name", "tokens", "share"} for part in report["parts"])
+    assert report["parts"][-1]["kind"] == "unexplained"
+    (hook,) = report["hooks"]
+    assert (hook["name"], hook["ours"]) == ("PostToolUse:Bash", True)
+    assert hook["tokens"] == next(p["tokens"] for p in report["parts"] if p["kind"] == "hook")
+    assert sum(turn["tokens_added"] for turn in report["turns"]) == report["occupancy_tokens"]
+
+
+def test_the_json_tells_files_and_repeated_reads(session: SessionBuilder) -> None:
+    """A file read twice is listed with what the second read cost."""
+    a_working_day(session)
+
+    report = report_of(session)
+
+    importer = "src/importer.py"
+    assert report["tool_results_by_file"][0]["file"] == importer
+    (again,) = report["repeated_reads"]
+    assert (again["file"], again["reads"]) == (importer, 2)
+    assert 10_000 < again["tokens_repeated"] < report["tool_results_by_file"][0]["tokens"]
+    tools = {tool["tool"]: tool["results"] for tool in report["tool_results_by_tool"]}
+    assert tools == {"Read": 4, "Bash": 1, "Edit": 1}
+
+
+def test_long_prompts_and_many_files_are_cut(session: SessionBuilder) -> None:
+    """A prompt shows its first 80 characters, the list of files its 20 largest."""
+    session.prompt("p" * 500)
+    for number in range(30):
+        call = session.tool_call(40_000 + number * 400, "Read", file_path=f"/f{number}.py")
+        session.tool_result(call, "r" * 900)
+    session.reply(60_000)
+
+    report = report_of(session)
+
+    assert report["turns"][0]["prompt"] == "p" * 80
+    assert len(report["tool_results_by_file"]) == 20
+
+
+@pytest.mark.parametrize("compacted", [False, True])
+def test_an_unknown_occupancy_is_null_and_one_sentence(
+    session: SessionBuilder, compacted: bool
+) -> None:
+    """Before the first request, and after a compaction, there is nothing to divide."""
+    session.prompt("go")
+    if compacted:
+        session.reply(160_000)
+        session.compact(167_000)
+
+    report = report_of(session)
+    page = run("--transcript", session.path)
+
+    assert (report["occupancy_tokens"], report["parts"]) == (None, [])
+    assert report["tool_results_by_tool"] == report["floor_by_source"] == []
+    assert "unknown: no model request since the session began or compacted" in page.output
+
+
+def test_the_page_is_the_one_in_the_documentation(session: SessionBuilder) -> None:
+    """What the guide shows is what the command prints."""
+    a_working_day(session)
+
+    done = run("--transcript", session.path)
+
+    assert done.exit_code == 0
+    assert done.output.strip() in PAGE.read_text(encoding="utf-8")
+
+
+def test_files_of_the_current_folder_are_shown_without_it(session: SessionBuilder) -> None:
+    """A path below where the command runs is short; others are whole."""
+    session.prompt("go")
+    for file in (f"{session.cwd}/src/a.py", "/etc/hosts"):
+        call = session.tool_call(40_000, "Read", file_path=file)
+        session.tool_result(call, "r" * 900)
+    session.reply(40_900)
+
+    lines = run("--transcript", session.path).output.splitlines()
+
+    assert {line.split()[-1] for line in lines if " 1 read " in line} == {"src/a.py", "/etc/hosts"}
+
+
+def test_a_drop_is_explained_in_a_sentence(session: SessionBuilder) -> None:
+    """A negative rest says what it means."""
+    session.prompt("go")
+    session.reply(40_000)
+    session.reply(30_000)
+
+    assert "were dropped; no record says which" in run("--transcript", session.path).output
+
+
+def test_foreign_texts_cannot_steer_the_terminal(session: SessionBuilder) -> None:
+    """Control characters, markup and half characters in prompts and paths are only shown."""
+    session.prompt("\x1b[31m[bold]red[/bold]\x07\nnext \ud800")
+    call = session.tool_call(40_000, "Read", file_path="/\x1b]0;title\x07.py")
+    session.tool_result(call, "r" * 900)
+    session.reply(40_600)
+
+    done = run("--transcript", session.path)
+
+    assert done.exit_code == 0, done.exception
+    assert "\x1b" not in done.output
+    assert "\x07" not in done.output
+    assert "[bold]red[/bold]" in done.output
+
+
+def test_a_terminal_without_unicode_gets_plain_bars(session: SessionBuilder) -> None:
+    """Bars, long names and foreign letters fit an ASCII terminal of any width."""
+    session.prompt("größer " * 30)
+    call = session.tool_call(40_000, "Read", file_path="/ä/" + "x" * 200 + "/ende.py")
+    session.tool_result(call, "r" * 900)
+    session.reply(40_600)
+    raw = io.BytesIO()
+    console = Console(file=io.TextIOWrapper(raw, "ascii", write_through=True), width=60)
+
+    view.render(view.read_composition(session.path), console)
+
+    lines = raw.getvalue().decode("ascii").splitlines()
+    assert any(line.endswith("####") for line in lines)
+    assert any(line.endswith("/ende.py") for line in lines)
+    assert max(map(len, lines)) <= 60
+
+
+@pytest.mark.parametrize("name", ["missing.jsonl", "pipe", "folder"])
+def test_what_is_no_file_is_one_sentence(world: Path, name: str) -> None:
+    """A missing file, a pipe without a writer and a folder are refused, not waited for."""
+    os.mkfifo(world / "pipe")
+    (world / "folder").mkdir()
+
+    done = run("--transcript", str(world / name))
+
+    assert isinstance(done.exception, SessionError)
+    assert str(done.exception).startswith(f"cannot read {world / name}: ")

@@ -1,0 +1,258 @@
+"""`brimline status`: exactly what the slow reader says, for built sessions and recorded ones."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from brimline import paths
+from brimline.state.session import SessionState, Snapshot
+from brimline.testing import SessionBuilder, text_block
+from tests.transcript import reference
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .conftest import Outcome
+
+KEYS = [
+    "session_id",
+    "transcript",
+    "occupancy_tokens",
+    "tail_tokens",
+    "projected_tokens",
+    "window_tokens",
+    "window_source",
+    "effective_window_tokens",
+    "compaction_tokens",
+    "compaction_source",
+    "compaction_enforced",
+    "margin_tokens",
+    "used_ratio",
+    "tier",
+    "tier_name",
+    "velocity_tokens_per_op",
+    "forecast_ops",
+    "forecast_ops_low",
+    "forecast_ops_high",
+    "measured_by",
+    "measured_at",
+    "compactions",
+]
+
+
+def _empty(session: SessionBuilder) -> None:
+    session.raw("")
+
+
+def _prompted(session: SessionBuilder) -> None:
+    session.prompt("hello")
+
+
+def _working(session: SessionBuilder) -> None:
+    for tokens in range(40_000, 90_000, 1_700):
+        session.tool_result(session.tool_call(tokens, command="ls"), "out" * 300)
+
+
+def _compacted_twice(session: SessionBuilder) -> None:
+    for legacy in (True, False):
+        for tokens in (50_000, 110_000, 166_000):
+            session.reply(tokens)
+        session.compact(167_000, legacy=legacy)
+    session.reply(52_000)
+    session.reply(53_000)
+
+
+def _just_compacted(session: SessionBuilder) -> None:
+    session.reply(166_000)
+    session.compact(167_000)
+    session.prompt("go on")
+
+
+def _large_window(session: SessionBuilder) -> None:
+    session.model = "claude-opus-5"
+    session.reply(150_000)
+
+
+def _large_window_proved(session: SessionBuilder) -> None:
+    session.reply(350_000)
+    session.compact(967_000)
+    session.reply(60_000)
+
+
+def _accidents(session: SessionBuilder) -> None:
+    session.reply(70_000, text_block("a"), text_block("b"))
+    session.reply(99_000, isSidechain=True)
+    session.reply(0)
+    session.reply(98_000, isApiErrorMessage=True)
+    session.raw(b'{"type":"assistant","message":{"usage":{"input_tokens":9}}} {"x":1}\n\xff\xfe\n')
+    session.prompt('{"usage":{"input_tokens":1}} compact_boundary "isCompactSummary":true')
+    session.raw('{"type":"assistant","message":{"usage":{"inp')
+
+
+BUILT = {
+    function.__name__.strip("_"): function
+    for function in (
+        _empty,
+        _prompted,
+        _working,
+        _compacted_twice,
+        _just_compacted,
+        _large_window,
+        _large_window_proved,
+        _accidents,
+    )
+}
+CORPUS = os.environ.get("BRIMLINE_CORPUS")
+RECORDED = sorted(Path(CORPUS).glob("*.jsonl")) if CORPUS else []
+
+
+@pytest.mark.parametrize("source", [*BUILT, *RECORDED], ids=lambda source: Path(source).stem)
+def test_status_agrees_exactly_with_the_slow_reader(
+    source: str | Path, session: SessionBuilder, brimline: Callable[..., Outcome]
+) -> None:
+    """Occupancy, compactions and share of the window, without any tolerance."""
+    if isinstance(source, str):
+        BUILT[source](session)
+        source = Path(session.path)
+
+    done = brimline("status", "--json", "--transcript", str(source))
+    report = json.loads(done.out)
+    expected = reference.read(source)
+
+    assert done.code == 0
+    assert report["occupancy_tokens"] == expected.occupancy_tokens
+    assert report["compactions"] == expected.compactions
+    assert report["used_ratio"] == expected.used_ratio
+
+
+def test_the_keys_are_stable(session: SessionBuilder, brimline: Callable[..., Outcome]) -> None:
+    """Other programs rely on them; unknown is null, not absent."""
+    session.prompt()
+
+    report = json.loads(brimline("status", "--json", "--transcript", session.path).out)
+
+    assert list(report) == KEYS
+    assert report["occupancy_tokens"] is None
+    assert report["tier"] is None
+    assert report["forecast_ops"] is None
+
+
+def test_every_figure_is_reported(
+    session: SessionBuilder, brimline: Callable[..., Outcome]
+) -> None:
+    """One known session, all keys."""
+    session.reply(98_000)
+    session.reply(100_000, output_tokens=100)
+
+    report: dict[str, Any] = json.loads(
+        brimline("status", "--json", "--transcript", session.path).out
+    )
+
+    assert report["session_id"] == session.session_id
+    assert report["transcript"] == session.path
+    assert (report["tail_tokens"], report["projected_tokens"]) == (100, 100_100)
+    assert (report["window_tokens"], report["window_source"]) == (200_000, "model")
+    assert (report["compaction_tokens"], report["compaction_source"]) == (167_000, "window")
+    assert report["compaction_enforced"] is False
+    assert (report["margin_tokens"], report["tier"], report["tier_name"]) == (66_900, 0, "Calm")
+    assert report["velocity_tokens_per_op"] == 2_000
+    assert report["forecast_ops_low"] <= report["forecast_ops"] <= report["forecast_ops_high"]
+    assert report["measured_by"] == "transcript"
+    assert report["compactions"] == 0
+
+
+def test_a_person_gets_the_figures_with_their_sources(
+    session: SessionBuilder, brimline: Callable[..., Outcome]
+) -> None:
+    """How full, what comes next, where compaction is, which tier, how long it lasts."""
+    session.compact(167_000)
+    session.reply(143_000)
+    session.reply(145_000, output_tokens=100)
+
+    out = brimline("status", "--transcript", session.path).out
+
+    assert "145,000 of 200,000 tokens (72%; by: transcript, window from: model)" in out
+    assert "at 167,000 (from: window), 21,900 tokens left" in out
+    assert "L2 Advisory" in out
+    assert "will not compact at that point by itself" in out
+    assert "requests left" in out
+    assert "1 so far" in out
+
+
+def test_a_session_without_figures_says_so(
+    session: SessionBuilder, brimline: Callable[..., Outcome]
+) -> None:
+    """Unknown is a word, not a zero."""
+    session.prompt()
+
+    out = brimline("status", "--transcript", session.path).out
+
+    assert "unknown: no model request since the session began or compacted" in out
+
+
+def test_the_status_lines_figures_are_used(
+    session: SessionBuilder, home_dir: str, brimline: Callable[..., Outcome]
+) -> None:
+    """What it stored for this session counts where it is newer."""
+    session.reply(100_000)
+    snapshot = Snapshot(at=session.now + 5, window_tokens=1_000_000, occupancy_tokens=120_000)
+    SessionState(home_dir, session.session_id).save_snapshot(snapshot)
+
+    report = json.loads(brimline("status", "--json", "--transcript", session.path).out)
+
+    assert report["measured_by"] == "statusline"
+    assert report["used_ratio"] == 0.12
+
+
+def test_without_arguments_the_projects_newest_session_is_shown(
+    project_dir: str, brimline: Callable[..., Outcome]
+) -> None:
+    """The usual call, from the project's folder; or any session by its id."""
+    folder = paths.project_transcripts(project_dir)
+    for age, name in enumerate(("newer", "older")):
+        session = SessionBuilder(f"{folder}/{name}.jsonl", session_id=name)
+        session.reply(50_000 + age)
+        os.utime(session.path, (1_000_000 - age, 1_000_000 - age))
+
+    assert json.loads(brimline("status", "--json").out)["session_id"] == "newer"
+    by_id = json.loads(brimline("status", "--json", "--session", "older").out)
+    assert by_id["occupancy_tokens"] == 50_001
+
+
+@pytest.mark.parametrize("kind", ["missing", "folder", "pipe", "device"])
+def test_what_is_no_transcript_is_told_in_one_sentence(
+    kind: str, world: Path, brimline: Callable[..., Outcome]
+) -> None:
+    """At once, without waiting for a writer, without a traceback."""
+    os.mkfifo(world / "pipe")
+    path = {"missing": "/no/file", "folder": str(world), "pipe": f"{world}/pipe"}
+    target = path.get(kind, "/dev/zero")
+
+    done = brimline("status", "--transcript", target)
+
+    assert done.code == 1
+    assert done.err.startswith(f"brimline: cannot read {target}: ")
+    assert done.err.count("\n") == 1
+
+
+def test_a_session_is_named_one_way_only(brimline: Callable[..., Outcome]) -> None:
+    """File and id together are a usage error; a project without sessions is a problem."""
+    assert brimline("status", "--transcript", "a", "--session", "b").code == 2
+    assert "no session of this project" in brimline("status").err
+
+
+def test_looking_changes_nothing(
+    session: SessionBuilder, world: Path, brimline: Callable[..., Outcome]
+) -> None:
+    """A status can be asked for at any time by anybody."""
+    session.reply(350_000)
+    before = sorted(path for path in world.rglob("*"))
+
+    brimline("status", "--transcript", session.path)
+
+    assert sorted(path for path in world.rglob("*")) == before

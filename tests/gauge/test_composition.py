@@ -1,0 +1,439 @@
+"""Where the tokens went: shares add up to what was measured, whatever the session looks like."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from brimline.gauge.composition import (
+    SYSTEM,
+    UNKNOWN_TOOL,
+    Composition,
+    compose,
+    divide,
+    estimate_tokens,
+    explain_first,
+    explain_growth,
+)
+from brimline.testing import SessionBuilder, text_block
+from brimline.transcript import pieces
+from brimline.transcript.pieces import Piece
+from brimline.transcript.scan import scan
+
+from ..transcript.generated import mutated_transcripts, transcripts  # noqa: TID252
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MODEL = "claude-sonnet-4-5-20250929"
+thorough = settings(
+    max_examples=300,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+
+def composed(session: SessionBuilder) -> Composition:
+    """The composition of the session as written so far, checked for the sums that always hold."""
+    found = compose(pieces.read(session.path))
+    check_sums(found)
+    return found
+
+
+def check_sums(found: Composition) -> None:
+    """Parts, turns and every breakdown add up to what they break down."""
+    assert found.parts.total() == (found.occupancy_tokens or 0)
+    added = [turn.tokens_added for turn in found.turns if turn.in_context]
+    assert sum(added) == (found.occupancy_tokens or 0)
+    assert found.tools.total() == found.parts["tool_result"]
+    assert found.hooks.total() == found.parts["hook"]
+    assert found.client.total() == found.parts["client"]
+    assert found.floor.total() == found.parts["floor"]
+    assert sum(file.tokens for file in found.files) <= found.tools.total()
+
+
+def hook_context(session: SessionBuilder, name: str, *texts: str) -> None:
+    """Context that a hook injects."""
+    attachment = {"type": "hook_additional_context", "hookName": name, "content": list(texts)}
+    rendered = [{"content": f"{name} hook additional context: {text}"} for text in texts]
+    session.row("attachment", attachment=attachment, rendered=rendered)
+
+
+def final_reply(
+    session: SessionBuilder, tokens: int, output_tokens: int, *blocks: dict[str, Any]
+) -> None:
+    """A reply of a client that records the true size of it."""
+    message = {
+        "id": f"final_{tokens}_{output_tokens}",
+        "model": session.model,
+        "content": list(blocks),
+        "stop_reason": "end_turn",
+        "usage": {"input_tokens": tokens, "output_tokens": output_tokens},
+    }
+    session.row("assistant", message=message)
+
+
+def thought(characters: int) -> dict[str, Any]:
+    """A thought as older clients record it."""
+    return {"type": "thinking", "thinking": "t" * characters, "signature": ""}
+
+
+@given(data=transcripts() | mutated_transcripts() | st.binary(max_size=200))
+@thorough
+def test_on_any_file_the_parts_add_up_to_the_occupancy(data: bytes, tmp_path: Path) -> None:
+    """Nothing raises, the occupancy is the scan's, and all sums hold."""
+    path = tmp_path / "transcript.jsonl"
+    path.write_bytes(data)
+
+    found = compose(pieces.read(str(path)))
+
+    occupancies = scan(str(path)).occupancies
+    assert found.occupancy_tokens == (occupancies[-1] if occupancies else None)
+    check_sums(found)
+
+
+_tokens = st.integers(1_000, 200_000)
+_lengths = st.integers(0, 30_000)
+_steps = st.one_of(
+    st.tuples(st.just("prompt"), _lengths),
+    st.tuples(st.just("call"), _tokens, st.sampled_from(["Read", "Bash"]), _lengths),
+    st.tuples(st.just("reply"), _tokens, _lengths),
+    st.tuples(st.just("final"), _tokens, _lengths),
+    st.tuples(st.just("hook"), _lengths),
+    st.tuples(st.just("compact"), st.booleans()),
+)
+
+
+@given(steps=st.lists(_steps, max_size=20))
+@thorough
+def test_on_any_session_the_parts_add_up_to_the_occupancy(
+    steps: list[tuple[Any, ...]], tmp_path: Path
+) -> None:
+    """Growth of any size and sign, in any order of events, is accounted for to the token."""
+    path = tmp_path / "built.jsonl"
+    path.write_bytes(b"")
+    session = SessionBuilder(str(path))
+    for name, *values in steps:
+        if name == "prompt":
+            session.prompt("p" * values[0])
+        elif name == "call":
+            call = session.tool_call(values[0], values[1], file_path="/a.py")
+            session.tool_result(call, "r" * values[2])
+        elif name == "reply":
+            session.reply(values[0], thought(values[1]), text_block("a"))
+        elif name == "final":
+            final_reply(session, values[0], values[1], thought(7), text_block("abc"))
+        elif name == "hook":
+            hook_context(session, "Stop", "[brimline] n", "h" * values[0])
+        else:
+            session.compact(160_000, legacy=values[0])
+
+    found = composed(session)
+
+    occupancies = scan(session.path).occupancies
+    assert found.occupancy_tokens == (occupancies[-1] if occupancies else None)
+    assert sum(turn.requests for turn in found.turns if turn.in_context) == len(occupancies)
+
+
+@given(total=st.integers(0, 10**12), weights=st.lists(st.integers(0, 10**9), max_size=12))
+@thorough
+def test_dividing_loses_nothing_and_favours_nobody(total: int, weights: list[int]) -> None:
+    """The shares are whole, add up, and each is within one of its exact proportion."""
+    shares = divide(total, weights)
+
+    whole = sum(weights)
+    assert sum(shares) == (total if whole else 0)
+    assert all(
+        abs(share * whole - total * weight) < whole
+        for share, weight in zip(shares, weights, strict=True)
+        if whole
+    )
+
+
+def test_growth_is_shared_in_proportion_to_the_estimates() -> None:
+    """A measured growth near the estimate is given out whole."""
+    added = [Piece("tool_input", 285), Piece("tool_result", 2_850), Piece("user", 342)]
+    estimates = [estimate_tokens(piece, MODEL) for piece in added]
+
+    assert estimates == pytest.approx([190, 1_010, 100])
+    assert explain_growth(1_950, added, MODEL) == [285, 1_515, 150]
+
+
+def test_an_exact_reply_size_is_kept() -> None:
+    """The client's own count of the reply stands; the results get the rest."""
+    added = [Piece("thinking", 0), Piece("tool_input", 100), Piece("tool_result", 2_850)]
+
+    shares = explain_growth(1_700, added, MODEL, output_tokens=500)
+
+    assert shares[0] + shares[1] == 500
+    assert shares[2] == 1_200
+
+
+@pytest.mark.parametrize(("growth", "explained"), [(50_000, 2_020), (900, 900), (-3_000, 505)])
+def test_texts_take_between_half_and_twice_their_estimate(growth: int, explained: int) -> None:
+    """What lies outside is something else than these texts."""
+    assert explain_growth(growth, [Piece("tool_result", 2_850)], MODEL) == [explained]
+
+
+def test_a_reply_larger_than_the_growth_is_an_estimate_like_any_other() -> None:
+    """A reply of which something was left out is scaled down, not kept."""
+    added = [Piece("assistant", 342), Piece("user", 342)]
+
+    assert explain_growth(600, added, MODEL, output_tokens=900) == [540, 60]
+
+
+def test_a_first_request_is_never_explained_beyond_its_size() -> None:
+    """A text longer than the whole request leaves no floor, and no debt."""
+    assert explain_first(10, [Piece("user", 99_999)], MODEL) == [10]
+
+
+def test_newer_models_count_more_tokens_for_the_same_text() -> None:
+    """The estimate follows the tokenizer's generation."""
+    piece = Piece("tool_result", 10_000)
+
+    assert estimate_tokens(piece, "claude-opus-4-7") > 1.2 * estimate_tokens(piece, MODEL)
+
+
+def test_the_first_request_is_the_floor_but_for_what_was_said(session: SessionBuilder) -> None:
+    """Prompt and hook context have lengths; the client's lists belong to the floor, named."""
+    listing = {"type": "skill_listing", "content": "s"}
+    session.row("attachment", attachment=listing, rendered=[{"content": "s" * 3_420}])
+    session.prompt("p" * 342)
+    session.reply(40_000)
+
+    found = composed(session)
+
+    assert found.parts == {"user": 100, "floor": 39_900}
+    assert found.floor == {"skill_listing": 1_000, SYSTEM: 38_900}
+    assert found.client == {}
+
+
+def test_what_follows_the_last_request_is_not_in_the_occupancy(session: SessionBuilder) -> None:
+    """The last reply and its results are the tail, which the reading estimates."""
+    session.prompt("go")
+    call = session.tool_call(40_000)
+    session.tool_result(call, "x" * 9_000)
+
+    assert set(composed(session).parts) == {"user", "floor"}
+
+
+def test_rows_of_one_reply_are_one_request(session: SessionBuilder) -> None:
+    """A result between two rows of a reply does not make a second request of it."""
+    session.prompt("go")
+    use = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}
+    session.reply(40_000, thought(30), use, message_id="m")
+    session.tool_result("t1", "x" * 300)
+    session.reply(40_000, text_block("more"), message_id="m")
+    session.reply(40_300)
+
+    found = composed(session)
+
+    assert [turn.requests for turn in found.turns] == [2]
+    assert found.parts["unexplained"] == 0
+    assert found.parts["tool_result"] > 0
+
+
+def test_unrecorded_growth_is_unexplained(session: SessionBuilder) -> None:
+    """What no text accounts for is shown as such."""
+    session.prompt("go")
+    session.reply(40_000, text_block("a" * 342))
+    session.prompt("p" * 342)
+    session.reply(50_000)
+
+    parts = composed(session).parts
+
+    assert parts["unexplained"] == 10_000 - 2 * (100 + 100)
+
+
+def test_a_drop_is_unexplained_and_negative(session: SessionBuilder) -> None:
+    """Nothing says what was dropped, so nothing is taken from the parts."""
+    session.prompt("go")
+    call = session.tool_call(40_000)
+    session.tool_result(call, "x" * 28_500)
+    session.reply(50_100)
+    session.reply(45_000)
+
+    parts = composed(session).parts
+
+    assert parts["tool_result"] > 9_000
+    assert -5_110 <= parts["unexplained"] <= -5_100
+
+
+def test_thoughts_go_first_when_a_new_prompt_shrinks_the_context(session: SessionBuilder) -> None:
+    """Many models are not sent the thinking of earlier turns: a drop there is that."""
+    session.prompt("go")
+    session.reply(40_000, thought(34_200))
+    session.reply(50_000)
+    session.prompt("next")
+    session.reply(42_000)
+
+    found = composed(session)
+
+    assert found.parts["unexplained"] == 0
+    assert found.parts["thinking"] == pytest.approx(2_000, abs=10)
+    assert found.turns[1].parts["thinking"] < 0
+
+
+@pytest.mark.parametrize("legacy", [False, True])
+def test_nothing_before_the_last_compaction_counts_now(
+    session: SessionBuilder, legacy: bool
+) -> None:
+    """The summary is a part of its own; what else came with it is the floor."""
+    session.prompt("go")
+    call = session.tool_call(40_000, "Read", file_path="/old.py")
+    session.tool_result(call, "x" * 9_000)
+    session.reply(160_000)
+    session.compact(167_000, summary="s" * 3_420, legacy=legacy)
+    session.reply(50_000)
+
+    found = composed(session)
+
+    assert found.parts == {"summary": 1_000, "floor": 49_000}
+    assert (found.files, found.tools) == ([], {})
+
+
+def test_without_a_request_since_the_compaction_nothing_is_known(session: SessionBuilder) -> None:
+    """The occupancy is unknown and there are no parts; earlier turns are still listed."""
+    session.prompt("go")
+    session.reply(160_000)
+    session.compact(167_000)
+
+    found = composed(session)
+
+    assert (found.occupancy_tokens, found.parts) == (None, {})
+    assert [(turn.number, turn.in_context) for turn in found.turns] == [(1, False)]
+
+
+@pytest.mark.row("S2-48")
+def test_every_turn_says_what_it_added(session: SessionBuilder) -> None:
+    """A reply belongs to its own turn, although only the next turn's request measures it."""
+    session.prompt("first")
+    session.reply(40_000, text_block("a" * 3_420))
+    session.prompt("p" * 342)
+    call = session.tool_call(41_100, "Bash", command="ls")
+    session.tool_result(call, "r" * 2_850)
+    session.reply(42_200)
+
+    one, two = composed(session).turns
+
+    assert (one.number, one.prompt, one.requests) == (1, "first", 1)
+    assert one.parts["assistant"] == 1_000
+    assert (two.number, two.requests) == (2, 2)
+    assert two.parts["user"] == 100
+    assert one.tokens_added + two.tokens_added == 42_200
+    assert two.parts["tool_result"] == pytest.approx(1_010, rel=0.05)
+
+
+@pytest.mark.row("S2-48")
+def test_a_turn_that_a_compaction_interrupts_goes_on_under_its_number(
+    session: SessionBuilder,
+) -> None:
+    """Each side of the compaction has an entry; the next prompt counts on."""
+    session.prompt("long work")
+    session.reply(160_000)
+    session.compact(167_000)
+    session.reply(50_000)
+    session.prompt("next")
+    session.reply(51_000)
+
+    turns = composed(session).turns
+
+    assert [(turn.number, turn.prompt, turn.in_context) for turn in turns] == [
+        (1, "long work", False),
+        (1, "long work", True),
+        (2, "next", True),
+    ]
+
+
+def test_prompts_that_reach_no_request_share_the_next_ones_turn(session: SessionBuilder) -> None:
+    """A local command before a prompt, or after a compaction, opens no turn of its own."""
+    session.prompt("<command-name>/model</command-name>")
+    session.prompt("one")
+    session.reply(160_000)
+    session.compact(167_000, trigger="manual")
+    session.prompt("<command-name>/compact</command-name>")
+    session.prompt("two")
+    session.reply(50_000)
+
+    turns = composed(session).turns
+
+    assert [(turn.number, turn.prompt) for turn in turns] == [(1, "one"), (2, "two")]
+
+
+def test_results_are_told_by_tool_and_by_file(session: SessionBuilder) -> None:
+    """A result finds its call in either order; one without a call is of an unknown tool."""
+    session.prompt("go")
+    session.tool_result("early", "e" * 2_850)
+    early = {"type": "tool_use", "id": "early", "name": "Edit", "input": {"file_path": "/a.py"}}
+    session.reply(40_000, early)
+    read = session.tool_call(40_200, "Read", file_path="/a.py")
+    session.tool_result(read, "r" * 2_850)
+    session.tool_result("orphan", "o" * 2_850)
+    session.reply(42_400)
+
+    found = composed(session)
+
+    assert set(found.tools) == {"Edit", "Read", UNKNOWN_TOOL}
+    assert found.results == {"Edit": 1, "Read": 1, UNKNOWN_TOOL: 1}
+    (file,) = found.files
+    assert (file.file, file.reads) == ("/a.py", 1)
+    assert file.tokens == found.tools["Edit"] + found.tools["Read"]
+
+
+def test_a_read_repeats_where_it_overlaps_an_earlier_one(session: SessionBuilder) -> None:
+    """Paging through a file is no repetition; reading lines again is."""
+    session.prompt("go")
+    tokens = 40_000
+    for lines in ({"limit": 100}, {"offset": 101, "limit": 100}, {"offset": 50, "limit": 10}, {}):
+        call = session.tool_call(tokens, "Read", file_path="/a.py", **lines)
+        session.tool_result(call, "r" * 2_850)
+        tokens += 1_100
+    session.reply(tokens)
+
+    (file,) = composed(session).files
+
+    assert file.reads == 4
+    assert file.repeated_tokens == pytest.approx(file.tokens / 2, abs=25)
+
+
+@pytest.mark.row("S2-02")
+def test_every_injected_text_has_a_source_and_a_cost(session: SessionBuilder) -> None:
+    """Hooks are told apart by name and by whether the text is ours, and add up to their part."""
+    session.prompt("go")
+    hook_context(session, "UserPromptSubmit", "[brimline] " + "n" * 400)
+    call = session.tool_call(40_000)
+    session.tool_result(call, "ok")
+    hook_context(session, "PostToolUse:Bash", "[brimline] " + "n" * 300, "o" * 311)
+    reminder = {"type": "task_reminder", "content": []}
+    session.row("attachment", attachment=reminder, rendered=[{"content": "c" * 500}])
+    session.reply(40_600)
+
+    found = composed(session)
+
+    assert set(found.hooks) == {
+        ("UserPromptSubmit", True),
+        ("PostToolUse:Bash", True),
+        ("PostToolUse:Bash", False),
+    }
+    assert found.hooks["PostToolUse:Bash", True] == pytest.approx(
+        found.hooks["PostToolUse:Bash", False], abs=1
+    )
+    assert set(found.client) == {"task_reminder"}
+
+
+def test_what_subagents_do_never_counts(session: SessionBuilder) -> None:
+    """Neither their requests nor their texts change anything."""
+    session.prompt("go")
+    session.reply(40_000)
+    session.reply(190_000, text_block("s" * 9_000), isSidechain=True)
+    session.prompt("inner", isSidechain=True)
+    session.reply(40_100)
+
+    found = composed(session)
+
+    assert found.occupancy_tokens == 40_100
+    assert [turn.requests for turn in found.turns] == [2]

@@ -1,0 +1,146 @@
+"""Whatever arrives, the client gets one JSON document or nothing, and only our folder changes."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from brimline.hooks.entry import log_failure, respond
+from brimline.state import failures
+from brimline.testing import SessionBuilder, bash_event, event, statusline_event
+from tests.transcript.generated import json_values, mutated_transcripts, transcripts
+
+from .processes import errors, inventory, run_hook
+
+EVENTS = ("SessionStart", "UserPromptSubmit", "PostToolUse", "PreCompact")
+names = st.sampled_from([*EVENTS, "statusline", "Stop", "", "Nonsense"])
+thorough = settings(
+    max_examples=900,
+    deadline=None,
+    database=None,
+    # Shrinking writes the same files over and over; the failing input itself says enough.
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+foreign = st.one_of(
+    json_values,
+    st.sampled_from(["../../up", "/", "~", "a\0b", "\ud800", "x" * 5_000, "/dev/zero", ".", {}]),
+)
+FIELDS = ("session_id", "transcript_path", "cwd", "prompt", "tool_name", "tool_response") + (
+    "agent_id",
+    "trigger",
+    "source",
+    "model",
+    "workspace",
+    "context_window",
+)
+wrong_events = st.one_of(
+    st.dictionaries(st.sampled_from(FIELDS), foreign),
+    st.dictionaries(st.sampled_from(FIELDS) | st.text(max_size=5), foreign),
+    json_values,
+)
+
+
+@given(name=names, raw=st.binary(max_size=200))
+@thorough
+def test_random_bytes_are_answered_with_silence(name: str, raw: bytes, world: Path) -> None:
+    """Only the status line shows something for garbage: that it knows nothing."""
+    answer = _entry(name, raw, world)
+
+    assert answer == b"" or name == "statusline"
+
+
+@given(name=names, document=wrong_events, changes=st.dictionaries(st.sampled_from(FIELDS), foreign))
+@thorough
+def test_events_of_the_wrong_shape_are_answered_in_shape(
+    name: str, document: Any, changes: dict[str, Any], session: SessionBuilder, world: Path
+) -> None:
+    """Invented documents, and real ones with fields of any kind."""
+    if not os.path.exists(session.path):
+        session.reply(160_000)
+    for payload in (document, bash_event(session, **changes)):
+        _check(name, _entry(name, json.dumps(payload).encode(), world))
+
+
+@given(data=transcripts() | mutated_transcripts() | st.binary(max_size=100), name=names)
+@thorough
+def test_damaged_transcripts_are_answered_in_shape(
+    data: bytes, name: str, session: SessionBuilder, world: Path
+) -> None:
+    """The file changes under the hooks of one session, call after call, and no hook even fails."""
+    Path(session.path).write_bytes(data)
+    payload = (
+        statusline_event(session, 200_000, None) if name == "statusline" else bash_event(session)
+    )
+
+    _check(name, _entry(name, json.dumps(payload).encode(), world))
+
+    assert failures.recent(str(world / "brimline"), 0) == []
+
+
+@pytest.mark.parametrize("name", [*EVENTS, "statusline", "Stop"])
+def test_real_processes_survive_the_same(name: str, session: SessionBuilder, world: Path) -> None:
+    """A cross-section as processes: exit code 0, stderr empty, nothing outside our folder changes."""
+    session.reply(160_000)
+    whole = Path(session.path).read_bytes()
+    good = event(name, session, prompt="x", trigger="auto", source="startup")
+    before = inventory(world, without=world / "brimline")
+    payloads: list[Any] = [
+        b"",
+        b"\x00\xff" * 50,
+        whole,
+        json.dumps(good).encode()[:-7],
+        [good],
+        {},
+        good | {"session_id": ["../../up"]},
+        good | {"session_id": "../../up", "cwd": "\ud800"},
+        good | {"transcript_path": "a\0b"},
+        good | {"transcript_path": {"a": 1}},
+        good | {"tool_response": [[[[]]], {"type": "text", "text": 5}]},
+        good | {"cwd": "x" * 5_000, "agent_id": 0},
+    ]
+
+    for payload in payloads:
+        raw = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
+        done = run_hook(world, name, raw)
+        assert (done.returncode, done.stderr) == (0, b"")
+        _check(name, done.stdout)
+
+    assert inventory(world, without=world / "brimline") == before
+    assert not [path for path in (world / "brimline").rglob("*.tmp")]
+    assert all(set(entry) >= {"v", "at", "event", "error", "where"} for entry in errors(world))
+
+
+def _entry(name: str, raw: bytes, world: Path) -> bytes:
+    """What `entry.main` does, short of ending the process; and nothing else may have changed."""
+    home_dir = str(world / "brimline")
+    before = _outside(world)
+    try:
+        answer = respond(name, raw, home_dir)
+    except BaseException as error:  # noqa: BLE001 - as the entry does
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        log_failure(home_dir, name, error)
+        answer = b""
+    assert _outside(world) == before
+    return answer
+
+
+def _check(name: str, answer: bytes) -> None:
+    """One line for the screen, or one JSON document for the client, or nothing."""
+    if name == "statusline":
+        assert answer == b"" or (answer.decode().count("\n") == 1 and answer.endswith(b"\n"))
+    elif answer:
+        document = json.loads(answer)
+        assert document["hookSpecificOutput"]["hookEventName"] == name
+        assert len(document["hookSpecificOutput"]["additionalContext"]) < 9_000
+
+
+def _outside(world: Path) -> dict[str, tuple[int, bytes | None]]:
+    return inventory(world, without=world / "brimline")

@@ -1,0 +1,58 @@
+"""Many hooks at once on one session: no line lost, no tier spoken twice, nothing left behind."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from brimline.testing import SessionBuilder, bash_event
+
+from .processes import command, environment, errors, spool
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HOOKS_PER_TIER = 50
+AT_ONCE = 16
+TIERS = {"L1": 120_000, "L2": 145_000, "L3": 157_000, "L4": 165_000}
+
+
+def test_two_hundred_hooks_speak_once_per_tier(session: SessionBuilder, world: Path) -> None:
+    """Fifty hooks in each of the four tiers: each tier is announced exactly once."""
+    spoken: list[bytes] = []
+    for tokens in TIERS.values():
+        session.reply(tokens)
+        spoken += [answer for answer in _storm(session, world) if answer]
+
+    notes = [json.loads(answer)["hookSpecificOutput"]["additionalContext"] for answer in spoken]
+    assert [note.partition("tier ")[2][:2] for note in notes] == list(TIERS)
+    lines = spool(world)
+    assert len(lines) == 4 * HOOKS_PER_TIER
+    assert sorted(line["tier"] for line in lines) == [
+        tier for tier in (1, 2, 3, 4) for _ in range(HOOKS_PER_TIER)
+    ]
+    assert errors(world) == []
+    names = sorted(path.name for path in (world / "brimline").rglob("*") if path.is_file())
+    assert names == ["spoke-L1", "spoke-L2", "spoke-L3", "spoke-L4", "spool.jsonl"]
+
+
+def _storm(session: SessionBuilder, world: Path) -> list[bytes]:
+    """The answers of many hooks that were started as fast as the machine allows."""
+    payload = json.dumps(bash_event(session, "")).encode()
+
+    def run(_: int) -> bytes:
+        done = subprocess.run(
+            command("PostToolUse"),
+            input=payload,
+            env=environment(world),
+            capture_output=True,
+            check=True,
+            timeout=120,
+        )
+        assert done.stderr == b""
+        return done.stdout
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return list(pool.map(run, range(HOOKS_PER_TIER)))

@@ -1,0 +1,352 @@
+"""The commands `install`, `uninstall` and `doctor`, run as the user runs them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pexpect
+import pytest
+
+from brimline.install import entries, spec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Run = Callable[..., subprocess.CompletedProcess[str]]
+
+ORIGINAL = b'{\r\n\t"model": "opus",\r\n\t"statusLine": {"type": "command", "command": "date"}\r\n}'
+
+
+@pytest.fixture
+def settings(user_settings: Path) -> Path:
+    """The user's settings as they were before us."""
+    user_settings.write_bytes(ORIGINAL)
+    return user_settings
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder with its content."""
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def hook_command(settings_file: Path, event: str) -> list[str]:
+    """The command that the client would start at an event."""
+    entry = json.loads(settings_file.read_bytes())["hooks"][event][0]["hooks"][0]
+    return [entry["command"], *entry["args"]]
+
+
+def test_a_round_trip_gives_the_settings_back(settings: Path, run: Run, python: str) -> None:
+    """Install, install again, uninstall: the bytes are those of the beginning."""
+    first = run("install", "--yes", "--interpreter", python)
+    installed = settings.read_bytes()
+    second = run("install", "--yes")
+
+    assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
+    assert "Installed in" in first.stdout
+    assert "Backup: " in first.stdout
+    assert "nothing to change" in second.stdout
+    assert settings.read_bytes() == installed
+    assert run("uninstall", "--yes").returncode == 0
+    assert settings.read_bytes() == ORIGINAL
+
+
+def test_a_dry_run_shows_the_exact_change_and_writes_nothing(
+    settings: Path, run: Run, python: str, world: Path
+) -> None:
+    """The patch it prints turns the old bytes into the ones that an install writes."""
+    before = everything(world)
+    shown = run("install", "--dry-run", "--json", "--interpreter", python)
+    assert everything(world) == before
+    diff = json.loads(shown.stdout)["diff"]
+
+    if not shutil.which("patch"):
+        pytest.skip("there is no patch to apply the change with")
+    patch = world / "change.patch"
+    patch.write_bytes(diff.encode())
+    copy = world / "copy.json"
+    copy.write_bytes(ORIGINAL)
+    subprocess.run(["patch", "--binary", str(copy), str(patch)], check=True, capture_output=True)
+    run("install", "--yes", "--interpreter", python)
+
+    assert copy.read_bytes() == settings.read_bytes()
+
+
+def test_a_dry_run_without_anything_to_do_says_so(run: Run, settings: Path, python: str) -> None:
+    """Also where it is installed already."""
+    run("install", "--yes", "--interpreter", python)
+
+    assert run("install", "--dry-run").stdout == "Nothing to change.\n"
+
+
+def test_without_a_terminal_nothing_is_changed_unasked(
+    settings: Path, run: Run, python: str, home_dir: str
+) -> None:
+    """Every command that changes files wants --yes there, with one clear sentence."""
+    run("install", "--yes", "--interpreter", python)
+    installed, data = settings.read_bytes(), everything(Path(home_dir))
+    settings.write_bytes(ORIGINAL)
+    refused = run("install", "--interpreter", python)
+    assert settings.read_bytes() == ORIGINAL
+    settings.write_bytes(installed)
+
+    for done in (refused, run("uninstall"), run("uninstall", "--delete-data", "--json")):
+        assert done.returncode == 1
+        assert re.fullmatch("brimline: .*--yes.*\n", done.stderr.splitlines(keepends=True)[-1])
+    assert settings.read_bytes() == installed
+    assert everything(Path(home_dir)) == data
+
+
+@pytest.mark.parametrize(("answer", "changed"), [("y", True), ("n", False)])
+def test_on_a_terminal_it_asks(
+    answer: str, changed: bool, settings: Path, run: Run, python: str
+) -> None:
+    """The change is shown first, and only a yes makes it."""
+    code = "from brimline.cli.main import main; main()"
+    arguments = ["-c", code, "install", "--interpreter", python]
+    terminal = pexpect.spawn(sys.executable, arguments, encoding="utf-8", timeout=60)
+    terminal.expect(re.escape(entries.bootstrap("")[:15].replace("\n", "\\n")))
+    terminal.expect(r"Change .*\?")
+    terminal.sendline(answer)
+    terminal.expect(pexpect.EOF)
+    terminal.close()
+
+    assert (terminal.exitstatus == 0) is changed
+    assert (settings.read_bytes() != ORIGINAL) is changed
+
+
+def test_every_report_is_json_on_request(settings: Path, run: Run, python: str) -> None:
+    """Standard output holds one document and nothing else."""
+    installed = json.loads(run("install", "--yes", "--json", "--interpreter", python).stdout)
+    again = json.loads(run("install", "--yes", "--json").stdout)
+    taken = json.loads(run("uninstall", "--yes", "--json").stdout)
+
+    assert installed["changed"] is True
+    assert installed["interpreter"] == python
+    assert Path(installed["backup"]).read_bytes() == ORIGINAL
+    assert installed["warnings"] == []
+    assert (again["changed"], again["backup"]) == (False, None)
+    assert taken["settings"] == [str(settings)]
+
+
+@pytest.mark.parametrize(
+    ("scope", "name"), [("project", "settings.json"), ("local", "settings.local.json")]
+)
+def test_other_scopes_have_their_own_file(
+    scope: str, name: str, settings: Path, run: Run, python: str, project_dir: str
+) -> None:
+    """They carry the user's status line, and leave with the folder that was made for them."""
+    done = run("install", "--yes", "--scope", scope, "--interpreter", python)
+    file = Path(project_dir, ".claude", name)
+    line = entries.parse_statusline(json.loads(file.read_bytes())["statusLine"]["command"])
+
+    assert done.returncode == 0
+    assert settings.read_bytes() == ORIGINAL
+    assert line is not None
+    assert line.wrapped == "date"
+    assert ("usually shared" in done.stdout) is (scope == "project")
+    assert run("uninstall", "--yes").returncode == 0
+    assert os.listdir(project_dir) == []
+
+
+def test_uninstalling_finds_every_scope_from_anywhere(
+    settings: Path, run: Run, python: str, project_dir: str, world: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """Projects it was installed in are remembered; --scope takes out one only."""
+    for scope in ("user", "local"):
+        run("install", "--yes", "--scope", scope, "--interpreter", python)
+    monkeypatch.chdir(world)
+    (only,) = json.loads(run("uninstall", "--yes", "--json", "--scope", "user").stdout)["settings"]
+    (rest,) = json.loads(run("uninstall", "--yes", "--json").stdout)["settings"]
+
+    assert only == str(settings)
+    assert rest == f"{project_dir}/.claude/settings.local.json"
+
+
+def test_one_broken_file_does_not_keep_the_others_wired(
+    settings: Path, run: Run, python: str, project_dir: str, home_dir: str
+) -> None:
+    """The rest is taken out, the broken one is named, and the data it needs is kept."""
+    for scope in ("user", "local"):
+        run("install", "--yes", "--scope", scope, "--interpreter", python)
+    local = Path(project_dir, ".claude", "settings.local.json")
+    local.write_bytes(local.read_bytes() + b"}")
+
+    done = run("uninstall", "--yes", "--delete-data")
+
+    assert done.returncode == 1
+    assert f"Taken out of {settings}" in done.stdout
+    assert str(local) in done.stderr
+    assert "was kept" in done.stderr
+    assert settings.read_bytes() == ORIGINAL
+    assert os.path.isdir(f"{home_dir}/install")
+
+
+def test_broken_settings_of_others_do_not_matter_to_uninstalling(
+    settings: Path, run: Run, python: str, project_dir: str
+) -> None:
+    """A project's invalid file that holds nothing of ours is left alone without complaint."""
+    run("install", "--yes", "--interpreter", python)
+    theirs = Path(project_dir, ".claude", "settings.json")
+    theirs.parent.mkdir()
+    theirs.write_text("{bad")
+
+    assert run("uninstall", "--yes").returncode == 0
+    assert settings.read_bytes() == ORIGINAL
+
+
+def test_data_stays_unless_it_is_to_be_deleted(
+    settings: Path, run: Run, python: str, home_dir: str
+) -> None:
+    """And then all of it goes, hooks and status line having run meanwhile."""
+    run("install", "--yes", "--interpreter", python)
+    event = json.dumps(
+        {"session_id": "s", "cwd": "/", "hook_event_name": "x", "transcript_path": ""}
+    )
+    for hook in spec.HOOKS:
+        command = hook_command(settings, hook.event)
+        subprocess.run(command, input=event.encode(), check=True, capture_output=True)
+    line = json.loads(settings.read_bytes())["statusLine"]["command"]
+    shown = subprocess.run(line, shell=True, input=event.encode(), check=True, capture_output=True)  # noqa: S602
+    assert len(shown.stdout.splitlines()) == 2
+    assert os.listdir(f"{home_dir}/sessions") == ["s"]
+
+    assert "Data kept" in run("uninstall", "--yes").stdout
+    assert os.listdir(f"{home_dir}/sessions") == ["s"]
+    assert "Data deleted" in run("uninstall", "--yes", "--delete-data").stdout
+    assert not os.path.exists(home_dir)
+
+
+def test_a_data_folder_that_only_the_entries_know_is_named(
+    settings: Path, run: Run, python: str, home_dir: str
+) -> None:
+    """Run without the variable of install time, uninstalling says where data is left."""
+    run("install", "--yes", "--interpreter", python)
+
+    done = run("uninstall", "--yes", BRIMLINE_HOME="")
+
+    assert f"Hooks kept data in {home_dir} too" in done.stdout
+    assert settings.read_bytes() == ORIGINAL
+
+
+def test_paths_of_any_kind_reach_the_hook(
+    user_settings: Path, run: Run, python: str, world: Path
+) -> None:
+    """Spaces, quotes and other letters in the interpreter's and the data folder's path."""
+    odd = world / 'my dir\'s "é" $HOME'
+    odd.mkdir()
+    (odd / "python3").symlink_to(python)
+    home = f"{odd}/data folder"
+    done = run("install", "--yes", "--interpreter", f"{odd}/python3", BRIMLINE_HOME=home)
+    assert done.returncode == 0, done.stderr
+    env = {"PATH": os.environ["PATH"]}
+    event = b'{"session_id": "odd", "cwd": "/"}'
+
+    command = hook_command(user_settings, "PreCompact")
+    subprocess.run(command, input=event, env=env, check=True, timeout=60)
+    line = json.loads(user_settings.read_bytes())["statusLine"]["command"]
+    shown = subprocess.run(  # noqa: S602 - the client hands it to a shell as well
+        line, shell=True, input=event, env=env, check=True, capture_output=True, timeout=60
+    )
+
+    assert b"ctx" in shown.stdout
+    assert os.listdir(f"{home}/sessions") == ["odd"]
+    assert not os.path.exists(f"{home}/errors.jsonl")
+
+
+@pytest.mark.parametrize("raw", [b"{bad", b'{"hooks": null}', b"\xff"])
+def test_a_problem_is_one_sentence_and_changes_nothing(
+    raw: bytes, user_settings: Path, run: Run, python: str, world: Path
+) -> None:
+    """Exit code 1, no traceback, every file as it was."""
+    user_settings.write_bytes(raw)
+    before = everything(world)
+
+    done = run("install", "--yes", "--interpreter", python)
+
+    assert done.returncode == 1
+    assert re.fullmatch(r"brimline: [^\n]*settings\.json[^\n]*\n", done.stderr)
+    assert everything(world) == before
+
+
+def test_a_data_folder_that_cannot_be_one_is_told(
+    settings: Path, run: Run, python: str, world: Path
+) -> None:
+    """A file in its place stops the installation before anything is changed."""
+    (world / "file").write_text("x")
+
+    for home in (f"{world}/file", f"{world}/file/below"):
+        done = run("install", "--yes", "--interpreter", python, BRIMLINE_HOME=home)
+        assert done.returncode == 1
+        assert re.search(f"brimline: .*{re.escape(home)}.*BRIMLINE_HOME", done.stderr)
+    assert settings.read_bytes() == ORIGINAL
+
+
+def test_a_package_that_cannot_be_compiled_is_installed_with_a_warning(
+    settings: Path, python: str, root: Path
+) -> None:
+    """A folder that only the system's administrator may write to: hooks work, only slower."""
+    cache = root / "brimline" / "__pycache__"
+    for file in cache.iterdir():
+        file.unlink()
+    cache.rmdir()
+    cache.write_text("in the way")
+    code = (
+        f"import sys; sys.path.insert(0, {str(root)!r}); from brimline.cli.main import main; main()"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", code, "install", "--yes", "--json", "--interpreter", python],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    report: dict[str, Any] = json.loads(done.stdout)
+
+    assert "takes longer" in report["warnings"][0]
+    assert str(root) in hook_command(settings, "PreCompact")[4]
+    event = b'{"session_id": "slow"}'
+    subprocess.run(hook_command(settings, "PreCompact"), input=event, check=True, timeout=60)
+
+
+def test_doctor_ends_with_1_only_where_something_is_broken(
+    settings: Path, run: Run, python: str
+) -> None:
+    """Before the installation it is broken, afterwards it is not; both as text and as JSON."""
+    before, told = run("doctor"), run("doctor", "--json")
+    run("install", "--yes", "--interpreter", python)
+    after = run("doctor", "--json")
+
+    assert (before.returncode, told.returncode, after.returncode) == (1, 1, 0)
+    assert "BROKEN" in before.stdout
+    assert "\x1b" not in before.stdout
+    assert json.loads(told.stdout)["ok"] is False
+    report = json.loads(after.stdout)
+    assert report["ok"] is True
+    assert set(report["findings"][0]) == {"check", "level", "what", "why", "fix"}
+
+
+@pytest.mark.parametrize(("no_color", "coloured"), [("", True), ("1", False)])
+def test_doctor_is_coloured_on_a_terminal_only(
+    no_color: str, coloured: bool, world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """NO_COLOR is respected there."""
+    monkeypatch.setenv("NO_COLOR", no_color)
+    code = "from brimline.cli.main import main; main()"
+    terminal = pexpect.spawn(sys.executable, ["-c", code, "doctor"], encoding="utf-8", timeout=60)
+    terminal.expect(pexpect.EOF)
+    terminal.close()
+
+    assert ("\x1b[1;31mBROKEN" in terminal.before) is coloured
+    assert ("\x1b" in terminal.before) is coloured
+
+
+@pytest.mark.parametrize("command", ["install", "uninstall", "doctor"])
+def test_help_has_an_example(command: str, run: Run) -> None:
+    """Every command shows how it is used."""
+    assert f"brimline {command}" in run(command, "--help").stdout.partition("Example:")[2]

@@ -1,0 +1,246 @@
+"""From a row to its pieces: whose text it is, how long, and of which tool or file."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+
+from brimline.transcript import pieces
+from brimline.transcript.pieces import Piece, entry_of
+
+from .generated import json_values
+from .generated import rows as generated_rows
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from brimline.testing import SessionBuilder
+
+
+def user(content: Any, **fields: Any) -> dict[str, Any]:
+    """A user row."""
+    return {"type": "user", "message": {"role": "user", "content": content}} | fields
+
+
+def assistant(*blocks: Any, **fields: Any) -> dict[str, Any]:
+    """An assistant row without usage."""
+    return {"type": "assistant", "message": {"id": "msg_1", "content": list(blocks)}} | fields
+
+
+def attached(kind: str, **fields: Any) -> dict[str, Any]:
+    """An attachment row; `rendered` stands beside the attachment, everything else in it."""
+    rendered = {"rendered": fields.pop("rendered")} if "rendered" in fields else {}
+    return {"type": "attachment", "attachment": {"type": kind} | fields} | rendered
+
+
+def found(row: Any) -> list[Piece]:
+    """The pieces of a row."""
+    entry = entry_of(row)
+    return list(entry.pieces) if entry else []
+
+
+def kinds(row: Any) -> list[tuple[str, int]]:
+    """The pieces of a row, by kind and length only."""
+    return [(piece.kind, piece.characters) for piece in found(row)]
+
+
+@given(value=json_values | generated_rows)
+@settings(max_examples=300, deadline=None, database=None)
+def test_every_json_value_has_an_answer(value: Any) -> None:
+    """No row, known or not, raises, and no piece has a negative length."""
+    assert all(piece.characters >= 0 for piece in found(value))
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("please go on", "user"),
+        ("<command-name>/init</command-name>", "user"),
+        ("<bash-input>ls</bash-input>", "user"),
+        ("<bash-stdout>a b c</bash-stdout>", "client"),
+        ("<local-command-stdout>Set model</local-command-stdout>", "client"),
+        ("<task-notification>done</task-notification>", "client"),
+        ("\n<system-reminder>careful</system-reminder>", "client"),
+        ("<ide_opened_file>a.py</ide_opened_file>", "client"),
+        ("[Request interrupted by user for tool use]", "client"),
+    ],
+)
+def test_what_the_user_typed_is_told_from_what_the_client_says_in_their_name(
+    text: str, kind: str
+) -> None:
+    """Command output, notifications and reminders are the client's, as text and as block."""
+    assert kinds(user(text)) == [(kind, len(text))]
+    assert kinds(user([{"type": "text", "text": text}])) == [(kind, len(text))]
+
+
+def test_a_meta_message_is_the_clients() -> None:
+    """What the client marks as its own opens no turn."""
+    entry = entry_of(user("Base directory for this skill", isMeta=True))
+
+    assert entry is not None
+    assert entry.prompt is None
+    assert [piece.kind for piece in entry.pieces] == ["client"]
+
+
+@pytest.mark.parametrize(
+    ("content", "prompt"),
+    [
+        ("fix the tests", "fix the tests"),
+        ("<command-name>/go</command-name>\n<command-args>a b</command-args>", "/go a b"),
+        ("<command-args>a</command-args> <command-name>/go</command-name>", "/go a"),
+        ("<command-name>/init</command-name>", "/init"),
+        ([{"type": "image", "source": {}}], ""),
+        ([{"type": "text", "text": "<ide_selection>x"}, {"type": "text", "text": "why?"}], "why?"),
+        ([{"type": "tool_result", "tool_use_id": "t", "content": "x"}], None),
+        ("[Request interrupted by user]", None),
+    ],
+)
+def test_a_prompt_is_what_the_user_typed(content: Any, prompt: str | None) -> None:
+    """Slash commands read as they were typed; results and the client's words are no prompts."""
+    entry = entry_of(user(content))
+
+    assert entry is not None
+    assert entry.prompt == prompt
+
+
+def test_a_call_names_its_tool_its_file_and_its_lines() -> None:
+    """A read knows which lines it asked for; other tools only their file."""
+    read = {"id": "t1", "name": "Read", "input": {"file_path": "/a.py", "offset": 10, "limit": 5}}
+    edit = {"id": "t2", "name": "Edit", "input": {"file_path": "/a.py", "old_string": "x"}}
+
+    first, second = found(assistant({"type": "tool_use"} | read, {"type": "tool_use"} | edit))
+
+    assert (first.kind, first.name, first.call_id) == ("tool_input", "Read", "t1")
+    assert (first.file, first.lines) == ("/a.py", (10, 15))
+    assert (second.file, second.lines) == ("/a.py", None)
+
+
+def test_a_result_is_tied_to_its_call() -> None:
+    """The client's own copy of it does not count."""
+    block = {"type": "tool_result", "tool_use_id": "t1", "content": "abc"}
+
+    assert found(user([block], toolUseResult={"stdout": "abc" * 99})) == [
+        Piece("tool_result", 3, call_id="t1")
+    ]
+
+
+def test_loaded_tools_count_by_what_their_schemas_cost() -> None:
+    """A reference is a few bytes on disk and a schema in the context."""
+    references = [{"type": "tool_reference", "tool_name": "TaskCreate"}] * 3
+    row = user([{"type": "tool_result", "tool_use_id": "t", "content": references}])
+
+    assert kinds(row) == [("tool_result", 3 * pieces.TOOL_REFERENCE_CHARACTERS)]
+
+
+@pytest.mark.parametrize(
+    ("thinking", "signature", "characters"),
+    [("hm" * 50, "", 100), ("", "s" * 2_640, 1_800), ("short", "s" * 2_640, 1_800), ("", "", 0)],
+)
+def test_a_thought_is_as_long_as_its_signature_says(
+    thinking: str, signature: str, characters: int
+) -> None:
+    """Newer clients leave the text out, older ones may shorten it; the signature holds it all."""
+    block = {"type": "thinking", "thinking": thinking, "signature": signature}
+
+    assert kinds(assistant(block)) == [("thinking", characters)]
+
+
+@pytest.mark.row("S2-02")
+def test_each_text_of_a_hook_is_a_piece_and_ours_are_marked() -> None:
+    """Texts of several hooks share the frame around them by length."""
+    texts = ["[brimline] note", "from another ho"]
+    row = attached(
+        "hook_additional_context",
+        content=texts,
+        hookName="PostToolUse:Bash",
+        hookEvent="PostToolUse",
+        rendered=[{"content": "x" * 60}],
+    )
+
+    assert found(row) == [
+        Piece("hook", 30, "PostToolUse:Bash", ours=True),
+        Piece("hook", 30, "PostToolUse:Bash", ours=False),
+    ]
+
+
+def test_what_a_hook_printed_counts_where_the_client_sends_it() -> None:
+    """Plain output of a start hook is context; the same row without a rendered text is not sent."""
+    fields = {"content": "hello", "stdout": "hello", "hookName": "SessionStart:startup"}
+
+    assert kinds(attached("hook_success", **fields, rendered=[{"content": "h" * 40}])) == [
+        ("hook", 40)
+    ]
+    assert found(attached("hook_success", **fields)) == []
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        (attached("date", date="2026", rendered=[{"content": "y" * 9}]), [("client", 9)]),
+        (attached("skill_listing", content="s" * 8), [("client", 8)]),
+        (attached("deferred_tools_delta", addedLines=["ab"], addedNames=["ab"]), [("client", 2)]),
+        (attached("queued_command", prompt="abc", commandMode="prompt"), [("user", 3)]),
+        (attached("queued_command", prompt="abc", commandMode="other"), [("client", 3)]),
+        (attached("prompt_snapshot", systemPrompt=["s" * 99]), []),
+        (attached("hook_system_message", content="not for the model"), []),
+        (attached("skill_listing", content="s" * 8, rendered=[]), []),
+    ],
+)
+def test_attachments_count_by_what_is_sent_of_them(
+    row: dict[str, Any], expected: list[tuple[str, int]]
+) -> None:
+    """The rendered text where the client keeps one, else the known fields of the known types."""
+    assert kinds(row) == expected
+
+
+def test_an_attached_file_is_named() -> None:
+    """A file that the client brought in carries its path."""
+    row = attached("file", filename="/a.py", rendered=[{"content": "abc"}])
+
+    assert found(row) == [Piece("client", 3, "file", file="/a.py")]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        user("hello", isSidechain=True),
+        assistant({"type": "text", "text": "hello"}, isSidechain=True),
+        attached("date", rendered=[{"content": "x"}]) | {"isSidechain": True},
+        user("hello", isVisibleInTranscriptOnly=True),
+        assistant({"type": "text", "text": "API Error"}, isApiErrorMessage=True),
+        {"type": "assistant", "message": {"model": "<synthetic>", "content": "No response"}},
+        {"type": "progress", "data": {"message": assistant({"type": "text", "text": "x"})}},
+        {"type": "api-request-blob", "message": {"role": "user", "content": "hello"}},
+    ],
+)
+def test_what_the_main_thread_never_sent_is_nothing(row: dict[str, Any]) -> None:
+    """Subagents, notices, synthetic replies and the client's bookkeeping add no piece."""
+    assert found(row) == []
+
+
+def test_a_summary_counts_although_it_is_only_shown_in_the_transcript() -> None:
+    """The client hides it from the screen, not from the model."""
+    row = user("Summary.", isCompactSummary=True, isVisibleInTranscriptOnly=True)
+
+    entry = entry_of(row)
+
+    assert entry is not None
+    assert (entry.is_boundary, entry.is_summary) == (True, True)
+    assert entry.pieces == (Piece("summary", 8),)
+
+
+def test_a_file_is_read_row_by_row_whatever_its_lines(
+    session: SessionBuilder, tmp_path: Path
+) -> None:
+    """Torn lines are skipped, merged ones read twice, and progress covers every byte."""
+    session.raw(json.dumps(user("one")) + json.dumps(user("two")) + '\n{"torn\n\xff\n')
+    session.prompt("three")
+    steps: list[int] = []
+
+    entries = list(pieces.read(session.path, steps.append))
+
+    assert [entry.prompt for entry in entries] == ["one", "two", "three"]
+    assert sum(steps) == (tmp_path / "session.jsonl").stat().st_size
