@@ -7,6 +7,7 @@ import resource
 import stat
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,23 @@ def test_a_line_is_appended_and_folders_are_made(world: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     assert stat.S_IMODE(path.parent.parent.stat().st_mode) == 0o700
+
+
+def test_lines_of_parallel_writers_never_mix(world: Path) -> None:
+    """Each line is one write, so that any number of hooks can share a file without a lock."""
+    path = str(world / "log")
+
+    def write(writer: int) -> None:
+        for number in range(200):
+            fastio.append_line(path, f"{writer}:{number}:" + "x" * (writer * 100))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(8)))
+
+    lines = (world / "log").read_text().splitlines()
+    expected = {f"{w}:{n}:" + "x" * (w * 100) for w in range(8) for n in range(200)}
+    assert len(lines) == len(expected)
+    assert set(lines) == expected
 
 
 def test_a_file_is_replaced_whole(world: Path) -> None:

@@ -1,6 +1,6 @@
 """The user's and the project's settings: read, explain, change, compile for the hooks.
 
-Precedence, weakest first: defaults, user file, project file, environment, command line.
+Precedence, weakest first: defaults, preset, user file, project file, environment.
 A wrong value never takes effect and never stops anything: the weaker one stays in force and the
 problem is reported by name.
 """
@@ -17,7 +17,6 @@ from typing import Any
 from brimline import __version__, clientsettings, fastio, fastjson, paths, policy, presets
 from brimline.errors import ConfigError
 from brimline.settings import BY_KEY, SETTINGS, Setting, coerce, defaults
-
 
 _FILES = ("user", "project")
 
@@ -42,6 +41,15 @@ def load(home_dir: str, project_dir: str, *, environment: bool = True) -> Config
     for key in presets.fill(config.values, defaults(), explicit):
         config.sources[key] = f"preset {config.values['guard.preset']}"
     return config
+
+
+def live_policy(home_dir: str, project_dir: str) -> policy.Policy:
+    """What hooks would go by if the settings were compiled now; for commands."""
+    config = load(home_dir, project_dir)
+    presets.apply_environment(config.values, fastio.env)
+    client = clientsettings.compaction_facts(project_dir)
+    policy.apply_client_environment(client)
+    return policy.Policy(config.values, client, [], learned=_learned(home_dir))
 
 
 def find(key: str) -> Setting:

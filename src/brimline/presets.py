@@ -7,7 +7,10 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
+
+_MOST_DIGITS = 12
 
 
 class Preset:
@@ -24,7 +27,7 @@ class Preset:
         "voice",
     )
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a table row, written out once
         self,
         name: str,
         doc: str,
@@ -91,8 +94,8 @@ PRESETS = (
     ),
     Preset(
         "guard-30-15-7-3",
-        "Tiers at 30, 15, 7 and 3 points before compaction, which is expected with 16 % of the window "
-        "left until it was observed; the last tier refuses to dispatch agents.",
+        "Tiers at 30, 15, 7 and 3 points before compaction, which is expected with 16 % of the "
+        "window left until it was observed; the last tier refuses to dispatch agents.",
         {
             "guard.tiers": [30, 15, 7, 3],
             "guard.tier_unit": "to_compaction",
@@ -107,6 +110,27 @@ PRESETS = (
 )
 
 BY_NAME = {preset.name: preset for preset in PRESETS}
+
+
+def apply_environment(values: dict[str, Any], read: Callable[[str], str | None]) -> None:
+    """Let a preset's own environment variables change what it does; malformed ones are ignored."""
+    if values["guard.preset"] != "ccm-70-80-90":
+        return
+    if (read("CONTEXT_MONITOR_ENABLED") or "").strip().lower() in ("false", "0", "no", "off"):
+        values["guard.preset"] = "off"
+    window = _digits(read("CONTEXT_MAX_TOKENS"))
+    if window:
+        values["context_window"] = window
+    thresholds = (read("CONTEXT_WARN_THRESHOLDS") or "").strip().strip("[]").split(",")
+    numbers = [_digits(threshold) for threshold in thresholds]
+    if all(numbers):
+        values["guard.tiers"] = sorted({number for number in numbers if number})
+
+
+def _digits(text: str | None) -> int | None:
+    stripped = (text or "").strip()
+    plain = stripped.isascii() and stripped.isdigit() and len(stripped) <= _MOST_DIGITS
+    return int(stripped) or None if plain else None
 
 
 def fill(values: dict[str, Any], defaults: dict[str, Any], explicit: set[str]) -> set[str]:

@@ -169,7 +169,10 @@ def test_a_drop_is_explained_in_a_sentence(session: SessionBuilder) -> None:
     session.reply(40_000)
     session.reply(30_000)
 
-    assert "were dropped; no record says which" in run("--transcript", session.path).output
+    page = run("--transcript", session.path).output
+
+    assert "were dropped; no record says which" in page
+    assert "Largest turns" not in page
 
 
 def test_foreign_texts_cannot_steer_the_terminal(session: SessionBuilder) -> None:

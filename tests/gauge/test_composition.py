@@ -173,6 +173,13 @@ def test_an_exact_reply_size_is_kept() -> None:
     assert shares[2] == 1_200
 
 
+def test_a_reply_without_any_text_still_has_its_size() -> None:
+    """A thought that the client left out is known by the reply's count alone."""
+    added = [Piece("thinking", 0), Piece("user", 342)]
+
+    assert explain_growth(600, added, MODEL, output_tokens=500) == [500, 100]
+
+
 @pytest.mark.parametrize(("growth", "explained"), [(50_000, 2_020), (900, 900), (-3_000, 505)])
 def test_texts_take_between_half_and_twice_their_estimate(growth: int, explained: int) -> None:
     """What lies outside is something else than these texts."""
@@ -212,6 +219,18 @@ def test_the_first_request_is_the_floor_but_for_what_was_said(session: SessionBu
     assert found.client == {}
 
 
+def test_a_file_in_the_first_request_is_no_part_of_the_floor(session: SessionBuilder) -> None:
+    """What the user mentioned, or the client restored, is there for this session only."""
+    file = {"type": "file", "filename": "/a.py"}
+    session.row("attachment", attachment=file, rendered=[{"content": "f" * 3_420}])
+    session.reply(40_000)
+
+    found = composed(session)
+
+    assert found.parts == {"client": 1_000, "floor": 39_000}
+    assert found.client == {"file": 1_000}
+
+
 def test_what_follows_the_last_request_is_not_in_the_occupancy(session: SessionBuilder) -> None:
     """The last reply and its results are the tail, which the reading estimates."""
     session.prompt("go")
@@ -235,6 +254,15 @@ def test_rows_of_one_reply_are_one_request(session: SessionBuilder) -> None:
     assert [turn.requests for turn in found.turns] == [2]
     assert found.parts["unexplained"] == 0
     assert found.parts["tool_result"] > 0
+
+
+def test_the_last_row_of_a_reply_has_its_figures(session: SessionBuilder) -> None:
+    """A reply whose rows disagree is measured by the last one."""
+    session.prompt("go")
+    session.reply(40_000, message_id="m")
+    session.reply(41_000, message_id="m")
+
+    assert composed(session).occupancy_tokens == 41_000
 
 
 def test_unrecorded_growth_is_unexplained(session: SessionBuilder) -> None:
@@ -294,6 +322,20 @@ def test_nothing_before_the_last_compaction_counts_now(
 
     assert found.parts == {"summary": 1_000, "floor": 49_000}
     assert (found.files, found.tools) == ([], {})
+
+
+def test_what_stands_between_boundary_and_summary_is_kept(session: SessionBuilder) -> None:
+    """Both rows are one compaction: the second does not start over."""
+    session.reply(160_000)
+    session.row("system", subtype="compact_boundary")
+    hook_context(session, "SessionStart", "[brimline] " + "n" * 300)
+    session.prompt("s" * 3_420, isCompactSummary=True, isVisibleInTranscriptOnly=True)
+    session.reply(50_000)
+
+    parts = composed(session).parts
+
+    assert parts["summary"] == 1_000
+    assert parts["hook"] > 90
 
 
 def test_without_a_request_since_the_compaction_nothing_is_known(session: SessionBuilder) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -266,3 +268,39 @@ def test_source_folders_are_those_that_exist_the_well_known_first(project_dir: s
 
     assert found == ["src", "lib", "tests", "alpha"]
     assert ignorefile.source_folders("/nowhere", Matcher(DEFAULT_RULES)) == []
+
+
+NAMES = st.sampled_from(["dist", "build", "a", "dist.js", ".git", "...", "**", "[x]", "b c "])
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.sampled_from(["dist/", "dist", "build/", ".git", "a/", "...", "@x"]), max_size=4),
+    st.lists(NAMES, min_size=1, max_size=5).map("/".join),
+    st.booleans(),
+)
+def test_plain_names_are_matched_as_the_library_would(
+    rules: list[str], path: str, directory: bool
+) -> None:
+    """A wildcard rule that matches nothing here brings the library in; the verdict stays."""
+    alone = Matcher(rules).rule_for(path, directory=directory)
+    through_library = Matcher([*rules, "nothing-*-here"]).rule_for(path, directory=directory)
+
+    assert (alone is None) is (through_library is None)
+
+
+def test_the_defaults_need_no_library() -> None:
+    """A hook that runs without site-packages still knows them."""
+    script = (
+        "import sys; sys.path.insert(0, sys.argv[1]); sys.modules['pathspec'] = None\n"
+        "from brimline.guard import scout\n"
+        "found = scout.decide('Bash', {'command': 'ls dist'}, cwd='/p', project_dir='/p', "
+        "mode='block')\n"
+        "print(found.reason)"
+    )
+    root = str(Path(ignorefile.__file__).parents[2])
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", script, root], capture_output=True, text=True, check=True
+    )
+
+    assert "add the line `!dist` to .brimlineignore" in done.stdout

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     Examine = Callable[[], list[Finding]]
+    Run = Callable[..., subprocess.CompletedProcess[str]]
 
 pytestmark = pytest.mark.usefixtures("no_client")
 
@@ -461,16 +462,16 @@ def test_the_client_is_asked_away_from_the_users_home(
 
 
 def test_a_model_that_does_not_compact_by_itself_is_noted(
-    installed: Path, examine: Examine, last_session: SessionBuilder
+    installed: Path, examine: Examine, last_session: SessionBuilder, run: Run
 ) -> None:
     """The remedy sets the window, and with it the client enforces the point."""
     last_session.reply(20_000)
     found = only(examine(), "compaction")
     assert found.level == "note"
     assert "not enforced" in found.what
-    assert '"autoCompactWindow": 200000' in found.fix
+    assert found.fix == "brimline config autocompact 200000"
 
-    change(installed, autoCompactWindow=200_000)
+    assert run(*found.fix.split()[1:]).returncode == 0
     found = only(examine(), "compaction")
     assert found.level == "ok"
     assert "167,000 of 200,000" in found.what

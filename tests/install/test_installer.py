@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from brimline import config, paths
 from brimline.errors import InstallError
 from brimline.install import entries, installer, record, settingsfile, wiring
 
@@ -27,7 +28,7 @@ ORIGINALS = [
     b'{"a":1,"hooks":{},"b":[1,2]}',
     b'{\n    "hooks": {\n        "PostToolUse": []\n    },\n    "statusLine": null\n}',
     b'{"statusLine":{"type":"command","command":"caf\\u00e9","padding":0}}\n',
-    b'{"a":1,"a":2,"hooks":{"Stop":[]},"hooks":{"Stop":[{"matcher":"","hooks":[]}]}}',
+    b'{"a":1,"a":2,"hooks":{"Elicitation":[]},"hooks":{"Elicitation":[{"matcher":"","hooks":[]}]}}',
 ]
 
 
@@ -93,7 +94,12 @@ def test_uninstalling_restores_every_byte(original: bytes, tmp_path: Path) -> No
         st.sampled_from(["model", "env", "hooks", "statusLine", "é", ""]),
         st.one_of(
             st.just({}),
-            st.just({"Stop": [{"hooks": [{"type": "command", "command": "x"}]}], "PreCompact": []}),
+            st.just(
+                {
+                    "Elicitation": [{"hooks": [{"type": "command", "command": "x"}]}],
+                    "PreCompact": [],
+                }
+            ),
             st.just({"type": "command", "command": "date"}),
         ),
     ),
@@ -120,7 +126,7 @@ def test_any_settings_survive_a_round_trip(
 
 def test_an_edited_file_loses_exactly_our_entries(tmp_path: Path) -> None:
     """What the user wrote since then stays, and so does what was there before."""
-    before = {"hooks": {"Stop": []}, "statusLine": {"type": "command", "command": "date"}}
+    before = {"hooks": {"Elicitation": []}, "statusLine": {"type": "command", "command": "date"}}
     case = Case(tmp_path, json.dumps(before).encode())
     case.install()
     case.edit(model="opus")
@@ -460,6 +466,17 @@ def test_only_an_unusual_data_folder_is_written_into_the_entries(
 
     assert installer.home_to_bake(usual) is None
     assert installer.home_to_bake("/else/where") == "/else/where"
+
+
+def test_the_scouts_tools_are_watched_once_it_is_on(home_dir: str, wired: entries.Wiring) -> None:
+    """Only the user's own file decides, and an install brings the entries up to date."""
+    config.change(paths.user_config(home_dir), "scout.enabled", "true", project=False)
+    watching = installer.wiring_for(wired.interpreter, home_dir)
+
+    assert (wired.scout, watching.scout) == (False, True)
+    groups, wider = entries.hook_groups(wired), entries.hook_groups(watching)
+    assert "Read" not in groups["PreToolUse"]["matcher"]
+    assert "Read" in wider["PreToolUse"]["matcher"]
 
 
 def test_a_path_that_is_not_utf8_is_refused(home_dir: str) -> None:

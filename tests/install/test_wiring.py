@@ -33,7 +33,7 @@ groups = st.fixed_dictionaries(
     {"hooks": st.lists(st.just(OTHER), max_size=2)},
     optional={"matcher": st.sampled_from(["*", "Bash", ""])},
 )
-events = st.sampled_from([hook.event for hook in spec.HOOKS] + ["Stop", "Notification"])
+events = st.sampled_from([hook.event for hook in spec.HOOKS] + ["Elicitation", "Notification"])
 hooks = st.dictionaries(events, st.lists(groups, max_size=2), max_size=4)
 status_lines = st.one_of(
     st.just({"type": "command", "command": '~/line.sh --it\'s "so"', "padding": 0}),
@@ -75,7 +75,7 @@ def texts(draw: st.DrawFn) -> str:
 
 wirings = st.sampled_from([WIRED, PLAIN])
 thorough = settings(
-    max_examples=120,
+    max_examples=60,
     deadline=None,
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
@@ -227,25 +227,25 @@ def test_an_event_that_a_new_version_does_not_answer_goes_with_its_container() -
     """An upgrade takes out entries of events that are no longer on the list."""
     text, made = wiring.wire("{}", WIRED)
     settings_ = json.loads(text)
-    settings_["hooks"]["Stop"] = settings_["hooks"]["PreCompact"]
+    settings_["hooks"]["Elicitation"] = settings_["hooks"]["PreCompact"]
 
-    after, made = wiring.wire(json.dumps(settings_), WIRED, [*made, ("hooks", "Stop")])
+    after, made = wiring.wire(json.dumps(settings_), WIRED, [*made, ("hooks", "Elicitation")])
 
-    assert "Stop" not in json.loads(after)["hooks"]
-    assert ("hooks", "Stop") not in made
+    assert "Elicitation" not in json.loads(after)["hooks"]
+    assert ("hooks", "Elicitation") not in made
 
 
 def test_empty_containers_of_the_user_stay_when_nothing_is_remembered() -> None:
     """Without a record only what our leaving empties is taken along."""
-    text, _ = wiring.wire('{"hooks": {"Stop": [], "PreCompact": []}}', WIRED)
+    text, _ = wiring.wire('{"hooks": {"Elicitation": [], "PreCompact": []}}', WIRED)
 
-    assert json.loads(wiring.unwire(text)) == {"hooks": {"Stop": []}}
+    assert json.loads(wiring.unwire(text)) == {"hooks": {"Elicitation": []}}
 
 
 def test_a_hook_that_only_mentions_brimline_is_not_ours() -> None:
     """A user's own command about brimline is never taken for an entry."""
     theirs = {"type": "command", "command": "echo from brimline.launch import main"}
-    text = json.dumps({"hooks": {"Stop": [{"hooks": [theirs]}]}})
+    text = json.dumps({"hooks": {"Elicitation": [{"hooks": [theirs]}]}})
     installed, made = wiring.wire(text, WIRED)
 
     assert not wiring.has_entries(text)
@@ -272,7 +272,7 @@ def test_settings_that_cannot_be_edited_are_refused_with_the_reason(text: str, n
 
 def test_a_foreign_event_of_an_odd_shape_is_left_alone() -> None:
     """The client tolerates it, and it is not ours to judge."""
-    text = '{"hooks": {"Stop": null, "Odd": [7, {"hooks": 1}]}}'
+    text = '{"hooks": {"Elicitation": null, "Odd": [7, {"hooks": 1}]}}'
     installed, made = wiring.wire(text, WIRED)
 
     assert wiring.unwire(installed, made) == text
@@ -280,10 +280,13 @@ def test_a_foreign_event_of_an_odd_shape_is_left_alone() -> None:
 
 def test_of_duplicate_keys_the_one_in_force_is_edited() -> None:
     """The client reads the last one, so that is where the entries go, and from where they leave."""
-    text = '{"hooks": {}, "hooks": {"Stop": [], "Stop": []}, "statusLine": 1, "statusLine": null}'
+    text = '{"hooks": {}, "hooks": {"X": [], "X": []}, "statusLine": 1, "statusLine": null}'
     installed, made = wiring.wire(text, WIRED)
 
-    assert set(json.loads(installed)["hooks"]) == {"Stop", *[hook.event for hook in spec.HOOKS]}
+    assert set(json.loads(installed)["hooks"]) == {
+        "X",
+        *[hook.event for hook in spec.HOOKS],
+    }
     assert wiring.unwire(installed, made) == text
 
 

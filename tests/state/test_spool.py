@@ -96,7 +96,9 @@ def test_an_event_behind_a_torn_one_is_recovered(cut: int) -> None:
         ('{"v":2,"at":3,"event":"Später","x":"ü"}\n'.encode(), ["Später"], 0),
     ],
 )
-def test_a_line_gives_every_event_that_is_whole(raw: bytes, events: list[str], damaged: int) -> None:
+def test_a_line_gives_every_event_that_is_whole(
+    raw: bytes, events: list[str], damaged: int
+) -> None:
     """And a count of the stretches that are none."""
     found, unreadable = spool.parse_line(raw)
 

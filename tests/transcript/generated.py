@@ -114,7 +114,10 @@ _other_rows = st.one_of(
     _replies.map(lambda row: {"type": "progress", "data": {"message": row}}),
     json_values,
 )
-rows = st.one_of(_replies, _replies, _replies, _user_rows, _user_rows, _boundaries, _other_rows)
+_summaries = _user_rows.map(lambda row: row | {"isCompactSummary": True})
+rows = st.one_of(
+    *[_replies] * 3, *[_user_rows] * 2, _boundaries, _summaries, _other_rows
+)
 _garbage = st.one_of(
     st.sampled_from([b"", b"   ", b"{", b'{"type":"assistant","mess', b'"usage"', b"[[[[", b"\xff"]),
     st.binary(max_size=20),

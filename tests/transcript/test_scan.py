@@ -66,6 +66,14 @@ def test_a_compaction_of_each_kind_in_a_row_counts_as_two(session: SessionBuilde
     assert scan(session.path).compactions == 2
 
 
+def test_two_summaries_in_a_row_are_two_compactions(session: SessionBuilder) -> None:
+    """Old clients left nothing but summaries; one without a request after it still happened."""
+    session.compact(155_000, legacy=True)
+    session.compact(155_000, legacy=True)
+
+    assert scan(session.path).compactions == 2
+
+
 def test_progress_adds_up_to_the_size_of_the_file(session: SessionBuilder, tmp_path: Path) -> None:
     """Every byte is reported once, the unfinished last line included."""
     session.reply(50_000)

@@ -292,6 +292,29 @@ def test_the_walk_ends_at_its_limit(
     assert read_tail(session.path).history == [20_000]
 
 
+def test_a_line_cut_by_the_limit_is_not_read_from_its_middle(
+    session: SessionBuilder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever the walk ends, a row inside another row is never taken for one of its own."""
+    inner = {"type": "assistant", "message": {"id": "x", "usage": {"input_tokens": 5}}}
+    session.row("progress", data={"message": inner})
+    monkeypatch.setattr(tails, "_FIRST_BLOCK_BYTES", 1)
+    monkeypatch.setattr(tails, "_LARGEST_BLOCK_BYTES", 1)
+
+    for limit in range(os.path.getsize(session.path) + 2):
+        monkeypatch.setattr(tails, "WALK_LIMIT_BYTES", limit)
+        assert read_tail(session.path).usage is None
+
+
+def test_a_file_that_shrinks_meanwhile_ends_the_walk(session: SessionBuilder) -> None:
+    """Where the file is shorter than it was a moment ago, no line is made up."""
+    session.reply(20_000)
+    descriptor = os.open(session.path, os.O_RDONLY)
+
+    assert list(tails._lines_backward(descriptor, 100_000)) == []
+    os.close(descriptor)
+
+
 def test_older_requests_are_worth_a_short_walk_only(
     session: SessionBuilder, monkeypatch: pytest.MonkeyPatch
 ) -> None:

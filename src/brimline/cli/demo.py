@@ -102,9 +102,7 @@ def _gauge(moment: Moment, number: int) -> Text:
     text.append(bar(reading))
     if reading.used_ratio is not None:
         text.append(f" {reading.used_ratio:4.0%}")
-        text.append(
-            f"  L{reading.tier} {reading.tier_name}", _COLOURS[reading.tier or 0]
-        )
+        text.append(f"  L{reading.tier} {reading.tier_name}", _COLOURS[reading.tier or 0])
     text.append(
         f"\n         {moment.step.tool if moment.step.kind == 'tool' else moment.step.kind}: "
     )

@@ -19,9 +19,22 @@ COMMANDS = {
     "doctor": Entry("brimline.install.command:doctor", "Check the installation."),
     "demo": Entry("brimline.cli.demo:demo", "Watch a session fill up; no client needed."),
     "status": Entry("brimline.cli.status:status", "Show how full a session is."),
+    "history": Entry("brimline.cli.history:history", "Look back: turns, growth, compactions."),
     "config": Entry("brimline.cli.settings:config", "Show, explain and change settings."),
+    "scout": Entry("brimline.cli.scout:scout", "Keep reads out of folders that fill the window."),
     "hook": Entry("brimline.hooks.command:hook", "Answer one hook event (for machines)."),
     "statusline": Entry(
         "brimline.hooks.command:statusline", "Print the status line (for machines)."
     ),
+}
+
+CONFIG_COMMANDS = {
+    "autocompact": Entry(
+        "brimline.install.autocompact:autocompact", "Set where the client compacts by itself."
+    ),
+}
+
+SCOUT_COMMANDS = {
+    "on": Entry("brimline.install.scoutswitch:on", "Register the scout's hook."),
+    "off": Entry("brimline.install.scoutswitch:off", "Remove the scout's hook."),
 }

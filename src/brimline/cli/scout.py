@@ -8,13 +8,15 @@ from typing import Any
 
 import click
 
+from brimline.cli.lazy import LazyGroup
+from brimline.cli.registry import SCOUT_COMMANDS
 from brimline.guard import scout as scouting
 
 _HELP = {"help_option_names": ["-h", "--help"]}
 _as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-@click.group(context_settings=_HELP)
+@click.group(cls=LazyGroup, lazy=SCOUT_COMMANDS, context_settings=_HELP)
 def scout() -> None:
     """Keep reads out of folders that only fill the context window.
 
@@ -32,7 +34,9 @@ def scout() -> None:
 @click.option("--force", is_flag=True, help="Replace a .brimlineignore that is there.")
 @_as_json
 def init(force: bool, as_json: bool) -> None:
-    """Write a .brimlineignore with the default folders, or with the rules of a .ckignore.
+    """Write a first .brimlineignore.
+
+    It lists the default folders, or the rules of a .ckignore that is there.
 
     \b
     Example:

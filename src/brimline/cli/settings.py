@@ -10,13 +10,16 @@ import click
 
 from brimline import config as configuration
 from brimline import paths
+from brimline import presets as preset_list
+from brimline.cli.lazy import LazyGroup
+from brimline.cli.registry import CONFIG_COMMANDS
 from brimline.settings import BY_KEY, SETTINGS
 
 _HELP = {"help_option_names": ["-h", "--help"]}
 _as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-@click.group(context_settings=_HELP)
+@click.group(cls=LazyGroup, lazy=CONFIG_COMMANDS, context_settings=_HELP)
 def config() -> None:
     """Show, explain and change settings.
 
@@ -134,6 +137,29 @@ def explain(key: str | None, as_json: bool) -> None:
         click.echo(f"{setting.key} = {value}  (from: {source}; environment: {setting.env})")
         click.echo(f"    {setting.doc}")
     _warn(loaded)
+
+
+@config.command()
+@_as_json
+def presets(as_json: bool) -> None:
+    """List the presets of `guard.preset` with what each does.
+
+    \b
+    Example:
+      brimline config presets
+      brimline config set guard.preset haios-80
+    """
+    chosen = _load().values["guard.preset"]
+    if as_json:
+        rows = [
+            {"name": p.name, "meaning": p.doc, "sets": p.values, "in_force": p.name == chosen}
+            for p in preset_list.PRESETS
+        ]
+        click.echo(json.dumps(rows, indent=2))
+        return
+    for preset in preset_list.PRESETS:
+        mark = "*" if preset.name == chosen else " "
+        click.echo(f"{mark} {preset.name:16} {preset.doc}")
 
 
 def _load() -> configuration.Config:

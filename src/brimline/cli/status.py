@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from brimline import paths, policy
+from brimline import config, paths
 from brimline.errors import SessionError
 from brimline.gauge import reading as gauge
 from brimline.gauge import window as windows
@@ -24,14 +24,18 @@ _PROGRESS_FROM_BYTES = 500 << 20
 @click.option("--transcript", metavar="FILE", help="The session's file.")
 @click.option("--session", metavar="ID", help="The session's id.")
 @click.option("--composition", is_flag=True, help="Show where the tokens went instead.")
+@click.option("--follow", is_flag=True, help="Go on, with a line for every change.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON with stable keys.")
-def status(transcript: str | None, session: str | None, composition: bool, as_json: bool) -> None:
+def status(
+    transcript: str | None, session: str | None, composition: bool, follow: bool, as_json: bool
+) -> None:
     """Show how full a session is; by default the newest one of this project.
 
     \b
     Example:
       brimline status
       brimline status --composition
+      brimline status --follow --json
       brimline status --transcript session.jsonl --json
     """
     if transcript and session:
@@ -42,6 +46,11 @@ def status(transcript: str | None, session: str | None, composition: bool, as_js
         from brimline.cli import composition as view
 
         view.show(path, as_json=as_json)
+        return
+    if follow:
+        from brimline.cli import follow as following
+
+        following.follow(path, paths.home(), project_dir, as_json=as_json)
         return
     report = read_status(path, paths.home(), project_dir)
     click.echo(json.dumps(report, indent=2) if as_json else render(report))
@@ -64,7 +73,7 @@ def read_status(path: str, home_dir: str, project_dir: str) -> dict[str, Any]:
         state.observed_window() or 0,
         windows.proved_window(session.largest_occupancy_tokens) or 0,
     )
-    rules = policy.load(home_dir, project_dir)
+    rules = config.live_policy(home_dir, project_dir)
     reading = gauge.make_reading(last, state.snapshot(), rules, observed or None)
     reading.history = session.occupancies
     return as_document(reading, state.session_id, os.path.abspath(path), session.compactions)

@@ -47,7 +47,7 @@ def tier_of(at: float | None, thresholds: list[float], unit: str = "to_compactio
 
 
 def raised(tier: int | None, growth_points: float | None, limit: float, count: int) -> int | None:
-    """The tier after the velocity rule: steep growth raises every tier but calm and the last by one."""
+    """The tier after the velocity rule: steep growth raises all but calm and the last by one."""
     if tier is None or growth_points is None or not limit or not 1 <= tier < count:
         return tier
     return tier + 1 if growth_points >= limit else tier
@@ -56,7 +56,7 @@ def raised(tier: int | None, growth_points: float | None, limit: float, count: i
 def has_left(
     at: float, level: int, thresholds: list[float], unit: str, slack_points: float, window: int
 ) -> bool:
-    """Whether a position is clearly on the calm side of a tier: past its threshold by some points."""
+    """Whether a position is clearly on the calm side of a tier, by some points."""
     if level > len(thresholds):
         return True
     if unit in _FALLING_UNITS:

@@ -84,7 +84,7 @@ def proved_window(occupancy_tokens: int | None) -> int | None:
     return -(-occupancy_tokens // LARGE_WINDOW_TOKENS) * LARGE_WINDOW_TOKENS
 
 
-def resolve_compaction(
+def resolve_compaction(  # noqa: PLR0913 - every source is named once, here
     *,
     configured: int | None,
     client: dict[str, Any],

@@ -59,7 +59,7 @@ def window_for(rules: dict[str, Any], model: str | None, found: Window) -> tuple
 
 
 def text(load: Load, verdict: Verdict, occupancy: int, window: Window, provenance: str) -> str:
-    """The message: diagnostic first and knobs last, but the directive alone leads in the top band."""
+    """The message: diagnostic first and knobs last; in the top band the directive leads."""
     percent = occupancy * 100 // window.tokens
     diagnostic = (
         f"🪟 Context at {occupancy} of {window.tokens} tokens — over the effective ceiling of "
@@ -68,8 +68,8 @@ def text(load: Load, verdict: Verdict, occupancy: int, window: Window, provenanc
     )
     action = _ACTIONS[verdict.band - 1]
     knobs = (
-        "Tune: DEV_TEAM_CONTEXT_CEILING_PCT, DEV_TEAM_CONTEXT_ABS_CEILING, DEV_TEAM_CONTEXT_WINDOW; "
-        "DEV_TEAM_CONTEXT_CEILING=off disables it."
+        "Tune: DEV_TEAM_CONTEXT_CEILING_PCT, DEV_TEAM_CONTEXT_ABS_CEILING, "
+        "DEV_TEAM_CONTEXT_WINDOW; DEV_TEAM_CONTEXT_CEILING=off disables it."
     )
     lines = [action, diagnostic] if verdict.band == _TOP_BAND else [diagnostic, action, knobs]
     if verdict.refuse:

@@ -1,7 +1,7 @@
 """The ceiling: an economy gate on what loads more into the context (agents, skills). Pure.
 
-Fast path: imports nothing; loaded for the few tool calls it gates. It looks at occupancy, not at the
-projection: what counts is what is already in use.
+Fast path: imports nothing; loaded for the few tool calls it gates. It looks at occupancy, not at
+the projection: what counts is what is already in use.
 """
 
 from __future__ import annotations

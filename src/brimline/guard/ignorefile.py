@@ -11,8 +11,7 @@ import os
 import re
 import stat
 import warnings
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from brimline.errors import ConfigError
 
@@ -48,6 +47,8 @@ _MOST_STARS = 3
 _MOST_PATH_CHARACTERS = 4_096
 _MOST_NAME_CHARACTERS = 255
 _STARS = re.compile(r"\*+")
+# A rule that is nothing but a name; `.` and `..` are not names.
+_PLAIN_RULE = re.compile(r"(?!\.{1,2}/?\Z)[A-Za-z0-9_.@+-]+/?\Z")
 
 _WELL_KNOWN = (
     *("src", "lib", "app", "apps", "packages", "cmd", "internal", "pkg", "server", "client"),
@@ -58,14 +59,19 @@ _MOST_ENTRIES = 1_000
 
 
 class Matcher:
-    """Compiled rules; paths are relative to the project, with `/`."""
+    """Compiled rules; paths are relative to the project, with `/`.
+
+    Rules that are plain names, as the defaults are, need no library: loading it takes longer than
+    everything else the scout does.
+    """
 
     __slots__ = ("_spec", "rules")
 
     def __init__(self, rules: Sequence[str]) -> None:
         """Compile rules that `usable` has let through."""
         self.rules = tuple(rules)
-        self._spec = _compiled(self.rules)
+        plain = all(map(_PLAIN_RULE.match, self.rules))
+        self._spec = None if plain else _compiled(self.rules)
 
     def rule_for(self, path: str, *, directory: bool) -> str | None:
         """The rule that keeps a path out, or None."""
@@ -73,10 +79,19 @@ class Matcher:
             return None
         if max(map(len, path.split("/"))) > _MOST_NAME_CHARACTERS:
             return None
+        if self._spec is None:
+            return self._name_among(path, directory=directory)
         result = self._spec.check_file(path + "/" if directory else path, separators=())
         if not result.include or result.index is None:
             return None
         return self.rules[result.index]
+
+    def _name_among(self, path: str, *, directory: bool) -> str | None:
+        *folders, last = path.split("/")
+        names = {f"{folder}/" for folder in folders} | {*folders, last}
+        if directory:
+            names.add(f"{last}/")
+        return next((rule for rule in reversed(self.rules) if rule in names), None)
 
     def kept_out_part(self, path: str) -> str:
         """The shortest leading part of a path that is kept out."""
@@ -90,18 +105,23 @@ class Matcher:
     def allowing(self, path: str, *, directory: bool) -> str | None:
         """The line that, added to the rules, lets a path through that they keep out."""
         part = self.kept_out_part(path)
-        more = path[len(part) :].split("/")[:2]
-        for candidate in (part + "/".join(more), path, part + "/**"):
+        below = path[len(part) :].split("/")
+        nearest = part + "/".join(below[:2])
+        if self._spec is None:
+            further = "/".join(below[2:])
+            again = further and self.rule_for(further, directory=directory)
+            line = "!" + _escaped(path if again else nearest)
+            return line if _is_cheap(line) else None
+        for candidate in (nearest, path, f"{part}/**"):
             line = "!" + _escaped(candidate)
-            if usable([line]) and not Matcher([*self.rules, line]).rule_for(
-                path, directory=directory
-            ):
-                return line
+            if usable([line]):
+                extended = Matcher([*self.rules, line])
+                if extended.rule_for(path, directory=directory) is None:
+                    return line
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class IgnoreFile:
+class IgnoreFile(NamedTuple):
     """The rules in force and where they come from."""
 
     path: str | None
@@ -240,6 +260,8 @@ def _is_cheap(line: str) -> bool:
 
 
 def _is_rule(line: str) -> bool:
+    if _PLAIN_RULE.match(line):
+        return True
     try:
         return any(pattern.include is not None for pattern in _compiled([line]).patterns)
     except (ValueError, re.error):

@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from brimline.gauge.reading import Reading
 
 _ADVICE = {
-    "Warning": "There is room to work, but it is worth spending well: prefer targeted searches and "
-    "partial reads over whole files.",
-    "Advisory": "A good moment to write down the state of the work (plan, decisions, open items) in "
-    "a file, then carry on.",
+    "Warning": "There is room to work, but it is worth spending well: prefer targeted searches "
+    "and partial reads over whole files.",
+    "Advisory": "A good moment to write down the state of the work (plan, decisions, open items) "
+    "in a file, then carry on.",
     "Yellow Alert": "Compaction is near: what is only in this conversation may be lost. Save plan, "
     "decisions and exact values to a file now, then carry on in small steps.",
     "Critical": "Compaction is imminent. Save what must survive first; after that continue, or let "
@@ -50,8 +50,8 @@ def figures(reading: Reading) -> str:
     text = (
         f"{verb}: {mark}{reading.occupancy_tokens:,} of {reading.window.tokens:,} tokens in use "
         f"({ratio:.0%}; from the {_measured_by(reading)}, "
-        f"window from {_named(reading.window.source)}), "
-        f"compaction expected at {reading.compaction.tokens:,}: {room}"
+        f"window from {_named(reading.window.source)}), about {reading.tail_tokens:,} more in the "
+        f"next request, compaction expected at {reading.compaction.tokens:,}: {room}"
     )
     outlook = reading.forecast()
     if outlook is None:

@@ -1,6 +1,6 @@
 """What comes with a prompt beside the tiers: the user's reminder and the rate limits.
 
-Fast path: imports nothing at module level; each part is loaded only where there is something to say.
+Fast path: imports nothing at module level; each part is loaded only where it has something to say.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The user's reminder file: put before the model at the start, after a compaction and when it changes.
+"""The user's reminder: shown to the model at the start, after a compaction and when it changes.
 
 Repeating unchanged text costs tokens and gains little, so it is not repeated unless asked for.
 """
@@ -32,7 +32,7 @@ def on_start(state: SessionState, rules: dict[str, Any]) -> Decision | None:
 
 
 def on_prompt(state: SessionState, rules: dict[str, Any]) -> Decision | None:
-    """With a prompt: when the text changed, or when as many prompts passed as the user asked for."""
+    """With a prompt: when the text changed, or as many prompts passed as the user asked for."""
     text = _text(rules)
     if not text:
         return None

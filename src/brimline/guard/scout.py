@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.decision import Decision
 from brimline.guard import scout_commands
@@ -34,8 +33,7 @@ _ANY_NAME_OF_A_KIND = re.compile(r"(?:[*?]+(?:\.[\w*?+-]+)?|\.[*?]+)\Z")
 _MOST_SHOWN_CHARACTERS = 300
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """A read that would fill the window, and what to do instead."""
 
     kind: str  # "ignored": a rule keeps the path out; "broad": a glob over the whole project
@@ -58,8 +56,7 @@ class Finding:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Scene:
+class Scene(NamedTuple):
     """What a tool call is judged against; the two questions to the disk are asked when needed."""
 
     cwd: str

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import posixpath
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from brimline.guard.scout_readers import READERS, READING_COMMANDS, Reader
@@ -78,14 +77,16 @@ def resolve(cwd: str | None, path: str, home: str = "") -> str | None:
     return _normal(whole.replace(UNKNOWN, "*"))
 
 
-@dataclass(slots=True)
 class _Simple:
     """One command with its words, its redirected input and where its output goes."""
 
-    words: list[str] = field(default_factory=list)
-    inner: list[str] = field(default_factory=list)
-    inputs: list[str] = field(default_factory=list)
-    hidden: bool = False
+    __slots__ = ("hidden", "inner", "inputs", "words")
+
+    def __init__(self) -> None:
+        self.words: list[str] = []
+        self.inner: list[str] = []
+        self.inputs: list[str] = []
+        self.hidden = False
 
     def redirect(self, operator: str, target: str) -> None:
         kind = operator.lstrip("0123456789")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from brimline import config, fastio, fastjson, paths
 from brimline.errors import BrimlineError
 from brimline.gauge import growth
 from brimline.state import failures, history, learned, series
-from brimline.state.session import SessionState
+
+if TYPE_CHECKING:
+    from brimline.state.session import SessionState
 
 _BUDGET_S = 0.5
 _TRANSIENT = ("spoke-L", "window-", "ceiling-", "quota-", "reminder", "telemetry.json")

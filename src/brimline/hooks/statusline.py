@@ -92,7 +92,7 @@ def compose(reading: gauge.Reading, error_count: int = 0) -> str:
         parts.append(f"{_short(left)} to compaction")
     outlook = reading.forecast()
     if outlook:
-        parts.append(f"~{outlook.ops:.0f} ops ({outlook.low:.0f}–{outlook.high:.0f})")
+        parts.append(f"~{outlook.ops} requests ({outlook.low}–{outlook.high})")
     if reading.tier:
         parts.append(f"L{reading.tier} {reading.tier_name}")
     if error_count:

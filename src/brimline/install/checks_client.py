@@ -27,6 +27,7 @@ _OLDEST_CLIENT = (2, 1, 139)
 _WALL_TOKENS = 23_000
 # A window of 100,000 was seen to be honoured, one of 50,000 was not.
 _SMALLEST_HONOURED_WINDOW = 100_000
+_SET_WINDOW = "brimline config autocompact"
 _DEFAULT_CLEANUP_DAYS = 30
 _FEW_CLEANUP_DAYS = 7
 
@@ -34,13 +35,11 @@ _FEW_CLEANUP_DAYS = 7
 def findings(home_dir: str, project_dir: str) -> Iterator[Finding]:
     """Everything about the client."""
     yield _version()
-    client = clientsettings.compaction_facts(project_dir)
-    policy.apply_client_environment(client)
-    values = config.load(home_dir, project_dir).values
-    reading = _reading(home_dir, project_dir, policy.Policy(values, client, []))
-    yield _compaction(client, reading)
-    yield from _without_effect(client)
-    yield checks_order.finding(values, reading)
+    rules = config.live_policy(home_dir, project_dir)
+    reading = _reading(home_dir, project_dir, rules)
+    yield _compaction(rules.client, reading)
+    yield from _without_effect(rules.client, reading)
+    yield checks_order.finding(rules.values, reading)
     yield _retention(project_dir)
 
 
@@ -133,8 +132,7 @@ def _compaction(client: dict[str, Any], reading: gauge.Reading) -> Finding:
             f"{about}, but not enforced",
             "For this model the client compacts only once the API refuses a request as too long, "
             "unless a window is set.",
-            f'add "autoCompactWindow": {reading.window.tokens} to '
-            f"{paths.client_config_dir()}/settings.json",
+            f"{_SET_WINDOW} {max(reading.window.tokens, _SMALLEST_HONOURED_WINDOW)}",
         )
     if point.enforced is None:
         return Finding(
@@ -159,7 +157,7 @@ def _found(client: dict[str, Any]) -> str:
     return ", ".join(told) or "the client's settings do not move it"
 
 
-def _without_effect(client: dict[str, Any]) -> Iterator[Finding]:
+def _without_effect(client: dict[str, Any], reading: gauge.Reading) -> Iterator[Finding]:
     """Settings of the client that do not do what they seem to."""
     window = client["autocompact_window"]
     if client["autocompact_pct"] and not window and not client["autocompact_window_by_model"]:
@@ -168,7 +166,7 @@ def _without_effect(client: dict[str, Any]) -> Iterator[Finding]:
             "note",
             f"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE={client['autocompact_pct']} has no effect",
             "The client applies it only where an auto-compact window is set too.",
-            f'add "autoCompactWindow" to {paths.client_config_dir()}/settings.json',
+            f"{_SET_WINDOW} {max(reading.window.tokens, _SMALLEST_HONOURED_WINDOW)}",
         )
     if window and window < _SMALLEST_HONOURED_WINDOW:
         yield Finding(
@@ -176,7 +174,7 @@ def _without_effect(client: dict[str, Any]) -> Iterator[Finding]:
             "warning",
             f"an auto-compact window of {window:,} tokens is not honoured by the client",
             "brimline reckons with it and warns far too early.",
-            f"set it to {_SMALLEST_HONOURED_WINDOW:,} or more",
+            f"{_SET_WINDOW} {_SMALLEST_HONOURED_WINDOW}",
         )
 
 

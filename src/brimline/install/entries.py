@@ -7,7 +7,7 @@ import re
 import shlex
 from typing import Any, NamedTuple
 
-from brimline.install.spec import HOOKS, HookSpec
+from brimline.install import spec
 
 # Present in every entry any version of ours has written.
 _OUR_MARK = "from brimline."
@@ -22,6 +22,8 @@ class Wiring(NamedTuple):
     interpreter: str
     root: str
     home: str | None
+    scout: bool = False
+    """Whether the scout's tools are watched too."""
 
     def arguments(self, event: str) -> list[str]:
         """The interpreter's arguments for one event."""
@@ -76,7 +78,7 @@ def bootstrap(root: str) -> str:
 
 def hook_groups(wiring: Wiring) -> dict[str, dict[str, Any]]:
     """The settings group of every event."""
-    return {hook.event: _group(hook, wiring) for hook in HOOKS}
+    return {hook.event: _group(hook, wiring) for hook in spec.hooks(scout=wiring.scout)}
 
 
 def statusline_command(wiring: Wiring, wrapped: str | None = None) -> str:
@@ -145,7 +147,7 @@ def mention_us(raw: bytes) -> bool:
     return _OUR_MARK.encode() in raw
 
 
-def _group(hook: HookSpec, wiring: Wiring) -> dict[str, Any]:
+def _group(hook: spec.HookSpec, wiring: Wiring) -> dict[str, Any]:
     entry = {
         "type": "command",
         "command": wiring.interpreter,

@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from brimline import clientsettings, paths
+from brimline import clientsettings, config, paths
 from brimline.errors import InstallError
 from brimline.install import entries, precompile, record, settingsfile, wiring
 
@@ -41,10 +41,12 @@ def wiring_for(interpreter: str, home_dir: str) -> entries.Wiring:
     Raises:
         InstallError: one of the paths cannot be written into JSON.
     """
-    wired = entries.Wiring(interpreter, precompile.package_root(), home_to_bake(home_dir))
-    for path in wired:
+    user_file = config.load(home_dir, home_dir, environment=False)
+    scout = user_file.values["scout.enabled"]
+    wired = entries.Wiring(interpreter, precompile.package_root(), home_to_bake(home_dir), scout)
+    for path in (wired.interpreter, wired.root, wired.home or ""):
         try:
-            (path or "").encode("utf-8")
+            path.encode("utf-8")
         except UnicodeEncodeError:
             raise InstallError(f"the path {path!r} is not UTF-8, which settings must be") from None
     return wired

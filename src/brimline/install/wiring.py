@@ -5,6 +5,7 @@ Everything that is not ours keeps its bytes: the edits are made in the text, not
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 from brimline.errors import InstallError
@@ -220,8 +221,9 @@ def _require_hooks(settings: dict[str, Any], events: Collection[str]) -> None:
             raise InstallError(f'"hooks": "{event}" is not a list; remove it or make it []')
 
 
+@functools.lru_cache(maxsize=4)
 def _checked(text: str) -> dict[str, Any]:
-    """The settings as a value, once they are known to be an object."""
+    """The settings as a value, once they are known to be an object; not to be changed."""
     try:
         settings = jsontext.parse(text).value
     except ValueError as error:

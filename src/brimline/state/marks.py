@@ -1,4 +1,4 @@
-"""Small "already said" marks of a session beyond the tiers: ceiling buckets, reminder, rate limits."""
+"""What was already said in a session beside the tiers: ceiling advice, reminder, rate limits."""
 
 from __future__ import annotations
 

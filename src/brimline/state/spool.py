@@ -23,6 +23,8 @@ _ROTATED = re.compile(r"spool\.(\d+)\.jsonl")
 _BATCH_BYTES = 256 << 10
 # How every line that `SessionState.add_line` writes begins.
 _START = '{"v":'
+# Torn events on one line are few; a line with more places to try is garbage made to cost time.
+_MOST_ATTEMPTS = 500
 _LARGEST_TIME = 1e12
 _DECODER = json.JSONDecoder(strict=False)
 
@@ -187,12 +189,14 @@ def is_event(value: Any) -> bool:
 
 
 def _next_event(text: str, position: int) -> int:
-    """Where the next event could begin; the end where there is none."""
-    found = text.find(_START, position + 1)
-    while found != -1:
+    """Where the next event begins; the end of the line where none is found."""
+    found = position
+    for _ in range(_MOST_ATTEMPTS):
+        found = text.find(_START, found + 1)
+        if found == -1:
+            break
         if _event_at(text, found)[0] is not None:
             return found
-        found = text.find(_START, found + 1)
     return len(text)
 
 

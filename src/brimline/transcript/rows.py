@@ -81,7 +81,7 @@ def timestamp_of(row: dict[str, Any]) -> str | None:
 
 
 def prompt_text(row: Any) -> str:
-    """What the user typed; empty for every other row, also for those the client adds in their name."""
+    """What the user typed; empty for every other row, also for what the client adds for them."""
     if not isinstance(row, dict) or row.get("type") != "user" or row.get("isSidechain"):
         return ""
     if row.get("isMeta") or row.get("isCompactSummary") or row.get("isVisibleInTranscriptOnly"):
@@ -109,7 +109,7 @@ def visible_characters(row: Any) -> int:
 
 
 def content_characters(content: Any) -> int:
-    """Characters of message content: a text, or a list of blocks of any kind (iterative as below)."""
+    """Characters of message content: a text, or a list of blocks of any kind (iterative too)."""
     total = 0
     pending = [content]
     while pending:

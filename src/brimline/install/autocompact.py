@@ -1,0 +1,133 @@
+"""`brimline config autocompact`: where the client compacts by itself, written into its settings."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import click
+
+from brimline import config, paths
+from brimline.errors import InstallError
+from brimline.gauge.window import COMPACTION_RESERVE_TOKENS, LARGE_WINDOW_TOKENS
+from brimline.guard.ceiling import Ceiling
+from brimline.install import installer, jsontext, settingsfile
+
+_KEY = "autoCompactWindow"
+# The smallest value that the client was seen to honour.
+_SMALLEST_TOKENS = 100_000
+_TRIES = 5
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("tokens", metavar="TOKENS|off")
+@click.option("--window", type=int, help="The model's window, where it is not 1,000,000.")
+@click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
+def autocompact(tokens: str, window: int | None, as_json: bool) -> None:
+    """Make the client compact by itself at TOKENS less 33,000, or leave it to its default.
+
+    It writes `autoCompactWindow` into the user's settings of the client. Running sessions keep the
+    value they started with.
+
+    \b
+    Example:
+      brimline config autocompact 200000
+      brimline config autocompact off
+    """
+    home_dir, project_dir = paths.home(), os.getcwd()
+    path = installer.settings_path("user", project_dir)
+    wanted = None if tokens == "off" else _checked(tokens, window, home_dir, project_dir)
+    changed = _write(path, wanted, home_dir)
+    config.compile_policy(home_dir, project_dir)
+    notes = [] if wanted is None else _warnings(wanted, home_dir, project_dir)
+    report: dict[str, Any] = {
+        "settings": path,
+        "autoCompactWindow": wanted,
+        "compaction_tokens": None if wanted is None else wanted - COMPACTION_RESERVE_TOKENS,
+        "changed": changed,
+        "warnings": notes,
+    }
+    click.echo(json.dumps(report, indent=2) if as_json else _text(report))
+
+
+def _checked(tokens: str, window: int | None, home_dir: str, project_dir: str) -> int:
+    digits = tokens.replace("_", "").replace(",", "")
+    if not digits.isascii() or not digits.isdigit():
+        raise InstallError(f"TOKENS takes a whole number or off, not {tokens!r}")
+    wanted = int(digits)
+    known = config.live_policy(home_dir, project_dir).values["context_window"]
+    largest = window or known or LARGE_WINDOW_TOKENS
+    if wanted > largest:
+        raise InstallError(f"{wanted:,} is above the window of {largest:,} tokens")
+    if wanted < _SMALLEST_TOKENS:
+        raise InstallError(f"the client does not honour values below {_SMALLEST_TOKENS:,}")
+    return wanted
+
+
+def _write(path: str, wanted: int | None, home_dir: str) -> bool:
+    for attempt in range(_TRIES):
+        file = settingsfile.read(path)
+        text = _edited(file.text, wanted, path)
+        if file.encode(text) == (file.raw or b""):
+            return False
+        try:
+            settingsfile.back_up(file, f"{home_dir}/backups")
+            settingsfile.replace(file, file.encode(text))
+        except settingsfile.ChangedMeanwhileError:
+            if attempt == _TRIES - 1:
+                raise
+            continue
+        return True
+    return False
+
+
+def _edited(text: str, wanted: int | None, path: str) -> str:
+    if not text.strip():
+        text = "" if wanted is None else "{}\n"
+    if not text:
+        return text
+    try:
+        settings = jsontext.parse(text).value
+        if not isinstance(settings, dict):
+            raise InstallError(f"{path}: this is not a JSON object; nothing was changed")
+        if wanted is None:
+            return jsontext.remove(text, (_KEY,)) if _KEY in settings else text
+        if _KEY in settings:
+            return jsontext.replace_value(text, (_KEY,), wanted)
+        return jsontext.insert_member(text, (), _KEY, wanted)
+    except jsontext.JsonTextError as error:
+        raise InstallError(f"{path} is not valid JSON ({error}); nothing was changed") from None
+
+
+def _warnings(wanted: int, home_dir: str, project_dir: str) -> list[str]:
+    """What the new point collides with: the ceiling, or the first tier."""
+    values = config.live_policy(home_dir, project_dir).values
+    point = wanted - COMPACTION_RESERVE_TOKENS
+    found = []
+    limit = Ceiling(wanted, values["guard.ceiling_percent"], values["guard.ceiling_tokens"])
+    if values["guard.ceiling"] != "off" and point <= limit.tokens:
+        found.append(
+            f"the client would compact at {point:,}, below the ceiling of {limit.tokens:,}: "
+            "set guard.ceiling_percent lower"
+        )
+    if values["guard.tier_unit"] == "to_compaction":
+        first = point - max(values["guard.tiers"]) * wanted / 100
+        if first <= 0:
+            found.append("the first tier would begin at once: set guard.tiers lower")
+    elif values["guard.tier_unit"] == "used":
+        above = [tier for tier in values["guard.tiers"] if tier * wanted / 100 >= point]
+        if above:
+            found.append(f"the tiers {above} lie above the compaction point and would never speak")
+    return found
+
+
+def _text(report: dict[str, Any]) -> str:
+    if report["autoCompactWindow"] is None:
+        lines = [f"{_KEY} is not set in {report['settings']}: the client's default holds."]
+    else:
+        point = f"the client compacts at about {report['compaction_tokens']:,} tokens."
+        lines = [f"{_KEY} = {report['autoCompactWindow']:,} in {report['settings']}: {point}"]
+    if report["changed"]:
+        lines.append("Running sessions keep the value they started with.")
+    return "\n".join([*lines, *[f"warning: {note}" for note in report["warnings"]]])

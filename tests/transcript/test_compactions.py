@@ -1,0 +1,169 @@
+"""Compactions read from transcripts: every one once, with what the client wrote down of it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from brimline import clock
+from brimline.transcript.compactions import read_compactions
+from brimline.transcript.scan import scan
+
+from .generated import mutated_transcripts, transcripts
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from brimline.testing import SessionBuilder
+
+
+@pytest.mark.row("S2-21", "S2-50")
+def test_a_compaction_has_its_trigger_its_tokens_and_the_size_of_its_summary(
+    session: SessionBuilder,
+) -> None:
+    """What was before is the client's figure, what came after is what the next request took."""
+    session.reply(160_000)
+    session.compact(167_000, "auto", "x" * 11_645)
+    session.prompt()
+    session.reply(50_800)
+    session.reply(52_000)
+    session.compact(90_000, "manual", "y" * 4_000)
+
+    first, second = read_compactions(session.path)
+
+    assert (first.trigger, first.pre_tokens, first.post_tokens) == ("auto", 167_000, 50_800)
+    assert first.summary_characters == 11_645
+    assert first.at == session_time(session, rows_before=1)
+    assert (second.trigger, second.pre_tokens, second.post_tokens) == ("manual", 90_000, None)
+    assert second.summary_characters == 4_000
+    assert first.uuid != second.uuid
+
+
+def test_what_the_client_expected_after_it_stands_until_a_request_was_made(
+    session: SessionBuilder,
+) -> None:
+    """Newer clients write `postTokens`; the first usage replaces it."""
+    figures = {"trigger": "auto", "preTokens": 167_000, "postTokens": 30_000}
+    session.row("system", subtype="compact_boundary", compactMetadata=figures)
+    expected = read_compactions(session.path)[0].post_tokens
+    session.reply(41_000)
+
+    assert expected == 30_000
+    assert read_compactions(session.path)[0].post_tokens == 41_000
+
+
+def test_a_summary_in_blocks_is_measured_too(session: SessionBuilder) -> None:
+    """Content may be a text or a list of blocks."""
+    session.row("system", subtype="compact_boundary", compactMetadata={"trigger": "auto"})
+    content = [{"type": "text", "text": "x" * 700}, {"type": "text", "text": "y" * 70}]
+    session.row("user", message={"content": content}, isCompactSummary=True)
+
+    (found,) = read_compactions(session.path)
+
+    assert found.summary_characters == 770
+
+
+def test_old_sessions_have_the_summary_only(session: SessionBuilder) -> None:
+    """Who asked and how full it was is not known then."""
+    session.reply(150_000)
+    session.compact(0, summary="x" * 500, legacy=True)
+    session.reply(40_000)
+
+    (found,) = read_compactions(session.path)
+
+    assert (found.trigger, found.pre_tokens) == (None, None)
+    assert (found.post_tokens, found.summary_characters) == (40_000, 500)
+
+
+def test_a_subagents_rows_are_none_of_the_sessions(session: SessionBuilder) -> None:
+    """Neither its compactions nor its requests."""
+    session.row("system", subtype="compact_boundary", isSidechain=True)
+    session.compact(167_000)
+    session.reply(9_000, isSidechain=True)
+    session.reply(50_000)
+
+    (found,) = read_compactions(session.path)
+
+    assert found.post_tokens == 50_000
+
+
+@pytest.mark.parametrize(
+    "figures",
+    [
+        None,
+        5,
+        [],
+        "auto",
+        {"trigger": 5, "preTokens": "many"},
+        {"preTokens": -1},
+        {"preTokens": True},
+    ],
+)
+def test_foreign_figures_are_unknown(figures: Any, session: SessionBuilder) -> None:
+    """A row of another shape is still a compaction."""
+    session.row("system", subtype="compact_boundary", compactMetadata=figures, uuid=7, timestamp=8)
+    session.row("user", message="none", isCompactSummary=True)
+
+    (found,) = read_compactions(session.path)
+
+    assert found[:5] == (None, None, None, None, None)
+    assert found.summary_characters == 0
+
+
+def test_torn_and_merged_lines_are_survived(session: SessionBuilder) -> None:
+    """Two rows on a line are two rows; half a row is none."""
+    session.raw('{"type":"system","subtype":"compact_bou\n')
+    session.raw(
+        '{"type":"system","subtype":"compact_boundary","timestamp":"2026-01-08T15:49:03.054Z"}'
+    )
+    session.compact(1, legacy=True, summary="12345")
+    session.raw('{"type":"assistant","message":{"usage":')
+
+    (found,) = read_compactions(session.path)
+
+    assert found.summary_characters == 5
+    assert found.at == clock.parse("2026-01-08T15:49:03.054Z")
+
+
+@given(data=transcripts() | mutated_transcripts() | st.binary(max_size=200))
+@settings(
+    max_examples=300,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+def test_as_many_are_found_as_the_scan_counts(data: bytes, tmp_path: Path) -> None:
+    """On any file, however broken."""
+    path = tmp_path / "transcript.jsonl"
+    path.write_bytes(data)
+    sizes: list[int] = []
+
+    found = read_compactions(str(path), sizes.append)
+
+    assert len(found) == scan(str(path)).compactions
+    assert sum(sizes) == len(data)
+
+
+@pytest.mark.skipif("BRIMLINE_CORPUS" not in os.environ, reason="needs recorded sessions")
+def test_recorded_sessions_give_plausible_figures() -> None:
+    """Every compaction of the corpus has a summary and a smaller context after it than before."""
+    files = sorted(Path(os.environ["BRIMLINE_CORPUS"]).glob("*.jsonl"))
+    found = [one for file in files for one in read_compactions(str(file))]
+
+    assert found
+    for one in found:
+        assert one.summary_characters
+        assert one.summary_characters > 1_000
+        assert one.pre_tokens
+        assert one.post_tokens
+        assert one.post_tokens < one.pre_tokens
+
+
+def session_time(session: SessionBuilder, rows_before: int) -> float:
+    """When the builder wrote the row after so many others."""
+    return round(type(session).__dataclass_fields__["now"].default + rows_before + 1, 3)
