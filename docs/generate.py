@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import click
+import requirements
 from rich.console import Console
 
 from brimline.cli.main import program
@@ -29,6 +30,7 @@ def pages() -> dict[Path, str]:
         reference / "commands.md": _commands(),
         reference / "settings.md": _settings(),
         reference / "events.md": _events(),
+        reference / "requirements.md": requirements.page(DOCS.parent),
     }
 
 
@@ -56,7 +58,8 @@ def _commands() -> str:
 
 
 def _command_parts(command: click.Command, parent: click.Context, name: str) -> list[str]:
-    context = click.Context(command, info_name=name, parent=parent)
+    settings = dict(command.context_settings)
+    context = click.Context(command, info_name=name, parent=parent, **settings)
     context.terminal_width = context.max_content_width = 80
     text = command.get_help(context)
     found = [f"## `{context.command_path}`\n", f"```text\n{text}\n```\n"]

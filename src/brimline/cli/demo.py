@@ -131,7 +131,7 @@ def _line(moment: Moment, note: str) -> Text:
     text.append(f" {moment.reading.used_ratio or 0:.0%}\n")
     text.append(note)
     outlook = moment.reading.forecast()
-    if outlook:
+    if outlook and "requests (" not in note:
         text.append(
             f"\nforecast: about {outlook.ops} requests left ({outlook.low} to {outlook.high})",
             "dim",

@@ -74,7 +74,21 @@ class Player:
             self.session.prompt(step.label)
             self.tokens += step.tokens
             return note
-        return self._call_tool(step)
+        told = self._ask_first(step) if step.kind in ("agent", "read") else ""
+        return told or self._call_tool(step)
+
+    def _ask_first(self, step: Step) -> str:
+        """The question before a tool runs: the ceiling for agents, the scout for reads."""
+        agent = {"description": step.label, "prompt": "Look around.", "subagent_type": step.label}
+        payload = testing.event(
+            "PreToolUse",
+            self.session,
+            tool_name=step.tool,
+            tool_input=agent if step.kind == "agent" else {"command": step.label},
+        )
+        note = self._send("PreToolUse", payload)
+        self._call_tool(step)
+        return note
 
     def _call_tool(self, step: Step) -> str:
         call_id = self.session.tool_call(self.tokens, step.tool, command=step.label)

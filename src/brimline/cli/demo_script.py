@@ -13,7 +13,7 @@ class Step(NamedTuple):
     """One thing that happens in the session."""
 
     kind: str
-    """prompt, tool or compact"""
+    """prompt, tool, agent (asked about before it runs), read (the scout is asked) or compact"""
     label: str
     tokens: int = 0
     """what it adds to the context; for a compaction, what is left of it"""
@@ -30,6 +30,7 @@ STORY = (
         300,
     ),
     Step("tool", "rg -n 'import_rows' src", 1_900, "Grep"),
+    Step("read", "cat node_modules/csv-parse/lib/index.js", 2_100),
     Step("tool", "src/importer/pipeline.py", 9_800, "Read"),
     Step("tool", "src/importer/batch.py", 7_400, "Read"),
     Step("tool", "git log --stat -20", 3_100),
@@ -40,6 +41,7 @@ STORY = (
     Step("tool", "pipeline.py: count rows per batch", 1_200, "Edit"),
     Step("tool", "make test", 6_400),
     Step("prompt", "It is the batches with more than 500 rows, right?", 200),
+    Step("agent", "Explore", 1_400, "Agent"),
     Step("tool", "rg -n 'BATCH_LIMIT' .", 2_300, "Grep"),
     Step("tool", "src/importer/limits.py", 5_900, "Read"),
     Step("tool", "python -m importer --dry-run", 9_300),
