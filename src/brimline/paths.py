@@ -55,6 +55,11 @@ def learned_file(home_dir: str) -> str:
     return home_dir + "/learned.json"
 
 
+def libraries_file(home_dir: str) -> str:
+    """Where the installer notes the folder of the third-party libraries."""
+    return home_dir + "/libraries"
+
+
 def sessions_dir(home_dir: str) -> str:
     """The folder with one folder per session."""
     return home_dir + "/sessions"

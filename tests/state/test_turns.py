@@ -37,7 +37,7 @@ def row(at: float | None, **fields: Any) -> Recorded:
 
 @pytest.mark.row("S2-48")
 def test_growth_belongs_to_the_turn_whose_requests_caused_it() -> None:
-    """The last request of a turn is seen only with the next prompt, and still counts to its turn."""
+    """A turn's last request is seen only with the next prompt, and still counts to its turn."""
     events = story(
         reading("UserPromptSubmit", None, 0),
         reading("PostToolUse", 40_000, 100),

@@ -28,6 +28,7 @@ def test_a_compaction_has_its_trigger_its_tokens_and_the_size_of_its_summary(
 ) -> None:
     """What was before is the client's figure, what came after is what the next request took."""
     session.reply(160_000)
+    begun_at = session.now + 1
     session.compact(167_000, "auto", "x" * 11_645)
     session.prompt()
     session.reply(50_800)
@@ -38,7 +39,7 @@ def test_a_compaction_has_its_trigger_its_tokens_and_the_size_of_its_summary(
 
     assert (first.trigger, first.pre_tokens, first.post_tokens) == ("auto", 167_000, 50_800)
     assert first.summary_characters == 11_645
-    assert first.at == session_time(session, rows_before=1)
+    assert first.at == begun_at
     assert (second.trigger, second.pre_tokens, second.post_tokens) == ("manual", 90_000, None)
     assert second.summary_characters == 4_000
     assert first.uuid != second.uuid
@@ -162,8 +163,3 @@ def test_recorded_sessions_give_plausible_figures() -> None:
         assert one.pre_tokens
         assert one.post_tokens
         assert one.post_tokens < one.pre_tokens
-
-
-def session_time(session: SessionBuilder, rows_before: int) -> float:
-    """When the builder wrote the row after so many others."""
-    return round(type(session).__dataclass_fields__["now"].default + rows_before + 1, 3)

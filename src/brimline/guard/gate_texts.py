@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 _ADVICE = {
     1: "It may go ahead; where the work allows it, finish or save what is open first, and prefer "
     "what is loaded already.",
-    2: "It may go ahead, but the context is well over its ceiling: save the state of the work, then "
-    "consider /compact or a fresh session before loading more.",
+    2: "It may go ahead, but the context is well over its ceiling: save the state of the work, "
+    "then consider /compact or a fresh session before loading more.",
     3: "It may go ahead, but the context is far over its ceiling: every further load brings "
     "compaction nearer. Save the state of the work now; /compact or a fresh session is the way "
     "back.",

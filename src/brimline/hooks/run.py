@@ -66,8 +66,10 @@ def _gate(event: wire.Event, home_dir: str) -> Decision | None:
     rules = policy.load(home_dir, project_dir(event))
     tool, tool_input = event.text("tool_name"), event.payload.get("tool_input")
     if tool not in _LOADING_TOOLS:
+        from brimline import libraries
         from brimline.guard import scout
 
+        libraries.make_importable(home_dir)
         mode = rules.values["scout.mode"]
         return scout.decide(
             tool, tool_input, cwd=event.text("cwd"), project_dir=project_dir(event), mode=mode

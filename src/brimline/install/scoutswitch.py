@@ -7,7 +7,7 @@ import os
 
 import click
 
-from brimline import config, paths
+from brimline import config, libraries, paths
 from brimline.errors import InstallError
 from brimline.install import installer, interpreter, settingsfile, wiring
 
@@ -47,6 +47,7 @@ def _switch(*, enabled: bool, as_json: bool) -> None:
         raise InstallError("brimline is not installed here yet: run `brimline install` first")
     word = "true" if enabled else "false"
     config.change(paths.user_config(home_dir), "scout.enabled", word, project=False)
+    libraries.remember(home_dir)
     config.compile_policy(home_dir, project_dir)
     changed = [path for path in places if _renew(path, home_dir, project_dir)]
     report = {"scout": "on" if enabled else "off", "settings": changed}

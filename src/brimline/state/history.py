@@ -218,13 +218,13 @@ def _add_post_tokens(
 ) -> None:
     """Where the transcript does not tell: the first reading of a request after the compaction."""
     ends = [compaction.begun_at for compaction in found[1:]] + [float("inf")]
-    for compaction, end in zip(found, ends, strict=True):
+    for compaction, end in zip(found, ends, strict=False):
         if compaction.post_tokens is not None or compaction.at is None:
             continue
         row = connection.execute(
             """
             SELECT occupancy FROM event
-            WHERE session = ? AND at >= ? AND at <= ? AND occupancy IS NOT NULL
+            WHERE session = ? AND at >= ? AND at < ? AND occupancy IS NOT NULL
                 AND transcript_offset > ?
             ORDER BY at, id LIMIT 1
             """,
