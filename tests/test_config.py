@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -33,12 +34,19 @@ sections = st.lists(
     unique=True,
     max_size=4,
 )
+# A text and what it means, by kind of setting; each differs from every default.
+by_kind: dict[str, tuple[str, Any]] = {
+    "tokens": ("1_000_000", 1_000_000),
+    "numbers": ("40,20,10.5,5", [40, 20, 10.5, 5]),
+    "number": ("2.5", 2.5),
+    "count": ("12", 12),
+    "flag": ("on", True),
+    "texts": ("one, two", ["one", "two"]),
+    "path": ("~/notes.md", "~/notes.md"),
+}
 samples = {
-    "context_window": ("1000000", 1_000_000),
-    "compaction_tokens": ("155000", 155_000),
-    "guard.preset": ("off", "off"),
-    "guard.tiers": ("40,20,10,5", [40, 20, 10, 5]),
-    "statusline.order": ("brimline-last", "brimline-last"),
+    setting.key: by_kind.get(setting.kind) or (setting.choices[-1], setting.choices[-1])
+    for setting in SETTINGS
 }
 
 
@@ -64,13 +72,10 @@ def test_stronger_sources_win(
     assert loaded.values["context_window"] == 3
     assert loaded.values["compaction_tokens"] == 2
     assert loaded.values["guard.preset"] == "off"
-    assert loaded.sources == {
-        "context_window": "environment (BRIMLINE_CONTEXT_WINDOW)",
-        "compaction_tokens": "project",
-        "guard.preset": "user",
-        "guard.tiers": "default",
-        "statusline.order": "default",
-    }
+    assert loaded.sources["context_window"] == "environment (BRIMLINE_CONTEXT_WINDOW)"
+    assert loaded.sources["compaction_tokens"] == "project"
+    assert loaded.sources["guard.preset"] == "user"
+    assert loaded.sources["statusline.order"] == "default"
     assert loaded.problems == []
 
 
@@ -90,6 +95,37 @@ def test_every_setting_can_be_set_in_every_way(
     assert loaded.values[setting.key] == value
     assert loaded.sources[setting.key] == f"environment ({setting.env})"
     assert policy.load(home_dir, project_dir).values[setting.key] == value
+
+
+def test_a_preset_fills_in_what_nobody_set(home_dir: str, project_dir: str) -> None:
+    """It is stronger than the defaults and weaker than any source."""
+    _user(home_dir, '[guard]\npreset = "haios-80"\nvelocity_points = 3\n')
+
+    loaded = config.load(home_dir, project_dir)
+
+    assert loaded.values["guard.tiers"] == [80]
+    assert loaded.sources["guard.tiers"] == "preset haios-80"
+    assert loaded.values["guard.velocity_points"] == 3
+    assert loaded.sources["guard.velocity_points"] == "user"
+
+    config.compile_policy(home_dir, project_dir)
+    assert policy.load(home_dir, project_dir).values == loaded.values
+
+
+def test_a_preset_from_the_environment_replaces_the_one_in_the_file(
+    home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing of the weaker preset is left over, in commands and in hooks alike."""
+    _user(home_dir, '[guard]\npreset = "haios-80"\nvelocity_points = 3\n')
+    config.compile_policy(home_dir, project_dir)
+    monkeypatch.setenv("BRIMLINE_GUARD_PRESET", "default")
+
+    loaded = config.load(home_dir, project_dir)
+
+    assert loaded.values["guard.tiers"] == [30, 15, 7, 3]
+    assert loaded.values["guard.tier_unit"] == "to_compaction"
+    assert loaded.values["guard.velocity_points"] == 3
+    assert policy.load(home_dir, project_dir).values == loaded.values
 
 
 def test_an_unknown_key_is_named_with_its_nearest(
@@ -208,7 +244,7 @@ def test_a_change_touches_one_value_only(
     ("key", "raw", "sentence"),
     [
         ("guard.tier", "1", "there is no setting 'guard.tier'; did you mean guard.tiers?"),
-        ("guard.tiers", "1,2", "guard.tiers takes four falling numbers .* not '1,2'"),
+        ("guard.tiers", "1,1", "guard.tiers takes one to nine different numbers.* not '1,1'"),
         ("context_window", "-4", "context_window takes a whole number of tokens above 0"),
     ],
 )

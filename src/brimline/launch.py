@@ -45,7 +45,7 @@ def main() -> None:
 
 def bundle_path() -> str:
     """Where the bundle of this interpreter lies."""
-    return f"{PACKAGE_DIR}/__pycache__/fastpath.{sys.implementation.cache_tag}.bin"
+    return f"{PACKAGE_DIR}/__pycache__/fastpath.{sys.hexversion:x}.bin"
 
 
 def read_bundle() -> dict[str, tuple[str, int, int, bytes]]:

@@ -253,7 +253,10 @@ def _count(_: Setting, raw: Any) -> int:
 def _plain_number(raw: Any) -> float:
     if isinstance(raw, bool) or not isinstance(raw, int | float | str):
         raise ValueError("not a number")
-    value = float(raw)
+    try:
+        value = float(raw)
+    except OverflowError:
+        raise ValueError("out of range") from None
     if not 0 <= value < 10**_MOST_DIGITS:  # also refuses what is no number at all
         raise ValueError("out of range")
     return int(value) if value == int(value) else value

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from brimline import clock
-from brimline.gauge.reading import Reading, make_reading, measure, tier_of
+from brimline.gauge.reading import Reading, make_reading, measure
+from brimline.gauge.tiers import NAMES
 from brimline.policy import Policy
 from brimline.settings import defaults
 from brimline.state.session import SessionState, Snapshot
@@ -17,7 +18,6 @@ from brimline.transcript.tail import Tail, read_tail
 if TYPE_CHECKING:
     from pathlib import Path
 
-TIERS = [30.0, 15.0, 7.0, 3.0]
 
 
 def test_projected_is_occupancy_plus_tail(session: SessionBuilder) -> None:
@@ -76,7 +76,7 @@ def test_a_threshold_belongs_to_the_tier_it_opens(
 
     assert reading.margin_points == points
     assert reading.tier == tier
-    assert tier_of(points, TIERS) == tier
+    assert reading.tier_name == NAMES[tier]
 
 
 def test_a_hair_above_a_threshold_is_still_the_tier_before(session: SessionBuilder) -> None:
@@ -86,6 +86,86 @@ def test_a_hair_above_a_threshold_is_still_the_tier_before(session: SessionBuild
 
     session.reply(107_000 - 200, output_tokens=200)
     assert _reading(session).tier == 1
+
+
+@pytest.mark.parametrize(
+    ("unit", "thresholds", "tiers"),
+    [
+        ("used", [70, 80, 90], [0, 0, 1, 1, 2, 3]),
+        ("remaining", [30, 20, 10], [0, 0, 1, 1, 2, 3]),
+        ("tokens", [100_100, 150_100], [0, 1, 1, 2, 2, 2]),
+        ("to_compaction", [30], [0, 0, 1, 1, 1, 1]),
+    ],
+)
+def test_a_ladder_can_stand_in_any_unit(
+    unit: str, thresholds: list[float], tiers: list[int], session: SessionBuilder
+) -> None:
+    """Percent used or remaining as the client counts them, tokens and points as projected."""
+    values = defaults() | {
+        "guard.tiers": thresholds,
+        "guard.tier_unit": unit,
+        "guard.velocity_points": 0,
+    }
+    found = []
+    for tokens in (99_999, 100_000, 140_000, 150_000, 160_000, 180_000):
+        session.reply(tokens, output_tokens=100)
+        tail = read_tail(session.path)
+        found.append(make_reading(tail, None, Policy(values, {}, [])).tier)
+
+    assert found == tiers
+
+
+@pytest.mark.parametrize(
+    ("growth", "tier"), [(9_999, 1), (10_000, 2), (30_000, 2)], ids=["slow", "steep", "steeper"]
+)
+def test_steep_growth_raises_the_tier_by_one(
+    growth: int, tier: int, session: SessionBuilder
+) -> None:
+    """From five points of the window per request over the last three; calm stays calm."""
+    for back in (3, 2, 1, 0):
+        session.reply(115_000 - back * growth, output_tokens=100)
+
+    assert _reading(session).tier == tier
+
+
+def test_steep_growth_alone_is_no_tier(session: SessionBuilder) -> None:
+    """Far from the brim nothing is announced, however fast; nor is there a fifth tier."""
+    for tokens in (20_000, 40_000, 60_000, 80_000):
+        session.reply(tokens)
+    assert _reading(session).tier == 0
+
+    for tokens in (100_000, 130_000, 166_000):
+        session.reply(tokens)
+    assert _reading(session).tier == 4
+
+
+def test_a_learned_point_is_used_for_its_window_and_settings(session: SessionBuilder) -> None:
+    """Where this user's client compacted by itself before, under the same settings."""
+    session.reply(100_000)
+    learned = {"points": {"200000:200000": 155_000, "200000:150000": 99_000}}
+    policy = Policy(defaults(), {}, [], learned=learned)
+
+    reading = make_reading(read_tail(session.path), None, policy)
+
+    assert (reading.compaction.tokens, reading.compaction.source) == (155_000, "learned")
+
+
+def test_an_estimate_is_made_only_when_asked_for(
+    session: SessionBuilder, home_dir: str, world: Path
+) -> None:
+    """A session without usage rows is unknown, or guessed from its size and marked as a guess."""
+    session.raw(b"x" * 39_999 + b"\n")
+    state = SessionState(home_dir, session.session_id)
+    assert measure(session.path, state, _policy()).occupancy_tokens is None
+
+    asked = Policy(defaults() | {"measure.estimate": "size"}, {}, [])
+    reading = measure(session.path, state, asked)
+    assert reading.is_estimate
+    assert reading.occupancy_tokens == 10_000
+
+    session.compact(167_000)
+    assert measure(session.path, state, asked).occupancy_tokens is None
+    assert measure(str(world / "missing"), state, asked).occupancy_tokens is None
 
 
 def test_points_are_points_of_the_effective_window(session: SessionBuilder) -> None:

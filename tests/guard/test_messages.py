@@ -7,9 +7,10 @@ import re
 import pytest
 
 from brimline.decision import NOTE_BUDGET_CHARACTERS
-from brimline.gauge.reading import TIER_NAMES, Reading
+from brimline.gauge.reading import Reading
+from brimline.gauge.tiers import NAMES
 from brimline.gauge.window import CompactionPoint, Window
-from brimline.guard.messages import tier_note
+from brimline.guard.messages import spoken, tier_note
 
 LEVELS = (1, 2, 3, 4)
 
@@ -19,9 +20,10 @@ def test_a_note_has_the_figure_the_source_the_way_on_and_the_way_to_tune(level: 
     """Nothing else is needed to act on it, or to make it go away."""
     note = tier_note(_reading(level, occupancy=150_000, projected=151_000))
 
-    assert note.startswith(f"[brimline] Context tier L{level} {TIER_NAMES[level]}. ")
+    assert note.startswith(f"[brimline] Context tier L{level} {NAMES[level]}. ")
     assert "150,000 of 200,000 tokens in use (75%; from the transcript" in note
     assert "window from the status line" in note
+    assert "about 1,000 more in the next request" in note
     assert "compaction expected at 167,000: 16,000 tokens left." in note
     assert "`guard.tiers`" in note
     assert "`brimline config explain`" in note
@@ -47,6 +49,45 @@ def test_a_note_fits_into_what_the_client_passes_on(level: int) -> None:
 
     assert len(note) < NOTE_BUDGET_CHARACTERS
     assert "\n" not in note
+
+
+@pytest.mark.parametrize("voice", ["brimline", "haios", "ccm"])
+@pytest.mark.parametrize("first", [True, False])
+def test_every_voice_names_the_share_in_use(voice: str, first: bool) -> None:
+    """Whoever's words are used, the figure is in them, within the budget."""
+    note = spoken(voice, _reading(3, occupancy=150_000, projected=151_000), first=first)
+
+    assert "75" in note
+    assert len(note) < NOTE_BUDGET_CHARACTERS
+
+
+def test_a_repeated_warning_is_shorter_than_the_first() -> None:
+    """The last tier speaks with every call, so it says less."""
+    reading = _reading(4, occupancy=165_000, projected=166_000)
+
+    again = spoken("brimline", reading, first=False)
+
+    assert "Still critical" in again
+    assert len(again) < len(spoken("brimline", reading, first=True))
+
+
+def test_a_known_history_adds_a_forecast() -> None:
+    """How many requests are left, with the interval."""
+    reading = _reading(2, occupancy=150_000, projected=151_000)
+    reading.history = [140_000, 145_000, 150_000]
+
+    assert re.search(r"16,000 tokens left, about \d+ requests \(\d+ to \d+\)\.$", tier_note(reading))
+
+
+def test_an_estimate_is_marked_as_one() -> None:
+    """A guess never looks like a measurement."""
+    reading = _reading(2, occupancy=150_000, projected=151_000)
+    reading.measured_by = "estimate"
+
+    note = tier_note(reading)
+
+    assert "Estimated: ~150,000 of 200,000" in note
+    assert "from the size of the session file" in note
 
 
 def test_past_the_point_is_said_as_such() -> None:
@@ -88,6 +129,8 @@ def _reading(
     point = CompactionPoint(167_000, "window", 200_000, enforced=True)
     reading = Reading(Window(200_000, source), point)
     reading.tier = tier
+    reading.tier_count = 4
+    reading.tail_tokens = projected - occupancy
     reading.occupancy_tokens = occupancy
     reading.projected_tokens = projected
     reading.margin_tokens = 167_000 - projected

@@ -45,12 +45,12 @@ def test_every_place_that_paths_names_is_known(home_dir: str, project_dir: str) 
         parameters = inspect.signature(function).parameters
         if "home_dir" in parameters and not name.startswith("_"):
             place = function(**{key: named[key] for key in parameters})
-            if "." in os.path.basename(place):
-                fastio.replace_file(place, b"")
-                assert place in datafolder.files(home_dir), name
-            else:
+            if name.endswith("_dir"):
                 fastio.make_folders(place)
                 assert place in datafolder.folders(home_dir), name
+            else:
+                fastio.replace_file(place, b"")
+                assert place in datafolder.files(home_dir), name
 
 
 def test_a_folder_of_the_users_loses_only_what_is_ours(home_dir: str, project_dir: str) -> None:

@@ -130,7 +130,8 @@ def _client_errors(project_dir: str) -> Iterator[Finding]:
         "warning",
         f"the client noted that {_times(len(recent), 'one of our hooks failed')}, "
         f"last at {last.event}: {last.message[:_MESSAGE_LENGTH]}",
-        "It could not start the hook or did not accept its answer, so the answer was lost.",
+        "It could not start the hook or did not accept its answer. This is about the newest "
+        "session; the next one shows whether it is mended.",
         "brimline install",
     )
 

@@ -9,7 +9,7 @@ import click
 
 from brimline import config, libraries, paths
 from brimline.errors import InstallError
-from brimline.install import installer, interpreter, settingsfile, wiring
+from brimline.install import entries, installer, interpreter, settingsfile
 
 _HELP = {"help_option_names": ["-h", "--help"]}
 _as_json = click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
@@ -57,8 +57,7 @@ def _switch(*, enabled: bool, as_json: bool) -> None:
 
 
 def _is_wired(path: str) -> bool:
-    file = settingsfile.read(path)
-    return file.raw is not None and wiring.has_entries(file.text)
+    return entries.mention_us(settingsfile.read(path).raw or b"")
 
 
 def _renew(path: str, home_dir: str, project_dir: str) -> bool:
