@@ -19,6 +19,7 @@ FAST_MODULES = (
     "brimline.fastjson",
     "brimline.paths",
     "brimline.policy",
+    "brimline.presets",
     "brimline.clock",
     "brimline.gauge",
     "brimline.gauge.reading",

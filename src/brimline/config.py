@@ -195,7 +195,8 @@ def _read_text(path: str) -> str:
 def _stamps(home_dir: str, project_dir: str) -> list[list[Any]]:
     """What a policy is made from; another version has other settings and other defaults."""
     client_files = clientsettings.settings_files(project_dir).values()
-    files = [paths.user_config(home_dir), paths.project_config(project_dir), *client_files]
+    ours = (paths.user_config(home_dir), paths.project_config(project_dir))
+    files = [*ours, paths.learned_file(home_dir), *client_files]
     return [["brimline", __version__, None], *[_stamp(path) for path in files]]
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from brimline import config, fastjson
+from brimline.install.spec import HOOKS
 from brimline.launch import bootstrap
 from brimline.testing import SessionBuilder, bash_event, event, statusline_event
 
@@ -27,13 +28,14 @@ from .processes import (
     spool,
 )
 
-EVENTS = ("SessionStart", "UserPromptSubmit", "PostToolUse", "PreCompact")
+EVENTS = tuple(hook.event for hook in HOOKS)
+MEASURING = ("UserPromptSubmit", "PostToolUse", "PreCompact", "Stop")
 NOTE = (
     "[brimline] Context tier L2 Advisory. A good moment to write down the state of the work (plan, "
     "decisions, open items) in a file, then carry on. Tiers are set by `guard.tiers` (see "
     "`brimline config explain`). Measured: 145,000 of 200,000 tokens in use (72%; from the "
-    "transcript, window from the model's name, unverified), compaction expected at 167,000: "
-    "21,880 tokens left."
+    "transcript, window from the model's name, unverified), about 120 more in the next request, "
+    "compaction expected at 167,000: 21,880 tokens left."
 )
 
 
@@ -181,7 +183,7 @@ def test_ten_megabytes_of_event_are_read(session: SessionBuilder, world: Path) -
 
 
 @pytest.mark.parametrize(
-    "name", ["", "Stop", "PreToolUse", "posttooluse", "../PostToolUse", "Neu\u00e9"]
+    "name", ["", "SubagentStop", "Notification", "posttooluse", "../PostToolUse", "Neu\u00e9"]
 )
 def test_an_event_that_is_not_ours_is_nothing(
     name: str, session: SessionBuilder, world: Path
@@ -194,7 +196,7 @@ def test_an_event_that_is_not_ours_is_nothing(
 
 
 @pytest.mark.parametrize("kind", ["missing", "folder", "pipe", "device", "below a file", "NUL"])
-@pytest.mark.parametrize("name", ["UserPromptSubmit", "PostToolUse", "PreCompact"])
+@pytest.mark.parametrize("name", MEASURING)
 def test_a_transcript_that_cannot_be_read_is_no_obstacle(
     kind: str, name: str, session: SessionBuilder, world: Path
 ) -> None:
@@ -432,7 +434,7 @@ def test_no_fault_changes_anything_outside_the_data_folder(
     session.reply(160_000)
     before = inventory(world)
 
-    for name in (*EVENTS, "statusline", "Stop"):
+    for name in (*EVENTS, "statusline", "Notification"):
         for payload in (event(name, session, prompt="x"), {}, {"session_id": "../../up"}):
             run_hook(world, name, payload)
 

@@ -12,14 +12,15 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from brimline.hooks.entry import log_failure, respond
+from brimline.install.spec import HOOKS
 from brimline.state import failures
 from brimline.testing import SessionBuilder, bash_event, event, statusline_event
 from tests.transcript.generated import json_values, mutated_transcripts, transcripts
 
 from .processes import errors, inventory, run_hook
 
-EVENTS = ("SessionStart", "UserPromptSubmit", "PostToolUse", "PreCompact")
-names = st.sampled_from([*EVENTS, "statusline", "Stop", "", "Nonsense"])
+EVENTS = tuple(hook.event for hook in HOOKS)
+names = st.sampled_from([*EVENTS, "statusline", "", "Nonsense"])
 thorough = settings(
     max_examples=900,
     deadline=None,
@@ -84,7 +85,7 @@ def test_damaged_transcripts_are_answered_in_shape(
     assert failures.recent(str(world / "brimline"), 0) == []
 
 
-@pytest.mark.parametrize("name", [*EVENTS, "statusline", "Stop"])
+@pytest.mark.parametrize("name", [*EVENTS, "statusline", "Nonsense"])
 def test_real_processes_survive_the_same(name: str, session: SessionBuilder, world: Path) -> None:
     """A cross-section as processes: exit code 0, stderr empty, nothing outside our folder changes."""
     session.reply(160_000)

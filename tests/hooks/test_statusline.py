@@ -150,7 +150,7 @@ def test_a_session_with_some_history_shows_a_forecast(
     line = _shown(statusline_event(session, 200_000, 118_000), home_dir)
 
     assert line.startswith("ctx 59% of 200k · 48.9k to compaction · ~")
-    assert " ops (" in line
+    assert " requests (" in line
     assert line.endswith("L1 Warning\n")
 
 

@@ -86,6 +86,21 @@ def test_a_session_is_told_with_turns_messages_blocks_and_compactions(home_dir: 
     assert (compaction.summary_characters, compaction.trigger) == (9_000, "auto")
 
 
+def test_a_notice_without_a_reading_has_the_last_one_before_it(home_dir: str) -> None:
+    """Announcements and refusals are spooled apart from the measurement that led to them."""
+    hooks = Hooks(home_dir)
+    hooks.add("Announced", spoke=1)
+    hooks.read("PostToolUse", 140_000, 10, tier=2)
+    hooks.add("Announced", spoke=2)
+    hooks.add("Blocked", blocked=True, tool="Skill", subject="deploy")
+    series.drain(home_dir)
+
+    found = history.session(home_dir, "abc")
+
+    assert [(one.tier, one.occupancy_tokens) for one in found.messages] == [(1, None), (2, 140_000)]
+    assert [(one.tool, one.occupancy_tokens) for one in found.blocks] == [("Skill", 140_000)]
+
+
 def test_what_followed_a_compaction_is_not_taken_from_after_the_next(home_dir: str) -> None:
     """Without a reading between two compactions the figure stays unknown."""
     hooks = Hooks(home_dir)
@@ -263,6 +278,20 @@ def test_growth_comes_as_segments_that_the_gauge_can_summarise(home_dir: str) ->
         ("claude-opus-4-5", 50_000, 1),
     ]
     assert [count for count, _, _ in summarise(found).values()] == [1]
+
+
+def test_growth_is_taken_from_recent_sessions_within_bounds(home_dir: str) -> None:
+    """A session start must not wait for a year of history."""
+    for number in range(4):
+        hooks = Hooks(home_dir, f"s{number}")
+        hooks.now += 100 * number
+        for step in range(5):
+            hooks.read("PostToolUse", 40_000 + 1_000 * number + step, step)
+    series.drain(home_dir)
+
+    found = history.growth_statistics(home_dir, most_events=6)
+
+    assert [tokens[0] for _, tokens in found] == [43_000, 42_000]
 
 
 def test_times_of_transcripts_and_hooks_meet(home_dir: str, tmp_path: Path) -> None:

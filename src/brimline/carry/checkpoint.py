@@ -35,5 +35,6 @@ def write(state: SessionState, transcript: str | None, reading: dict[str, Any]) 
         "last_prompts": prompts.last(transcript, _PROMPTS) if transcript else [],
     }
     path = f"{state.folder}/{FILE_NAME}"
-    fastio.replace_file(path, json.dumps(document, indent=1, ensure_ascii=False).encode())
+    text = json.dumps(document, indent=1, ensure_ascii=False)
+    fastio.replace_file(path, text.encode("utf-8", "replace"))  # prompts may hold half an emoji
     return path

@@ -10,12 +10,17 @@ from typing import Any
 import click
 
 from brimline.cli import status
+from brimline.errors import SessionError
 
 _INTERVAL_S = 1.0
 
 
 def follow(path: str, home_dir: str, project_dir: str, *, as_json: bool) -> None:
-    """Print until interrupted; the session is read again whenever its file changed."""
+    """Print until interrupted or the file is gone; it is read again whenever it changed.
+
+    Raises:
+        SessionError: the file cannot be read.
+    """
     shown: dict[str, Any] | None = None
     stamp: tuple[int, int] | None = None
     try:
@@ -28,8 +33,11 @@ def follow(path: str, home_dir: str, project_dir: str, *, as_json: bool) -> None
                     shown = report
                     click.echo(json.dumps(report) if as_json else _line(report))
             time.sleep(_INTERVAL_S)
-    except (KeyboardInterrupt, FileNotFoundError):
+    except KeyboardInterrupt:
         return
+    except FileNotFoundError:
+        if shown is None:
+            raise SessionError(f"cannot read {path}: there is no such file") from None
 
 
 def _line(report: dict[str, Any]) -> str:

@@ -16,6 +16,12 @@ if TYPE_CHECKING:
 
 _PREFIX = "DEV_TEAM_CONTEXT_"
 _OFF = "off"
+_MOST_DIGITS = 12
+_NUMBERS = {
+    "guard.ceiling_percent": "CEILING_PCT",
+    "guard.ceiling_tokens": "ABS_CEILING",
+    "context_window": "WINDOW",
+}
 # Which of the two lower bands, then the top one, says what.
 _ACTIONS = (
     "Consider /handoff soon: write down the state of the work and continue in a fresh context.",
@@ -28,11 +34,8 @@ _TOP_BAND = 3
 def apply(rules: dict[str, Any], read: Callable[[str], str | None]) -> dict[str, Any]:
     """The settings with the preset's own environment variables on top."""
     changed = dict(rules)
-    changed["guard.ceiling_percent"] = positive(read(_PREFIX + "CEILING_PCT")) or 40
-    changed["guard.ceiling_tokens"] = positive(read(_PREFIX + "ABS_CEILING")) or 350_000
-    window = positive(read(_PREFIX + "WINDOW"))
-    if window:
-        changed["context_window"] = window
+    for key, name in _NUMBERS.items():
+        changed[key] = positive(read(_PREFIX + name)) or rules[key]
     strict = read(_PREFIX + "STRICT")
     if strict is not None and strict.strip():
         # Whoever sets the switch and misspells it wanted the refusal.
@@ -46,7 +49,8 @@ def apply(rules: dict[str, Any], read: Callable[[str], str | None]) -> dict[str,
 def positive(text: str | None) -> int | None:
     """A whole number above zero, or None."""
     stripped = (text or "").strip()
-    return int(stripped) if stripped.isascii() and stripped.isdigit() and int(stripped) else None
+    plain = stripped.isascii() and stripped.isdigit() and len(stripped) <= _MOST_DIGITS
+    return int(stripped) or None if plain else None
 
 
 def window_for(rules: dict[str, Any], model: str | None, found: Window) -> tuple[Window, str]:
@@ -58,12 +62,21 @@ def window_for(rules: dict[str, Any], model: str | None, found: Window) -> tuple
     return Window(DEFAULT_WINDOW_TOKENS, "default"), "default"
 
 
-def text(load: Load, verdict: Verdict, occupancy: int, window: Window, provenance: str) -> str:
+def text(
+    load: Load,
+    verdict: Verdict,
+    occupancy: int,
+    window: Window,
+    provenance: str,
+    *,
+    estimated: bool = False,
+) -> str:
     """The message: diagnostic first and knobs last; in the top band the directive leads."""
     percent = occupancy * 100 // window.tokens
+    mark = "~" if estimated else ""
     diagnostic = (
-        f"🪟 Context at {occupancy} of {window.tokens} tokens — over the effective ceiling of "
-        f"{verdict.ceiling.tokens} tokens ({verdict.ceiling.bound} bound; window {provenance}) "
+        f"🪟 Context at {mark}{occupancy} of {window.tokens} tokens — over the effective ceiling "
+        f"of {verdict.ceiling.tokens} tokens ({verdict.ceiling.bound} bound; window {provenance}) "
         f"before {load.label}. That is {percent}% of the window."
     )
     action = _ACTIONS[verdict.band - 1]
@@ -72,6 +85,8 @@ def text(load: Load, verdict: Verdict, occupancy: int, window: Window, provenanc
         "DEV_TEAM_CONTEXT_WINDOW; DEV_TEAM_CONTEXT_CEILING=off disables it."
     )
     lines = [action, diagnostic] if verdict.band == _TOP_BAND else [diagnostic, action, knobs]
+    if verdict.excuse:
+        lines.append(f"[not blocked: {verdict.excuse}]")
     if verdict.refuse:
         lines.append(
             "[blocked: context ceiling] Run /handoff or another recovery skill "

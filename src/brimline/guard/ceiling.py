@@ -74,9 +74,7 @@ def judge(
     occupancy_tokens: int | None,
     window: Window,
     rules: dict[str, Any],
-    *,
-    verified: bool,
-    literal: bool = False,
+    doubt: str = "",
 ) -> Verdict | None:
     """Whether a load is over the ceiling; None where it is not, or may never be held up.
 
@@ -85,8 +83,7 @@ def judge(
         occupancy_tokens: tokens in use; None says nothing.
         window: the window and its source.
         rules: settings by name.
-        verified: whether the window is known rather than assumed.
-        literal: refuse agents and unverified windows too, as preset `adr11` does.
+        doubt: what is not known well enough to refuse anything; empty where all is.
     """
     posture = rules["guard.ceiling"]
     if posture == "off" or occupancy_tokens is None or load.tool not in GATED_TOOLS:
@@ -99,8 +96,8 @@ def judge(
     band = sum([occupancy_tokens >= factor * ceiling.tokens for factor in BANDS])
     bucket = occupancy_tokens * 100 // window.tokens // BUCKET_POINTS
     excuse = ""
-    if posture == "strict" and not literal:
+    if posture == "strict":
         delegation = load.tool in DELEGATING_TOOLS and not rules["guard.block_delegation"]
-        excuse = "delegation" if delegation else "" if verified else "window unverified"
+        excuse = "delegation" if delegation else doubt
     refuse = posture == "strict" and not excuse
     return Verdict(ceiling, band, bucket, refuse=refuse, excuse=excuse)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from brimline.policy import Policy
     from brimline.state.session import SessionState
 
+_ESTIMATED = "fill only estimated"
+
 
 def decide(
     load: ceiling.Load, reading: Reading, state: SessionState, policy: Policy, home_dir: str
@@ -33,10 +35,9 @@ def decide(
 def _default(
     load: ceiling.Load, reading: Reading, state: SessionState, policy: Policy, home_dir: str
 ) -> Decision | None:
-    verified = reading.window.source in VERIFIED_SOURCES and not reading.is_estimate
-    verdict = ceiling.judge(
-        load, reading.occupancy_tokens, reading.window, policy.values, verified=verified
-    )
+    unverified = "" if reading.window.source in VERIFIED_SOURCES else "window unverified"
+    doubt = _ESTIMATED if reading.is_estimate else unverified
+    verdict = ceiling.judge(load, reading.occupancy_tokens, reading.window, policy.values, doubt)
     if verdict is None:
         _forget_marks_below(reading, state, policy)
         return None
@@ -50,10 +51,11 @@ def _literal(
     rules = adr11.apply(policy.values, fastio.env)
     window, provenance = adr11.window_for(rules, reading.model, reading.window)
     occupancy = reading.occupancy_tokens
-    verdict = ceiling.judge(load, occupancy, window, rules, verified=True, literal=True)
+    doubt = _ESTIMATED if reading.is_estimate else ""
+    verdict = ceiling.judge(load, occupancy, window, rules, doubt)
     if verdict is None or occupancy is None:
         return None
-    text = adr11.text(load, verdict, occupancy, window, provenance)
+    text = adr11.text(load, verdict, occupancy, window, provenance, estimated=reading.is_estimate)
     return _speak(load, verdict, text, reading, state, home_dir)
 
 
@@ -112,4 +114,5 @@ def _dispatch_refused(load: ceiling.Load, reading: Reading, policy: Policy) -> b
         bool(policy.values["guard.block_dispatch_at_critical"])
         and load.tool in ceiling.DELEGATING_TOOLS
         and reading.tier == last_tier
+        and not reading.is_estimate
     )

@@ -43,14 +43,18 @@ def dispatch_refusal(load: Load, reading: Reading) -> str:
         f"[brimline] Compaction is imminent: not {load.label}, because its result would come back "
         "into a context that has no room for it. Way out: save the state of the work, then "
         "/compact; Read, Write, Edit and Bash all work. Tune: `guard.block_dispatch_at_critical`. "
-        f"Measured: {reading.occupancy_tokens:,} of {reading.window.tokens:,} tokens in use."
+        f"{_in_use(reading)}."
     )
 
 
 def _figures(verdict: Verdict, reading: Reading) -> str:
-    occupancy = reading.occupancy_tokens or 0
     return (
-        f"Measured: {occupancy:,} of {reading.window.tokens:,} tokens in use "
-        f"({occupancy / reading.window.tokens:.0%}; window from: {reading.window.source}), "
-        f"ceiling {verdict.ceiling.tokens:,} ({verdict.ceiling.bound} bound)."
+        f"{_in_use(reading)} ({reading.used_ratio or 0:.0%}; window from: "
+        f"{reading.window.source}), ceiling {verdict.ceiling.tokens:,} "
+        f"({verdict.ceiling.bound} bound)."
     )
+
+
+def _in_use(reading: Reading) -> str:
+    head = "Estimated: ~" if reading.is_estimate else "Measured: "
+    return f"{head}{reading.occupancy_tokens:,} of {reading.window.tokens:,} tokens in use"

@@ -49,7 +49,7 @@ def _rearm(reading: Reading, state: SessionState, policy: Policy) -> None:
     """Forget the tiers that a reading has clearly left, so that the next climb is announced again.
 
     The reading must be newer than the announcement: a hook that started earlier may still hold an
-    older one.
+    older one. A tier that steep growth holds up is not left, wherever the reading stands.
     """
     from brimline.gauge import tiers
 
@@ -58,6 +58,8 @@ def _rearm(reading: Reading, state: SessionState, policy: Policy) -> None:
     if at is None:
         return
     for level, offset in state.spoken_levels().items():
+        if level <= (reading.tier or 0):
+            continue
         left = tiers.has_left(at, level, thresholds, unit, REARM_POINTS, reading.window.tokens)
         if left and reading.offset > offset:
             state.release_level(level)

@@ -30,13 +30,14 @@ def decide(state: SessionState, rate_limits: dict[str, Any]) -> Decision | None:
 
 
 def bands(rate_limits: Any, now: float) -> dict[str, int]:
-    """The band of each limit that is known and has not been reset since: 0 calm, 1, 2."""
+    """The band of each limit that is known: 0 calm, also once it was reset, then 1 and 2."""
     found = {}
     for key, name in _LIMITS:
         limit = rate_limits.get(key) if isinstance(rate_limits, dict) else None
         percent = _percent(limit)
-        if percent is not None and not _is_over(limit, now):
-            found[name] = (percent >= WARN_PERCENT) + (percent >= CRITICAL_PERCENT)
+        if percent is not None:
+            reached = (percent >= WARN_PERCENT) + (percent >= CRITICAL_PERCENT)
+            found[name] = 0 if _is_over(limit, now) else reached
     return found
 
 

@@ -86,7 +86,9 @@ def compose(reading: gauge.Reading, error_count: int = 0) -> str:
     if reading.used_ratio is None:
         parts.append(f"ctx –% of {_short(reading.window.tokens)}")
     else:
-        parts.append(f"ctx {reading.used_ratio * 100:.0f}% of {_short(reading.window.tokens)}")
+        mark = "~" if reading.is_estimate else ""
+        percent = f"{mark}{reading.used_ratio * 100:.0f}%"
+        parts.append(f"ctx {percent} of {_short(reading.window.tokens)}")
     if reading.margin_tokens is not None:
         left = max(0, reading.margin_tokens)
         parts.append(f"{_short(left)} to compaction")

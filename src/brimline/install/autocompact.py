@@ -10,9 +10,10 @@ import click
 
 from brimline import config, paths
 from brimline.errors import InstallError
+from brimline.gauge import reading as gauge
 from brimline.gauge.window import COMPACTION_RESERVE_TOKENS, LARGE_WINDOW_TOKENS
-from brimline.guard.ceiling import Ceiling
-from brimline.install import installer, jsontext, settingsfile
+from brimline.install import checks_order, installer, jsontext, settingsfile
+from brimline.transcript.tail import Tail
 
 _KEY = "autoCompactWindow"
 # The smallest value that the client was seen to honour.
@@ -40,7 +41,7 @@ def autocompact(tokens: str, window: int | None, as_json: bool) -> None:
     wanted = None if tokens == "off" else _checked(tokens, window, home_dir, project_dir)
     changed = _write(path, wanted, home_dir)
     config.compile_policy(home_dir, project_dir)
-    notes = [] if wanted is None else _warnings(wanted, home_dir, project_dir)
+    notes = [] if wanted is None else _warnings(window, home_dir, project_dir)
     report: dict[str, Any] = {
         "settings": path,
         "autoCompactWindow": wanted,
@@ -100,26 +101,16 @@ def _edited(text: str, wanted: int | None, path: str) -> str:
         raise InstallError(f"{path} is not valid JSON ({error}); nothing was changed") from None
 
 
-def _warnings(wanted: int, home_dir: str, project_dir: str) -> list[str]:
-    """What the new point collides with: the ceiling, or the first tier."""
-    values = config.live_policy(home_dir, project_dir).values
-    point = wanted - COMPACTION_RESERVE_TOKENS
-    found = []
-    limit = Ceiling(wanted, values["guard.ceiling_percent"], values["guard.ceiling_tokens"])
-    if values["guard.ceiling"] != "off" and point <= limit.tokens:
-        found.append(
-            f"the client would compact at {point:,}, below the ceiling of {limit.tokens:,}: "
-            "set guard.ceiling_percent lower"
-        )
-    if values["guard.tier_unit"] == "to_compaction":
-        first = point - max(values["guard.tiers"]) * wanted / 100
-        if first <= 0:
-            found.append("the first tier would begin at once: set guard.tiers lower")
-    elif values["guard.tier_unit"] == "used":
-        above = [tier for tier in values["guard.tiers"] if tier * wanted / 100 >= point]
-        if above:
-            found.append(f"the tiers {above} lie above the compaction point and would never speak")
-    return found
+def _warnings(window: int | None, home_dir: str, project_dir: str) -> list[str]:
+    """What the new point collides with, by the same rule as `doctor`."""
+    rules = config.live_policy(home_dir, project_dir)
+    rules.values["context_window"] = window or rules.values["context_window"] or LARGE_WINDOW_TOKENS
+    reading = gauge.make_reading(Tail(), None, rules)
+    found = checks_order.finding(rules.values, reading)
+    if found.level != "warning":
+        return []
+    collision = f"in a window of {reading.window.tokens:,} tokens {found.what}"
+    return [f"{collision}; lower guard.ceiling_percent or guard.tiers, or name --window"]
 
 
 def _text(report: dict[str, Any]) -> str:

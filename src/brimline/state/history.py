@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 RECENT_SESSIONS = 20
-# Growth of older sessions says little about this week's work.
-_GROWTH_SESSIONS = 200
+# Growth of older sessions says little about this week's work, and this much is read in 0.1 s.
+_GROWTH_EVENTS = 40_000
 _EVENT_COLUMNS = """
     id, at, event, occupancy, tail, window, tier, transcript_offset, "trigger", source, model, cwd,
     spoke, blocked, tool, summary_characters
@@ -53,6 +53,7 @@ class Session:
     window_tokens: int | None = None
     first_at: float | None = None
     last_at: float | None = None
+    event_count: int = 0
     story: turns.Story = field(default_factory=turns.Story)
     messages: list[Notice] = field(default_factory=list)
     blocks: list[Notice] = field(default_factory=list)
@@ -123,7 +124,7 @@ def matching(home_dir: str, start: str) -> list[str]:
 
 
 def growth_statistics(
-    home_dir: str, limit: int = _GROWTH_SESSIONS
+    home_dir: str, most_events: int = _GROWTH_EVENTS
 ) -> list[tuple[str | None, list[int]]]:
     """How recent sessions grew: model and occupancy at each request, between compactions.
 
@@ -134,8 +135,15 @@ def growth_statistics(
         return []
 
     def work(connection: sqlite3.Connection) -> list[tuple[str | None, list[int]]]:
-        names = _sessions(connection)[:limit]
-        return [segment for name in names for segment in _session(connection, name).story.segments]
+        segments = []
+        read = 0
+        for name in _sessions(connection):
+            if read >= most_events:
+                break
+            found = _session(connection, name)
+            segments += found.story.segments
+            read += found.event_count
+        return segments
 
     return database.use(home_dir, work)
 
@@ -157,7 +165,7 @@ def _sessions(connection: sqlite3.Connection) -> list[str]:
 
 def _session(connection: sqlite3.Connection, session_id: str) -> Session:
     events = _events(connection, session_id)
-    found = Session(session_id)
+    found = Session(session_id, event_count=len(events))
     own = turns.compactions_of(events)
     found.compactions = turns.merge(
         own, recorded.by_session(connection, session_id).get(session_id, [])
@@ -167,8 +175,7 @@ def _session(connection: sqlite3.Connection, session_id: str) -> Session:
     found.project = next((event.cwd for event in events if event.cwd), None)
     found.model = _last([event.model for event in events])
     found.window_tokens = _last([event.window_tokens for event in events])
-    found.messages = [_notice(event) for event in events if event.spoke]
-    found.blocks = [_notice(event) for event in events if event.blocked]
+    _add_notices(found, events)
     if events:
         found.first_at, found.last_at = events[0].at, events[-1].at
     return found
@@ -233,9 +240,17 @@ def _add_post_tokens(
         compaction.post_tokens = row[0] if row else None
 
 
-def _notice(event: turns.Event) -> Notice:
-    tier = event.spoke if event.spoke is not None else event.tier
-    return Notice(event.at, event.event, event.occupancy_tokens, tier, event.tool)
+def _add_notices(found: Session, events: list[turns.Event]) -> None:
+    """What was said and refused; an event without a reading has the last one before it."""
+    tokens: int | None = None
+    for event in events:
+        tokens = event.occupancy_tokens if event.occupancy_tokens is not None else tokens
+        tier = event.spoke if event.spoke is not None else event.tier
+        notice = Notice(event.at, event.event, tokens, tier, event.tool)
+        if event.spoke:
+            found.messages.append(notice)
+        if event.blocked:
+            found.blocks.append(notice)
 
 
 def _last(values: list[Value | None]) -> Value | None:

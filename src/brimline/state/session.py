@@ -103,16 +103,20 @@ class SessionState:
         fastio.append_line(f"{self.folder}/{_SPOOL}", fastjson.dumps(line))
 
     def last_line(self, event: str) -> dict[str, Any]:
-        """The latest spooled line of an event; empty without one. Not for the quiet path."""
-        try:
-            raw = fastio.read_file(f"{self.folder}/{_SPOOL}")
-        except OSError:
-            return {}
-        for line in reversed(raw.decode("utf-8", "replace").split("\n")):
-            for found in reversed(fastjson.loads_all(line)):
-                if isinstance(found, dict) and found.get("event") == event:
-                    return found
+        """The latest spooled line of an event, rotated spools included; empty without one."""
+        rotated = [name for name in self.names if name.startswith("spool.") and name != _SPOOL]
+        for name in [_SPOOL, *sorted(rotated, reverse=True)]:
+            for line in reversed(self._lines_of(name)):
+                for found in reversed(fastjson.loads_all(line)):
+                    if isinstance(found, dict) and found.get("event") == event:
+                        return found
         return {}
+
+    def _lines_of(self, name: str) -> list[str]:
+        try:
+            return fastio.read_file(f"{self.folder}/{name}").decode("utf-8", "replace").split("\n")
+        except OSError:
+            return []
 
     def observed_window(self) -> int | None:
         """The window size that an earlier occupancy proved, if any."""
