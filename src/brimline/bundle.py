@@ -1,41 +1,36 @@
 """Builds the bundle of fast-path modules that `launch` loads, for the interpreter it runs on."""
 
 from __future__ import annotations
+import __future__
 
+import ast
 import os
 import sys
 from marshal import dumps
 
 from brimline.launch import FORMAT, PACKAGE_DIR, bundle_path
 
-# What quiet hooks and the status line load; `tests/hooks/test_imports.py` compares it with reality.
+# What every quiet hook loads, each after those that it imports itself;
+# `tests/hooks/test_imports.py` compares it with reality.
 FAST_MODULES = (
-    "brimline.hooks",
-    "brimline.hooks.entry",
-    "brimline.hooks.run",
-    "brimline.hooks.wire",
-    "brimline.hooks.statusline",
     "brimline.fastio",
     "brimline.fastjson",
     "brimline.paths",
     "brimline.policy",
-    "brimline.presets",
-    "brimline.clock",
-    "brimline.gauge",
-    "brimline.gauge.reading",
-    "brimline.gauge.window",
-    "brimline.gauge.tiers",
-    "brimline.gauge.telemetry",
-    "brimline.gauge.forecast",
-    "brimline.guard",
-    "brimline.guard.monitor",
-    "brimline.guard.prompt",
-    "brimline.state",
-    "brimline.state.session",
-    "brimline.state.failures",
     "brimline.transcript",
     "brimline.transcript.rows",
     "brimline.transcript.tail",
+    "brimline.gauge",
+    "brimline.gauge.tiers",
+    "brimline.gauge.window",
+    "brimline.gauge.reading",
+    "brimline.gauge.telemetry",
+    "brimline.state",
+    "brimline.state.session",
+    "brimline.hooks",
+    "brimline.hooks.wire",
+    "brimline.hooks.run",
+    "brimline.hooks.entry",
 )
 
 
@@ -45,13 +40,12 @@ def build() -> str:
     Raises:
         OSError: a source cannot be read or the package folder cannot be written.
     """
-    entries = {}
+    entries = []
     for name in FAST_MODULES:
         file = _source_of(name)
         found = os.stat(PACKAGE_DIR + file)
-        with open(PACKAGE_DIR + file, "rb") as source:
-            code = compile(source.read(), PACKAGE_DIR + file, "exec", dont_inherit=True)
-        entries[name] = (file, found.st_mtime_ns, found.st_size, dumps(code))
+        code = _compiled(PACKAGE_DIR + file)
+        entries.append((name, file, found.st_mtime_ns, found.st_size, code))
     target = bundle_path()
     os.makedirs(os.path.dirname(target), exist_ok=True)
     temporary = f"{target}.{os.getpid()}.tmp"
@@ -59,6 +53,19 @@ def build() -> str:
         out.write(dumps(((FORMAT, sys.hexversion), entries)))
     os.replace(temporary, target)
     return target
+
+
+def _compiled(path: str) -> bytes:
+    """The module's code; its `__future__` import becomes a flag, which spares a hook that module."""
+    with open(path, "rb") as source:
+        tree = ast.parse(source.read(), path)
+    tree.body = [
+        node
+        for node in tree.body
+        if not (isinstance(node, ast.ImportFrom) and node.module == "__future__")
+    ]
+    flags = __future__.annotations.compiler_flag
+    return dumps(compile(tree, path, "exec", flags=flags, dont_inherit=True))
 
 
 def _source_of(name: str) -> str:

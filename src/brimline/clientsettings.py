@@ -48,6 +48,8 @@ def compaction_facts(project_dir: str) -> dict[str, Any]:
 
 def read_settings(path: str) -> dict[str, Any]:
     """One settings file; a missing or broken one says nothing (`doctor` tells of broken ones)."""
+    if not Path(path).is_file():
+        return {}
     try:
         found = json.loads(Path(path).read_bytes())
     except (OSError, ValueError, RecursionError):

@@ -88,7 +88,8 @@ def change(path: str, key: str, raw: str, *, project: bool) -> Any:
         table[name] = value
         text = tomlkit.dumps(document)
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        fastio.replace_file(path, text.encode())
+        # The user's own file may be a link into their dotfiles; a project's link is not followed.
+        fastio.replace_file(path if project else os.path.realpath(path), text.encode())
     except (OSError, TOMLKitError, TypeError, AttributeError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot change {path}: {error}") from error
     return value
@@ -186,10 +187,12 @@ def _learned(home_dir: str) -> dict[str, Any]:
 
 
 def _read_text(path: str) -> str:
-    try:
-        return Path(path).read_bytes().decode("utf-8")
-    except (FileNotFoundError, NotADirectoryError):
+    if not os.path.lexists(path):
         return ""
+    if not os.path.isfile(path):
+        # A stranger's repository may hold a link to a device that never ends.
+        raise OSError("it is no regular file")
+    return Path(path).read_bytes().decode("utf-8")
 
 
 def _stamps(home_dir: str, project_dir: str) -> list[list[Any]]:

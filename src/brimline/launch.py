@@ -1,22 +1,24 @@
 """Starts a hook process with the fast-path modules taken from one precompiled bundle.
 
-Fast path: imports only `sys`, `posix` and `marshal`, all built in. Finding a score of small modules
-one by one costs more than everything a quiet hook does. A bundle that is missing, damaged, of
-another interpreter is ignored, and so is a module whose source changed: plain imports do the work.
+Fast path: imports only `sys`, `posix` and `marshal`, all built in, and not even `__future__`.
+Finding a score of small modules one by one costs more than everything a quiet hook does. A bundle
+that is missing, damaged or of another interpreter is ignored, and so is every module from the first
+whose source changed: plain imports do the work then.
 """
-
-from __future__ import annotations
 
 import sys
 from marshal import loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import ModuleType
-    from typing import Any
+    from typing import TypeAlias
 
-FORMAT = 2
+    # Name, source file, its time and size when compiled, marshalled code.
+    Entry: TypeAlias = tuple[str, str, int, int, bytes]
+
+FORMAT = 3
 PACKAGE_DIR = __file__[: -len("/launch.py")]
+_PACKAGE_FILE = "/__init__.py"
 
 
 def bootstrap(root: str) -> str:
@@ -35,7 +37,7 @@ def bootstrap(root: str) -> str:
 def main() -> None:
     """Answer the event named on the command line and end the process."""
     try:
-        _use_bundle()
+        load_modules(read_bundle())
     except Exception:  # noqa: BLE001, S110 - a broken bundle only costs time
         pass
     from brimline.hooks.entry import main as answer
@@ -48,8 +50,8 @@ def bundle_path() -> str:
     return f"{PACKAGE_DIR}/__pycache__/fastpath.{sys.hexversion:x}.bin"
 
 
-def read_bundle() -> dict[str, tuple[str, int, int, bytes]]:
-    """The fast-path modules by name: source file, its time and size when compiled, marshalled code.
+def read_bundle() -> "list[Entry]":
+    """The modules that quiet hooks need, each after those that it imports itself.
 
     Raises:
         OSError, ValueError, EOFError, TypeError: there is no bundle, or it is damaged.
@@ -67,11 +69,11 @@ def read_bundle() -> dict[str, tuple[str, int, int, bytes]]:
     return entries  # type: ignore[no-any-return]
 
 
-def is_current(entry: tuple[str, int, int, bytes]) -> bool:
+def is_current(entry: "Entry") -> bool:
     """Whether a module's source is what its code was compiled from."""
     import posix
 
-    file, modified_ns, size, _ = entry
+    _, file, modified_ns, size, _ = entry
     try:
         found = posix.stat(PACKAGE_DIR + file)
     except OSError:
@@ -79,34 +81,27 @@ def is_current(entry: tuple[str, int, int, bytes]) -> bool:
     return found.st_mtime_ns == modified_ns and found.st_size == size
 
 
-class BundleFinder:
-    """Hands the bundle's modules to the import system, each only while it is current."""
+def load_modules(entries: "list[Entry]") -> None:
+    """Make the modules known without the import system, which would look for each on the disk.
 
-    def __init__(self, entries: dict[str, tuple[str, int, int, bytes]]) -> None:
-        self.entries = entries
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:  # noqa: ARG002
-        """The module's specification; None leaves it to the plain import system."""
-        entry = self.entries.get(name)
-        if entry is None or not is_current(entry):
-            return None
-        file = PACKAGE_DIR + entry[0]
-        package = file.endswith("/__init__.py")
-        make_spec: Any = type(sys.__spec__)
-        spec = make_spec(name, self, origin=file, is_package=package)
-        if package:
-            spec.submodule_search_locations = [file[: -len("/__init__.py")]]
-        return spec
-
-    def create_module(self, spec: Any) -> None:
-        """The import system makes the module itself."""
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Run the module's code."""
-        file, _, _, code = self.entries[module.__name__]
+    Raises:
+        Exception: whatever a module's code raises; that module is then not known.
+    """
+    for entry in entries:
+        if not is_current(entry):
+            return
+        name, file, _, _, code = entry
+        parent, _, child = name.rpartition(".")
+        module = type(sys)(name)
         module.__file__ = PACKAGE_DIR + file
-        exec(loads(code), module.__dict__)  # noqa: S102, S302 - our own code, from the checked source
-
-
-def _use_bundle() -> None:
-    sys.meta_path.insert(0, BundleFinder(read_bundle()))
+        module.__package__ = parent
+        if file.endswith(_PACKAGE_FILE):
+            module.__package__ = name
+            module.__path__ = [PACKAGE_DIR + file[: -len(_PACKAGE_FILE)]]
+        sys.modules[name] = module
+        try:
+            exec(loads(code), module.__dict__)  # noqa: S102, S302 - our own code, from the checked source
+        except BaseException:
+            del sys.modules[name]
+            raise
+        setattr(sys.modules[parent], child, module)

@@ -20,7 +20,7 @@ _CHECK = """import sys
 sys.path.insert(0, {root!r})
 from brimline.launch import is_current, read_bundle
 try:
-    sys.exit(0 if all(is_current(entry) for entry in read_bundle().values()) else 1)
+    sys.exit(0 if all(is_current(entry) for entry in read_bundle()) else 1)
 except Exception:
     sys.exit(1)
 """
