@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,17 @@ def test_a_broken_file_says_nothing(content: bytes, project_dir: str) -> None:
 
     assert clientsettings.compaction_facts(project_dir)["autocompact_window"] == 5
     assert clientsettings.read_settings(str(path)) == {}
+
+
+def test_what_is_no_regular_file_says_nothing(project_dir: str) -> None:
+    """A stranger's repository cannot make us wait or read for ever."""
+    files = clientsettings.settings_files(project_dir)
+    Path(project_dir, ".claude").mkdir()
+    os.mkfifo(files["project"])
+    Path(files["local"]).symlink_to("/dev/zero")
+
+    assert clientsettings.read_settings(files["project"]) == {}
+    assert clientsettings.read_settings(files["local"]) == {}
 
 
 def test_a_byte_order_mark_is_no_damage(project_dir: str) -> None:

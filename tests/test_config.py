@@ -15,9 +15,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from brimline import config, paths, policy
+from brimline import __version__, config, paths, policy
 from brimline.errors import ConfigError
-from brimline.settings import SETTINGS
+from brimline.settings import SETTINGS, Setting
 
 tables = st.sampled_from(
     ["", "# first line\n", "context_window = 5 # mine\n", 'statusline = { order = "x" }\n']
@@ -81,7 +81,7 @@ def test_stronger_sources_win(
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.key)
 def test_every_setting_can_be_set_in_every_way(
-    setting: config.Setting, home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
+    setting: Setting, home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By command into the user's file, and by its variable, with the same result."""
     text, value = samples[setting.key]
@@ -140,7 +140,7 @@ def test_an_unknown_key_is_named_with_its_nearest(
     assert "unknown setting 'guard.tires'; did you mean guard.tiers?" in problems[0]
     assert problems[1].endswith("unknown setting 'zzz.qqq.x'")
     assert "did you mean BRIMLINE_CONTEXT_WINDOW?" in problems[2]
-    with pytest.raises(ConfigError, match="did you mean guard.preset"):
+    with pytest.raises(ConfigError, match=r"did you mean guard\.preset"):
         config.find("guard.presets")
 
 
@@ -198,11 +198,25 @@ def test_a_broken_file_is_ignored_and_reported(
     assert loaded.problems[0].startswith(f"{paths.project_config(project_dir)} is ignored: ")
 
 
-def test_a_folder_in_place_of_a_file_is_reported(home_dir: str, project_dir: str) -> None:
-    """What cannot be read at all is no reason to stop."""
-    Path(paths.user_config(home_dir)).mkdir(parents=True)
+@pytest.mark.parametrize("kind", ["folder", "pipe", "endless device", "link to nowhere"])
+def test_what_is_no_regular_file_is_ignored_and_reported(
+    kind: str, home_dir: str, project_dir: str
+) -> None:
+    """A stranger's repository cannot make us wait or read for ever."""
+    path = Path(paths.project_config(project_dir))
+    path.parent.mkdir()
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/zero" if kind == "endless device" else "/no/where")
 
-    assert "is ignored" in config.load(home_dir, project_dir).problems[0]
+    loaded = config.load(home_dir, project_dir)
+
+    assert loaded.problems == [f"{path} is ignored: it is no regular file"]
+    with pytest.raises(ConfigError, match="no regular file"):
+        config.change(str(path), "guard.preset", "off", project=True)
 
 
 @given(
@@ -216,9 +230,7 @@ def test_a_folder_in_place_of_a_file_is_reported(home_dir: str, project_dir: str
     database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
-def test_a_change_touches_one_value_only(
-    top: str, rest: list[str], key: str, world: Path
-) -> None:
+def test_a_change_touches_one_value_only(top: str, rest: list[str], key: str, world: Path) -> None:
     """Every other value, every comment and every line end of the file is still there."""
     path = world / "config.toml"
     path.write_bytes((top + "".join(rest)).encode())
@@ -286,12 +298,31 @@ def test_a_change_on_a_full_disk_keeps_the_old_file(home_dir: str, world: Path) 
         env={"HOME": str(world / "home"), "BRIMLINE_HOME": home_dir},
         check=False,
         timeout=60,
-        preexec_fn=_forbid_growth,  # noqa: PLW1509 - the child runs one thread
+        preexec_fn=_forbid_growth,
     )
 
     assert done.returncode == 7
     assert Path(paths.user_config(home_dir)).read_text() == "# mine\ncontext_window = 5\n"
     assert os.listdir(home_dir) == ["config.toml"]
+
+
+def test_a_link_of_the_users_is_followed_and_a_projects_is_not(
+    home_dir: str, project_dir: str, world: Path
+) -> None:
+    """Dotfiles stay linked; a stranger's repository cannot name the file that is written."""
+    for number, path in enumerate((paths.user_config(home_dir), paths.project_config(project_dir))):
+        target = world / f"target-{number}.toml"
+        target.write_text("context_window = 5\n")
+        Path(path).parent.mkdir()
+        Path(path).symlink_to(target)
+
+    config.change(paths.user_config(home_dir), "context_window", "6", project=False)
+    config.change(paths.project_config(project_dir), "context_window", "7", project=True)
+
+    assert Path(paths.user_config(home_dir)).is_symlink()
+    assert (world / "target-0.toml").read_text() == "context_window = 6\n"
+    assert Path(paths.project_config(project_dir)).read_text() == "context_window = 7\n"
+    assert (world / "target-1.toml").read_text() == "context_window = 5\n"
 
 
 def test_a_new_file_is_private(home_dir: str) -> None:
@@ -330,13 +361,13 @@ def test_a_refresh_compiles_only_after_a_change(home_dir: str, project_dir: str)
     config.refresh(home_dir, project_dir)
     assert compiled.stat().st_ino == first
 
-    for change in (
-        lambda: _user(home_dir, "context_window = 5\n"),
-        lambda: _project(project_dir, "compaction_tokens = 4\n"),
-        lambda: _client(project_dir, '{"autoCompactWindow": 3}'),
+    for path, text in (
+        (paths.user_config(home_dir), "context_window = 5\n"),
+        (paths.project_config(project_dir), "compaction_tokens = 4\n"),
+        (f"{project_dir}/.claude/settings.json", '{"autoCompactWindow": 3}'),
     ):
         before = compiled.read_bytes()
-        change()
+        _write(path, text)
         config.refresh(home_dir, project_dir)
         assert compiled.read_bytes() != before
 
@@ -354,7 +385,7 @@ def test_a_refresh_compiles_after_an_upgrade(home_dir: str, project_dir: str) ->
     """Defaults that another version compiled in do not outlive it."""
     config.compile_policy(home_dir, project_dir)
     compiled = Path(paths.policy_file(home_dir, project_dir))
-    older = compiled.read_text().replace(f'"{config.__version__}"', '"0.0.1"')
+    older = compiled.read_text().replace(f'"{__version__}"', '"0.0.1"')
     compiled.write_text(older.replace("[30,15,7,3]", "[50,40,30,20]"))
 
     assert policy.load(home_dir, project_dir).values["guard.tiers"] == [50, 40, 30, 20]

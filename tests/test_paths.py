@@ -35,6 +35,7 @@ def test_a_relative_folder_is_taken_from_the_current_one(
 
 @given(session_id=st.text(max_size=300) | st.integers() | st.none() | st.lists(st.text()))
 @settings(max_examples=200, deadline=None, database=None)
+@pytest.mark.row("S0-18", "S4-45")
 def test_a_session_id_never_leaves_its_folder(session_id: object) -> None:
     """Whatever the id, one harmless name comes out."""
     folder = Path(paths.session_dir("/data", session_id))

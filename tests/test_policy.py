@@ -25,9 +25,7 @@ def test_without_a_compiled_file_the_defaults_hold(home_dir: str, project_dir: s
     "content",
     [b"", b"{", b"[]", b"null", b'{"v":1}', b'{"v":99,"values":{}}', b"\xff", b"[" * 5_000],
 )
-def test_a_damaged_file_means_the_defaults(
-    content: bytes, home_dir: str, project_dir: str
-) -> None:
+def test_a_damaged_file_means_the_defaults(content: bytes, home_dir: str, project_dir: str) -> None:
     """Whatever lies there, hooks go on."""
     path = Path(paths.policy_file(home_dir, project_dir))
     path.parent.mkdir(parents=True)
@@ -77,6 +75,18 @@ def test_the_environment_is_on_top_of_the_file(
     assert values["compaction_tokens"] == 4
     assert values["guard.tiers"] == [30, 15, 7, 3]
     assert values["guard.preset"] == "default"
+
+
+@pytest.mark.parametrize("value", ["", "0", "-5", "many", "1.5", "٣"])
+@pytest.mark.row("S0-15")
+def test_a_number_that_is_none_leaves_the_default_in_force(
+    value: str, home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Malformed, zero, negative or empty: the variable might as well not be there."""
+    monkeypatch.setenv("BRIMLINE_CONTEXT_WINDOW", value)
+    monkeypatch.setenv("BRIMLINE_GUARD_CEILING_TOKENS", value)
+
+    assert policy.load(home_dir, project_dir).values == defaults()
 
 
 def test_the_clients_own_variables_are_on_top_of_its_files(

@@ -86,7 +86,7 @@ def test_values_are_taken_from_files_and_from_text(key: str, raw: Any, value: An
 @pytest.mark.parametrize(("key", "raw"), refused)
 def test_wrong_values_are_refused_with_what_is_taken(key: str, raw: Any) -> None:
     """The phrase says what the setting takes."""
-    with pytest.raises(ValueError, match="^takes "):
+    with pytest.raises(ValueError, match=r"^takes "):
         coerce(BY_KEY[key], raw)
 
 

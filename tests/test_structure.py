@@ -79,19 +79,18 @@ def test_importing_a_package_runs_nothing(name: str) -> None:
                 pytest.fail(f"{name} runs {ast.unparse(node)}")
 
 
-@pytest.mark.parametrize(
-    "name", [*bundle.FAST_MODULES, "brimline.launch", "brimline.settings", "brimline.decision"]
-)
-def test_a_fast_module_says_so(name: str) -> None:
+def test_a_fast_module_says_what_it_imports() -> None:
     """Whoever edits it must know that every import there is paid for on every tool call."""
-    relative = "/".join(name.split(".")[1:])
-    if (PACKAGE / relative).is_dir():
-        return
+    vague = []
+    for name in (*bundle.FAST_MODULES, "brimline.launch", "brimline.hooks.statusline"):
+        relative = "/".join(name.split(".")[1:])
+        if (PACKAGE / relative).is_dir():
+            continue
+        docstring = ast.get_docstring(_tree(f"{relative}.py")) or ""
+        if "\n\nFast path: imports " not in docstring:
+            vague.append(name)
 
-    docstring = ast.get_docstring(_tree(f"{relative}.py"))
-
-    assert docstring
-    assert "\n\nFast path: imports " in docstring
+    assert vague == []
 
 
 def test_every_test_says_what_it_proves() -> None:

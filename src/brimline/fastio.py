@@ -85,8 +85,7 @@ def append_line(path: str, line: str) -> None:
     data = line.encode("utf-8", "surrogateescape") + b"\n"
     descriptor = _open_creating_folders(path, _CREATE | system.O_APPEND)
     try:
-        if system.write(descriptor, data) != len(data):
-            raise OSError("only part of the line fitted on the disk")
+        _write_whole(descriptor, data)
     finally:
         system.close(descriptor)
 
@@ -97,8 +96,7 @@ def replace_file(path: str, data: bytes) -> None:
     descriptor = _open_creating_folders(temporary, _CREATE | system.O_EXCL)
     try:
         try:
-            if system.write(descriptor, data) != len(data):
-                raise OSError("only part of the file fitted on the disk")
+            _write_whole(descriptor, data)
         finally:
             system.close(descriptor)
         system.replace(to_bytes(temporary), to_bytes(path))
@@ -114,8 +112,7 @@ def create_exclusively(path: str, data: bytes) -> bool:
     except FileExistsError:
         return False
     try:
-        if system.write(descriptor, data) != len(data):
-            raise OSError("only part of the file fitted on the disk")
+        _write_whole(descriptor, data)
     except OSError:
         remove(path)
         raise
@@ -156,6 +153,11 @@ def make_folders(path: str) -> None:
             system.mkdir(to_bytes(path), 0o700)
         except FileExistsError:
             return
+
+
+def _write_whole(descriptor: int, data: bytes) -> None:
+    if system.write(descriptor, data) != len(data):
+        raise OSError("only part of it fitted on the disk")
 
 
 def _open_creating_folders(path: str, flags: int) -> int:

@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
-
 from brimline import paths, policy
 from brimline.settings import BY_KEY, SETTINGS, defaults
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import pytest
 
     from .conftest import Outcome
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.transcript import reference
 
 from brimline import paths
 from brimline.state.session import SessionState, Snapshot
 from brimline.testing import SessionBuilder, text_block
-from tests.transcript import reference
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -130,6 +130,7 @@ def test_status_agrees_exactly_with_the_slow_reader(
     assert report["used_ratio"] == expected.used_ratio
 
 
+@pytest.mark.row("S4-36")
 def test_the_keys_are_stable(session: SessionBuilder, brimline: Callable[..., Outcome]) -> None:
     """Other programs rely on them; unknown is null, not absent."""
     session.prompt()
@@ -142,6 +143,7 @@ def test_the_keys_are_stable(session: SessionBuilder, brimline: Callable[..., Ou
     assert report["forecast_ops"] is None
 
 
+@pytest.mark.row("S4-36", "S4-37")
 def test_every_figure_is_reported(
     session: SessionBuilder, brimline: Callable[..., Outcome]
 ) -> None:

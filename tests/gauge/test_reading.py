@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-
+@pytest.mark.row("S0-03")
 def test_projected_is_occupancy_plus_tail(session: SessionBuilder) -> None:
     """The reply's output and the results since are what the next request adds."""
     call = session.tool_call(100_000, output_tokens=500)
@@ -79,6 +79,7 @@ def test_a_threshold_belongs_to_the_tier_it_opens(
     assert reading.tier_name == NAMES[tier]
 
 
+@pytest.mark.row("S4-21")
 def test_a_hair_above_a_threshold_is_still_the_tier_before(session: SessionBuilder) -> None:
     """One token makes the difference."""
     session.reply(107_000 - 200 - 1, output_tokens=200)
@@ -118,6 +119,7 @@ def test_a_ladder_can_stand_in_any_unit(
 @pytest.mark.parametrize(
     ("growth", "tier"), [(9_999, 1), (10_000, 2), (30_000, 2)], ids=["slow", "steep", "steeper"]
 )
+@pytest.mark.row("S4-14", "S4-15", "S4-39")
 def test_steep_growth_raises_the_tier_by_one(
     growth: int, tier: int, session: SessionBuilder
 ) -> None:
@@ -150,6 +152,7 @@ def test_a_learned_point_is_used_for_its_window_and_settings(session: SessionBui
     assert (reading.compaction.tokens, reading.compaction.source) == (155_000, "learned")
 
 
+@pytest.mark.row("S1-02")
 def test_an_estimate_is_made_only_when_asked_for(
     session: SessionBuilder, home_dir: str, world: Path
 ) -> None:

@@ -42,6 +42,7 @@ EVERYTHING: dict[str, Any] = {
         ({"model": None}, 200_000, "default"),
     ],
 )
+@pytest.mark.row("S0-28")
 def test_the_strongest_source_that_knows_wins(
     without: dict[str, Any], tokens: int, source: str
 ) -> None:
@@ -168,7 +169,7 @@ def test_an_occupancy_proves_the_next_size_up(occupancy: int | None, window: int
 def test_the_compaction_point_follows_the_clients_arithmetic(
     client: dict[str, Any], window: int, model: str, tokens: int, source: str, effective: int
 ) -> None:
-    """As observed in the client: the window less 33,000, of the auto-compact window if one is set."""
+    """As observed: the window less 33,000, or the auto-compact window less that, if one is set."""
     point = resolve_compaction(
         configured=None,
         client=client,

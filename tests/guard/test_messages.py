@@ -76,9 +76,12 @@ def test_a_known_history_adds_a_forecast() -> None:
     reading = _reading(2, occupancy=150_000, projected=151_000)
     reading.history = [140_000, 145_000, 150_000]
 
-    assert re.search(r"16,000 tokens left, about \d+ requests \(\d+ to \d+\)\.$", tier_note(reading))
+    assert re.search(
+        r"16,000 tokens left, about \d+ requests \(\d+ to \d+\)\.$", tier_note(reading)
+    )
 
 
+@pytest.mark.row("S1-02")
 def test_an_estimate_is_marked_as_one() -> None:
     """A guess never looks like a measurement."""
     reading = _reading(2, occupancy=150_000, projected=151_000)
@@ -123,9 +126,7 @@ def test_no_note_reads_like_an_order_to_stop(level: int) -> None:
     assert not re.search(r"\bstop\b|\bhalt\b|\bdo not\b|\bmust not\b|\babort\b", note)
 
 
-def _reading(
-    tier: int, *, occupancy: int, projected: int, source: str = "statusline"
-) -> Reading:
+def _reading(tier: int, *, occupancy: int, projected: int, source: str = "statusline") -> Reading:
     point = CompactionPoint(167_000, "window", 200_000, enforced=True)
     reading = Reading(Window(200_000, source), point)
     reading.tier = tier

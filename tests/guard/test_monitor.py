@@ -14,11 +14,11 @@ from brimline.guard.monitor import REARM_POINTS, decide
 from brimline.policy import Policy
 from brimline.settings import defaults
 from brimline.state.session import SessionState
-from brimline.testing import SessionBuilder
 from brimline.transcript.tail import read_tail
 
 if TYPE_CHECKING:
     from brimline.decision import Decision
+    from brimline.testing import SessionBuilder
 
 # Tokens in a window of 200,000 (compaction at 167,000) that lie in the middle of each tier.
 CALM, WARNING, ADVISORY, ALERT, CRITICAL = 60_000, 120_000, 145_000, 157_000, 165_000
@@ -34,6 +34,7 @@ def test_each_tier_speaks_once_per_climb(session: SessionBuilder, home_dir: str)
     assert spoken == [None, 1, None, 2, None, 3, 4, 4]
 
 
+@pytest.mark.row("S4-47")
 def test_a_drop_arms_the_tiers_again(session: SessionBuilder, home_dir: str) -> None:
     """After a compaction the next climb is announced from its first tier on."""
     assert [_spoken(session, home_dir, t) for t in (WARNING, ADVISORY)] == [1, 2]
@@ -99,6 +100,7 @@ def test_the_off_preset_is_silent(session: SessionBuilder, home_dir: str) -> Non
     assert _spoken(session, home_dir, CRITICAL + 10) == 4
 
 
+@pytest.mark.row("S4-13")
 def test_own_thresholds_move_the_tiers(session: SessionBuilder, home_dir: str) -> None:
     """The setting is in force, not its default."""
     session.reply(CALM)
@@ -113,6 +115,7 @@ def test_own_thresholds_move_the_tiers(session: SessionBuilder, home_dir: str) -
 
 
 @pytest.mark.parametrize("level", [3, 4])
+@pytest.mark.row("S1-18")
 def test_a_high_tier_saves_the_last_prompts_by_itself(
     level: int, session: SessionBuilder, home_dir: str
 ) -> None:

@@ -1,4 +1,4 @@
-"""Runs hooks the way the client does: one process per event, in an environment made from nothing."""
+"""Runs hooks as the client does: one process per event, in an environment made from nothing."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(brimline.__file__)))
-# Far beyond what any hook takes, even on a busy machine: it only keeps a hanging one from hanging us.
+# Far beyond what any hook takes, even on a busy machine: a hanging one must not hang the tests.
 _PATIENCE_S = 120
 
 
-def command(event: str, *arguments: str, root: str = ROOT, options: tuple[str, ...] = ()) -> list[str]:
+def command(
+    event: str, *arguments: str, root: str = ROOT, options: tuple[str, ...] = ()
+) -> list[str]:
     """The command line that the installer writes for an event."""
     return [sys.executable, "-I", "-S", *options, "-c", bootstrap(root), event, *arguments]
 
@@ -54,7 +56,7 @@ def run_hook(
         capture_output=True,
         check=False,
         timeout=_PATIENCE_S,
-        preexec_fn=preexec,  # noqa: PLW1509 - the child runs one thread
+        preexec_fn=preexec,
     )
 
 
@@ -68,7 +70,10 @@ def copy_package(target: Path) -> str:
 
 def build_bundle(root: str) -> Path:
     """Write the bundle of a copied package, as the installer does; returns its path."""
-    code = f"import sys; sys.path.insert(0, {root!r}); from brimline.bundle import build; print(build())"
+    code = (
+        f"import sys; sys.path.insert(0, {root!r})\n"
+        "from brimline import bundle; print(bundle.build())"
+    )
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", code],
         capture_output=True,

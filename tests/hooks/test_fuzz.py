@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from tests.transcript.generated import json_values, mutated_transcripts, transcripts
 
 from brimline.hooks.entry import log_failure, respond
 from brimline.install.spec import HOOKS
 from brimline.state import failures
 from brimline.testing import SessionBuilder, bash_event, event, statusline_event
-from tests.transcript.generated import json_values, mutated_transcripts, transcripts
 
 from .processes import errors, inventory, run_hook
 
@@ -33,13 +33,22 @@ foreign = st.one_of(
     json_values,
     st.sampled_from(["../../up", "/", "~", "a\0b", "\ud800", "x" * 5_000, "/dev/zero", ".", {}]),
 )
-FIELDS = ("session_id", "transcript_path", "cwd", "prompt", "tool_name", "tool_response") + (
+FIELDS = (
+    "session_id",
+    "transcript_path",
+    "cwd",
+    "prompt",
+    "tool_name",
+    "tool_input",
+    "tool_response",
     "agent_id",
     "trigger",
     "source",
     "model",
     "workspace",
     "context_window",
+    "rate_limits",
+    "compact_summary",
 )
 wrong_events = st.one_of(
     st.dictionaries(st.sampled_from(FIELDS), foreign),
@@ -87,7 +96,7 @@ def test_damaged_transcripts_are_answered_in_shape(
 
 @pytest.mark.parametrize("name", [*EVENTS, "statusline", "Nonsense"])
 def test_real_processes_survive_the_same(name: str, session: SessionBuilder, world: Path) -> None:
-    """A cross-section as processes: exit code 0, stderr empty, nothing outside our folder changes."""
+    """A cross-section as processes: exit code 0, no stderr, nothing outside our folder changes."""
     session.reply(160_000)
     whole = Path(session.path).read_bytes()
     good = event(name, session, prompt="x", trigger="auto", source="startup")
@@ -114,7 +123,7 @@ def test_real_processes_survive_the_same(name: str, session: SessionBuilder, wor
         _check(name, done.stdout)
 
     assert inventory(world, without=world / "brimline") == before
-    assert not [path for path in (world / "brimline").rglob("*.tmp")]
+    assert not list((world / "brimline").rglob("*.tmp"))
     assert all(set(entry) >= {"v", "at", "event", "error", "where"} for entry in errors(world))
 
 
@@ -124,7 +133,7 @@ def _entry(name: str, raw: bytes, world: Path) -> bytes:
     before = _outside(world)
     try:
         answer = respond(name, raw, home_dir)
-    except BaseException as error:  # noqa: BLE001 - as the entry does
+    except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise
         log_failure(home_dir, name, error)

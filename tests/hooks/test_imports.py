@@ -12,30 +12,47 @@ from typing import Any
 import pytest
 
 from brimline import bundle
+from brimline.launch import bootstrap
 from brimline.testing import SessionBuilder, bash_event, event, statusline_event
 
-from .processes import ROOT, build_bundle, command, copy_package, environment, errors, run_hook
+from .processes import ROOT, build_bundle, copy_package, environment, errors, run_hook
 
 # Beyond what an empty `python -I -S` loads. Each addition is paid for on every tool call.
 ALLOWED = {"__future__", "_json", "marshal", "posix", "time"}
-OURS = {"brimline", "brimline.launch", *bundle.FAST_MODULES}
+# What fast modules may name at module level, whether or not a quiet hook gets there.
+MODULE_LEVEL = ALLOWED | {"sys", "errno", "_blake2", "_socket", "fcntl", "zlib"}
 NOT_WHEN_QUIET = {
     "brimline.config",
     "brimline.decision",
     "brimline.guard.messages",
-    "brimline.guard.monitor",
-    "brimline.hooks.statusline",
     "brimline.settings",
     "brimline.state.failures",
     "json",
     "os",
     "re",
 }
-# Modules that may be loaded in a branch but say of themselves that they are fit for the fast path.
-FAST_SOURCES = sorted(
-    {*bundle.FAST_MODULES, "brimline.launch", "brimline.settings", "brimline.decision"}
-)
-MODULE_LEVEL = ALLOWED | {"sys", "errno", "_blake2", "_socket", "fcntl", "zlib"}
+QUIET = {"brimline", "brimline.launch", *bundle.FAST_MODULES}
+# Prints the names of all loaded modules at the moment the process leaves.
+SPY = """import posix, sys
+def leave(code, leave=posix._exit):
+    posix.write(2, chr(10).join(sys.modules).encode())
+    leave(code)
+posix._exit = leave
+"""
+
+
+def _says_fast(path: Path) -> bool:
+    """Whether a module claims to be fit for the fast path; packages without code always are."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return "Fast path:" in (ast.get_docstring(tree) or "") or path.name == "__init__.py"
+
+
+def _name_of(path: Path) -> str:
+    relative = path.relative_to(ROOT).with_suffix("")
+    return ".".join(part for part in relative.parts if part != "__init__")
+
+
+FAST = {_name_of(p): p for p in sorted(Path(ROOT, "brimline").rglob("*.py")) if _says_fast(p)}
 
 
 @pytest.fixture(params=["modules", "bundle"])
@@ -49,14 +66,16 @@ def root(request: pytest.FixtureRequest, world: Path) -> str:
 
 @pytest.fixture
 def calm(session: SessionBuilder, world: Path, root: str) -> SessionBuilder:
-    """A session far from the brim, whose policy is compiled."""
+    """A session far from the brim that has just begun, and was measured once."""
     session.now = 1_000_000_000.0
     for tokens in range(40_000, 50_000, 1_000):
         session.reply(tokens)
     run_hook(world, "SessionStart", event("SessionStart", session, source="startup"), root=root)
+    run_hook(world, "PostToolUse", bash_event(session), root=root)
     return session
 
 
+@pytest.mark.row("S0-25")
 @pytest.mark.parametrize("name", ["PostToolUse", "UserPromptSubmit", "PreCompact", "Stop"])
 def test_a_quiet_hook_loads_the_allowed_modules_only(
     name: str, calm: SessionBuilder, world: Path, root: str
@@ -64,8 +83,26 @@ def test_a_quiet_hook_loads_the_allowed_modules_only(
     """Nothing that decides, speaks or parses settings, and no `json`, `os` or `re`."""
     loaded = _loaded(world, root, name, bash_event(calm, prompt="go on", trigger="auto"))
 
-    assert loaded <= ALLOWED | OURS
+    assert loaded <= ALLOWED | FAST.keys()
     assert not loaded & NOT_WHEN_QUIET
+
+
+def test_the_bundle_holds_exactly_what_a_quiet_tool_call_loads(
+    calm: SessionBuilder, world: Path, root: str
+) -> None:
+    """The most frequent hook by far looks for no module on disk and carries none for nothing."""
+    loaded = _loaded(world, root, "PostToolUse", bash_event(calm))
+
+    assert {name for name in loaded if _is_ours(name)} == QUIET
+
+
+def test_a_bundle_spares_the_standard_library(calm: SessionBuilder, world: Path, root: str) -> None:
+    """With it a quiet tool call takes one built-in module beyond an empty interpreter."""
+    build_bundle(root)
+
+    loaded = _loaded(world, root, "PostToolUse", bash_event(calm))
+
+    assert {name for name in loaded if not _is_ours(name)} == {"_json"}
 
 
 def test_a_status_line_loads_the_allowed_modules_only(
@@ -74,7 +111,8 @@ def test_a_status_line_loads_the_allowed_modules_only(
     """The forecast included."""
     loaded = _loaded(world, root, "statusline", statusline_event(calm, 200_000, 49_000))
 
-    assert loaded <= ALLOWED | OURS
+    assert loaded <= ALLOWED | FAST.keys()
+    assert not loaded & (NOT_WHEN_QUIET - {"brimline.state.failures"})
     assert "brimline.gauge.forecast" in loaded
 
 
@@ -87,55 +125,51 @@ def test_a_hook_after_the_announcement_loads_no_texts(
 
     loaded = _loaded(world, root, "PostToolUse", bash_event(calm))
 
-    assert loaded <= ALLOWED | OURS
-    assert not loaded & {"brimline.guard.messages", "brimline.decision", "brimline.settings"}
+    assert loaded <= ALLOWED | FAST.keys()
+    assert "brimline.guard.monitor" in loaded
+    assert not loaded & NOT_WHEN_QUIET
 
 
-def test_the_bundle_holds_what_quiet_hooks_and_the_status_line_load(
-    calm: SessionBuilder, world: Path, root: str
-) -> None:
-    """No module of theirs is looked for on disk, and none is carried along for nothing."""
-    loaded = _loaded(world, root, "PostToolUse", bash_event(calm))
-    loaded |= _loaded(world, root, "UserPromptSubmit", event("UserPromptSubmit", calm, prompt=""))
-    calm.reply(110_000)
-    run_hook(world, "PostToolUse", bash_event(calm), root=root)
-    loaded |= _loaded(world, root, "PostToolUse", bash_event(calm))
-    loaded |= _loaded(world, root, "statusline", statusline_event(calm, 200_000, 110_000))
-
-    assert {name for name in loaded if name.startswith("brimline")} == OURS
+def test_what_is_bundled_says_that_it_is_fast() -> None:
+    """And comes after everything that it imports itself, which is loaded first."""
+    assert FAST.keys() >= QUIET
+    for at, name in enumerate(bundle.FAST_MODULES):
+        needed = {found for found in _imports_of(FAST[name]) if found in bundle.FAST_MODULES}
+        assert needed <= set(bundle.FAST_MODULES[:at])
 
 
-@pytest.mark.parametrize("name", FAST_SOURCES)
+@pytest.mark.parametrize("name", FAST)
 def test_a_fast_module_imports_only_what_is_allowed(name: str) -> None:
     """Checked on the source: at module level only cheap built-ins and other fast modules."""
-    tree = ast.parse(_source(name).read_text(encoding="utf-8"))
+    foreign = {found for found in _imports_of(FAST[name]) if not _is_fast(found)}
 
-    imported = {found for node in tree.body for found in _imports(node)}
-
-    assert {found for found in imported if not _is_fast(found)} <= MODULE_LEVEL
+    assert foreign <= MODULE_LEVEL
 
 
 def _loaded(world: Path, root: str, name: str, payload: dict[str, Any]) -> set[str]:
-    """The modules that a process loads beyond those of an empty interpreter."""
-    empty = [sys.executable, "-I", "-S", "-X", "importtime", "-c", "pass"]
-    hook = command(name, root=root, options=("-X", "importtime"))
-    loaded = _imported(hook, payload, world) - _imported(empty, {}, world)
+    """The modules that a process has loaded when it leaves, beyond those of an empty one."""
+    empty = _modules(SPY + "posix._exit(0)", world, "", {})
+    loaded = _modules(SPY + bootstrap(root), world, name, payload) - empty
     assert "brimline.hooks.entry" in loaded
     assert errors(world) == []
     return loaded
 
 
-def _imported(arguments: list[str], payload: dict[str, Any], world: Path) -> set[str]:
+def _modules(code: str, world: Path, name: str, payload: dict[str, Any]) -> set[str]:
     done = subprocess.run(
-        arguments,
+        [sys.executable, "-I", "-S", "-c", code, name],
         input=json.dumps(payload).encode(),
         env=environment(world),
         capture_output=True,
         check=True,
         timeout=60,
     )
-    lines = done.stderr.decode().splitlines()
-    return {line.rpartition("|")[2].strip() for line in lines if line.startswith("import time:")}
+    return set(done.stderr.decode().splitlines())
+
+
+def _imports_of(path: Path) -> set[str]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return {found for node in tree.body for found in _imports(node)}
 
 
 def _imports(node: ast.stmt) -> set[str]:
@@ -157,17 +191,11 @@ def _imports(node: ast.stmt) -> set[str]:
 
 
 def _is_ours(name: str) -> bool:
-    return name.split(".")[0] == "brimline"
+    return name.partition(".")[0] == "brimline"
 
 
 def _is_fast(name: str) -> bool:
     """A fast module of ours, or a name that one of them defines."""
-    if not _is_ours(name):
-        return False
-    module = name if _source(name).exists() else name.rpartition(".")[0]
-    return module == "brimline" or module in FAST_SOURCES
-
-
-def _source(name: str) -> Path:
-    path = Path(ROOT, *name.split("."))
-    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    # `errors` holds nothing but exceptions, for branches in which speed no longer matters.
+    fast = {*FAST, "brimline.errors"}
+    return _is_ours(name) and (name in fast or name.rpartition(".")[0] in fast)

@@ -86,6 +86,64 @@ def test_the_project_is_the_sessions_not_the_current_folder(
     assert run.project_dir(Event("PostToolUse", b"{}")) == "/"
 
 
+@pytest.fixture
+def reminder(home_dir: str, world: Path, project_dir: str) -> str:
+    """A reminder of the user's, put before the model with the next prompt."""
+    file = world / "reminder.md"
+    file.write_text("Never touch prod_db.")
+    config.change(paths.user_config(home_dir), "reminder.file", str(file), project=False)
+    config.compile_policy(home_dir, project_dir)
+    return "Never touch prod_db."
+
+
+@pytest.mark.row("S1-11", "S1-12", "S1-23")
+def test_all_notes_of_an_event_are_one_answer_the_warning_first(
+    session: SessionBuilder, home_dir: str, reminder: str
+) -> None:
+    """One process, one document: the tier, then the user's reminder, each of them whole."""
+    alone = respond("UserPromptSubmit", _raw(event("UserPromptSubmit", session)), home_dir)
+    session.reply(145_000)
+    session.session_id = "another"
+
+    both = respond("UserPromptSubmit", _raw(event("UserPromptSubmit", session)), home_dir)
+
+    warning, _, rest = _note(both).partition("\n\n")
+    assert "tier L2" in warning
+    assert reminder in rest
+    assert rest == _note(alone)
+
+
+@pytest.mark.parametrize("kind", ["unnamed", "missing", "empty"])
+@pytest.mark.row("S1-06", "S1-07", "S1-08")
+def test_an_unknown_fill_warns_of_nothing_and_leaves_other_notes_alone(
+    kind: str, session: SessionBuilder, home_dir: str, world: Path, reminder: str
+) -> None:
+    """Without a path, before the file exists and while it is empty."""
+    (world / "empty").write_text("")
+    path = {"unnamed": None, "missing": str(world / "later"), "empty": str(world / "empty")}[kind]
+    payload = event("UserPromptSubmit", session, transcript_path=path)
+
+    note = _note(respond("UserPromptSubmit", _raw(payload), home_dir))
+
+    assert reminder in note
+    assert "tier" not in note
+
+
+@pytest.mark.row("S1-09")
+def test_the_size_of_a_transcript_does_not_move_the_figure(
+    session: SessionBuilder, home_dir: str, world: Path
+) -> None:
+    """Bulk on disk that the model never sees changes nothing."""
+    session.reply(40_000)
+    session.tool_result("toolu_1", "ok")
+    for _ in range(20):
+        session.row("progress", data={"output": "x" * 50_000})
+
+    assert respond("PostToolUse", _raw(bash_event(session, "")), home_dir) == b""
+    assert spool(world)[0]["occupancy"] == 40_000
+    assert spool(world)[0]["tail"] == 120
+
+
 def test_a_session_start_leaves_what_it_was_told(
     session: SessionBuilder, home_dir: str, world: Path
 ) -> None:
@@ -139,6 +197,11 @@ def test_the_status_lines_window_is_used_by_hooks(session: SessionBuilder, home_
     respond("statusline", _raw(payload), home_dir)
 
     assert respond("PostToolUse", _raw(bash_event(session)), home_dir) == b""
+
+
+def _note(answer: bytes) -> str:
+    note: str = json.loads(answer)["hookSpecificOutput"]["additionalContext"]
+    return note
 
 
 def _raw(payload: dict[str, Any]) -> bytes:

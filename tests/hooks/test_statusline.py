@@ -1,4 +1,4 @@
-"""The status line: real payloads, any of their fields missing, and the line that was there before."""
+"""The status line: real payloads, any field missing, and the line that was there before."""
 
 from __future__ import annotations
 
@@ -125,9 +125,7 @@ def test_the_process_prints_the_same(world: Path) -> None:
     assert errors(world) == []
 
 
-def test_tiers_have_colours_unless_unwanted(
-    home_dir: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tiers_have_colours_unless_unwanted(home_dir: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """`NO_COLOR` with any content turns them off; an unknown tier has none."""
     monkeypatch.delenv("NO_COLOR")
     assert _shown(LARGE, home_dir).startswith("\x1b[32mctx 25%")
@@ -190,9 +188,7 @@ def _keys(value: Any, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
     """The path of every key in a nested table."""
     if not isinstance(value, dict):
         return []
-    return [
-        found for key in value for found in ((*path, key), *_keys(value[key], (*path, key)))
-    ]
+    return [found for key in value for found in ((*path, key), *_keys(value[key], (*path, key)))]
 
 
 @given(

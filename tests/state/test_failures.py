@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-
-import pytest
+from typing import TYPE_CHECKING
 
 from brimline import paths
 from brimline.state import failures
+
+if TYPE_CHECKING:
+    import pytest
 
 
 def test_a_failure_is_one_line_with_its_place(home_dir: str) -> None:
@@ -73,6 +75,10 @@ def test_messages_that_are_no_unicode_are_kept(home_dir: str) -> None:
 
 def _fail(home_dir: str, message: str) -> None:
     try:
-        raise RuntimeError(message)
+        _raise(message)
     except RuntimeError as error:
         failures.record(home_dir, "PostToolUse", error)
+
+
+def _raise(message: str) -> None:
+    raise RuntimeError(message)

@@ -101,6 +101,7 @@ def test_everything_is_private(home_dir: str) -> None:
 
 
 @pytest.mark.parametrize("session_id", [None, 5, "", "../../etc", "a" * 500, "\0"])
+@pytest.mark.row("S0-18", "S4-45")
 def test_a_foreign_session_id_stays_below_the_data_folder(
     session_id: object, home_dir: str
 ) -> None:

@@ -13,12 +13,21 @@ LOOKALIKE = (
 )
 _INVALID = "INVALID-UTF-8"
 
+
+def encode(row: Any) -> bytes:
+    """A row as the client writes it, with the marked texts turned into broken UTF-8."""
+    text = json.dumps(row, separators=(",", ":"), ensure_ascii=False)
+    return text.encode("utf-8", "replace").replace(_INVALID.encode(), b"\xc3\x28\xff\xfe")
+
+
 _texts = st.one_of(
-    st.sampled_from(["", "ok", LOOKALIKE, f'"usage" {LOOKALIKE}', "compact", _INVALID, "ünï\u2028x"]),
+    st.sampled_from(
+        ["", "ok", LOOKALIKE, f'"usage" {LOOKALIKE}', "compact", _INVALID, "ünï\u2028x"]
+    ),
     st.text(max_size=12),
     st.integers(0, 400).map(lambda count: "y" * count),
 )
-_counts = st.one_of(
+_counts: st.SearchStrategy[Any] = st.one_of(
     st.integers(0, 300_000),
     st.integers(0, 300_000),
     st.sampled_from([None, 0, -1, 1.5, "12", True, [], 10**30]),
@@ -115,26 +124,20 @@ _other_rows = st.one_of(
     json_values,
 )
 _summaries = _user_rows.map(lambda row: row | {"isCompactSummary": True})
-rows = st.one_of(
-    *[_replies] * 3, *[_user_rows] * 2, _boundaries, _summaries, _other_rows
-)
+rows = st.one_of(*[_replies] * 3, *[_user_rows] * 2, _boundaries, _summaries, _other_rows)
 _garbage = st.one_of(
-    st.sampled_from([b"", b"   ", b"{", b'{"type":"assistant","mess', b'"usage"', b"[[[[", b"\xff"]),
+    st.sampled_from(
+        [b"", b"   ", b"{", b'{"type":"assistant","mess', b'"usage"', b"[[[[", b"\xff"]
+    ),
     st.binary(max_size=20),
 )
 _separators = st.sampled_from([b"\n", b"\n", b"\n", b"\n", b"\r\n", b"", b" ", b"\n\n"])
-_pieces = st.tuples(st.one_of(*[rows.map(lambda row: encode(row))] * 9, _garbage), _separators)
-
-
-def encode(row: Any) -> bytes:
-    """A row as the client writes it, with the marked texts turned into broken UTF-8."""
-    text = json.dumps(row, separators=(",", ":"), ensure_ascii=False)
-    return text.encode("utf-8", "replace").replace(_INVALID.encode(), b"\xc3\x28\xff\xfe")
+_pieces = st.tuples(st.one_of(*[rows.map(encode)] * 9, _garbage), _separators)
 
 
 @st.composite
 def transcripts(draw: st.DrawFn) -> bytes:
-    """A whole file: rows and garbage, sound and merged lines, maybe a BOM, maybe cut off at the end."""
+    """A whole file: rows and garbage, sound and merged lines, maybe a BOM, maybe cut off."""
     data = b"".join(piece for pair in draw(st.lists(_pieces, max_size=14)) for piece in pair)
     if draw(st.integers(0, 9)) == 0:
         data = b"\xef\xbb\xbf" + data
@@ -150,5 +153,7 @@ def mutated_transcripts(draw: st.DrawFn) -> bytes:
     for _ in range(draw(st.integers(1, 4))):
         start = draw(st.integers(0, len(data)))
         end = draw(st.integers(start, min(len(data), start + 40)))
-        data = data[:start] + draw(st.binary(max_size=8) | st.just(data[start:end] * 2)) + data[end:]
+        data = (
+            data[:start] + draw(st.binary(max_size=8) | st.just(data[start:end] * 2)) + data[end:]
+        )
     return data

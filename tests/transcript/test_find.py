@@ -1,4 +1,4 @@
-"""Finding sessions: the newest of a project, the one with an id, and a sentence where there is none."""
+"""Finding sessions: the newest of a project, the one with an id, or a sentence."""
 
 from __future__ import annotations
 

@@ -76,6 +76,19 @@ def test_results_within_results_are_counted_to_any_depth(depth: int) -> None:
     assert rows.content_characters(content) == 3
 
 
+@pytest.mark.parametrize("parts", [(300, 0, 0), (0, 300, 0), (0, 0, 300), (100, 150, 50)])
+@pytest.mark.row("S0-02")
+def test_the_prompt_side_is_one_sum_however_it_is_spread(parts: tuple[int, int, int]) -> None:
+    """Fresh input, cache reads and cache writes all stand in the window; output does not."""
+    names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    usage = dict(zip(names, parts, strict=True)) | {"output_tokens": 999}
+
+    found = rows.usage_of({"type": "assistant", "message": {"usage": usage}})
+
+    assert found is not None
+    assert found.prompt_tokens == 300
+
+
 def test_a_usage_carries_what_the_gauge_needs() -> None:
     """Model, version, session and time of the row come with its figures."""
     row = {

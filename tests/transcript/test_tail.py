@@ -79,6 +79,18 @@ def test_the_prompt_side_of_the_last_reply_is_the_occupancy(session: SessionBuil
     assert tail.history == [41_234, 40_000]
 
 
+@pytest.mark.row("S0-04")
+def test_the_latest_reply_counts_not_the_largest_or_the_sum(session: SessionBuilder) -> None:
+    """Occupancy can fall without any record of why."""
+    for tokens in (30_000, 90_000, 50_000):
+        session.reply(tokens)
+
+    tail = read_tail(session.path)
+
+    assert tail.usage is not None
+    assert tail.usage.prompt_tokens == 50_000
+
+
 def test_an_empty_file_has_no_usage(tmp_path: Path) -> None:
     """Before the first reply nothing is known, and nothing is invented."""
     tail = read_tail(_file(tmp_path, b""))
@@ -111,10 +123,12 @@ def test_replies_without_an_id_are_requests_of_their_own(session: SessionBuilder
     assert read_tail(session.path).history == [11_000, 10_000]
 
 
+@pytest.mark.row("S0-24", "S0-38")
 def test_sidechain_synthetic_error_and_empty_rows_are_passed_over(session: SessionBuilder) -> None:
     """Only a real reply of the main thread says how full the window is."""
     session.reply(60_000)
     session.reply(90_000, isSidechain=True)
+    session.reply(1_000, isSidechain=True)
     session.reply(91_000, isApiErrorMessage=True)
     session.reply(0)
     session.model = "<synthetic>"
@@ -128,6 +142,7 @@ def test_sidechain_synthetic_error_and_empty_rows_are_passed_over(session: Sessi
 
 
 @pytest.mark.parametrize("value", ["12", 1.5, True, -1, [], {}, 10**30])
+@pytest.mark.row("S0-24")
 def test_usage_that_is_no_count_of_tokens_is_passed_over(
     session: SessionBuilder, value: object
 ) -> None:
@@ -160,6 +175,7 @@ def test_a_null_count_is_nothing(session: SessionBuilder) -> None:
 
 
 @pytest.mark.parametrize("legacy", [False, True])
+@pytest.mark.row("S3-40")
 def test_nothing_before_a_compaction_counts(session: SessionBuilder, legacy: bool) -> None:
     """After a boundary of either kind the occupancy is unknown until the next reply."""
     session.reply(166_000)
@@ -185,6 +201,7 @@ def test_a_sidechain_boundary_is_not_ours(session: SessionBuilder) -> None:
     assert tail.usage.prompt_tokens == 100_000
 
 
+@pytest.mark.row("S3-40")
 def test_text_that_looks_like_rows_is_never_taken_for_one(session: SessionBuilder) -> None:
     """A tool result that quotes a transcript changes nothing but the size of the tail."""
     session.reply(70_000)
@@ -212,6 +229,7 @@ def test_the_usage_of_an_agents_result_is_not_ours(session: SessionBuilder) -> N
     assert tail.result_characters == len("sub result")
 
 
+@pytest.mark.row("S0-26")
 def test_a_torn_last_line_is_passed_over(session: SessionBuilder) -> None:
     """A row that is still being written does not hide the one before it."""
     session.reply(70_000)
@@ -340,7 +358,7 @@ def test_nested_results_of_any_depth_are_measured(session: SessionBuilder) -> No
 
 
 def test_what_is_no_regular_file_is_refused(tmp_path: Path) -> None:
-    """Missing files, folders, devices and pipes raise OSError at once: nobody waits for a writer."""
+    """Missing files, folders, devices and pipes raise OSError at once, without any waiting."""
     pipe = str(tmp_path / "pipe")
     os.mkfifo(pipe)
 

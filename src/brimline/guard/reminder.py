@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 TRUNCATED = "[truncated]"
 _LARGEST_BYTES = 64 << 10
+# Leaves room for a tier and the rate limits, which may come with the same prompt.
 _LARGEST_CHARACTERS = NOTE_BUDGET_CHARACTERS - 1_000
 
 
@@ -57,11 +58,13 @@ def _text(rules: dict[str, Any]) -> str:
     text = raw.decode("utf-8", "replace").strip()
     if not text:
         return ""
-    if len(text) > _LARGEST_CHARACTERS:
-        text = f"{text[:_LARGEST_CHARACTERS]}\n{TRUNCATED}"
+    head = f"[brimline] Reminder from {file} (`reminder.file`):\n"
     plan = _active_plan()
     active = f"\nActive plan: {plan}" if plan else ""
-    return f"[brimline] Reminder from {file} (`reminder.file`):\n{text}{active}"
+    room = _LARGEST_CHARACTERS - len(head) - len(active)
+    if len(text) > room:
+        text = f"{text[: max(0, room - len(TRUNCATED) - 1)]}\n{TRUNCATED}"
+    return f"{head}{text}{active}"
 
 
 def _active_plan() -> str | None:

@@ -1,0 +1,244 @@
+"""Preset ccm-70-80-90: notes by share of the window, also to the person when a turn ends."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from brimline.guard import voices
+
+from .dialogue import SILENT, Answer, after_tool, at_prompt, at_stop, audit, before_load, kept, use
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from brimline.testing import SessionBuilder
+
+TEXT = re.compile(
+    r"(📊 NOTE|⚠️ WARNING|⚠️ CRITICAL): Context at (\d+)% \(~(\d+) tokens, (measured|estimated)\)\. "
+    r"(/purge available if needed\.|Consider running /purge soon\.|"
+    r"Run /purge NOW or compaction is imminent!)"
+)
+
+
+@pytest.fixture(autouse=True)
+def preset(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put the preset in force and drop what the machine may have set for it."""
+    for name in list(os.environ):
+        if name.startswith("CONTEXT_"):
+            monkeypatch.delenv(name)
+    use(monkeypatch, guard__preset="ccm-70-80-90")
+
+
+@pytest.mark.row("S3-35")
+@pytest.mark.parametrize(
+    ("tokens", "text"),
+    [
+        (
+            140_000,
+            "📊 NOTE: Context at 70% (~140000 tokens, measured). /purge available if needed.",
+        ),
+        (
+            160_000,
+            "⚠️ WARNING: Context at 80% (~160000 tokens, measured). Consider running /purge soon.",
+        ),
+        (
+            182_000,
+            (
+                "⚠️ CRITICAL: Context at 91% (~182000 tokens, measured). "
+                "Run /purge NOW or compaction is imminent!"
+            ),
+        ),
+    ],
+)
+def test_each_threshold_has_its_words(
+    tokens: int, text: str, session: SessionBuilder, home_dir: str
+) -> None:
+    """Head and action by threshold, the share and the tokens between them."""
+    session.reply(tokens)
+
+    assert after_tool(session, home_dir).note == text
+    assert TEXT.fullmatch(text)
+
+
+@pytest.mark.row("S3-34")
+@pytest.mark.parametrize("speak", [after_tool, at_stop])
+def test_a_threshold_speaks_once_per_climb(
+    speak: Callable[[SessionBuilder, str], Answer], session: SessionBuilder, home_dir: str
+) -> None:
+    """71, 72, 81, 91, 60, 71 are told at 71, 81, 91 and 71, whichever event comes by."""
+    heard = []
+    for percent in (71, 72, 81, 91, 60, 71):
+        session.reply(percent * 2_000)
+        answer = speak(session, home_dir)
+        heard += re.findall(r"at (\d+)%", answer.note + answer.person)
+
+    assert heard == ["71", "81", "91", "71"]
+    assert [line["level"] for line in audit(home_dir)] == [1, 2, 3, 1]
+
+
+@pytest.mark.row("S3-34")
+def test_the_thresholds_are_inclusive(session: SessionBuilder, home_dir: str) -> None:
+    """One token below 70 % is silent."""
+    session.reply(139_999)
+    assert after_tool(session, home_dir) == SILENT
+    session.reply(140_000)
+
+    assert after_tool(session, home_dir).note
+
+
+@pytest.mark.row("S3-35")
+def test_at_the_end_of_a_turn_the_person_is_told(session: SessionBuilder, home_dir: str) -> None:
+    """Context for the model would make it go on there; after a tool it is the model's to know."""
+    session.reply(145_000)
+    assert at_stop(session, home_dir).person.startswith("📊 NOTE")
+    session.reply(165_000)
+
+    answer = after_tool(session, home_dir)
+
+    assert answer.note.startswith("⚠️ WARNING")
+    assert answer.person == ""
+
+
+@pytest.mark.row("S3-35")
+def test_the_end_of_a_turn_holds_nothing_for_the_model(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """And what was told there is not told again after a tool."""
+    session.reply(185_000)
+
+    answer = at_stop(session, home_dir)
+
+    assert answer == Answer(person=answer.person)
+    assert answer.person
+    assert after_tool(session, home_dir) == SILENT
+
+
+def test_prompts_and_loads_are_left_alone(session: SessionBuilder, home_dir: str) -> None:
+    """The source spoke after tools and at the end of a turn, and refused nothing."""
+    session.reply(190_000)
+
+    assert at_prompt(session, home_dir) == SILENT
+    assert [before_load(session, home_dir, tool) for tool in ("Agent", "Skill")] == [SILENT] * 2
+
+
+@pytest.mark.row("S3-32")
+@pytest.mark.parametrize("word", ["False", "false", "0", "no", " OFF "])
+def test_the_monitor_can_be_switched_off(
+    word: str, session: SessionBuilder, home_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It goes on measuring and says nothing at all."""
+    monkeypatch.setenv("CONTEXT_MONITOR_ENABLED", word)
+    session.reply(190_000)
+
+    assert after_tool(session, home_dir) == SILENT
+    assert at_stop(session, home_dir) == SILENT
+    assert kept(session, home_dir, "telemetry.json").exists()
+
+
+@pytest.mark.row("S3-32")
+@pytest.mark.parametrize("word", ["True", "1", "", "maybe", "Fals"])
+def test_nothing_else_switches_the_monitor_off(
+    word: str, session: SessionBuilder, home_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A typo leaves it on."""
+    monkeypatch.setenv("CONTEXT_MONITOR_ENABLED", word)
+    session.reply(190_000)
+
+    assert after_tool(session, home_dir).note
+
+
+@pytest.mark.row("S3-33")
+@pytest.mark.parametrize(
+    ("text", "percent"),
+    [("1000000", None), ("160000", "94"), (" 190000 ", "79"), ("200000", "75")],
+)
+def test_the_variable_sets_the_window(
+    text: str,
+    percent: str | None,
+    session: SessionBuilder,
+    home_dir: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The same tokens are another share of it."""
+    monkeypatch.setenv("CONTEXT_MAX_TOKENS", text)
+    session.reply(150_000)
+
+    note = after_tool(session, home_dir).note
+
+    assert (f"at {percent}%" in note) if percent else note == ""
+
+
+@pytest.mark.row("S3-34")
+@pytest.mark.parametrize(
+    ("text", "spoken"),
+    [
+        ("[50, 60]", [50, 60]),
+        ("60,50", [50, 60]),
+        ("[50]", [50]),
+        ("50,50,60", [50, 60]),
+        ("[50,55,60,65]", [50, 55, 60, 65]),
+    ],
+)
+def test_the_variable_sets_the_thresholds(
+    text: str,
+    spoken: list[int],
+    session: SessionBuilder,
+    home_dir: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Any number of them, in any order; those beyond the third speak like the third."""
+    monkeypatch.setenv("CONTEXT_WARN_THRESHOLDS", text)
+
+    assert _heard_on_the_way(session, home_dir) == spoken
+
+
+@pytest.mark.row("S3-33", "S3-34")
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        *[("CONTEXT_WARN_THRESHOLDS", text) for text in ("", "[]", "abc", "70;80", "[50,x]", "0")],
+        *[("CONTEXT_WARN_THRESHOLDS", text) for text in ("-5", "50.5", "9" * 5_000, ",")],
+        *[("CONTEXT_MAX_TOKENS", text) for text in ("", "abc", "0", "-5", "1e6", "9" * 5_000)],
+    ],
+)
+def test_a_malformed_variable_leaves_the_defaults(
+    name: str, text: str, session: SessionBuilder, home_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """70, 80 and 90 % of 200,000."""
+    monkeypatch.setenv(name, text)
+
+    assert _heard_on_the_way(session, home_dir) == [70, 80, 90]
+
+
+def test_the_variables_are_read_in_this_preset_only(
+    session: SessionBuilder, home_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In any other they mean nothing."""
+    use(monkeypatch, guard__preset="default")
+    monkeypatch.setenv("CONTEXT_MONITOR_ENABLED", "False")
+    monkeypatch.setenv("CONTEXT_MAX_TOKENS", "1000000")
+    session.reply(150_000)
+
+    assert "tier L2" in after_tool(session, home_dir).note
+
+
+@pytest.mark.row("S3-35")
+@pytest.mark.parametrize("method", ["measured", "estimated"])
+@pytest.mark.parametrize("level", [1, 2, 3, 4, 9])
+def test_every_level_has_words(level: int, method: str) -> None:
+    """Further thresholds speak like the last of the three."""
+    assert TEXT.fullmatch(voices.ccm(level, 90.0, 180_000, method))
+
+
+def _heard_on_the_way(session: SessionBuilder, home_dir: str) -> list[int]:
+    """The whole percentages at which something is said on the way from 45 to 95."""
+    heard = []
+    for percent in range(45, 96):
+        session.reply(percent * 2_000)
+        if after_tool(session, home_dir).note:
+            heard.append(percent)
+    return heard

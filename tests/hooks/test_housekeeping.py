@@ -1,0 +1,183 @@
+"""Housekeeping at the start of a session: old marks go, records stay, failures cost nothing."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.guard.dialogue import (
+    after_tool,
+    at_prompt,
+    at_start,
+    before_load,
+    show_window,
+    use,
+)
+
+from brimline import paths, policy
+from brimline.state import failures, series
+
+if TYPE_CHECKING:
+    from brimline.testing import SessionBuilder
+
+HOUR_S = 3_600
+LIMITS = {"five_hour": {"used_percentage": 95}}
+# What tiers, advice, limits and reminder leave, and what is kept for other reasons.
+TRANSIENT = {
+    "spoke-L1",
+    "spoke-L2",
+    "spoke-L3",
+    "spoke-L4",
+    "ceiling-8.3",
+    "window-1000000",
+    "quota-5h.1",
+    "quota-5h.2",
+    "reminder",
+    "telemetry.json",
+}
+LASTING = {"spool.jsonl", "checkpoint.json", "statusline.json"}
+
+
+@pytest.fixture
+def old(
+    session: SessionBuilder, home_dir: str, world: Path, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """The folder of a session that has heard everything there is to hear."""
+    rules = world / "home" / "rules.md"
+    rules.write_text("No preambles.")
+    use(monkeypatch, reminder__file=rules, guard__ceiling_percent=1, compaction_tokens=420_000)
+    session.session_id = "old"
+    show_window(session, home_dir, 0, LIMITS)
+    session.reply(415_000)
+    at_prompt(session, home_dir)
+    after_tool(session, home_dir)
+    before_load(session, home_dir)
+    folder = Path(home_dir, "sessions", "old")
+    assert set(os.listdir(folder)) == TRANSIENT | LASTING
+    session.session_id = "new"
+    return folder
+
+
+@pytest.mark.row("S4-46")
+@pytest.mark.parametrize(("hours", "stale"), [(23, False), (25, True), (24 * 365, True)])
+def test_marks_of_a_session_that_is_gone_for_a_day_are_removed(
+    hours: int, stale: bool, old: Path, session: SessionBuilder, home_dir: str
+) -> None:
+    """Tiers, advice, limits and telemetry; the spool and the checkpoint stay whatever their age."""
+    _age(old, hours)
+
+    at_start(session, home_dir)
+
+    assert set(os.listdir(old)) == (LASTING if stale else TRANSIENT | LASTING)
+
+
+@pytest.mark.row("S4-46")
+@pytest.mark.parametrize(("limit", "stale"), [(1, True), (2.5, True), (4, False), (1_000, False)])
+def test_the_age_is_a_setting(
+    limit: float,
+    stale: bool,
+    old: Path,
+    session: SessionBuilder,
+    home_dir: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In hours, whole or not."""
+    use(monkeypatch, state__max_age_hours=limit)
+    _age(old, 3)
+
+    at_start(session, home_dir)
+
+    assert ("spoke-L1" not in os.listdir(old)) is stale
+
+
+@pytest.mark.row("S4-46")
+def test_a_session_that_is_resumed_keeps_what_it_has(
+    old: Path, session: SessionBuilder, home_dir: str
+) -> None:
+    """The one that starts is not gone, however long it slept."""
+    session.session_id = "old"
+    _age(old, 100)
+
+    at_start(session, home_dir, "resume")
+
+    assert set(os.listdir(old)) == TRANSIENT | LASTING
+
+
+@pytest.mark.row("S4-46")
+def test_what_was_recorded_is_in_the_series(
+    old: Path, session: SessionBuilder, home_dir: str
+) -> None:
+    """Before anything goes, the events of all sessions are drained; a second drain finds none."""
+    _age(old, 25)
+
+    at_start(session, home_dir)
+
+    assert series.drain(home_dir).lines == 0
+    assert Path(home_dir, "series.sqlite3").stat().st_size > 0
+
+
+@pytest.mark.row("S4-46")
+def test_many_old_sessions_are_all_tidied(session: SessionBuilder, home_dir: str) -> None:
+    """And one that is no folder at all is passed over."""
+    for number in range(20):
+        session.session_id = f"old-{number}"
+        session.reply(140_000)
+        after_tool(session, home_dir)
+        _age(Path(home_dir, "sessions", session.session_id), 30)
+    Path(home_dir, "sessions", "stray").write_text("x")
+    _age(Path(home_dir, "sessions", "stray"), 30)
+    session.session_id = "new"
+
+    at_start(session, home_dir)
+
+    assert list(Path(home_dir).glob("sessions/old-*/spoke-*")) == []
+    assert len(list(Path(home_dir).glob("sessions/old-*/spool.jsonl"))) == 20
+    assert Path(home_dir, "sessions", "stray").read_text() == "x"
+
+
+@pytest.mark.parametrize("broken", ["series.sqlite3", "series.lock", "learned.json"])
+def test_a_failure_is_logged_and_the_start_goes_on(
+    broken: str, old: Path, session: SessionBuilder, home_dir: str
+) -> None:
+    """The rest of the housekeeping is done, the settings are compiled, the reminder is given."""
+    for name in (broken, broken + "-wal", broken + "-shm"):
+        Path(home_dir, name).unlink(missing_ok=True)
+    Path(home_dir, broken).mkdir()
+    _age(old, 25)
+
+    note = at_start(session, home_dir).note
+
+    assert "No preambles." in note
+    assert set(os.listdir(old)) == LASTING
+    assert policy.stored(home_dir, session.cwd) is not None
+    assert {line["event"] for line in failures.recent(home_dir, 0)} == {"housekeeping"}
+
+
+def test_a_damaged_series_is_replaced_and_the_start_goes_on(
+    old: Path, session: SessionBuilder, home_dir: str
+) -> None:
+    """It is put aside, and that is on record."""
+    Path(home_dir, "series.sqlite3").write_bytes(b"no database" * 1_000)
+
+    assert "No preambles." in at_start(session, home_dir).note
+    assert Path(home_dir, "series.sqlite3.damaged-1").exists()
+    assert [line["event"] for line in failures.recent(home_dir, 0)] == ["series"]
+
+
+def test_the_first_start_ever_finds_nothing_to_do(session: SessionBuilder, home_dir: str) -> None:
+    """No folder, no sessions, no failure."""
+    at_start(session, home_dir)
+
+    assert failures.recent(home_dir, 0) == []
+    assert Path(paths.policy_file(home_dir, session.cwd)).exists()
+
+
+def _age(path: Path, hours: float) -> None:
+    """Let a folder and what is in it have been touched last so long ago."""
+    then = time.time() - hours * HOUR_S
+    for file in path.iterdir() if path.is_dir() else ():
+        os.utime(file, (then, then))
+    os.utime(path, (then, then))

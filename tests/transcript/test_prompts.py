@@ -1,0 +1,111 @@
+"""The user's last prompts: what was typed, and nothing that the client put in its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from brimline.transcript import prompts
+
+if TYPE_CHECKING:
+    from brimline.testing import SessionBuilder
+
+
+def test_the_last_prompts_come_oldest_first(session: SessionBuilder) -> None:
+    """As many as were asked for, or as there are."""
+    for number in range(4):
+        session.prompt(f"prompt {number}")
+        session.reply(1_000)
+
+    assert prompts.last(session.path, 2) == ["prompt 2", "prompt 3"]
+    assert prompts.last(session.path, 9) == [f"prompt {number}" for number in range(4)]
+
+
+def test_results_and_notices_are_no_prompts(session: SessionBuilder) -> None:
+    """Only what the user typed counts, of all rows that bear the user's name."""
+    session.prompt("typed")
+    call = session.tool_call(1_000)
+    session.tool_result(call, "output of a tool")
+    session.prompt("caveat of the client", isMeta=True)
+    session.prompt("of a subagent", isSidechain=True)
+    session.prompt("shown to the person", isVisibleInTranscriptOnly=True)
+    session.prompt("   ")
+    session.row("system", content="of the client")
+    session.row("attachment", rendered="of the client")
+
+    assert prompts.last(session.path, 9) == ["typed"]
+
+
+def test_prompts_from_before_a_compaction_are_found(session: SessionBuilder) -> None:
+    """The summary is the client's; what the user said before it is still theirs."""
+    session.prompt("before")
+    session.compact(167_000, summary="A summary.")
+    session.prompt("after")
+
+    assert prompts.last(session.path, 5) == ["before", "after"]
+
+
+def test_the_text_of_a_prompt_with_an_image_is_its_text(session: SessionBuilder) -> None:
+    """The blocks that hold text, joined by lines."""
+    content = [
+        {"type": "text", "text": "Look at"},
+        {"type": "image", "source": {"data": "AAAA"}},
+        {"type": "text", "text": "this"},
+        "odd",
+        None,
+    ]
+    session.row("user", message={"role": "user", "content": content})
+
+    assert prompts.last(session.path, 1) == ["Look at\nthis"]
+
+
+def test_a_very_long_prompt_is_cut(session: SessionBuilder) -> None:
+    """A pasted file is not what a checkpoint is for."""
+    session.prompt("x" * 100_000)
+
+    (found,) = prompts.last(session.path, 1)
+
+    assert found == "x" * 4_000
+
+
+def test_torn_and_foreign_lines_are_passed_over(session: SessionBuilder) -> None:
+    """Neither a half-written row nor two on one line lose a prompt."""
+    session.prompt("first")
+    session.raw('{"type": "user", "message": {"con\n')
+    session.raw("\x00\n[1, 2]\nnull\n")
+    session.prompt("second")
+    path = Path(session.path)
+    path.write_bytes(path.read_bytes().rstrip(b"\n"))
+    session.prompt("third")
+
+    assert prompts.last(session.path, 9) == ["first", "second", "third"]
+
+
+def test_what_cannot_be_read_has_no_prompts(tmp_path: Path) -> None:
+    """A missing file, an empty one, a folder: none of them stops a checkpoint."""
+    (tmp_path / "empty").write_bytes(b"")
+
+    for name in ("missing", "empty", "."):
+        assert prompts.last(str(tmp_path / name), 5) == []
+
+
+@pytest.mark.parametrize(
+    ("row", "typed"),
+    [
+        ({"type": "user", "message": {"content": "go on"}}, True),
+        ({"type": "user", "message": {"content": [{"type": "text", "text": "go on"}]}}, True),
+        ({"type": "assistant", "message": {"content": "go on"}}, False),
+        ({"type": "user", "message": {"content": ""}}, False),
+        ({"type": "user", "message": "go on"}, False),
+        ({"type": "user"}, False),
+        ({"type": "user", "message": {"content": [{"type": "tool_result"}]}}, False),
+        ({"type": "user", "message": {"content": "s"}, "isCompactSummary": True}, False),
+        ("user", False),
+        (None, False),
+    ],
+)
+def test_a_row_is_a_prompt_where_the_user_typed_something(row: Any, typed: bool) -> None:
+    """Any JSON value can be asked about."""
+    assert prompts.is_prompt(row) is typed
