@@ -104,7 +104,8 @@ class World:
             raise BenchError("A hook logged an error during the run.")
         for session_id, tokens in self.measured.items():
             spool = Path(paths.session_dir(self.home_dir, session_id), "spool.jsonl")
-            lines = [json.loads(line) for line in spool.read_bytes().splitlines()]
+            found = [json.loads(line) for line in spool.read_bytes().splitlines()]
+            lines = [line for line in found if line["event"] == "PostToolUse"]
             if [line["occupancy"] for line in lines] != [tokens] * starts:
                 raise BenchError("A hook did not record what it should have measured.")
 
