@@ -50,6 +50,7 @@ samples = {
 }
 
 
+@pytest.mark.row("S0-33")
 def test_defaults_hold_where_nothing_is_set(home_dir: str, project_dir: str) -> None:
     """No file and no variable is no problem."""
     loaded = config.load(home_dir, project_dir)
@@ -59,6 +60,7 @@ def test_defaults_hold_where_nothing_is_set(home_dir: str, project_dir: str) -> 
     assert loaded.problems == []
 
 
+@pytest.mark.row("S3-29")
 def test_stronger_sources_win(
     home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -79,6 +81,7 @@ def test_stronger_sources_win(
     assert loaded.problems == []
 
 
+@pytest.mark.row("S0-33", "S1-17", "S4-13")
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.key)
 def test_every_setting_can_be_set_in_every_way(
     setting: Setting, home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
@@ -144,6 +147,7 @@ def test_an_unknown_key_is_named_with_its_nearest(
         config.find("guard.presets")
 
 
+@pytest.mark.row("S0-15")
 def test_a_wrong_value_keeps_the_weaker_one_and_is_reported(
     home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -37,6 +37,7 @@ def test_an_empty_replacement_is_a_replacement() -> None:
     assert merged.replacement == ""
 
 
+@pytest.mark.row("S1-12", "S1-23")
 def test_notes_add_up_in_order() -> None:
     """Notes for the model and for the person stay apart."""
     merged = merge(

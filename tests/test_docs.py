@@ -102,6 +102,7 @@ def test_every_setting_is_mentioned_in_a_written_page(key: str, written: str) ->
     assert re.search(rf"(?<![\w.]){re.escape(key)}\b", written), f"no page names {key!r}"
 
 
+@pytest.mark.row("S1-19")
 @pytest.mark.parametrize("event", [hook.event for hook in HOOKS])
 def test_every_hook_event_is_mentioned_in_a_written_page(event: str, written: str) -> None:
     """What brimline registers in the client is named in prose as well."""

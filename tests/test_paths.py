@@ -45,6 +45,7 @@ def test_a_session_id_never_leaves_its_folder(session_id: object) -> None:
     assert not set(folder.name) & set("./\\ \0~")
 
 
+@pytest.mark.row("S0-18")
 def test_real_session_ids_stay_as_they_are() -> None:
     """The client's own ids need no change, and ids without a usable character share a name."""
     real = "2d4c8bed-d4f9-4c98-a552-f363852b3c3b"

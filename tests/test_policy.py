@@ -56,6 +56,7 @@ def test_a_policy_says_who_made_it_and_in_which_format(home_dir: str, project_di
     assert document["project"] == project_dir
 
 
+@pytest.mark.row("S0-15", "S0-28")
 def test_the_environment_is_on_top_of_the_file(
     home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -124,6 +125,7 @@ def test_a_client_variable_that_is_no_number_says_nothing(
     assert "autocompact_window" not in policy.load(home_dir, project_dir).client
 
 
+@pytest.mark.row("S3-30")
 @pytest.mark.parametrize("name", ["BRIMLINE_OFF", "CLAUDE_HOOKS_PASSTHROUGH"])
 @pytest.mark.parametrize(
     ("value", "off"),

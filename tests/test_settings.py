@@ -83,6 +83,7 @@ def test_values_are_taken_from_files_and_from_text(key: str, raw: Any, value: An
     assert coerce(BY_KEY[key], raw) == value
 
 
+@pytest.mark.row("S0-15")
 @pytest.mark.parametrize(("key", "raw"), refused)
 def test_wrong_values_are_refused_with_what_is_taken(key: str, raw: Any) -> None:
     """The phrase says what the setting takes."""

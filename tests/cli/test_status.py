@@ -111,6 +111,7 @@ CORPUS = os.environ.get("BRIMLINE_CORPUS")
 RECORDED = sorted(Path(CORPUS).glob("*.jsonl")) if CORPUS else []
 
 
+@pytest.mark.row("S0-02", "S0-04")
 @pytest.mark.parametrize("source", [*BUILT, *RECORDED], ids=lambda source: Path(source).stem)
 def test_status_agrees_exactly_with_the_slow_reader(
     source: str | Path, session: SessionBuilder, brimline: Callable[..., Outcome]
@@ -130,6 +131,7 @@ def test_status_agrees_exactly_with_the_slow_reader(
     assert report["used_ratio"] == expected.used_ratio
 
 
+@pytest.mark.row("S4-41")
 @pytest.mark.row("S4-36")
 def test_the_keys_are_stable(session: SessionBuilder, brimline: Callable[..., Outcome]) -> None:
     """Other programs rely on them; unknown is null, not absent."""
@@ -143,6 +145,7 @@ def test_the_keys_are_stable(session: SessionBuilder, brimline: Callable[..., Ou
     assert report["forecast_ops"] is None
 
 
+@pytest.mark.row("S4-41")
 @pytest.mark.row("S4-36", "S4-37")
 def test_every_figure_is_reported(
     session: SessionBuilder, brimline: Callable[..., Outcome]

@@ -49,6 +49,7 @@ def make_data_unwritable(installed: Installed) -> None:
 FAULTS = [remove_package, half_upgrade, remove_interpreter, make_data_unwritable]
 
 
+@pytest.mark.row("S0-25")
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
 def test_a_session_with_tools_and_a_compaction_goes_on(
     client: Client, stub: StubApi, installed: Installed, fault: Callable[[Installed], None]

@@ -53,6 +53,7 @@ def test_hooks_fire_from_project_scopes(client: Client, stub: StubApi, scope: Sc
     assert not client.settings_path(scope).exists()
 
 
+@pytest.mark.row("S1-23")
 def test_installed_in_two_scopes_each_hook_runs_once(
     client: Client, stub: StubApi, installed: Installed
 ) -> None:
@@ -67,6 +68,7 @@ def test_installed_in_two_scopes_each_hook_runs_once(
     assert events.count("PostToolUse") == 1
 
 
+@pytest.mark.row("S3-30")
 def test_the_off_switch_silences_every_hook(
     client: Client, stub: StubApi, installed: Installed
 ) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
+
 from .brimline_home import Installed
 from .stub_api import filled, text
 
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from .stub_api import StubApi
 
 
+@pytest.mark.row("S0-28")
 def test_the_status_line_tells_hooks_a_large_window(
     client: Client, stub: StubApi, installed: Installed
 ) -> None:

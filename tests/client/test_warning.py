@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
+
 from .stub_api import bash, filled, text, too_long, tool
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ def rounds(*occupancies: int) -> list[Turn]:
     return [bash("sleep 0.3", filled(tokens)) for tokens in occupancies]
 
 
+@pytest.mark.row("S4-10", "S4-11")
 def test_installed_hooks_fire_in_exec_form(
     client: Client, stub: StubApi, installed: Installed
 ) -> None:
@@ -37,6 +40,7 @@ def test_installed_hooks_fire_in_exec_form(
     assert installed.errors() == ""
 
 
+@pytest.mark.row("S1-24")
 def test_a_crossed_tier_is_in_the_next_request(
     client: Client, stub: StubApi, installed: Installed
 ) -> None:
@@ -54,6 +58,7 @@ def test_a_crossed_tier_is_in_the_next_request(
     assert "compaction expected at 167,000" in seen
 
 
+@pytest.mark.row("S1-05", "S2-03")
 def test_below_every_tier_no_request_carries_anything_of_ours(
     client: Client, stub: StubApi, installed: Installed
 ) -> None:
@@ -66,6 +71,7 @@ def test_below_every_tier_no_request_carries_anything_of_ours(
     assert "brimline" not in json.dumps([request.body for request in run.requests])
 
 
+@pytest.mark.row("S1-01")
 def test_a_prompt_is_warned_about_before_the_first_tool_call(
     client: Client, stub: StubApi, installed: Installed
 ) -> None:
@@ -80,6 +86,7 @@ def test_a_prompt_is_warned_about_before_the_first_tool_call(
     assert "Context tier L2 Advisory" in run.requests[-1].seen_text()
 
 
+@pytest.mark.row("S0-38")
 def test_a_subagents_tools_are_not_taken_for_the_main_thread(
     client: Client, stub: StubApi, installed: Installed
 ) -> None:
@@ -98,6 +105,7 @@ def test_a_subagents_tools_are_not_taken_for_the_main_thread(
     assert installed.status(run.result["session_id"])["occupancy_tokens"] == 51_000
 
 
+@pytest.mark.row("S4-47")
 def test_after_a_compaction_the_tiers_speak_again(
     client: Client, stub: StubApi, installed: Installed
 ) -> None:

@@ -306,6 +306,7 @@ def test_thoughts_go_first_when_a_new_prompt_shrinks_the_context(session: Sessio
     assert found.turns[1].parts["thinking"] < 0
 
 
+@pytest.mark.row("S3-40")
 @pytest.mark.parametrize("legacy", [False, True])
 def test_nothing_before_the_last_compaction_counts_now(
     session: SessionBuilder, legacy: bool
@@ -467,6 +468,7 @@ def test_every_injected_text_has_a_source_and_a_cost(session: SessionBuilder) ->
     assert set(found.client) == {"task_reminder"}
 
 
+@pytest.mark.row("S0-38")
 def test_what_subagents_do_never_counts(session: SessionBuilder) -> None:
     """Neither their requests nor their texts change anything."""
     session.prompt("go")

@@ -36,6 +36,7 @@ def test_there_is_no_forecast_before_the_second_reading(occupancies: list[int]) 
     assert velocity(occupancies) is None
 
 
+@pytest.mark.row("S4-37")
 @pytest.mark.parametrize("tokens_left", [0, -1, -50_000])
 def test_at_or_over_the_point_no_operation_is_left(tokens_left: int) -> None:
     """The compaction is due whatever the speed."""
@@ -62,6 +63,7 @@ def test_a_burst_of_growth_moves_the_forecast_far_less_than_the_last_three_reque
     assert 0.8 * usual < after < usual
 
 
+@pytest.mark.row("S4-37", "S4-39")
 def test_a_session_s_own_speed_counts_for_more_close_to_the_point() -> None:
     """What happens now tells about the next few operations, not about the next hour."""
     prior = Prior(1_000, 1.0)
@@ -142,6 +144,7 @@ def test_any_history_gives_ordered_figures(
     assert (ops == 0) == (tokens_left <= 0)
 
 
+@pytest.mark.row("S4-37")
 @given(REALISTIC, TOKENS_LEFT, TOKENS_LEFT, PRIORS)
 def test_more_tokens_left_are_never_fewer_operations(
     occupancies: list[int], one: int, other: int, prior: Prior
@@ -164,6 +167,7 @@ def test_the_same_readings_give_the_same_forecast(
     assert occupancies == before
 
 
+@pytest.mark.row("S4-14")
 def test_velocity_is_the_mean_growth_of_the_last_three_operations() -> None:
     """Older growth does not count."""
     assert velocity([0, 50_000, 51_000, 53_000, 56_000]) == 2_000

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+@pytest.mark.row("S1-16")
 @pytest.mark.row("S0-03")
 def test_projected_is_occupancy_plus_tail(session: SessionBuilder) -> None:
     """The reply's output and the results since are what the next request adds."""
@@ -54,6 +55,7 @@ def test_a_reply_without_output_count_is_estimated_from_its_text(session: Sessio
     assert _reading(session).tail_tokens == 1_000
 
 
+@pytest.mark.row("S1-16")
 def test_the_event_at_hand_is_added(session: SessionBuilder) -> None:
     """At PostToolUse the result is not in the file yet."""
     session.reply(100_000, output_tokens=100)
@@ -61,6 +63,7 @@ def test_the_event_at_hand_is_added(session: SessionBuilder) -> None:
     assert _reading(session, added_characters=2_850).tail_tokens == 1_100
 
 
+@pytest.mark.row("S4-12")
 @pytest.mark.parametrize(
     ("points", "tier"),
     [(31, 0), (30, 1), (16, 1), (15, 2), (8, 2), (7, 3), (4, 3), (3, 4), (0, 4), (-5, 4)],
@@ -79,6 +82,7 @@ def test_a_threshold_belongs_to_the_tier_it_opens(
     assert reading.tier_name == NAMES[tier]
 
 
+@pytest.mark.row("S4-12", "S4-24")
 @pytest.mark.row("S4-21")
 def test_a_hair_above_a_threshold_is_still_the_tier_before(session: SessionBuilder) -> None:
     """One token makes the difference."""
@@ -171,6 +175,7 @@ def test_an_estimate_is_made_only_when_asked_for(
     assert measure(str(world / "missing"), state, asked).occupancy_tokens is None
 
 
+@pytest.mark.row("S4-12")
 def test_points_are_points_of_the_effective_window(session: SessionBuilder) -> None:
     """With an auto-compact window set, its size is the measure, not the model's."""
     session.reply(50_000, output_tokens=200)
@@ -183,6 +188,7 @@ def test_points_are_points_of_the_effective_window(session: SessionBuilder) -> N
     assert reading.used_ratio == 0.25
 
 
+@pytest.mark.row("S1-08")
 def test_an_empty_session_is_unknown_not_empty() -> None:
     """Before the first reply every figure but the window is None."""
     reading = make_reading(Tail(), None, _policy())
@@ -255,6 +261,7 @@ def test_a_row_without_a_usable_time_is_not_overruled(session: SessionBuilder) -
     assert _reading(session, snapshot).occupancy_tokens == 100_000
 
 
+@pytest.mark.row("S3-40")
 @pytest.mark.parametrize("legacy", [False, True])
 def test_after_a_compaction_the_occupancy_is_unknown(session: SessionBuilder, legacy: bool) -> None:
     """Neither the old figure nor zero: None, until somebody knows."""
@@ -290,6 +297,7 @@ def test_a_status_line_alone_is_enough() -> None:
     assert reading.model == "claude"
 
 
+@pytest.mark.row("S0-28")
 def test_a_configured_window_and_point_are_used(session: SessionBuilder) -> None:
     """The user's settings are the first source for both."""
     session.reply(100_000)
@@ -326,6 +334,7 @@ def test_nothing_is_remembered_of_a_window_that_is_known_otherwise(
     assert SessionState(home_dir, session.session_id).observed_window() is None
 
 
+@pytest.mark.row("S0-22", "S1-06", "S1-07")
 def test_a_transcript_that_does_not_exist_yet_is_an_empty_session(
     home_dir: str, world: Path
 ) -> None:
@@ -338,6 +347,7 @@ def test_a_transcript_that_does_not_exist_yet_is_an_empty_session(
         measure(str(world), state, _policy())
 
 
+@pytest.mark.row("S0-28")
 def test_the_saved_status_line_is_used_by_hooks(session: SessionBuilder, home_dir: str) -> None:
     """What the status line stored serves the next hook of the session, and no other's."""
     session.reply(100_000)
@@ -352,6 +362,7 @@ def test_the_saved_status_line_is_used_by_hooks(session: SessionBuilder, home_di
     assert _measured(session, home_dir).occupancy_tokens == 100_000
 
 
+@pytest.mark.row("S4-37")
 def test_history_and_velocity_come_oldest_first(session: SessionBuilder, home_dir: str) -> None:
     """The growth of the last requests is known where it was asked for."""
     for tokens in (50_000, 51_000, 53_000, 56_000):

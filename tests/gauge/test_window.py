@@ -30,6 +30,7 @@ EVERYTHING: dict[str, Any] = {
 }
 
 
+@pytest.mark.row("S0-29")
 @pytest.mark.parametrize(
     ("without", "tokens", "source"),
     [
@@ -79,6 +80,7 @@ def test_the_mark_of_a_large_window_counts_for_the_model_that_runs(
     assert window.tokens == (1_000_000 if source == "settings" else 200_000)
 
 
+@pytest.mark.row("S0-29")
 @pytest.mark.parametrize(
     ("model", "tokens", "source"),
     [

@@ -30,6 +30,7 @@ def test_a_note_has_the_figure_the_source_the_way_on_and_the_way_to_tune(level: 
     assert re.search("prefer|write down|Save", note)
 
 
+@pytest.mark.row("S2-23", "S2-35")
 @pytest.mark.parametrize("level", LEVELS)
 def test_the_changing_figures_come_last(level: int) -> None:
     """Up to "Measured" two notes of a tier are the same, with no digit but the tier's own."""
@@ -42,6 +43,7 @@ def test_the_changing_figures_come_last(level: int) -> None:
     assert re.findall(r"\d", one.partition("Measured")[0]) == [str(level)]
 
 
+@pytest.mark.row("S2-03")
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_note_fits_into_what_the_client_passes_on(level: int) -> None:
     """Even with figures of absurd size."""
@@ -100,6 +102,7 @@ def test_past_the_point_is_said_as_such() -> None:
     assert "compaction expected at 167,000: 4,000 tokens past it." in note
 
 
+@pytest.mark.row("S0-29")
 @pytest.mark.parametrize(
     ("source", "words"),
     [

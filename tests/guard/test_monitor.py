@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 CALM, WARNING, ADVISORY, ALERT, CRITICAL = 60_000, 120_000, 145_000, 157_000, 165_000
 
 
+@pytest.mark.row("S4-19")
 def test_each_tier_speaks_once_per_climb(session: SessionBuilder, home_dir: str) -> None:
     """However often a tier is measured, the model hears of it once; only the last one goes on."""
     spoken = [
@@ -82,6 +83,7 @@ def test_a_stale_reading_arms_nothing(session: SessionBuilder, home_dir: str) ->
     assert _spoken(session, home_dir, ALERT + 100) is None
 
 
+@pytest.mark.row("S1-06", "S1-07", "S1-08")
 def test_an_unknown_reading_says_and_arms_nothing(session: SessionBuilder, home_dir: str) -> None:
     """Right after a compaction there is no figure to judge by."""
     assert _spoken(session, home_dir, ADVISORY) == 2
@@ -100,6 +102,7 @@ def test_the_off_preset_is_silent(session: SessionBuilder, home_dir: str) -> Non
     assert _spoken(session, home_dir, CRITICAL + 10) == 4
 
 
+@pytest.mark.row("S1-17")
 @pytest.mark.row("S4-13")
 def test_own_thresholds_move_the_tiers(session: SessionBuilder, home_dir: str) -> None:
     """The setting is in force, not its default."""

@@ -67,6 +67,7 @@ def test_a_quiet_hook_prints_nothing_and_leaves_one_line(
     assert errors(world) == []
 
 
+@pytest.mark.row("S1-23")
 @pytest.mark.parametrize("name", ["PostToolUse", "UserPromptSubmit"])
 def test_an_entered_tier_is_one_json_document(
     name: str, session: SessionBuilder, world: Path
@@ -84,6 +85,7 @@ def test_an_entered_tier_is_one_json_document(
     assert errors(world) == []
 
 
+@pytest.mark.row("S1-16")
 def test_the_result_at_hand_counts(session: SessionBuilder, world: Path) -> None:
     """A large result that is not in the transcript yet can open a tier."""
     session.reply(100_000)
@@ -92,6 +94,7 @@ def test_the_result_at_hand_counts(session: SessionBuilder, world: Path) -> None
     assert b"tier L1" in _answer(run_hook(world, "PostToolUse", bash_event(session, "x" * 28_500)))
 
 
+@pytest.mark.row("S0-38", "S3-05")
 def test_a_subagents_event_is_not_measured(session: SessionBuilder, world: Path) -> None:
     """Its results never enter the main context, though it names the main transcript."""
     session.reply(160_000)
@@ -144,6 +147,7 @@ def test_the_baked_in_data_folder_is_used(session: SessionBuilder, world: Path) 
     assert list((world / "baked").rglob("spool.jsonl"))
 
 
+@pytest.mark.row("S3-30")
 @pytest.mark.parametrize("name", ["BRIMLINE_OFF", "CLAUDE_HOOKS_PASSTHROUGH"])
 def test_switched_off_means_nothing_at_all(name: str, session: SessionBuilder, world: Path) -> None:
     """No answer, no trace."""
@@ -207,6 +211,7 @@ def test_an_event_that_is_not_ours_is_nothing(
     assert not (world / "brimline").exists()
 
 
+@pytest.mark.row("S1-07")
 @pytest.mark.parametrize(
     "kind", ["unnamed", "missing", "empty", "folder", "pipe", "device", "below a file", "NUL"]
 )
@@ -265,6 +270,7 @@ def test_a_transcript_of_somebody_else_is_no_obstacle(session: SessionBuilder) -
         assert [entry["error"] for entry in errors(world)] == ["PermissionError"]
 
 
+@pytest.mark.row("S0-25")
 @pytest.mark.parametrize("name", EVENTS)
 def test_a_home_that_cannot_be_written_is_no_obstacle(
     name: str, session: SessionBuilder, world: Path
@@ -282,6 +288,7 @@ def test_a_home_that_cannot_be_written_is_no_obstacle(
     assert inventory(world) == before
 
 
+@pytest.mark.row("S0-25")
 @pytest.mark.parametrize("name", EVENTS)
 def test_a_full_disk_is_no_obstacle(name: str, session: SessionBuilder, world: Path) -> None:
     """Nothing can be written anywhere: silence, and no half-written claims that mute a tier."""

@@ -57,6 +57,7 @@ wrong_events = st.one_of(
 )
 
 
+@pytest.mark.row("S0-23")
 @given(name=names, raw=st.binary(max_size=200))
 @thorough
 def test_random_bytes_are_answered_with_silence(name: str, raw: bytes, world: Path) -> None:
@@ -78,6 +79,7 @@ def test_events_of_the_wrong_shape_are_answered_in_shape(
         _check(name, _entry(name, json.dumps(payload).encode(), world))
 
 
+@pytest.mark.row("S0-26")
 @given(data=transcripts() | mutated_transcripts() | st.binary(max_size=100), name=names)
 @thorough
 def test_damaged_transcripts_are_answered_in_shape(

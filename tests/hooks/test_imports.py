@@ -75,6 +75,7 @@ def calm(session: SessionBuilder, world: Path, root: str) -> SessionBuilder:
     return session
 
 
+@pytest.mark.row("S1-14")
 @pytest.mark.row("S0-25")
 @pytest.mark.parametrize("name", ["PostToolUse", "UserPromptSubmit", "PreCompact", "Stop"])
 def test_a_quiet_hook_loads_the_allowed_modules_only(
@@ -138,6 +139,7 @@ def test_what_is_bundled_says_that_it_is_fast() -> None:
         assert needed <= set(bundle.FAST_MODULES[:at])
 
 
+@pytest.mark.row("S1-14")
 @pytest.mark.parametrize("name", FAST)
 def test_a_fast_module_imports_only_what_is_allowed(name: str) -> None:
     """Checked on the source: at module level only cheap built-ins and other fast modules."""

@@ -7,6 +7,8 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+import pytest
+
 from brimline.testing import SessionBuilder, bash_event
 
 from .processes import command, environment, errors, spool
@@ -19,6 +21,7 @@ AT_ONCE = 16
 TIERS = {"L1": 120_000, "L2": 145_000, "L3": 157_000, "L4": 165_000}
 
 
+@pytest.mark.row("S4-19")
 def test_two_hundred_hooks_speak_once_per_tier(session: SessionBuilder, world: Path) -> None:
     """Fifty hooks in each of the four tiers: each tier is announced exactly once."""
     spoken: list[bytes] = []

@@ -23,6 +23,7 @@ def test_every_registered_event_has_a_handler() -> None:
     assert set(run.HANDLERS) == {hook.event for hook in HOOKS}
 
 
+@pytest.mark.row("S4-19", "S1-24")
 def test_a_session_is_warned_once_per_tier(session: SessionBuilder, home_dir: str) -> None:
     """From calm to critical through real events, each tier is announced exactly once."""
     spoken = []
@@ -47,6 +48,7 @@ def test_prompts_and_results_share_their_tiers(session: SessionBuilder, home_dir
     assert second == b""
 
 
+@pytest.mark.row("S4-10")
 def test_a_quiet_preset_still_measures(
     session: SessionBuilder, home_dir: str, world: Path, project_dir: str
 ) -> None:
@@ -59,6 +61,7 @@ def test_a_quiet_preset_still_measures(
     assert spool(world)[0]["tier"] == 4
 
 
+@pytest.mark.row("S3-30")
 @pytest.mark.parametrize("name", ["BRIMLINE_OFF", "CLAUDE_HOOKS_PASSTHROUGH"])
 def test_the_switch_turns_every_event_off(
     name: str, session: SessionBuilder, home_dir: str, monkeypatch: pytest.MonkeyPatch
@@ -161,6 +164,7 @@ def test_a_session_start_leaves_what_it_was_told(
     assert Path(paths.policy_file(home_dir, session.cwd)).exists()
 
 
+@pytest.mark.row("S1-17")
 def test_settings_changed_meanwhile_hold_from_the_next_session_start(
     session: SessionBuilder, home_dir: str
 ) -> None:
@@ -189,6 +193,7 @@ def test_the_clients_settings_move_the_tiers(
     assert b"tier L3" in answer
 
 
+@pytest.mark.row("S0-28")
 def test_the_status_lines_window_is_used_by_hooks(session: SessionBuilder, home_dir: str) -> None:
     """A million tokens on the screen make 160,000 a calm reading."""
     session.now = 1_000_000_000.0

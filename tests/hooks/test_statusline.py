@@ -137,6 +137,7 @@ def test_tiers_have_colours_unless_unwanted(home_dir: str, monkeypatch: pytest.M
     assert "\x1b" not in _shown(SMALL, home_dir)
 
 
+@pytest.mark.row("S4-37")
 def test_a_session_with_some_history_shows_a_forecast(
     session: SessionBuilder, home_dir: str
 ) -> None:

@@ -131,6 +131,7 @@ def test_a_refusal_is_a_document_not_an_exit_code() -> None:
     }
 
 
+@pytest.mark.row("S1-23")
 def test_the_answer_is_one_line_of_ascii() -> None:
     """One document and nothing else, whatever the note holds."""
     text = render("PostToolUse", Decision(model_notes=("ü\n\u2028\ud800",)))

@@ -102,6 +102,7 @@ def test_every_finding_that_is_not_ok_says_why(
 # --- wiring ------------------------------------------------------------------------------------
 
 
+@pytest.mark.row("S4-11", "S3-31")
 def test_not_installed_is_broken(examine: Examine) -> None:
     """The remedy is to install."""
     found = only(examine(), "entries")
@@ -109,6 +110,7 @@ def test_not_installed_is_broken(examine: Examine) -> None:
     assert (found.level, found.fix) == ("broken", "brimline install")
 
 
+@pytest.mark.row("S4-11", "S3-31")
 def test_a_missing_event_is_broken(installed: Path, examine: Examine) -> None:
     """Registered in part is not registered."""
     settings = json.loads(installed.read_bytes())
@@ -389,6 +391,7 @@ def test_failures_of_an_old_session_do_not_count(
     assert only(examine(), "client-errors").level == "ok"
 
 
+@pytest.mark.row("S0-15")
 def test_a_wrong_setting_is_told(installed: Path, examine: Examine, home_dir: str) -> None:
     """It never takes effect, and nobody else would say so."""
     Path(home_dir, "config.toml").write_text("[guard]\ntires = [1, 2, 3, 4]\n")
@@ -538,6 +541,7 @@ def test_a_projects_retention_is_stronger_than_the_users(
     assert only(examine(), "retention").level == "warning"
 
 
+@pytest.mark.row("S0-35")
 @pytest.mark.parametrize("window", [120_000, 130_000, 150_000])
 def test_a_first_tier_below_the_ceiling_is_a_warning_and_the_remedy_helps(
     window: int, installed: Path, examine: Examine, home_dir: str
@@ -552,6 +556,7 @@ def test_a_first_tier_below_the_ceiling_is_a_warning_and_the_remedy_helps(
     assert only(examine(), "ordering").level == "ok"
 
 
+@pytest.mark.row("S0-35")
 @pytest.mark.parametrize("values", [{"autoCompactWindow": 100_000}, {"autoCompactWindow": 110_000}])
 def test_a_compaction_before_the_ceiling_is_a_warning(
     values: dict[str, Any], installed: Path, examine: Examine
@@ -586,6 +591,7 @@ def test_a_compaction_point_beyond_the_window_is_a_warning(
     assert found.fix == "brimline config set compaction_tokens 167000"
 
 
+@pytest.mark.row("S0-35")
 def test_a_large_window_is_in_order(
     installed: Path, examine: Examine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -599,6 +605,7 @@ def test_a_large_window_is_in_order(
     )
 
 
+@pytest.mark.row("S3-80")
 def test_a_tier_that_the_client_forestalls_is_a_warning(
     installed: Path, examine: Examine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -171,6 +171,7 @@ def test_everything_that_was_there_is_still_there(text: str, wired: entries.Wiri
 # --- hooks -------------------------------------------------------------------------------------
 
 
+@pytest.mark.row("S4-11", "S1-23")
 def test_every_event_of_the_list_gets_one_entry() -> None:
     """The settings name each event once, in exec form, with its matcher and timeout."""
     settings_ = json.loads(wiring.wire("{}", WIRED)[0])

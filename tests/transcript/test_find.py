@@ -40,6 +40,7 @@ def test_a_session_is_found_by_its_id_in_any_project() -> None:
     assert find.session_id_of(find.by_id("abc-1")) == "abc-1"
 
 
+@pytest.mark.row("S4-45")
 @pytest.mark.parametrize("session_id", ["../secret", "*", "a/b", ""])
 def test_an_id_that_is_no_id_never_becomes_a_path(session_id: str) -> None:
     """Foreign characters are refused, not searched for."""

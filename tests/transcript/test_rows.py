@@ -26,6 +26,7 @@ def test_every_json_value_has_an_answer(value: Any) -> None:
     assert rows.text_characters(value) >= 0
 
 
+@pytest.mark.row("S3-39")
 @pytest.mark.parametrize(
     ("content", "characters"),
     [

@@ -28,6 +28,7 @@ thorough = settings(
 block_sizes = st.sampled_from([1, 7, 64, 1_000, 64 << 10])
 
 
+@pytest.mark.row("S0-02", "S0-04", "S0-24", "S0-26", "S0-38")
 @given(data=transcripts(), block_bytes=block_sizes, requests=st.integers(1, 6))
 @thorough
 def test_the_tail_equals_what_the_slow_reader_finds(
@@ -52,6 +53,7 @@ def test_the_tail_equals_what_the_slow_reader_finds(
         assert tail.usage.model == expected.model
 
 
+@pytest.mark.row("S0-26")
 @given(data=st.binary(max_size=300) | mutated_transcripts(), block_bytes=block_sizes)
 @example(data=b'{"type":"assistant","message":{"usage":' + b"[" * 5_000, block_bytes=64)
 @example(data=b"\xef\xbb\xbf\x00\n\r\n\xff", block_bytes=1)
@@ -66,6 +68,7 @@ def test_any_bytes_give_a_tail(data: bytes, block_bytes: int, tmp_path: Path) ->
     assert len(tail.history) <= 3
 
 
+@pytest.mark.row("S0-02", "S0-03")
 def test_the_prompt_side_of_the_last_reply_is_the_occupancy(session: SessionBuilder) -> None:
     """Input, cache reads and cache writes add up; output does not count."""
     session.reply(40_000)
@@ -91,6 +94,7 @@ def test_the_latest_reply_counts_not_the_largest_or_the_sum(session: SessionBuil
     assert tail.usage.prompt_tokens == 50_000
 
 
+@pytest.mark.row("S0-24", "S1-08")
 def test_an_empty_file_has_no_usage(tmp_path: Path) -> None:
     """Before the first reply nothing is known, and nothing is invented."""
     tail = read_tail(_file(tmp_path, b""))
@@ -174,6 +178,7 @@ def test_a_null_count_is_nothing(session: SessionBuilder) -> None:
     assert tail.output_tokens == 0
 
 
+@pytest.mark.row("S4-47")
 @pytest.mark.parametrize("legacy", [False, True])
 @pytest.mark.row("S3-40")
 def test_nothing_before_a_compaction_counts(session: SessionBuilder, legacy: bool) -> None:
@@ -190,6 +195,7 @@ def test_nothing_before_a_compaction_counts(session: SessionBuilder, legacy: boo
     assert read_tail(session.path).history == [45_000]
 
 
+@pytest.mark.row("S0-38")
 def test_a_sidechain_boundary_is_not_ours(session: SessionBuilder) -> None:
     """A subagent that compacted itself leaves the main thread as full as it was."""
     session.reply(100_000)
@@ -201,6 +207,7 @@ def test_a_sidechain_boundary_is_not_ours(session: SessionBuilder) -> None:
     assert tail.usage.prompt_tokens == 100_000
 
 
+@pytest.mark.row("S0-01")
 @pytest.mark.row("S3-40")
 def test_text_that_looks_like_rows_is_never_taken_for_one(session: SessionBuilder) -> None:
     """A tool result that quotes a transcript changes nothing but the size of the tail."""
@@ -215,6 +222,7 @@ def test_text_that_looks_like_rows_is_never_taken_for_one(session: SessionBuilde
     assert tail.result_characters == 4 * len(LOOKALIKE)
 
 
+@pytest.mark.row("S0-38")
 def test_the_usage_of_an_agents_result_is_not_ours(session: SessionBuilder) -> None:
     """The record of a finished subagent carries its own usage, which is not the main thread's."""
     session.reply(70_000)
@@ -243,6 +251,7 @@ def test_a_torn_last_line_is_passed_over(session: SessionBuilder) -> None:
     assert tail.offset == 0
 
 
+@pytest.mark.row("S0-26")
 def test_two_rows_on_one_line_are_both_read(session: SessionBuilder) -> None:
     """Writers that raced left lines with two objects; the later one is the latest."""
     first, second = (
@@ -279,6 +288,7 @@ def test_foreign_encodings_lose_nothing(session: SessionBuilder, change: str) ->
     assert read_tail(session.path).history == [20_000]
 
 
+@pytest.mark.row("S0-06")
 @pytest.mark.parametrize("size", [64 << 10, (64 << 10) + 1, 200_000, 1_300_000])
 def test_lines_larger_than_a_block_are_put_together(session: SessionBuilder, size: int) -> None:
     """A result of any size between two replies is read whole."""
@@ -295,6 +305,7 @@ def test_lines_larger_than_a_block_are_put_together(session: SessionBuilder, siz
     assert tail.result_characters == size + len("short")
 
 
+@pytest.mark.row("S0-06", "S1-13")
 def test_the_walk_ends_at_its_limit(
     session: SessionBuilder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
