@@ -235,7 +235,7 @@ def _introduction() -> str:
         "tests that carry the row's id, a [decision](#decisions) that replaces the row, "
         "or a page that states it.\n"
         "A row that is overruled in part holds in the form its decision gives it.\n"
-        "Open rows are not built yet.\n\n"
+        "Open rows have no test that carries their id yet; most of them are not built.\n\n"
         f"Kinds: {kinds}.\n"
     )
 

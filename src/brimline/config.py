@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import stat
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,16 +38,24 @@ def load(home_dir: str, project_dir: str, *, environment: bool = True) -> Config
     _merge_file(config, paths.project_config(project_dir), "project", project=True)
     if environment:
         _merge_environment(config)
+    _fill_from_preset(config, environment=environment)
+    return config
+
+
+def _fill_from_preset(config: Config, *, environment: bool) -> None:
     explicit = {key for key, source in config.sources.items() if source != "default"}
     for key in presets.fill(config.values, defaults(), explicit):
         config.sources[key] = f"preset {config.values['guard.preset']}"
-    return config
+    if environment:
+        before = dict(config.values)
+        presets.apply_environment(config.values, fastio.env)
+        for key in [key for key, value in config.values.items() if before[key] != value]:
+            config.sources[key] = "environment (the preset's own variables)"
 
 
 def live_policy(home_dir: str, project_dir: str) -> policy.Policy:
     """What hooks would go by if the settings were compiled now; for commands."""
     config = load(home_dir, project_dir)
-    presets.apply_environment(config.values, fastio.env)
     client = clientsettings.compaction_facts(project_dir)
     policy.apply_client_environment(client)
     return policy.Policy(config.values, client, [], learned=_learned(home_dir))
@@ -79,6 +88,8 @@ def change(path: str, key: str, raw: str, *, project: bool) -> Any:
         value = coerce(setting, raw)
     except ValueError as error:
         raise ConfigError(f"{key} {error}, not {raw!r}") from None
+    if project and os.path.islink(path):
+        raise ConfigError(f"{path} is a link; a project's settings must be a file of its own")
     try:
         document = tomlkit.parse(_read_text(path))
         table: Any = document
@@ -87,12 +98,22 @@ def change(path: str, key: str, raw: str, *, project: bool) -> Any:
             table = table.setdefault(parent, tomlkit.table())
         table[name] = value
         text = tomlkit.dumps(document)
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        # The user's own file may be a link into their dotfiles; a project's link is not followed.
-        fastio.replace_file(path if project else os.path.realpath(path), text.encode())
+        _replace(path, text.encode(), project=project)
     except (OSError, TOMLKitError, TypeError, AttributeError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot change {path}: {error}") from error
     return value
+
+
+def _replace(path: str, data: bytes, *, project: bool) -> None:
+    """Swap a settings file; the user's own may be a link into their dotfiles."""
+    if not project:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        fastio.replace_file(os.path.realpath(path), data)
+        return
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    mode = stat.S_IMODE(os.stat(path).st_mode) if os.path.exists(path) else 0o644
+    fastio.replace_file(path, data)
+    os.chmod(path, mode)  # it belongs to the repository, where others read it
 
 
 def compile_policy(home_dir: str, project_dir: str) -> None:

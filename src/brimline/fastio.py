@@ -24,7 +24,8 @@ else:
 
 _CLOSE_ON_EXEC = getattr(system, "O_CLOEXEC", 0)
 _BINARY = getattr(system, "O_BINARY", 0)
-_READ = system.O_RDONLY | _CLOSE_ON_EXEC | _BINARY
+# Not waiting: a named pipe in the place of a file must not hold a hook up.
+_READ = system.O_RDONLY | _CLOSE_ON_EXEC | _BINARY | getattr(system, "O_NONBLOCK", 0)
 _CREATE = system.O_WRONLY | system.O_CREAT | _CLOSE_ON_EXEC | _BINARY
 _BLOCK_BYTES = 1 << 20
 
@@ -100,8 +101,8 @@ def replace_file(path: str, data: bytes) -> None:
         finally:
             system.close(descriptor)
         system.replace(to_bytes(temporary), to_bytes(path))
-    except OSError:
-        system.unlink(to_bytes(temporary))
+    except BaseException:
+        remove(temporary)
         raise
 
 
@@ -119,6 +120,16 @@ def create_exclusively(path: str, data: bytes) -> bool:
     finally:
         system.close(descriptor)
     return True
+
+
+def rotate(path: str, limit_bytes: int) -> None:
+    """Keep a log that grew too large as `.old`; the one before that is dropped."""
+    try:
+        size = system.stat(to_bytes(path)).st_size
+    except OSError:
+        return
+    if size > limit_bytes:
+        system.replace(to_bytes(path), to_bytes(path + ".old"))
 
 
 def names_in(folder: str) -> list[str]:

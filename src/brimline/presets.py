@@ -112,6 +112,11 @@ PRESETS = (
 BY_NAME = {preset.name: preset for preset in PRESETS}
 
 
+def named(name: str) -> Preset:
+    """The preset of that name; the default one for a name from another version."""
+    return BY_NAME.get(name, BY_NAME["default"])
+
+
 def apply_environment(values: dict[str, Any], read: Callable[[str], str | None]) -> None:
     """Let a preset's own environment variables change what it does; malformed ones are ignored."""
     if values["guard.preset"] != "ccm-70-80-90":
@@ -135,7 +140,7 @@ def _digits(text: str | None) -> int | None:
 
 def fill(values: dict[str, Any], defaults: dict[str, Any], explicit: set[str]) -> set[str]:
     """Give every setting that nobody set the value of the preset in force; returns their names."""
-    chosen = BY_NAME[values["guard.preset"]].values
+    chosen = named(values["guard.preset"]).values
     for preset in PRESETS:
         for key in preset.values:
             if key not in explicit:

@@ -88,6 +88,7 @@ SETTINGS = (
         "What happens when an agent or a skill is loaded above the ceiling: advice, a refusal of "
         "skills (on a verified window only), or nothing.",
         choices=("warn", "strict", "off"),
+        project=False,
     ),
     Setting(
         "guard.ceiling_percent",
@@ -113,18 +114,21 @@ SETTINGS = (
             "session-review",
         ],
         "Skills that always pass the ceiling, without their `plugin:` prefix.",
+        project=False,
     ),
     Setting(
         "guard.block_delegation",
         "flag",
         False,
         "Whether a strict ceiling refuses agents too; they work in a context of their own.",
+        project=False,
     ),
     Setting(
         "guard.block_dispatch_at_critical",
         "flag",
         False,
         "Whether agents are refused in the last tier.",
+        project=False,
     ),
     Setting(
         "scout.enabled",
@@ -140,6 +144,7 @@ SETTINGS = (
         "advise",
         "Whether the scout adds a hint or refuses the read.",
         choices=("advise", "block"),
+        project=False,
     ),
     Setting(
         "reminder.file",

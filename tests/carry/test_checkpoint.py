@@ -11,6 +11,7 @@ import pytest
 from tests.guard.dialogue import after_tool, at_prompt, kept, use
 
 from brimline.carry import checkpoint
+from brimline.state import failures
 from brimline.state.session import SessionState
 
 if TYPE_CHECKING:
@@ -142,17 +143,57 @@ def test_a_checkpoint_is_private_and_leaves_nothing_behind(
     assert [name for name in os.listdir(path.parent) if name.endswith(".tmp")] == []
 
 
-@pytest.mark.parametrize("preset", ["haios-80", "ccm-70-80-90", "adr11", "off"])
-def test_presets_without_the_upper_tiers_write_none(
+@pytest.mark.parametrize(
+    ("tiers", "written"),
+    [
+        ([30], [True]),
+        ([30, 5], [True, True]),
+        ([30, 15, 5], [False, True, True]),
+        ([30, 25, 20, 15, 10, 5], [False, False, False, False, True, True]),
+    ],
+)
+def test_the_last_two_tiers_of_any_ladder_write_one(
+    tiers: list[int],
+    written: list[bool],
+    session: SessionBuilder,
+    home_dir: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """However many tiers the user has."""
+    use(monkeypatch, guard__tiers=tiers)
+    found = []
+    for points in tiers:
+        session.reply(167_000 - points * 2_000)
+        after_tool(session, home_dir)
+        path = kept(session, home_dir, "checkpoint.json")
+        found.append(path.exists())
+        path.unlink(missing_ok=True)
+
+    assert found == written
+
+
+@pytest.mark.parametrize("preset", ["adr11", "off"])
+def test_presets_without_tiers_write_none(
     preset: str, session: SessionBuilder, home_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Those sources only spoke."""
+    """Where nothing is announced nothing is saved."""
     use(monkeypatch, guard__preset=preset)
     session.reply(195_000)
     after_tool(session, home_dir)
     at_prompt(session, home_dir)
 
     assert not kept(session, home_dir, "checkpoint.json").exists()
+
+
+def test_a_checkpoint_that_cannot_be_written_silences_nobody(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """The tier is announced all the same, and the failure is on record."""
+    kept(session, home_dir, "checkpoint.json").mkdir(parents=True)
+    session.reply(CRITICAL)
+
+    assert "tier L4" in after_tool(session, home_dir).note
+    assert [line["event"] for line in failures.recent(home_dir, 0)] == ["checkpoint"]
 
 
 def _checkpoint(session: SessionBuilder, home_dir: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.guard.dialogue import SILENT, after_tool, at_prompt, audit, before_load, kept, use
 
+from brimline.cli import status
 from brimline.hooks import statusline
 from brimline.testing import statusline_event
 
@@ -112,7 +113,7 @@ def test_no_file_is_no_estimate(
 def test_an_estimate_is_marked_wherever_it_is_shown(
     session: SessionBuilder, home_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In the tiers' notes, before a load, on the status line and in the telemetry."""
+    """In the tiers' notes, before a load, on the status line, in telemetry and `status`."""
     monkeypatch.setenv("NO_COLOR", "1")
     _fill(session, 600_000)
 
@@ -127,6 +128,8 @@ def test_an_estimate_is_marked_wherever_it_is_shown(
     assert line.startswith("ctx ~75% of 200k")
     told = json.loads(kept(session, home_dir, "telemetry.json").read_bytes())
     assert (told["measured_by"], told["occupancy_tokens"]) == ("estimate", 150_000)
+    shown = status.render(status.read_status(session.path, home_dir, session.cwd))
+    assert "in use       ~150,000 of 200,000 tokens (75%; by: estimate" in shown
 
 
 @pytest.mark.row("S1-02", "S3-36")

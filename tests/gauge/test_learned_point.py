@@ -211,6 +211,17 @@ def test_a_point_holds_for_its_settings_only(
     assert _point(session, home_dir) == (117_000, "settings")
 
 
+def test_a_point_near_what_the_settings_say_is_learned(
+    session: SessionBuilder, home_dir: str, world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With 50 % set the client compacts near 90,000: that is its threshold then."""
+    monkeypatch.setenv("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "200000")
+    monkeypatch.setenv("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", "50")
+    _compact(world, home_dir, [93_000 - REPLY] * 3)
+
+    assert _point(session, home_dir) == (93_000, "learned")
+
+
 def test_what_the_user_says_beats_what_was_learned(
     session: SessionBuilder, home_dir: str, world: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

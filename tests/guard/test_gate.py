@@ -25,8 +25,10 @@ from brimline.testing import SessionBuilder
 from .dialogue import (
     SILENT,
     Answer,
+    after_compaction,
     after_tool,
     audit,
+    before_compaction,
     before_load,
     before_tool,
     kept,
@@ -189,6 +191,23 @@ def test_sessions_do_not_share_their_buckets(session: SessionBuilder, home_dir: 
     session.reply(100_000)
     assert before_load(session, home_dir).note
     session.session_id = "another"
+
+    assert before_load(session, home_dir).note
+
+
+@pytest.mark.row("S0-17", "S4-47")
+@pytest.mark.parametrize("preset", ["default", "adr11"])
+def test_after_a_compaction_advice_is_given_again(
+    preset: str, session: SessionBuilder, home_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next climb is news, even if nothing was loaded below the ceiling on the way."""
+    use(monkeypatch, guard__preset=preset)
+    session.reply(140_000)
+    assert before_load(session, home_dir).note
+    before_compaction(session, home_dir)
+    after_compaction(session, home_dir)
+    session.compact(140_000)
+    session.reply(140_000)
 
     assert before_load(session, home_dir).note
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sqlite3
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +14,7 @@ from tests.guard.dialogue import (
     after_tool,
     at_prompt,
     at_start,
+    before_compaction,
     before_load,
     show_window,
     use,
@@ -107,6 +110,27 @@ def test_a_session_that_is_resumed_keeps_what_it_has(
 
 
 @pytest.mark.row("S4-46")
+@pytest.mark.parametrize(("days", "retired"), [(29, False), (31, True)])
+def test_a_month_later_only_the_series_knows_a_session(
+    days: int, retired: bool, session: SessionBuilder, home_dir: str
+) -> None:
+    """Its folder goes once every event in it was drained, and not before."""
+    session.session_id = "old"
+    session.reply(50_000)
+    before_compaction(session, home_dir)
+    folder = Path(home_dir, "sessions", "old")
+    _age(folder, days * 24)
+    session.session_id = "new"
+
+    at_start(session, home_dir)
+
+    assert folder.exists() is not retired
+    with contextlib.closing(sqlite3.connect(f"{home_dir}/series.sqlite3")) as found:
+        events = found.execute("SELECT event FROM event WHERE session = 'old'").fetchall()
+    assert events == [("PreCompact",)]
+
+
+@pytest.mark.row("S4-46")
 def test_what_was_recorded_is_in_the_series(
     old: Path, session: SessionBuilder, home_dir: str
 ) -> None:
@@ -138,9 +162,12 @@ def test_many_old_sessions_are_all_tidied(session: SessionBuilder, home_dir: str
     assert Path(home_dir, "sessions", "stray").read_text() == "x"
 
 
-@pytest.mark.parametrize("broken", ["series.sqlite3", "series.lock", "learned.json"])
+@pytest.mark.parametrize(
+    ("broken", "task"),
+    [("series.sqlite3", "draining"), ("series.lock", "draining"), ("learned.json", "learning")],
+)
 def test_a_failure_is_logged_and_the_start_goes_on(
-    broken: str, old: Path, session: SessionBuilder, home_dir: str
+    broken: str, task: str, old: Path, session: SessionBuilder, home_dir: str
 ) -> None:
     """The rest of the housekeeping is done, the settings are compiled, the reminder is given."""
     for name in (broken, broken + "-wal", broken + "-shm"):
@@ -153,7 +180,7 @@ def test_a_failure_is_logged_and_the_start_goes_on(
     assert "No preambles." in note
     assert set(os.listdir(old)) == LASTING
     assert policy.stored(home_dir, session.cwd) is not None
-    assert {line["event"] for line in failures.recent(home_dir, 0)} == {"housekeeping"}
+    assert task in {line["event"] for line in failures.recent(home_dir, 0)}
 
 
 def test_a_damaged_series_is_replaced_and_the_start_goes_on(

@@ -12,7 +12,7 @@ import pytest
 from tests.guard import dialogue
 from tests.guard.dialogue import after_tool, at_prompt, before_load, use
 
-from brimline.state import audit
+from brimline.state import audit, failures
 
 if TYPE_CHECKING:
     from brimline.testing import SessionBuilder
@@ -165,3 +165,29 @@ def test_the_trail_is_private(session: SessionBuilder, home_dir: str) -> None:
     after_tool(session, home_dir)
 
     assert Path(home_dir, "audit.jsonl").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.row("S4-42")
+def test_a_trail_that_cannot_be_written_silences_nobody(
+    session: SessionBuilder, home_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tiers are announced and loads refused all the same; the failures are on record."""
+    use(monkeypatch, guard__ceiling="strict", context_window=200_000)
+    Path(home_dir, "audit.jsonl").mkdir(parents=True)
+    session.reply(140_000)
+
+    assert "tier L2" in after_tool(session, home_dir).note
+    assert before_load(session, home_dir).refusal
+    assert [line["event"] for line in failures.recent(home_dir, 0)] == ["audit", "audit"]
+
+
+def test_a_trail_that_grew_too_long_is_put_away(home_dir: str) -> None:
+    """The one before stays beside the new one."""
+    trail = Path(home_dir, "audit.jsonl")
+    trail.parent.mkdir()
+    trail.write_bytes(b"x" * ((8 << 20) + 1))
+
+    audit.record_block(home_dir, "abc", {}, "loading agent 'x'", "context ceiling")
+
+    assert len(trail.read_bytes().splitlines()) == 1
+    assert Path(home_dir, "audit.jsonl.old").stat().st_size == (8 << 20) + 1

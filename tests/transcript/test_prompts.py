@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,18 +95,51 @@ def test_what_cannot_be_read_has_no_prompts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "typed"),
     [
-        ({"type": "user", "message": {"content": "go on"}}, True),
-        ({"type": "user", "message": {"content": [{"type": "text", "text": "go on"}]}}, True),
-        ({"type": "assistant", "message": {"content": "go on"}}, False),
-        ({"type": "user", "message": {"content": ""}}, False),
-        ({"type": "user", "message": "go on"}, False),
-        ({"type": "user"}, False),
-        ({"type": "user", "message": {"content": [{"type": "tool_result"}]}}, False),
-        ({"type": "user", "message": {"content": "s"}, "isCompactSummary": True}, False),
-        ("user", False),
-        (None, False),
+        ({"type": "user", "message": {"content": "go on"}}, ["go on"]),
+        ({"type": "user", "message": {"content": [{"type": "text", "text": "go on"}]}}, ["go on"]),
+        ({"type": "assistant", "user": "user", "message": {"content": "go on"}}, []),
+        ({"type": "user", "message": {"content": ""}}, []),
+        ({"type": "user", "message": "go on"}, []),
+        ({"type": "user"}, []),
+        ({"type": "user", "message": {"content": [{"type": "tool_result"}]}}, []),
+        ({"type": "user", "message": {"content": "s"}, "isCompactSummary": True}, []),
+        ("user", []),
+        (["user", {"type": "user"}], []),
     ],
 )
-def test_a_row_is_a_prompt_where_the_user_typed_something(row: Any, typed: bool) -> None:
-    """Any JSON value can be asked about."""
-    assert prompts.is_prompt(row) is typed
+def test_a_row_is_a_prompt_where_the_user_typed_something(
+    row: Any, typed: list[str], session: SessionBuilder
+) -> None:
+    """Any JSON value may stand on a line."""
+    session.raw(json.dumps(row) + "\n")
+
+    assert prompts.last(session.path, 5) == typed
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<command-name>/compact</command-name>",
+        "<local-command-stdout>Compacted</local-command-stdout>",
+        "<bash-input>ls</bash-input>",
+        "[Request interrupted by user]",
+    ],
+)
+def test_what_the_client_writes_in_the_users_name_is_no_prompt(
+    text: str, session: SessionBuilder
+) -> None:
+    """Its own commands and marks; a prompt that only mentions one is the user's."""
+    session.prompt(f"What does {text} mean?")
+    session.prompt(text)
+
+    assert prompts.last(session.path, 5) == [f"What does {text} mean?"]
+
+
+def test_the_search_for_prompts_ends_somewhere(session: SessionBuilder) -> None:
+    """A checkpoint is written within a hook: what lies megabytes back is not looked for."""
+    session.prompt("long ago")
+    for _ in range(3):
+        session.row("progress", data="x" * 1_000_000)
+    session.prompt("lately")
+
+    assert prompts.last(session.path, 5) == ["lately"]

@@ -49,7 +49,5 @@ def _line(report: dict[str, Any]) -> str:
             f", about {report['forecast_ops']} requests left "
             f"({report['forecast_ops_low']} to {report['forecast_ops_high']})"
         )
-    return (
-        f"{report['occupancy_tokens']:,} of {report['window_tokens']:,} "
-        f"({report['used_ratio']:.0%}), L{report['tier']} {report['tier_name']}{forecast}"
-    )
+    tier = f"L{report['tier']} {report['tier_name']}"
+    return f"{status.in_use(report)} ({report['used_ratio']:.0%}), {tier}{forecast}"

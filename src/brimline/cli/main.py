@@ -29,3 +29,6 @@ def main() -> None:
         # The reader (`head`, a pager) has seen enough; Python must not complain while it ends.
         sys.stderr.close()
         sys.exit(141)
+    except OSError as error:
+        click.echo(f"brimline: {error.filename or 'a file'}: {error.strerror or error}", err=True)
+        sys.exit(1)

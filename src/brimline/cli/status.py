@@ -75,6 +75,7 @@ def read_status(path: str, home_dir: str, project_dir: str) -> dict[str, Any]:
     )
     rules = config.live_policy(home_dir, project_dir)
     reading = gauge.make_reading(last, state.snapshot(), rules, observed or None)
+    gauge.estimate_if_asked(reading, last, path, rules)
     reading.history = session.occupancies
     return as_document(reading, state.session_id, os.path.abspath(path), session.compactions)
 
@@ -123,7 +124,7 @@ def render(report: dict[str, Any]) -> str:
         return "\n".join(lines)
     lines += [
         (
-            f"  in use       {report['occupancy_tokens']:,} of {report['window_tokens']:,} tokens "
+            f"  in use       {in_use(report)} tokens "
             f"({report['used_ratio']:.0%}; by: {report['measured_by']}, "
             f"window from: {report['window_source']})"
         ),
@@ -147,6 +148,12 @@ def render(report: dict[str, Any]) -> str:
         )
     lines.append(f"  compactions  {report['compactions']} so far")
     return "\n".join(lines)
+
+
+def in_use(report: dict[str, Any]) -> str:
+    """Occupancy and window; an estimate is marked as one."""
+    mark = "~" if report["measured_by"] == "estimate" else ""
+    return f"{mark}{report['occupancy_tokens']:,} of {report['window_tokens']:,}"
 
 
 def _left(margin: int) -> str:

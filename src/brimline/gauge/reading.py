@@ -151,8 +151,7 @@ def measure(
     if reading.tier and requests < HISTORY_REQUESTS:
         tail = _read_tail(transcript, HISTORY_REQUESTS)
         reading = make_reading(tail, told, policy, observed, added_characters)
-    if reading.occupancy_tokens is None and policy.values["measure.estimate"] == "size":
-        _estimate(reading, tail, transcript, policy)
+    estimate_if_asked(reading, tail, transcript, policy)
     reading.transcript = transcript
     proved = windows.proved_window(reading.occupancy_tokens)
     if proved and reading.window.source == "observed" and proved != observed:
@@ -235,8 +234,12 @@ def _read_tail(transcript: str | None, requests: int) -> tails.Tail:
         return tails.Tail()
 
 
-def _estimate(reading: Reading, tail: tails.Tail, transcript: str | None, policy: Policy) -> None:
+def estimate_if_asked(
+    reading: Reading, tail: tails.Tail, transcript: str | None, policy: Policy
+) -> None:
     """Guess from the size of a session that has no usage rows and was never compacted."""
+    if reading.occupancy_tokens is not None or policy.values["measure.estimate"] != "size":
+        return
     if not transcript or tail.usage or tail.boundary_timestamp is not None:
         return
     try:
@@ -254,7 +257,7 @@ def _assumed_remaining(preset: str) -> int | None:
         return None  # spares the usual case an import
     from brimline import presets
 
-    return presets.BY_NAME[preset].point_remaining
+    return presets.named(preset).point_remaining
 
 
 def characters_per_token(model: str | None) -> float:

@@ -39,7 +39,7 @@ class Window:
 class CompactionPoint:
     """Where the client compacts, how we know, and whether it does so on its own."""
 
-    __slots__ = ("effective_window_tokens", "enforced", "source", "tokens")
+    __slots__ = ("effective_window_tokens", "enforced", "expected_tokens", "source", "tokens")
 
     def __init__(
         self, tokens: int, source: str, effective_window_tokens: int, *, enforced: bool | None
@@ -48,6 +48,8 @@ class CompactionPoint:
         self.source = source
         self.effective_window_tokens = effective_window_tokens
         self.enforced = enforced
+        # What the client's settings and the window alone would lead to expect.
+        self.expected_tokens = tokens
 
 
 def resolve_window(
@@ -110,22 +112,28 @@ def resolve_compaction(  # noqa: PLR0913 - every source is named once, here
     limit = _auto_compact_window(client, window.tokens, model)
     effective = limit or window.tokens
     marked = _is_marked_large(requested_model or client.get("model"))
-    enforced = _enforced(client, limit, model, version, marked=marked)
-    if configured:
-        return CompactionPoint(configured, "config", effective, enforced=enforced)
+    expected = _expected_point(effective, client if limit else {})
+    tokens, source = expected, "settings" if limit else "window"
     known = (learned or {}).get(learned_key(window.tokens, effective))
-    if known:
-        return CompactionPoint(known, "learned", effective, enforced=enforced)
-    if remaining_percent is not None:
-        point = effective * (100 - remaining_percent) // 100
-        return CompactionPoint(point, "preset", effective, enforced=enforced)
+    if configured:
+        tokens, source = configured, "config"
+    elif known:
+        tokens, source = known, "learned"
+    elif remaining_percent is not None:
+        tokens, source = effective * (100 - remaining_percent) // 100, "preset"
+    enforced = _enforced(client, limit, model, version, marked=marked)
+    point = CompactionPoint(tokens, source, effective, enforced=enforced)
+    point.expected_tokens = expected
+    return point
+
+
+def _expected_point(effective: int, client: dict[str, Any]) -> int:
+    """The window less the client's reserve; a percentage can only lower it."""
     point = max(0, effective - COMPACTION_RESERVE_TOKENS)
-    if limit is None:
-        return CompactionPoint(point, "window", effective, enforced=enforced)
-    ratio = client.get("autocompact_pct")
-    if ratio:
-        point = min(point, int((effective - SUMMARY_RESERVE_TOKENS) * ratio / 100))
-    return CompactionPoint(point, "settings", effective, enforced=enforced)
+    percent = client.get("autocompact_pct")
+    if not percent:
+        return point
+    return min(point, int((effective - SUMMARY_RESERVE_TOKENS) * percent / 100))
 
 
 def learned_key(window_tokens: int, effective_window_tokens: int) -> str:

@@ -9,6 +9,7 @@ from brimline.decision import Decision
 from brimline.gauge.window import VERIFIED_SOURCES
 from brimline.guard import adr11, ceiling, gate_texts
 from brimline.state import audit, marks
+from brimline.state.failures import guarded
 
 if TYPE_CHECKING:
     from brimline.gauge.reading import Reading
@@ -79,8 +80,14 @@ def _speak(
 def _record(
     load: ceiling.Load, reading: Reading, state: SessionState, home_dir: str, reason: str
 ) -> None:
-    state.add_line("Blocked", {"blocked": True, "tool": load.tool, "subject": load.label})
-    audit.record_block(home_dir, state.session_id, reading.figures(), load.label, reason)
+    fields = {"blocked": True, "tool": load.tool, "subject": load.label}
+    figures = reading.figures()
+    guarded(home_dir, "spool", lambda: state.add_line("Blocked", fields))
+    guarded(
+        home_dir,
+        "audit",
+        lambda: audit.record_block(home_dir, state.session_id, figures, load.label, reason),
+    )
 
 
 def _is_news(verdict: ceiling.Verdict, state: SessionState) -> bool:

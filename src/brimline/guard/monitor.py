@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 # The estimated part of a reading wavers from call to call; a tier is left only past this much.
 REARM_POINTS = 2
-# From this tier on the hook writes a checkpoint by itself.
-CHECKPOINT_LEVEL = 3
+# In this many of the last tiers the hook writes a checkpoint by itself.
+CHECKPOINT_TIERS = 2
 
 
 def decide(
@@ -28,18 +28,16 @@ def decide(
     """
     from brimline import presets
 
-    preset = presets.BY_NAME[policy.values["guard.preset"]]
+    preset = presets.named(policy.values["guard.preset"])
     if reading.tier is None or not preset.voice:
         return None
     _rearm(reading, state, policy)
     if reading.tier == 0 or event not in preset.events:
         return None
     won = _claim(reading, state)
-    if won:
-        _escalate(reading, state, home_dir)
     lasting = preset.persistent and reading.tier == reading.tier_count > 1
-    if lasting and reading.tier >= CHECKPOINT_LEVEL:
-        _checkpoint(reading, state)
+    if won or lasting:
+        _record(reading, state, home_dir, escalated=won)
     if not (won or lasting or preset.repeats):
         return None
     return _decision(event, reading, preset, first=won)
@@ -74,22 +72,26 @@ def _claim(reading: Reading, state: SessionState) -> bool:
     return won
 
 
-def _escalate(reading: Reading, state: SessionState, home_dir: str) -> None:
-    from brimline.state import audit
-
-    level = reading.tier or 0
-    state.add_line("Announced", {"spoke": level})
-    audit.record_escalation(
-        home_dir, state.session_id, reading.figures(), level, reading.tier_name or ""
-    )
-    if level >= CHECKPOINT_LEVEL and level < reading.tier_count:
-        _checkpoint(reading, state)
-
-
-def _checkpoint(reading: Reading, state: SessionState) -> None:
+def _record(reading: Reading, state: SessionState, home_dir: str, *, escalated: bool) -> None:
+    """Leave a trace of what is said, and a checkpoint in the last two tiers; none may silence it."""
     from brimline.carry import checkpoint
+    from brimline.state import audit
+    from brimline.state.failures import guarded
 
-    checkpoint.write(state, reading.transcript, reading.figures())
+    level, name, figures = reading.tier or 0, reading.tier_name or "", reading.figures()
+    if escalated:
+        guarded(home_dir, "spool", lambda: state.add_line("Announced", {"spoke": level}))
+        guarded(
+            home_dir,
+            "audit",
+            lambda: audit.record_escalation(home_dir, state.session_id, figures, level, name),
+        )
+    if level >= reading.tier_count - CHECKPOINT_TIERS + 1:
+        guarded(
+            home_dir,
+            "checkpoint",
+            lambda: checkpoint.write(state, reading.transcript, figures),
+        )
 
 
 def _decision(event: str, reading: Reading, preset: Preset, *, first: bool) -> Decision:

@@ -6,28 +6,30 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
-from brimline import config, fastio, fastjson, paths
-from brimline.errors import BrimlineError
+from brimline import fastio, fastjson, paths
 from brimline.gauge import growth
-from brimline.state import failures, history, learned, series
+from brimline.state import history, learned, series
+from brimline.state.failures import guarded
 
 if TYPE_CHECKING:
     from brimline.state.session import SessionState
 
 _BUDGET_S = 0.5
+# A compaction takes seconds; an older note belongs to one that never came to its end.
+_OLDEST_NOTE_S = 600
+_KEEP_DAYS = 30
 _TRANSIENT = ("spoke-L", "window-", "ceiling-", "quota-", "reminder", "telemetry.json")
 
 
-def tidy(home_dir: str, session_id: str) -> None:
+def tidy(home_dir: str, session_id: str, values: dict[str, Any]) -> None:
     """Bring the time series, the learned figures and the session folders up to date.
 
-    A failure here must not cost the session its start: it is logged and the rest goes on.
+    A failure of one task must cost neither the session its start nor the other tasks their turn.
     """
-    for task in (_drain, _learn, _forget_stale):
-        try:
-            task(home_dir, session_id)
-        except (OSError, BrimlineError) as error:
-            failures.record(home_dir, "housekeeping", error)
+    hours = values["state.max_age_hours"]
+    guarded(home_dir, "learning", lambda: _learn(home_dir))
+    guarded(home_dir, "housekeeping", lambda: _forget_stale(home_dir, session_id, hours))
+    guarded(home_dir, "draining", lambda: _drain_and_retire(home_dir, session_id))
 
 
 def learn_point(home_dir: str, state: SessionState, trigger: str) -> None:
@@ -36,6 +38,8 @@ def learn_point(home_dir: str, state: SessionState, trigger: str) -> None:
     occupancy, tail = before.get("occupancy"), before.get("tail")
     if trigger != "auto" or before.get("trigger") != "auto" or occupancy is None:
         return
+    if abs(time.time() - before["at"]) > _OLDEST_NOTE_S:
+        return
     learned.record(
         home_dir,
         learned.Sample(
@@ -43,17 +47,14 @@ def learn_point(home_dir: str, state: SessionState, trigger: str) -> None:
             session=state.session_id,
             window=before["window"],
             effective=before["effective"],
+            expected=before.get("expected"),
             tokens=occupancy + (tail or 0),
             trigger=trigger,
         ),
     )
 
 
-def _drain(home_dir: str, session_id: str) -> None:  # noqa: ARG001 - one shape for all tasks
-    series.drain(home_dir, budget_s=_BUDGET_S)
-
-
-def _learn(home_dir: str, session_id: str) -> None:  # noqa: ARG001
+def _learn(home_dir: str) -> None:
     document: dict[str, Any] = {"points": learned.points(home_dir)}
     segments = history.growth_statistics(home_dir)
     if segments:
@@ -64,13 +65,35 @@ def _learn(home_dir: str, session_id: str) -> None:  # noqa: ARG001
         fastio.replace_file(path, data)
 
 
-def _forget_stale(home_dir: str, session_id: str) -> None:
+def _forget_stale(home_dir: str, session_id: str, hours: float) -> None:
     """Drop announced tiers and telemetry of sessions that have not been heard of for a day."""
-    hours = config.load(home_dir, os.getcwd()).values["state.max_age_hours"]
-    oldest = time.time() - hours * 3_600
-    folder = paths.sessions_dir(home_dir)
-    for name in fastio.names_in(folder):
-        if name != session_id and os.path.getmtime(f"{folder}/{name}") < oldest:
-            for file in fastio.names_in(f"{folder}/{name}"):
-                if file.startswith(_TRANSIENT):
-                    fastio.remove(f"{folder}/{name}/{file}")
+    for folder in _sessions_older_than(home_dir, session_id, hours * 3_600):
+        for file in fastio.names_in(folder):
+            if file.startswith(_TRANSIENT):
+                fastio.remove(f"{folder}/{file}")
+
+
+def _drain_and_retire(home_dir: str, session_id: str) -> None:
+    """Fill the time series; what it holds of a session is all that is kept after a month."""
+    drained = series.drain(home_dir, budget_s=_BUDGET_S)
+    if not drained.finished or drained.unreadable:
+        return
+    for folder in _sessions_older_than(home_dir, session_id, _KEEP_DAYS * 86_400):
+        for file in fastio.names_in(folder):
+            fastio.remove(f"{folder}/{file}")
+        os.rmdir(folder)
+
+
+def _sessions_older_than(home_dir: str, session_id: str, age_s: float) -> list[str]:
+    """Session folders in which nothing was written for that long, the running session aside."""
+    parent = paths.sessions_dir(home_dir)
+    oldest = time.time() - age_s
+    found = []
+    for name in fastio.names_in(parent):
+        folder = f"{parent}/{name}"
+        if name == session_id or os.path.islink(folder) or not os.path.isdir(folder):
+            continue
+        files = [f"{folder}/{file}" for file in fastio.names_in(folder)]
+        if max([os.lstat(path).st_mtime for path in (folder, *files)]) < oldest:
+            found.append(folder)
+    return found

@@ -14,6 +14,7 @@ from brimline.state.session import SessionState
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from brimline.decision import Decision
 
@@ -66,6 +67,8 @@ def _gate(event: wire.Event, home_dir: str) -> Decision | None:
     rules = policy.load(home_dir, project_dir(event))
     tool, tool_input = event.text("tool_name"), event.payload.get("tool_input")
     if tool not in _LOADING_TOOLS:
+        if not rules.values["scout.enabled"]:
+            return None  # switched off while this session runs
         from brimline import libraries
         from brimline.guard import scout
 
@@ -82,18 +85,32 @@ def _gate(event: wire.Event, home_dir: str) -> Decision | None:
 
 
 def _start(event: wire.Event, home_dir: str) -> Decision | None:
-    """Housekeeping, fresh settings, and the user's reminder."""
+    """Fresh settings and the user's reminder first, then housekeeping."""
     from brimline import config
     from brimline.guard import reminder
-    from brimline.hooks import housekeeping
+    from brimline.state.failures import guarded
 
-    state = SessionState(home_dir, event.text("session_id"))
-    fields = {key: event.text(key) for key in ("source", "model", "cwd", "transcript_path")}
-    state.add_line(event.name, {key: text for key, text in fields.items() if text})
-    housekeeping.tidy(home_dir, state.session_id)
     config.refresh(home_dir, project_dir(event))
     rules = policy.load(home_dir, project_dir(event))
-    return reminder.on_start(state, rules.values)
+    state = SessionState(home_dir, event.text("session_id"))
+    decision = reminder.on_start(state, rules.values)
+    fields = {key: event.text(key) for key in ("source", "model", "cwd", "transcript_path")}
+    state.add_line(event.name, {key: text for key, text in fields.items() if text})
+    project = project_dir(event)
+    guarded(
+        home_dir,
+        "housekeeping",
+        lambda: _tidy(home_dir, project, state.session_id, rules.values),
+    )
+    return decision
+
+
+def _tidy(home_dir: str, project: str, session_id: str, values: dict[str, Any]) -> None:
+    from brimline import config
+    from brimline.hooks import housekeeping
+
+    housekeeping.tidy(home_dir, session_id, values)
+    config.refresh(home_dir, project)
 
 
 def _note_compaction(event: wire.Event, home_dir: str) -> None:
@@ -101,16 +118,18 @@ def _note_compaction(event: wire.Event, home_dir: str) -> None:
     rules = policy.load(home_dir, project_dir(event))
     state = SessionState(home_dir, event.text("session_id"))
     reading = gauge.measure(event.text("transcript_path"), state, rules)
-    effective = {"effective": reading.compaction.effective_window_tokens}
-    trigger = {"trigger": event.text("trigger")}
-    state.add_line(event.name, trigger | reading.figures() | effective)
+    point = reading.compaction
+    known = {"effective": point.effective_window_tokens, "expected": point.expected_tokens}
+    state.add_line(event.name, {"trigger": event.text("trigger")} | reading.figures() | known)
 
 
 def _note_summary(event: wire.Event, home_dir: str) -> None:
     """Record the size of the summary, and learn where the client compacts by itself."""
     from brimline.hooks import housekeeping
+    from brimline.state import marks
 
     state = SessionState(home_dir, event.text("session_id"))
+    marks.forget_ceiling(state)
     size = {"summary_characters": len(event.text("compact_summary"))}
     state.add_line(event.name, {"trigger": event.text("trigger")} | size)
     housekeeping.learn_point(home_dir, state, event.text("trigger"))

@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 _COLOURS = ("32", "36", "33", "35", "1;31")  # by tier: green, cyan, yellow, magenta, bold red
 _FORECAST_REQUESTS = 60
 _ERROR_WINDOW_S = 3_600
+_WRAPPED_TIMEOUT_S = 10
 
 
 def respond(raw: bytes, home_dir: str, wrapped: str = "") -> bytes:
     """The text to show. A failure of ours leaves the wrapped line alone on the screen."""
+    ours, order = b"", "brimline-first"
+    if not policy.switched_off():
+        try:
+            payload = _payload(raw)
+            rules = policy.load(home_dir, _project(payload))
+            order = rules.values["statusline.order"]
+            ours = (_line(payload, home_dir, rules) + "\n").encode("utf-8", "replace")
+        except Exception as error:  # noqa: BLE001 - the other line must still be shown
+            _record(home_dir, error)
+    # After ours: it may take its time, or be cut off by the next redraw.
     theirs = _run(wrapped, raw) if wrapped else b""
-    if policy.switched_off():
-        return theirs
-    order = "brimline-first"
-    try:
-        payload = _payload(raw)
-        rules = policy.load(home_dir, _project(payload))
-        order = rules.values["statusline.order"]
-        ours = (_line(payload, home_dir, rules) + "\n").encode("utf-8", "replace")
-    except Exception as error:  # noqa: BLE001 - the other line must still be shown
-        _record(home_dir, error)
-        return theirs
-    if order == "brimline-first":
+    if order == "brimline-first" or not ours:
         return ours + theirs
     return theirs + (b"" if not theirs or theirs.endswith(b"\n") else b"\n") + ours
 
@@ -137,12 +137,33 @@ def _run(command: str, raw: bytes) -> bytes:
     import subprocess
 
     try:
-        done = subprocess.run(  # noqa: S602 - the client runs this same string through a shell
-            command, shell=True, input=raw, stdout=subprocess.PIPE, check=False, timeout=10
+        child = subprocess.Popen(  # noqa: S602 - the client runs this same string through a shell
+            command,
+            shell=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
         )
-    except (OSError, subprocess.SubprocessError):
+    except OSError:
         return b""
-    return done.stdout
+    try:
+        return child.communicate(raw, timeout=_WRAPPED_TIMEOUT_S)[0]
+    except subprocess.TimeoutExpired:
+        _end_group(child.pid)
+        return child.communicate()[0]
+    except OSError:
+        return b""
+
+
+def _end_group(pid: int) -> None:
+    """End a command and whatever it started."""
+    import os
+    import signal
+
+    try:
+        os.killpg(pid, signal.SIGKILL)
+    except (OSError, AttributeError):
+        pass
 
 
 def _record(home_dir: str, error: Exception) -> None:

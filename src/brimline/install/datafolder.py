@@ -17,7 +17,8 @@ _OURS = (
     ("backups", r"settings(\.local)?\.json\.\d{8}_\d{6}(\.\d+)?"),
     (
         "sessions/*",
-        r"(statusline|checkpoint)\.json|spool\.jsonl|(spoke-L|window-)\d+|ceiling-\d+\.\d+",
+        r"(statusline|checkpoint|telemetry)\.json|spool(\.\d+)?\.jsonl|(spoke-L|window-)\d+"
+        r"|ceiling-\d+\.\d+|quota-\d+[hd]\.\d+|reminder",
     ),
 )
 _FOLDERS = ("", "policy", "install", "backups", "sessions", "sessions/*")
@@ -31,7 +32,7 @@ def files(home_dir: str) -> list[str]:
         file
         for pattern, names in _OURS
         for folder in _matching(home_dir, pattern)
-        for file in _ours_in(folder, names, whole="*" in pattern)
+        for file in _ours_in(folder, names)
     ]
 
 
@@ -59,11 +60,11 @@ def delete(home_dir: str) -> list[str]:
     return sorted(fastio.names_in(home_dir))
 
 
-def _ours_in(folder: str, names: str, *, whole: bool) -> list[str]:
-    """Our files in a folder; `whole`: a single one of ours there means that all of them are."""
+def _ours_in(folder: str, names: str) -> list[str]:
+    """Our files in a folder, by their exact names."""
     found = [name for name in sorted(fastio.names_in(folder)) if _is_file(f"{folder}/{name}")]
     ours = [name for name in found if re.fullmatch(f"({names}){_LEFTOVER}", name)]
-    return [f"{folder}/{name}" for name in (found if whole and ours else ours)]
+    return [f"{folder}/{name}" for name in ours]
 
 
 def _is_file(path: str) -> bool:

@@ -8,6 +8,7 @@ import shlex
 from typing import Any, NamedTuple
 
 from brimline.install import spec
+from brimline.launch import bootstrap
 
 # Present in every entry any version of ours has written.
 _OUR_MARK = "from brimline."
@@ -61,19 +62,6 @@ class StatusLine(NamedTuple):
     interpreter: str
     home: str | None
     wrapped: str | None
-
-
-def bootstrap(root: str) -> str:
-    """The code given to the interpreter: every failure ends in silence and exit code 0.
-
-    Naming a script file instead would exit with 2 once the package is gone, which the client takes
-    for a refusal.
-    """
-    return (
-        "import sys\n"
-        f"try:\n sys.path.insert(0,{root!r});from brimline.launch import main;main()\n"
-        "except BaseException:pass"
-    )
 
 
 def hook_groups(wiring: Wiring) -> dict[str, dict[str, Any]]:

@@ -9,6 +9,7 @@ from brimline import fastio, fastjson, paths
 
 FORMAT = 1
 EVENT = "CONTEXT_PRESSURE"
+_LOG_LIMIT_BYTES = 8 << 20
 
 
 def record_escalation(
@@ -30,4 +31,5 @@ def _append(
 ) -> None:
     head = {"v": FORMAT, "event": EVENT, "at": round(time.time(), 3), "session": session_id}
     line = head | fields | {"reading": figures}
+    fastio.rotate(paths.audit_log(home_dir), _LOG_LIMIT_BYTES)
     fastio.append_line(paths.audit_log(home_dir), fastjson.dumps(line))

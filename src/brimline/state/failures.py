@@ -9,6 +9,7 @@ from brimline import clock, fastio, fastjson, paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 FORMAT = 1
@@ -27,8 +28,19 @@ def record(home_dir: str, event: str, error: BaseException) -> None:
         "message": str(error)[:_MESSAGE_LENGTH],
         "where": _place(error),
     }
-    _rotate(path)
+    fastio.rotate(path, _LOG_LIMIT_BYTES)
     fastio.append_line(path, fastjson.dumps(line))
+
+
+def guarded(home_dir: str, event: str, task: Callable[[], object]) -> None:
+    """Do what must not stop the hook: a failure becomes a line in the log and nothing else."""
+    try:
+        task()
+    except Exception as error:  # noqa: BLE001 - records are worth less than the message they are of
+        try:
+            record(home_dir, event, error)
+        except OSError:
+            pass
 
 
 def recent(home_dir: str, since: float) -> list[dict[str, Any]]:
@@ -45,15 +57,6 @@ def recent(home_dir: str, since: float) -> list[dict[str, Any]]:
 def _is_after(entry: dict[str, Any], since: float) -> bool:
     at = entry.get("at")
     return isinstance(at, int | float) and at >= since
-
-
-def _rotate(path: str) -> None:
-    try:
-        size = fastio.system.stat(fastio.to_bytes(path)).st_size
-    except OSError:
-        return
-    if size > _LOG_LIMIT_BYTES:
-        fastio.system.replace(fastio.to_bytes(path), fastio.to_bytes(path + ".old"))
 
 
 def _place(error: BaseException) -> str:

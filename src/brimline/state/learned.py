@@ -21,7 +21,7 @@ LEAST_SAMPLES = 3
 NEAR_RATIO = 0.10
 # What the client keeps free: 20,000 tokens for the summary and 13,000 as a buffer.
 RESERVE_TOKENS = 33_000
-_FIELDS = ("at", "session", "window", "effective", "tokens", "trigger")
+_FIELDS = ("at", "session", "window", "effective", "expected", "tokens", "trigger")
 
 
 class Sample:
@@ -38,6 +38,7 @@ class Sample:
         effective: int,
         tokens: int,
         trigger: str,
+        expected: int | None = None,
     ) -> None:
         self.at = at
         self.session = session
@@ -45,6 +46,8 @@ class Sample:
         self.effective = effective
         self.tokens = tokens
         self.trigger = trigger
+        # Where the settings of that moment led to expect it.
+        self.expected = expected
 
     @property
     def key(self) -> str:
@@ -100,7 +103,7 @@ def is_usable(sample: Sample, settings_point: int | None = None) -> bool:
     """Whether a sample was automatic and lies near a point where compaction is expected. Pure."""
     if sample.trigger != "auto":
         return False
-    expected = [sample.effective - RESERVE_TOKENS]
+    expected = [sample.expected or sample.effective - RESERVE_TOKENS]
     if settings_point is not None:
         expected.append(settings_point)
     near = NEAR_RATIO * sample.effective

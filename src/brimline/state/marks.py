@@ -34,6 +34,12 @@ def release_ceiling(state: SessionState, bucket: int, band: int) -> None:
     fastio.remove(f"{state.folder}/{_CEILING}{bucket}.{band}")
 
 
+def forget_ceiling(state: SessionState) -> None:
+    """After a compaction every advice may be given again."""
+    for bucket, band in ceiling_marks(state):
+        release_ceiling(state, bucket, band)
+
+
 def enter_quota_band(state: SessionState, limit: str, band: int) -> bool:
     """Whether a band of a rate limit is entered just now; leaving it lets it be told again."""
     for higher in (1, 2):

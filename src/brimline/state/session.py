@@ -52,6 +52,15 @@ class Snapshot:
         self.model = model
         self.rate_limits = rate_limits
 
+    def is_sound(self) -> bool:
+        """Whether every part is of its kind, as in everything we wrote ourselves."""
+        counts = (self.window_tokens, self.occupancy_tokens, self.output_tokens)
+        return (
+            isinstance(self.at, int | float)
+            and all(count is None or isinstance(count, int) for count in counts)
+            and (self.model is None or isinstance(self.model, str))
+        )
+
 
 class SessionState:
     """The files of one session under the data folder."""
@@ -72,7 +81,8 @@ class SessionState:
             stored = fastjson.loads(raw.decode("utf-8", "replace"))
             if stored.pop("v") != FORMAT:
                 return None
-            return Snapshot(**stored)
+            snapshot = Snapshot(**stored)
+            return snapshot if snapshot.is_sound() else None
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
 

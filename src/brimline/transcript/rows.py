@@ -15,6 +15,8 @@ SYNTHETIC_MODEL = "<synthetic>"
 IMAGE_CHARACTERS = 4_000
 # More than any window can hold: a larger count is damage, and no arithmetic should have to bear it.
 _LARGEST_COUNT = 10**12
+# What the client writes as if the user had: output of its own commands, marks of an interruption.
+_CLIENT_TEXTS = ("<local-command-", "<command-", "<bash-", "[Request interrupted")
 _PROMPT_FIELDS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 
 
@@ -91,7 +93,8 @@ def prompt_text(row: Any) -> str:
     if isinstance(content, list):
         texts = [_text(block.get("text")) for block in content if isinstance(block, dict)]
         content = "\n".join([text for text in texts if text])
-    return content.strip() if isinstance(content, str) else ""
+    typed = content.strip() if isinstance(content, str) else ""
+    return "" if typed.startswith(_CLIENT_TEXTS) else typed
 
 
 def visible_characters(row: Any) -> int:

@@ -75,16 +75,22 @@ def read_tail(path: str, requests: int = 4) -> Tail:
         fastio.system.close(descriptor)
 
 
-def rows_backward(path: str) -> Iterator[Any]:
-    """Every row of a session from the last to the first, as far back as the walk may go.
+def rows_backward(path: str, mark: bytes, limit_bytes: int) -> Iterator[Any]:
+    """The rows of lines that hold a mark, from the last to the first, not further back than a limit.
 
     Raises:
         OSError: the file cannot be read, or is not a regular file.
     """
     descriptor = fastio.system.open(fastio.to_bytes(path), _OPEN_FLAGS)
     try:
-        for _, line in _lines_backward(descriptor, fastio.system.fstat(descriptor).st_size):
-            yield from reversed(_parse(line))
+        stat = fastio.system.fstat(descriptor)
+        if stat.st_mode & _FILE_KIND != _REGULAR_FILE:
+            raise OSError("the transcript is not a regular file")
+        for offset, line in _lines_backward(descriptor, stat.st_size):
+            if stat.st_size - offset > limit_bytes:
+                return
+            if mark in line:
+                yield from reversed(_parse(line))
     finally:
         fastio.system.close(descriptor)
 
