@@ -1,0 +1,112 @@
+"""What tests of the store share: content, ages, snapshots, and a disk that fails or kills."""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from brimline import fastio
+from brimline.store import layout, put, scan, zstd
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+DAY_S = 86_400
+MEGABYTE = 1_000_000
+METHODS = ["none", "gzip", *(["zstd"] if zstd.available() else [])]
+# What changes something on the disk, or could fail on the way there.
+WRITING = ("open", "write", "fsync", "close", "utime", "replace", "mkdir")
+
+
+def text(number: int, size: int = 4_000) -> bytes:
+    """Content like that of a tool: lines that repeat, different for every number."""
+    lines = b"".join(b"output %d, line %d: all is well\n" % (number, n) for n in range(size // 24))
+    return lines[:size]
+
+
+def noise(number: int, size: int) -> bytes:
+    """Content that does not compress, so that its size on disk is known."""
+    return random.Random(number).randbytes(size)
+
+
+def stored(home_dir: str, data: bytes, age_s: float = 0, **meta: Any) -> str:
+    """Put content that was last used some time ago; returns its key."""
+    key = put.put(home_dir, data, meta)
+    age(home_dir, key, age_s)
+    return key
+
+
+def age(home_dir: str, key: str, age_s: float) -> None:
+    """Make a blob look as if it had last been used some time ago."""
+    path = layout.blob(home_dir, layout.digest_of(key))
+    moment = os.stat(path).st_mtime_ns - int(age_s * 1e9)
+    os.utime(path, ns=(moment, moment))
+
+
+def keys(home_dir: str) -> set[str]:
+    """What is in the store."""
+    return {blob.key for blob in scan.blobs(home_dir)}
+
+
+def temporary_files(home_dir: str) -> list[str]:
+    """What is not in its place."""
+    return fastio.names_in(layout.tmp_dir(home_dir))
+
+
+def snapshot(*folders: str) -> dict[str, tuple[int, ...]]:
+    """Every file with its size and all its times."""
+    found = {}
+    for folder in folders:
+        for path in Path(folder).rglob("*"):
+            if path.is_file():
+                status = path.stat()
+                times = (status.st_atime_ns, status.st_mtime_ns, status.st_ctime_ns)
+                found[str(path)] = (status.st_size, *times)
+    return found
+
+
+class Disk:
+    """The system calls, with an accident at the n-th one that writes."""
+
+    def __init__(self, accident: Callable[[], None], at: int, *, lasting: bool = False) -> None:
+        self.accident = accident
+        self.at = at
+        self.lasting = lasting
+        self.calls = 0
+        self.real = fastio.system
+
+    def __getattr__(self, name: str) -> Any:
+        real = getattr(self.real, name)
+        return self._guarded(name, real) if name in WRITING else real
+
+    def _guarded(self, name: str, real: Any) -> Any:
+        def call(*arguments: Any, **options: Any) -> Any:
+            due = self.calls == self.at or (self.lasting and self.calls > self.at)
+            self.calls += 1
+            if due and name == "write":
+                real(arguments[0], bytes(arguments[1])[: len(arguments[1]) // 2])
+            if due and name == "close":
+                real(*arguments)
+            if due:
+                self.accident()
+            return real(*arguments, **options)
+
+        return call
+
+
+def full() -> NoReturn:
+    """No room is left."""
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def read_only() -> NoReturn:
+    """Nothing may be written."""
+    raise OSError(errno.EROFS, "Read-only file system")
+
+
+def killed() -> None:
+    """The process ends without another instruction."""
+    os.kill(os.getpid(), 9)

@@ -1,0 +1,135 @@
+"""Many processes at once: overlapping content, `kill -9`, and removals at the same time."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import selectors
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from brimline.store import layout, put, read, scan, sweep
+
+from . import shelves
+from .shelves import text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+WRITERS = 16
+PUTS = 60
+CONTENTS = 40
+KILLS = 8
+_LOAD = """
+import importlib.util, sys
+spec = importlib.util.spec_from_file_location("shelves", sys.argv[1] + "/shelves.py")
+shelves = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(shelves)
+from brimline.store import prune, put, recompress
+home = sys.argv[2]
+"""
+# Each content is stored by many; its size decides how long the write takes.
+WRITER = f"""{_LOAD}
+import random
+chance = random.Random(int(sys.argv[3]))
+for _ in range({PUTS}):
+    number = chance.randrange({CONTENTS})
+    key = put.put(home, shelves.text(number, 500 + number * 5_000), {{"session": sys.argv[3]}})
+    print(number, key, flush=True)
+"""
+REMOVER = f"""{_LOAD}
+removed = packed = 0
+print("ready", flush=True)
+while True:
+    removed += len(prune.collect(home, prune.Search(paths=[])).keys)
+    for method in ("none", "gzip"):
+        packed += recompress.recompress(home, method).blobs
+    print(removed, packed, flush=True)
+"""
+
+
+@pytest.fixture
+def processes() -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Processes that do not outlive the test."""
+    started: list[subprocess.Popen[bytes]] = []
+    yield started
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.row("S3-53")
+def test_no_torn_blob_is_seen_and_no_promised_one_is_lost(
+    home_dir: str, processes: list[subprocess.Popen[bytes]]
+) -> None:
+    """16 writers of overlapping content, half of them killed at moments nobody chose."""
+    chance = random.Random(20260108)
+    for number in range(WRITERS):
+        _start(processes, WRITER, home_dir, str(number))
+    victims = chance.sample(processes, KILLS)
+    promised: dict[str, int] = {}
+    with selectors.DefaultSelector() as selector:
+        for process in processes:
+            assert process.stdout
+            selector.register(process.stdout, selectors.EVENT_READ)
+        while selector.get_map():
+            for key, _ in selector.select():
+                line = key.fileobj.readline()  # type: ignore[union-attr]
+                if not line:
+                    selector.unregister(key.fileobj)
+                    continue
+                number, name = line.decode().split()
+                promised[name] = int(number)
+                if victims and chance.random() < 0.1:
+                    victims.pop().kill()
+            for blob in scan.blobs(home_dir)[:2]:
+                read.get(home_dir, blob.key)
+
+    assert victims == []
+    assert len(promised) > CONTENTS // 2
+    for name, number in promised.items():
+        assert read.get(home_dir, name) == text(number, 500 + number * 5_000)
+    for blob in scan.blobs(home_dir):
+        read.get(home_dir, blob.key)
+    sweep.sweep(home_dir, now=time.time() + 2 * sweep.GRACE_S)
+    assert shelves.temporary_files(home_dir) == []
+
+
+def test_content_that_is_stored_again_while_it_is_removed_or_repacked_stays(
+    home_dir: str, processes: list[subprocess.Popen[bytes]]
+) -> None:
+    """A put that returned has won, or the removal has, but before the put returned."""
+    remover = _start(processes, REMOVER, home_dir)
+    assert remover.stdout
+    assert remover.stdout.readline() == b"ready\n"
+    old = time.time_ns() - 7_200_000_000_000
+    for turn in range(1_200):
+        data = text(turn % 5, 3_000)
+        key = put.put(home_dir, data, {})
+        assert read.get(home_dir, key) == data
+        # It may be aside for a moment, until the removal sees that it was used.
+        with contextlib.suppress(FileNotFoundError):
+            os.utime(layout.blob(home_dir, key[7:]), ns=(old, old))
+
+    assert remover.poll() is None
+    remover.kill()
+    removed, packed = map(int, remover.stdout.read().splitlines()[-1].split())
+    assert removed > 0
+    assert packed > 0
+
+
+def _start(
+    processes: list[subprocess.Popen[bytes]], code: str, *arguments: str
+) -> subprocess.Popen[bytes]:
+    here = str(Path(__file__).parent)
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, here, *arguments], stdout=subprocess.PIPE
+    )
+    processes.append(process)
+    return process

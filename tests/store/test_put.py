@@ -1,0 +1,307 @@
+"""Taking content in: whole or not at all, once, privately, whatever the disk and the clock do."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import brimline
+from brimline import fastio
+from brimline.store import layout, put, read, scan, sweep
+from brimline.store.errors import StoreError
+
+from . import shelves
+from .shelves import Disk, text
+
+ROOT = str(Path(brimline.__file__).parent.parent)
+META = {"tool": "Bash", "source": "make test", "session": "s1", "exit": 0}
+FAST = ["errors", "layout", "blobfile", "files", "clients", "put", "stub"]
+ALLOWED = {"sys", "posix", "time", "_json", "errno", "zlib", "__future__", "nt", "os"}
+
+
+@pytest.mark.row("S3-52", "S3-57")
+@given(data=st.binary(max_size=5_000))
+def test_the_key_is_the_hash_of_the_content_and_brings_it_back(
+    tmp_path_factory: pytest.TempPathFactory, data: bytes
+) -> None:
+    """Any bytes, exactly."""
+    home_dir = str(tmp_path_factory.getbasetemp() / "shared-store")
+
+    key = put.put(home_dir, data, {})
+
+    assert key == "sha256:" + hashlib.sha256(data).hexdigest()
+    assert read.get(home_dir, key) == data
+
+
+@pytest.mark.row("S3-57")
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"".join(b"%d\n" % number for number in range(1, 200_001)),
+        shelves.noise(7, 3_000_000),
+        b"\xff\xfe\0" * 700_000,
+    ],
+    ids=["200,000 lines", "noise", "binary"],
+)
+def test_large_content_comes_back_byte_for_byte(home_dir: str, data: bytes) -> None:
+    """Not a byte is lost where other tools lost the last block."""
+    key = put.put(home_dir, data, {})
+
+    assert key == "sha256:" + hashlib.sha256(data).hexdigest()
+    assert read.get(home_dir, key) == data
+
+
+@pytest.mark.row("S3-53")
+def test_the_same_content_is_stored_once(home_dir: str) -> None:
+    """Two puts make one blob and two lines in the audit trail."""
+    keys = {put.put(home_dir, text(1), META), put.put(home_dir, text(1), {"session": "s2"})}
+
+    assert shelves.keys(home_dir) == keys
+    assert [line["session"] for line in _index(home_dir)] == ["s1", "s2"]
+
+
+@pytest.mark.row("S3-72")
+def test_the_layout_is_the_documented_one(home_dir: str) -> None:
+    """Blobs and sidecars in shards of two digits, the trail, the last key, the format."""
+    key = put.put(home_dir, text(1), META)
+
+    shard, rest = key[7:9], key[9:]
+    files = sorted(str(p.relative_to(home_dir)) for p in Path(home_dir).rglob("*") if p.is_file())
+    assert files == [
+        f"store/blobs/{shard}/{rest}",
+        "store/clients",
+        "store/format",
+        "store/index.jsonl",
+        "store/last_key",
+        f"store/meta/{shard}/{rest}.json",
+    ]
+    assert Path(layout.last_key(home_dir)).read_text() == key + "\n"
+    assert Path(layout.format_file(home_dir)).read_text() == "1\n"
+
+
+@pytest.mark.row("S3-72")
+def test_the_sidecar_says_what_is_known(home_dir: str) -> None:
+    """What the caller told, with size, lines and time; long texts are cut."""
+    key = put.put(home_dir, b"one\ntwo", META | {"source": "x" * 9_000})
+
+    found = read.meta(home_dir, key)
+    assert found.pop("created") > 1_700_000_000
+    assert found.pop("source") == "x" * 4_000
+    assert found == {
+        "v": 1,
+        "key": key,
+        "bytes": 7,
+        "lines": 2,
+        "tool": "Bash",
+        "session": "s1",
+        "exit": 0,
+    }
+
+
+@pytest.mark.row("S3-73")
+def test_everything_is_private_whatever_the_umask(home_dir: str) -> None:
+    """Files 600 in folders 700, from their creation on."""
+    before = os.umask(0)
+    try:
+        put.put(home_dir, text(1), META)
+    finally:
+        os.umask(before)
+
+    modes = {
+        (path.is_dir(), stat.S_IMODE(path.stat().st_mode))
+        for path in [Path(home_dir), *Path(home_dir).rglob("*")]
+    }
+    assert modes == {(True, 0o700), (False, 0o600)}
+
+
+@pytest.mark.row("S3-74")
+def test_a_store_that_was_cleared_takes_content_again(home_dir: str) -> None:
+    """Deleting the folder is allowed; what was in it is then said to be gone."""
+    key = put.put(home_dir, text(1), {})
+    shutil.rmtree(layout.root(home_dir))
+
+    with pytest.raises(StoreError, match="is not in the store: it was pruned, forgotten"):
+        read.get(home_dir, key)
+    assert read.get(home_dir, put.put(home_dir, text(1), {})) == text(1)
+
+
+def test_a_damaged_copy_is_replaced_when_the_content_comes_again(home_dir: str) -> None:
+    """Existence alone is no proof: what was taken in must come back."""
+    key = put.put(home_dir, text(1), {})
+    blob = Path(layout.blob(home_dir, key[7:]))
+    blob.write_bytes(blob.read_bytes()[:-9])
+
+    assert put.put(home_dir, text(1), {}) == key
+    assert read.get(home_dir, key) == text(1)
+
+
+def test_no_compression_is_kept_where_none_is_wanted(home_dir: str) -> None:
+    """The setting reaches the hook as an argument."""
+    key = put.put(home_dir, text(1), {}, compression="none")
+
+    assert scan.header(home_dir, key[7:]) == ("none", 4_000)
+
+
+@pytest.mark.parametrize("lasting", [False, True], ids=["once", "from then on"])
+@pytest.mark.parametrize("accident", [shelves.full, shelves.read_only])
+@pytest.mark.parametrize("known", [False, True], ids=["new content", "known content"])
+def test_whichever_call_fails_nothing_torn_is_visible_and_nothing_promised_is_lost(
+    world: Path, monkeypatch: pytest.MonkeyPatch, accident: object, *, lasting: bool, known: bool
+) -> None:
+    """Every system call of a put fails once, on a disk that is full or read-only."""
+    assert callable(accident)
+    promised = failed = 0
+    for at in range(100):
+        home_dir = str(world / f"store-{at}")
+        before = put.put(home_dir, text(1), {})
+        data = text(1) if known else text(2)
+        disk = Disk(accident, at, lasting=lasting)
+        with monkeypatch.context() as patch:
+            patch.setattr(fastio, "system", disk)
+            try:
+                key = put.put(home_dir, data, META)
+                promised += 1
+            except OSError as error:
+                assert error.errno in (errno.ENOSPC, errno.EROFS)  # noqa: PT017
+                key = before
+                failed += 1
+        for blob in scan.blobs(home_dir):
+            read.get(home_dir, blob.key)
+        assert read.get(home_dir, before) == text(1)
+        assert read.get(home_dir, key) == (data if key != before else text(1))
+        assert shelves.temporary_files(home_dir) == []
+        if disk.calls <= at:
+            break
+
+    assert promised
+    assert failed or known
+    assert disk.calls <= at
+
+
+def test_a_put_that_is_killed_at_any_call_leaves_nothing_torn(world: Path) -> None:
+    """At each of its system calls, half of a write included; the next put and sweep mend it."""
+    for at in range(100):
+        home_dir = str(world / f"store-{at}")
+        before = put.put(home_dir, text(1), {})
+
+        done = subprocess.run(
+            [sys.executable, "-c", _KILLED, str(Path(__file__).parent), home_dir, str(at)],
+            capture_output=True,
+            check=False,
+            timeout=60,
+        )
+
+        assert done.returncode in (0, -9), done.stderr
+        assert read.get(home_dir, before) == text(1)
+        for blob in scan.blobs(home_dir):
+            read.get(home_dir, blob.key)
+        again = put.put(home_dir, text(2), {})
+        sweep.sweep(home_dir, now=time.time() + 2 * sweep.GRACE_S)
+        assert read.get(home_dir, again) == text(2)
+        assert shelves.temporary_files(home_dir) == []
+        assert read.meta(home_dir, again)["bytes"] == 4_000
+        if done.returncode == 0:
+            break
+
+    assert at > 10
+    assert done.stdout.decode().strip() == again
+
+
+def test_a_limit_on_file_sizes_is_an_error_that_leaves_nothing(home_dir: str) -> None:
+    """As on a full disk: the write ends half-way."""
+    code = (
+        "import resource, sys\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (5_000, 5_000))\n"
+        "from brimline.store import put\n"
+        "import random\n"
+        "try:\n"
+        "    put.put(sys.argv[1], random.Random(1).randbytes(50_000), {})\n"
+        "except OSError as error:\n"
+        "    print(error.errno)\n"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", code, home_dir], capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout == f"{errno.EFBIG}\n"
+    assert shelves.keys(home_dir) == set()
+    assert shelves.temporary_files(home_dir) == []
+
+
+def test_content_stored_while_the_clock_was_behind_is_as_young_as_the_last(home_dir: str) -> None:
+    """Once the clock is right again, it must not look a month old."""
+    first = put.put(home_dir, text(1), {})
+    ahead = time.time_ns() + 40 * shelves.DAY_S * 1_000_000_000
+    os.utime(layout.last_key(home_dir), ns=(ahead, ahead))  # as if the clock had been set back
+
+    second = put.put(home_dir, text(2), {})
+    third = put.put(home_dir, text(3), {})
+    put.put(home_dir, text(1), {})
+
+    used = {blob.key: blob.used_ns for blob in scan.blobs(home_dir)}
+    assert used[first] >= ahead
+    assert used[second] >= ahead
+    assert used[third] >= ahead
+
+
+def test_a_put_of_known_content_always_moves_its_time(home_dir: str) -> None:
+    """Also where that lies in the future: whoever is about to remove it must notice."""
+    key = put.put(home_dir, text(1), {})
+    shelves.age(home_dir, key, -90 * shelves.DAY_S)
+    (before,) = scan.blobs(home_dir)
+
+    put.put(home_dir, text(1), {})
+
+    (after,) = scan.blobs(home_dir)
+    assert after.used_ns > before.used_ns
+
+
+def test_a_hook_can_store_without_loading_more_than_it_may(world: Path) -> None:
+    """No `os`, `json`, `re`, `hashlib` or anything else that costs start-up."""
+    code = (
+        "import sys\n"
+        "empty = set(sys.modules)\n"
+        f"sys.path.insert(0, {ROOT!r})\n"
+        "from brimline.store import put, stub\n"
+        f"key = put.put({str(world / 'b')!r}, b'line\\n' * 1_000, {{'tool': 'Bash'}})\n"
+        "stub.build(stub.Stub(key, 5_000, 1_000))\n"
+        "print(*sorted(set(sys.modules) - empty))\n"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=True
+    )
+
+    loaded = {name for name in done.stdout.split() if not name.startswith("brimline")}
+    assert loaded <= {"__future__", "posix", "time", "_json", "zlib", "_sha256", "_sha2"}
+
+
+def _index(home_dir: str) -> list[dict[str, object]]:
+    return [json.loads(line) for line in Path(layout.index(home_dir)).read_text().splitlines()]
+
+
+_KILLED = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import importlib.util
+spec = importlib.util.spec_from_file_location("shelves", sys.argv[1] + "/shelves.py")
+shelves = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(shelves)
+from brimline import fastio
+from brimline.store import put
+fastio.system = shelves.Disk(shelves.killed, int(sys.argv[3]))
+print(put.put(sys.argv[2], shelves.text(2), {"tool": "Bash"}))
+"""
