@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline import clock, fastjson
+from brimline import clock
 from brimline.transcript import rows
+from brimline.transcript.scan import measured_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,13 +34,8 @@ def read_compactions(path: str, progress: Callable[[int], None] | None = None) -
         OSError: the file cannot be read.
     """
     reader = _Reader()
-    with open(path, "rb") as file:
-        for line in file:
-            if b"ompact" in line or (reader.waits_for_usage and b'"usage"' in line):
-                for row in fastjson.loads_all(line.decode("utf-8", "replace")):
-                    reader.take(row)
-            if progress:
-                progress(len(line))
+    for row in measured_rows(path, progress):
+        reader.take(row)
     return reader.found
 
 

@@ -9,7 +9,7 @@ from brimline import fastjson
 from brimline.transcript import rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 
 @dataclass(slots=True)
@@ -33,14 +33,23 @@ def scan(path: str, progress: Callable[[int], None] | None = None) -> Scan:
         OSError: the file cannot be read.
     """
     reader = _Reader()
+    for row in measured_rows(path, progress):
+        reader.take(row)
+    return reader.found
+
+
+def measured_rows(path: str, progress: Callable[[int], None] | None = None) -> Iterator[Any]:
+    """The rows that can hold a usage or a compaction, first to last; others are not even parsed.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
     with open(path, "rb") as file:
         for line in file:
             if b'"usage"' in line or b"ompact" in line:
-                for row in fastjson.loads_all(line.decode("utf-8", "replace")):
-                    reader.take(row)
+                yield from fastjson.loads_all(line.decode("utf-8", "replace"))
             if progress:
                 progress(len(line))
-    return reader.found
 
 
 class _Reader:

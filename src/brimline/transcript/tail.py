@@ -61,22 +61,30 @@ def read_tail(path: str, requests: int = 4) -> Tail:
     Raises:
         OSError: the file cannot be read, or is not a regular file.
     """
-    descriptor = fastio.system.open(fastio.to_bytes(path), _OPEN_FLAGS)
-    try:
-        stat = fastio.system.fstat(descriptor)
-        if stat.st_mode & _FILE_KIND != _REGULAR_FILE:
-            raise OSError("the transcript is not a regular file")
-        walk = _Walk(requests)
-        for offset, line in _lines_backward(descriptor, stat.st_size):
-            if walk.take_line(line, offset):
-                break
-        return walk.tail
-    finally:
-        fastio.system.close(descriptor)
+    walk = _Walk(requests)
+    for offset, line in lines_backward(path):
+        if walk.take_line(line, offset):
+            break
+    return walk.tail
 
 
 def rows_backward(path: str, mark: bytes, limit_bytes: int) -> Iterator[Any]:
     """The rows of lines that hold a mark, from the last to the first, not further back than a limit.
+
+    Raises:
+        OSError: the file cannot be read, or is not a regular file.
+    """
+    end = None
+    for offset, line in lines_backward(path):
+        end = offset + len(line) if end is None else end
+        if end - offset > limit_bytes:
+            return
+        if mark in line:
+            yield from reversed(_parse(line))
+
+
+def lines_backward(path: str) -> Iterator[tuple[int, bytes]]:
+    """The lines of a regular file from the last to the first, each with its offset.
 
     Raises:
         OSError: the file cannot be read, or is not a regular file.
@@ -86,11 +94,7 @@ def rows_backward(path: str, mark: bytes, limit_bytes: int) -> Iterator[Any]:
         stat = fastio.system.fstat(descriptor)
         if stat.st_mode & _FILE_KIND != _REGULAR_FILE:
             raise OSError("the transcript is not a regular file")
-        for offset, line in _lines_backward(descriptor, stat.st_size):
-            if stat.st_size - offset > limit_bytes:
-                return
-            if mark in line:
-                yield from reversed(_parse(line))
+        yield from _lines_backward(descriptor, stat.st_size)
     finally:
         fastio.system.close(descriptor)
 
