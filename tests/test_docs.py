@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import pytest
@@ -18,8 +18,9 @@ from click.testing import CliRunner
 from brimline.cli.main import program
 from brimline.cli.registry import COMMANDS
 from brimline.install.spec import HOOKS
+from brimline.presets import PRESETS
 from brimline.settings import SETTINGS
-from brimline.testing import bash_event
+from brimline.testing import bash_event, event, statusline_event
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -190,6 +191,131 @@ def test_every_tier_message_is_documented_word_for_word(
     assert f"Tiers are set by{tuning.partition(' Measured:')[0]} <figures>" in page
 
 
+@pytest.mark.parametrize("occupancy", [82_000, 101_000, 125_000])
+def test_every_advice_of_the_ceiling_is_documented_word_for_word(
+    session: SessionBuilder, home_dir: str, occupancy: int
+) -> None:
+    """All three bands, and how the settings that tune it are named."""
+    page = _page("reference", "messages.md")
+    session.tool_call(occupancy)
+
+    note = _answer(home_dir, _agent(session))["additionalContext"]
+
+    head, _, rest = note.partition("'Explore'. ")
+    advice, _, tuning = rest.partition(" Tune:")
+    assert f"{head}'Explore'. <advice> Tune:{tuning.partition(' Measured:')[0]} <figures>" in page
+    assert f" | {advice} |" in page
+
+
+@pytest.mark.parametrize(
+    ("tool", "name", "occupancy"), [("Skill", "docs:writer", 82_000), ("Agent", "Explore", 163_000)]
+)
+def test_every_refusal_is_documented_word_for_word(
+    session: SessionBuilder,
+    home_dir: str,
+    monkeypatch: pytest.MonkeyPatch,
+    tool: str,
+    name: str,
+    occupancy: int,
+) -> None:
+    """Whoever asks for refusals can read their reasons beforehand."""
+    monkeypatch.setenv("BRIMLINE_GUARD_CEILING", "strict")
+    monkeypatch.setenv("BRIMLINE_GUARD_BLOCK_DISPATCH_AT_CRITICAL", "on")
+    monkeypatch.setenv("BRIMLINE_CONTEXT_WINDOW", "200000")
+    session.tool_call(occupancy)
+    given = {"subagent_type": name} if tool == "Agent" else {"skill": name}
+
+    reason = _answer(home_dir, _agent(session, tool_name=tool, tool_input=given))[
+        "permissionDecisionReason"
+    ]
+
+    assert f"{reason.partition(' Measured:')[0]} <figures>" in _page("reference", "messages.md")
+
+
+def test_the_last_tier_goes_on_in_documented_words(session: SessionBuilder, home_dir: str) -> None:
+    """The short form that comes with every further call."""
+    session.tool_call(163_000)
+    _answer(home_dir, bash_event(session))
+
+    note = _answer(home_dir, bash_event(session))["additionalContext"]
+
+    assert f"{note.partition(' Measured:')[0]} <figures>" in _page("reference", "messages.md")
+
+
+def test_every_preset_is_described_in_the_guide() -> None:
+    """With the very words of `brimline config presets`."""
+    guide = _page("how-to", "tune-warnings.md")
+
+    for preset in PRESETS:
+        assert f"{preset.name:16} {preset.doc}\n" in guide
+
+
+def test_every_file_of_the_data_folder_is_documented(
+    session: SessionBuilder, home_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever a session leaves behind has a row in the table of files."""
+    page = _page("reference", "data-folder.md")
+    table = page.partition("| path |")[2].partition("\n\n")[0]
+    cells = [row.split("|")[1] for row in table.splitlines() if row.startswith("| `")]
+    names = [name for cell in cells for name in re.findall(r"`([^`]+)`", cell)]
+    documented = [re.sub(r"<\w+>", "[^/]+", name.replace(".", "[.]")) for name in names]
+    reminder = Path(home_dir).parent / "reminder.md"
+    reminder.write_text("Be brief.", encoding="utf-8")
+    monkeypatch.setenv("BRIMLINE_REMINDER_FILE", str(reminder))
+
+    _live(session, home_dir)
+
+    found = [path.relative_to(home_dir) for path in Path(home_dir).rglob("*") if path.is_file()]
+    missing = [
+        str(path) for path in found if not any(re.fullmatch(d, str(path)) for d in documented)
+    ]
+    assert missing == []
+    assert len(found) > 12
+
+
+def test_every_field_of_telemetry_and_audit_is_documented(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """Programs that poll rely on these names."""
+    page = _page("reference", "data-folder.md")
+
+    _live(session, home_dir)
+
+    folder = Path(home_dir, "sessions", session.session_id)
+    telemetry = json.loads((folder / "telemetry.json").read_bytes())
+    lines = [json.loads(line) for line in Path(home_dir, "audit.jsonl").read_bytes().splitlines()]
+    fields = {*telemetry, *[name for line in lines for name in line]}
+    assert {name for name in fields if f'"{name}":' not in page} == set()
+
+
+@pytest.mark.parametrize(
+    ("heading", "arguments"),
+    [
+        ("brimline history", ["history", "--compactions"]),
+        ("brimline history --session", ["history", "--session", "1111"]),
+        ("brimline status --composition", ["status", "--composition"]),
+        ("brimline scout check", ["scout", "check", "Read", "dist/a.js"]),
+    ],
+)
+def test_every_key_of_the_other_documents_is_documented(
+    session: SessionBuilder, home_dir: str, heading: str, arguments: list[str]
+) -> None:
+    """Outer keys and those within are named under the command's heading."""
+    page = _page("reference", "json.md")
+    section = page.partition(f"## `{heading}`\n")[2].partition("\n## ")[0]
+    _live(session, home_dir)
+    if arguments[0] == "status":
+        arguments = [*arguments, "--transcript", session.path]
+
+    done = CliRunner().invoke(program, [*arguments, "--json"])
+
+    outer = json.loads(done.stdout)
+    inner = [entry for value in outer.values() if isinstance(value, list) for entry in value]
+    rows = [entry for entry in inner if isinstance(entry, dict)]
+    named = section if "as above" not in section else page
+    assert {key for found in [outer, *rows] for key in found if f"`{key}`" not in named} == set()
+
+
 def test_every_dependency_has_its_reason_in_the_decision() -> None:
     """A runtime dependency is listed with what it is for."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -212,6 +338,45 @@ def test_decisions_are_numbered_listed_and_short() -> None:
             _HEADING.findall(text)
         )
         assert len(text.splitlines()) <= 60
+
+
+def _page(*names: str) -> str:
+    return DOCS.joinpath(*names).read_text(encoding="utf-8")
+
+
+def _answer(home_dir: str, payload: dict[str, Any]) -> dict[str, Any]:
+    """What one hook answered; empty where it was silent."""
+    from brimline.hooks.entry import respond
+
+    raw = respond(payload["hook_event_name"], json.dumps(payload).encode(), home_dir)
+    found: dict[str, Any] = json.loads(raw)["hookSpecificOutput"] if raw else {}
+    return found
+
+
+def _agent(session: SessionBuilder, **fields: Any) -> dict[str, Any]:
+    """An agent is about to be started."""
+    load = {"tool_name": "Agent", "tool_input": {"subagent_type": "Explore"}}
+    return event("PreToolUse", session, **load | fields)
+
+
+def _live(session: SessionBuilder, home_dir: str) -> None:
+    """One session with all that leaves a trace: limits, a ceiling, tiers, a compaction."""
+    from brimline.hooks.entry import respond
+
+    _answer(home_dir, event("SessionStart", session, source="startup"))
+    session.prompt("find the bug")
+    session.tool_call(60_000, command="make test")
+    told = statusline_event(session, 200_000, None)
+    told["rate_limits"] = {"five_hour": {"used_percentage": 95, "resets_at": 4_000_000_000}}
+    respond("statusline", json.dumps(told).encode(), home_dir)
+    _answer(home_dir, event("UserPromptSubmit", session, prompt="go on"))
+    for tokens in (90_000, 163_000, 165_000):
+        session.tool_result(session.tool_call(tokens, command="make test"), "ok")
+        _answer(home_dir, bash_event(session))
+        _answer(home_dir, _agent(session))
+    _answer(home_dir, event("PreCompact", session, trigger="auto"))
+    _answer(home_dir, event("PostCompact", session, trigger="auto", compact_summary="Summary."))
+    _answer(home_dir, event("SessionStart", session, source="compact"))
 
 
 def _anchors(page: Path) -> set[str]:

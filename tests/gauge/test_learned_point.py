@@ -147,6 +147,7 @@ def test_only_what_is_automatic_before_and_after_counts(
         before_compaction(other, home_dir, before)
         after_compaction(other, home_dir, after)
 
+    assert not Path(home_dir, "learned.jsonl").exists()
     assert _point(session, home_dir) == (167_000, "window")
 
 

@@ -113,6 +113,22 @@ def test_past_the_compaction_point_nothing_is_left(session: SessionBuilder, home
     assert _told(session, home_dir)["predicted_exhaustion_ops"] == 0
 
 
+@pytest.mark.row("S4-36", "S4-37")
+@pytest.mark.parametrize("speak", [after_tool, at_prompt, at_stop])
+def test_a_calm_session_has_a_velocity_and_a_forecast_too(
+    speak: Any, session: SessionBuilder, home_dir: str
+) -> None:
+    """Whoever plans ahead does so long before the first tier."""
+    for tokens in (40_000, 41_000, 43_000, 46_000):
+        session.reply(tokens)
+    speak(session, home_dir)
+
+    told = _told(session, home_dir)
+
+    assert (told["level"], told["velocity_tokens_per_op"]) == (0, 2_000)
+    assert told["predicted_exhaustion_ops"] > 0
+
+
 @pytest.mark.row("S4-37")
 def test_one_request_predicts_nothing(session: SessionBuilder, home_dir: str) -> None:
     """Unknown is null, never 0."""

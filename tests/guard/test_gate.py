@@ -592,6 +592,29 @@ def test_of_parallel_processes_one_advises_or_all_refuse(
     assert len(audit(home_dir)) == refused
 
 
+@pytest.mark.parametrize("tool", LOADS)
+def test_the_off_preset_is_stronger_than_any_posture(
+    tool: str, session: SessionBuilder, home_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever switches the guard off hears and suffers nothing, whatever else is set."""
+    use(monkeypatch, guard__preset="off", guard__ceiling="strict", context_window=200_000)
+    use(monkeypatch, guard__block_delegation=True, guard__block_dispatch_at_critical=True)
+    session.reply(FULL)
+
+    assert before_load(session, home_dir, tool) == SILENT
+
+
+def test_reads_are_not_looked_at_while_the_scout_is_off(
+    session: SessionBuilder, home_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A session that still asks because it was on when it started gets no answer."""
+    ignored = {"file_path": f"{session.cwd}/node_modules/pkg/index.js"}
+
+    assert before_tool(session, home_dir, "Read", **ignored) == SILENT
+    use(monkeypatch, scout__enabled=True)
+    assert "node_modules" in before_tool(session, home_dir, "Read", **ignored).note
+
+
 @pytest.mark.parametrize("preset", ["haios-80", "ccm-70-80-90", "guard-30-15-7-3", "off"])
 def test_presets_without_a_ceiling_say_nothing_about_loads(
     preset: str, session: SessionBuilder, home_dir: str, monkeypatch: pytest.MonkeyPatch

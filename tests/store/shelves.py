@@ -58,7 +58,7 @@ def temporary_files(home_dir: str) -> list[str]:
 
 def snapshot(*folders: str) -> dict[str, tuple[int, ...]]:
     """Every file with its size and all its times."""
-    found = {}
+    found: dict[str, tuple[int, ...]] = {}
     for folder in folders:
         for path in Path(folder).rglob("*"):
             if path.is_file():

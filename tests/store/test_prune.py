@@ -115,10 +115,9 @@ def test_what_was_used_just_now_is_no_garbage(home_dir: str) -> None:
 def test_a_transcript_that_cannot_be_read_keeps_everything(home_dir: str, world: Path) -> None:
     """What it mentions is unknown, so nothing is known to be garbage."""
     key = stored(home_dir, text(1), LONG_AGO)
-    paths_ = [str(world / "home"), str(world / "no such file")]
 
     with pytest.raises(StoreError, match="nothing was removed: what may mention a key cannot be"):
-        collected(home_dir, paths=[*paths_, str(world)] if False else [_unreadable(world)])
+        collected(home_dir, paths=[_unreadable(world)])
     assert shelves.keys(home_dir) == {key}
 
 
@@ -137,7 +136,9 @@ def test_another_client_that_used_the_store_is_asked_too(
         collected(home_dir)
 
 
-def test_linked_project_folders_are_followed_once(home_dir: str, projects: Path, world: Path) -> None:
+def test_linked_project_folders_are_followed_once(
+    home_dir: str, projects: Path, world: Path
+) -> None:
     """Also where links go round in circles."""
     key = stored(home_dir, text(1), LONG_AGO)
     SessionBuilder(str(world / "away/s.jsonl")).prompt(f"see {key}")
@@ -205,7 +206,7 @@ def test_a_dry_run_says_the_same_and_touches_nothing(home_dir: str, projects: Pa
 
     assert shelves.snapshot(home_dir, str(projects)) == before
     assert prune.prune(home_dir, limits, Search()) == would
-    assert garbage.keys == keys[3:]
+    assert set(garbage.keys) == set(keys[3:])
     assert would.by_age == 2
     assert os.path.exists(references.cache_file(home_dir))
 

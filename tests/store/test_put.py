@@ -27,8 +27,6 @@ from .shelves import Disk, text
 
 ROOT = str(Path(brimline.__file__).parent.parent)
 META = {"tool": "Bash", "source": "make test", "session": "s1", "exit": 0}
-FAST = ["errors", "layout", "blobfile", "files", "clients", "put", "stub"]
-ALLOWED = {"sys", "posix", "time", "_json", "errno", "zlib", "__future__", "nt", "os"}
 
 
 @pytest.mark.row("S3-52", "S3-57")

@@ -102,7 +102,16 @@ def test_digits_that_fit_two_keys_are_not_enough(home_dir: str) -> None:
 
 @pytest.mark.parametrize(
     "written",
-    ["", "abc", "1234567", "../../../../etc/passwd", "sha256:", "g" * 64, "0" * 65, "sha1:" + "0" * 40],
+    [
+        "",
+        "abc",
+        "1234567",
+        "../../../../etc/passwd",
+        "sha256:",
+        "g" * 64,
+        "0" * 65,
+        "sha1:" + "0" * 40,
+    ],
 )
 def test_what_is_no_key_is_refused(home_dir: str, written: str) -> None:
     """Foreign text never becomes a path."""
@@ -143,11 +152,15 @@ def test_a_range_of_lines_is_cut_at_line_breaks_only(
 
 @pytest.mark.parametrize(
     ("written", "ends"),
-    [("3:5", (3, 5)), ("3:", (3, None)), (":5", (None, 5)), ("-5:", (-5, None)), (" 1 : 2 ", (1, 2))],
+    [
+        ("3:5", (3, 5)),
+        ("3:", (3, None)),
+        (":5", (None, 5)),
+        ("-5:", (-5, None)),
+        (" 1 : 2 ", (1, 2)),
+    ],
 )
-def test_a_range_is_written_with_a_colon(
-    written: str, ends: tuple[int | None, int | None]
-) -> None:
+def test_a_range_is_written_with_a_colon(written: str, ends: tuple[int | None, int | None]) -> None:
     """Either end may be left out."""
     assert read.parse_range(written) == ends
 

@@ -1,0 +1,89 @@
+"""Forgetting: content goes for good, and a session leaves no trace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from brimline.store import audit, forget, layout, pins, read, references, removal
+from brimline.store.errors import StoreError
+
+from . import shelves
+from .shelves import stored, text
+
+
+def traces(home_dir: str, word: str) -> list[str]:
+    """The files of the store that hold a word."""
+    files = [path for path in Path(layout.root(home_dir)).rglob("*") if path.is_file()]
+    return [str(path) for path in files if word.encode() in path.read_bytes()]
+
+
+def test_a_forgotten_key_is_gone_whatever_its_pin(home_dir: str) -> None:
+    """Blob, sidecar, pin, what was left aside, and the last key."""
+    key = stored(home_dir, text(1))
+    pins.pin(home_dir, key, "hard", "secret reason")
+    removal._move_aside(home_dir, "blob", key[7:])
+
+    assert forget.forget_key(home_dir, key)
+    assert not forget.forget_key(home_dir, key)
+    with pytest.raises(StoreError, match="is not in the store"):
+        read.get(home_dir, key)
+    with pytest.raises(StoreError, match="nothing has been stored"):
+        read.last_key(home_dir)
+    assert [path for path in Path(home_dir).rglob("*") if key[9:] in path.name] == []
+
+
+def test_a_forgotten_session_leaves_no_trace_in_the_store(home_dir: str, world: Path) -> None:
+    """Its blobs, its name in the trail, and the names of its transcripts."""
+    mine = stored(home_dir, text(1), session="session-one", source="cat secret")
+    other = stored(home_dir, text(2), session="session-two")
+    transcript = world / "session-one.jsonl"
+    transcript.write_text(mine)
+    cache = references.load(home_dir)
+    cache.entries[str(transcript)] = [0, 0, 0, 0, [mine[7:]]]
+    references.write(home_dir, cache)
+
+    done = forget.forget_session(home_dir, "session-one")
+
+    assert done.keys == [mine]
+    assert shelves.keys(home_dir) == {other}
+    assert traces(home_dir, "session-one") == []
+    assert traces(home_dir, "secret") == []
+    assert len(list(audit.lines(home_dir))) == 3
+
+
+def test_content_that_another_session_stored_too_stays_with_that_one(home_dir: str) -> None:
+    """Its description is then that of the other session."""
+    key = stored(home_dir, text(1), session="first", tool="Bash", source="cat secret")
+    stored(home_dir, text(1), session="second", tool="Read", source="notes.txt")
+
+    done = forget.forget_session(home_dir, "first")
+
+    assert (done.keys, done.shared) == ([], [key])
+    assert read.get(home_dir, key) == text(1)
+    found = read.meta(home_dir, key)
+    assert (found["session"], found["tool"], found["bytes"]) == ("second", "Read", 4_000)
+    assert traces(home_dir, "first") == traces(home_dir, "secret") == []
+    assert forget.forget_session(home_dir, "second").keys == [key]
+
+
+def test_a_session_whose_copy_is_gone_has_no_say_in_a_later_one(home_dir: str) -> None:
+    """What was removed and stored again belongs to who stored it again."""
+    key = stored(home_dir, text(1), session="first")
+    forget.forget_key(home_dir, key)
+    stored(home_dir, text(1), session="second")
+
+    assert forget.of_session(home_dir, "second").keys == [key]
+    assert forget.of_session(home_dir, "first").keys == []
+
+
+def test_a_line_that_a_full_disk_cut_short_hides_no_other(home_dir: str) -> None:
+    """The next line is glued to it and still read."""
+    stored(home_dir, text(1), session="first")
+    with open(layout.index(home_dir), "ab") as file:
+        file.write(b'{"v":1,"at":1790000000.5,"event":"pu')
+    key = stored(home_dir, text(2), session="second")
+
+    assert audit.sessions_of_keys(home_dir)[key].keys() == {"second"}
+    assert len(list(audit.lines(home_dir))) == 2

@@ -1,0 +1,122 @@
+"""The text that stands in for content, in our form and in that of another tool."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brimline.store import put, read, stub
+from brimline.store.stub import Stub
+
+KEY = "sha256:" + "0123456789abcdef" * 4
+counts = st.integers(0, 10**15) | st.none()
+texts = st.text(max_size=60) | st.none()
+stubs = st.builds(
+    Stub,
+    st.just(KEY),
+    counts,
+    counts,
+    exit_code=st.integers(-300, 300) | st.none(),
+    tokens=counts,
+    tool=texts,
+    source=texts,
+    path=texts,
+    pinned=st.sampled_from(["none", "soft", "hard"]),
+)
+
+
+@pytest.mark.row("S3-56")
+@given(stubs, st.sampled_from([stub.OURS, stub.CCM]), st.text(max_size=20), st.text(max_size=20))
+def test_a_stub_is_found_again_as_it_was_built(
+    wanted: Stub, style: str, before: str, after: str
+) -> None:
+    """Whatever it tells, in both forms, with other text around it."""
+    assert stub.parse(stub.build(wanted, style)) == wanted
+    assert stub.parse(f"{before}\n{stub.build(wanted, style)}\n{after}") == wanted
+
+
+@pytest.mark.row("S3-56")
+def test_our_form_is_one_line_that_reads_well() -> None:
+    """What it is, how much, how it ended, from where, and the key."""
+    built = stub.build(
+        Stub(KEY, 45_678, 1_523, exit_code=1, tokens=11_420, tool="Bash", source='echo "hi"\nls')
+    )
+
+    assert built == (
+        "[brimline stored 45678 bytes, 1523 lines, exit 1, ~11420 tokens, "
+        f'tool "Bash", from "echo \\"hi\\"\\nls": {KEY}]'
+    )
+
+
+@pytest.mark.row("S3-56")
+def test_the_other_tools_form_has_its_fields_one_on_a_line() -> None:
+    """Key, path, bytes, lines, exit, pinned, in that order."""
+    built = stub.build(Stub(KEY, 45_678, 1_523, exit_code=0, path="~/x.zst", pinned="soft"), "ccm")
+
+    assert built.split("\n") == [
+        "[CCM_CACHED]",
+        f"key: {KEY}",
+        "path: ~/x.zst",
+        "bytes: 45678",
+        "lines: 1523",
+        "exit: 0",
+        "pinned: soft",
+        "[/CCM_CACHED]",
+    ]
+
+
+@pytest.mark.row("S3-56")
+@pytest.mark.parametrize(
+    ("body", "wanted"),
+    [
+        (
+            f"key: {KEY}\nsource: Bash cat a\nbytes: 45678\n~tokens: 11k\nlines: 9\nsee: CLAUDE.md",
+            Stub(KEY, 45_678, 9, tokens=11_000, source="Bash cat a"),
+        ),
+        (f"key: {KEY}\n~tokens: 2k\nlines: 40", Stub(KEY, None, 40, tokens=2_000)),
+        (
+            f'key: {KEY}\nsource: "$HOME/x" --flag\nbytes: many\npinned: firm',
+            Stub(KEY, None, source='"$HOME/x" --flag'),
+        ),
+    ],
+)
+def test_every_form_the_other_tool_ever_had_is_read(body: str, wanted: Stub) -> None:
+    """With and without a path, a source, tokens in thousands, unknown fields."""
+    assert stub.parse(f"None - [CCM_CACHED]\n{body}\n[/CCM_CACHED]") == wanted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "plain output",
+        "[CCM_CACHED]\nkey: sha256:abc\n[/CCM_CACHED]",
+        f"[CCM_CACHED]\nkey: {KEY}",
+        "[brimline stored 5 bytes: sha256:12]",
+        f"[brimline stored -5 bytes: {KEY}]",
+    ],
+)
+def test_what_is_no_stub_is_none(text: str) -> None:
+    """A stub has a complete key."""
+    assert stub.parse(text) is None
+
+
+def test_the_first_stub_of_a_text_counts() -> None:
+    """Whichever form it has."""
+    ours, other = stub.build(Stub(KEY, 1)), stub.build(Stub(KEY, 2), "ccm")
+
+    assert stub.parse(f"{ours}\n{other}") == Stub(KEY, 1)
+    assert stub.parse(f"{other}\n{ours}") == Stub(KEY, 2)
+
+
+def test_a_stub_is_made_from_what_the_store_knows(home_dir: str) -> None:
+    """The sidecar has all of it."""
+    key = put.put(home_dir, b"one\ntwo\n", {"tool": "Bash", "source": "ls", "exit": 2})
+
+    made = stub.of_meta(read.meta(home_dir, key), pinned="soft")
+
+    assert made == Stub(key, 8, 2, exit_code=2, tool="Bash", source="ls", pinned="soft")
+    assert len({made, stub.of_meta(read.meta(home_dir, key), pinned="soft")}) == 1
+    assert key in repr(made)
+    assert key in stub.hint(key)
