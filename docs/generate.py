@@ -75,8 +75,8 @@ def _settings() -> str:
         _HEAD,
         "# Settings\n",
         (
-            "Precedence, weakest first: defaults, the user's `config.toml`, the project's "
-            "`.claude/brimline.toml`, the environment.\n"
+            "Precedence, weakest first: defaults, the preset, the user's `config.toml`, the "
+            "project's `.claude/brimline.toml`, the environment.\n"
         ),
         "A project's file may come from a stranger: it can set only what is marked so.\n",
     ]

@@ -11,6 +11,7 @@ import pytest
 
 if TYPE_CHECKING:
     from benchmarks.conversation import Segment
+
     from brimline.testing import SessionBuilder
 
 ROOT = Path(__file__).parent.parent
@@ -26,6 +27,7 @@ def checkout(monkeypatch: pytest.MonkeyPatch) -> None:
 def converse(session: SessionBuilder, output: str, *then: str, tokens: int = 120_000) -> Segment:
     """A session in which one large output is followed by what the assistant says about it."""
     from benchmarks import conversation
+
     from brimline.testing import text_block
 
     session.prompt("go")
@@ -40,6 +42,7 @@ def converse(session: SessionBuilder, output: str, *then: str, tokens: int = 120
 def test_the_share_saved_is_that_of_the_fullest_request(session: SessionBuilder) -> None:
     """Characters kept out, as tokens of the model, over what the request held."""
     from benchmarks import replay
+
     from brimline.gauge.reading import characters_per_token
 
     segment = converse(session, BULK, "Done.")
@@ -102,11 +105,12 @@ def test_the_shipped_preview_beats_head_errors_and_tail(session: SessionBuilder)
     """Names from the middle of a program survive."""
     from benchmarks import replay
 
+    body = "\tif err != nil {\n\t\treturn err // and so on, as in all the others\n\t}\n" * 6
     program = "".join(
-        f"func stepNumber{i}() error {{\n\treturn runner.executePart{i}(config)\n}}\n\n"
-        for i in range(200)
+        f"func stepNumber{i}() error {{\n\treturn runner.executePart{i}(config)\n{body}}}\n\n"
+        for i in range(30)
     )
-    segment = converse(session, program, "executePart20 fails, so does stepNumber25.")
+    segment = converse(session, program, "executePart12 fails, so does stepNumber15.")
 
     assert replay.kept(replay.judge([segment], replay.make_product())) == 1.0
     assert replay.kept(replay.judge([segment], replay.make_baseline)) < 1.0
@@ -117,6 +121,7 @@ def test_a_file_is_replayed_as_the_hook_sees_it_and_shown_as_the_client_would(
 ) -> None:
     """Line numbers are taken off before the decision and put back on every line of the stub."""
     from benchmarks import conversation, replay
+
     from brimline.offload.decide import DEFAULT
 
     numbered = "\n".join(f"{i:6}→func part{i}() {{}} // some words" for i in range(1, 1_200))
@@ -148,7 +153,7 @@ def test_failures_and_pictures_cannot_be_replaced(session: SessionBuilder) -> No
 def test_the_table_is_printed_for_the_sessions_named(session: SessionBuilder) -> None:
     """One command, one table; without a full segment it says so."""
     converse(session, BULK, "Done.")
-    script = [sys.executable, ROOT / "benchmarks/offload.py", session.path]
+    script = [sys.executable, str(ROOT / "benchmarks/offload.py"), session.path]
 
     done = subprocess.run(
         [*script, "--sessions", "--split"], capture_output=True, text=True, check=False
@@ -166,7 +171,7 @@ def test_the_table_is_printed_for_the_sessions_named(session: SessionBuilder) ->
 def test_a_file_that_cannot_be_read_ends_the_run_in_one_sentence(world: Path) -> None:
     """Trouble is one line and a non-zero exit code."""
     missing = world / "missing.jsonl"
-    script = [sys.executable, ROOT / "benchmarks/offload.py", missing]
+    script = [sys.executable, str(ROOT / "benchmarks/offload.py"), str(missing)]
 
     done = subprocess.run(script, capture_output=True, text=True, check=False)
 

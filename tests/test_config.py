@@ -219,7 +219,7 @@ def test_what_is_no_regular_file_is_ignored_and_reported(
     loaded = config.load(home_dir, project_dir)
 
     assert loaded.problems == [f"{path} is ignored: it is no regular file"]
-    with pytest.raises(ConfigError, match="no regular file|is a link"):
+    with pytest.raises(ConfigError, match=r"no regular file|is a link"):
         config.change(str(path), "guard.preset", "off", project=True)
 
 

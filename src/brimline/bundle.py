@@ -56,7 +56,7 @@ def build() -> str:
 
 
 def _compiled(path: str) -> bytes:
-    """The module's code; its `__future__` import becomes a flag, which spares a hook that module."""
+    """The module's code; its `__future__` import becomes a flag, sparing hooks that module."""
     with open(path, "rb") as source:
         tree = ast.parse(source.read(), path)
     tree.body = [

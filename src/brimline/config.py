@@ -44,6 +44,7 @@ def load(home_dir: str, project_dir: str, *, environment: bool = True) -> Config
 
 def _fill_from_preset(config: Config, *, environment: bool) -> None:
     explicit = {key for key, source in config.sources.items() if source != "default"}
+    explicit |= set(_explicit(config))
     for key in presets.fill(config.values, defaults(), explicit):
         config.sources[key] = f"preset {config.values['guard.preset']}"
     if environment:
@@ -126,7 +127,7 @@ def compile_policy(home_dir: str, project_dir: str) -> None:
         "project": project_dir,
         "values": config.values,
         "learned": _learned(home_dir),
-        "explicit": [key for key, source in config.sources.items() if source in _FILES],
+        "explicit": _explicit(config),
         "client": clientsettings.compaction_facts(project_dir),
         "sources": sources,
     }
@@ -196,6 +197,14 @@ def _flatten(document: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]
 def _nearest(key: str) -> str:
     close = difflib.get_close_matches(key, BY_KEY, 1, cutoff=0.4)
     return f"; did you mean {close[0]}?" if close else ""
+
+
+def _explicit(config: Config) -> list[str]:
+    """What no preset may change: settings of a file; under a project's preset all of the user's."""
+    found = {key for key, source in config.sources.items() if source in _FILES}
+    if config.sources["guard.preset"] == "project":
+        found |= {setting.key for setting in SETTINGS if not setting.project}
+    return sorted(found)
 
 
 def _learned(home_dir: str) -> dict[str, Any]:

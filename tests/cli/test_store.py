@@ -13,6 +13,7 @@ import pexpect
 import pytest
 
 from brimline import paths
+from brimline.cli import store_report
 from brimline.cli.registry import COMMANDS, Entry
 from brimline.store import layout, pins, put, scan
 from brimline.testing import SessionBuilder
@@ -98,6 +99,21 @@ def test_stats_count_what_is_there(
     assert found["disk_bytes"] == sum(blob.disk_bytes for blob in scan.blobs(home_dir))
     assert found["methods"] == {"none": 1, "gzip": 1, "zstd": 0}
     assert found["pins"] == {"none": 1, "soft": 0, "hard": 1}
+
+
+def test_stats_do_not_open_very_many_blobs_unless_asked(
+    key: str, monkeypatch: pytest.MonkeyPatch, brimline: Callable[..., Outcome]
+) -> None:
+    """What was not looked at is unknown, not zero."""
+    monkeypatch.setattr(store_report, "_MOST_HEADERS", 0)
+
+    quick = json.loads(brimline("store", "stats", "--json").out)
+    told = brimline("store", "stats")
+    thorough = json.loads(brimline("store", "stats", "--content", "--json").out)
+
+    assert (quick["blobs"], quick["content_bytes"], quick["methods"]) == (1, None, None)
+    assert "of content" not in told.out
+    assert thorough["content_bytes"] == len(LINES)
 
 
 def test_an_empty_store_is_no_error(brimline: Callable[..., Outcome]) -> None:

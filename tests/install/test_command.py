@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pexpect
 import pytest
 
+from brimline import launch
 from brimline.install import entries, spec
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def test_on_a_terminal_it_asks(
     code = "from brimline.cli.main import main; main()"
     arguments = ["-c", code, "install", "--interpreter", python]
     terminal = pexpect.spawn(sys.executable, arguments, encoding="utf-8", timeout=60)
-    terminal.expect(re.escape(entries.bootstrap("")[:15].replace("\n", "\\n")))
+    terminal.expect(re.escape(launch.bootstrap("")[:15].replace("\n", "\\n")))
     terminal.expect(r"Change .*\?")
     terminal.sendline(answer)
     terminal.expect(pexpect.EOF)

@@ -82,7 +82,7 @@ def test_the_key_is_found_again_in_any_stub(source: str, exit_code: int | None) 
 
 @pytest.mark.row("S2-10")
 def test_two_hundred_kilobytes_become_a_stub_whose_key_gives_every_byte_back(home_dir: str) -> None:
-    """What the stub stands for can be had by what the stub says, in whole and by its line numbers."""
+    """What the stub stands for can be had by what it says, in whole and by line numbers."""
     output = "".join(f"{i} ok\tтест\r\n" for i in range(14_000)).encode()
     key = put.put(home_dir, output, {"tool": "Bash", "source": "make"})
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from brimline.store import blobfile
 
+from .examples import thorough
 from .shelves import METHODS, noise, text
 
 contents = st.one_of(
@@ -19,6 +20,7 @@ contents = st.one_of(
 
 
 @pytest.mark.row("S3-54")
+@thorough
 @given(data=contents, method=st.sampled_from(METHODS))
 @example(data=b"", method="gzip")
 @example(data=b"\0" * 1_024, method="gzip")
@@ -52,6 +54,7 @@ def test_a_gzip_blob_can_be_read_without_brimline() -> None:
     assert gzip.decompress(packed[blobfile.HEADER_BYTES :]) == text(1)
 
 
+@thorough
 @given(data=st.binary(max_size=200))
 def test_foreign_bytes_are_no_blob(data: bytes) -> None:
     """Any file may lie there; it is damaged, never an unexpected error."""
@@ -59,6 +62,7 @@ def test_foreign_bytes_are_no_blob(data: bytes) -> None:
         blobfile.unpack(data)
 
 
+@thorough
 @given(
     method=st.sampled_from(METHODS),
     place=st.integers(0, 10_000),

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from brimline.store import directives
 from brimline.store.directives import Directive, Result, Said, Wanted, resolve
 
+from .examples import thorough
+
 
 @pytest.mark.row("S3-58")
 def test_last_pins_the_nearest_large_result_before_it() -> None:
@@ -132,6 +134,7 @@ def test_the_strongest_of_several_pins_counts() -> None:
     assert resolve(conversation) == {"a": Wanted("hard", "three")}
 
 
+@thorough
 @given(st.lists(st.text(max_size=40).map(Said) | st.text(max_size=3).map(Result), max_size=20))
 def test_no_conversation_is_an_error(conversation: list[Said | Result]) -> None:
     """What users write is free text."""

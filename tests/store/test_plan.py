@@ -10,6 +10,8 @@ from brimline.store import plan
 from brimline.store.plan import Holds, Limits
 from brimline.store.scan import Blob
 
+from .examples import thorough
+
 NOW = 2_000_000_000 * 10**9
 DAY = 86_400 * 10**9
 
@@ -113,6 +115,7 @@ def test_garbage_is_what_nothing_mentions_pins_or_used_just_now() -> None:
     assert (chosen.freed_bytes, chosen.total_bytes) == (100, 500)
 
 
+@thorough
 @given(
     facts=st.lists(
         st.tuples(

@@ -23,6 +23,7 @@ from brimline.store import layout, put, read, scan, sweep
 from brimline.store.errors import StoreError
 
 from . import shelves
+from .examples import thorough
 from .shelves import Disk, text
 
 ROOT = str(Path(brimline.__file__).parent.parent)
@@ -30,6 +31,7 @@ META = {"tool": "Bash", "source": "make test", "session": "s1", "exit": 0}
 
 
 @pytest.mark.row("S3-52", "S3-57")
+@thorough
 @given(data=st.binary(max_size=5_000))
 def test_the_key_is_the_hash_of_the_content_and_brings_it_back(
     tmp_path_factory: pytest.TempPathFactory, data: bytes

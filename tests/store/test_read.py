@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from brimline.store import layout, put, read, removal, scan
 from brimline.store.errors import StoreError
 
+from .examples import thorough
 from .shelves import METHODS, stored, text
 
 
@@ -129,6 +130,7 @@ def test_an_empty_store_says_so(home_dir: str) -> None:
         read.resolve(home_dir, "last")
 
 
+@thorough
 @given(
     data=st.lists(st.sampled_from([b"a", b"\n", b"\r\n", b"\xff"]), max_size=40).map(b"".join),
     first=st.integers(-12, 12) | st.none(),

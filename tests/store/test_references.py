@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from brimline.store import references
 from brimline.store.references import Cache
 
+from .examples import thorough
+
 DIGEST = "0123456789abcdef" * 4
 
 
@@ -33,6 +35,7 @@ def test_a_key_across_the_border_of_two_blocks_is_found(world: Path, offset: int
     assert references.find([path]).digests == {DIGEST}
 
 
+@thorough
 @given(around=st.binary(max_size=30), after=st.binary(max_size=30))
 def test_a_key_is_found_whatever_is_around_it(
     tmp_path_factory: pytest.TempPathFactory, around: bytes, after: bytes

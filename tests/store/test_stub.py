@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from brimline.store import put, read, stub
 from brimline.store.stub import Stub
 
+from .examples import thorough
+
 KEY = "sha256:" + "0123456789abcdef" * 4
 counts = st.integers(0, 10**15) | st.none()
 texts = st.text(max_size=60) | st.none()
@@ -27,6 +29,7 @@ stubs = st.builds(
 
 
 @pytest.mark.row("S3-56")
+@thorough
 @given(stubs, st.sampled_from([stub.OURS, stub.CCM]), st.text(max_size=20), st.text(max_size=20))
 def test_a_stub_is_found_again_as_it_was_built(
     wanted: Stub, style: str, before: str, after: str

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import brimline
-from brimline import bundle, policy, testing
+from brimline import bundle, config, paths, policy, testing
 from brimline.cli import demo_script
 from brimline.gauge import reading as gauge
 from brimline.launch import bootstrap
@@ -51,6 +51,8 @@ class Player:
             f"{self.folder}/projects/demo/session.jsonl", cwd=f"{self.folder}/project"
         )
         os.makedirs(self.session.cwd, exist_ok=True)
+        settings = paths.user_config(f"{self.folder}/brimline")
+        config.change(settings, "scout.enabled", "true", project=False)
 
     def play(self) -> Iterator[Moment]:
         """Every step in turn."""

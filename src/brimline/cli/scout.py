@@ -89,6 +89,7 @@ def read_status(project_dir: str) -> dict[str, Any]:
 
     ignore = ignorefile.load(project_dir)
     return {
+        "enabled": bool(_values(project_dir)["scout.enabled"]),
         "mode": _mode(project_dir),
         "file": ignore.path,
         "defaults_in_force": ignore.defaults_in_force,
@@ -103,6 +104,7 @@ def render_status(report: dict[str, Any]) -> str:
     if report["defaults_in_force"] and report["file"]:
         origin += f" and {report['file']}"
     lines = [
+        f"scout  {'on' if report['enabled'] else 'off: `brimline scout on` registers its hook'}",
         f"mode   {report['mode']}",
         f"rules  from {origin}",
         *[f"         {rule}" for rule in report["rules"]],
@@ -144,7 +146,11 @@ def _parsed(tool: str, text: str) -> Any:
 
 
 def _mode(project_dir: str) -> str:
+    mode: str = _values(project_dir)["scout.mode"]
+    return mode
+
+
+def _values(project_dir: str) -> dict[str, Any]:
     from brimline import config, paths
 
-    mode = config.load(paths.home(), project_dir).values.get("scout.mode")
-    return mode if mode in scouting.MODES else scouting.MODES[0]
+    return config.load(paths.home(), project_dir).values

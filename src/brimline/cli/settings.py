@@ -23,7 +23,7 @@ _as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def config() -> None:
     """Show, explain and change settings.
 
-    Precedence, weakest first: defaults, user file, project file, environment.
+    Precedence, weakest first: defaults, preset, user file, project file, environment.
 
     \b
     Example:

@@ -40,6 +40,8 @@ def status(
     """
     if transcript and session:
         raise click.UsageError("name a session by --transcript or by --session, not by both")
+    if composition and follow:
+        raise click.UsageError("--composition shows one moment; it does not go with --follow")
     project_dir = os.getcwd()
     path = transcript or (find.by_id(session) if session else find.newest(project_dir))
     if composition:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from typing import Any
 
 import click
 
@@ -12,7 +14,7 @@ from brimline.cli import store_text as text
 from brimline.cli.lazy import LazyGroup
 from brimline.cli.registry import Entry
 from brimline.store import grep as searching
-from brimline.store import pins, read, scan
+from brimline.store import layout, pins, read, scan
 from brimline.store.errors import StoreError
 
 HELP = {"help_option_names": ["-h", "--help"]}
@@ -25,7 +27,25 @@ _CLEANING = {
 }
 
 
-@click.group(cls=LazyGroup, lazy=_CLEANING, context_settings=HELP)
+class _Group(LazyGroup):
+    """Turns what the disk refuses into one sentence, for all commands of the group."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command.
+
+        Raises:
+            StoreError: a file or folder cannot be read or written.
+        """
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            name = error.filename or layout.root(paths.home())
+            raise StoreError(f"{os.fsdecode(name)}: {error.strerror or error}") from error
+
+
+@click.group(cls=_Group, lazy=_CLEANING, context_settings=HELP)
 def store() -> None:
     """Look into the store of outputs that were kept out of the context window.
 

@@ -40,6 +40,7 @@ class Reading:
         "occupancy_tokens",
         "offset",
         "projected_tokens",
+        "raised",
         "tail_tokens",
         "tier",
         "tier_count",
@@ -56,6 +57,8 @@ class Reading:
         self.margin_tokens: int | None = None
         self.tier: int | None = None
         self.tier_count = 0
+        # Whether steep growth lifted the tier above the one its distance gives.
+        self.raised = False
         self.measured_by: str | None = None
         self.measured_at: str | None = None
         self.model: str | None = None
@@ -91,14 +94,16 @@ class Reading:
 
     def figures(self) -> dict[str, object]:
         """The figures that are recorded with every reading."""
-        return {
-            "occupancy": self.occupancy_tokens,
+        known = {"estimate": self.occupancy_tokens} if self.is_estimate else {}
+        return known | {
+            "occupancy": None if self.is_estimate else self.occupancy_tokens,
             "tail": self.tail_tokens,
             "window": self.window.tokens,
             "window_source": self.window.source,
             "compaction": self.compaction.tokens,
             "tier": self.tier,
             "offset": self.offset,
+            "model": self.model,
         }
 
     def look_back(self) -> None:
@@ -144,12 +149,13 @@ def measure(
     Raises:
         OSError: the transcript exists and cannot be read.
     """
-    tail = _read_tail(transcript, requests)
+    compacted = state.compacted_size()
+    tail = _read_tail(transcript, requests, compacted)
     told = snapshot or state.snapshot()
     observed = state.observed_window()
     reading = make_reading(tail, told, policy, observed, added_characters)
     if reading.tier and requests < HISTORY_REQUESTS:
-        tail = _read_tail(transcript, HISTORY_REQUESTS)
+        tail = _read_tail(transcript, HISTORY_REQUESTS, compacted)
         reading = make_reading(tail, told, policy, observed, added_characters)
     estimate_if_asked(reading, tail, transcript, policy)
     reading.transcript = transcript
@@ -221,17 +227,36 @@ def _place(reading: Reading, occupancy: int, tail_tokens: int, policy: Policy) -
     if tier and values["guard.velocity_points"]:
         speed = reading.velocity()
         points = None if speed is None else 100 * speed / reading.compaction.effective_window_tokens
-        tier = tiers.raised(tier, points, values["guard.velocity_points"], len(thresholds))
+        lifted = tiers.raised(tier, points, values["guard.velocity_points"], len(thresholds))
+        reading.raised, tier = lifted != tier, lifted
     reading.tier = tier
 
 
-def _read_tail(transcript: str | None, requests: int) -> tails.Tail:
+def _read_tail(
+    transcript: str | None, requests: int, compacted_size: int | None = None
+) -> tails.Tail:
+    """The end of a transcript; empty where all of it was compacted away in the meantime."""
     if not transcript:
         return tails.Tail()
     try:
-        return tails.read_tail(transcript, requests)
+        tail = tails.read_tail(transcript, requests)
     except FileNotFoundError:
         return tails.Tail()
+    if compacted_size is None or tail.usage is None or tail.offset >= compacted_size:
+        return tail
+    if file_size(transcript) < compacted_size:
+        return tail  # the file was rewritten since: its offsets mean something else now
+    gone = tails.Tail()
+    gone.boundary_timestamp = tail.usage.timestamp or ""
+    return gone
+
+
+def file_size(path: str) -> int:
+    """How long a file is; 0 where it cannot be seen."""
+    try:
+        return fastio.system.stat(fastio.to_bytes(path)).st_size
+    except OSError:
+        return 0
 
 
 def estimate_if_asked(
@@ -242,10 +267,7 @@ def estimate_if_asked(
         return
     if not transcript or tail.usage or tail.boundary_timestamp is not None:
         return
-    try:
-        size = fastio.system.stat(fastio.to_bytes(transcript)).st_size
-    except OSError:
-        return
+    size = file_size(transcript)
     if size:
         tokens = int(size / (policy.values["measure.bytes_per_token"] or 1))
         reading.measured_by = "estimate"

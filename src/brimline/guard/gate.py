@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from brimline import fastio
 from brimline.decision import Decision
@@ -40,7 +40,7 @@ def _default(
     doubt = _ESTIMATED if reading.is_estimate else unverified
     verdict = ceiling.judge(load, reading.occupancy_tokens, reading.window, policy.values, doubt)
     if verdict is None:
-        _forget_marks_below(reading, state, policy)
+        _forget_marks_below(reading, reading.window.tokens, state, policy.values)
         return None
     text = gate_texts.ceiling_note(load, verdict, reading)
     return _speak(load, verdict, text, reading, state, home_dir)
@@ -55,6 +55,7 @@ def _literal(
     doubt = _ESTIMATED if reading.is_estimate else ""
     verdict = ceiling.judge(load, occupancy, window, rules, doubt)
     if verdict is None or occupancy is None:
+        _forget_marks_below(reading, window.tokens, state, rules)
         return None
     text = adr11.text(load, verdict, occupancy, window, provenance, estimated=reading.is_estimate)
     return _speak(load, verdict, text, reading, state, home_dir)
@@ -102,13 +103,14 @@ def _is_news(verdict: ceiling.Verdict, state: SessionState) -> bool:
     return marks.claim_ceiling(state, verdict.bucket, verdict.band) and news
 
 
-def _forget_marks_below(reading: Reading, state: SessionState, policy: Policy) -> None:
+def _forget_marks_below(
+    reading: Reading, window_tokens: int, state: SessionState, rules: dict[str, Any]
+) -> None:
     """Below the ceiling again: the next climb over it is news."""
     if reading.occupancy_tokens is None:
         return
-    rules = policy.values
     limit = ceiling.Ceiling(
-        reading.window.tokens, rules["guard.ceiling_percent"], rules["guard.ceiling_tokens"]
+        window_tokens, rules["guard.ceiling_percent"], rules["guard.ceiling_tokens"]
     )
     if reading.occupancy_tokens < limit.tokens:
         for bucket, band in marks.ceiling_marks(state):

@@ -54,13 +54,15 @@ def figures(reading: Reading) -> str:
         f"next request, compaction expected at {reading.compaction.tokens:,}: {room}"
     )
     outlook = reading.forecast()
-    if outlook is None:
+    if outlook is None or outlook.high == 0:
         return text + "."
-    return f"{text}, about {outlook.ops} requests ({outlook.low} to {outlook.high})."
+    requests = "request" if outlook.ops == 1 else "requests"
+    return f"{text}, about {outlook.ops} {requests} ({outlook.low} to {outlook.high})."
 
 
 def _head(reading: Reading) -> str:
-    return f"[brimline] Context tier L{reading.tier} {reading.tier_name}."
+    why = ", one up because it fills fast" if reading.raised else ""
+    return f"[brimline] Context tier L{reading.tier} {reading.tier_name}{why}."
 
 
 def _measured_by(reading: Reading) -> str:

@@ -73,7 +73,7 @@ def _claim(reading: Reading, state: SessionState) -> bool:
 
 
 def _record(reading: Reading, state: SessionState, home_dir: str, *, escalated: bool) -> None:
-    """Leave a trace of what is said, and a checkpoint in the last two tiers; none may silence it."""
+    """Leave a trace of what is said, and a checkpoint in the last two tiers; none may stop it."""
     from brimline.carry import checkpoint
     from brimline.state import audit
     from brimline.state.failures import guarded

@@ -18,7 +18,15 @@ _BUDGET_S = 0.5
 # A compaction takes seconds; an older note belongs to one that never came to its end.
 _OLDEST_NOTE_S = 600
 _KEEP_DAYS = 30
-_TRANSIENT = ("spoke-L", "window-", "ceiling-", "quota-", "reminder", "telemetry.json")
+_TRANSIENT = (
+    "spoke-L",
+    "window-",
+    "compacted-",
+    "ceiling-",
+    "quota-",
+    "reminder",
+    "telemetry.json",
+)
 
 
 def tidy(home_dir: str, session_id: str, values: dict[str, Any]) -> None:

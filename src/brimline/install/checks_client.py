@@ -139,7 +139,7 @@ def _compaction(client: dict[str, Any], reading: gauge.Reading) -> Finding:
             "compaction",
             "note",
             f"{about}; whether the client enforces it depends on the model",
-            "Models with a window of 200,000 tokens compact only once the API refuses a request, "
+            "Models of version 4.5 and `[1m]` ones compact only once the API refuses a request, "
             'unless "autoCompactWindow" is set.',
         )
     return Finding("compaction", "ok", about)

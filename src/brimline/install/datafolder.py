@@ -17,8 +17,10 @@ _OURS = (
     ("backups", r"settings(\.local)?\.json\.\d{8}_\d{6}(\.\d+)?"),
     (
         "sessions/*",
-        r"(statusline|checkpoint|telemetry)\.json|spool(\.\d+)?\.jsonl|(spoke-L|window-)\d+"
-        r"|ceiling-\d+\.\d+|quota-\d+[hd]\.\d+|reminder",
+        (
+            r"(statusline|checkpoint|telemetry)\.json|spool(\.\d+)?\.jsonl|(spoke-L|window-|compacted-)\d+"
+            r"|ceiling-\d+\.\d+|quota-\d+[hd]\.\d+|reminder"
+        ),
     ),
 )
 _FOLDERS = ("", "policy", "install", "backups", "sessions", "sessions/*")

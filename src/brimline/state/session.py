@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 _CLAIM = "spoke-L"
 _WINDOW = "window-"
+_COMPACTED = "compacted-"
 _SNAPSHOT = "statusline.json"
 _SPOOL = "spool.jsonl"
 _TELEMETRY = "telemetry.json"
@@ -127,6 +128,21 @@ class SessionState:
             return fastio.read_file(f"{self.folder}/{name}").decode("utf-8", "replace").split("\n")
         except OSError:
             return []
+
+    def compacted_size(self) -> int | None:
+        """How long the transcript was when the last compaction was over.
+
+        The client writes the boundary a little later; what stands before this offset is gone.
+        """
+        sizes = [_number(n[len(_COMPACTED) :]) for n in self.names if n.startswith(_COMPACTED)]
+        return max(sizes, default=None)
+
+    def remember_compaction(self, size: int) -> None:
+        """Keep how long the transcript was when a compaction was over."""
+        for name in self.names:
+            if name.startswith(_COMPACTED):
+                fastio.remove(f"{self.folder}/{name}")
+        fastio.create_exclusively(f"{self.folder}/{_COMPACTED}{size}", b"")
 
     def observed_window(self) -> int | None:
         """The window size that an earlier occupancy proved, if any."""

@@ -69,7 +69,7 @@ def read_tail(path: str, requests: int = 4) -> Tail:
 
 
 def rows_backward(path: str, mark: bytes, limit_bytes: int) -> Iterator[Any]:
-    """The rows of lines that hold a mark, from the last to the first, not further back than a limit.
+    """The rows of lines that hold a mark, the last one first, not further back than a limit.
 
     Raises:
         OSError: the file cannot be read, or is not a regular file.

@@ -1,0 +1,48 @@
+"""The text that stands in for an output: what it was, its preview, how to get the rest. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from brimline.store import stub as stubs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from brimline.offload.preview import Preview
+
+_SOURCE_CHARACTERS = 60
+# Enough of a key to find one blob among more than any store holds.
+_SHORT_DIGITS = 12
+# Kinds whose preview is a description, not numbered lines.
+_DESCRIBED = frozenset({"json", "paths", "binary"})
+
+
+def reference(meta: Mapping[str, Any], preview: Preview) -> str:
+    """What the model gets instead of the output.
+
+    Args:
+        meta: what the store's sidecar says: `key`, `bytes`, and where known `lines`, `exit`, `tool`
+            and `source` (the command that ran, the file that was read).
+        preview: what is shown of the output.
+    """
+    return f"{_first_line(meta)}\n{preview.text}\n{_last_line(meta, preview)}"
+
+
+def _first_line(meta: Mapping[str, Any]) -> str:
+    source = " ".join(str(meta.get("source") or "").split())
+    if len(source) > _SOURCE_CHARACTERS:
+        # A path tells most at its end, a command at its beginning.
+        room = _SOURCE_CHARACTERS - 1
+        source = "…" + source[-room:] if meta.get("tool") == "Read" else source[:room] + "…"
+    stub = stubs.of_meta({**meta, "source": source or None})
+    return f"{stubs.build(stub)} Preview, not the whole:"
+
+
+def _last_line(meta: Mapping[str, Any], preview: Preview) -> str:
+    key = meta["key"][: len("sha256:") + _SHORT_DIGITS]
+    again = ", or Read it again" if meta.get("tool") == "Read" else ""
+    more = f"The rest: brimline store get {key} --lines A:B{again}."
+    if preview.kind in _DESCRIBED or not preview.omitted:
+        return more
+    return f'("A-B: x … y": line A, then names in the lines left out up to B.) {more}'
