@@ -63,6 +63,7 @@ def test_a_quiet_hook_prints_nothing_and_leaves_one_line(
         "compaction": 167_000,
         "tier": 0,
         "offset": 0,
+        "model": "claude-sonnet-4-5-20250929",
     }
     assert errors(world) == []
 

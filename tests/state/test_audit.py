@@ -17,15 +17,7 @@ from brimline.state import audit, failures
 if TYPE_CHECKING:
     from brimline.testing import SessionBuilder
 
-READING = {
-    "occupancy",
-    "tail",
-    "window",
-    "window_source",
-    "compaction",
-    "tier",
-    "offset",
-}
+READING = {"occupancy", "tail", "window", "window_source", "compaction", "tier", "offset", "model"}
 
 
 @pytest.mark.row("S4-42")

@@ -76,6 +76,7 @@ class Disk:
         self.at = at
         self.lasting = lasting
         self.calls = 0
+        self.names: list[str] = []
         self.real = fastio.system
 
     def __getattr__(self, name: str) -> Any:
@@ -86,6 +87,7 @@ class Disk:
         def call(*arguments: Any, **options: Any) -> Any:
             due = self.calls == self.at or (self.lasting and self.calls > self.at)
             self.calls += 1
+            self.names.append(name)
             if due and name == "write":
                 real(arguments[0], bytes(arguments[1])[: len(arguments[1]) // 2])
             if due and name == "close":

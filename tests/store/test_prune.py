@@ -50,6 +50,15 @@ def test_collecting_removes_the_blob_its_sidecar_and_tells_the_trail(
     assert (last["event"], last["key"]) == ("gc", key)
 
 
+def test_collecting_works_without_the_folder_for_temporary_files(home_dir: str) -> None:
+    """A user may have cleared it away; a folder among the blobs is no blob."""
+    key = stored(home_dir, text(1), LONG_AGO)
+    os.rmdir(layout.tmp_dir(home_dir))
+    os.mkdir(layout.blob(home_dir, key[7:9] + "0" * 62))
+
+    assert collected(home_dir).keys == [key]
+
+
 @pytest.mark.row("S3-69")
 @pytest.mark.parametrize("place", ["result", "compacted", "subagent", "backup", "own copy", "text"])
 def test_a_mentioned_blob_survives_wherever_it_is_mentioned(

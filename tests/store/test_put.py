@@ -219,6 +219,21 @@ def test_a_put_that_is_killed_at_any_call_leaves_nothing_torn(world: Path) -> No
     assert done.stdout.decode().strip() == again
 
 
+def test_the_content_is_on_the_disk_before_its_name_is(
+    home_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is synchronised once, then moved to its place."""
+    disk = Disk(shelves.full, -1)
+    monkeypatch.setattr(fastio, "system", disk)
+
+    key = put.put(home_dir, text(1), {})
+
+    blob = [name for name in disk.names if name in ("fsync", "replace")]
+    assert blob[:2] == ["fsync", "replace"]
+    assert blob.count("fsync") == 1
+    assert read.get(home_dir, key) == text(1)
+
+
 def test_a_limit_on_file_sizes_is_an_error_that_leaves_nothing(home_dir: str) -> None:
     """As on a full disk: the write ends half-way."""
     code = (

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from brimline import fastio
 from brimline.store import layout, put, read, removal, scan
 from brimline.store.errors import StoreError
 
 from .examples import thorough
-from .shelves import METHODS, stored, text
+from .shelves import METHODS, Disk, read_only, stored, text
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -55,6 +56,18 @@ def test_reading_counts_as_a_use_unless_told_otherwise(home_dir: str) -> None:
 
     assert same == before
     assert after.used_ns > before.used_ns + 900 * 10**9
+
+
+def test_a_store_that_is_read_only_can_be_read(
+    home_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That the use cannot be noted is no reason to keep content back."""
+    key = stored(home_dir, text(1))
+    monkeypatch.setattr(fastio, "system", Disk(read_only, 0, lasting=True))
+
+    assert read.get(home_dir, key) == text(1)
+    with pytest.raises(OSError, match="Read-only"):
+        put.put(home_dir, text(2), {})
 
 
 def test_a_lost_or_damaged_sidecar_costs_nothing_but_what_it_said(home_dir: str) -> None:

@@ -6,6 +6,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
+from brimline import fastio
 from brimline.store import audit, clients, files, layout, quiet, scan, sweep
 from brimline.store.plan import Limits
 from brimline.store.prune import GRACE_S, Outcome, Search, prune
@@ -57,7 +58,7 @@ def enforce_caps(
     search = Search(paths, deadline=deadline)
     done = prune(home_dir, limits, search, now_ns=int(moment * 1e9))
     if not done.finished:
-        os.unlink(marker(home_dir))
+        fastio.remove(marker(home_dir))
         return done
     sweep.sweep(home_dir, orphans=time.monotonic() < deadline, now=moment)
     audit.rotate(home_dir)

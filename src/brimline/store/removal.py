@@ -88,8 +88,9 @@ def aside_files(home_dir: str, digest: str | None = None) -> list[str]:
 
 
 def _move_aside(home_dir: str, kind: str, digest: str) -> str | None:
-    _, _, ending = layout.fresh_name(home_dir, "gone").rpartition("/")
-    aside = f"{layout.tmp_dir(home_dir)}/{digest}.{kind}.{ending}"
+    folder, _, ending = layout.fresh_name(home_dir, "gone").rpartition("/")
+    fastio.make_folders(folder)  # without it, a blob would seem to be gone
+    aside = f"{folder}/{digest}.{kind}.{ending}"
     try:
         os.rename(_PLACES[kind](home_dir, digest), aside)
     except FileNotFoundError:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from typing import TYPE_CHECKING, NamedTuple
 
 from brimline.store import blobfile, layout, pins, quiet
@@ -68,6 +69,8 @@ def blobs(home_dir: str) -> list[Blob]:
             try:
                 status = entry.stat(follow_symlinks=False)
             except FileNotFoundError:
+                continue
+            if not stat.S_ISREG(status.st_mode):
                 continue
             found.append(
                 Blob(shard + entry.name, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
