@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _COLOURS = ("green", "cyan", "yellow", "magenta", "bold red")
 _BAR_CELLS = 60
+# The last tier goes on speaking; its full text is shown once.
+_REPEATED = "Still critical"
 _PAUSE_S = 0.12
 _PAUSE_AFTER_NOTE_S = 0.6
 
@@ -112,6 +114,8 @@ def _gauge(moment: Moment, number: int) -> Text:
 
 def _told(moment: Moment, moments: list[Moment]) -> Panel | Text | None:
     """What is worth keeping on the screen: a message to the model, a compaction."""
+    if _REPEATED in moment.note:
+        return Text(f"  step {len(moments)}: told again that it is still critical", "bold red")
     if moment.note:
         tier = moment.reading.tier or 0
         title = f"after step {len(moments)}, the model is told"
@@ -131,7 +135,7 @@ def _line(moment: Moment, note: str) -> Text:
     text.append(f" {moment.reading.used_ratio or 0:.0%}\n")
     text.append(note)
     outlook = moment.reading.forecast()
-    if outlook and "requests (" not in note:
+    if outlook and "Context tier" not in note:
         text.append(
             f"\nforecast: about {outlook.ops} requests left ({outlook.low} to {outlook.high})",
             "dim",
