@@ -418,3 +418,17 @@ def _write(path: str, text: str) -> None:
 
 def _forbid_growth() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+
+def test_falling_tiers_do_not_reach_a_preset_that_counts_upwards(
+    home_dir: str, project_dir: str
+) -> None:
+    """Thresholds of the usual unit would make such a preset speak at once; the problem is named."""
+    _user(home_dir, '[guard]\ntiers = [20, 10, 5, 2]\npreset = "haios-80"\n')
+
+    loaded = config.load(home_dir, project_dir)
+
+    assert loaded.values["guard.tiers"] == [80]
+    assert loaded.problems == [
+        "guard.tiers is not used: preset haios-80 counts in another unit; set guard.tier_unit too"
+    ]

@@ -45,8 +45,13 @@ def load(home_dir: str, project_dir: str, *, environment: bool = True) -> Config
 def _fill_from_preset(config: Config, *, environment: bool) -> None:
     explicit = {key for key, source in config.sources.items() if source != "default"}
     explicit |= set(_explicit(config))
+    name = config.values["guard.preset"]
     for key in presets.fill(config.values, defaults(), explicit):
-        config.sources[key] = f"preset {config.values['guard.preset']}"
+        if key in explicit:
+            config.problems.append(
+                f"{key} is not used: preset {name} counts in another unit; set guard.tier_unit too"
+            )
+        config.sources[key] = f"preset {name}"
     if environment:
         before = dict(config.values)
         presets.apply_environment(config.values, fastio.env)

@@ -79,7 +79,10 @@ def safe_session_id(session_id: object) -> str:
 
 def project_transcripts(project_dir: str) -> str:
     """The folder in which the client keeps a project's sessions."""
-    name = "".join([c if c.isascii() and c.isalnum() else "-" for c in project_dir])
+    # The client counts in units of UTF-16, of which rarer characters take two.
+    name = "".join(
+        [c if c.isascii() and c.isalnum() else "-" * (1 + (c > "\uffff")) for c in project_dir]
+    )
     return f"{client_config_dir()}/projects/{name}"
 
 

@@ -141,8 +141,19 @@ def _digits(text: str | None) -> int | None:
 def fill(values: dict[str, Any], defaults: dict[str, Any], explicit: set[str]) -> set[str]:
     """Give every setting that nobody set the value of the preset in force; returns their names."""
     chosen = named(values["guard.preset"]).values
+    if _is_of_another_unit(values, chosen, explicit):
+        explicit = explicit - {"guard.tiers"}
     for preset in PRESETS:
         for key in preset.values:
             if key not in explicit:
                 values[key] = chosen.get(key, defaults[key])
     return {key for key in chosen if key not in explicit}
+
+
+def _is_of_another_unit(values: dict[str, Any], chosen: dict[str, Any], explicit: set[str]) -> bool:
+    """Whether falling thresholds of the usual unit would meet a preset that counts upwards."""
+    if "guard.tiers" not in explicit or "guard.tier_unit" in explicit:
+        return False
+    thresholds = values["guard.tiers"]
+    falling = thresholds[0] > thresholds[-1]
+    return falling and chosen.get("guard.tier_unit") in ("used", "tokens")

@@ -216,14 +216,19 @@ def test_an_excuse_stands_beside_the_advice(
     assert "window from: model" in note
 
 
-@pytest.mark.parametrize("name", ["", "a\nb", "x" * 300])
-def test_an_odd_name_is_quoted_as_it_came(
-    name: str, session: SessionBuilder, home_dir: str
+@pytest.mark.parametrize(
+    ("name", "shown"), [("", "unnamed"), ("a\nb", "a b"), ("x" * 20_000, "x" * 200)]
+)
+def test_an_odd_name_becomes_one_short_line(
+    name: str, shown: str, session: SessionBuilder, home_dir: str
 ) -> None:
-    """The label is foreign text; none is said to be unnamed."""
+    """The label is foreign text in a message that has to stay small; none is said to be unnamed."""
     session.reply(BANDS[0])
 
-    assert f"invoking skill '{name or 'unnamed'}'" in before_load(session, home_dir, name=name).note
+    note = before_load(session, home_dir, name=name).note
+
+    assert f"invoking skill '{shown}'" in note
+    assert len(note) < 9_000
 
 
 def _literal(monkeypatch: pytest.MonkeyPatch, strict: str) -> None:

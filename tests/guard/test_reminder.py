@@ -107,18 +107,17 @@ def test_a_compaction_starts_the_count_anew(
 def test_the_active_plan_is_named(
     rules: Path, session: SessionBuilder, home_dir: str, world: Path
 ) -> None:
-    """The plan that was written last; another one is a change."""
+    """The plan written last since the session began; one from before may be another project's."""
     plans = world / "home" / ".claude" / "plans"
     plans.mkdir(parents=True)
-    for name, at in (("old.md", 1_000), ("new.md", 2_000)):
-        (plans / name).write_text("plan")
-        os.utime(plans / name, (at, at))
+    (plans / "old.md").write_text("plan")
+    os.utime(plans / "old.md", (1_000, 1_000))
+    assert at_start(session, home_dir).note.endswith(RULES)
+    (plans / "new.md").write_text("plan")
+    os.utime(plans / "new.md", (4_000_000_000, 4_000_000_000))
 
-    assert at_start(session, home_dir).note.endswith(f"{RULES}\nActive plan: {plans}/new.md")
     assert at_prompt(session, home_dir) == SILENT
-    os.utime(plans / "old.md", (3_000, 3_000))
-
-    assert at_prompt(session, home_dir).note.endswith(f"Active plan: {plans}/old.md")
+    assert at_start(session, home_dir).note.endswith(f"{RULES}\nActive plan: {plans}/new.md")
 
 
 @pytest.mark.row("S2-51")

@@ -36,7 +36,8 @@ NOTE = (
     "decisions, open items) in a file, then carry on. Tiers are set by `guard.tiers` (see "
     "`brimline config explain`). Measured: 145,000 of 200,000 tokens in use (72%; from the "
     "transcript, window from the model's name, unverified), about 120 more in the next request, "
-    "compaction expected at 167,000: 21,880 tokens left."
+    "compaction expected at 167,000: 21,880 tokens left (the client itself waits until the API "
+    "refuses a request)."
 )
 
 

@@ -52,3 +52,35 @@ def test_an_unknown_id_is_told_in_a_sentence() -> None:
     """The message names the id."""
     with pytest.raises(SessionError, match="no session abc was found"):
         find.by_id("abc")
+
+
+@pytest.mark.parametrize(
+    "content", [b"\0" * 5_000, b"plain text\n" * 9, b"[1, 2]\n", b"\xff\xfe\x00"]
+)
+def test_what_is_no_transcript_is_refused(content: bytes, tmp_path: Path) -> None:
+    """A wrong file gets a sentence, not an empty reading."""
+    path = tmp_path / "file"
+    path.write_bytes(content)
+
+    with pytest.raises(SessionError, match="is not a session's transcript"):
+        find.require_transcript(str(path))
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\n", b'{"type":"user"}\n', b'torn{"a"\n{"type":"user"}\n']
+)
+def test_what_may_be_a_transcript_passes(content: bytes, tmp_path: Path) -> None:
+    """An empty session, a torn first line."""
+    path = tmp_path / "file"
+    path.write_bytes(content)
+
+    find.require_transcript(str(path))
+
+
+def test_a_session_started_further_up_is_found(world: Path, project_dir: str) -> None:
+    """From a subfolder the project's session counts."""
+    folder = Path(paths.project_transcripts(project_dir))
+    folder.mkdir(parents=True)
+    (folder / "one.jsonl").write_text("{}\n")
+
+    assert find.newest(project_dir + "/src/deep") == str(folder / "one.jsonl")

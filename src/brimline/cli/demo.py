@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 import statistics
@@ -49,6 +50,8 @@ def demo(as_json: bool, fast: bool) -> None:
         if as_json:
             click.echo(json.dumps(_as_document(list(player.play()), player), indent=2))
             return
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="replace")  # a terminal that knows ASCII only
         console = Console(highlight=False)
         show(player, console, paced=console.is_terminal and not fast)
     finally:

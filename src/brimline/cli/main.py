@@ -30,5 +30,6 @@ def main() -> None:
         sys.stderr.close()
         sys.exit(141)
     except OSError as error:
-        click.echo(f"brimline: {error.filename or 'a file'}: {error.strerror or error}", err=True)
+        subject = error.filename or "the current folder, or another file"
+        click.echo(f"brimline: {subject}: {error.strerror or error}", err=True)
         sys.exit(1)

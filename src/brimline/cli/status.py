@@ -43,7 +43,10 @@ def status(
     if composition and follow:
         raise click.UsageError("--composition shows one moment; it does not go with --follow")
     project_dir = os.getcwd()
-    path = transcript or (find.by_id(session) if session else find.newest(project_dir))
+    if transcript is not None:
+        path = transcript
+    else:
+        path = find.by_id(session) if session is not None else find.newest(project_dir)
     if composition:
         from brimline.cli import composition as view
 
@@ -64,6 +67,7 @@ def read_status(path: str, home_dir: str, project_dir: str) -> dict[str, Any]:
     Raises:
         SessionError: the file cannot be read.
     """
+    find.require_transcript(path)
     try:
         last = tail.read_tail(path)  # first: it refuses pipes, which a scan would wait for
         session = _scan(path)
@@ -142,7 +146,7 @@ def render(report: dict[str, Any]) -> str:
             "  note         the client will not compact at that point by itself, only when the API "
             "refuses a request"
         )
-    if report["forecast_ops"] is not None:
+    if report["forecast_ops_high"]:
         lines.append(
             f"  forecast     about {report['forecast_ops']:.0f} requests left "
             f"({report['forecast_ops_low']:.0f} to {report['forecast_ops_high']:.0f}), "

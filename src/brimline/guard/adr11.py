@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _PREFIX = "DEV_TEAM_CONTEXT_"
 _OFF = "off"
+_NO = ("off", "0", "false", "no")
 _MOST_DIGITS = 12
 _NUMBERS = {
     "guard.ceiling_percent": "CEILING_PCT",
@@ -39,7 +40,7 @@ def apply(rules: dict[str, Any], read: Callable[[str], str | None]) -> dict[str,
     strict = read(_PREFIX + "STRICT")
     if strict is not None and strict.strip():
         # Whoever sets the switch and misspells it wanted the refusal.
-        changed["guard.ceiling"] = "warn" if strict.strip().lower() == _OFF else "strict"
+        changed["guard.ceiling"] = "warn" if strict.strip().lower() in _NO else "strict"
     if (read(_PREFIX + "CEILING") or "").strip().lower() == _OFF:
         changed["guard.ceiling"] = _OFF
     changed["guard.block_delegation"] = read(_PREFIX + "GATE_AGENT") != "warn"

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 GATED_TOOLS = ("Agent", "Task", "Skill")
 DELEGATING_TOOLS = ("Agent", "Task")
 BUCKET_POINTS = 5
+_LONGEST_NAME = 200
 # Multiples of the ceiling at which the advice becomes more pressing.
 BANDS = (1.0, 1.25, 1.5)
 
@@ -40,7 +41,8 @@ class Load:
         fields = tool_input if isinstance(tool_input, dict) else {}
         keys = ("skill", "name", "command") if tool == "Skill" else ("subagent_type", "name")
         found = [fields[key] for key in keys if isinstance(fields.get(key), str) and fields[key]]
-        self.name: str = found[0] if found else ""
+        # Foreign text that ends up in a message: one line, and not a long one.
+        self.name = " ".join(found[0][:_LONGEST_NAME].split()) if found else ""
 
     @property
     def label(self) -> str:

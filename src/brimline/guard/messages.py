@@ -53,6 +53,8 @@ def figures(reading: Reading) -> str:
         f"window from {_named(reading.window.source)}), about {reading.tail_tokens:,} more in the "
         f"next request, compaction expected at {reading.compaction.tokens:,}: {room}"
     )
+    if reading.compaction.enforced is False:
+        text += " (the client itself waits until the API refuses a request)"
     outlook = reading.forecast()
     if outlook is None or outlook.high == 0:
         return text + "."

@@ -25,16 +25,16 @@ _LARGEST_CHARACTERS = NOTE_BUDGET_CHARACTERS - 1_000
 
 def on_start(state: SessionState, rules: dict[str, Any]) -> Decision | None:
     """At the start of a session and after a compaction, always."""
-    text = _text(rules)
+    text = _own_text(rules)
     if not text:
         return None
     marks.remember_reminder(state, _fingerprint(text), 0)
-    return Decision(model_notes=(text,))
+    return Decision(model_notes=(_note(text, rules, state),))
 
 
 def on_prompt(state: SessionState, rules: dict[str, Any]) -> Decision | None:
     """With a prompt: when the text changed, or as many prompts passed as the user asked for."""
-    text = _text(rules)
+    text = _own_text(rules)
     if not text:
         return None
     known, prompts = marks.reminder(state)
@@ -44,10 +44,11 @@ def on_prompt(state: SessionState, rules: dict[str, Any]) -> Decision | None:
         marks.remember_reminder(state, known, prompts + 1)
         return None
     marks.remember_reminder(state, _fingerprint(text), 0)
-    return Decision(model_notes=(text,))
+    return Decision(model_notes=(_note(text, rules, state),))
 
 
-def _text(rules: dict[str, Any]) -> str:
+def _own_text(rules: dict[str, Any]) -> str:
+    """What the user wrote; only a change of this makes the reminder due again."""
     file = rules["reminder.file"]
     if not file:
         return ""
@@ -55,11 +56,12 @@ def _text(rules: dict[str, Any]) -> str:
         raw = fastio.read_file(os.path.expanduser(file), _LARGEST_BYTES)
     except OSError:
         return ""
-    text = raw.decode("utf-8", "replace").strip()
-    if not text:
-        return ""
-    head = f"[brimline] Reminder from {file} (`reminder.file`):\n"
-    plan = _active_plan()
+    return raw.decode("utf-8", "replace").strip()
+
+
+def _note(text: str, rules: dict[str, Any], state: SessionState) -> str:
+    head = f"[brimline] Reminder from {rules['reminder.file']} (`reminder.file`):\n"
+    plan = _active_plan(state)
     active = f"\nActive plan: {plan}" if plan else ""
     room = _LARGEST_CHARACTERS - len(head) - len(active)
     if len(text) > room:
@@ -67,10 +69,12 @@ def _text(rules: dict[str, Any]) -> str:
     return f"{head}{text}{active}"
 
 
-def _active_plan() -> str | None:
-    """The plan file that was written last, if the client keeps any."""
+def _active_plan(state: SessionState) -> str | None:
+    """The plan file that was written last, if that was since this session began."""
+    begun = state.begun_at()
     plans = glob.glob(f"{glob.escape(paths.client_config_dir())}/plans/*.md")
-    return max(plans, key=_modified, default=None)
+    recent = [plan for plan in plans if begun is not None and _modified(plan) >= begun]
+    return max(recent, key=_modified, default=None)
 
 
 def _modified(path: str) -> float:

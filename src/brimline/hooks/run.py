@@ -130,6 +130,8 @@ def _note_summary(event: wire.Event, home_dir: str) -> None:
 
     state = SessionState(home_dir, event.text("session_id"))
     marks.forget_ceiling(state)
+    for level in state.spoken_levels():
+        state.release_level(level)
     state.remember_compaction(gauge.file_size(event.text("transcript_path")))
     size = {"summary_characters": len(event.text("compact_summary"))}
     state.add_line(event.name, {"trigger": event.text("trigger")} | size)

@@ -18,6 +18,7 @@ _COLOURS = ("32", "36", "33", "35", "1;31")  # by tier: green, cyan, yellow, mag
 _FORECAST_REQUESTS = 60
 _ERROR_WINDOW_S = 3_600
 _WRAPPED_TIMEOUT_S = 10
+_LARGEST_COUNT = 10**12
 
 
 def respond(raw: bytes, home_dir: str, wrapped: str = "") -> bytes:
@@ -43,14 +44,15 @@ def snapshot_of(payload: dict[str, Any], at: float) -> Snapshot:
     context = _table(payload.get("context_window"))
     usage = _table(context.get("current_usage"))
     parts = [
-        _whole(usage.get(name))
+        _count(usage.get(name))
         for name in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
     ]
+    known = [part for part in parts if part is not None]
     model = _table(payload.get("model")).get("id")
     return Snapshot(
         at=at,
         window_tokens=_whole(context.get("context_window_size")),
-        occupancy_tokens=sum([part for part in parts if part]) or None,
+        occupancy_tokens=sum(known) or None if len(known) == len(parts) else None,
         output_tokens=_whole(usage.get("output_tokens")),
         model=model if isinstance(model, str) else None,
         rate_limits=_table(payload.get("rate_limits")) or None,
@@ -93,7 +95,7 @@ def compose(reading: gauge.Reading, error_count: int = 0) -> str:
         left = max(0, reading.margin_tokens)
         parts.append(f"{_short(left)} to compaction")
     outlook = reading.forecast()
-    if outlook:
+    if outlook and outlook.high:
         parts.append(f"~{outlook.ops} requests ({outlook.low}–{outlook.high})")
     if reading.tier:
         parts.append(f"L{reading.tier} {reading.tier_name}")
@@ -178,6 +180,11 @@ def _table(value: Any) -> dict[str, Any]:
 
 
 def _whole(value: Any) -> int | None:
-    if isinstance(value, float) and value == value // 1:
-        value = int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+    return _count(value) or None
+
+
+def _count(value: Any) -> int | None:
+    """A plausible number of tokens, 0 included."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return int(value) if 0 <= value <= _LARGEST_COUNT and value == value // 1 else None

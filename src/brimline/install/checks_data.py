@@ -60,9 +60,11 @@ def _data_folder(home_dir: str) -> Iterator[Finding]:
         return
     loose = [path for path in _kept(home_dir) if _mode(path) & _FOR_OTHERS]
     if loose:
+        # Behind a closed folder nobody gets at them; the user's own editor made them so.
+        reachable = bool(_mode(home_dir) & _FOR_OTHERS)
         yield Finding(
             "data-folder",
-            "broken",
+            "broken" if reachable else "warning",
             f"others can read {loose[0]}" + (f" and {len(loose) - 1} more" if loose[1:] else ""),
             "What brimline keeps tells about your sessions; folders are 700 and files 600.",
             "chmod go= " + " ".join(shlex.quote(path) for path in _shortest(loose, home_dir)),

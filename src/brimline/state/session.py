@@ -123,6 +123,15 @@ class SessionState:
                         return found
         return {}
 
+    def begun_at(self) -> float | None:
+        """When the first event of this session was spooled; None before it."""
+        rotated = sorted([n for n in self.names if n.startswith("spool.") and n != _SPOOL])
+        for line in self._lines_of([*rotated, _SPOOL][0])[:1]:
+            for found in fastjson.loads_all(line):
+                at = found.get("at") if isinstance(found, dict) else None
+                return at if isinstance(at, int | float) else None
+        return None
+
     def _lines_of(self, name: str) -> list[str]:
         try:
             return fastio.read_file(f"{self.folder}/{name}").decode("utf-8", "replace").split("\n")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import glob
 import os
 
-from brimline import paths
+from brimline import fastjson, paths
 from brimline.errors import SessionError
+
+_LOOK_BYTES = 1 << 20
 
 
 def newest(project_dir: str) -> str:
@@ -15,13 +17,17 @@ def newest(project_dir: str) -> str:
     Raises:
         SessionError: the project has none.
     """
+    place = project_dir.rstrip("/") or "/"
+    while place:
+        folder = paths.project_transcripts(place)
+        found = [path for path in _sessions(folder) if os.path.isfile(path)]
+        if found:
+            return max(found, key=_modified)
+        place = place.rpartition("/")[0]  # the client may have been started further up
     folder = paths.project_transcripts(project_dir)
-    found = [path for path in _sessions(folder) if os.path.isfile(path)]
-    if not found:
-        raise SessionError(
-            f"no session of this project was found in {folder}: name one with --transcript FILE"
-        )
-    return max(found, key=_modified)
+    raise SessionError(
+        f"no session of this project was found in {folder}: name one with --transcript FILE"
+    )
 
 
 def by_id(session_id: str) -> str:
@@ -38,6 +44,28 @@ def by_id(session_id: str) -> str:
     if not found:
         raise SessionError(f"no session {session_id} was found under {paths.client_config_dir()}")
     return max(found, key=_modified)
+
+
+def require_transcript(path: str) -> None:
+    """Refuse a file that is something else than a session; an empty one may still become one.
+
+    Raises:
+        SessionError: nothing at its beginning is a row.
+    """
+    if not os.path.isfile(path):
+        return  # whoever reads it says what is wrong
+    try:
+        with open(path, "rb") as file:
+            start = file.read(_LOOK_BYTES)
+    except OSError:
+        return
+    lines = start.split(b"\n")
+    whole = lines if len(start) < _LOOK_BYTES else lines[:-1]
+    if not start.strip() or (not whole and start.lstrip().startswith(b"{")):
+        return
+    found = [row for line in whole for row in fastjson.loads_all(line.decode("utf-8", "replace"))]
+    if not any(isinstance(row, dict) for row in found):
+        raise SessionError(f"{path} is not a session's transcript")
 
 
 def session_id_of(path: str) -> str:
