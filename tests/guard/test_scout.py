@@ -14,7 +14,7 @@ from brimline.decision import NOTE_BUDGET_CHARACTERS, Decision
 from brimline.guard import ignorefile, scout
 from brimline.guard.ignorefile import DEFAULT_RULES, Matcher
 
-ROOT = "/work/build/node_modules-x"  # names above the root must not matter
+ROOT = "/srv/build/node_modules-x"  # names above the root must not matter
 NAMES = ["node_modules", "dist", "build", ".git", ".venv", "venv", "__pycache__", ".next", ".nuxt"]
 NAMES += ["target", "vendor", "coverage"]
 JSON = st.recursive(
@@ -169,7 +169,7 @@ def test_look_alikes_are_let_through(tool: str, form: str, path: str) -> None:
     "path",
     [
         ROOT + "/src/a.ts",
-        "/work/build/other/a.ts",
+        "/srv/build/other/a.ts",
         "/elsewhere/node_modules/a.js",
         "../dist/a.js",
         "~/node_modules/a.js",
@@ -205,7 +205,7 @@ def test_a_file_with_a_folders_name_is_let_through() -> None:
         *("./**/*.ts", ROOT + "/**/*.ts", "src/../**/*"),
     ],
 )
-@pytest.mark.parametrize("path", [None, "", ".", ROOT, ROOT + "/", "/work", "/"])
+@pytest.mark.parametrize("path", [None, "", ".", ROOT, ROOT + "/", "/srv", "/"])
 def test_a_broad_glob_at_the_root_is_found(pattern: str, path: str | None) -> None:
     """Everything, or everything of one kind, from the project's root or above it."""
     given_input = {"pattern": pattern} if path is None else {"pattern": pattern, "path": path}
