@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from brimline.guard.ignorefile import IgnoreFile, Matcher
 
 TOOLS = ("Read", "Glob", "Grep", "Bash")
-HOOK_MATCHER = "|".join(TOOLS)
-MODES = ("advise", "block")
 # The field of each tool's input that a person would name.
 MAIN_FIELD = {"Read": "file_path", "Glob": "pattern", "Grep": "path", "Bash": "command"}
 

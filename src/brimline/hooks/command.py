@@ -7,8 +7,8 @@ import click
 _HELP = {"help_option_names": ["-h", "--help"]}
 
 
-@click.command(context_settings=_HELP)
-@click.argument("event")
+@click.command(context_settings=_HELP | {"allow_extra_args": True, "ignore_unknown_options": True})
+@click.argument("event", default="")
 def hook(event: str) -> None:
     """Answer one hook EVENT given as JSON on standard input, exactly as the installed hook does.
 

@@ -56,7 +56,10 @@ def _evaluate(event: wire.Event, home_dir: str) -> Decision | None:
     if event.name == "UserPromptSubmit":
         from brimline.guard import prompt
 
-        decisions += prompt.decide(state, rules)
+        told = prompt.decide(state, rules)
+        if any(told):
+            state.add_line("Told", {"notes": sum(decision is not None for decision in told)})
+        decisions += told
     return _merged(decisions)
 
 
@@ -73,15 +76,40 @@ def _gate(event: wire.Event, home_dir: str) -> Decision | None:
         from brimline.guard import scout
 
         libraries.make_importable(home_dir)
+        state = SessionState(home_dir, event.text("session_id"))
         mode = rules.values["scout.mode"]
-        return scout.decide(
+        decision = scout.decide(
             tool, tool_input, cwd=event.text("cwd"), project_dir=project_dir(event), mode=mode
         )
+        return _recorded(decision, tool, state, home_dir, audited=True)
     from brimline.guard import ceiling, gate
 
     state = SessionState(home_dir, event.text("session_id"))
     reading = gauge.measure(event.text("transcript_path"), state, rules)
-    return gate.decide(ceiling.Load(tool, tool_input), reading, state, rules, home_dir)
+    decision = gate.decide(ceiling.Load(tool, tool_input), reading, state, rules, home_dir)
+    return _recorded(decision, tool, state, home_dir, audited=False)
+
+
+def _recorded(
+    decision: Decision | None, tool: str, state: SessionState, home_dir: str, *, audited: bool
+) -> Decision | None:
+    """Leave a trace of advice and refusals; the gate has already audited its own refusals."""
+    from brimline.state import audit
+    from brimline.state.failures import guarded
+
+    if decision and not decision.permission:
+        guarded(home_dir, "spool", lambda: state.add_line("Advised", {"tool": tool}))
+    elif decision and audited:
+        fields = {"blocked": True, "tool": tool, "subject": "a read"}
+        guarded(home_dir, "spool", lambda: state.add_line("Blocked", fields))
+        guarded(
+            home_dir,
+            "audit",
+            lambda: audit.record_block(
+                home_dir, state.session_id, {}, f"a read by {tool}", "scout"
+            ),
+        )
+    return decision
 
 
 def _start(event: wire.Event, home_dir: str) -> Decision | None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-LOADING_TOOLS = "Agent|Task|Skill"
-READING_TOOLS = "Read|Glob|Grep|Bash"
+from brimline.guard import ceiling, scout
+
+LOADING_TOOLS = "|".join(ceiling.GATED_TOOLS)
+READING_TOOLS = "|".join(scout.TOOLS)
 
 
 class HookSpec(NamedTuple):
