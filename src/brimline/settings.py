@@ -176,6 +176,51 @@ SETTINGS = (
         "Bytes of the session file per token in such an estimate.",
     ),
     Setting(
+        "offload.preset",
+        "choice",
+        "default",
+        "Which large tool results are swapped for a reference: those that save at least half and "
+        "1,000 tokens, everything the `ccm` tools would have cached, or none.",
+        choices=("default", "ccm", "off"),
+    ),
+    Setting(
+        "offload.inline_bytes",
+        "count",
+        None,
+        "Largest output of a command, a search, a web page, an agent or an MCP tool that stays in "
+        "the window whole. Unset: what the preset says (8,000; ccm 2,000).",
+    ),
+    Setting(
+        "offload.read_bytes",
+        "count",
+        None,
+        "From this size on a file that is read whole is shown as a preview. Unset: what the preset "
+        "says (25,000).",
+    ),
+    Setting(
+        "store.compression",
+        "choice",
+        "auto",
+        "How stored outputs are compressed: zstd where it is there and gzip elsewhere, one of the "
+        "two, or not at all.",
+        choices=("auto", "zstd", "gzip", "none"),
+        project=False,
+    ),
+    Setting(
+        "store.max_mb",
+        "number",
+        500,
+        "Most megabytes the store may take on the disk; what sessions refer to is kept above it.",
+        project=False,
+    ),
+    Setting(
+        "store.max_age_days",
+        "number",
+        30,
+        "How many days an output is kept after it was last used; what sessions refer to stays.",
+        project=False,
+    ),
+    Setting(
         "statusline.order",
         "choice",
         "brimline-first",

@@ -20,6 +20,7 @@ COMMANDS = {
     "demo": Entry("brimline.cli.demo:demo", "Watch a session fill up; no client needed."),
     "status": Entry("brimline.cli.status:status", "Show how full a session is."),
     "history": Entry("brimline.cli.history:history", "Look back: turns, growth, compactions."),
+    "store": Entry("brimline.cli.store:store", "Look into what was kept out of the window."),
     "config": Entry("brimline.cli.settings:config", "Show, explain and change settings."),
     "scout": Entry("brimline.cli.scout:scout", "Keep reads out of folders that fill the window."),
     "hook": Entry("brimline.hooks.command:hook", "Answer one hook event (for machines)."),

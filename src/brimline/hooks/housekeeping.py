@@ -38,6 +38,7 @@ def tidy(home_dir: str, session_id: str, values: dict[str, Any]) -> None:
     guarded(home_dir, "learning", lambda: _learn(home_dir))
     guarded(home_dir, "housekeeping", lambda: _forget_stale(home_dir, session_id, hours))
     guarded(home_dir, "draining", lambda: _drain_and_retire(home_dir, session_id))
+    guarded(home_dir, "store", lambda: _keep_store_small(home_dir, values))
 
 
 def learn_point(home_dir: str, state: SessionState, trigger: str) -> None:
@@ -90,6 +91,17 @@ def _drain_and_retire(home_dir: str, session_id: str) -> None:
         for file in fastio.names_in(folder):
             fastio.remove(f"{folder}/{file}")
         os.rmdir(folder)
+
+
+def _keep_store_small(home_dir: str, values: dict[str, Any]) -> None:
+    """Once a day: the store's limits, then a better compression of what hooks wrote in haste."""
+    if not os.path.isdir(f"{home_dir}/store"):
+        return
+    from brimline.store import caps, recompress
+
+    limits = {"max_mb": values["store.max_mb"], "max_age_days": values["store.max_age_days"]}
+    if caps.enforce_caps(home_dir, **limits, budget_s=_BUDGET_S) is not None:
+        recompress.recompress(home_dir, values["store.compression"], budget_s=_BUDGET_S)
 
 
 def _sessions_older_than(home_dir: str, session_id: str, age_s: float) -> list[str]:

@@ -22,8 +22,18 @@ _OURS = (
             r"|ceiling-\d+\.\d+|quota-\d+[hd]\.\d+|reminder"
         ),
     ),
+    (
+        "store",
+        r"index\.jsonl(\.old)?|last_key|format|clients|references\.json|tidied|recompressed",
+    ),
+    ("store/tmp", r"\d+\.\d+\.tmp|[0-9a-f]{64}\.(blob|json|pin)\.\d+\.\d+\.gone"),
+    ("store/blobs/*", r"[0-9a-f]{62}"),
+    ("store/meta/*", r"[0-9a-f]{62}\.(json|pin)"),
 )
-_FOLDERS = ("", "policy", "install", "backups", "sessions", "sessions/*")
+_FOLDERS = (
+    *("", "policy", "install", "backups", "sessions", "sessions/*"),
+    *("store", "store/tmp", "store/blobs", "store/blobs/*", "store/meta", "store/meta/*"),
+)
 # What a write that was cut short leaves behind.
 _LEFTOVER = r"(\.\d+\.\d+\.tmp)?"
 
@@ -75,16 +85,15 @@ def _is_file(path: str) -> bool:
 
 def _matching(home_dir: str, pattern: str) -> list[str]:
     """The folders a pattern stands for; below the data folder itself no link is followed."""
-    if not pattern:
-        return [home_dir]
-    name, _, rest = pattern.partition("/")
-    folder = f"{home_dir}/{name}"
-    if os.path.islink(folder) or not os.path.isdir(folder):
-        return []
-    if not rest:
-        return [folder]
-    inner = [f"{folder}/{entry}" for entry in sorted(fastio.names_in(folder))]
-    return [path for path in inner if os.path.isdir(path) and not os.path.islink(path)]
+    found = [home_dir]
+    for name in pattern.split("/") if pattern else []:
+        inner = [
+            f"{folder}/{entry}"
+            for folder in found
+            for entry in (sorted(fastio.names_in(folder)) if name == "*" else [name])
+        ]
+        found = [path for path in inner if os.path.isdir(path) and not os.path.islink(path)]
+    return found
 
 
 def _is_our_config(home_dir: str) -> bool:

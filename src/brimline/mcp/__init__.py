@@ -1,0 +1,1 @@
+"""Door: the MCP server through which the model reaches what is stored."""
