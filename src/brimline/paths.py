@@ -35,9 +35,14 @@ def project_config(project_dir: str) -> str:
 
 def policy_file(home_dir: str, project_dir: str) -> str:
     """The compiled settings of one project, read by hooks."""
+    return f"{home_dir}/policy/{fingerprint(project_dir)}.json"
+
+
+def fingerprint(path: str) -> str:
+    """24 digits that stand for a path in the name of a file."""
     # The remainder by a prime is a hash without an import; a cryptographic one costs a hook 1 %.
-    number = int.from_bytes(fastio.to_bytes(project_dir), "big") % _PRIME
-    return f"{home_dir}/policy/{number:024x}.json"
+    number = int.from_bytes(fastio.to_bytes(path), "big") % _PRIME
+    return f"{number:024x}"
 
 
 def error_log(home_dir: str) -> str:

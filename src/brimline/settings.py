@@ -186,16 +186,23 @@ SETTINGS = (
     Setting(
         "offload.inline_bytes",
         "count",
-        None,
+        8_000,
         "Largest output of a command, a search, a web page, an agent or an MCP tool that stays in "
-        "the window whole. Unset: what the preset says (8,000; ccm 2,000).",
+        "the window whole; 2,000 in the preset `ccm`.",
     ),
     Setting(
         "offload.read_bytes",
         "count",
-        None,
-        "From this size on a file that is read whole is shown as a preview. Unset: what the preset "
-        "says (25,000).",
+        25_000,
+        "From this size on a file that is read whole is shown as a preview.",
+    ),
+    Setting(
+        "store.pin_level",
+        "choice",
+        "soft",
+        "How firmly a pin holds that names no level: soft ones go when all others are gone.",
+        choices=("soft", "hard"),
+        project=False,
     ),
     Setting(
         "store.compression",

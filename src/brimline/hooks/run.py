@@ -42,13 +42,17 @@ def _evaluate(event: wire.Event, home_dir: str) -> Decision | None:
         return None
     rules = policy.load(home_dir, project_dir(event))
     state = SessionState(home_dir, event.text("session_id"))
+    decisions = []
+    if event.name == "PostToolUse" and _may_be_bulk(event, rules.values):
+        from brimline.hooks import bulk
+
+        decisions.append(bulk.keep_out(event, state, rules.values, home_dir, project_dir(event)))
     reading = gauge.measure(
         event.text("transcript_path"), state, rules, added_characters=event.added_characters()
     )
     state.add_line(event.name, reading.figures())
     if event.name != "PostToolUse" or telemetry.is_due(reading, state.telemetry()):
         telemetry.publish(reading, state)
-    decisions = []
     if reading.tier or state.has_spoken:
         from brimline.guard import monitor
 
@@ -63,12 +67,29 @@ def _evaluate(event: wire.Event, home_dir: str) -> Decision | None:
     return _merged(decisions)
 
 
+def _may_be_bulk(event: wire.Event, values: dict[str, Any]) -> bool:
+    """Whether a result is worth a look: it may be too large, or be one that was fetched back."""
+    if values["offload.preset"] == "off":
+        return False
+    tool = event.text("tool_name")
+    if tool == "Read":
+        # The client shows a number before each line, which the payload does not hold.
+        return event.size_bytes * 2 > values["offload.read_bytes"]
+    return event.size_bytes > values["offload.inline_bytes"] or event.names_us()
+
+
 def _gate(event: wire.Event, home_dir: str) -> Decision | None:
     """Before a tool runs: the ceiling for what loads more, the scout for what reads."""
     if event.from_subagent:
         return None
     rules = policy.load(home_dir, project_dir(event))
     tool, tool_input = event.text("tool_name"), event.payload.get("tool_input")
+    if tool == "Write":
+        from brimline.offload import intercept
+
+        state = SessionState(home_dir, event.text("session_id"))
+        path = tool_input.get("file_path") if isinstance(tool_input, dict) else None
+        return intercept.before_write(path, state)
     if tool not in _LOADING_TOOLS:
         if not rules.values["scout.enabled"]:
             return None  # switched off while this session runs

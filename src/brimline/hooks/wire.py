@@ -24,7 +24,7 @@ _PERSISTED_PREVIEW_CHARACTERS = 2_300
 class Event:
     """One hook event with the fields we use; what is missing or of the wrong kind is empty."""
 
-    __slots__ = ("name", "payload")
+    __slots__ = ("name", "payload", "size_bytes")
 
     def __init__(self, name: str, raw: bytes) -> None:
         """Parse the client's payload.
@@ -37,6 +37,7 @@ class Event:
             raise ValueError("the event is not a JSON object")
         self.name = name
         self.payload: dict[str, Any] = payload
+        self.size_bytes = len(raw)
 
     def text(self, key: str) -> str:
         """A text field of the payload."""
@@ -47,6 +48,13 @@ class Event:
     def from_subagent(self) -> bool:
         """Whether a subagent caused the event: its results never enter the main context."""
         return bool(self.payload.get("agent_id"))
+
+    def names_us(self) -> bool:
+        """Whether a tool call mentions brimline: only then can it have fetched a stored output."""
+        tool_input = self.payload.get("tool_input")
+        command = tool_input.get("command") if isinstance(tool_input, dict) else None
+        text = command if isinstance(command, str) else self.text("tool_name")
+        return "brimline" in text
 
     def added_characters(self) -> int:
         """Characters this event adds to the context that are not in the transcript yet."""

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from brimline.guard import ceiling, scout
 
 LOADING_TOOLS = "|".join(ceiling.GATED_TOOLS)
+GATED_TOOLS = f"{LOADING_TOOLS}|Write"
 READING_TOOLS = "|".join(scout.TOOLS)
 
 
@@ -27,8 +28,18 @@ HOOKS = (
         10,
         "measures; announces a tier that was entered, a rate limit, a changed reminder",
     ),
-    HookSpec("PreToolUse", LOADING_TOOLS, 10, "the ceiling; with the scout on, also reads"),
-    HookSpec("PostToolUse", "*", 10, "measures; announces a tier that was entered"),
+    HookSpec(
+        "PreToolUse",
+        GATED_TOOLS,
+        10,
+        "the ceiling; an overwrite of a file seen as a preview; with the scout on, also reads",
+    ),
+    HookSpec(
+        "PostToolUse",
+        "*",
+        10,
+        "measures; announces a tier that was entered; keeps large results out of the window",
+    ),
     HookSpec("Stop", None, 10, "measures; some presets tell the person here"),
     HookSpec("PreCompact", None, 10, "records how full the window was, and who asked"),
     HookSpec("PostCompact", None, 10, "records the size of the summary; learns the point"),
@@ -40,7 +51,7 @@ def hooks(*, scout: bool = False) -> tuple[HookSpec, ...]:
     if not scout:
         return HOOKS
     return tuple(
-        hook._replace(matcher=f"{LOADING_TOOLS}|{READING_TOOLS}")
+        hook._replace(matcher=f"{GATED_TOOLS}|{READING_TOOLS}")
         if hook.event == "PreToolUse"
         else hook
         for hook in HOOKS

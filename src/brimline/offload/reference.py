@@ -18,15 +18,18 @@ _SHORT_DIGITS = 12
 _DESCRIBED = frozenset({"json", "paths", "binary"})
 
 
-def reference(meta: Mapping[str, Any], preview: Preview) -> str:
+def reference(meta: Mapping[str, Any], preview: Preview, *, note: str = "") -> str:
     """What the model gets instead of the output.
 
     Args:
         meta: what the store's sidecar says: `key`, `bytes`, and where known `lines`, `exit`, `tool`
             and `source` (the command that ran, the file that was read).
         preview: what is shown of the output.
+        note: what has to be known beside it.
     """
-    return f"{_first_line(meta)}\n{preview.text}\n{_last_line(meta, preview)}"
+    parts = [_first_line(meta), note, preview.text, _last_line(meta, preview)]
+    text = "\n".join(part for part in parts if part)
+    return text.encode("utf-8", "replace").decode()  # half of a surrogate pair cannot be sent
 
 
 def _first_line(meta: Mapping[str, Any]) -> str:

@@ -1,0 +1,111 @@
+"""Swaps a large tool result for a reference: decide, preview, store, mark, answer in its shape.
+
+Fast path: imports only rooms of ours; what makes previews is loaded once a result is too large.
+"""
+
+from __future__ import annotations
+
+from brimline.decision import Decision
+from brimline.offload import decide as deciding
+from brimline.offload import toolresult
+from brimline.offload.seen import Looks, refusal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from brimline.offload.decide import Rules
+    from brimline.offload.toolresult import ToolResult
+    from brimline.state.session import SessionState
+
+# Of several tokenizers the one that finds fewest tokens in a text: savings are not overstated.
+CHARACTERS_PER_TOKEN = 2.85
+# What a reference takes beside its preview.
+_FRAME = " " * 400
+
+
+class Call:
+    """One tool call as the hook saw it."""
+
+    __slots__ = ("cwd", "project_dir", "response", "tool", "tool_input")
+
+    def __init__(
+        self, tool: str, tool_input: Any, response: Any, *, cwd: str, project_dir: str
+    ) -> None:
+        self.tool = tool
+        self.tool_input: dict[str, Any] = tool_input if isinstance(tool_input, dict) else {}
+        self.response = response
+        self.cwd = cwd
+        self.project_dir = project_dir
+
+
+def after(
+    call: Call, state: SessionState, values: dict[str, Any], home_dir: str
+) -> Decision | None:
+    """What becomes of a result that may be large: a reference in its place, or nothing."""
+    found = toolresult.find(call.tool, call.tool_input, call.response)
+    if found is None:
+        return None
+    rules = _rules(values)
+    looks = Looks(state)
+    verdict = deciding.decide(call.tool, call.tool_input, found.text, rules, looks)
+    if verdict.reason == "a second look at the file":
+        looks.note_whole(found.subject)
+    if not verdict.replace:
+        return None
+    return _swap(call, found, rules, state, home_dir, values)
+
+
+def before_write(path: Any, state: SessionState) -> Decision | None:
+    """Whether an overwrite is refused because the model has seen a preview of the file only."""
+    if isinstance(path, str) and Looks(state).claim_warning(path):
+        return Decision(permission="deny", reason=refusal(path))
+    return None
+
+
+def _swap(
+    call: Call,
+    found: ToolResult,
+    rules: Rules,
+    state: SessionState,
+    home_dir: str,
+    values: dict[str, Any],
+) -> Decision | None:
+    from brimline.offload import preview as previews
+    from brimline.offload import reference as references
+    from brimline.store import put as store
+
+    preview = previews.make_preview(found.text, call.tool, found.subject)
+    ratio = CHARACTERS_PER_TOKEN
+    if not deciding.is_worth_it(found.text, preview.text + _FRAME, rules, ratio):
+        return None
+    content = found.content()
+    meta = {
+        "tool": call.tool,
+        "source": found.subject or None,
+        "exit": found.exit_code,
+        "session": state.session_id,
+        "cwd": call.cwd,
+    }
+    key = store.put(home_dir, content, meta, compression=values["store.compression"])
+    if call.tool == "Read" and not Looks(state).claim_preview(found.subject, key, len(content)):
+        return None  # a parallel Read of the same file shows the preview; this one passes
+    described = meta | {"key": key, "bytes": len(content), "lines": store.count_lines(content)}
+    text = references.reference(described, preview, note=found.note)
+    fields = {"tool": call.tool, "key": key, "bytes": len(content), "shown": len(text)}
+    state.add_line("Offloaded", fields)
+    return Decision(replacement=found.replaced(text))
+
+
+def _rules(values: dict[str, Any]) -> Rules:
+    """The rules of the preset with the user's own sizes."""
+    preset = deciding.PRESETS.get(values["offload.preset"], deciding.DEFAULT)
+    inline_bytes = values["offload.inline_bytes"]
+    sizes = dict.fromkeys(preset.thresholds, inline_bytes)
+    return deciding.Rules(
+        sizes | {"Read": values["offload.read_bytes"]},
+        least_tokens=preset.least_tokens,
+        least_ratio=preset.least_ratio,
+        configuration_bytes=preset.configuration_bytes,
+        counts_numbering=preset.counts_numbering,
+    )

@@ -1,0 +1,219 @@
+"""What a tool answered: its text, and the same answer with another text in its place.
+
+Fast path: imports only `brimline.fastio` and `brimline.fastjson`. The client ignores a replacement
+that does not have the tool's own shape, so each one is made from the answer itself.
+"""
+
+from __future__ import annotations
+
+from brimline import fastio, fastjson
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+# The client puts notes of its own there ("Shell cwd was reset to …"); a short one stays as it is.
+_SHORT_STDERR_CHARACTERS = 1_000
+_LARGEST_FILE_BYTES = 256 << 20
+_PERSISTED = ("persistedOutputPath", "persistedOutputSize")
+
+
+class ToolResult:
+    """One answer: all of its text, and how to say something else in its shape."""
+
+    __slots__ = ("data", "exit_code", "note", "replaced", "subject", "text")
+
+    def __init__(
+        self,
+        text: str,
+        replaced: Callable[[str], Any],
+        *,
+        data: bytes | None = None,
+        subject: str = "",
+        exit_code: int | None = None,
+        note: str = "",
+    ) -> None:
+        self.text = text
+        self.replaced = replaced
+        self.data = data
+        # What was run, read or asked for.
+        self.subject = subject
+        self.exit_code = exit_code
+        # What the reader has to know beside the text, such as that it is a part of a file.
+        self.note = note
+
+    def content(self) -> bytes:
+        """The exact bytes to keep."""
+        if self.data is not None:
+            return self.data
+        try:
+            return self.text.encode("utf-8", "surrogateescape")
+        except UnicodeEncodeError:  # half of a surrogate pair, written as an escape in JSON
+            return self.text.encode("utf-8", "surrogatepass")
+
+
+def find(tool: str, tool_input: dict[str, Any], response: Any) -> ToolResult | None:
+    """The text of an answer; None for tools and shapes that are not known to be replaceable."""
+    reader = _READERS.get("mcp" if tool.startswith("mcp__") else tool)
+    try:
+        return reader(tool_input, response) if reader else None
+    except (KeyError, TypeError, AttributeError, OSError):
+        return None  # another shape than any version of the client is known to send
+
+
+def _bash(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult | None:
+    stdout, stderr = response["stdout"], response["stderr"]
+    if response.get("isImage") or not isinstance(stdout, str) or not isinstance(stderr, str):
+        return None
+    data = None
+    if response.get(_PERSISTED[0]):
+        data = _persisted(response)
+        stdout = data.decode("utf-8", "replace")
+    keeps_stderr = len(stderr) <= _SHORT_STDERR_CHARACTERS
+    if not keeps_stderr:
+        stdout = f"{stdout}\n{stderr}"
+        data = None if data is None else data + b"\n" + stderr.encode("utf-8", "surrogateescape")
+    rest = {key: value for key, value in response.items() if key not in _PERSISTED}
+    unclear = response.get("interrupted") or response.get("returnCodeInterpretation")
+    return ToolResult(
+        stdout,
+        lambda text: rest | {"stdout": text, "stderr": stderr if keeps_stderr else ""},
+        data=data,
+        subject=_text(tool_input.get("command")),
+        exit_code=None if unclear or response.get("backgroundTaskId") else 0,
+    )
+
+
+def _persisted(response: dict[str, Any]) -> bytes:
+    """The whole output, of which the answer holds the beginning only.
+
+    Raises:
+        OSError: it is not there whole.
+    """
+    data = fastio.read_file(response[_PERSISTED[0]], _LARGEST_FILE_BYTES + 1)
+    size = response.get(_PERSISTED[1])
+    if len(data) > _LARGEST_FILE_BYTES or (isinstance(size, int) and len(data) < size):
+        raise OSError("the output is not there whole")
+    return data
+
+
+def _read(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult | None:
+    if response["type"] == "notebook":
+        return _notebook(response)
+    if response["type"] != "text":
+        return None
+    file = response["file"]
+    total, shown = file.get("totalLines"), file.get("numLines")
+    cut = isinstance(total, int) and isinstance(shown, int) and shown < total
+    return ToolResult(
+        file["content"],
+        lambda text: _as_file(file, text),
+        subject=_text(tool_input.get("file_path") or file["filePath"]),
+        note=f"The client had read lines 1-{shown} of {total}." if cut else "",
+    )
+
+
+def _as_file(file: dict[str, Any], text: str) -> dict[str, Any]:
+    lines = text.count("\n") + 1
+    shape = {"content": text, "numLines": lines, "startLine": 1, "totalLines": lines}
+    return {"type": "text", "file": {"filePath": file["filePath"]} | shape}
+
+
+def _notebook(response: dict[str, Any]) -> ToolResult | None:
+    file = response["file"]
+    parts: list[str] = []
+    for cell in file["cells"]:
+        parts.append(f"[cell {cell.get('cell_id', '')}, {cell.get('cellType', '')}]")
+        parts.append(cell["source"])
+        for output in cell.get("outputs") or []:
+            if output.get("image"):
+                return None
+            parts.append(f"[output]\n{_text(output.get('text'))}")
+    return ToolResult(
+        "\n".join(parts),
+        lambda text: _as_file(file, text),
+        subject=_text(file["filePath"]),
+        note="The lines are those of the notebook's cells and outputs, one after the other.",
+    )
+
+
+def _grep(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult:
+    by_name = response["mode"] == "files_with_matches"
+    text = "\n".join(response["filenames"]) if by_name else response["content"]
+
+    def replaced(instead: str) -> dict[str, Any]:
+        # In this mode alone the client shows a text as it is.
+        shown = {"mode": "content", "filenames": []} if by_name else {}
+        lines = {"numLines": instead.count("\n") + 1} if by_name or "numLines" in response else {}
+        return response | shown | {"content": instead} | lines
+
+    return ToolResult(text, replaced, subject=_text(tool_input.get("pattern")))
+
+
+def _glob(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult:
+    return ToolResult(
+        "\n".join(response["filenames"]),
+        lambda text: response | {"filenames": [text], "numFiles": 1},
+        subject=_text(tool_input.get("pattern")),
+        note="The client had cut the list." if response.get("truncated") else "",
+    )
+
+
+def _web_page(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult:
+    return ToolResult(
+        response["result"],
+        lambda text: response | {"result": text},
+        subject=_text(tool_input.get("url")),
+    )
+
+
+def _web_search(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult:
+    parts = [part if isinstance(part, str) else fastjson.dumps(part) for part in response["results"]]
+    return ToolResult(
+        "\n\n".join(parts),
+        lambda text: response | {"results": [text]},
+        subject=_text(tool_input.get("query")),
+    )
+
+
+def _agent(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult | None:
+    blocks = response["content"]
+    if response["status"] != "completed" or not all(_is_text(block) for block in blocks):
+        return None
+    return ToolResult(
+        "\n".join(block["text"] for block in blocks),
+        lambda text: response | {"content": [{"type": "text", "text": text}]},
+        subject=_text(tool_input.get("description")),
+    )
+
+
+def _mcp(_: dict[str, Any], response: Any) -> ToolResult | None:
+    if isinstance(response, str):
+        return ToolResult(response, lambda text: text)
+    if not isinstance(response, list):
+        return None
+    texts = [block["text"] for block in response if _is_text(block)]
+    others = [block for block in response if not _is_text(block)]
+    return ToolResult("\n".join(texts), lambda text: [{"type": "text", "text": text}, *others])
+
+
+def _is_text(block: dict[str, Any]) -> bool:
+    return block.get("type") == "text" and isinstance(block.get("text"), str)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+_READERS: dict[str, Callable[[dict[str, Any], Any], ToolResult | None]] = {
+    "Bash": _bash,
+    "Read": _read,
+    "Grep": _grep,
+    "Glob": _glob,
+    "WebFetch": _web_page,
+    "WebSearch": _web_search,
+    "Agent": _agent,
+    "Task": _agent,
+    "mcp": _mcp,
+}
