@@ -163,6 +163,7 @@ class StubApi:
     def __init__(self) -> None:
         """Bind a free loopback port; nothing is served before `start`."""
         self.summary = SUMMARY
+        self.helper_reply = HELPER_REPLY
         self.fallback = text("STUB-DONE")
         self._requests: list[Request] = []
         self._turns: deque[Turn] = deque()
@@ -224,7 +225,7 @@ class StubApi:
                 return self._turns.popleft() if self._turns else self.fallback
             if request.kind == "subagent":
                 return self._subagent_turns.popleft() if self._subagent_turns else self.fallback
-        return text(self.summary if request.kind == "compaction" else HELPER_REPLY)
+        return text(self.summary if request.kind == "compaction" else self.helper_reply)
 
     def next_id(self, prefix: str) -> str:
         """Make an identifier no other answer of this server carries."""

@@ -6,6 +6,7 @@ Fast path: imports only rooms of ours; loaded for results that may be large.
 from __future__ import annotations
 
 from brimline.offload import intercept
+from brimline.state.failures import guarded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,13 +29,11 @@ def keep_out(
         cwd=event.text("cwd"),
         project_dir=project_dir,
     )
-    try:
-        decision = intercept.after(call, state, values, home_dir)
-    except Exception as error:  # noqa: BLE001 - what the reading has to say is not lost with it
-        from brimline.state import failures
-
-        failures.guarded(home_dir, "offload", lambda: failures.record(home_dir, "offload", error))
-        return None
+    made: list[Decision | None] = []
+    guarded(
+        home_dir, "offload", lambda: made.append(intercept.after(call, state, values, home_dir))
+    )
+    decision = made[0] if made else None
     if decision:
         # What is measured from here on is what the model will see.
         payload["tool_response"] = decision.replacement

@@ -74,7 +74,7 @@ def _may_be_bulk(event: wire.Event, values: dict[str, Any]) -> bool:
     tool = event.text("tool_name")
     if tool == "Read":
         # The client shows a number before each line, which the payload does not hold.
-        return event.size_bytes * 2 > values["offload.read_bytes"]
+        return bool(event.size_bytes * 2 > values["offload.read_bytes"])
     return event.size_bytes > values["offload.inline_bytes"] or event.names_us()
 
 

@@ -169,7 +169,8 @@ def _web_page(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResul
 
 
 def _web_search(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult:
-    parts = [part if isinstance(part, str) else fastjson.dumps(part) for part in response["results"]]
+    found = response["results"]
+    parts = [part if isinstance(part, str) else fastjson.dumps(part) for part in found]
     return ToolResult(
         "\n\n".join(parts),
         lambda text: response | {"results": [text]},

@@ -1,0 +1,437 @@
+"""Large results of every tool in the real client: what the model is sent is a reference."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import ssl
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from brimline.store import stub as stubs
+
+from . import bulk_mcp
+from .stub_api import bash, text, tool, tools
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .brimline_home import Installed
+    from .harness import Client, PrintResult
+    from .stub_api import Request, StubApi
+
+LINES = [f"line {number:05d} alpha" for number in range(1500)]
+BULK = "\n".join(LINES)
+
+
+def results(request: Request) -> list[str]:
+    """The tool results of a request as text."""
+    return [_flat(block["content"]) for block in request.blocks("tool_result")]
+
+
+def _flat(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    return "\n".join(part.get("text", "") for part in content)
+
+
+def stored(installed: Installed, shown: str) -> bytes:
+    """The bytes behind a reference."""
+    found = stubs.parse(shown)
+    assert found is not None, shown[:400]
+    done = installed.command("store", "get", found.key)
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout
+
+
+def rejected(run: PrintResult) -> list[str]:
+    """What the client wrote down about replacements that it did not accept."""
+    return [json.dumps(row) for row in run.rows if "does not match" in json.dumps(row)]
+
+
+@pytest.fixture
+def project(client: Client) -> Path:
+    """A project with files that are too large to show."""
+    (client.project / "big.txt").write_text(BULK, encoding="utf-8")
+    for number in range(300):
+        folder = (
+            client.project
+            / "deep"
+            / f"folder_{number:03d}_with_a_name_as_long_as_generated_trees_have_them_today"
+        )
+        folder.mkdir(parents=True)
+        (folder / "needle.txt").write_text("needle in the hay\n" * 3, encoding="utf-8")
+    return client.project
+
+
+@pytest.mark.row("S3-03", "S3-04", "S3-06", "S3-07", "S2-10", "S2-28", "S2-34", "S3-01")
+def test_a_commands_output_is_swapped_for_a_reference_and_comes_back_to_the_byte(
+    client: Client, stub: StubApi, installed: Installed, project: Path
+) -> None:
+    """The model reads what it was, a preview and the key; the transcript holds the same."""
+    stub.script(bash("cat big.txt"), text("end"))
+
+    run = client.run_print("go")
+
+    (shown,) = results(run.requests[-1])
+    assert shown.startswith("[brimline stored 25499 bytes, 1500 lines, exit 0")
+    assert "line 00000 alpha" in shown
+    assert "line 01499 alpha" in shown
+    assert len(shown) < 3_000
+    assert stored(installed, shown) == BULK.encode()
+    assert BULK[:5_000] not in json.dumps(run.rows)
+    assert not rejected(run)
+
+
+def test_output_beyond_the_clients_own_limit_is_kept_whole(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """The client cuts at 30,000 characters and keeps a file; the reference is to all of it."""
+    stub.script(bash("seq 1 200000"), text("end"))
+
+    run = client.run_print("go")
+
+    (shown,) = results(run.requests[-1])
+    assert stored(installed, shown) == b"".join(b"%d\n" % n for n in range(1, 200_001))
+    assert "persisted-output" not in shown
+    assert not rejected(run)
+
+
+def test_a_background_command_keeps_its_id(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """What is running elsewhere has no output yet, and stays reachable."""
+    call = {"command": "sleep 0.1; echo done", "description": "x", "run_in_background": True}
+    stub.script(tool("Bash", call), bash("sleep 0.3"), text("end"))
+
+    run = client.run_print("go")
+
+    assert "running in background with ID" in results(run.requests[-1])[0]
+
+
+def test_a_failing_command_is_left_alone(
+    client: Client, stub: StubApi, installed: Installed, project: Path
+) -> None:
+    """The client takes no replacement for a failure."""
+    stub.script(bash("cat big.txt; exit 3"), text("end"))
+
+    run = client.run_print("go")
+
+    (shown,) = results(run.requests[-1])
+    assert shown.startswith("Exit code 3")
+    assert "[brimline" not in shown
+
+
+@pytest.mark.row("S3-10", "S3-18", "S3-26")
+def test_a_file_is_previewed_once_and_read_whole_the_second_time(
+    client: Client, stub: StubApi, installed: Installed, project: Path
+) -> None:
+    """A page passes, and so does the second look at the whole."""
+    path = {"file_path": str(project / "big.txt")}
+    stub.script(
+        tool("Read", path),
+        tool("Read", path | {"offset": 1, "limit": 900}),
+        tool("Read", path),
+        text("end"),
+    )
+
+    run = client.run_print("go")
+
+    first, page, second = results(run.requests[-1])
+    assert "[brimline stored 25499 bytes" in first
+    assert stored(installed, first) == BULK.encode()
+    assert "line 00899 alpha" in page
+    assert "line 00750 alpha" in second
+    assert not rejected(run)
+
+
+def test_a_previewed_file_can_be_edited_but_is_overwritten_only_on_purpose(
+    client: Client, stub: StubApi, installed: Installed, project: Path
+) -> None:
+    """A Write is refused with its reason, an Edit of an unseen line works, a repeat passes."""
+    path = {"file_path": str(project / "big.txt")}
+    edit = path | {"old_string": "line 00750 alpha", "new_string": "line 00750 BETA"}
+    write = path | {"content": "all new"}
+    stub.script(
+        tool("Read", path),
+        tool("Edit", edit),
+        tool("Write", write),
+        tool("Write", write),
+        text("end"),
+    )
+
+    run = client.run_print("go")
+
+    _, edited, refused, written = results(run.requests[-1])
+    assert "updated" in edited
+    assert "was shown to you as a preview" in refused
+    assert "Read the file again" in refused
+    assert (project / "big.txt").read_text(encoding="utf-8") == "all new"
+    assert "updated" in written
+
+
+def test_a_previewed_file_that_was_read_again_is_overwritten_at_once(
+    client: Client, stub: StubApi, installed: Installed, project: Path
+) -> None:
+    """Whoever has seen all of it may replace all of it."""
+    path = {"file_path": str(project / "big.txt")}
+    stub.script(
+        tool("Read", path),
+        tool("Read", path),
+        tool("Write", path | {"content": "new"}),
+        text("end"),
+    )
+
+    run = client.run_print("go")
+
+    assert "was shown to you as a preview" not in run.requests[-1].seen_text()
+    assert (project / "big.txt").read_text(encoding="utf-8") == "new"
+
+
+def test_a_notebook_is_previewed_and_can_still_be_edited(
+    client: Client, stub: StubApi, installed: Installed, project: Path
+) -> None:
+    """Its cells come as text."""
+    source = [f"value_{number} = compute_{number}()\n" for number in range(900)]
+    cell = {"cell_type": "code", "id": "c1", "source": source, "metadata": {}, "outputs": []}
+    notebook = {
+        "cells": [cell | {"execution_count": None}],
+        "metadata": {"language_info": {"name": "python"}},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    path = project / "study.ipynb"
+    path.write_text(json.dumps(notebook), encoding="utf-8")
+    edit = {"notebook_path": str(path), "cell_id": "c1", "new_source": "x = 1"}
+    stub.script(tool("Read", {"file_path": str(path)}), tool("NotebookEdit", edit), text("end"))
+
+    run = client.run_print("go", env={"ENABLE_TOOL_SEARCH": "false"})
+
+    first, second = results(run.requests[-1])
+    assert "[brimline stored" in first
+    assert "".join(source).encode() in stored(installed, first)
+    assert "Updated cell" in second
+    assert not rejected(run)
+
+
+@pytest.mark.row("S3-08", "S3-09")
+@pytest.mark.parametrize(
+    ("name", "arguments", "expected"),
+    [
+        ("Grep", {"pattern": "needle", "output_mode": "content", "head_limit": 0}, "needle in"),
+        (
+            "Grep",
+            {"pattern": "needle", "output_mode": "files_with_matches", "head_limit": 0},
+            "deep",
+        ),
+        ("Grep", {"pattern": "needle", "output_mode": "count", "head_limit": 0}, "needle.txt:3"),
+        ("Glob", {"pattern": "**/needle.txt"}, "deep/folder_"),
+    ],
+    ids=["grep-content", "grep-files", "grep-count", "glob"],
+)
+def test_searches_are_swapped(
+    client: Client,
+    stub: StubApi,
+    installed: Installed,
+    project: Path,
+    name: str,
+    arguments: dict[str, Any],
+    expected: str,
+) -> None:
+    """Each mode has a shape of its own."""
+    installed.command("config", "set", "offload.inline_bytes", "4000")
+    stub.script(tool(name, arguments), text("end"))
+
+    run = client.run_print("go", args=["--tools", "Bash,Read,Grep,Glob"])
+
+    (shown,) = results(run.requests[-1])
+    assert "[brimline stored" in shown
+    assert expected in stored(installed, shown).decode()
+    assert len(shown) < 4_000
+    assert not rejected(run)
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl for a certificate")
+def test_a_web_pages_digest_is_swapped(
+    client: Client, stub: StubApi, installed: Installed, tmp_path: Path
+) -> None:
+    """What a small model made of the page is the result."""
+    stub.helper_reply = BULK
+    settings = json.loads(client.settings_path().read_text(encoding="utf-8"))
+    client.write_settings(settings | {"skipWebFetchPreflight": True})
+    with web_page(tmp_path) as url:
+        stub.script(tool("WebFetch", {"url": url, "prompt": "all of it"}), text("end"))
+        run = client.run_print(
+            "go", env={"ENABLE_TOOL_SEARCH": "false", "NODE_TLS_REJECT_UNAUTHORIZED": "0"}
+        )
+
+    (shown,) = results(run.requests[-1])
+    assert "[brimline stored" in shown
+    assert "line 00750 alpha" in stored(installed, shown).decode()
+    assert not rejected(run)
+
+
+@contextmanager
+def web_page(folder: Path) -> Iterator[str]:
+    """A page on loopback with a certificate of its own."""
+    certificate, key = folder / "certificate.pem", folder / "key.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
+         "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1",
+         "-keyout", str(key), "-out", str(certificate)],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    (folder / "page").mkdir()
+    (folder / "page" / "index.html").write_text("<p>a page</p>", encoding="utf-8")
+    handler = partial(_QuietPages, directory=str(folder / "page"))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        yield f"https://127.0.0.1:{server.server_address[1]}/index.html"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+class _QuietPages(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base's name
+        """Keep the test output quiet."""
+
+
+def test_a_web_searchs_answer_is_swapped(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """The client asks the API, and its answer is the result."""
+    stub.script(tool("WebSearch", {"query": "alpha lines"}), text(BULK), text("end"))
+
+    run = client.run_print("go", env={"ENABLE_TOOL_SEARCH": "false"})
+
+    (shown,) = results(run.requests[-1])
+    assert "[brimline stored" in shown
+    assert "line 00750 alpha" in stored(installed, shown).decode()
+    assert not rejected(run)
+
+
+@pytest.mark.row("S3-05")
+def test_a_subagents_report_is_swapped_and_its_own_work_is_not(
+    client: Client, stub: StubApi, installed: Installed, project: Path
+) -> None:
+    """Inside the agent's own window nothing is touched."""
+    task = {"description": "d", "prompt": "look", "subagent_type": "general-purpose"}
+    stub.script(tool("Agent", task | {"run_in_background": False}), text("end"))
+    stub.script_subagents(bash("cat big.txt"), text(BULK))
+
+    run = client.run_print("go")
+
+    (inside,) = results(stub.requests("subagent")[-1])
+    assert "line 00750 alpha" in inside
+    assert "[brimline" not in inside
+    (shown,) = results([r for r in run.requests if r.kind == "main"][-1])
+    assert "[brimline stored" in shown
+    assert "line 00750 alpha" in stored(installed, shown).decode()
+    assert not rejected(run)
+
+
+@pytest.mark.parametrize("name", bulk_mcp.TOOLS)
+def test_mcp_results_are_swapped(
+    client: Client, stub: StubApi, installed: Installed, name: str
+) -> None:
+    """Text blocks, structured content, and text beside a picture, which stays."""
+    server = {"command": sys.executable, "args": [str(Path(bulk_mcp.__file__))]}
+    config = json.dumps({"mcpServers": {"bulk": server}})
+    stub.script(tool(f"mcp__bulk__{name}", {}), text("end"))
+
+    run = client.run_print("go", args=["--mcp-config", config], env={"ENABLE_TOOL_SEARCH": "false"})
+
+    (block,) = run.requests[-1].blocks("tool_result")
+    shown = _flat(block["content"])
+    assert "[brimline stored" in shown
+    assert "row 00400 of the table" in stored(installed, shown).decode()
+    pictures = [p for p in block["content"] if isinstance(p, dict) and p["type"] == "image"]
+    assert bool(pictures) == (name == "picture")
+    assert not rejected(run)
+
+
+@pytest.mark.row("S3-57", "S3-16", "S3-17")
+def test_our_own_recall_always_passes(
+    client: Client, stub: StubApi, installed: Installed, project: Path
+) -> None:
+    """What was fetched on purpose is shown, in the main thread and in a subagent."""
+    fetch = f"PYTHONPATH={installed.root} {sys.executable} -m brimline store get last"
+    task = {"description": "d", "prompt": "look", "subagent_type": "general-purpose"}
+    stub.script(
+        bash("cat big.txt"),
+        bash(fetch),
+        tool("Agent", task | {"run_in_background": False}),
+        text("end"),
+    )
+    stub.script_subagents(bash(fetch), text("seen"))
+
+    run = client.run_print("go")
+
+    _, fetched, _ = results([r for r in run.requests if r.kind == "main"][-1])
+    assert fetched.startswith(BULK)
+    assert results(stub.requests("subagent")[-1])[0].startswith(BULK)
+
+
+def test_a_second_rewriting_hook_leaves_a_valid_answer(
+    client: Client, stub: StubApi, installed: Installed, project: Path
+) -> None:
+    """The last one to finish wins; either way the model gets one of the two."""
+    other = client.project / "other.py"
+    answer = {"stdout": "OTHER-HOOK", "stderr": "", "interrupted": False}
+    output = {"hookSpecificOutput": {"hookEventName": "PostToolUse", "updatedToolOutput": answer}}
+    other.write_text(f"print({json.dumps(output)!r})", encoding="utf-8")
+    hook = {"type": "command", "command": f"{sys.executable} {other}"}
+    client.write_settings(
+        {"hooks": {"PostToolUse": [{"matcher": "Bash", "hooks": [hook]}]}}, "project"
+    )
+    stub.script(bash("cat big.txt"), text("end"))
+
+    run = client.run_print("go")
+
+    (shown,) = results(run.requests[-1])
+    assert shown == "OTHER-HOOK" or shown.startswith("[brimline stored")
+    assert run.rc == 0
+    assert not rejected(run)
+
+
+def test_parallel_reads_of_one_file_show_the_preview_once(
+    client: Client, stub: StubApi, installed: Installed, project: Path
+) -> None:
+    """Whichever comes second counts as the second look."""
+    path = {"file_path": str(project / "big.txt")}
+    stub.script(tools(("Read", path), ("Read", path)), text("end"))
+
+    run = client.run_print("go")
+
+    shown = ["[brimline stored" in result for result in results(run.requests[-1])]
+    assert sorted(shown) in ([False, True], [True, True])
+    assert shown.count(True) == 1
+
+
+def test_a_replacement_stays_after_resume(
+    client: Client, stub: StubApi, installed: Installed, project: Path
+) -> None:
+    """The transcript holds the reference, so a resumed session sends it again."""
+    stub.script(bash("cat big.txt"), text("end"), text("again"))
+    first = client.run_print("go")
+    assert first.result is not None
+
+    run = client.run_print("on", args=["--resume", first.result["session_id"]])
+
+    assert results(run.requests[-1])[0].startswith("[brimline stored")
+    assert "line 00750 alpha" not in run.requests[-1].seen_text()
