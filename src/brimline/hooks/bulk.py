@@ -38,3 +38,19 @@ def keep_out(
         # What is measured from here on is what the model will see.
         payload["tool_response"] = decision.replacement
     return decision
+
+
+def pin(
+    event: Event, state: SessionState, values: dict[str, Any], home_dir: str
+) -> Decision | None:
+    """Do what pin directives in a prompt say."""
+    from brimline.offload import pinning
+
+    made: list[Decision | None] = []
+    prompt, transcript = event.text("prompt"), event.text("transcript_path")
+    guarded(
+        home_dir,
+        "pins",
+        lambda: made.append(pinning.on_prompt(prompt, state, values, home_dir, transcript)),
+    )
+    return made[0] if made else None

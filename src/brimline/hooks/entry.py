@@ -11,6 +11,8 @@ import sys
 from brimline import fastio, paths, policy
 
 STDIN_LIMIT_BYTES = 256 << 20
+# The argument by which the plugin's hooks are told from those in the client's settings.
+PLUGIN = "plugin"
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -18,14 +20,15 @@ def main(arguments: list[str] | None = None) -> None:
 
     Args:
         arguments: the event's name, then what the installer baked in: the data folder (or nothing)
-            and, for the status line, the command that was there before.
+            and one word more: for the status line the command that was there before, for a hook of
+            the plugin `plugin`.
     """
     given = [*(arguments or sys.argv[1:]), "", "", ""]
-    name, installed_home, wrapped = given[:3]
+    name, installed_home, extra = given[:3]
     home_dir = None
     try:
         home_dir = paths.home(installed_home or None)
-        answer = respond(name, fastio.read_all(0, STDIN_LIMIT_BYTES), home_dir, wrapped)
+        answer = respond(name, fastio.read_all(0, STDIN_LIMIT_BYTES), home_dir, extra)
     except BaseException as error:  # noqa: BLE001 - nothing of ours may reach the session
         answer = b""
         log_failure(home_dir, name, error)
@@ -34,14 +37,19 @@ def main(arguments: list[str] | None = None) -> None:
     fastio.system._exit(0)  # noqa: SLF001 - its public name
 
 
-def respond(name: str, raw: bytes, home_dir: str, wrapped: str = "") -> bytes:
+def respond(name: str, raw: bytes, home_dir: str, extra: str = "") -> bytes:
     """The answer to one event."""
     if name == "statusline":
         from brimline.hooks import statusline
 
-        return statusline.respond(raw, home_dir, wrapped)
+        return statusline.respond(raw, home_dir, extra)
     if policy.switched_off():
         return b""
+    if extra == PLUGIN:
+        from brimline import yielding
+
+        if yielding.yields(name, raw, home_dir):
+            return b""
     from brimline.hooks import run
 
     return run.respond(name, raw, home_dir)

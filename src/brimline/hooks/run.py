@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from brimline.decision import Decision
 
 _LOADING_TOOLS = ("Agent", "Task", "Skill")
+# `offload.waiting` has this name too; a quiet hook does not load it for a text.
+_PINS_WAIT = "offload-pins.jsonl"
 
 
 def respond(name: str, raw: bytes, home_dir: str) -> bytes:
@@ -43,7 +45,7 @@ def _evaluate(event: wire.Event, home_dir: str) -> Decision | None:
     rules = policy.load(home_dir, project_dir(event))
     state = SessionState(home_dir, event.text("session_id"))
     decisions = []
-    if event.name == "PostToolUse" and _may_be_bulk(event, rules.values):
+    if event.name == "PostToolUse" and _may_be_bulk(event, rules.values, state):
         from brimline.hooks import bulk
 
         decisions.append(bulk.keep_out(event, state, rules.values, home_dir, project_dir(event)))
@@ -64,11 +66,17 @@ def _evaluate(event: wire.Event, home_dir: str) -> Decision | None:
         if any(told):
             state.add_line("Told", {"notes": sum(decision is not None for decision in told)})
         decisions += told
+        if "pin" in event.text("prompt").lower():
+            from brimline.hooks import bulk
+
+            decisions.append(bulk.pin(event, state, rules.values, home_dir))
     return _merged(decisions)
 
 
-def _may_be_bulk(event: wire.Event, values: dict[str, Any]) -> bool:
-    """Whether a result is worth a look: it may be too large, or be one that was fetched back."""
+def _may_be_bulk(event: wire.Event, values: dict[str, Any], state: SessionState) -> bool:
+    """Whether a result is worth a look: it may be too large, fetched back, or to be pinned."""
+    if _PINS_WAIT in state.names:
+        return True
     if values["offload.preset"] == "off":
         return False
     tool = event.text("tool_name")

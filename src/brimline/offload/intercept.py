@@ -9,6 +9,7 @@ from brimline.decision import Decision
 from brimline.offload import decide as deciding
 from brimline.offload import toolresult
 from brimline.offload.seen import Looks, refusal
+from brimline.offload.waiting import LARGE_BYTES, WAITING_FILE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,9 +52,12 @@ def after(
     verdict = deciding.decide(call.tool, call.tool_input, found.text, rules, looks)
     if verdict.reason == "a second look at the file":
         looks.note_whole(found.subject)
-    if not verdict.replace:
-        return None
-    return _swap(call, found, rules, state, home_dir, values)
+    swapped = None
+    if verdict.replace and values["offload.preset"] != "off":
+        swapped = _swap(call, found, rules, state, home_dir, values)
+    if swapped is None and WAITING_FILE in state.names and len(found.text) >= LARGE_BYTES:
+        _pin_if_waiting(_store(call, found, state, home_dir, values)[0], state, home_dir)
+    return swapped
 
 
 def before_write(path: Any, state: SessionState) -> Decision | None:
@@ -73,12 +77,32 @@ def _swap(
 ) -> Decision | None:
     from brimline.offload import preview as previews
     from brimline.offload import reference as references
-    from brimline.store import put as store
 
     preview = previews.make_preview(found.text, call.tool, found.subject)
     ratio = CHARACTERS_PER_TOKEN
     if not deciding.is_worth_it(found.text, preview.text + _FRAME, rules, ratio):
         return None
+    key, described = _store(call, found, state, home_dir, values)
+    if call.tool == "Read" and not Looks(state).claim_preview(
+        found.subject, key, described["bytes"]
+    ):
+        return None  # a parallel Read of the same file shows the preview; this one passes
+    _pin_if_waiting(key, state, home_dir)
+    if values["offload.preset"] == "ccm":
+        text = references.cached_message(described)
+    else:
+        text = references.reference(described, preview, note=found.note)
+    fields = {"tool": call.tool, "key": key, "bytes": described["bytes"], "shown": len(text)}
+    state.add_line("Offloaded", fields)
+    return Decision(replacement=found.replaced(text))
+
+
+def _store(
+    call: Call, found: ToolResult, state: SessionState, home_dir: str, values: dict[str, Any]
+) -> tuple[str, dict[str, Any]]:
+    """Keep the content; returns its key and what a reference tells about it."""
+    from brimline.store import put as store
+
     content = found.content()
     meta = {
         "tool": call.tool,
@@ -88,13 +112,15 @@ def _swap(
         "cwd": call.cwd,
     }
     key = store.put(home_dir, content, meta, compression=values["store.compression"])
-    if call.tool == "Read" and not Looks(state).claim_preview(found.subject, key, len(content)):
-        return None  # a parallel Read of the same file shows the preview; this one passes
-    described = meta | {"key": key, "bytes": len(content), "lines": store.count_lines(content)}
-    text = references.reference(described, preview, note=found.note)
-    fields = {"tool": call.tool, "key": key, "bytes": len(content), "shown": len(text)}
-    state.add_line("Offloaded", fields)
-    return Decision(replacement=found.replaced(text))
+    size = {"key": key, "bytes": len(content), "lines": store.count_lines(content)}
+    return key, meta | size
+
+
+def _pin_if_waiting(key: str, state: SessionState, home_dir: str) -> None:
+    if WAITING_FILE in state.names:
+        from brimline.offload import pinning
+
+        pinning.on_result(key, state, home_dir)
 
 
 def _rules(values: dict[str, Any]) -> Rules:

@@ -32,6 +32,25 @@ def reference(meta: Mapping[str, Any], preview: Preview, *, note: str = "") -> s
     return text.encode("utf-8", "replace").decode()  # half of a surrogate pair cannot be sent
 
 
+def cached_message(meta: Mapping[str, Any]) -> str:
+    """The same in the words of the `ccm` tools: their message, then their block with the key.
+
+    Args:
+        meta: as for `reference`.
+    """
+    exit_code = "" if meta.get("exit") is None else f", exit {meta['exit']}"
+    source = str(meta.get("source") or "")
+    lines = [
+        f"Cached ({meta['lines']} lines, {meta['bytes']} bytes{exit_code}).",
+        f"File: {source if meta.get('tool') == 'Read' else meta['key']}",
+        f"Original: {' '.join(source.split())}",
+        "",
+        "Options: Task agent (summarize or full content), or paginate with offset/limit.",
+        stubs.build(stubs.of_meta({**meta}), stubs.CCM),
+    ]
+    return "\n".join(lines).encode("utf-8", "replace").decode()
+
+
 def _first_line(meta: Mapping[str, Any]) -> str:
     source = " ".join(str(meta.get("source") or "").split())
     if len(source) > _SOURCE_CHARACTERS:

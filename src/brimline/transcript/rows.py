@@ -144,6 +144,18 @@ def content_blocks(row: Any) -> list[Any]:
     return content if isinstance(content, list) else []
 
 
+def result_texts(row: Any) -> list[str]:
+    """The texts of the tool results in a main-thread row, in order."""
+    found = []
+    for block in content_blocks(row):
+        if isinstance(block, dict) and block.get("type") == "tool_result":
+            content = block.get("content")
+            parts = content if isinstance(content, list) else [{"text": content}]
+            texts = [_text(part.get("text")) for part in parts if isinstance(part, dict)]
+            found.append("\n".join([text for text in texts if text]))
+    return found
+
+
 def attachment_of(row: Any) -> dict[str, Any]:
     """What the client attached to the main thread of its own accord; empty for other rows."""
     if not isinstance(row, dict) or row.get("isSidechain") or row.get("type") != "attachment":

@@ -1,0 +1,137 @@
+"""Pins that the user asks for in a prompt: of the last large result, the next, or a range.
+
+What is still to come is noted in a file of the session, which exists only while something is:
+one line for a directive, one for each large result after it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from brimline import fastio, fastjson
+from brimline.decision import Decision
+from brimline.offload.waiting import LARGE_BYTES, WAITING_FILE
+from brimline.store import directives, pins, put, stub
+from brimline.store.errors import StoreError
+from brimline.transcript import rows, tail
+
+if TYPE_CHECKING:
+    from brimline.state.session import SessionState
+
+    Item = directives.Said | directives.Result
+
+_LOOK_BACK_BYTES = 32 << 20
+_SHORT_DIGITS = 12
+
+
+def on_prompt(
+    prompt: str, state: SessionState, values: dict[str, Any], home_dir: str, transcript: str
+) -> Decision | None:
+    """Do what the directives in a prompt say, and tell the person."""
+    told = []
+    for directive in directives.parse(prompt, values["store.pin_level"]):
+        if directive.kind == directives.LAST:
+            told.append(_pin_last(directive, state, home_dir, transcript))
+        else:
+            told.append(_note_directive(directive, state, home_dir))
+    return Decision(person_notes=tuple(told)) if told else None
+
+
+def on_result(key: str, state: SessionState, home_dir: str) -> None:
+    """A large result came while a pin was waiting for one."""
+    _append(state, {"key": key})
+    _settle(state, home_dir)
+
+
+def _pin_last(
+    directive: directives.Directive, state: SessionState, home_dir: str, transcript: str
+) -> str:
+    key = _last_key(state, home_dir, transcript)
+    if key is None:
+        return "brimline: there is no large result to pin yet."
+    return _pin(home_dir, key, directive.level, directive.reason)
+
+
+def _last_key(state: SessionState, home_dir: str, transcript: str) -> str | None:
+    """The nearest large result before; one that stayed in the window is stored for it."""
+    try:
+        for row in tail.rows_backward(transcript, b'"tool_result"', _LOOK_BACK_BYTES):
+            for text in reversed(rows.result_texts(row)):
+                known = stub.parse(text[:1_000]) if "sha256:" in text[:1_000] else None
+                if known:
+                    return known.key
+                content = text.encode("utf-8", "surrogatepass")
+                if len(content) >= LARGE_BYTES:
+                    return put.put(home_dir, content, {"session": state.session_id})
+    except OSError:
+        pass  # a session that has no transcript yet has no results either
+    return None
+
+
+def _note_directive(directive: directives.Directive, state: SessionState, home_dir: str) -> str:
+    _append(state, {"said": _spelled(directive)})
+    if directive.kind == directives.END:
+        pinned = _settle(state, home_dir)
+        return f"brimline: pinned {pinned} large results of the range."
+    if directive.kind == directives.NEXT:
+        return f"brimline: the next large result will be pinned ({directive.level})."
+    return f"brimline: large results are pinned ({directive.level}) once you write brim:pin end."
+
+
+def _settle(state: SessionState, home_dir: str) -> int:
+    """Pin what the noted directives mean by now; returns how many results that are."""
+    items = _noted(state)
+    wanted = directives.resolve(items)
+    for key, pin in wanted.items():
+        _pin(home_dir, key, pin.level, pin.reason)
+    if not _is_waiting(items):
+        fastio.remove(f"{state.folder}/{WAITING_FILE}")
+    return len(wanted)
+
+
+def _is_waiting(items: list[Item]) -> bool:
+    """Whether a directive still waits for a result, or a range for its end."""
+    waits, open_ranges = False, 0
+    for item in items:
+        if isinstance(item, directives.Result):
+            waits = False
+            continue
+        for directive in directives.parse(item.text):
+            waits = waits or directive.kind == directives.NEXT
+            open_ranges += directive.kind == directives.START
+            open_ranges -= directive.kind == directives.END
+            open_ranges = max(open_ranges, 0)
+    return waits or open_ranges > 0
+
+
+def _noted(state: SessionState) -> list[Item]:
+    raw = fastio.read_file(f"{state.folder}/{WAITING_FILE}").decode("utf-8", "replace")
+    items: list[Item] = []
+    for found in [found for line in raw.split("\n") for found in fastjson.loads_all(line)]:
+        if isinstance(found.get("said"), str):
+            items.append(directives.Said(found["said"]))
+        elif isinstance(found.get("key"), str):
+            items.append(directives.Result(found["key"]))
+    return items
+
+
+def _spelled(directive: directives.Directive) -> str:
+    """The directive with its level written out, for it may come from a setting."""
+    text = f"brim:pin {directive.kind} level={directive.level}"
+    if directive.reason is None:
+        return text
+    quoted = directive.reason.replace("\\", "\\\\").replace('"', '\\"')
+    return f'{text} reason="{quoted}"'
+
+
+def _pin(home_dir: str, key: str, level: str, reason: str | None) -> str:
+    short = key[: len("sha256:") + _SHORT_DIGITS]
+    try:
+        pins.pin(home_dir, key, level, reason)
+    except StoreError as error:
+        return f"brimline: {error}"
+    return f"brimline: pinned {short} ({level})."
+
+
+def _append(state: SessionState, line: dict[str, Any]) -> None:
+    fastio.append_line(f"{state.folder}/{WAITING_FILE}", fastjson.dumps(line))

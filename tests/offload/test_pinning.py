@@ -1,0 +1,138 @@
+"""Pins that a user asks for in a prompt."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from brimline import settings
+from brimline.offload import intercept, pinning
+from brimline.offload.waiting import WAITING_FILE
+from brimline.state.session import SessionState
+from brimline.store import layout, pins, put
+
+from .test_intercept import bash
+
+if TYPE_CHECKING:
+    from brimline.testing import SessionBuilder
+
+SMALL = "\n".join(f"line {number}" for number in range(700))
+VALUES = settings.defaults()
+
+
+def say(prompt: str, session: SessionBuilder, home_dir: str, **changes: Any) -> tuple[str, ...]:
+    """What a prompt is answered."""
+    state = SessionState(home_dir, "s1")
+    decision = pinning.on_prompt(prompt, state, VALUES | changes, home_dir, str(session.path))
+    return decision.person_notes if decision else ()
+
+
+def result(home_dir: str, stdout: str) -> str:
+    """A command's result comes; the key it has or would have."""
+    intercept.after(bash(stdout=stdout), SessionState(home_dir, "s1"), VALUES, home_dir)
+    return "sha256:" + put.sha256(stdout.encode())
+
+
+def pinned(home_dir: str, key: str) -> str:
+    """How firmly a result is held."""
+    return pins.level_of(home_dir, layout.digest_of(key))
+
+
+@pytest.mark.row("S3-58")
+def test_the_last_result_is_pinned_though_it_stayed_in_the_window(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """It is stored for that; smaller ones after it are passed over."""
+    session.tool_result("t1", SMALL)
+    session.tool_result("t2", "small")
+
+    notes = say('ccm:pin last level=hard reason="the build"', session, home_dir)
+
+    key = "sha256:" + put.sha256(SMALL.encode())
+    found = pins.read(home_dir, layout.digest_of(key))
+    assert found is not None
+    assert (found.level, found.reason) == ("hard", "the build")
+    assert notes == (f"brimline: pinned {key[:19]} (hard).",)
+
+
+@pytest.mark.row("S3-58")
+def test_the_last_result_is_pinned_by_its_reference(session: SessionBuilder, home_dir: str) -> None:
+    """What was swapped is in the store already."""
+    state = SessionState(home_dir, "s1")
+    decision = intercept.after(bash(), state, VALUES, home_dir)
+    assert decision is not None
+    session.tool_result("t1", decision.replacement["stdout"])
+    key = state.last_line("Offloaded")["key"]
+
+    say("brim:pin last", session, home_dir)
+
+    assert pinned(home_dir, key) == "soft"
+
+
+@pytest.mark.row("S3-59")
+def test_the_next_large_result_is_pinned_and_no_other(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """Also one that stays in the window; nothing waits afterwards."""
+    say("brim:pin next level=hard", session, home_dir)
+
+    tiny, first, second = (result(home_dir, text) for text in ("tiny", SMALL, SMALL + "\nmore"))
+
+    assert [pinned(home_dir, key) for key in (tiny, first, second)] == ["none", "hard", "none"]
+    assert WAITING_FILE not in SessionState(home_dir, "s1").names
+
+
+@pytest.mark.row("S3-60")
+def test_a_range_is_pinned_when_it_ends(session: SessionBuilder, home_dir: str) -> None:
+    """Results before and after it are not."""
+    before = result(home_dir, SMALL + "\nbefore")
+    say("brim:pin start", session, home_dir)
+    inside = [result(home_dir, f"{SMALL}\n{number}") for number in range(2)]
+    assert [pinned(home_dir, key) for key in inside] == ["none", "none"]
+
+    notes = say("brim:pin end", session, home_dir)
+    after = result(home_dir, SMALL + "\nafter")
+
+    assert [pinned(home_dir, key) for key in inside] == ["soft", "soft"]
+    assert [pinned(home_dir, key) for key in (before, after)] == ["none", "none"]
+    assert notes == ("brimline: pinned 2 large results of the range.",)
+    assert WAITING_FILE not in SessionState(home_dir, "s1").names
+
+
+@pytest.mark.row("S3-60")
+def test_an_end_without_a_start_pins_nothing(session: SessionBuilder, home_dir: str) -> None:
+    """And leaves nothing waiting."""
+    assert say("brim:pin end", session, home_dir) == (
+        "brimline: pinned 0 large results of the range.",
+    )
+    assert WAITING_FILE not in SessionState(home_dir, "s1").names
+
+
+@pytest.mark.row("S3-61", "S3-71")
+def test_the_level_of_a_pin_that_names_none_is_a_setting(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """It is written down with what waits."""
+    say("Brim:Pin next", session, home_dir, **{"store.pin_level": "hard"})
+
+    assert pinned(home_dir, result(home_dir, SMALL)) == "hard"
+
+
+def test_without_results_there_is_nothing_to_pin(session: SessionBuilder, home_dir: str) -> None:
+    """Said in a sentence; a prompt without a directive is not answered."""
+    assert say("brim:pin last", session, home_dir) == (
+        "brimline: there is no large result to pin yet.",
+    )
+    assert say("pin this on the wall", session, home_dir) == ()
+
+
+def test_a_quoted_reason_survives_waiting(session: SessionBuilder, home_dir: str) -> None:
+    """Quotes and backslashes included."""
+    say(r'brim:pin next reason="a \"b\" \\ c"', session, home_dir)
+
+    key = result(home_dir, SMALL)
+
+    found = pins.read(home_dir, layout.digest_of(key))
+    assert found is not None
+    assert found.reason == r'a "b" \ c'
