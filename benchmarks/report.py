@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from benchmarks import stats
-from benchmarks.world import EMPTY, quiet_name, size_name
+from benchmarks.world import BELOW, EMPTY, REPLACED_SIZES, quiet_name, replacing_name, size_name
 
 LARGEST_QUIET_RATIO = 1.25
 LARGEST_GROWTH_RATIO = 1.1
+LARGEST_REPLACING_RATIOS = (10, 40)
 _NO_FORECAST = (
     "Not part of this run. Point `BRIMLINE_GROWTH` to a table of recorded segments and repeat it, "
     "or run `python benchmarks/forecast.py` on transcripts."
@@ -99,6 +100,12 @@ def _targets(run: Run) -> list[str]:
         growth = stats.ratio(quiet[last], quiet[first])
         label = f"quiet hook at {size_name(last)} to {size_name(first)}"
         lines.append(_target(label, growth, LARGEST_GROWTH_RATIO))
+    below = stats.ratio(run.seconds[BELOW], base)
+    lines.append(_target(f"{BELOW} to empty interpreter", below, LARGEST_QUIET_RATIO))
+    for size, largest in zip(REPLACED_SIZES, LARGEST_REPLACING_RATIOS, strict=True):
+        name = replacing_name(size)
+        ratio = stats.ratio(run.seconds[name], base)
+        lines.append(_target(f"{name} to empty interpreter", ratio, largest))
     return lines
 
 

@@ -33,6 +33,9 @@ _QUIET_TOKENS = 60_000
 _CROSSING_TOKENS = 125_000
 _GROWTH_TOKENS = 180
 _COMMAND_OUTPUT = "tests/test_module.py::test_that_something_holds PASSED\n" * 24
+REPLACED_SIZES = (100_000, 10 * MEGABYTE)
+BELOW = "PostToolUse with an output just below the threshold"
+_INLINE_CHARACTERS = 30_000
 _SPARE_BYTES = 300 * MEGABYTE
 _SEED = 30
 
@@ -85,6 +88,8 @@ class World:
             *quiet,
             self._statusline(sizes[0]),
             self._crossing(sizes[0]),
+            self._below_threshold(sizes[0]),
+            *[self._replacing(size, sizes[0]) for size in REPLACED_SIZES],
             self._quiet("quiet PostToolUse without the bundle", sizes[0], self.plain),
             Case(
                 "typical Python hook (`python hook.py`)",
@@ -125,11 +130,39 @@ class World:
         forget = _forget_announcements(paths.session_dir(self.home_dir, session_id))
         return Case("PostToolUse that crosses a tier", command, stdin, _speaks_once, forget)
 
-    def _tool_event(self, tokens: int, size_bytes: int) -> tuple[str, str]:
+    def _below_threshold(self, size_bytes: int) -> Case:
+        output = _log(7_000)
+        stdin, _ = self._tool_event(_QUIET_TOKENS, size_bytes, output)
+        return Case(BELOW, self._command(self.bundled, "PostToolUse"), stdin, _silent)
+
+    def _replacing(self, output_bytes: int, size_bytes: int) -> Case:
+        """An output that is stored for the first time, in a file as the client hands it over."""
+        output = _log(output_bytes)
+        whole = f"{self.folder}/output-{output_bytes}.txt"
+        Path(whole).write_text(output, encoding="utf-8")
+        persisted = {"persistedOutputPath": whole, "persistedOutputSize": len(output)}
+        stdin, _ = self._tool_event(
+            _QUIET_TOKENS, size_bytes, output[:_INLINE_CHARACTERS], persisted
+        )
+
+        def forget() -> None:
+            shutil.rmtree(f"{self.home_dir}/store", ignore_errors=True)
+
+        command = self._command(self.bundled, "PostToolUse")
+        return Case(replacing_name(output_bytes), command, stdin, _replaces, forget)
+
+    def _tool_event(
+        self,
+        tokens: int,
+        size_bytes: int,
+        output: str = _COMMAND_OUTPUT,
+        response: dict[str, Any] | None = None,
+    ) -> tuple[str, str]:
         """A file with the event of a tool call, and the id of its session."""
         session = self._session(tokens, size_bytes)
         self.measured[session.session_id] = tokens
-        event = testing.bash_event(session, _COMMAND_OUTPUT)
+        event = testing.bash_event(session, output)
+        event["tool_response"] |= response or {}
         return self._stdin(session, event), session.session_id
 
     def _command(self, root: str, event: str) -> list[str]:
@@ -192,6 +225,11 @@ def quiet_name(size_bytes: int) -> str:
     return f"quiet PostToolUse, transcript of {size_name(size_bytes)}"
 
 
+def replacing_name(output_bytes: int) -> str:
+    """What the hook that swaps an output of that size is called."""
+    return f"PostToolUse that swaps {size_name(output_bytes)} for a reference"
+
+
 def size_name(size_bytes: int) -> str:
     """A size as people say it."""
     if size_bytes >= 1_000 * MEGABYTE:
@@ -236,6 +274,27 @@ def _forget_announcements(folder: str) -> Callable[[], None]:
             claim.unlink()
 
     return forget
+
+
+def _log(size_bytes: int) -> str:
+    """The output of a build with something wrong here and there."""
+    chance = random.Random(_SEED)
+    lines: list[str] = []
+    length = 0
+    while length < size_bytes:
+        number = chance.randrange(100_000)
+        kind = chance.choice(["compiling", "linking", "checking", "warning: unused", "testing"])
+        lines.append(f"[{len(lines)}] {kind} src/module_{number % 977}/part_{number}.c\n")
+        length += len(lines[-1])
+    return "".join(lines)[:size_bytes]
+
+
+def _replaces(output: bytes) -> str | None:
+    try:
+        text = json.loads(output)["hookSpecificOutput"]["updatedToolOutput"]["stdout"]
+    except (ValueError, KeyError, TypeError):
+        return "did not print one JSON document with updatedToolOutput"
+    return None if text.startswith("[brimline stored") else "did not refer to the output"
 
 
 def _silent(output: bytes) -> str | None:

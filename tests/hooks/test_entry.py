@@ -93,7 +93,9 @@ def test_the_result_at_hand_counts(session: SessionBuilder, world: Path) -> None
     session.reply(100_000)
 
     assert _answer(run_hook(world, "PostToolUse", bash_event(session, "ok"))) == b""
-    assert b"tier L1" in _answer(run_hook(world, "PostToolUse", bash_event(session, "x" * 28_500)))
+    assert b"tier L1" in _answer(
+        run_hook(world, "PostToolUse", bash_event(session, "x" * 28_500, tool_name="Unheard"))
+    )
 
 
 @pytest.mark.row("S0-38", "S3-05")
@@ -189,11 +191,13 @@ def test_a_garbled_event_is_answered_with_silence(name: str, payload: bytes, wor
 
 
 def test_ten_megabytes_of_event_are_read(session: SessionBuilder, world: Path) -> None:
-    """A huge result is measured like any other, and garbage of that size is only garbage."""
+    """A huge result is swapped or measured, and garbage of that size is only garbage."""
     session.reply(40_000)
 
     done = run_hook(world, "PostToolUse", bash_event(session, "x" * 10_000_000))
-    assert b"tier L4" in _answer(done)
+    assert b"[brimline stored 10000000 bytes" in _answer(done)
+    other = bash_event(session, "x" * 10_000_000, tool_name="Unheard")
+    assert b"tier L4" in _answer(run_hook(world, "PostToolUse", other))
     assert errors(world) == []
 
     assert _answer(run_hook(world, "PostToolUse", b"x" * 10_000_000)) == b""
