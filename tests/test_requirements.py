@@ -17,8 +17,8 @@ DECISIONS = [f"K{number}" for number in range(1, 31)]
 EXPECTED_IDS = {
     "S0": range(1, 39),
     "S1": range(1, 25),
-    "S2": (2, 3, *range(41, 45), 46, 48, 50, 51),
-    "S3": range(32, 41),
+    "S2": (2, 3, 10, 28, 34, *range(41, 45), 46, 48, 50, 51),
+    "S3": (*range(1, 13), *range(14, 41), *range(52, 75), 76),
     "S4": (*range(10, 22), 36, 37, 39, 41, 42, *range(45, 48)),
 }
 

@@ -45,6 +45,21 @@ def fingerprint(path: str) -> str:
     return f"{number:024x}"
 
 
+def completed(path: str, cwd: str) -> str:
+    """A path as the client understands it: `~` and the current folder resolved, no detours."""
+    if path.startswith("~/"):
+        path = _user_home() + path[1:]
+    elif not path.startswith("/"):
+        path = f"{cwd}/{path}"
+    parts: list[str] = []
+    for part in path.split("/"):
+        if part == "..":
+            parts = parts[:-1]
+        elif part not in ("", "."):
+            parts.append(part)
+    return "/" + "/".join(parts)
+
+
 def error_log(home_dir: str) -> str:
     """One line for every failure of a hook."""
     return home_dir + "/errors.jsonl"

@@ -72,7 +72,7 @@ def project(client: Client) -> Path:
     return client.project
 
 
-@pytest.mark.row("S3-03", "S3-04", "S3-06", "S3-07", "S2-10", "S2-28", "S2-34", "S3-01")
+@pytest.mark.row("S3-03", "S3-04", "S3-06", "S3-07", "S2-10", "S2-28", "S2-34", "S3-01", "S3-55")
 def test_a_commands_output_is_swapped_for_a_reference_and_comes_back_to_the_byte(
     client: Client, stub: StubApi, installed: Installed, project: Path
 ) -> None:
@@ -87,6 +87,10 @@ def test_a_commands_output_is_swapped_for_a_reference_and_comes_back_to_the_byte
     assert "line 01499 alpha" in shown
     assert len(shown) < 3_000
     assert stored(installed, shown) == BULK.encode()
+    (call,) = run.requests[-1].blocks("tool_use")
+    assert [block["tool_use_id"] for block in run.requests[-1].blocks("tool_result")] == [
+        call["id"]
+    ]
     assert BULK[:5_000] not in json.dumps(run.rows)
     assert not rejected(run)
 
@@ -407,6 +411,28 @@ def test_a_second_rewriting_hook_leaves_a_valid_answer(
     assert shown == "OTHER-HOOK" or shown.startswith("[brimline stored")
     assert run.rc == 0
     assert not rejected(run)
+
+
+@pytest.mark.row("S3-22", "S3-23")
+def test_what_cannot_be_read_passes_and_a_relative_path_is_the_clients_affair(
+    client: Client, stub: StubApi, installed: Installed, project: Path
+) -> None:
+    """No file, a folder, and a path that the client completes by itself."""
+    stub.script(
+        tool("Read", {"file_path": str(project / "none.txt")}),
+        tool("Read", {"file_path": str(project / "deep")}),
+        tool("Read", {"file_path": "big.txt"}),
+        tool("Write", {"file_path": str(project / "big.txt"), "content": "new"}),
+        text("end"),
+    )
+
+    run = client.run_print("go")
+
+    missing, folder, relative, write = results(run.requests[-1])
+    assert "does not exist" in missing
+    assert "EISDIR" in folder
+    assert "[brimline stored" in relative
+    assert "was shown to you as a preview" in write
 
 
 def test_parallel_reads_of_one_file_show_the_preview_once(

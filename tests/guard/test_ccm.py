@@ -90,7 +90,7 @@ def test_the_thresholds_are_inclusive(session: SessionBuilder, home_dir: str) ->
     assert after_tool(session, home_dir).note
 
 
-@pytest.mark.row("S3-35")
+@pytest.mark.row("S3-35", "S3-12")
 def test_at_the_end_of_a_turn_the_person_is_told(session: SessionBuilder, home_dir: str) -> None:
     """Context for the model would make it go on there; after a tool it is the model's to know."""
     session.reply(145_000)

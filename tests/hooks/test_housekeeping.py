@@ -22,6 +22,7 @@ from tests.guard.dialogue import (
 
 from brimline import paths, policy
 from brimline.state import failures, series
+from brimline.store import layout, put
 
 if TYPE_CHECKING:
     from brimline.testing import SessionBuilder
@@ -208,3 +209,18 @@ def _age(path: Path, hours: float) -> None:
     for file in path.iterdir() if path.is_dir() else ():
         os.utime(file, (then, then))
     os.utime(path, (then, then))
+
+
+@pytest.mark.row("S3-25")
+def test_what_the_store_kept_too_long_goes_at_a_start(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """Once a day; what was used lately stays."""
+    old, young = (put.put(home_dir, data, {"session": "gone"}) for data in (b"old", b"young"))
+    month_ago = time.time() - 31 * 86_400
+    os.utime(layout.blob(home_dir, layout.digest_of(old)), (month_ago, month_ago))
+
+    at_start(session, home_dir)
+
+    assert not os.path.exists(layout.blob(home_dir, layout.digest_of(old)))
+    assert os.path.exists(layout.blob(home_dir, layout.digest_of(young)))

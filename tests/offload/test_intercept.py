@@ -101,23 +101,24 @@ def test_a_second_look_at_a_file_is_at_all_of_it(home_dir: str) -> None:
     assert after(reading(), home_dir) is not None
     assert after(reading(), home_dir) is None
 
-    assert intercept.before_write("/p/a.py", SessionState(home_dir, "s1")) is None
+    assert intercept.before_write("/p/a.py", SessionState(home_dir, "s1"), "/p") is None
 
 
 def test_an_overwrite_of_a_previewed_file_is_refused_once(home_dir: str) -> None:
     """With the way on; the repeat passes, other files and other sessions are not concerned."""
     after(reading(), home_dir)
 
-    first = intercept.before_write("/p/a.py", SessionState(home_dir, "s1"))
-    second = intercept.before_write("/p/a.py", SessionState(home_dir, "s1"))
+    first = intercept.before_write("/p/a.py", SessionState(home_dir, "s1"), "/p")
+    second = intercept.before_write("/p/a.py", SessionState(home_dir, "s1"), "/p")
 
     assert first is not None
     assert first.permission == "deny"
     assert "Read the file again" in first.reason
     assert second is None
-    assert intercept.before_write("/p/b.py", SessionState(home_dir, "s1")) is None
-    assert intercept.before_write("/p/a.py", SessionState(home_dir, "s2")) is None
-    assert intercept.before_write(None, SessionState(home_dir, "s1")) is None
+    assert intercept.before_write("./a.py", SessionState(home_dir, "s1"), "/p") is None
+    assert intercept.before_write("/p/b.py", SessionState(home_dir, "s1"), "/p") is None
+    assert intercept.before_write("/p/a.py", SessionState(home_dir, "s2"), "/p") is None
+    assert intercept.before_write(None, SessionState(home_dir, "s1"), "/p") is None
 
 
 def test_a_parallel_read_that_lost_the_race_passes(home_dir: str) -> None:

@@ -97,7 +97,7 @@ def _gate(event: wire.Event, home_dir: str) -> Decision | None:
 
         state = SessionState(home_dir, event.text("session_id"))
         path = tool_input.get("file_path") if isinstance(tool_input, dict) else None
-        return intercept.before_write(path, state)
+        return intercept.before_write(path, state, event.text("cwd"))
     if tool not in _LOADING_TOOLS:
         if not rules.values["scout.enabled"]:
             return None  # switched off while this session runs

@@ -48,7 +48,7 @@ def after(
     if found is None:
         return None
     rules = _rules(values)
-    looks = Looks(state)
+    looks = Looks(state, call.cwd)
     verdict = deciding.decide(call.tool, call.tool_input, found.text, rules, looks)
     if verdict.reason == "a second look at the file":
         looks.note_whole(found.subject)
@@ -60,9 +60,9 @@ def after(
     return swapped
 
 
-def before_write(path: Any, state: SessionState) -> Decision | None:
+def before_write(path: Any, state: SessionState, cwd: str) -> Decision | None:
     """Whether an overwrite is refused because the model has seen a preview of the file only."""
-    if isinstance(path, str) and Looks(state).claim_warning(path):
+    if isinstance(path, str) and Looks(state, cwd).claim_warning(path):
         return Decision(permission="deny", reason=refusal(path))
     return None
 
@@ -83,7 +83,7 @@ def _swap(
     if not deciding.is_worth_it(found.text, preview.text + _FRAME, rules, ratio):
         return None
     key, described = _store(call, found, state, home_dir, values)
-    if call.tool == "Read" and not Looks(state).claim_preview(
+    if call.tool == "Read" and not Looks(state, call.cwd).claim_preview(
         found.subject, key, described["bytes"]
     ):
         return None  # a parallel Read of the same file shows the preview; this one passes

@@ -22,10 +22,11 @@ _WHOLE_RATIO = 0.98
 class Looks:
     """What a session's marks say about files that were shown as a preview; answers `path in`."""
 
-    __slots__ = ("_state",)
+    __slots__ = ("_cwd", "_state")
 
-    def __init__(self, state: SessionState) -> None:
+    def __init__(self, state: SessionState, cwd: str) -> None:
         self._state = state
+        self._cwd = cwd
 
     def __contains__(self, path: object) -> bool:
         """Whether the file was shown as a preview before: the next look at it is at the whole."""
@@ -65,9 +66,8 @@ class Looks:
     def _path(self, kind: str, path: str) -> str:
         return f"{self._state.folder}/{self._mark(kind, path)}"
 
-    @staticmethod
-    def _mark(kind: str, path: str) -> str:
-        return kind + paths.fingerprint(path)
+    def _mark(self, kind: str, path: str) -> str:
+        return kind + paths.fingerprint(paths.completed(path, self._cwd))
 
 
 def refusal(path: str) -> str:
