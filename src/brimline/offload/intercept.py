@@ -133,5 +133,5 @@ def _rules(values: dict[str, Any]) -> Rules:
         least_tokens=preset.least_tokens,
         least_ratio=preset.least_ratio,
         configuration_bytes=preset.configuration_bytes,
-        counts_numbering=preset.counts_numbering,
+        code_bytes=values["offload.code_bytes"] if preset.code_bytes else None,
     )
