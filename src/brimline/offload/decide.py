@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 OUR_MARK = "[brimline"
+# Reasons to pass that callers act upon.
+SECOND_LOOK = "a second look at the file"
+TRIVIAL = "a trivial command"
 # A line number in front of each line that Read shows, as the client writes it: `     1→`.
 _NUMBERING_BYTES = 9
 
@@ -143,7 +146,7 @@ def decide(
     # The sources keep a file of exactly 25,000 bytes out, and leave 2,000 bytes of output in.
     if size < threshold or (size == threshold and tool != "Read"):
         return Verdict("below the threshold")
-    if text.startswith(OUR_MARK) or (tool.startswith(MCP_TOOLS) and "brimline" in tool.lower()):
+    if text.startswith(OUR_MARK) or is_ours(tool, tool_input):
         return Verdict("our own recall")
     if tool == "Read":
         return Verdict(_file_passes(tool_input, size, rules, seen))
@@ -181,7 +184,7 @@ def _file_passes(
     if any(tool_input.get(key) is not None for key in ("offset", "limit", "pages")):
         return "a page of a file"
     if path in seen:
-        return "a second look at the file"
+        return SECOND_LOOK
     if path.lower().endswith(_NEVER_TEXT):
         return "an image or a PDF"
     if is_configuration(path) and size <= rules.configuration_bytes:
@@ -207,10 +210,18 @@ def _command_passes(command: Any) -> str | None:
     words = command.split()
     first = words[0].rpartition("/")[2] if words else ""
     if first in _TRIVIAL or " ".join([first, *words[1:2]]) in _TRIVIAL_PAIRS:
-        return "a trivial command"
+        return TRIVIAL
     if first in _INTERACTIVE or (first in _SHELLS and words[1:] in ([], ["-i"])):
         return "an interactive command"
     return None
+
+
+def is_ours(tool: str, tool_input: Mapping[str, Any]) -> bool:
+    """Whether a call fetches stored content: through our tools, or by our command."""
+    if tool.startswith(MCP_TOOLS):
+        return "brimline" in tool.lower()
+    command = tool_input.get("command") if tool == "Bash" else None
+    return isinstance(command, str) and "brimline" in command and is_recall(command)
 
 
 def is_recall(command: str) -> bool:
