@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -9,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from brimline import config, fastio, paths
+from brimline import config, fastio, libraries, paths
 from brimline.errors import InstallError
-from brimline.install import datafolder, entries, installer, precompile, showing, ways
+from brimline.install import datafolder, entries, installer, precompile, program, showing, ways
 from brimline.install.pieces.piece import Plan
 from brimline.install.pieces.settings_entries import SettingsEntries
 
@@ -68,6 +69,7 @@ def install(
         subjects = [p.subject for p, plan in zip(pieces, plans, strict=False) if plan.changes]
         _confirm(f"Change {', '.join(map(showing.shown_path, subjects))}?", yes=yes)
     _make_home(home_dir)
+    _note_for_hooks(home_dir, wired.home)
     slower = _precompile(wired)
     done = _each([piece.apply for piece in pieces])
     slower += _compile_policy(home_dir, project_dir)
@@ -186,6 +188,15 @@ def _make_home(home_dir: str) -> None:
             f"cannot use the data folder {home_dir}: {error.strerror}; nothing was changed, "
             "BRIMLINE_HOME can name another one"
         ) from error
+
+
+def _note_for_hooks(home_dir: str, baked_home: str | None) -> None:
+    """What hooks cannot find out: the libraries' folder, and how to start the command."""
+    with contextlib.suppress(OSError, ImportError):  # both only make an answer a little better
+        libraries.remember(home_dir)
+        line = program.find(baked_home).line()
+        if line:
+            fastio.replace_file(paths.command_file(home_dir), line.encode())
 
 
 def _precompile(wired: entries.Wiring) -> list[str]:
