@@ -108,10 +108,22 @@ def _item(lines: Sequence[Line], at: int) -> tuple[int, int]:
         first -= 1
     last = at
     for index in range(at + 1, len(lines)):
-        if number not in lines[index].items:
+        if number not in lines[index].items or _is_stray(lines, first, index):
             break
         last = last if lines[index].kind in (BLANK, COMMENT) else index
     return first, last
+
+
+def _is_stray(lines: Sequence[Line], first: int, index: int) -> bool:
+    """Whether a line belongs to an item only because Markdown takes it in: it is not indented."""
+    line = lines[index]
+    margin = _margin(lines[first].text)
+    stray = line.kind == TEXT and line.items[-1] == lines[first].number
+    return stray and _margin(line.text) <= margin and not _wraps(lines[index - 1], line)
+
+
+def _margin(text: str) -> int:
+    return len(text) - len(text.lstrip())
 
 
 def _wrapped(lines: Sequence[Line], at: int) -> tuple[int, int]:
@@ -134,6 +146,6 @@ def _wraps(one: Line, other: Line) -> bool:
 def _text_of(lines: Sequence[Line]) -> str:
     """The lines without comments, moved to the left together."""
     shown = [line.text.rstrip() for line in lines if line.kind != COMMENT]
-    indent = len(shown[0]) - len(shown[0].lstrip()) if shown else 0
+    indent = _margin(shown[0]) if shown else 0
     moved = [row[indent:] if not row[:indent].strip() else row.lstrip() for row in shown]
     return "\n".join(moved).strip("\n")

@@ -52,6 +52,13 @@ def client_folder(folder: str) -> str:
     return os.path.dirname(paths.project_config(folder))
 
 
+def governed_folder(folder: str) -> str:
+    """The folder whose work a file in this one is about: not the client's own inside it."""
+    own = os.path.basename(client_folder(""))
+    head, found, _ = f"{folder}/".rpartition(f"/{own}/")
+    return head or "/" if found else folder
+
+
 def private_file(project: Project) -> str:
     """The user's instructions for one project, beside its transcripts; the client knows none."""
     return f"{paths.project_transcripts(project.folder)}/{CLAUDE}"
