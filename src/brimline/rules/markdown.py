@@ -21,6 +21,8 @@ _BACKTICKS = re.compile(r"\\?`+")
 _NOT_LINE_END = re.compile(r"[^\n]")
 _CODE_INDENT = 4
 _WIDEST_PADDING = 4
+# Nobody writes lists in lists that deep; a line made of marks only would take forever.
+_DEEPEST = 32
 
 
 class Line(NamedTuple):
@@ -168,7 +170,7 @@ class _Reader:
         self, number: int, rest: str, *, wraps: bool
     ) -> tuple[_Container, str] | None:
         """The quote or item that begins here, and what follows its mark."""
-        if _indent(rest) >= _CODE_INDENT:
+        if _indent(rest) >= _CODE_INDENT or len(self.containers) >= _DEEPEST:
             return None
         if quote := _QUOTE.match(rest):
             return _Container(), rest[quote.end() :]

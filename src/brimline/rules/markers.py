@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from brimline.rules.markdown import BLANK, COMMENT, TEXT
+from brimline.rules.markdown import BLANK, CODE, COMMENT, TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from brimline.rules.model import Source
 
 MARK = re.compile(r"\((?:ENFORCED|CRITICAL)\)")
-_SENTENCE_GOES_ON = (",", ";", ":", "(", "-", "–", "—", "/", "&", "+", "|")
+_FULL_LINE_CHARACTERS = 60
+_SENTENCE_GOES_ON = (",", ";", ":", "(", "-", "–", "—", "/", "&", "+")
 
 
 class MarkedRule(NamedTuple):
@@ -133,14 +134,40 @@ def _wrapped(lines: Sequence[Line], at: int) -> tuple[int, int]:
         first -= 1
     while last + 1 < len(lines) and _wraps(lines[last], lines[last + 1]):
         last += 1
+    if lines[last].text.rstrip(" *_").endswith(":"):
+        last = _announced(lines, last)
     return first, last
 
 
 def _wraps(one: Line, other: Line) -> bool:
+    """Whether a sentence goes on from one line to the next; lines are often ended by hand."""
     if one.kind != TEXT or other.kind != TEXT or one.block != other.block:
         return False
     begins = other.text.lstrip(" >\t*_`\"'(")[:1]
-    return begins.islower() or one.text.rstrip().endswith(_SENTENCE_GOES_ON)
+    end = one.text.rstrip(" *_\"'`")
+    full = len(end) >= _FULL_LINE_CHARACTERS and not end.endswith((".", "!", "?", "|"))
+    bare = not MARK.sub("", one.plain).strip(" *_:>")
+    return begins.islower() or end.endswith(_SENTENCE_GOES_ON) or full or bare
+
+
+def _announced(lines: Sequence[Line], last: int) -> int:
+    """The end of the list or the code that a line with a colon leads up to."""
+    end = at = last
+    while at + 1 < len(lines) and lines[at + 1].kind == BLANK:
+        at += 1
+    wanted = _is_code if at + 1 < len(lines) and lines[at + 1].kind == CODE else _is_listed
+    while at + 1 < len(lines) and (wanted(lines[at + 1]) or lines[at + 1].kind == BLANK):
+        at += 1
+        end = end if lines[at].kind == BLANK else at
+    return end
+
+
+def _is_code(line: Line) -> bool:
+    return line.kind == CODE
+
+
+def _is_listed(line: Line) -> bool:
+    return bool(line.items)
 
 
 def _text_of(lines: Sequence[Line]) -> str:

@@ -7,8 +7,8 @@ import os
 import stat
 from typing import NamedTuple
 
-# The client skips larger ones too.
-MOST_BYTES = 4 << 20
+# The client reads up to four times as much, but no window has room for it.
+MOST_BYTES = 1 << 20
 _FLAGS = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 _OUTSIDE = "is a link that leads out of the project, and is not read"
 _NOT_UTF8 = "is not all UTF-8; the rest is shown as replacement characters"
@@ -59,7 +59,7 @@ def _read_bytes(path: str) -> bytes:
             raise _UnusableError("is no regular file, and is not read")
         data = file.read(MOST_BYTES + 1) or b""
     if len(data) > MOST_BYTES:
-        raise _UnusableError(f"is larger than {MOST_BYTES >> 20} MB; Claude Code leaves it out too")
+        raise _UnusableError(f"is larger than {MOST_BYTES >> 20} MB, and is not read")
     if b"\0" in data:
         raise _UnusableError("is not a text")
     return data
