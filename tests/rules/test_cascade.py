@@ -246,6 +246,19 @@ def test_odd_things_in_the_place_of_a_file_stop_nothing(tree: Tree, name: str) -
     assert len(found.problems) == 4
 
 
+def test_a_repository_cannot_crowd_out_the_users_rules(tree: Tree) -> None:
+    """Of megabytes of rules some are left out, and that is told; what is the user's stays."""
+    tree.put("home/.claude/CLAUDE.md", "mine")
+    for number in range(5):
+        tree.put(f"project/.claude/rules/{number}.md", "line of text\n" * 60_000)
+
+    found = tree.gather()
+
+    assert tree.names(found)[0] == "home/.claude/CLAUDE.md"
+    assert len(tree.names(found)) == 3
+    assert "over 2,000,000 characters" in found.problems[0].text
+
+
 def test_names_of_any_kind_are_found(tree: Tree) -> None:
     """Spaces, other scripts, and bytes that are no text."""
     tree.put("project/mit Leerzeichen/naïve–日本/CLAUDE.md")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from brimline.cli.store_text import Progress
 from brimline.gauge.composition import estimate_tokens
 from brimline.rules import (
     api,
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from brimline.rules.model import Source
 
 # What becomes of a file at a compaction, by when the client loads it.
-KEPT, LOST, OURS, ABSENT = "loaded again", "lost until read again", "added again", "not there"
+KEPT, LOST, OURS, ABSENT = "loaded again", "when read again", "added again", "not there"
 
 
 def listing(project_dir: str, values: dict[str, Any]) -> dict[str, Any]:
@@ -76,7 +77,9 @@ def findings(project_dir: str, values: dict[str, Any], now: float) -> dict[str, 
     folders, complete = survey.folders_below(project_dir)
     cascade = api.gather(project_dir, (), values, folders=folders, all_scopes=True)
     thresholds = lint.Thresholds(values["rules.stale_days"], values["rules.stale_commits"])
-    found = lint.lint(cascade, api.limits(project_dir, values), thresholds, now)
+    limits = api.limits(project_dir, values)
+    with Progress(len(cascade.sources), "Checking ages") as progress:
+        found = lint.lint(cascade, limits, thresholds, now, progress.update)
     notes = found.notes if complete else [*found.notes, "not every folder was searched"]
     return {
         "project": cascade.project.folder,

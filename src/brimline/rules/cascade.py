@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from brimline.rules.places import Project
 
 _MOST_SOURCES = 1_000
+# The user's own files are read first, so a repository cannot crowd them out.
+_MOST_CHARACTERS = 2_000_000
 _OUTSIDE = "outside the project; Claude Code reads it only once you have approved it"
 _TOO_DEEP = "deeper than the four imports in a row that Claude Code follows"
 
@@ -86,6 +88,7 @@ class _Walk:
         self.sources: list[Source] = []
         self.problems: list[Problem] = []
         self._seen: set[str] = set()
+        self._characters = 0
 
     def organisation(self, configured: str | None) -> None:
         """The file the user named, then what the client knows as managed."""
@@ -149,7 +152,7 @@ class _Walk:
         self._seen.add(real)
         if reading.problem:
             self._complain("unreadable", path, None, f"it {reading.problem}")
-        if reading.text is None:
+        if reading.text is None or not self._has_room(path, reading.text):
             return True
         document = markdown.parse(reading.text)
         source = template._replace(path=path, document=document, text=document.body)
@@ -159,6 +162,15 @@ class _Walk:
             self.sources.append(source._replace(problem=reading.problem))
         self._follow(source, real, inside, (*chain, real))
         return True
+
+    def _has_room(self, path: str, text: str) -> bool:
+        """Whether the whole is still of a size that somebody could want a model to read."""
+        self._characters += len(text)
+        if self._characters <= _MOST_CHARACTERS:
+            return True
+        more = f"it is not read: there are over {_MOST_CHARACTERS:,} characters of instructions"
+        self._complain("unreadable", path, None, more)
+        return False
 
     def _holds(self, source: Source, base: str | None) -> bool:
         """Whether a rule with `paths:` is meant for one of the files at hand."""

@@ -13,7 +13,7 @@ from brimline.rules.model import AT_START, NEVER, ORGANISATION, PRIVATE
 from brimline.rules.places import AGENTS, user_home
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from brimline.rules.age import Age
     from brimline.rules.assemble import Limits
@@ -57,8 +57,14 @@ class Report(NamedTuple):
     notes: list[str]
 
 
-def lint(cascade: Cascade, limits: Limits, thresholds: Thresholds, now: float) -> Report:
-    """Check everything that a project's cascade holds."""
+def lint(
+    cascade: Cascade,
+    limits: Limits,
+    thresholds: Thresholds,
+    now: float,
+    tick: Callable[[int], None] = lambda _: None,
+) -> Report:
+    """Check everything that a project's cascade holds; `tick` hears of every file that is dated."""
     sources = [source for source in cascade.sources if not source.excluded]
     # What a file outside the project means by a path, and which code it is about, is not known.
     own = [each for each in sources if each.path.startswith(cascade.project.boundary + "/")]
@@ -67,7 +73,7 @@ def lint(cascade: Cascade, limits: Limits, thresholds: Thresholds, now: float) -
     findings = [
         *_problems(cascade),
         *_references(own, cascade),
-        *_stale(own, history, thresholds, now),
+        *_stale(_ticking(own, tick), history, thresholds, now),
         *_same_files(sources),
         *_clashes(said),
         *_repeated(said),
@@ -93,8 +99,14 @@ def _references(sources: Sequence[Source], cascade: Cascade) -> Iterator[Finding
             yield Finding(BROKEN, "reference", source.path, found.line, text)
 
 
+def _ticking(sources: Sequence[Source], tick: Callable[[int], None]) -> Iterator[Source]:
+    for source in sources:
+        yield source
+        tick(1)
+
+
 def _stale(
-    sources: Sequence[Source], history: History, thresholds: Thresholds, now: float
+    sources: Iterable[Source], history: History, thresholds: Thresholds, now: float
 ) -> Iterator[Finding]:
     if not thresholds.stale_days:
         return

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _LIST_MARK = re.compile(r"^[\s>]*(?:[-*+]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'`(*_])")
+_ONLY_IMPORT = re.compile(r"@\S+(?: @\S+)*$")
 _DECORATION = re.compile(r"[*_`\"'“”]+")
 _MOST_CHARACTERS = 500
 
@@ -69,5 +70,5 @@ def _of_block(block: Sequence[Line], source: Source) -> Iterator[Statement]:
     parts = [words] if block[0].items else _SENTENCE_END.split(words)
     for part in parts:
         text = " ".join(part.split())
-        if text:
+        if text and not _ONLY_IMPORT.match(text):
             yield Statement(text[:_MOST_CHARACTERS], source.path, block[0].number, source)

@@ -10,6 +10,8 @@ from typing import NamedTuple
 # The client reads up to four times as much, but no window has room for it.
 MOST_BYTES = 1 << 20
 _FLAGS = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+# What a terminal would obey has no meaning in an instruction.
+_CONTROLS = dict.fromkeys([*range(9), *range(11, 32), 127])
 _OUTSIDE = "is a link that leads out of the project, and is not read"
 _NOT_UTF8 = "is not all UTF-8; the rest is shown as replacement characters"
 
@@ -22,7 +24,7 @@ class Reading(NamedTuple):
 
 
 def read(path: str, inside: str | None = None) -> Reading | None:
-    """A file's text with plain line ends; None where there is no such file.
+    """A file's text with plain line ends, without control characters; None where there is none.
 
     Args:
         path: absolute.
@@ -70,7 +72,8 @@ def _decoded(data: bytes) -> Reading:
         text, problem = data.decode("utf-8-sig"), None
     except UnicodeDecodeError:
         text, problem = data.decode("utf-8-sig", "replace"), _NOT_UTF8
-    return Reading(text.replace("\r\n", "\n").replace("\r", "\n"), problem)
+    plain = text.replace("\r\n", "\n").replace("\r", "\n").translate(_CONTROLS)
+    return Reading(plain, problem)
 
 
 def _told(error: Exception) -> str:
