@@ -95,11 +95,12 @@ def test_a_sentence_in_two_files_is_a_repetition() -> None:
 @pytest.mark.row("S2-36")
 def test_a_statement_has_a_place_and_an_identity() -> None:
     """The same rule has the same identity in every file."""
-    one, two, three = said("# Head\n\n1. Use `tabs`.\n   Always.\n\nOther. More here.")[:3]
+    one, two, three = said("# Head\n\n1. Use `tabs`.\n   Always.\n\nOther.\nMore here.")[:3]
     (other,) = said("use tabs. always")
 
     assert (one.text, one.line) == ("Use `tabs`. Always.", 3)
     assert (two.text, three.text) == ("Other.", "More here.")
+    assert (two.line, three.line) == (6, 7)
     assert one.identity == other.identity != two.identity
 
 

@@ -19,9 +19,9 @@ THRESHOLDS = lint.Thresholds(stale_days=90, stale_commits=3)
 
 def check(tree: Tree, thresholds: lint.Thresholds = THRESHOLDS) -> lint.Report:
     """All findings of a project, those of this world only."""
-    folders, _ = survey.folders_below(str(tree.project))
-    cascade = tree.gather(folders=folders, all_scopes=True)
-    report = lint.lint(cascade, Limits(), thresholds, NOW)
+    walked = survey.survey(str(tree.project))
+    cascade = tree.gather(folders=walked.folders, all_scopes=True)
+    report = lint.lint(cascade, Limits(), thresholds, walked, NOW)
     return report._replace(findings=[each for each in report.findings if tree.owns(each.path)])
 
 
@@ -105,7 +105,9 @@ def test_folders_with_instructions_are_found_below_a_project(tree: Tree) -> None
     tree.put("project/CLAUDE.md")
     (tree.project / "loop").symlink_to(tree.project)
 
-    folders, complete = survey.folders_below(str(tree.project))
+    found = survey.survey(str(tree.project))
 
-    assert [tree.name(folder) for folder in folders] == ["project/a", "project/b/c", "project/d"]
-    assert complete
+    assert [tree.name(one) for one in found.folders] == ["project/a", "project/b/c", "project/d"]
+    assert found.is_complete
+    assert found.has("c/AGENTS.md")
+    assert not found.has("x/AGENTS.md")

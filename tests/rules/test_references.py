@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from brimline.rules import references
+from brimline.rules import references, survey
 
 if TYPE_CHECKING:
     from .conftest import Tree
@@ -17,7 +17,8 @@ def missing(tree: Tree, text: str, name: str = "project/CLAUDE.md") -> list[str]
     tree.put(name, text)
     found = tree.gather("src/x.py")
     (source,) = [each for each in found.sources if each.path == str(tree.root / name)]
-    return [one.written for one in references.missing(source, found.project)]
+    walked = survey.survey(str(tree.project))
+    return [one.written for one in references.missing(source, found.project, walked)]
 
 
 @pytest.mark.row("S2-05")
@@ -65,6 +66,18 @@ def test_names_are_looked_up_from_the_file_and_from_the_project(tree: Tree, writ
     tree.put("project/src/a.py")
 
     assert missing(tree, f"`{written}`", "project/src/CLAUDE.md") == []
+
+
+def test_a_name_may_be_short_for_a_path_somewhere_in_the_project(tree: Tree) -> None:
+    """As people write who know their way about; a link or a dot in front is exact."""
+    tree.put("project/src/pkg/cli/main.py")
+
+    assert missing(tree, "`cli/main.py` `pkg/cli/`") == []
+    assert set(missing(tree, "`./cli/main.py` [x](cli/main.py)")) == {
+        "./cli/main.py",
+        "cli/main.py",
+    }
+    assert missing(tree, "`li/main.py`") == ["li/main.py"]
 
 
 def test_a_folder_of_the_project_makes_a_name_a_path(tree: Tree) -> None:

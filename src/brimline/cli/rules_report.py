@@ -30,8 +30,8 @@ KEPT, LOST, OURS, ABSENT = "loaded again", "when read again", "added again", "no
 
 def listing(project_dir: str, values: dict[str, Any]) -> dict[str, Any]:
     """Everything that can load in a project, and what it costs."""
-    folders, complete = survey.folders_below(project_dir)
-    cascade = api.gather(project_dir, (), values, folders=folders, all_scopes=True)
+    walked = survey.survey(project_dir)
+    cascade = api.gather(project_dir, (), values, folders=walked.folders, all_scopes=True)
     files = _files(cascade.sources)
     marked = markers.marked_in(cascade.sources)
     return {
@@ -45,7 +45,7 @@ def listing(project_dir: str, values: dict[str, Any]) -> dict[str, Any]:
         "marked_rules": len(marked),
         "marked_characters": sum(len(rule.text) for rule in marked),
         "problems": len(cascade.problems),
-        "all_folders_searched": complete,
+        "all_folders_searched": walked.is_complete,
     }
 
 
@@ -74,13 +74,12 @@ def explanation(project_dir: str, path: str, values: dict[str, Any]) -> dict[str
 
 def findings(project_dir: str, values: dict[str, Any], now: float) -> dict[str, Any]:
     """What is wrong with the files."""
-    folders, complete = survey.folders_below(project_dir)
-    cascade = api.gather(project_dir, (), values, folders=folders, all_scopes=True)
+    walked = survey.survey(project_dir)
+    cascade = api.gather(project_dir, (), values, folders=walked.folders, all_scopes=True)
     thresholds = lint.Thresholds(values["rules.stale_days"], values["rules.stale_commits"])
     limits = api.limits(project_dir, values)
     with Progress(len(cascade.sources), "Checking ages") as progress:
-        found = lint.lint(cascade, limits, thresholds, now, progress.update)
-    notes = found.notes if complete else [*found.notes, "not every folder was searched"]
+        found = lint.lint(cascade, limits, thresholds, walked, now, progress.update)
     return {
         "project": cascade.project.folder,
         "files": len(cascade.sources),
@@ -91,7 +90,7 @@ def findings(project_dir: str, values: dict[str, Any], now: float) -> dict[str, 
             | _place(each.path, each.line)
             for each in found.findings
         ],
-        "notes": notes,
+        "notes": found.notes,
     }
 
 

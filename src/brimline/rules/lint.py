@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from brimline.rules.cascade import Cascade
     from brimline.rules.model import Source
     from brimline.rules.statements import Statement
+    from brimline.rules.survey import Survey
 
 BROKEN, DOUBTFUL = "broken", "doubtful"
 _BROKEN_PROBLEMS = frozenset({"missing", "import", "cycle", "unreadable"})
@@ -61,6 +62,7 @@ def lint(
     cascade: Cascade,
     limits: Limits,
     thresholds: Thresholds,
+    walked: Survey,
     now: float,
     tick: Callable[[int], None] = lambda _: None,
 ) -> Report:
@@ -72,7 +74,7 @@ def lint(
     history = History(cascade.project.folder)
     findings = [
         *_problems(cascade),
-        *_references(own, cascade),
+        *_references(own, cascade, walked),
         *_stale(_ticking(own, tick), history, thresholds, now),
         *_same_files(sources),
         *_clashes(said),
@@ -83,6 +85,7 @@ def lint(
     ]
     ages_wanted = thresholds.stale_days > 0 and history.problem
     notes = [f"ages are not checked: {history.problem}"] if ages_wanted else []
+    notes += [] if walked.is_complete else ["the project is large: not every folder was searched"]
     return Report(findings, notes)
 
 
@@ -92,9 +95,9 @@ def _problems(cascade: Cascade) -> Iterator[Finding]:
         yield Finding(severity, problem.kind, problem.path, problem.line, problem.text)
 
 
-def _references(sources: Sequence[Source], cascade: Cascade) -> Iterator[Finding]:
+def _references(sources: Sequence[Source], cascade: Cascade, walked: Survey) -> Iterator[Finding]:
     for source in sources:
-        for found in references.missing(source, cascade.project):
+        for found in references.missing(source, cascade.project, walked):
             text = f"{found.written} is not there any more"
             yield Finding(BROKEN, "reference", source.path, found.line, text)
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from brimline.rules.model import Source
     from brimline.rules.places import Project
+    from brimline.rules.survey import Survey
 
 _LINK = re.compile(r"\]\(\s*<?([^)\s>]+)>?(?:\s+[\"'][^)]*)?\)")
 _PLACE = re.compile(r"(?::\d+)?(?:[:-]\d+)?(?:#.*)?$")
@@ -32,10 +33,11 @@ class Reference(NamedTuple):
     path: str
 
 
-def missing(source: Source, project: Project) -> list[Reference]:
+def missing(source: Source, project: Project, walked: Survey) -> list[Reference]:
     """The files named by links and in code spans that are nowhere where they could be.
 
-    Only names that are clearly paths count, and only inside the project is looked.
+    Only names that are clearly paths count, and only inside the project is looked. A link is taken
+    from its file; other names are often short for a path somewhere in the project.
     """
     found: dict[str, Reference] = {}
     folder = os.path.dirname(os.path.realpath(source.path))
@@ -45,9 +47,16 @@ def missing(source: Source, project: Project) -> list[Reference]:
         homes = (folder,) if is_link else (folder, project.folder, project.boundary)
         places = [os.path.normpath(os.path.join(home, written)) for home in homes]
         inside = [place for place in places if is_within(place, project.boundary)]
-        if inside and not any(os.path.lexists(place) for place in inside):
+        known = any(os.path.lexists(place) for place in inside)
+        if inside and not known and (is_link or _is_nowhere(written, walked)):
             found.setdefault(written, Reference(line, written, inside[0]))
     return list(found.values())
+
+
+def _is_nowhere(written: str, walked: Survey) -> bool:
+    if written.startswith("."):
+        return True
+    return walked.is_complete and not walked.has(written)
 
 
 def _named(source: Source) -> Iterator[tuple[int, str, bool]]:

@@ -66,9 +66,14 @@ def normalised(text: str) -> str:
 def _of_block(block: Sequence[Line], source: Source) -> Iterator[Statement]:
     if block[0].text.lstrip().startswith("|"):
         return  # a table says nothing by the line
-    words = _LIST_MARK.sub("", " ".join(line.text.strip(" >\t") for line in block))
-    parts = [words] if block[0].items else _SENTENCE_END.split(words)
-    for part in parts:
-        text = " ".join(part.split())
+    rows = [line.text.strip(" >\t") for line in block]
+    rows[0] = _LIST_MARK.sub("", block[0].text)
+    words = "\n".join(rows)
+    ends = [] if block[0].items else [(e.start(), e.end()) for e in _SENTENCE_END.finditer(words)]
+    starts = [0, *[after for _, after in ends]]
+    stops = [*[before for before, _ in ends], len(words)]
+    for start, stop in zip(starts, stops, strict=True):
+        text = " ".join(words[start:stop].split())
         if text and not _ONLY_IMPORT.match(text):
-            yield Statement(text[:_MOST_CHARACTERS], source.path, block[0].number, source)
+            line = block[words.count("\n", 0, start)].number
+            yield Statement(text[:_MOST_CHARACTERS], source.path, line, source)
