@@ -60,6 +60,9 @@ def test_a_contradiction_is_seen(one: str, other: str, kind: str) -> None:
         ("# Use tabs", "Never use tabs"),
         ("| Use tabs |", "Never use tabs"),
         ("", "Never use tabs"),
+        ("- Python 3.11", "- Python 3.12"),
+        ("- Up to 80 characters in code\n- Up to 100 characters in code", ""),
+        ("- Install with npm\n- Install with yarn", ""),
     ],
 )
 def test_different_matters_do_not_clash(one: str, other: str) -> None:

@@ -46,6 +46,7 @@ _EXCLUSIVE = (
 _SHORTEST_PLURAL = 3
 _LONGEST_WORDS = 30
 _LEAST_REPEATED_WORDS = 4
+_LEAST_SUBJECT_WORDS = 2
 
 
 class Clash(NamedTuple):
@@ -110,10 +111,14 @@ class _Claim(NamedTuple):
         return self.statement.source
 
     @property
-    def subjects(self) -> list[frozenset[str]]:
+    def subject(self) -> frozenset[str]:
         """What it is about, without the number or the choice that it names."""
-        open_words = self.words - self.numbers - self.choices
-        return list({self.words, open_words} if open_words else {self.words})
+        return self.words - self.numbers - self.choices
+
+    @property
+    def subjects(self) -> list[frozenset[str]]:
+        """Under which words it is looked for."""
+        return list({self.words, self.subject} if self.subject else {self.words})
 
 
 def _claim(statement: Statement) -> _Claim | None:
@@ -131,16 +136,18 @@ def _claim(statement: Statement) -> _Claim | None:
 
 
 def _contradict(one: _Claim, other: _Claim) -> str:
+    """How two claims on one subject clash, or nothing.
+
+    Numbers and choices count between files only: within one they are as often a list.
+    """
     if one.words == other.words:
         return "opposite" if one.refuses != other.refuses else ""
-    if (
-        one.refuses
-        or other.refuses
-        or one.words - one.numbers - one.choices != (other.words - other.numbers - other.choices)
-    ):
+    if one.refuses or other.refuses or one.subject != other.subject:
+        return ""
+    if one.statement.path == other.statement.path:
         return ""
     if one.choices == other.choices and one.numbers and other.numbers:
-        return "number"
+        return "number" if len(one.subject) >= _LEAST_SUBJECT_WORDS else ""
     exclusive = one.choices and other.choices and not one.choices & other.choices
     same_group = any(one.choices <= group and other.choices <= group for group in _EXCLUSIVE)
     return "choice" if exclusive and same_group and one.numbers == other.numbers else ""
