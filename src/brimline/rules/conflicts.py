@@ -47,6 +47,7 @@ _SHORTEST_PLURAL = 3
 _LONGEST_WORDS = 30
 _LEAST_REPEATED_WORDS = 4
 _LEAST_SUBJECT_WORDS = 2
+_MOST_COMPARED = 50
 
 
 class Clash(NamedTuple):
@@ -69,7 +70,7 @@ def contradictions(found: Iterable[Statement]) -> list[Clash]:
             others = by_subject.setdefault(subject, [])
             clashes += [
                 Clash(kind, other.statement, statement)
-                for other in others
+                for other in others[:_MOST_COMPARED]
                 if (kind := _contradict(other, claim)) and can_meet(other.source, claim.source)
             ]
             others.append(claim)
