@@ -1,0 +1,389 @@
+"""One pass over a session: what could be taken out of it, and what must stay.
+
+Nothing is decided here. Which requests are recent, which reads were repeated and which results the
+next request will contain is only known at the end of the file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, NamedTuple
+from zlib import crc32
+
+from brimline.purge.verify import Facts
+from brimline.store import stub
+from brimline.store.directives import Result, Said
+from brimline.transcript import parts, records, rows, spans
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import BinaryIO
+
+    from brimline.transcript.parts import Call, Text
+    from brimline.transcript.records import Line
+    from brimline.transcript.spans import Span
+
+# A reference takes about 400 bytes; where less than twice that is saved, the text stays.
+SMALLEST_TEXT_BYTES = 1_000
+# Not worth an entry in the list of what was removed.
+SMALLEST_COPY_BYTES = 250
+# Results that the client itself needs when it goes on with a session: agents, tasks, plans.
+_KEPT_COPIES = ("Agent", "Task", "Todo", "Skill", "ExitPlanMode", "EnterPlanMode", "AskUser")
+_READERS = ("Read",)
+_WRITERS = ("Write", "Edit", "MultiEdit", "NotebookEdit")
+_REPLACED = ("[brimline stored ", "[CCM_CACHED]")
+_TRUNCATED = "[TRUNCATED - original: "
+
+
+class Mark(NamedTuple):
+    """A line, so that it can be found again and told from another one in its place."""
+
+    offset: int
+    length: int
+    check: int
+
+
+@dataclass(slots=True)
+class Place:
+    """What all that can be taken out of a session have in common."""
+
+    mark: Mark
+    span: Span
+    request: int
+    """The number of the request that it belongs to, the first being 1."""
+    uuid: str | None
+
+
+@dataclass(slots=True)
+class ResultText(Place):
+    """A text in a tool result that is large enough to be worth a look."""
+
+    call: Call | None
+    call_id: str
+    is_main: bool
+    segment: int
+    """How many compactions came before it."""
+    size_bytes: int
+    characters: int
+    digest: str
+    """Its SHA-256, which is its key in the store."""
+    is_error: bool
+    first_line: str
+    lines: int
+
+
+@dataclass(slots=True)
+class Row(Place):
+    """A whole row, or a part of one, that the model never sees."""
+
+    size_bytes: int
+
+
+@dataclass(slots=True)
+class Thought(Place):
+    """A block of thinking; `span` is the list of blocks that it is in."""
+
+    index: int
+    characters: int
+    is_main: bool
+    segment: int
+    turn: int
+
+
+class FileUse(NamedTuple):
+    """A call on the main thread that read or wrote a file."""
+
+    call: Call
+    is_write: bool
+
+
+@dataclass(slots=True)
+class Survey:
+    """All that a plan is made from."""
+
+    length: int = 0
+    """How many bytes were read."""
+    ended_length: int = 0
+    """Up to the end of the last line that has an end."""
+    lines: int = 0
+    requests: int = 0
+    segment: int = 0
+    turn: int = 0
+    model: str | None = None
+    session_id: str | None = None
+    occupancy_tokens: int | None = None
+    facts: Facts = field(default_factory=Facts)
+    texts: list[ResultText] = field(default_factory=list)
+    copies: list[Row] = field(default_factory=list)
+    progress: list[Row] = field(default_factory=list)
+    thoughts: list[Thought] = field(default_factory=list)
+    uses: list[FileUse] = field(default_factory=list)
+    answered: set[str] = field(default_factory=set)
+    """Calls on files whose results hold what was asked for."""
+    referenced: set[str] = field(default_factory=set)
+    """Names that rows other than progress rows need."""
+    protected: set[str] = field(default_factory=set)
+    """Names of rows that a compaction preserved."""
+    cleared: set[str] = field(default_factory=set)
+    """Calls whose results the client leaves out by itself."""
+    conversation: list[Said | Result] = field(default_factory=list)
+    first_message: Place | None = None
+    is_compacted: bool = False
+    unparsed_lines: int = 0
+    longest_parsed_bytes: int = 0
+
+
+def survey(
+    stream: BinaryIO,
+    length: int,
+    *,
+    threshold_bytes: int,
+    thinking: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> Survey:
+    """Read a session.
+
+    Args:
+        stream: the session's file, at its beginning.
+        length: how many bytes of it to read.
+        threshold_bytes: from where on a result is large.
+        thinking: whether to look for thoughts.
+        progress: called with the number of bytes of each line.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    surveyor = _Surveyor(threshold_bytes, thinking=thinking)
+    for line in records.read(stream, length):
+        surveyor.take_line(line)
+        if progress:
+            progress(len(line.raw))
+    return surveyor.found
+
+
+class _Surveyor:
+    def __init__(self, threshold_bytes: int, *, thinking: bool) -> None:
+        self.found = Survey()
+        self.threshold_bytes = threshold_bytes
+        self.smallest_bytes = min(threshold_bytes, SMALLEST_TEXT_BYTES)
+        self.thinking = thinking
+        self.calls: dict[str, Call] = {}
+        self.requests: dict[str, int] = {}
+        self.request_of: dict[str, int] = {}
+
+    def take_line(self, line: Line) -> None:
+        found = self.found
+        found.length += len(line.raw)
+        if not line.part:
+            found.lines += 1
+        if line.is_ended:
+            found.ended_length = found.length
+        if line.problem is not None:
+            found.unparsed_lines += not line.part
+        else:
+            found.longest_parsed_bytes = max(found.longest_parsed_bytes, len(line.raw))
+        for record in line.records:
+            # A line without an end may still grow: it counts when it is whole.
+            if line.is_ended:
+                found.facts.take(record.value)
+            self._take(record.value, line)
+
+    def _take(self, row: dict[str, Any], line: Line) -> None:
+        if parts.is_progress(row):
+            self._progress(row, line)
+            return
+        self.found.referenced.update(parts.references(row))
+        if rows.is_boundary(row):
+            self._boundary(row)
+        kind = row.get("type")
+        if kind == "assistant":
+            self._reply(row, line)
+        elif kind == "user":
+            self._told(row, line)
+        elif kind == "attachment":
+            self._say(parts.queued_prompt(row))
+        elif kind == "system":
+            self.found.cleared.update(parts.cleared_ids(row))
+
+    def _progress(self, row: dict[str, Any], line: Line) -> None:
+        name = parts.uuid_of(row)
+        if name is not None and _can_change(line):
+            size = len(line.raw)
+            place = (_mark(line), spans.Span(0, size), self.found.requests, name)
+            self.found.progress.append(Row(*place, size_bytes=size))
+
+    def _boundary(self, row: dict[str, Any]) -> None:
+        found = self.found
+        found.segment += 1
+        found.is_compacted = True
+        kept = parts.preserved(row)
+        if kept is None:
+            return
+        found.protected |= kept.uuids
+        # The names between the two ends are not told, but their rows are linked.
+        name, seen = kept.tail, 0
+        while name and name != kept.head and seen <= len(found.facts.parents):
+            found.protected.add(name)
+            name, seen = found.facts.parents.get(name), seen + 1
+
+    def _reply(self, row: dict[str, Any], line: Line) -> None:
+        found = self.found
+        is_main = not parts.is_sidechain(row)
+        usage = rows.usage_of(row)
+        if usage:
+            found.model, found.occupancy_tokens = usage.model, usage.prompt_tokens
+        found.session_id = found.session_id or parts.session_of(row)
+        number = self._number(row) if is_main else found.requests
+        for call in parts.calls(row):
+            self.calls[call.id] = call
+            self.request_of[call.id] = number
+            if is_main and call.file and call.name in (*_READERS, *_WRITERS):
+                found.uses.append(FileUse(call, call.name in _WRITERS))
+        self._first(row, line)
+        if self.thinking and _can_change(line):
+            self._thoughts(row, line, number, is_main=is_main)
+
+    def _number(self, row: dict[str, Any]) -> int:
+        """The number of the request that a reply answers; rows of one reply share it."""
+        name = parts.message_id(row)
+        if name is None or parts.is_synthetic(row):
+            return self.found.requests
+        if name not in self.requests:
+            self.found.requests += 1
+            self.requests[name] = self.found.requests
+        return self.requests[name]
+
+    def _thoughts(self, row: dict[str, Any], line: Line, number: int, *, is_main: bool) -> None:
+        found = self.found
+        thoughts = parts.thoughts(row)
+        start = line.records[0].start
+        span = spans.find(line.raw, start, ("message", "content")) if thoughts else None
+        if span is None:
+            return
+        for index, characters in thoughts:
+            found.thoughts.append(
+                Thought(
+                    _mark(line),
+                    span,
+                    number,
+                    parts.uuid_of(row),
+                    index=index,
+                    characters=characters,
+                    is_main=is_main,
+                    segment=found.segment,
+                    turn=found.turn,
+                )
+            )
+
+    def _told(self, row: dict[str, Any], line: Line) -> None:
+        found = self.found
+        ids = parts.result_ids(row)
+        if not ids:
+            self._prompt(row)
+            self._first(row, line)
+            return
+        is_main = not parts.is_sidechain(row)
+        for text in parts.result_texts(row):
+            self._result(row, text, line, is_main=is_main)
+        call = self.calls.get(ids[0])
+        if len(ids) == 1 and call and parts.COPY_FIELD in row and _can_change(line):
+            self._copy(row, call, line)
+        self._first(row, line)
+        found.answered.update(self._useful(row, ids))
+
+    def _useful(self, row: dict[str, Any], ids: list[str]) -> list[str]:
+        """The calls on files whose results hold what was asked for."""
+        if not any(call and call.file for call in map(self.calls.get, ids)):
+            return []
+        useless = {
+            text.call_id
+            for text in parts.result_texts(row)
+            if text.is_error or parts.is_unchanged_notice(text.text) or is_replaced(text.text)
+        }
+        return [call_id for call_id in ids if call_id not in useless]
+
+    def _prompt(self, row: dict[str, Any]) -> None:
+        said = rows.prompt_text(row)
+        if said:
+            self.found.turn += 1
+            self._say(said)
+
+    def _say(self, said: str) -> None:
+        if ":pin" in said.lower():
+            self.found.conversation.append(Said(said))
+
+    def _result(self, row: dict[str, Any], text: Text, line: Line, *, is_main: bool) -> None:
+        content = text.text
+        if len(content) * 4 < self.smallest_bytes:
+            return
+        data = content.encode("utf-8", "replace")
+        if is_replaced(content):
+            if is_main:
+                self.found.conversation.append(Result(text.call_id))
+            return
+        if len(data) < self.smallest_bytes:
+            return
+        if is_main and len(data) >= self.threshold_bytes:
+            self.found.conversation.append(Result(text.call_id))
+        if not _can_change(line):
+            return
+        span = spans.find_text(line.raw, line.records[0].start, text.path, content)
+        if span is not None:
+            call = self.calls.get(text.call_id)
+            self.found.texts.append(
+                ResultText(
+                    _mark(line),
+                    span,
+                    self.request_of.get(text.call_id, self.found.requests),
+                    parts.uuid_of(row),
+                    call=call,
+                    call_id=text.call_id,
+                    is_main=is_main,
+                    segment=self.found.segment,
+                    size_bytes=len(data),
+                    characters=len(content),
+                    digest=sha256(data).hexdigest(),
+                    is_error=text.is_error,
+                    first_line=content[:80].partition("\n")[0],
+                    lines=content.count("\n") + (not content.endswith("\n")),
+                )
+            )
+
+    def _copy(self, row: dict[str, Any], call: Call, line: Line) -> None:
+        if call.name.startswith(_KEPT_COPIES):
+            return
+        start = line.records[0].start
+        span = spans.find_last_member(line.raw, parts.COPY_FIELD) or spans.find_member(
+            line.raw, start, parts.COPY_FIELD
+        )
+        if span is not None and span.end - span.start >= SMALLEST_COPY_BYTES:
+            request = self.request_of.get(call.id, self.found.requests)
+            size = span.end - span.start
+            self.found.copies.append(
+                Row(_mark(line), span, request, parts.uuid_of(row), size_bytes=size)
+            )
+
+    def _first(self, row: dict[str, Any], line: Line) -> None:
+        """Note the first message of the main thread, by the place of its parent's name."""
+        found = self.found
+        if found.first_message is None and not parts.is_sidechain(row) and _can_change(line):
+            span = spans.find(line.raw, line.records[0].start, (parts.PARENT_FIELD,))
+            if span is not None and parts.uuid_of(row) is not None:
+                found.first_message = Place(_mark(line), span, 0, parts.uuid_of(row))
+
+
+def is_replaced(text: str) -> bool:
+    """Whether a result is no longer itself: a reference to the store, or cut."""
+    if text.startswith(_REPLACED):
+        return stub.parse(text) is not None
+    return _TRUNCATED in text[-80:]
+
+
+def _can_change(line: Line) -> bool:
+    """Whether a line is one sound object in sound UTF-8, to which nothing can be appended."""
+    return line.is_ended and line.only is not None and line.exact
+
+
+def _mark(line: Line) -> Mark:
+    return Mark(line.offset, len(line.raw), crc32(line.raw))
