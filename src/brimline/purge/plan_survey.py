@@ -6,12 +6,11 @@ next request will contain is only known at the end of the file.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-from brimline.purge.verify import Facts
+from brimline.purge.plan_items import FileUse, Mark, Place, ResultText, Row, Survey, Thought
 from brimline.store import stub
 from brimline.store.directives import Result, Said
 from brimline.transcript import parts, records, rows, spans
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
     from brimline.transcript.parts import Call, Text
     from brimline.transcript.records import Line
-    from brimline.transcript.spans import Span
 
 # A reference takes about 400 bytes; where less than twice that is saved, the text stays.
 SMALLEST_TEXT_BYTES = 1_000
@@ -33,105 +31,8 @@ _KEPT_COPIES = ("Agent", "Task", "Todo", "Skill", "ExitPlanMode", "EnterPlanMode
 _READERS = ("Read",)
 _WRITERS = ("Write", "Edit", "MultiEdit", "NotebookEdit")
 _REPLACED = ("[brimline stored ", "[CCM_CACHED]")
-_TRUNCATED = "[TRUNCATED - original: "
-
-
-class Mark(NamedTuple):
-    """A line, so that it can be found again and told from another one in its place."""
-
-    offset: int
-    length: int
-    check: int
-
-
-@dataclass(slots=True)
-class Place:
-    """What all that can be taken out of a session have in common."""
-
-    mark: Mark
-    span: Span
-    request: int
-    """The number of the request that it belongs to, the first being 1."""
-    uuid: str | None
-
-
-@dataclass(slots=True)
-class ResultText(Place):
-    """A text in a tool result that is large enough to be worth a look."""
-
-    call: Call | None
-    call_id: str
-    is_main: bool
-    segment: int
-    """How many compactions came before it."""
-    size_bytes: int
-    characters: int
-    digest: str
-    """Its SHA-256, which is its key in the store."""
-    is_error: bool
-    first_line: str
-    lines: int
-
-
-@dataclass(slots=True)
-class Row(Place):
-    """A whole row, or a part of one, that the model never sees."""
-
-    size_bytes: int
-
-
-@dataclass(slots=True)
-class Thought(Place):
-    """A block of thinking; `span` is the list of blocks that it is in."""
-
-    index: int
-    characters: int
-    is_main: bool
-    segment: int
-    turn: int
-
-
-class FileUse(NamedTuple):
-    """A call on the main thread that read or wrote a file."""
-
-    call: Call
-    is_write: bool
-
-
-@dataclass(slots=True)
-class Survey:
-    """All that a plan is made from."""
-
-    length: int = 0
-    """How many bytes were read."""
-    ended_length: int = 0
-    """Up to the end of the last line that has an end."""
-    lines: int = 0
-    requests: int = 0
-    segment: int = 0
-    turn: int = 0
-    model: str | None = None
-    session_id: str | None = None
-    occupancy_tokens: int | None = None
-    facts: Facts = field(default_factory=Facts)
-    texts: list[ResultText] = field(default_factory=list)
-    copies: list[Row] = field(default_factory=list)
-    progress: list[Row] = field(default_factory=list)
-    thoughts: list[Thought] = field(default_factory=list)
-    uses: list[FileUse] = field(default_factory=list)
-    answered: set[str] = field(default_factory=set)
-    """Calls on files whose results hold what was asked for."""
-    referenced: set[str] = field(default_factory=set)
-    """Names that rows other than progress rows need."""
-    protected: set[str] = field(default_factory=set)
-    """Names of rows that a compaction preserved."""
-    cleared: set[str] = field(default_factory=set)
-    """Calls whose results the client leaves out by itself."""
-    conversation: list[Said | Result] = field(default_factory=list)
-    first_message: Place | None = None
-    is_compacted: bool = False
-    unparsed_lines: int = 0
-    longest_parsed_bytes: int = 0
+TRUNCATED = "[TRUNCATED - original: "
+_HEAD_CHARACTERS = 80
 
 
 def survey(
@@ -140,6 +41,7 @@ def survey(
     *,
     threshold_bytes: int,
     thinking: bool = False,
+    head_bytes: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> Survey:
     """Read a session.
@@ -149,12 +51,13 @@ def survey(
         length: how many bytes of it to read.
         threshold_bytes: from where on a result is large.
         thinking: whether to look for thoughts.
+        head_bytes: how much of a result is left when it is cut; 0 where none will be.
         progress: called with the number of bytes of each line.
 
     Raises:
         OSError: it cannot be read.
     """
-    surveyor = _Surveyor(threshold_bytes, thinking=thinking)
+    surveyor = _Surveyor(threshold_bytes, thinking=thinking, head_bytes=head_bytes)
     for line in records.read(stream, length):
         surveyor.take_line(line)
         if progress:
@@ -163,11 +66,12 @@ def survey(
 
 
 class _Surveyor:
-    def __init__(self, threshold_bytes: int, *, thinking: bool) -> None:
+    def __init__(self, threshold_bytes: int, *, thinking: bool, head_bytes: int) -> None:
         self.found = Survey()
         self.threshold_bytes = threshold_bytes
         self.smallest_bytes = min(threshold_bytes, SMALLEST_TEXT_BYTES)
         self.thinking = thinking
+        self.head_bytes = head_bytes
         self.calls: dict[str, Call] = {}
         self.requests: dict[str, int] = {}
         self.request_of: dict[str, int] = {}
@@ -261,14 +165,15 @@ class _Surveyor:
         span = spans.find(line.raw, start, ("message", "content")) if thoughts else None
         if span is None:
             return
-        for index, characters in thoughts:
+        blocks = spans.find_items(line.raw, span.start)
+        for index, characters in thoughts if blocks else []:
+            size = blocks[index].end - blocks[index].start + (len(blocks) > 1)
+            place = (_mark(line), span, number, parts.uuid_of(row))
             found.thoughts.append(
                 Thought(
-                    _mark(line),
-                    span,
-                    number,
-                    parts.uuid_of(row),
+                    *place,
                     index=index,
+                    size_bytes=size,
                     characters=characters,
                     is_main=is_main,
                     segment=found.segment,
@@ -279,6 +184,9 @@ class _Surveyor:
     def _told(self, row: dict[str, Any], line: Line) -> None:
         found = self.found
         ids = parts.result_ids(row)
+        if rows.is_summary(row):
+            self._first(row, line)
+            return
         if not ids:
             self._prompt(row)
             self._first(row, line)
@@ -345,10 +253,15 @@ class _Surveyor:
                     characters=len(content),
                     digest=sha256(data).hexdigest(),
                     is_error=text.is_error,
-                    first_line=content[:80].partition("\n")[0],
+                    head=self._head(content, data),
                     lines=content.count("\n") + (not content.endswith("\n")),
                 )
             )
+
+    def _head(self, content: str, data: bytes) -> str:
+        if self.head_bytes:
+            return data[: self.head_bytes].decode("utf-8", "ignore")
+        return content[:_HEAD_CHARACTERS].partition("\n")[0]
 
     def _copy(self, row: dict[str, Any], call: Call, line: Line) -> None:
         if call.name.startswith(_KEPT_COPIES):
@@ -371,13 +284,14 @@ class _Surveyor:
             span = spans.find(line.raw, line.records[0].start, (parts.PARENT_FIELD,))
             if span is not None and parts.uuid_of(row) is not None:
                 found.first_message = Place(_mark(line), span, 0, parts.uuid_of(row))
+                found.envelope = parts.envelope(row)
 
 
 def is_replaced(text: str) -> bool:
     """Whether a result is no longer itself: a reference to the store, or cut."""
     if text.startswith(_REPLACED):
         return stub.parse(text) is not None
-    return _TRUNCATED in text[-80:]
+    return TRUNCATED in text[-80:]
 
 
 def _can_change(line: Line) -> bool:

@@ -22,6 +22,15 @@ _REFERENCES = (
     "messageId",
     "sourceToolAssistantUUID",
 )
+_ENVELOPE = (
+    "isSidechain",
+    "userType",
+    "cwd",
+    "sessionId",
+    "version",
+    "gitBranch",
+    "timestamp",
+)
 _SOURCES = ("file_path", "notebook_path", "command", "url", "pattern", "query", "path", "prompt")
 _THINKING = ("thinking", "redacted_thinking")
 # What the client answers to a read whose result is still in the conversation.
@@ -101,6 +110,24 @@ def is_synthetic(row: dict[str, Any]) -> bool:
 def session_of(row: dict[str, Any]) -> str | None:
     """The id of the session that it was written in."""
     return _text(row.get("sessionId"))
+
+
+def envelope(row: dict[str, Any]) -> dict[str, Any]:
+    """What the client writes around every message."""
+    return {name: row[name] for name in _ENVELOPE if name in row}
+
+
+def compact_summary(around: dict[str, Any], name: str, text: str) -> dict[str, Any]:
+    """A row as the client writes it for the summary of a compaction, without a parent."""
+    return {
+        PARENT_FIELD: None,
+        **around,
+        "type": "user",
+        "message": {"role": "user", "content": text},
+        "isVisibleInTranscriptOnly": True,
+        "isCompactSummary": True,
+        "uuid": name,
+    }
 
 
 def message_id(row: dict[str, Any]) -> str | None:

@@ -83,6 +83,15 @@ def find_last_member(raw: bytes, name: str) -> Span | None:
         return None
 
 
+def find_items(raw: bytes, start: int) -> list[Span]:
+    """The items of the list at `start`; none where it is no list."""
+    characters = raw.decode("latin-1")
+    try:
+        return [Span(at, _scan(characters, at)[1]) for _, at in _items(characters, start)]
+    except _FAULTS:
+        return []
+
+
 def quoted(text: str) -> bytes:
     """A text as the client writes it.
 

@@ -1,0 +1,218 @@
+"""What a purge would do to a session, and what each part of it saves. Pure but for the survey.
+
+Disk bytes and context tokens are counted apart: most of a session's bytes never reach the model,
+and nothing before the last compaction does.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from brimline.gauge.reading import characters_per_token
+from brimline.purge import strategies, strategies_opt_in, stubbing
+from brimline.transcript import spans
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from brimline.purge.plan_items import Mark, ResultText, Survey, Thought
+    from brimline.transcript.spans import Span
+
+THRESHOLD_BYTES = 5_000
+KEEP_REQUESTS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to purge."""
+
+    threshold_bytes: int = THRESHOLD_BYTES
+    keep_requests: int = KEEP_REQUESTS
+    strategies: frozenset[str] = strategies.DEFAULT
+    remove_thinking: bool = False
+    inject_compaction: bool = False
+    default_level: str = "soft"
+    """The level of a pin directive that names none."""
+
+
+class Edit(NamedTuple):
+    """One change to a line: the bytes at `span` become something else."""
+
+    span: Span
+    strategy: str
+    text: ResultText | None = None
+    """The result that is to be stored and replaced; None for bytes that just go."""
+    blocks: frozenset[int] = frozenset()
+    """The blocks to take out of the list at `span`."""
+    new: bytes = b""
+
+
+@dataclass(slots=True)
+class LineEdit:
+    """All that happens to one line."""
+
+    mark: Mark
+    edits: list[Edit] = field(default_factory=list)
+    is_dropped: bool = False
+    before: bytes = b""
+    """A line to put in front of it."""
+
+
+@dataclass(slots=True)
+class Saving:
+    """What one strategy saves."""
+
+    items: int = 0
+    disk_bytes: int = 0
+    context_items: int = 0
+    context_characters: int = 0
+
+    def add(self, disk_bytes: int, context_characters: int | None) -> None:
+        """Count one more; None for what no request contains."""
+        self.items += 1
+        self.disk_bytes += disk_bytes
+        if context_characters is not None:
+            self.context_items += 1
+            self.context_characters += context_characters
+
+
+@dataclass(slots=True)
+class Plan:
+    """What is to be done to the first `length` bytes of a session."""
+
+    length: int
+    options: Options
+    lines: dict[int, LineEdit] = field(default_factory=dict)
+    """By the offset of the line."""
+    savings: dict[str, Saving] = field(default_factory=dict)
+    model: str | None = None
+    dropped: Counter[str] = field(default_factory=Counter)
+    """By how many there will be fewer records of each type."""
+    added_names: frozenset[str] = frozenset()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to do."""
+        return not self.lines
+
+    @property
+    def replaced(self) -> int:
+        """How many results are replaced."""
+        return sum(
+            saving.items
+            for name, saving in self.savings.items()
+            if name in strategies.ORDER and name not in strategies.DISK_ONLY
+        )
+
+    @property
+    def disk_bytes(self) -> int:
+        """By how much the file shrinks."""
+        return sum(saving.disk_bytes for saving in self.savings.values())
+
+    @property
+    def context_tokens(self) -> int:
+        """By how many tokens the next request shrinks, estimated from characters."""
+        return sum(self.tokens_of(saving) for saving in self.savings.values())
+
+    def tokens_of(self, saving: Saving) -> int:
+        """A saving in tokens, estimated."""
+        return int(saving.context_characters / characters_per_token(self.model))
+
+
+def make(survey: Survey, options: Options, pinned_digests: Collection[str] = ()) -> Plan:
+    """Decide what goes.
+
+    Args:
+        survey: what is in the session.
+        options: how to purge.
+        pinned_digests: the digests of stored content that is pinned.
+    """
+    plan = Plan(survey.length, options, model=survey.model)
+    guard = strategies.Guard(survey, options.keep_requests, pinned_digests, options.default_level)
+    wanted = options.strategies
+    plan.savings = {name: Saving() for name in strategies.ORDER if name in wanted}
+    for chosen in strategies.choose_texts(survey, guard, wanted, options.threshold_bytes):
+        _replace(plan, survey, chosen)
+    if strategies.COPIES in wanted:
+        pinned = strategies.pinned_lines(survey.texts, guard)
+        for row in strategies.choose_copies(survey, guard, pinned):
+            _at(plan, row.mark).edits.append(Edit(row.span, strategies.COPIES))
+            plan.savings[strategies.COPIES].add(row.size_bytes, None)
+    if strategies.PROGRESS in wanted:
+        for row in strategies.choose_progress(survey, guard):
+            _at(plan, row.mark).is_dropped = True
+            plan.dropped["progress"] += 1
+            plan.savings[strategies.PROGRESS].add(row.size_bytes, None)
+    if options.remove_thinking:
+        _remove_thoughts(plan, survey, guard)
+    if options.inject_compaction:
+        _inject(plan, survey)
+    return plan
+
+
+def replacement(text: ResultText, strategy: str) -> str:
+    """What takes the place of a result."""
+    if strategy in strategies.CUTTING:
+        return stubbing.truncated(text)
+    return stubbing.reference(text, strategy)
+
+
+def _replace(plan: Plan, survey: Survey, chosen: strategies.Chosen) -> None:
+    """Take a result out, unless what replaces it is no shorter."""
+    text, name = chosen
+    new = replacement(text, name)
+    saved_bytes = text.span.end - text.span.start - len(spans.quoted(new))
+    if saved_bytes <= 0 or text.characters <= len(new):
+        return
+    _at(plan, text.mark).edits.append(Edit(text.span, name, text))
+    in_context = strategies.is_in_context(survey, text)
+    plan.savings[name].add(saved_bytes, text.characters - len(new) if in_context else None)
+
+
+def _remove_thoughts(plan: Plan, survey: Survey, guard: strategies.Guard) -> None:
+    saving = plan.savings.setdefault(strategies.THINKING, Saving())
+    by_line: dict[Mark, list[Thought]] = {}
+    for thought in strategies.choose_thoughts(survey, guard):
+        by_line.setdefault(thought.mark, []).append(thought)
+    for mark, thoughts in by_line.items():
+        blocks = frozenset(thought.index for thought in thoughts)
+        _at(plan, mark).edits.append(Edit(thoughts[0].span, strategies.THINKING, blocks=blocks))
+        for thought in thoughts:
+            in_context = strategies.is_in_context(survey, thought)
+            saving.add(thought.size_bytes, thought.characters if in_context else None)
+
+
+def _inject(plan: Plan, survey: Survey) -> None:
+    saving = plan.savings.setdefault(strategies.COMPACTION, Saving())
+    first = survey.first_message
+    if first is None or survey.is_compacted:
+        return
+    name, row = strategies_opt_in.compaction(survey, plan.replaced)
+    line = _at(plan, first.mark)
+    line.before = row
+    line.edits.append(Edit(first.span, strategies.COMPACTION, new=spans.quoted(name)))
+    plan.dropped["user"] -= 1
+    plan.added_names = frozenset({name})
+    saving.add(-len(row), None)
+
+
+def _at(plan: Plan, mark: Mark) -> LineEdit:
+    found = plan.lines.get(mark.offset)
+    if found is None:
+        found = plan.lines[mark.offset] = LineEdit(mark)
+    return found
+
+
+def document(plan: Plan) -> dict[str, Any]:
+    """The savings for a program."""
+    return {
+        name: {
+            "items": saving.items,
+            "disk_bytes": saving.disk_bytes,
+            "context_items": saving.context_items,
+            "context_tokens_estimated": plan.tokens_of(saving),
+        }
+        for name, saving in plan.savings.items()
+    }
