@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import io
+import os
+import shutil
+import time
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from brimline.purge import backups, disk, recovery, splice
+from brimline.purge import live as liveness
+from brimline.purge.errors import PurgeError
+from brimline.purge.settle import Settled, settle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import BinaryIO
 
+    from brimline.purge.chain import Chain, New
+    from brimline.purge.journal import Old
+
     MakeNew = Callable[[BinaryIO, int, BinaryIO], None]
     Verify = Callable[[str, int, str], None]
+
+_BUFFER_BYTES = 1 << 20
+_POLL_S = 0.005
+# Others write to the disk too, the client among them; it must not find it full because of us.
+_SPARE_BYTES = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,12 +35,13 @@ class Rewritten:
     """What one rewrite did."""
 
     path: str  # the session file that was swapped: the target where a link was named
-    backup: str | None  # the byte-exact copy of the first `length` bytes; None when not `swapped`
-    bytes_before: int  # the snapshot's length, which `make_new` was given
+    backup: str | None  # a copy of the first `bytes_before` bytes; None when not `swapped`
+    bytes_before: int  # the length of the snapshot that `make_new` was given
     bytes_after: int  # what `make_new` wrote
-    spliced_bytes: int  # appended to the old file meanwhile, and carried over
-    spliced_lines: int
-    swapped: bool  # False when `make_new` wrote exactly the bytes it was given
+    spliced_bytes: int = 0  # appended to the old file after the rename, and carried over
+    spliced_lines: int = 0
+    swapped: bool = True  # False when `make_new` wrote exactly the bytes it was given
+    is_over: bool = True  # False when a program may still write to the old file
 
 
 def rewrite(
@@ -38,18 +56,150 @@ def rewrite(
 ) -> Rewritten:
     """Put `make_new`'s version of a session in its place.
 
-    `make_new(old, length, new)` streams the new content for the first `length` bytes of `old`
-    into `new`. `length` ends after a line break, or at the end of a file whose last line is torn
-    and has been so for a while. Both files are open in binary mode, `old` at its beginning.
+    `make_new(old, length, new)` writes the new content for the first `length` bytes of `old`
+    into `new`. `old` ends there, and `length` is after a line break, or at the end of a file whose
+    last line is torn and has been so for `quiet_s`.
 
     `verify(old_path, length, new_path)` raises `PurgeError` where the copy is not sound: then
-    nothing is swapped and nothing is left behind but the backup that was there before.
+    nothing is swapped and nothing is left behind.
 
-    `progress` is called with numbers of bytes read, from `make_new`'s reading of `old` alone.
+    What others append meanwhile is added to the new file, in order, until the old one is closed
+    or has been quiet for `quiet_s`. `progress` is told how many bytes of `old` were read.
 
     Raises:
         LiveError: the session is in use and `live` is False.
         BusyError: another brimline command is rewriting it.
         PurgeError: it is no file to rewrite, the copy is not sound, or the disk refused.
     """
-    raise NotImplementedError
+    session = os.path.realpath(path)
+    if not os.path.exists(session):
+        raise PurgeError(f"{path} is not there")
+    job = _Job(session, home_dir, quiet_s, live)
+    try:
+        with recovery.opened(session) as chain:
+            return _rewritten(job, chain, make_new, verify, progress)
+    except OSError as error:
+        raise recovery.told(error, session) from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    session: str
+    home_dir: str
+    quiet_s: float
+    is_live: bool
+
+
+def _rewritten(
+    job: _Job,
+    chain: Chain,
+    make_new: MakeNew,
+    verify: Verify,
+    progress: Callable[[int], None] | None,
+) -> Rewritten:
+    settle(chain, quiet_s=job.quiet_s, give_up_s=0)
+    _require_fit(job, chain)
+    length = _snapshot(chain.descriptor, job.quiet_s)
+    point = splice.point_at(chain.descriptor, length)
+    with chain.copy() as new:
+        with (
+            io.BufferedReader(
+                disk.Source(chain.descriptor, length, progress), _BUFFER_BYTES
+            ) as source,
+            io.BufferedWriter(disk.Sink(new.descriptor), _BUFFER_BYTES) as sink,
+        ):
+            make_new(source, length, sink)
+        after = new.size
+        done = Rewritten(job.session, None, length, after)
+        if after == length and disk.same(chain.descriptor, 0, new.descriptor, 0, length):
+            return replace(done, swapped=False)
+        backup = backups.create(job.session, chain.descriptor, length)
+        try:
+            verify(job.session, length, new.path)
+            _require_unchanged(chain, backup, new, done)
+            _keep_time(chain, new)
+            chain.exchange(new, _anchored_at_end(chain, new), point)
+        except BaseException:
+            if chain.state.inode != new.inode:
+                disk.remove(backup)
+            raise
+    settled = settle(chain, quiet_s=job.quiet_s)
+    return _told(replace(done, backup=backup), settled)
+
+
+def _require_fit(job: _Job, chain: Chain) -> None:
+    """See that this is a session that can be rewritten, now."""
+    if not job.is_live:
+        liveness.require_idle(job.session, job.home_dir)
+        chain.may_go_unnamed = True
+    status = os.fstat(chain.descriptor)
+    if status.st_nlink > 1:
+        raise PurgeError(
+            f"{job.session} has {status.st_nlink - 1} more name(s) elsewhere (hard links), which"
+            " would keep the old content: remove them, or copy the session and rewrite the copy"
+        )
+    needed = 2 * status.st_size + _SPARE_BYTES
+    free = shutil.disk_usage(os.path.dirname(job.session)).free
+    if free < needed:
+        raise PurgeError(
+            f"rewriting {job.session} takes {needed >> 20} MB beside it, and only {free >> 20} MB"
+            " are free: make room first; nothing was changed"
+        )
+
+
+def _snapshot(descriptor: int, quiet_s: float) -> int:
+    """Up to where the session is taken: its last line break, or its end where nothing comes."""
+    size = disk.size(descriptor)
+    if disk.after_last_line_break(descriptor, 0, size) < size and _rests(descriptor, size, quiet_s):
+        return size
+    return disk.after_last_line_break(descriptor, 0, disk.size(descriptor))
+
+
+def _rests(descriptor: int, size: int, quiet_s: float) -> bool:
+    """Whether a file stays as long as it is for a while, counted from its last change."""
+    begun = time.monotonic()
+    while time.monotonic() - begun < quiet_s:
+        status = os.fstat(descriptor)
+        if status.st_size != size:
+            return False
+        if time.time() - status.st_mtime >= quiet_s:
+            return True
+        time.sleep(_POLL_S)
+    return disk.size(descriptor) == size
+
+
+def _require_unchanged(chain: Chain, backup: str, new: New, done: Rewritten) -> None:
+    """See that neither the session nor the copy changed under the verification."""
+    descriptor = disk.open_for_reading(backup)
+    try:
+        is_same = disk.same(chain.descriptor, 0, descriptor, 0, done.bytes_before)
+    finally:
+        os.close(descriptor)
+    if not is_same or new.size != done.bytes_after:
+        raise PurgeError(
+            f"{done.path} was changed by another program while it was being copied: nothing was"
+            " swapped, try again"
+        )
+
+
+def _keep_time(chain: Chain, new: New) -> None:
+    """The client and `brimline` take the session written last: a rewrite does not count."""
+    moment = os.fstat(chain.descriptor).st_mtime_ns
+    os.utime(new.path, ns=(moment, moment))
+
+
+def _anchored_at_end(chain: Chain, new: New) -> list[Old]:
+    """Places within the old content mean nothing in the new one: late lines come after it."""
+    return [
+        splice.marked(replace(old, start=old.carried, anchor=new.size), new.descriptor)
+        for old in chain.state.olds
+    ]
+
+
+def _told(done: Rewritten, settled: Settled) -> Rewritten:
+    return replace(
+        done,
+        spliced_bytes=settled.size_bytes,
+        spliced_lines=settled.lines,
+        is_over=settled.is_over,
+    )
