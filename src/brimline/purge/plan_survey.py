@@ -225,10 +225,13 @@ class _Surveyor:
         content = text.text
         if len(content) * 4 < self.smallest_bytes:
             return
-        data = content.encode("utf-8", "replace")
         if is_replaced(content):
             if is_main:
                 self.found.conversation.append(Result(text.call_id))
+            return
+        try:
+            data = content.encode()
+        except UnicodeEncodeError:  # half a character: no bytes stand for it
             return
         if len(data) < self.smallest_bytes:
             return

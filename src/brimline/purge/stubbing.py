@@ -43,7 +43,7 @@ def source_of(text: ResultText) -> str | None:
     """What the result came from, short enough for a reference."""
     if text.call is None or not text.call.source:
         return None
-    source = " ".join(text.call.source.split())
+    source = " ".join(_encodable(text.call.source).split())
     if len(source) <= _SOURCE_CHARACTERS:
         return source or None
     # A path tells most at its end, a command at its beginning.
@@ -63,7 +63,7 @@ def _stub(text: ResultText) -> stub.Stub:
         text.size_bytes,
         text.lines,
         exit_code=exit_code_of(text),
-        tool=text.call.name if text.call else None,
+        tool=_encodable(text.call.name) if text.call else None,
         source=source_of(text),
     )
 
@@ -72,3 +72,7 @@ def _way_back(text: ResultText) -> str:
     again = ", or Read it again" if text.call and text.call.name == "Read" else ""
     key = key_of(text)[: len(layout.PREFIX) + _SHORT_DIGITS]
     return f"All of it: brimline store get {key} (parts: --lines A:B){again}."
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()

@@ -1,0 +1,204 @@
+"""Writes the session that a plan describes, stores what it takes out, and notes how to undo it."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+from brimline.purge import plan as planning
+from brimline.purge import strategies_opt_in, stubbing
+from brimline.purge.errors import PurgeError
+from brimline.purge.restore_record import ADDED, CHANGED, DROPPED, Content, Patch, Piece, Step
+from brimline.store import layout, put
+from brimline.transcript import records, spans
+
+if TYPE_CHECKING:
+    from typing import Any, BinaryIO
+
+    from brimline.purge.plan import Edit, LineEdit, Plan
+    from brimline.purge.plan_items import ResultText
+
+# Large enough to compress well, small enough to be held.
+_CHUNK_BYTES = 4 << 20
+_CHECK_BYTES = 8
+
+
+class Store:
+    """Takes in what leaves a session."""
+
+    def __init__(self, home_dir: str, session: str, compression: str = "auto") -> None:
+        self._home_dir = home_dir
+        self._session = session
+        self._compression = compression
+        self._pending: list[bytes] = []
+        self._pending_bytes = 0
+        self.chunks: list[str] = []
+
+    def keep_text(self, data: bytes, text: ResultText) -> str:
+        """Store a result under its own key."""
+        meta: dict[str, Any] = {
+            "tool": text.call.name if text.call else None,
+            "source": text.call.source if text.call else None,
+            "exit": stubbing.exit_code_of(text),
+            "session": self._session,
+        }
+        return self._put(data, {name: value for name, value in meta.items() if value is not None})
+
+    def keep(self, data: bytes) -> Piece:
+        """Store bytes together with others."""
+        piece = Piece(None, len(self.chunks), self._pending_bytes, len(data))
+        self._pending.append(data)
+        self._pending_bytes += len(data)
+        if self._pending_bytes >= _CHUNK_BYTES:
+            self.flush()
+        return piece
+
+    def flush(self) -> None:
+        """Store what is pending."""
+        if self._pending:
+            meta = {"tool": "brimline session purge", "session": self._session}
+            self.chunks.append(self._put(b"".join(self._pending), meta))
+            self._pending, self._pending_bytes = [], 0
+
+    def _put(self, data: bytes, meta: dict[str, Any]) -> str:
+        return put.put(self._home_dir, data, meta, compression=self._compression)
+
+
+class Writer:
+    """Copies a session line by line, with the changes of a plan."""
+
+    def __init__(self, plan: Plan, store: Store, target: BinaryIO) -> None:
+        self._plan = plan
+        self._store = store
+        self._target = target
+        self._read = Hasher()
+        self._written = Hasher()
+        self._last = b""
+        self.steps: list[Step] = []
+
+    def copy(self, source: BinaryIO, length: int) -> tuple[Content, Content]:
+        """Copy `length` bytes; returns what was read and what was written.
+
+        Raises:
+            PurgeError: the session is not the one that the plan was made for.
+            OSError: it cannot be read, stored or written.
+        """
+        edits = self._plan.lines
+        left = len(edits)
+        for line in records.read(source, length):
+            self._read.update(line.raw)
+            edit = edits.get(line.offset)
+            if edit is None:
+                self._write(line.raw)
+                continue
+            left -= 1
+            self._check(edit, line.raw)
+            if edit.before:
+                self.steps.append(Step(self._written.length, ADDED, check(edit.before)))
+                self._write(edit.before)
+            if edit.is_dropped:
+                self._drop(line.raw)
+            elif edit.edits:
+                self._change(edit, line.raw)
+            else:
+                self._write(line.raw)
+        self._store.flush()
+        if left:
+            raise _changed()
+        return self._read.content, self._written.content
+
+    def _check(self, edit: LineEdit, raw: bytes) -> None:
+        if len(raw) != edit.mark.length or crc32(raw) != edit.mark.check:
+            raise _changed()
+
+    def _write(self, raw: bytes) -> None:
+        self._target.write(raw)
+        self._written.update(raw)
+        self._last = raw
+
+    def _drop(self, raw: bytes) -> None:
+        was = self._store.keep(raw)
+        at = self._written.length
+        if self.steps and self.steps[-1].kind == DROPPED and self.steps[-1].at == at:
+            before = self.steps[-1]
+            joined = _joined(before.was, was)
+            if joined is not None:
+                self.steps[-1] = before._replace(was=joined, rows=before.rows + 1)
+                return
+        self.steps.append(Step(at, DROPPED, check(self._last), was=was, rows=1))
+
+    def _change(self, edit: LineEdit, raw: bytes) -> None:
+        parts: list[bytes] = []
+        patches: list[Patch] = []
+        position = size = 0
+        for one in sorted(edit.edits, key=lambda found: found.span.start):
+            if one.span.start < position:
+                raise _changed()
+            new, was = self._replaced(one, raw)
+            parts += [raw[position : one.span.start], new]
+            start = size + one.span.start - position
+            size = start + len(new)
+            patches.append(Patch(start, size, was))
+            position = one.span.end
+        parts.append(raw[position:])
+        changed = b"".join(parts)
+        self.steps.append(Step(self._written.length, CHANGED, check(changed), tuple(patches)))
+        self._write(changed)
+
+    def _replaced(self, edit: Edit, raw: bytes) -> tuple[bytes, Piece]:
+        """What the bytes become, and where they are kept."""
+        old = raw[edit.span.start : edit.span.end]
+        if edit.text is not None:
+            return self._stored(edit.text, edit.strategy, old)
+        if edit.blocks:
+            return strategies_opt_in.without_blocks(old, edit.blocks), self._store.keep(old)
+        return edit.new, self._store.keep(old)
+
+    def _stored(self, text: ResultText, strategy: str, old: bytes) -> tuple[bytes, Piece]:
+        content = spans.text_at(old, spans.Span(0, len(old)))
+        if content is None:
+            raise _changed()
+        key = self._store.keep_text(content.encode(), text)
+        if key != layout.PREFIX + text.digest:
+            raise _changed()
+        # The bytes follow from the text, unless it was written in a way of its own.
+        was = Piece(key) if spans.quoted(content) == old else self._store.keep(old)
+        return spans.quoted(planning.replacement(text, strategy)), was
+
+
+class Hasher:
+    """Counts and hashes what goes by."""
+
+    def __init__(self) -> None:
+        self._hash = blake2b(digest_size=32)
+        self.length = 0
+
+    def update(self, data: bytes) -> None:
+        """Take in more."""
+        self._hash.update(data)
+        self.length += len(data)
+
+    @property
+    def content(self) -> Content:
+        """What went by so far."""
+        return Content(self.length, self._hash.hexdigest())
+
+
+def check(raw: bytes) -> str:
+    """A short hash, to know a line again."""
+    return blake2b(raw, digest_size=_CHECK_BYTES).hexdigest()
+
+
+def _joined(first: Piece | None, second: Piece) -> Piece | None:
+    """Two pieces as one, where they lie side by side."""
+    if first is None or first.chunk != second.chunk or first.start + first.length != second.start:
+        return None
+    return first._replace(length=first.length + second.length)
+
+
+def _changed() -> PurgeError:
+    return PurgeError(
+        "the session was changed by another program while it was being read: nothing was changed, "
+        "try again"
+    )

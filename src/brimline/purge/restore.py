@@ -1,0 +1,181 @@
+"""Puts a purged session back to what it was, and keeps whatever was appended since."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from brimline.purge import restore_record, restore_undo, swap
+from brimline.purge.errors import PurgeError
+from brimline.purge.plan_apply import Hasher
+from brimline.transcript import find, records
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import BinaryIO
+
+    from brimline.purge.restore_record import Content, Record
+    from brimline.purge.swap import Rewritten
+
+_BUFFER_BYTES = 1 << 20
+
+
+@dataclass(slots=True)
+class Restoration:
+    """What a restore would undo."""
+
+    path: str
+    home_dir: str
+    undone: list[Record] = field(default_factory=list)
+    """Purges that can be undone byte for byte, the newest first."""
+    altered: Record | None = None
+    """A purge after which others changed the session; what is known again is put back."""
+    lost_steps: int = 0
+    """How many of its changes are not known again."""
+    stale: list[Record] = field(default_factory=list)
+    """Records of purges that never came to their end, or were undone by other means."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to put back."""
+        return not self.undone and self.altered is None
+
+    @property
+    def original(self) -> Content | None:
+        """What the session will begin with; None where that cannot be promised."""
+        return self.undone[-1].before if self.undone and self.altered is None else None
+
+
+def plan(path: str, home_dir: str, progress: Callable[[int], None] | None = None) -> Restoration:
+    """Find out which purges of a session can be undone; changes nothing.
+
+    Raises:
+        PurgeError: a record cannot be read.
+        StoreError: what was taken out is gone.
+        OSError: the session cannot be read.
+    """
+    found = Restoration(os.path.realpath(path), home_dir)
+    for record in restore_record.read_all(home_dir, find.session_id_of(found.path)):
+        lengths = (record.after.length, record.before.length)
+        with open(found.path, "rb", buffering=_BUFFER_BYTES) as file:
+            lines = restored_lines(file, None, found)
+            after, before = _prefixes(lines, lengths, progress)
+        if after == record.after:
+            found.undone.append(record)
+        elif before == record.before:
+            found.stale.append(record)
+        elif found.altered is None and not found.undone:
+            found.altered = record
+    if found.undone or found.altered is None:
+        found.altered = None
+        return found
+    found.lost_steps = _count_lost(found, found.altered)
+    if found.lost_steps == len(found.altered.steps):
+        found.altered = None
+    return found
+
+
+def restore(
+    restoration: Restoration,
+    *,
+    live: bool = False,
+    quiet_s: float = 1.0,
+    progress: Callable[[int], None] | None = None,
+) -> Rewritten:
+    """Put the session back, and forget the purges that were undone.
+
+    Raises:
+        LiveError: the session is in use and `live` is False.
+        PurgeError: it changed meanwhile, or the disk refused; nothing was changed.
+        StoreError: what was taken out is gone; nothing was changed.
+    """
+    written = Hasher()
+
+    def make_new(old: BinaryIO, length: int, new: BinaryIO) -> None:
+        for line in restored_lines(old, length, restoration):
+            new.write(line)
+            written.update(line)
+
+    def verify(_old_path: str, length: int, new_path: str) -> None:
+        _verify(restoration, written, length, new_path)
+
+    done = swap.rewrite(
+        restoration.path,
+        make_new,
+        verify,
+        home_dir=restoration.home_dir,
+        quiet_s=quiet_s,
+        live=live,
+        progress=progress,
+    )
+    for record in [*restoration.undone, *restoration.stale]:
+        restore_record.remove(record)
+    if restoration.altered:
+        restore_record.remove(restoration.altered)
+    return done
+
+
+def restored_lines(
+    stream: BinaryIO, length: int | None, restoration: Restoration
+) -> Iterator[bytes]:
+    """The lines of a session as they were before the purges that are to be undone."""
+    lines: Iterable[bytes] = (line.raw for line in records.read(stream, length))
+    for record in restoration.undone:
+        fetcher = restore_undo.Fetcher(restoration.home_dir, record.chunks)
+        lines = restore_undo.undo(lines, record, fetcher)
+    if restoration.altered:
+        record = restoration.altered
+        fetcher = restore_undo.Fetcher(restoration.home_dir, record.chunks)
+        lines = restore_undo.undo_where_known(lines, record, fetcher, set())
+    yield from lines
+
+
+def _prefixes(
+    lines: Iterable[bytes], lengths: Sequence[int], progress: Callable[[int], None] | None
+) -> list[Content]:
+    """What the lines begin with, at each of some lengths."""
+    hashers = [Hasher() for _ in lengths]
+    with suppress(PurgeError):
+        for line in lines:
+            for hasher, length in zip(hashers, lengths, strict=True):
+                if hasher.length < length:
+                    hasher.update(line[: length - hasher.length])
+            if progress:
+                progress(len(line))
+    return [hasher.content for hasher in hashers]
+
+
+def _count_lost(restoration: Restoration, record: Record) -> int:
+    known: set[int] = set()
+    fetcher = restore_undo.Fetcher(restoration.home_dir, record.chunks)
+    with open(restoration.path, "rb", buffering=_BUFFER_BYTES) as file:
+        lines = (line.raw for line in records.read(file))
+        for _ in restore_undo.undo_where_known(lines, record, fetcher, known):
+            pass
+    return len(record.steps) - len(known)
+
+
+def _verify(restoration: Restoration, written: Hasher, length: int, new_path: str) -> None:
+    """See that the copy begins with the session as it was, byte for byte, and ends as it does."""
+    expected = restoration.original
+    with open(new_path, "rb", buffering=_BUFFER_BYTES) as file:
+        if expected is None:
+            (found,) = _prefixes(_blocks(file), (written.length,), None)
+            if found != written.content:
+                raise PurgeError("the copy was not written as meant: nothing was changed")
+            return
+        (found,) = _prefixes(_blocks(file), (expected.length,), None)
+    appended = length - restoration.undone[0].after.length
+    grown = sum(record.before.length - record.after.length for record in restoration.undone)
+    if found != expected or written.length != length + grown or appended < 0:
+        raise PurgeError(
+            "the session would not be what it was before the purge: nothing was changed; its "
+            "backup holds what it was"
+        )
+
+
+def _blocks(file: BinaryIO) -> Iterator[bytes]:
+    while block := file.read(_BUFFER_BYTES):
+        yield block
