@@ -99,8 +99,7 @@ def _rewritten(
 ) -> Rewritten:
     settle(chain, quiet_s=job.quiet_s, give_up_s=0)
     _require_fit(job, chain)
-    length = _snapshot(chain.descriptor, job.quiet_s)
-    point = splice.point_at(chain.descriptor, length)
+    length = _before_late_lines(chain, _snapshot(chain.descriptor, job.quiet_s))
     with chain.copy() as new:
         with (
             io.BufferedReader(
@@ -117,8 +116,9 @@ def _rewritten(
         try:
             verify(job.session, length, new.path)
             _require_unchanged(chain, backup, new, done)
+            olds, point = _carry_tail(chain, new, length)
             _keep_time(chain, new)
-            chain.exchange(new, _anchored_at_end(chain, new), point)
+            chain.exchange(new, olds, point)
         except BaseException:
             if chain.state.inode != new.inode:
                 disk.remove(backup)
@@ -168,6 +168,16 @@ def _rests(descriptor: int, size: int, quiet_s: float) -> bool:
     return disk.size(descriptor) == size
 
 
+def _before_late_lines(chain: Chain, length: int) -> int:
+    """Stop before the place of lines that are still to be merged; what follows is left as it is.
+
+    A former file to which nothing came by now has no such place: whoever writes to it later has
+    not written to the present file yet, so its lines belong behind all of this.
+    """
+    late = [old for old in chain.state.olds if disk.size(chain.former(old)) > old.carried]
+    return min([length, *[old.position for old in late]])
+
+
 def _require_unchanged(chain: Chain, backup: str, new: New, done: Rewritten) -> None:
     """See that neither the session nor the copy changed under the verification."""
     descriptor = disk.open_for_reading(backup)
@@ -188,12 +198,17 @@ def _keep_time(chain: Chain, new: New) -> None:
     os.utime(new.path, ns=(moment, moment))
 
 
-def _anchored_at_end(chain: Chain, new: New) -> list[Old]:
-    """Places within the old content mean nothing in the new one: late lines come after it."""
-    return [
-        splice.marked(replace(old, start=old.carried, anchor=new.size), new.descriptor)
+def _carry_tail(chain: Chain, new: New, length: int) -> tuple[list[Old], splice.Point]:
+    """Copy the session from `length` on, as far as former files have their places in there."""
+    end, shift = new.size, new.size - length
+    stop = max([length, *[old.position for old in chain.state.olds]])
+    point = splice.point_at(chain.descriptor, stop)
+    disk.copy(chain.descriptor, length, stop, new.descriptor)
+    olds = [
+        replace(old, start=old.carried, anchor=max(end, old.position + shift))
         for old in chain.state.olds
     ]
+    return [splice.marked(old, new.descriptor) for old in olds], point
 
 
 def _told(done: Rewritten, settled: Settled) -> Rewritten:
