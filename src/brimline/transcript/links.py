@@ -1,230 +1,111 @@
-"""How rows hang together: parents, calls and their results, copies, what a compaction preserved.
+"""What ties the rows of a session together: parents, threads, calls and their results. Pure.
 
-Rows are foreign data: every function accepts any JSON object and answers "nothing" for what it does
-not know.
+Rows are foreign data: any JSON object is accepted, and what is not known of it is None.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from brimline.transcript import rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-COPY_FIELD = "toolUseResult"
-PARENT_FIELD = "parentUuid"
-_REFERENCES = (
-    "parentUuid",
-    "logicalParentUuid",
-    "leafUuid",
-    "messageId",
-    "sourceToolAssistantUUID",
-)
-_SOURCES = ("file_path", "notebook_path", "command", "url", "pattern", "query", "path", "prompt")
-_THINKING = ("thinking", "redacted_thinking")
-# What the client answers to a read whose result is still in the conversation.
-_UNCHANGED = "File unchanged since last read"
-_OPEN_END = 1 << 62
+# The main conversation; every other thread is named after its agent.
+MAIN = ""
+_UNNAMED_SIDECHAIN = "sidechain"
+# Reports on the way to a result; no request contains them.
+PROGRESS = "progress"
+_LONGEST_ID = 256
+_NAMED = re.compile(rb'"(?:uuid|id|tool_use_id)"\s*:\s*"([^"\\]{1,256})"')
 
 
-class Call(NamedTuple):
-    """A tool call."""
+class Links(NamedTuple):
+    """One row as the others see it."""
 
-    id: str
-    name: str
-    source: str | None
-    """The file, command, address, … that it is about."""
-    file: str | None
-    lines: tuple[int, int]
-    """The first line that a read asked for, and the first that it did not."""
-
-
-class Text(NamedTuple):
-    """One text in the result of a tool call."""
-
-    call_id: str
-    path: tuple[str | int, ...]
-    """How to get to it in the row."""
-    text: str
-    is_error: bool
+    kind: str
+    uuid: str | None
+    parent: str | None
+    thread: str
+    message_id: str | None
+    """Rows of one reply share it."""
+    calls: tuple[str, ...]
+    """The ids of the tool calls in it."""
+    results: tuple[str, ...]
+    """The ids of the calls that it answers."""
+    is_answer: bool
+    """Whether it holds results and nothing else."""
+    is_boundary: bool
+    timestamp: str | None
 
 
-class Preserved(NamedTuple):
-    """What a compaction kept from before: rows by name, and a stretch from one row to another."""
-
-    uuids: frozenset[str]
-    head: str | None
-    tail: str | None
-
-
-def uuid_of(row: dict[str, Any]) -> str | None:
-    """The name of a row."""
-    return _text(row.get("uuid"))
-
-
-def parent_of(row: dict[str, Any]) -> str | None:
-    """The name of the row that it follows."""
-    return _text(row.get(PARENT_FIELD))
-
-
-def references(row: dict[str, Any]) -> Iterator[str]:
-    """The names of all rows that it needs."""
-    for field in _REFERENCES:
-        name = row.get(field)
-        if isinstance(name, str):
-            yield name
-
-
-def is_message(row: dict[str, Any]) -> bool:
-    """Whether it is part of a conversation, be it a subagent's."""
-    return row.get("type") in ("user", "assistant")
-
-
-def is_progress(row: dict[str, Any]) -> bool:
-    """Whether it only tells how far a tool or a hook had come; the model never sees these."""
-    return row.get("type") == "progress"
-
-
-def is_sidechain(row: dict[str, Any]) -> bool:
-    """Whether it belongs to a subagent."""
-    return row.get("isSidechain") is True
-
-
-def message_id(row: dict[str, Any]) -> str | None:
-    """The id of the request that a reply answers; the rows of one reply share it."""
+def links_of(row: dict[str, Any]) -> Links:
+    """How a row is tied to others."""
+    kind = _id(row.get("type")) or ""
+    calls, results, is_answer = _pairs(row, kind)
     message = row.get("message")
-    if row.get("type") != "assistant" or not isinstance(message, dict):
-        return None
-    return _text(message.get("id"))
+    return Links(
+        kind,
+        _id(row.get("uuid")),
+        _id(row.get("parentUuid")),
+        _thread(row),
+        _id(message.get("id")) if kind == "assistant" and isinstance(message, dict) else None,
+        calls,
+        results,
+        is_answer,
+        rows.is_boundary(row),
+        rows.timestamp_of(row),
+    )
 
 
-def recorded_usage(row: dict[str, Any]) -> dict[str, Any] | None:
-    """What the client noted about the cost of a reply, whatever it holds."""
-    message = row.get("message")
-    usage = message.get("usage") if isinstance(message, dict) else None
-    return usage if isinstance(usage, dict) else None
-
-
-def calls(row: dict[str, Any]) -> list[Call]:
-    """The tool calls in a reply."""
-    if row.get("type") != "assistant":
-        return []
-    return [_call(block) for _, block in _blocks(row) if block.get("type") == "tool_use"]
-
-
-def result_ids(row: dict[str, Any]) -> list[str]:
-    """The ids of the calls that a row answers."""
-    if row.get("type") != "user":
-        return []
-    found = [block for _, block in _blocks(row) if block.get("type") == "tool_result"]
-    return [_text(block.get("tool_use_id")) or "" for block in found]
-
-
-def result_texts(row: dict[str, Any]) -> Iterator[Text]:
-    """Every text in the results of a row; images and references are not among them."""
-    if row.get("type") != "user":
-        return
-    for index, block in _blocks(row):
-        if block.get("type") != "tool_result":
-            continue
-        call_id, failed = _text(block.get("tool_use_id")) or "", block.get("is_error") is True
-        content = block.get("content")
-        path = ("message", "content", index, "content")
-        if isinstance(content, str):
-            yield Text(call_id, path, content, failed)
-        elif isinstance(content, list):
-            for inner, part in enumerate(content):
-                text = part.get("text") if isinstance(part, dict) else None
-                if isinstance(text, str) and part.get("type") == "text":
-                    yield Text(call_id, (*path, inner, "text"), text, failed)
-
-
-def thoughts(row: dict[str, Any]) -> list[tuple[int, int]]:
-    """Which blocks of a reply are thoughts: the place of each, and its characters."""
-    if row.get("type") != "assistant":
-        return []
-    return [
-        (index, len(_text(block.get("thinking")) or _text(block.get("data")) or ""))
-        for index, block in _blocks(row)
-        if block.get("type") in _THINKING
-    ]
-
-
-def preserved(row: dict[str, Any]) -> Preserved | None:
-    """What a compaction kept from before it; None for rows that are no compaction."""
+def preserved_by(row: dict[str, Any]) -> tuple[str, ...]:
+    """The uuids of earlier rows that a compaction kept in the context; first and last at least."""
     told = row.get("compactMetadata")
     if not isinstance(told, dict):
-        return None
-    segment = told.get("preservedSegment")
-    segment = segment if isinstance(segment, dict) else {}
-    named = {*_texts(told.get("preservedMessages")), *_texts(segment)}
-    return Preserved(
-        frozenset(named), _text(segment.get("headUuid")), _text(segment.get("tailUuid"))
-    )
+        return ()
+    listed, segment = told.get("preservedMessages"), told.get("preservedSegment")
+    if isinstance(listed, dict):
+        listed = listed.get("uuids")
+    if isinstance(listed, list):
+        return tuple(uuid for uuid in listed if isinstance(uuid, str))
+    if isinstance(segment, dict):
+        ends = (segment.get("headUuid"), segment.get("tailUuid"))
+        return tuple(uuid for uuid in ends if isinstance(uuid, str))
+    return ()
 
 
-def cleared_ids(row: dict[str, Any]) -> list[str]:
-    """The calls whose results the client itself had left out of its requests from here on."""
-    told = row.get("microcompactMetadata")
-    return list(_texts(told.get("compactedToolIds"))) if isinstance(told, dict) else []
+def ids_in(part: bytes) -> Iterator[str]:
+    """Every id spelled out in bytes that nobody parses."""
+    return (found.decode("utf-8", "replace") for found in _NAMED.findall(part))
 
 
-def queued_prompt(row: dict[str, Any]) -> str:
-    """What the user typed while the model was at work; empty for every other row."""
-    attachment = row.get("attachment")
-    if row.get("type") != "attachment" or not isinstance(attachment, dict):
-        return ""
-    if attachment.get("type") != "queued_command" or is_sidechain(row):
-        return ""
-    return "\n".join(_texts(attachment.get("prompt")))
-
-
-def is_unchanged_notice(text: str) -> bool:
-    """Whether a read returned no content because an earlier result still holds it."""
-    return text.lstrip().startswith(_UNCHANGED)
-
-
-def _blocks(row: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
+def _pairs(row: dict[str, Any], kind: str) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
     message = row.get("message")
-    content = message.get("content") if isinstance(message, dict) else None
-    if isinstance(content, list):
-        for index, block in enumerate(content):
-            if isinstance(block, dict):
-                yield index, block
+    if kind not in ("user", "assistant") or not isinstance(message, dict):
+        return (), (), False
+    content = message.get("content")
+    if not isinstance(content, list):
+        return (), (), False
+    blocks = [block for block in content if isinstance(block, dict)]
+    if kind == "assistant":
+        return tuple(_ids(blocks, "tool_use", "id")), (), False
+    results = tuple(_ids(blocks, "tool_result", "tool_use_id"))
+    return (), results, bool(results) and len(results) == len(content)
 
 
-def _call(block: dict[str, Any]) -> Call:
-    asked = block.get("input")
-    asked = asked if isinstance(asked, dict) else {}
-    values = (_text(asked.get(name)) for name in _SOURCES)
-    file = _text(asked.get("file_path")) or _text(asked.get("notebook_path"))
-    return Call(
-        _text(block.get("id")) or "",
-        _text(block.get("name")) or "",
-        next(filter(None, values), None),
-        file,
-        _lines(asked),
-    )
+def _ids(blocks: list[dict[str, Any]], kind: str, field: str) -> Iterator[str]:
+    for block in blocks:
+        if block.get("type") == kind and (found := _id(block.get(field))):
+            yield found
 
 
-def _lines(asked: dict[str, Any]) -> tuple[int, int]:
-    offset, limit = asked.get("offset"), asked.get("limit")
-    first = offset if isinstance(offset, int) and offset > 0 else 1
-    return first, first + limit if isinstance(limit, int) and limit > 0 else _OPEN_END
+def _thread(row: dict[str, Any]) -> str:
+    if not row.get("isSidechain"):
+        return MAIN
+    return _id(row.get("agentId")) or _UNNAMED_SIDECHAIN
 
 
-def _texts(value: Any) -> Iterator[str]:
-    """Every text in a JSON value, however deep."""
-    pending = [value]
-    while pending:
-        item = pending.pop()
-        if isinstance(item, str):
-            yield item
-        elif isinstance(item, dict):
-            pending.extend(item.values())
-        elif isinstance(item, list):
-            pending.extend(item)
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
+def _id(value: Any) -> str | None:
+    return value if isinstance(value, str) and 0 < len(value) <= _LONGEST_ID else None
