@@ -50,7 +50,7 @@ class Place(NamedTuple):
     """Where a row stands: its line, counted from 1, and which of the rows there, from 0."""
 
     line: int
-    index: int = 0
+    nth: int = 0
 
 
 class Mend(NamedTuple):
@@ -58,7 +58,8 @@ class Mend(NamedTuple):
 
     action: str
     parent: str | None = None
-    """For `relink`: the id of the new parent; None makes the row the first of its thread."""
+    """For `relink`: the id of the new parent; None makes the row the first of its thread. For
+    `answer`: the id of the answer."""
     calls: tuple[str, ...] = ()
     """For `stub` and `answer`: the calls concerned."""
     moves: tuple[Place, ...] = ()

@@ -74,6 +74,7 @@ class Finder:
         self._threads: dict[str, _Thread] = {}
         self._hints: dict[int, Hint] = {}
         self._missing: dict[int, str] = {}
+        self._copies: dict[int, int] = {}
         self._roots: list[int] = []
         self._asked: dict[str, _Asked] = {}
         self._told: dict[str, _Told] = {}
@@ -100,7 +101,7 @@ class Finder:
     def close(self) -> Findings:
         """Say what was found."""
         self.graph.close()
-        lost = find_lost(self.graph, self._hints, self._is_elsewhere)
+        lost = find_lost(self.graph, self._hints, self._is_elsewhere, self._copies)
         answers = self._take_unanswered({one.number for one in lost})
         for one in lost:
             self._take_lost(one, answers)
@@ -142,7 +143,9 @@ class Finder:
             return
         thread = self._threads.setdefault(row.thread, _Thread())
         number = len(self.graph)
-        self._take_links(row, thread, number, place)
+        if earlier is not None:
+            self._copies[number] = earlier
+        self._take_links(row, thread, number)
         self._take_time(row, thread, line.number)
         flags = _flags(row, thread) | graph.COPY * (earlier is not None)
         self.graph.add(row.uuid, row.parent, row.thread, flags, digest)
@@ -167,7 +170,7 @@ class Finder:
         self._faults.append(Fault(faults.DIFFERING, place, detail))
         return False
 
-    def _take_links(self, row: Links, thread: _Thread, number: int, place: Place) -> None:
+    def _take_links(self, row: Links, thread: _Thread, number: int) -> None:
         if row.parent is None:
             if row.thread == links.MAIN and not row.is_boundary and thread.recent:
                 self._roots.append(number)
@@ -240,7 +243,7 @@ class Finder:
                 answers[asked.number] = answer_uuid(asked.uuid)
         moves = self._followers(answers.keys(), lost)
         for number, calls in by_row.items():
-            mend = Mend(faults.ANSWER, calls=tuple(calls), moves=tuple(moves.get(number, ())))
+            mend = Mend(faults.ANSWER, answers[number], tuple(calls), tuple(moves.get(number, ())))
             self._faults.append(
                 Fault(faults.UNANSWERED, self._place(number), ", ".join(calls), mend)
             )

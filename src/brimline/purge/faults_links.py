@@ -51,7 +51,10 @@ class Lost(NamedTuple):
 
 
 def find_lost(
-    rows: Graph, hints: dict[int, Hint], is_elsewhere: Callable[[int], bool]
+    rows: Graph,
+    hints: dict[int, Hint],
+    is_elsewhere: Callable[[int], bool],
+    copies: dict[int, int],
 ) -> list[Lost]:
     """Every row that needs another parent, in the order of the file; `rows` is mended on the way.
 
@@ -59,20 +62,22 @@ def find_lost(
         rows: the closed graph.
         hints: for every row whose parent did not come before it.
         is_elsewhere: whether the missing parent of a row may stand on a line nobody parsed.
+        copies: rows with the id of an earlier one, and which that is.
     """
-    found = []
+    found: dict[int, Lost] = {}
     cyclic = _wrong_links(rows)
-    for number in sorted(hints.keys() | cyclic.keys()):
-        if number in cyclic:
+    missing = {n for n in hints if rows.parents[n] == MISSING and not is_elsewhere(n)}
+    for number in sorted(missing | cyclic.keys()):
+        if number in copies:
+            lost = _like(number, found.get(copies[number]))
+        elif number in cyclic:
             lost = _choose(rows, number, hints.get(number), cyclic[number])
-        elif rows.parents[number] == MISSING and not is_elsewhere(number):
-            lost = _choose(rows, number, hints[number], ())
         else:
-            continue
-        found.append(lost)
+            lost = _choose(rows, number, hints[number], ())
+        found[number] = lost
         if not lost.choices:
             rows.adopt(number, lost.parent.number if lost.parent else graph.ROOT)
-    return found
+    return list(found.values())
 
 
 def _wrong_links(rows: Graph) -> dict[int, tuple[int, ...]]:
@@ -82,6 +87,11 @@ def _wrong_links(rows: Graph) -> dict[int, tuple[int, ...]]:
         forward = [number for number in cycle if rows.parents[number] >= number]
         wrong[forward[0]] = tuple(forward)
     return wrong
+
+
+def _like(number: int, first: Lost | None) -> Lost:
+    """A second row with one id: it has to follow what the first follows."""
+    return first._replace(number=number) if first else Lost(number, None, (number,))
 
 
 def _choose(rows: Graph, number: int, hint: Hint | None, wrong: tuple[int, ...]) -> Lost:
