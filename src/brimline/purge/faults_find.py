@@ -80,7 +80,7 @@ class Finder:
         self._told: dict[str, _Told] = {}
         self._answered = graph.Numbers()
         self._cut_calls: set[str] = set()
-        self._context_from = 0
+        self._context_from = self._main_from = 0
         self._unparsed = _Unparsed()
 
     def take(self, line: Line) -> None:
@@ -145,6 +145,8 @@ class Finder:
         number = len(self.graph)
         if earlier is not None:
             self._copies[number] = earlier
+        if row.thread == links.MAIN and not thread.recent:
+            self._main_from = number
         self._take_links(row, thread, number)
         self._take_time(row, thread, line.number)
         flags = _flags(row, thread) | graph.COPY * (earlier is not None)
@@ -297,7 +299,8 @@ class Finder:
 
     def _take_roots(self) -> None:
         for number in self._roots:
-            if self.graph.has_child[number]:
+            is_late = self.graph.descends(self._main_from, number)
+            if self.graph.has_child[number] and not is_late:
                 detail = "a return to the start of the session, or a lost link"
                 self._faults.append(Fault(faults.SECOND_ROOT, self._place(number), detail))
 
