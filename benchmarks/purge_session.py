@@ -19,7 +19,7 @@ _WORDS = (
 ).split()
 _TOOLS = ("Read", "Bash", "Edit", "Grep", "Write")
 _SHARES = (50, 25, 15, 7, 3)
-_PROGRESS_PER_CALL = 4
+_PROGRESS_PER_CALL = 3
 _LARGEST_RESULT_BYTES = 90_000
 _FILES = 400
 
@@ -57,10 +57,10 @@ class _Writer:
         tool = self.random.choices(_TOOLS, _SHARES)[0]
         file = f"/home/dev/project/src/module_{self.random.randrange(_FILES)}.py"
         call_id = f"toolu_{self.number:024d}"
-        thought = self._reply({"type": "thinking", "thinking": "", "signature": "x" * 400})
+        thought = self._reply({"type": "thinking", "thinking": "", "signature": "x" * 900})
         asked = {"file_path": file} if tool in ("Read", "Edit", "Write") else {"command": "make"}
         if tool in ("Edit", "Write"):
-            asked["new_string"] = self._text(1_500)
+            asked["new_string"] = self._text(3_000)
         call = self._reply({"type": "tool_use", "id": call_id, "name": tool, "input": asked})
         told = [self._progress(call_id, call["uuid"]) for _ in range(_PROGRESS_PER_CALL)]
         self.parent = call["uuid"]
@@ -68,9 +68,9 @@ class _Writer:
         return [*([prompt] if prompt else []), thought, call, *told, result]
 
     def _result(self, call_id: str, tool: str) -> dict[str, Any]:
-        text = self._text(min(_LARGEST_RESULT_BYTES, int(self.random.lognormvariate(5.9, 2.0))))
+        text = self._text(min(_LARGEST_RESULT_BYTES, int(self.random.lognormvariate(5.77, 1.95))))
         copies = {"Edit": 9, "Write": 2}.get(tool, 1)
-        copy = text if tool == "Read" else self._text(1_100 * copies * 2)
+        copy = text if tool == "Read" else self._text(850 * copies * 2)
         block = {"tool_use_id": call_id, "type": "tool_result", "content": text}
         return self._row(
             "user",
@@ -93,7 +93,10 @@ class _Writer:
             "input_tokens": 10,
             "cache_creation_input_tokens": 900,
             "cache_read_input_tokens": 40_000 + self.number,
+            "cache_creation": {"ephemeral_5m_input_tokens": 900, "ephemeral_1h_input_tokens": 0},
             "output_tokens": 120,
+            "service_tier": "standard",
+            "server_tool_use": {"web_search_requests": 0, "web_fetch_requests": 0},
         }
         message = {
             "model": "claude-sonnet-4-5-20250929",
@@ -115,7 +118,9 @@ class _Writer:
             "cwd": "/home/dev/project",
             "sessionId": "11111111-2222-4333-8444-555555555555",
             "version": "2.1.199",
-            "gitBranch": "main",
+            "gitBranch": "feature/the-branch-of-the-session",
+            "slug": "quiet-running-river",
+            "entrypoint": "cli",
             "type": kind,
             **fields,
             "uuid": name,

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from heapq import merge
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.gauge.reading import characters_per_token
 from brimline.purge import strategies, strategies_opt_in, stubbing
+from brimline.purge.plan_items import Mark, ProgressRows
 from brimline.transcript import spans
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
 
-    from brimline.purge.plan_items import Mark, ResultText, Survey, Thought
+    from brimline.purge.plan_items import ResultText, Survey, Thought
     from brimline.transcript.spans import Span
 
 THRESHOLD_BYTES = 5_000
@@ -55,7 +57,6 @@ class LineEdit:
 
     mark: Mark
     edits: list[Edit] = field(default_factory=list)
-    is_dropped: bool = False
     before: bytes = b""
     """A line to put in front of it."""
 
@@ -86,6 +87,8 @@ class Plan:
     options: Options
     lines: dict[int, LineEdit] = field(default_factory=dict)
     """By the offset of the line."""
+    drops: ProgressRows = field(default_factory=ProgressRows)
+    """Lines that go, in their order."""
     savings: dict[str, Saving] = field(default_factory=dict)
     model: str | None = None
     dropped: Counter[str] = field(default_factory=Counter)
@@ -95,7 +98,14 @@ class Plan:
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to do."""
-        return not self.lines
+        return not self.lines and not self.drops.offsets
+
+    def in_order(self) -> Iterator[tuple[Mark, LineEdit | None]]:
+        """Every line that changes, first to last; None for those that go."""
+        rows = self.drops
+        drops = map(Mark, rows.offsets, rows.lengths, rows.checks)
+        changes = ((self.lines[offset].mark, self.lines[offset]) for offset in sorted(self.lines))
+        return merge(((mark, None) for mark in drops), changes, key=lambda found: found[0].offset)
 
     @property
     def replaced(self) -> int:
@@ -141,15 +151,22 @@ def make(survey: Survey, options: Options, pinned_digests: Collection[str] = ())
             _at(plan, row.mark).edits.append(Edit(row.span, strategies.COPIES))
             plan.savings[strategies.COPIES].add(row.size_bytes, None)
     if strategies.PROGRESS in wanted:
-        for row in strategies.choose_progress(survey, guard):
-            _at(plan, row.mark).is_dropped = True
-            plan.dropped["progress"] += 1
-            plan.savings[strategies.PROGRESS].add(row.size_bytes, None)
+        _drop(plan, survey, guard)
     if options.remove_thinking:
         _remove_thoughts(plan, survey, guard)
     if options.inject_compaction:
         _inject(plan, survey)
     return plan
+
+
+def _drop(plan: Plan, survey: Survey, guard: strategies.Guard) -> None:
+    rows, saving = survey.progress, plan.savings[strategies.PROGRESS]
+    for number in strategies.choose_progress(survey, guard):
+        plan.drops.offsets.append(rows.offsets[number])
+        plan.drops.lengths.append(rows.lengths[number])
+        plan.drops.checks.append(rows.checks[number])
+        saving.add(rows.lengths[number], None)
+    plan.dropped["progress"] = saving.items
 
 
 def replacement(text: ResultText, strategy: str) -> str:

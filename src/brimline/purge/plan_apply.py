@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
+from hashlib import blake2b, sha256
 from typing import TYPE_CHECKING
 from zlib import crc32
 
@@ -11,7 +11,7 @@ from brimline.purge import strategies_opt_in, stubbing
 from brimline.purge.errors import PurgeError
 from brimline.purge.restore_record import ADDED, CHANGED, DROPPED, Content, Patch, Piece, Step
 from brimline.store import layout, put
-from brimline.transcript import records, spans
+from brimline.transcript import spans
 
 if TYPE_CHECKING:
     from typing import Any, BinaryIO
@@ -20,8 +20,11 @@ if TYPE_CHECKING:
     from brimline.purge.plan_items import ResultText
 
 # Large enough to compress well, small enough to be held.
-_CHUNK_BYTES = 4 << 20
+_CHUNK_BYTES = 2 << 20
+_BLOCK_BYTES = 1 << 20
 _CHECK_BYTES = 8
+# Rows end with their name or their time: this much of a line is enough to know it again.
+TAIL_BYTES = 256
 
 
 class Store:
@@ -62,11 +65,11 @@ class Store:
             self._pending, self._pending_bytes = [], 0
 
     def _put(self, data: bytes, meta: dict[str, Any]) -> str:
-        return put.put(self._home_dir, data, meta, compression=self._compression)
+        return put.put(self._home_dir, data, meta, compression=self._compression, is_last=False)
 
 
 class Writer:
-    """Copies a session line by line, with the changes of a plan."""
+    """Copies a session with the changes of a plan; what lies between them is copied in blocks."""
 
     def __init__(self, plan: Plan, store: Store, target: BinaryIO) -> None:
         self._plan = plan
@@ -74,7 +77,8 @@ class Writer:
         self._target = target
         self._read = Hasher()
         self._written = Hasher()
-        self._last = b""
+        self._tail = b""
+        self._dropped: list[bytes] = []
         self.steps: list[Step] = []
 
     def copy(self, source: BinaryIO, length: int) -> tuple[Content, Content]:
@@ -84,49 +88,55 @@ class Writer:
             PurgeError: the session is not the one that the plan was made for.
             OSError: it cannot be read, stored or written.
         """
-        edits = self._plan.lines
-        left = len(edits)
-        for line in records.read(source, length):
-            self._read.update(line.raw)
-            edit = edits.get(line.offset)
+        for mark, edit in self._plan.in_order():
+            self._copy_until(source, mark.offset)
+            raw = source.read(mark.length)
+            self._read.update(raw)
+            if len(raw) != mark.length or crc32(raw) != mark.check:
+                raise _changed()
             if edit is None:
-                self._write(line.raw)
-                continue
-            left -= 1
-            self._check(edit, line.raw)
-            if edit.before:
-                self.steps.append(Step(self._written.length, ADDED, check(edit.before)))
-                self._write(edit.before)
-            if edit.is_dropped:
-                self._drop(line.raw)
-            elif edit.edits:
-                self._change(edit, line.raw)
+                self._dropped.append(raw)
             else:
-                self._write(line.raw)
+                self._note_dropped()
+                self._edit(edit, raw)
+        self._copy_until(source, length)
+        self._note_dropped()
         self._store.flush()
-        if left:
-            raise _changed()
         return self._read.content, self._written.content
 
-    def _check(self, edit: LineEdit, raw: bytes) -> None:
-        if len(raw) != edit.mark.length or crc32(raw) != edit.mark.check:
-            raise _changed()
+    def _copy_until(self, source: BinaryIO, end: int) -> None:
+        while (left := end - self._read.length) > 0:
+            block = source.read(min(left, _BLOCK_BYTES))
+            if not block:
+                raise _changed()
+            self._read.update(block)
+            self._write(block)
 
-    def _write(self, raw: bytes) -> None:
-        self._target.write(raw)
-        self._written.update(raw)
-        self._last = raw
+    def _edit(self, edit: LineEdit, raw: bytes) -> None:
+        if edit.before:
+            size = len(edit.before)
+            self.steps.append(Step(self._written.length, ADDED, check(edit.before), size))
+            self._write(edit.before)
+        if edit.edits:
+            self._change(edit, raw)
+        else:
+            self._write(raw)
 
-    def _drop(self, raw: bytes) -> None:
-        was = self._store.keep(raw)
-        at = self._written.length
-        if self.steps and self.steps[-1].kind == DROPPED and self.steps[-1].at == at:
-            before = self.steps[-1]
-            joined = _joined(before.was, was)
-            if joined is not None:
-                self.steps[-1] = before._replace(was=joined, rows=before.rows + 1)
-                return
-        self.steps.append(Step(at, DROPPED, check(self._last), was=was, rows=1))
+    def _write(self, data: bytes) -> None:
+        if self._dropped:
+            self._note_dropped()
+        self._target.write(data)
+        self._written.update(data)
+        self._tail = data if len(data) > TAIL_BYTES else self._tail[-TAIL_BYTES:] + data
+
+    def _note_dropped(self) -> None:
+        """Rows that went one after the other are kept as one piece."""
+        if self._dropped:
+            was = self._store.keep(b"".join(self._dropped))
+            known = check_end(self._tail)
+            rows = len(self._dropped)
+            self.steps.append(Step(self._written.length, DROPPED, known, 0, was=was, rows=rows))
+            self._dropped = []
 
     def _change(self, edit: LineEdit, raw: bytes) -> None:
         parts: list[bytes] = []
@@ -141,9 +151,9 @@ class Writer:
             size = start + len(new)
             patches.append(Patch(start, size, was))
             position = one.span.end
-        parts.append(raw[position:])
-        changed = b"".join(parts)
-        self.steps.append(Step(self._written.length, CHANGED, check(changed), tuple(patches)))
+        changed = b"".join([*parts, raw[position:]])
+        step = Step(self._written.length, CHANGED, check(changed), len(changed), tuple(patches))
+        self.steps.append(step)
         self._write(changed)
 
     def _replaced(self, edit: Edit, raw: bytes) -> tuple[bytes, Piece]:
@@ -163,7 +173,8 @@ class Writer:
         if key != layout.PREFIX + text.digest:
             raise _changed()
         # The bytes follow from the text, unless it was written in a way of its own.
-        was = Piece(key) if spans.quoted(content) == old else self._store.keep(old)
+        same = spans.quoted(content) == old
+        was = Piece(key, length=len(old)) if same else self._store.keep(old)
         return spans.quoted(planning.replacement(text, strategy)), was
 
 
@@ -171,7 +182,7 @@ class Hasher:
     """Counts and hashes what goes by."""
 
     def __init__(self) -> None:
-        self._hash = blake2b(digest_size=32)
+        self._hash = sha256()
         self.length = 0
 
     def update(self, data: bytes) -> None:
@@ -190,11 +201,10 @@ def check(raw: bytes) -> str:
     return blake2b(raw, digest_size=_CHECK_BYTES).hexdigest()
 
 
-def _joined(first: Piece | None, second: Piece) -> Piece | None:
-    """Two pieces as one, where they lie side by side."""
-    if first is None or first.chunk != second.chunk or first.start + first.length != second.start:
-        return None
-    return first._replace(length=first.length + second.length)
+def check_end(data: bytes) -> str:
+    """A short hash of how the last line of some bytes ends."""
+    end = data[-TAIL_BYTES:]
+    return check(end[end.rfind(b"\n", 0, max(0, len(end) - 1)) + 1 :])
 
 
 def _changed() -> PurgeError:

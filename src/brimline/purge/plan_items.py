@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -52,8 +53,8 @@ class ResultText(Place):
 
 
 @dataclass(slots=True)
-class Row(Place):
-    """A whole row, or a part of one, that the model never sees."""
+class Copy(Place):
+    """The client's own copy of a result, which the model never sees."""
 
     size_bytes: int
 
@@ -68,6 +69,17 @@ class Thought(Place):
     is_main: bool
     segment: int
     turn: int
+
+
+@dataclass(slots=True)
+class ProgressRows:
+    """Rows that tell how far a tool or hook had come: there may be many, so in columns."""
+
+    offsets: array[int] = field(default_factory=lambda: array("q"))
+    lengths: array[int] = field(default_factory=lambda: array("q"))
+    checks: array[int] = field(default_factory=lambda: array("L"))
+    requests: array[int] = field(default_factory=lambda: array("q"))
+    names: list[str] = field(default_factory=list)
 
 
 class FileUse(NamedTuple):
@@ -94,8 +106,8 @@ class Survey:
     occupancy_tokens: int | None = None
     facts: Facts = field(default_factory=Facts)
     texts: list[ResultText] = field(default_factory=list)
-    copies: list[Row] = field(default_factory=list)
-    progress: list[Row] = field(default_factory=list)
+    copies: list[Copy] = field(default_factory=list)
+    progress: ProgressRows = field(default_factory=ProgressRows)
     thoughts: list[Thought] = field(default_factory=list)
     uses: list[FileUse] = field(default_factory=list)
     answered: set[str] = field(default_factory=set)

@@ -6,11 +6,12 @@ next request will contain is only known at the end of the file.
 
 from __future__ import annotations
 
+import sys
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-from brimline.purge.plan_items import FileUse, Mark, Place, ResultText, Row, Survey, Thought
+from brimline.purge.plan_items import Copy, FileUse, Mark, Place, ResultText, Survey, Thought
 from brimline.store import stub
 from brimline.store.directives import Result, Said
 from brimline.transcript import parts, records, rows, spans
@@ -28,8 +29,8 @@ SMALLEST_TEXT_BYTES = 1_000
 SMALLEST_COPY_BYTES = 250
 # Results that the client itself needs when it goes on with a session: agents, tasks, plans.
 _KEPT_COPIES = ("Agent", "Task", "Todo", "Skill", "ExitPlanMode", "EnterPlanMode", "AskUser")
-_READERS = ("Read",)
-_WRITERS = ("Write", "Edit", "MultiEdit", "NotebookEdit")
+_WRITERS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
+_FILE_TOOLS = _WRITERS | {"Read"}
 _REPLACED = ("[brimline stored ", "[CCM_CACHED]")
 TRUNCATED = "[TRUNCATED - original: "
 _HEAD_CHARACTERS = 80
@@ -78,26 +79,27 @@ class _Surveyor:
 
     def take_line(self, line: Line) -> None:
         found = self.found
-        found.length += len(line.raw)
+        raw, rows_found, problem = line.raw, line.records, line.problem
+        ended = raw.endswith(b"\n")
+        found.length += len(raw)
+        if ended:
+            found.ended_length = found.length
         if not line.part:
             found.lines += 1
-        if line.is_ended:
-            found.ended_length = found.length
-        if line.problem is not None:
-            found.unparsed_lines += not line.part
-        else:
-            found.longest_parsed_bytes = max(found.longest_parsed_bytes, len(line.raw))
-        for record in line.records:
+            found.unparsed_lines += problem is not None
+        if problem is None and len(raw) > found.longest_parsed_bytes:
+            found.longest_parsed_bytes = len(raw)
+        for _, _, row in rows_found:
             # A line without an end may still grow: it counts when it is whole.
-            if line.is_ended:
-                found.facts.take(record.value)
-            self._take(record.value, line)
+            if ended:
+                found.facts.take(row)
+            if row.get("type") == parts.PROGRESS:
+                self._progress(row, line)
+            else:
+                self._take(row, line)
 
     def _take(self, row: dict[str, Any], line: Line) -> None:
-        if parts.is_progress(row):
-            self._progress(row, line)
-            return
-        self.found.referenced.update(parts.references(row))
+        self.found.referenced.update(map(sys.intern, parts.references(row)))
         if rows.is_boundary(row):
             self._boundary(row)
         kind = row.get("type")
@@ -111,11 +113,14 @@ class _Surveyor:
             self.found.cleared.update(parts.cleared_ids(row))
 
     def _progress(self, row: dict[str, Any], line: Line) -> None:
-        name = parts.uuid_of(row)
-        if name is not None and _can_change(line):
-            size = len(line.raw)
-            place = (_mark(line), spans.Span(0, size), self.found.requests, name)
-            self.found.progress.append(Row(*place, size_bytes=size))
+        name = row.get("uuid")
+        if isinstance(name, str) and _can_change(line):
+            found = self.found.progress
+            found.offsets.append(line.offset)
+            found.lengths.append(len(line.raw))
+            found.checks.append(crc32(line.raw))
+            found.requests.append(self.found.requests)
+            found.names.append(sys.intern(name))
 
     def _boundary(self, row: dict[str, Any]) -> None:
         found = self.found
@@ -134,17 +139,14 @@ class _Surveyor:
     def _reply(self, row: dict[str, Any], line: Line) -> None:
         found = self.found
         is_main = not parts.is_sidechain(row)
-        usage = rows.usage_of(row)
-        if usage:
-            found.model, found.occupancy_tokens = usage.model, usage.prompt_tokens
-        found.session_id = found.session_id or parts.session_of(row)
         number = self._number(row) if is_main else found.requests
         for call in parts.calls(row):
             self.calls[call.id] = call
             self.request_of[call.id] = number
-            if is_main and call.file and call.name in (*_READERS, *_WRITERS):
+            if is_main and call.file and call.name in _FILE_TOOLS:
                 found.uses.append(FileUse(call, call.name in _WRITERS))
-        self._first(row, line)
+        if found.first_message is None:
+            self._first(row, line)
         if self.thinking and _can_change(line):
             self._thoughts(row, line, number, is_main=is_main)
 
@@ -153,10 +155,13 @@ class _Surveyor:
         name = parts.message_id(row)
         if name is None or parts.is_synthetic(row):
             return self.found.requests
-        if name not in self.requests:
-            self.found.requests += 1
-            self.requests[name] = self.found.requests
-        return self.requests[name]
+        number = self.requests.get(name)
+        if number is None:
+            number = self.requests[name] = self.found.requests = self.found.requests + 1
+            usage = rows.usage_of(row)
+            if usage:
+                self.found.model, self.found.occupancy_tokens = usage.model, usage.prompt_tokens
+        return number
 
     def _thoughts(self, row: dict[str, Any], line: Line, number: int, *, is_main: bool) -> None:
         found = self.found
@@ -197,7 +202,8 @@ class _Surveyor:
         call = self.calls.get(ids[0])
         if len(ids) == 1 and call and parts.COPY_FIELD in row and _can_change(line):
             self._copy(row, call, line)
-        self._first(row, line)
+        if found.first_message is None:
+            self._first(row, line)
         found.answered.update(self._useful(row, ids))
 
     def _useful(self, row: dict[str, Any], ids: list[str]) -> list[str]:
@@ -228,6 +234,8 @@ class _Surveyor:
         if is_replaced(content):
             if is_main:
                 self.found.conversation.append(Result(text.call_id))
+            return
+        if content.isascii() and len(content) < self.smallest_bytes:
             return
         try:
             data = content.encode()
@@ -270,14 +278,14 @@ class _Surveyor:
         if call.name.startswith(_KEPT_COPIES):
             return
         start = line.records[0].start
-        span = spans.find_last_member(line.raw, parts.COPY_FIELD) or spans.find_member(
+        span = spans.find_before_end(line.raw, parts.COPY_FIELD, row) or spans.find_member(
             line.raw, start, parts.COPY_FIELD
         )
         if span is not None and span.end - span.start >= SMALLEST_COPY_BYTES:
             request = self.request_of.get(call.id, self.found.requests)
             size = span.end - span.start
             self.found.copies.append(
-                Row(_mark(line), span, request, parts.uuid_of(row), size_bytes=size)
+                Copy(_mark(line), span, request, parts.uuid_of(row), size_bytes=size)
             )
 
     def _first(self, row: dict[str, Any], line: Line) -> None:
@@ -288,6 +296,7 @@ class _Surveyor:
             if span is not None and parts.uuid_of(row) is not None:
                 found.first_message = Place(_mark(line), span, 0, parts.uuid_of(row))
                 found.envelope = parts.envelope(row)
+                found.session_id = parts.session_of(row)
 
 
 def is_replaced(text: str) -> bool:
@@ -299,7 +308,7 @@ def is_replaced(text: str) -> bool:
 
 def _can_change(line: Line) -> bool:
     """Whether a line is one sound object in sound UTF-8, to which nothing can be appended."""
-    return line.is_ended and line.only is not None and line.exact
+    return len(line.records) == 1 and line.problem is None and line.exact and line.is_ended
 
 
 def _mark(line: Line) -> Mark:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from brimline.purge import restore_record, restore_undo, swap
 from brimline.purge.errors import PurgeError
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from brimline.purge.restore_record import Content, Record
+    from brimline.purge.restore_undo import Source
     from brimline.purge.swap import Rewritten
 
 _BUFFER_BYTES = 1 << 20
@@ -60,8 +61,7 @@ def plan(path: str, home_dir: str, progress: Callable[[int], None] | None = None
     for record in restore_record.read_all(home_dir, find.session_id_of(found.path)):
         lengths = (record.after.length, record.before.length)
         with open(found.path, "rb", buffering=_BUFFER_BYTES) as file:
-            lines = restored_lines(file, None, found)
-            after, before = _prefixes(lines, lengths, progress)
+            after, before = _prefixes(restored(file, found), lengths, progress)
         if after == record.after:
             found.undone.append(record)
         elif before == record.before:
@@ -94,9 +94,10 @@ def restore(
     written = Hasher()
 
     def make_new(old: BinaryIO, length: int, new: BinaryIO) -> None:
-        for line in restored_lines(old, length, restoration):
-            new.write(line)
-            written.update(line)
+        del length  # it is where `old` ends
+        for block in restored(old, restoration):
+            new.write(block)
+            written.update(block)
 
     def verify(_old_path: str, length: int, new_path: str) -> None:
         _verify(restoration, written, length, new_path)
@@ -117,33 +118,33 @@ def restore(
     return done
 
 
-def restored_lines(
-    stream: BinaryIO, length: int | None, restoration: Restoration
-) -> Iterator[bytes]:
-    """The lines of a session as they were before the purges that are to be undone."""
-    lines: Iterable[bytes] = (line.raw for line in records.read(stream, length))
-    for record in restoration.undone:
-        fetcher = restore_undo.Fetcher(restoration.home_dir, record.chunks)
-        lines = restore_undo.undo(lines, record, fetcher)
+def restored(source: Source, restoration: Restoration) -> Iterator[bytes]:
+    """The session as it was before the purges that are to be undone, in blocks."""
     if restoration.altered:
         record = restoration.altered
         fetcher = restore_undo.Fetcher(restoration.home_dir, record.chunks)
-        lines = restore_undo.undo_where_known(lines, record, fetcher, set())
-    yield from lines
+        lines = (line.raw for line in records.read(cast("BinaryIO", source)))
+        yield from restore_undo.undo_where_known(lines, record, fetcher, set())
+        return
+    for record in restoration.undone:
+        fetcher = restore_undo.Fetcher(restoration.home_dir, record.chunks)
+        source = restore_undo.Blocks(restore_undo.undo(source, record, fetcher))
+    while block := source.read(restore_undo.BLOCK_BYTES):
+        yield block
 
 
 def _prefixes(
-    lines: Iterable[bytes], lengths: Sequence[int], progress: Callable[[int], None] | None
+    blocks: Iterable[bytes], lengths: Sequence[int], progress: Callable[[int], None] | None
 ) -> list[Content]:
-    """What the lines begin with, at each of some lengths."""
+    """What some blocks begin with, at each of some lengths."""
     hashers = [Hasher() for _ in lengths]
     with suppress(PurgeError):
-        for line in lines:
+        for block in blocks:
             for hasher, length in zip(hashers, lengths, strict=True):
                 if hasher.length < length:
-                    hasher.update(line[: length - hasher.length])
+                    hasher.update(block[: length - hasher.length])
             if progress:
-                progress(len(line))
+                progress(len(block))
     return [hasher.content for hasher in hashers]
 
 

@@ -30,7 +30,7 @@ _ENDING = ".jsonl"
 
 
 class Piece(NamedTuple):
-    """Bytes that were taken out: a text of the store, or a part of a chunk."""
+    """Bytes that were taken out: a text of the store with its quotes, or a part of a chunk."""
 
     key: str | None
     chunk: int = 0
@@ -52,7 +52,9 @@ class Step(NamedTuple):
     at: int
     kind: str
     check: str
-    """A hash of the line there; of the line before it, where rows were dropped."""
+    """A hash of the line there; of the end of the line before it, where rows were dropped."""
+    length: int
+    """How many bytes of the purged file it is about."""
     patches: tuple[Patch, ...] = ()
     was: Piece | None = None
     rows: int = 0
@@ -111,13 +113,13 @@ def write(home_dir: str, record: Record) -> None:
         "after": [record.after.length, record.after.digest],
         "chunks": record.chunks,
     }
-    lines = [json.dumps(head), *[json.dumps(_packed(step)) for step in record.steps], ""]
     place = folder(home_dir, record.session)
     fastio.make_folders(place)
     record.file, descriptor = _create(place)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write("\n".join(lines).encode("utf-8", "surrogateescape"))
+            file.write(_line(head))
+            file.writelines(_line(_packed(step)) for step in record.steps)
             file.flush()
             os.fsync(file.fileno())
     except OSError:
@@ -192,18 +194,23 @@ def _read(path: str) -> Record:
 
 def _steps(lines: Any) -> Iterator[Step]:
     for line in lines:
-        at, kind, check, patches, was, rows = json.loads(line)
+        at, kind, check, length, patches, was, rows = json.loads(line)
         yield Step(
             at,
             kind,
             check,
+            length,
             tuple(Patch(start, end, Piece(*piece)) for start, end, piece in patches),
             Piece(*was) if was is not None else None,
             rows,
         )
 
 
+def _line(value: Any) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode() + b"\n"
+
+
 def _packed(step: Step) -> list[Any]:
     patches = [[patch.start, patch.end, list(patch.was)] for patch in step.patches]
     was = list(step.was) if step.was is not None else None
-    return [step.at, step.kind, step.check, patches, was, step.rows]
+    return [step.at, step.kind, step.check, step.length, patches, was, step.rows]

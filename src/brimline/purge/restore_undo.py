@@ -5,15 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from brimline.purge.errors import PurgeError
-from brimline.purge.plan_apply import check
+from brimline.purge.plan_apply import check, check_end
 from brimline.purge.restore_record import CHANGED, DROPPED
 from brimline.store import read
 from brimline.transcript import spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from typing import Protocol
 
     from brimline.purge.restore_record import Piece, Record, Step
+
+    class Source(Protocol):
+        """What can be read from."""
+
+        def read(self, size: int, /) -> bytes: ...
+
+
+BLOCK_BYTES = 1 << 20
 
 
 class Fetcher:
@@ -45,41 +54,59 @@ class Fetcher:
         return found
 
 
-def undo(lines: Iterable[bytes], record: Record, fetcher: Fetcher) -> Iterator[bytes]:
-    """The lines as they were, from a file that begins with what the purge left.
+class Blocks:
+    """Reads from blocks of any size as from a file."""
+
+    def __init__(self, blocks: Iterator[bytes]) -> None:
+        self._blocks = blocks
+        self._rest = b""
+
+    def read(self, size: int) -> bytes:
+        """That many bytes, or fewer at the end; never more than one block without need."""
+        if not self._rest:
+            self._rest = next(self._blocks, b"")
+        if len(self._rest) < size:
+            parts = [self._rest]
+            missing = size - len(self._rest)
+            while missing > 0 and (block := next(self._blocks, b"")):
+                parts.append(block)
+                missing -= len(block)
+            self._rest = b"".join(parts)
+        found, self._rest = self._rest[:size], self._rest[size:]
+        return found
+
+
+def undo(source: Source, record: Record, fetcher: Fetcher) -> Iterator[bytes]:
+    """What a session was, from a file that begins with what the purge left.
 
     Args:
-        lines: the present lines; one that is too long may come in parts.
+        source: the present session.
         record: of the purge.
         fetcher: brings back what was taken out.
 
     Raises:
-        PurgeError: a line is not the one that the purge left.
+        PurgeError: it is not what the purge left.
         StoreError: what was taken out is gone.
     """
-    steps = iter(record.steps)
-    step = next(steps, None)
     at = 0
-    for raw in lines:
-        line: bytes | None = raw
-        while step is not None and step.at == at:
-            if step.kind == DROPPED:
-                yield from _rows(step, fetcher)
-            elif step.check != check(raw):
-                raise PurgeError("the session is not what the purge left: nothing was changed")
-            else:
-                line = patched(raw, step, fetcher) if step.kind == CHANGED else None
-                step = next(steps, None)
-                break
-            step = next(steps, None)
-        if line is not None:
-            yield line
+    for step in record.steps:
+        while at < step.at:
+            block = source.read(min(BLOCK_BYTES, step.at - at))
+            if not block:
+                raise _other()
+            at += len(block)
+            yield block
+        raw = source.read(step.length) if step.length else b""
         at += len(raw)
-    while step is not None and step.kind == DROPPED:
-        yield from _rows(step, fetcher)
-        step = next(steps, None)
-    if step is not None:
-        raise PurgeError("the session is shorter than what the purge left: nothing was changed")
+        if step.kind == DROPPED:
+            if step.was is not None:
+                yield fetcher.fetch(step.was)
+        elif check(raw) != step.check:
+            raise _other()
+        elif step.kind == CHANGED:
+            yield patched(raw, step, fetcher)
+    while block := source.read(BLOCK_BYTES):
+        yield block
 
 
 def undo_where_known(
@@ -99,8 +126,7 @@ def undo_where_known(
         (after if step.kind == DROPPED else by_line).setdefault(step.check, []).append(number)
     yield from _rows_of(record, after.pop(check(b""), []), fetcher, found)
     for raw in lines:
-        known = check(raw)
-        numbers = by_line.get(known)
+        numbers = by_line.get(check(raw))
         if numbers:
             number = numbers.pop(0)
             found.add(number)
@@ -108,7 +134,7 @@ def undo_where_known(
                 yield patched(raw, record.steps[number], fetcher)
         else:
             yield raw
-        yield from _rows_of(record, after.pop(known, []), fetcher, found)
+        yield from _rows_of(record, after.pop(check_end(raw), []), fetcher, found)
 
 
 def patched(raw: bytes, step: Step, fetcher: Fetcher) -> bytes:
@@ -121,19 +147,15 @@ def patched(raw: bytes, step: Step, fetcher: Fetcher) -> bytes:
     return b"".join([*parts, raw[position:]])
 
 
-def _rows(step: Step, fetcher: Fetcher) -> Iterator[bytes]:
-    """Dropped rows one by one: an earlier purge may have taken something out between them."""
-    data = fetcher.fetch(step.was) if step.was is not None else b""
-    start = 0
-    while start < len(data):
-        end = data.find(b"\n", start) + 1 or len(data)
-        yield data[start:end]
-        start = end
-
-
 def _rows_of(
     record: Record, numbers: list[int], fetcher: Fetcher, found: set[int]
 ) -> Iterator[bytes]:
     for number in numbers:
         found.add(number)
-        yield from _rows(record.steps[number], fetcher)
+        was = record.steps[number].was
+        if was is not None:
+            yield fetcher.fetch(was)
+
+
+def _other() -> PurgeError:
+    return PurgeError("the session is not what the purge left: nothing was changed")

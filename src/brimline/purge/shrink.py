@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from brimline.purge import plan as planning
-from brimline.purge import plan_survey, restore_record, restore_undo, strategies, swap
+from brimline.purge import plan_survey, restore_record, strategies, swap, verify_copy
 from brimline.purge import verify as soundness
 from brimline.purge.errors import PurgeError
 from brimline.purge.plan_apply import Store, Writer
@@ -16,7 +16,7 @@ from brimline.store import scan
 from brimline.transcript import find, records
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from typing import BinaryIO
 
     from brimline.purge.plan import Options, Plan
@@ -119,40 +119,25 @@ class _Job:
         if self.record is None:
             raise PurgeError("the copy was not made: nothing was changed")
         with open(old_path, "rb", buffering=_BUFFER_BYTES) as old:
-            facts = self.survey.facts
-            after = self._prove(new_path, old, length)
-            _take_rest(old, self.survey.ended_length, length, facts)
-        before = soundness.summarise(facts)
-        soundness.compare(before, after, self.plan.dropped)
+            with open(new_path, "rb", buffering=_BUFFER_BYTES) as new:
+                verify_copy.prove(old, length, new, self.record, self.home_dir)
+            _take_rest(old, self.survey.ended_length, length, self.survey.facts)
+        before = soundness.summarise(self.survey.facts)
+        soundness.compare(before, self._structure(new_path), self.plan.dropped)
         restore_record.write(self.home_dir, self.record)
 
-    def _prove(self, new_path: str, old: BinaryIO, length: int) -> soundness.Summary:
-        """Undo the copy and compare every byte; on the way, gather the structure of the copy."""
-        assert self.record is not None  # noqa: S101 - for the type checker; `verify` looked
+    def _structure(self, new_path: str) -> soundness.Summary:
         facts = soundness.Facts()
-        fetcher = restore_undo.Fetcher(self.home_dir, self.record.chunks)
         with open(new_path, "rb", buffering=_BUFFER_BYTES) as new:
-            lines = _gathered(new, facts)
-            left = length
-            for raw in restore_undo.undo(lines, self.record, fetcher):
-                if old.read(len(raw)) != raw:
-                    raise PurgeError("the copy cannot be undone byte for byte: nothing was changed")
-                left -= len(raw)
-        if left:
-            raise PurgeError("the copy cannot be undone byte for byte: nothing was changed")
+            for line in records.read(new):
+                for record in line.records:
+                    facts.take(record.value)
         return soundness.summarise(facts, self.plan.added_names)
 
     def forget(self) -> None:
         """Remove the record of a purge that did not happen."""
         if self.record is not None and self.record.file:
             restore_record.remove(self.record)
-
-
-def _gathered(stream: BinaryIO, facts: soundness.Facts) -> Iterator[bytes]:
-    for line in records.read(stream):
-        for record in line.records:
-            facts.take(record.value)
-        yield line.raw
 
 
 def _take_rest(old: BinaryIO, start: int, length: int, facts: soundness.Facts) -> None:

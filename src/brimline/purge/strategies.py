@@ -15,7 +15,7 @@ from brimline.store.pins import NONE
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from brimline.purge.plan_items import Place, ResultText, Row, Survey, Thought
+    from brimline.purge.plan_items import Copy, Place, ResultText, Survey, Thought
 
 COPIES, PROGRESS, TRUNCATE = "copies", "progress", "truncate"
 RECENT, THINKING, COMPACTION = "recent", "thinking", "compaction"
@@ -133,7 +133,7 @@ def repeated_texts(survey: Survey) -> frozenset[int]:
     return frozenset(found)
 
 
-def choose_copies(survey: Survey, guard: Guard, pinned: Collection[int]) -> Iterator[Row]:
+def choose_copies(survey: Survey, guard: Guard, pinned: Collection[int]) -> Iterator[Copy]:
     """The client's copies of old results; those of pinned results stay with them."""
     for row in survey.copies:
         kept = guard.is_recent(row) or guard.is_protected(row)
@@ -141,18 +141,20 @@ def choose_copies(survey: Survey, guard: Guard, pinned: Collection[int]) -> Iter
             yield row
 
 
-def choose_progress(survey: Survey, guard: Guard) -> Iterator[Row]:
-    """Old progress rows on which nothing else hangs."""
+def choose_progress(survey: Survey, guard: Guard) -> Iterator[int]:
+    """Old progress rows on which nothing else hangs, by their numbers."""
     needed = _needed(survey)
-    for row in survey.progress:
-        if not (guard.is_recent(row) or guard.is_protected(row) or row.uuid in needed):
-            yield row
+    requests = survey.progress.requests
+    for number, name in enumerate(survey.progress.names):
+        recent = requests[number] > guard.last_old_request
+        if not (recent or name in needed or name in survey.protected):
+            yield number
 
 
 def _needed(survey: Survey) -> set[str]:
     """Progress rows that are on the way from some other row to its first parent."""
     parents = survey.facts.parents
-    rows = {row.uuid for row in survey.progress if row.uuid}
+    rows = set(survey.progress.names)
     found: set[str] = set()
     for name in rows & survey.referenced:
         current: str | None = name

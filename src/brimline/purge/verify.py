@@ -33,18 +33,18 @@ class Facts:
 
     def take(self, row: dict[str, Any]) -> None:
         """Add a row."""
-        kind = row.get("type")
+        kind, name = row.get("type"), row.get("uuid")
         self.types[kind if isinstance(kind, str) else "?"] += 1
-        name = row.get("uuid")
         if isinstance(name, str):
-            self._name(sys.intern(name), parts.parent_of(row))
+            if name in self.parents:
+                self.repeated_names += 1
+            else:
+                parent = row.get(parts.PARENT_FIELD)
+                known = sys.intern(parent) if isinstance(parent, str) else None
+                self.parents[sys.intern(name)] = known
         if kind == "assistant":
-            self.calls.update(call_id for call_id in parts.call_ids(row))
-            usage = parts.recorded_usage(row)
-            if usage is not None:
-                self.usage.update(
-                    repr((name, parts.message_id(row), usage)).encode("utf-8", "replace")
-                )
+            self.calls.update(parts.call_ids(row))
+            self._use(row, name)
         elif kind == "user":
             self.results.update(parts.result_ids(row))
         else:
@@ -52,11 +52,11 @@ class Facts:
         if isinstance(name, str) and not parts.is_sidechain(row):
             self.leaf = name
 
-    def _name(self, name: str, parent: str | None) -> None:
-        if name in self.parents:
-            self.repeated_names += 1
-        else:
-            self.parents[name] = sys.intern(parent) if parent is not None else None
+    def _use(self, row: dict[str, Any], name: Any) -> None:
+        usage = parts.recorded_usage(row)
+        if usage is not None:
+            told = repr((name, parts.message_id(row), usage))
+            self.usage.update(told.encode("utf-8", "replace"))
 
     def chain(self) -> list[str]:
         """The names from the last message of the main thread up to the first of its parents."""

@@ -13,6 +13,8 @@ from brimline.transcript import rows
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+# The type of rows that only tell how far a tool or a hook had come; the model never sees these.
+PROGRESS = "progress"
 COPY_FIELD = "toolUseResult"
 PARENT_FIELD = "parentUuid"
 _REFERENCES = (
@@ -32,6 +34,7 @@ _ENVELOPE = (
     "timestamp",
 )
 _SOURCES = ("file_path", "notebook_path", "command", "url", "pattern", "query", "path", "prompt")
+_LONGEST_SOURCE = 400
 _THINKING = ("thinking", "redacted_thinking")
 # What the client answers to a read whose result is still in the conversation.
 _UNCHANGED = "File unchanged since last read"
@@ -78,22 +81,15 @@ def parent_of(row: dict[str, Any]) -> str | None:
     return _text(row.get(PARENT_FIELD))
 
 
-def references(row: dict[str, Any]) -> Iterator[str]:
+def references(row: dict[str, Any]) -> list[str]:
     """The names of all rows that it needs."""
-    for field in _REFERENCES:
-        name = row.get(field)
-        if isinstance(name, str):
-            yield name
+    named = [row[field] for field in _REFERENCES if field in row]
+    return [name for name in named if isinstance(name, str)]
 
 
 def is_message(row: dict[str, Any]) -> bool:
     """Whether it is part of a conversation, be it a subagent's."""
     return row.get("type") in ("user", "assistant")
-
-
-def is_progress(row: dict[str, Any]) -> bool:
-    """Whether it only tells how far a tool or a hook had come; the model never sees these."""
-    return row.get("type") == "progress"
 
 
 def is_sidechain(row: dict[str, Any]) -> bool:
@@ -149,28 +145,26 @@ def calls(row: dict[str, Any]) -> list[Call]:
     """The tool calls in a reply."""
     if row.get("type") != "assistant":
         return []
-    return [_call(block) for _, block in _blocks(row) if block.get("type") == "tool_use"]
+    return [_call(block) for block in _blocks(row, "tool_use")]
 
 
 def call_ids(row: dict[str, Any]) -> list[str]:
     """The ids of the tool calls in a reply."""
-    found = [block for _, block in _blocks(row) if block.get("type") == "tool_use"]
-    return [_text(block.get("id")) or "" for block in found]
+    return [_text(block.get("id")) or "" for block in _blocks(row, "tool_use")]
 
 
 def result_ids(row: dict[str, Any]) -> list[str]:
     """The ids of the calls that a row answers."""
     if row.get("type") != "user":
         return []
-    found = [block for _, block in _blocks(row) if block.get("type") == "tool_result"]
-    return [_text(block.get("tool_use_id")) or "" for block in found]
+    return [_text(block.get("tool_use_id")) or "" for block in _blocks(row, "tool_result")]
 
 
 def result_texts(row: dict[str, Any]) -> Iterator[Text]:
     """Every text in the results of a row; images and references are not among them."""
     if row.get("type") != "user":
         return
-    for index, block in _blocks(row):
+    for index, block in _numbered_blocks(row):
         if block.get("type") != "tool_result":
             continue
         call_id, failed = _text(block.get("tool_use_id")) or "", block.get("is_error") is True
@@ -191,7 +185,7 @@ def thoughts(row: dict[str, Any]) -> list[tuple[int, int]]:
         return []
     return [
         (index, len(_text(block.get("thinking")) or _text(block.get("data")) or ""))
-        for index, block in _blocks(row)
+        for index, block in _numbered_blocks(row)
         if block.get("type") in _THINKING
     ]
 
@@ -230,7 +224,16 @@ def is_unchanged_notice(text: str) -> bool:
     return text.lstrip().startswith(_UNCHANGED)
 
 
-def _blocks(row: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
+def _blocks(row: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+    """The blocks of one type in a message."""
+    message = row.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    if not isinstance(content, list):
+        return []
+    return [block for block in content if isinstance(block, dict) and block.get("type") == kind]
+
+
+def _numbered_blocks(row: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
     message = row.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     if isinstance(content, list):
@@ -242,12 +245,13 @@ def _blocks(row: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
 def _call(block: dict[str, Any]) -> Call:
     asked = block.get("input")
     asked = asked if isinstance(asked, dict) else {}
-    values = (_text(asked.get(name)) for name in _SOURCES)
+    sources = [asked[name] for name in _SOURCES if name in asked]
+    source = next((text for text in sources if isinstance(text, str) and text), None)
     file = _text(asked.get("file_path")) or _text(asked.get("notebook_path"))
     return Call(
         _text(block.get("id")) or "",
         _text(block.get("name")) or "",
-        next(filter(None, values), None),
+        source and source[:_LONGEST_SOURCE],
         file,
         _lines(asked),
     )

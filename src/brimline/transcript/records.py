@@ -128,6 +128,14 @@ def read(stream: BinaryIO, length: int | None = None) -> Iterator[Line]:
 
 def _parse(raw: bytes, text: str) -> tuple[tuple[Record, ...], str | None]:
     """The objects on a line, and what is wrong with it."""
+    if text[:1] == "{":
+        try:
+            value, end = _scan(text, 0)
+        except (StopIteration, ValueError, RecursionError):
+            return (), TORN
+        rest = len(text) - end
+        if not rest or (rest == 1 and text[end] == "\n"):  # nearly every line
+            return (Record(0, len(raw) - rest, value),), None
     spans, values, problem = _objects(text, 1 if text[:1] == "\ufeff" else 0)
     if len(spans) == 1 and problem is None:
         first = 3 if raw.startswith(_BOM) else 0

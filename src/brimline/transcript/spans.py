@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _SPACE = " \t\r\n"
 # The scanner's StopIteration leaves a generator as a RuntimeError.
 _FAULTS = (StopIteration, ValueError, RuntimeError, IndexError)
+_ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _scan: Any = json.JSONDecoder(strict=False).scan_once  # type: ignore[attr-defined]
 
 
@@ -30,6 +31,14 @@ def find_text(raw: bytes, start: int, path: Sequence[str | int], text: str) -> S
 
     None where another value is there: a name may occur twice in an object.
     """
+    try:
+        needle = b'"%b":%b' % (str(path[-1]).encode(), quoted(text))
+    except UnicodeEncodeError:
+        needle = b""
+    at = raw.find(needle) if needle else -1
+    if at >= 0 and raw.find(needle, at + 1) < 0:
+        # On the line once: wherever the path leads, it is to here.
+        return Span(raw.index(b":", at) + 1, at + len(needle))
     span = find(raw, start, path)
     return span if span is not None and text_at(raw, span) == text else None
 
@@ -68,19 +77,23 @@ def find_member(raw: bytes, start: int, name: str) -> Span | None:
     return Span(found[0][1], found[1][1] if len(found) > 1 else found[0][2])
 
 
-def find_last_member(raw: bytes, name: str) -> Span | None:
-    """The same, without a look at the rest, for a name that is on the line once and not first."""
-    quoted_name = b'"' + name.encode() + b'"'
-    at = raw.find(quoted_name)
-    comma = len(raw[: max(at, 0)].rstrip(b" \t")) - 1
-    if at < 0 or raw.find(quoted_name, at + 1) >= 0 or raw[comma : comma + 1] != b",":
+def find_before_end(raw: bytes, name: str, row: dict[str, Any]) -> Span | None:
+    """The same without a look at the value, for a line that is nothing but `row`.
+
+    None unless the name is on the line once, and what comes after the member is written as the
+    client writes it: then the value can only lie in between.
+    """
+    quoted_name = b',"' + name.encode() + b'":'
+    start = raw.find(quoted_name)
+    if start < 0 or raw.find(quoted_name[1:-1], start + len(quoted_name)) >= 0:
         return None
-    characters = raw.decode("latin-1")
+    names = list(row)
+    rest = {key: row[key] for key in names[names.index(name) + 1 :]}
     try:
-        value = _expect(characters, _after_space(characters, at + len(quoted_name)), ":")
-        return Span(comma, _scan(characters, _after_space(characters, value))[1])
-    except _FAULTS:
+        end = b"," + _ENCODE(rest)[1:].encode() + b"\n" if rest else b"}\n"
+    except UnicodeEncodeError:
         return None
+    return Span(start, len(raw) - len(end)) if raw.endswith(end) else None
 
 
 def find_items(raw: bytes, start: int) -> list[Span]:
