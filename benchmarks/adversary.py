@@ -328,7 +328,7 @@ def main() -> None:
         append(chosen.append, chosen.seed)
         return
     if chosen.blind:
-        disk.nobody_writes = _cannot_tell
+        vars(disk)["nobody_writes"] = _cannot_tell
     plan = [tuple(map(int, one.split("x"))) for one in chosen.rewrites or []]
     is_sound = True
     with tempfile.TemporaryDirectory() as name:

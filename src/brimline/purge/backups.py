@@ -25,26 +25,40 @@ class Backup(NamedTuple):
     made_at: float
 
 
-def create(session: str, descriptor: int, length: int) -> str:
-    """Copy the first `length` bytes of an open session to a backup beside it; returns its path.
+class Unfinished:
+    """A backup that has no name of its own yet; it goes away unless it is finished."""
 
-    Raises:
-        OSError: it cannot be written; nothing is left behind.
-    """
-    unfinished = names.unfinished_backup(session)
-    disk.remove(unfinished)
-    target = disk.create(unfinished)
-    try:
+    def __init__(self, session: str, descriptor: int, length: int) -> None:
+        """Copy the first `length` bytes of an open session.
+
+        Raises:
+            OSError: it cannot be written; nothing is left behind.
+        """
+        self._session = session
+        self._path = names.unfinished_backup(session)
+        disk.remove(self._path)
+        self.descriptor = disk.create(self._path)
         try:
-            disk.copy(descriptor, 0, length, target)
-            disk.sync(target)
-        finally:
-            os.close(target)
-        path = _named(session, unfinished)
-    finally:
-        disk.remove(unfinished)
-    disk.sync_folder(session)
-    return path
+            disk.copy(descriptor, 0, length, self.descriptor)
+        except BaseException:
+            self.close()
+            raise
+
+    def finish(self) -> str:
+        """See it on the disk and give it its name, which is returned.
+
+        Raises:
+            OSError: the disk refused.
+        """
+        disk.sync(self.descriptor)
+        path = _named(self._session, self._path)
+        disk.sync_folder(path)
+        return path
+
+    def close(self) -> None:
+        """Take the temporary name away."""
+        os.close(self.descriptor)
+        disk.remove(self._path)
 
 
 def of_session(session: str) -> list[Backup]:

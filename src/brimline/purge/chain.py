@@ -64,7 +64,7 @@ class Chain:
         self.session = session
         self.descriptor = descriptor
         self.state = state
-        # Where the file system has no second names: a former file is then held by nothing else.
+        # Where there are no hard links: a former file is then held by nothing but this process.
         self.may_go_unnamed = False
         self._former: dict[int, int] = {}
 
@@ -114,7 +114,7 @@ class Chain:
 
         Raises:
             PurgeError: the session was changed by others in a way that cannot be followed.
-            OSError: the disk refused. Either way the session is what it was.
+            OSError: the disk refused. The session is what it was.
         """
         kept = names.next_old(self.session)
         anchor = new.size
@@ -126,19 +126,27 @@ class Chain:
         reader = disk.open_for_reading(new.path)
         stamp = journal.write(self.session, Journal(self.state, after))
         try:
-            self._keep_linked(kept)
+            is_named = self._keep_linked(kept)
             carried = self._follow_and_rename(new, point, stamp)
         except BaseException:
-            stamp.close()
             os.close(reader)
+            stamp.close()
             self._undo(kept)
             raise
         self._former[self.state.inode] = self.descriptor
         self.descriptor = reader
-        self.state = State(new.inode, (*olds, replace(replaced, carried=carried)))
-        stamp.close()
-        disk.sync(new.descriptor)
-        disk.sync_folder(self.session)
+        name = replaced.name if is_named else ""
+        replaced = replace(replaced, carried=carried, name=name)
+        self.state = State(new.inode, (*olds, replaced))
+        try:
+            stamp.close()
+            disk.sync(new.descriptor)
+            disk.sync_folder(self.session)
+        except OSError as error:
+            raise PurgeError(
+                f"{self.session} was rewritten, but the disk does not say that it holds it"
+                f" ({error.strerror or error}): what it was is still beside it"
+            ) from error
 
     def drop(self, old: Old) -> None:
         """Let go of a former file to which nothing can come any more."""
@@ -167,15 +175,18 @@ class Chain:
         moment = max(os.fstat(source).st_mtime_ns for source in sources)
         os.utime(new.path, ns=(moment, moment))
 
-    def _keep_linked(self, kept: str) -> None:
-        if not disk.link(self.session, kept):
-            if not self.may_go_unnamed:
-                raise PurgeError(
-                    f"{self.session} is in use, and its file system knows no hard links, without"
-                    " which nothing could be lost: end the client first"
-                )
-        elif disk.inode_at(kept) != self.state.inode:
-            raise _replaced(self.session)
+    def _keep_linked(self, kept: str) -> bool:
+        """Give the file a name that outlasts the rename; False where there are no such names."""
+        if disk.link(self.session, kept):
+            if disk.inode_at(kept) != self.state.inode:
+                raise _replaced(self.session)
+            return True
+        if not self.may_go_unnamed:
+            raise PurgeError(
+                f"{self.session} is in use, and its file system has no hard links, without which"
+                " late lines could be lost: end the client first"
+            )
+        return False
 
     def _follow_and_rename(self, new: New, point: splice.Point, stamp: journal.Stamp) -> int:
         """Copy what is appended until a moment with nothing to copy, which is the rename's."""
@@ -212,7 +223,8 @@ class Chain:
         )
 
     def _undo(self, kept: str) -> None:
-        if disk.inode_at(kept) == self.state.inode == disk.inode_at(self.session):
+        """Take the second name away, whichever file got it, as long as it is a second one."""
+        if disk.inode_at(kept) == disk.inode_at(self.session):
             disk.remove(kept)
         self.note()
 

@@ -29,9 +29,11 @@ def held(session: str) -> Iterator[None]:
     try:
         yield
     finally:
-        # While it is still ours: the next owner's file must not be the one that goes.
-        disk.remove(name)
-        os.close(descriptor)
+        try:
+            # While it is still ours: the next owner's file must not be the one that goes.
+            disk.remove(name)
+        finally:
+            os.close(descriptor)
 
 
 def _take(session: str, name: str) -> int:

@@ -19,6 +19,8 @@ _POLL_S = 0.005
 # How often the lines of a program that holds a former file open are carried over.
 _MERGE_EVERY_S = 1.0
 _MERGE_SHARE = 5
+# Whatever comes during so many merges in a row goes on coming.
+_MERGES = 20
 # Where the system cannot tell whether a file is open: nothing came to it for so long.
 _FORGOTTEN_S = 86_400.0
 
@@ -55,7 +57,7 @@ def settle(chain: Chain, *, quiet_s: float, give_up_s: float = GIVE_UP_S) -> Set
 def _settle(chain: Chain, watch: _Watch, give_up_s: float) -> Settled:
     begun = time.monotonic()
     next_merge_at = begun + _MERGE_EVERY_S
-    lines = size_bytes = 0
+    lines = size_bytes = merges = 0
     while True:
         watch.look(chain)
         now = time.monotonic()
@@ -66,13 +68,14 @@ def _settle(chain: Chain, watch: _Watch, give_up_s: float) -> Settled:
             lines, size_bytes = lines + merged.lines, size_bytes + merged.size_bytes
             spent = time.monotonic() - now
             next_merge_at = time.monotonic() + max(_MERGE_EVERY_S, _MERGE_SHARE * spent)
-            if is_calm and merged.size_bytes:
+            merges += 1
+            if is_calm and merged.size_bytes and merges < _MERGES:
                 continue
         if is_calm or is_late:
             break
         time.sleep(_POLL_S)
     for old in chain.state.olds:
-        if watch.is_done(old):
+        if not old.name or watch.is_done(old):
             chain.drop(old)
     return Settled(lines, size_bytes, not chain.state.olds)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import shutil
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 from brimline.purge import backups, disk, recovery, splice
 from brimline.purge import live as liveness
 from brimline.purge.errors import PurgeError
-from brimline.purge.settle import Settled, settle
+from brimline.purge.settle import settle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -100,31 +101,24 @@ def _rewritten(
     settle(chain, quiet_s=job.quiet_s, give_up_s=0)
     _require_fit(job, chain)
     length = _before_late_lines(chain, _snapshot(chain.descriptor, job.quiet_s))
-    with chain.copy() as new:
-        with (
-            io.BufferedReader(
-                disk.Source(chain.descriptor, length, progress), _BUFFER_BYTES
-            ) as source,
-            io.BufferedWriter(disk.Sink(new.descriptor), _BUFFER_BYTES) as sink,
-        ):
-            make_new(source, length, sink)
-        after = new.size
-        done = Rewritten(job.session, None, length, after)
-        if after == length and disk.same(chain.descriptor, 0, new.descriptor, 0, length):
+    with (
+        contextlib.closing(backups.Unfinished(job.session, chain.descriptor, length)) as backup,
+        chain.copy() as new,
+    ):
+        _make(make_new, chain.descriptor, length, new, progress)
+        done = Rewritten(job.session, None, length, new.size)
+        if new.size == length and disk.same(chain.descriptor, 0, new.descriptor, 0, length):
             return replace(done, swapped=False)
-        backup = backups.create(job.session, chain.descriptor, length)
-        try:
-            verify(job.session, length, new.path)
-            _require_unchanged(chain, backup, new, done)
-            olds, point = _carry_tail(chain, new, length)
-            _keep_time(chain, new)
-            chain.exchange(new, olds, point)
-        except BaseException:
-            if chain.state.inode != new.inode:
-                disk.remove(backup)
-            raise
+        verify(job.session, length, new.path)
+        _require_unchanged(chain, backup.descriptor, new, done)
+        done = replace(done, backup=_swapped(chain, new, length, backup))
     settled = settle(chain, quiet_s=job.quiet_s)
-    return _told(replace(done, backup=backup), settled)
+    return replace(
+        done,
+        spliced_bytes=settled.size_bytes,
+        spliced_lines=settled.lines,
+        is_over=settled.is_over,
+    )
 
 
 def _require_fit(job: _Job, chain: Chain) -> None:
@@ -178,18 +172,40 @@ def _before_late_lines(chain: Chain, length: int) -> int:
     return min([length, *[old.position for old in late]])
 
 
-def _require_unchanged(chain: Chain, backup: str, new: New, done: Rewritten) -> None:
-    """See that neither the session nor the copy changed under the verification."""
-    descriptor = disk.open_for_reading(backup)
-    try:
-        is_same = disk.same(chain.descriptor, 0, descriptor, 0, done.bytes_before)
-    finally:
-        os.close(descriptor)
+def _make(
+    make_new: MakeNew,
+    old: int,
+    length: int,
+    new: New,
+    progress: Callable[[int], None] | None,
+) -> None:
+    source = io.BufferedReader(disk.Source(old, length, progress), _BUFFER_BYTES)
+    with source, io.BufferedWriter(disk.Sink(new.descriptor), _BUFFER_BYTES) as sink:
+        make_new(source, length, sink)
+
+
+def _require_unchanged(chain: Chain, backup: int, new: New, done: Rewritten) -> None:
+    """See that neither the session nor the copy changed since the backup was made."""
+    is_same = disk.same(chain.descriptor, 0, backup, 0, done.bytes_before)
     if not is_same or new.size != done.bytes_after:
         raise PurgeError(
             f"{done.path} was changed by another program while it was being copied: nothing was"
             " swapped, try again"
         )
+
+
+def _swapped(chain: Chain, new: New, length: int, backup: backups.Unfinished) -> str:
+    """Finish the backup and make the copy the session; a backup of what still stands goes again."""
+    path = backup.finish()
+    try:
+        olds, point = _carry_tail(chain, new, splice.point_at(backup.descriptor, length))
+        _keep_time(chain, new)
+        chain.exchange(new, olds, point)
+    except BaseException:
+        if chain.state.inode != new.inode:
+            disk.remove(path)
+        raise
+    return path
 
 
 def _keep_time(chain: Chain, new: New) -> None:
@@ -198,23 +214,15 @@ def _keep_time(chain: Chain, new: New) -> None:
     os.utime(new.path, ns=(moment, moment))
 
 
-def _carry_tail(chain: Chain, new: New, length: int) -> tuple[list[Old], splice.Point]:
-    """Copy the session from `length` on, as far as former files have their places in there."""
-    end, shift = new.size, new.size - length
-    stop = max([length, *[old.position for old in chain.state.olds]])
-    point = splice.point_at(chain.descriptor, stop)
-    disk.copy(chain.descriptor, length, stop, new.descriptor)
+def _carry_tail(chain: Chain, new: New, point: splice.Point) -> tuple[list[Old], splice.Point]:
+    """Copy the session from a point on, as far as former files have their places in there."""
+    end, shift = new.size, new.size - point.offset
+    stop = max([point.offset, *[old.position for old in chain.state.olds]])
+    if stop > point.offset:
+        disk.copy(chain.descriptor, point.offset, stop, new.descriptor)
+        point = splice.point_at(chain.descriptor, stop)
     olds = [
         replace(old, start=old.carried, anchor=max(end, old.position + shift))
         for old in chain.state.olds
     ]
     return [splice.marked(old, new.descriptor) for old in olds], point
-
-
-def _told(done: Rewritten, settled: Settled) -> Rewritten:
-    return replace(
-        done,
-        spliced_bytes=settled.size_bytes,
-        spliced_lines=settled.lines,
-        is_over=settled.is_over,
-    )
