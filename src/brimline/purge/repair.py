@@ -152,8 +152,7 @@ class _Job:
             open(old_path, "rb", buffering=_BUFFER_BYTES) as old,
             open(new_path, "rb", buffering=_BUFFER_BYTES) as new,
         ):
-            lines = (line.raw for line in records.read(new))
-            for raw in restore_undo.undo(lines, record, fetcher):
+            for raw in restore_undo.undo(new, record, fetcher):
                 left -= len(raw)
                 if old.read(len(raw)) != raw:
                     break

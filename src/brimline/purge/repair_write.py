@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.purge import faults, repair_edit
 from brimline.purge.faults_salvage import whole_rows
-from brimline.purge.plan_apply import Hasher, check
+from brimline.purge.plan_apply import Hasher, check, check_end
 from brimline.purge.repair_edit import Change
 from brimline.purge.restore_record import ADDED, CHANGED, DROPPED, Patch, Step
 from brimline.store import put
@@ -164,7 +164,8 @@ class Writer:
             shift += len(new) - (span.end - span.start)
         changed = repair_edit.applied(piece.data, piece.changes)
         line = raw[: row.start] + changed + raw[row.end :]
-        self.steps.append(Step(self.written.length, CHANGED, check(line), tuple(patches)))
+        step = Step(self.written.length, CHANGED, check(line), len(line), tuple(patches))
+        self.steps.append(step)
         self._write(line)
 
     def _write_apart(
@@ -172,7 +173,8 @@ class Writer:
     ) -> None:
         """Take a line out and write what was on it, each row on a line of its own."""
         was = self._store.keep(raw)
-        self.steps.append(Step(self.written.length, DROPPED, check(self._last), was=was, rows=1))
+        step = Step(self.written.length, DROPPED, check_end(self._last), 0, was=was, rows=1)
+        self.steps.append(step)
         ending = b"\r\n" if line.raw.endswith(b"\r\n") else b"\n"
         mark = raw[: rows[0].start] if rows and pieces and pieces[0].row is rows[0] else b""
         for number, piece in enumerate(pieces):
@@ -181,7 +183,7 @@ class Writer:
             self._add((mark if not number else b"") + data + (b"" if is_open else ending))
 
     def _add(self, data: bytes) -> None:
-        self.steps.append(Step(self.written.length, ADDED, check(data)))
+        self.steps.append(Step(self.written.length, ADDED, check(data), len(data)))
         self._write(data)
 
     def _write(self, data: bytes) -> None:
