@@ -14,12 +14,10 @@ MEANINGS = {
     MERGED: "several rows on one line: the client reads the first and loses the others",
     FUSED: "a broken piece and a whole row on one line: the client loses the row",
     TORN: "the last line breaks off: its row cannot be read",
-    DANGLING: "the parent is not in the session: the client loses the history before this row",
-    CYCLE: "the chain of parents runs in a circle: the client loses the history before it",
-    ORPHAN: "a result without its call: the client leaves it out, older ones are refused by the "
-    "API",
-    UNANSWERED: "a call without its result: the client leaves it out, older ones are refused by "
-    "the API",
+    DANGLING: "the parent is not in the session: the client may lose all history before this row",
+    CYCLE: "the chain of parents runs in a circle: the client may lose all history before it",
+    ORPHAN: "a result without its call: the client leaves it out of its requests",
+    UNANSWERED: "a call without its result: the client leaves it out of its requests",
     REPEATED: "the same row twice",
     DIFFERING: "two different rows with one id: the client reads the last",
     SECOND_ROOT: "a row without a parent in the middle: history before it is not in the context",
