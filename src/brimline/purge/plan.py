@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from heapq import merge
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from brimline.gauge.reading import characters_per_token
 from brimline.purge import strategies, strategies_opt_in, stubbing
@@ -94,6 +94,10 @@ class Plan:
     dropped: Counter[str] = field(default_factory=Counter)
     """By how many there will be fewer records of each type."""
     added_names: frozenset[str] = frozenset()
+    kept_recent: int = 0
+    """Large results that stay because they are recent, and so on."""
+    kept_pinned: int = 0
+    kept_preserved: int = 0
 
     @property
     def is_empty(self) -> bool:
@@ -143,6 +147,7 @@ def make(survey: Survey, options: Options, pinned_digests: Collection[str] = ())
     guard = strategies.Guard(survey, options.keep_requests, pinned_digests, options.default_level)
     wanted = options.strategies
     plan.savings = {name: Saving() for name in strategies.ORDER if name in wanted}
+    _count_kept(plan, survey, guard)
     for chosen in strategies.choose_texts(survey, guard, wanted, options.threshold_bytes):
         _replace(plan, survey, chosen)
     if strategies.COPIES in wanted:
@@ -157,6 +162,17 @@ def make(survey: Survey, options: Options, pinned_digests: Collection[str] = ())
     if options.inject_compaction:
         _inject(plan, survey)
     return plan
+
+
+def _count_kept(plan: Plan, survey: Survey, guard: strategies.Guard) -> None:
+    for text in survey.texts:
+        if text.size_bytes >= plan.options.threshold_bytes:
+            if guard.is_pinned(text):
+                plan.kept_pinned += 1
+            elif guard.is_protected(text):
+                plan.kept_preserved += 1
+            elif guard.is_recent(text) and strategies.RECENT not in plan.options.strategies:
+                plan.kept_recent += 1
 
 
 def _drop(plan: Plan, survey: Survey, guard: strategies.Guard) -> None:
@@ -220,16 +236,3 @@ def _at(plan: Plan, mark: Mark) -> LineEdit:
     if found is None:
         found = plan.lines[mark.offset] = LineEdit(mark)
     return found
-
-
-def document(plan: Plan) -> dict[str, Any]:
-    """The savings for a program."""
-    return {
-        name: {
-            "items": saving.items,
-            "disk_bytes": saving.disk_bytes,
-            "context_items": saving.context_items,
-            "context_tokens_estimated": plan.tokens_of(saving),
-        }
-        for name, saving in plan.savings.items()
-    }

@@ -44,6 +44,11 @@ class Restoration:
         return not self.undone and self.altered is None
 
     @property
+    def known_steps(self) -> int:
+        """How many changes of a session that others changed since can be undone."""
+        return len(self.altered.steps) - self.lost_steps if self.altered else 0
+
+    @property
     def original(self) -> Content | None:
         """What the session will begin with; None where that cannot be promised."""
         return self.undone[-1].before if self.undone and self.altered is None else None
