@@ -127,17 +127,48 @@ def test_rows_that_a_client_takes_back_from_the_old_file_do_not_confuse(
     assert machines.numbers(path) == [*range(42), 42]
 
 
-def test_a_journal_that_makes_no_sense_costs_no_session(path: Path, home_dir: str) -> None:
-    """The old file stays for a person to look at; rewriting works on."""
+@pytest.mark.parametrize("note", [b"", b"no number\nno json", b'1\n{"v":99}', b"\xff\n[]"])
+def test_a_journal_that_makes_no_sense_is_left_with_what_it_tells_of(
+    note: bytes, path: Path, home_dir: str
+) -> None:
+    """It may be a newer brimline's: nothing is touched, and the way out is told."""
     with path.open("ab", buffering=0) as held:
         machines.run(path, home_dir)
         held.write(line(40))
-        with open(names.journal(str(path)), "wb") as file:
-            file.write(b"no number\nno json")
-        recovery.recover(str(path))
+    path.with_name("s.jsonl.brimline-swap").write_bytes(note)
+    before = path.read_bytes()
 
+    (told,) = recovery.recover(str(path))
+
+    assert "update brimline" in str(told.problem)
+    assert path.read_bytes() == before
     assert machines.everywhere(path) == set(range(41))
-    assert [name for name in machines.ours(path) if "old" in name]
+    with pytest.raises(PurgeError, match="update brimline"):
+        machines.run(path, home_dir)
+
+
+def test_a_journal_leads_to_no_file_but_ours(path: Path, home_dir: str) -> None:
+    """A name with a folder in it is not followed."""
+    with path.open("ab", buffering=0) as held:
+        machines.run(path, home_dir)
+        held.write(line(40))
+    journal = path.with_name("s.jsonl.brimline-swap")
+    journal.write_bytes(journal.read_bytes().replace(b"s.jsonl.brimline-old", b"../x.brimline-old"))
+
+    recovery.recover(str(path))
+
+    assert machines.numbers(path) == list(range(40))
+    assert path.with_name("s.jsonl.brimline-old-1").exists()
+
+
+def test_a_hook_leaves_large_sessions_to_commands(path: Path, home_dir: str) -> None:
+    """A merge copies the session, for which the start of another has no time."""
+    with path.open("ab", buffering=0) as held:
+        machines.run(path, home_dir)
+        held.write(line(40))
+
+    assert recovery.recover(str(path.parent), most_bytes=100) == []
+    assert [one.lines for one in recovery.recover(str(path.parent), most_bytes=10_000)] == [1]
 
 
 def test_a_removed_session_stays_removed(path: Path, home_dir: str) -> None:

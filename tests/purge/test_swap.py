@@ -100,6 +100,18 @@ def test_a_copy_that_is_not_sound_is_never_swapped_in(path: Path, home_dir: str)
     assert os.listdir(path.parent) == ["s.jsonl"]
 
 
+def test_a_copy_that_ends_within_a_line_is_refused(path: Path, home_dir: str) -> None:
+    """The next row would be added to it, and both would be lost."""
+
+    def forget_the_end(old: BinaryIO, _length: int, new: BinaryIO) -> None:
+        new.write(old.read()[:-1])
+
+    with pytest.raises(PurgeError, match="ends within a line"):
+        swap.rewrite(str(path), forget_the_end, accept, home_dir=home_dir, live=True)
+
+    assert os.listdir(path.parent) == ["s.jsonl"]
+
+
 def test_whatever_goes_wrong_while_the_copy_is_made_leaves_nothing(
     path: Path, home_dir: str
 ) -> None:

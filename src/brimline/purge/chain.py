@@ -204,9 +204,11 @@ class Chain:
                 carried = end
                 continue
             stamp.write(carried)
-            if disk.inode_at(self.session) != self.state.inode:
+            # Asked by name: others write to what has the name, not to what we opened.
+            inode, size_now = disk.inode_and_size_at(self.session)
+            if inode != self.state.inode:
                 raise _replaced(self.session)
-            if disk.size(self.descriptor) != size:
+            if size_now != size:
                 continue
             disk.replace(new.path, self.session)
             return carried

@@ -42,11 +42,16 @@ def size(descriptor: int) -> int:
 
 def inode_at(path: str) -> int | None:
     """The file that a name stands for, or None without one."""
+    return inode_and_size_at(path)[0]
+
+
+def inode_and_size_at(path: str) -> tuple[int | None, int]:
+    """The file that a name stands for, and its length; None and 0 without one."""
     try:
-        found: int = system.stat(path).st_ino
+        found = system.stat(path)
     except FileNotFoundError:
-        return None
-    return found
+        return None, 0
+    return found.st_ino, found.st_size
 
 
 def read_at(descriptor: int, count: int, offset: int) -> bytes:

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from brimline.purge import disk, names
+from brimline.purge.errors import PurgeError
 
 FORMAT = 1
 _DIGITS = 20
@@ -99,17 +100,27 @@ def write(session: str, journal: Journal) -> Stamp:
 
 
 def read(session: str) -> Journal | None:
-    """The journal beside a session; None without one, or where it is not ours to understand."""
+    """The journal beside a session; None without one.
+
+    Raises:
+        PurgeError: it cannot be understood; what it tells about is then left alone.
+    """
+    path = names.journal(session)
     try:
-        with open(names.journal(session), "rb") as file:
+        with open(path, "rb") as file:
             figure, _, text = file.read().partition(b"\n")
         stored = json.loads(text)
-        if stored["v"] != FORMAT:
-            return None
-        before, after = _state(stored["before"]), _state(stored["after"])
-        return Journal(before, _stamped(after, int(figure)) if after.olds else after)
-    except (OSError, ValueError, KeyError, TypeError):
+        if stored["v"] == FORMAT:
+            before, after = _state(stored["before"]), _state(stored["after"])
+            return Journal(before, _stamped(after, int(figure)) if after.olds else after)
+    except FileNotFoundError:
         return None
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    raise PurgeError(
+        f"{path} cannot be understood, and it says which late lines the files beside it hold:"
+        " update brimline, or look through them and move them away"
+    )
 
 
 def _stamped(state: State, carried: int) -> State:
@@ -117,7 +128,8 @@ def _stamped(state: State, carried: int) -> State:
 
 
 def _state(stored: dict[str, Any]) -> State:
-    return State(stored["inode"], tuple([Old(**old) for old in stored["olds"]]))
+    olds = [Old(**old) for old in stored["olds"]]
+    return State(stored["inode"], tuple([old for old in olds if names.is_old(old.name)]))
 
 
 def _figure(number: int) -> bytes:

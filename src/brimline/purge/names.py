@@ -51,5 +51,6 @@ def session_of(name: str) -> str | None:
 
 
 def is_old(name: str) -> bool:
-    """Whether this is a file that was a session."""
-    return session_of(name) is not None and name.rpartition(_MARK)[2].startswith("old-")
+    """Whether this is the name, without a folder, of a file that was a session."""
+    is_ours = session_of(name) is not None and os.path.basename(name) == name
+    return is_ours and name.rpartition(_MARK)[2].startswith("old-")

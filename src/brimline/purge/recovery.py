@@ -38,17 +38,21 @@ class Recovered(NamedTuple):
     problem: str | None = None
 
 
-def recover(target: str) -> list[Recovered]:
+def recover(target: str, *, most_bytes: int | None = None) -> list[Recovered]:
     """Finish interrupted rewrites of a session, or of every session in a folder.
 
-    Sessions that another command is rewriting right now are left to it. Cheap where there is
+    Sessions that another command is rewriting right now are left to it, and those larger than
+    `most_bytes` to the next command: merging a line copies the session. Cheap where there is
     nothing to do: the folder is listed once.
     """
     target = os.path.realpath(target)
     folder, only = (target, None) if os.path.isdir(target) else os.path.split(target)
     left = {names.session_of(name) for name in _listed(folder)} - {None}
     wanted = sorted([name for name in left if name and only in (None, name)])
-    done = [_recovered(os.path.join(folder, name)) for name in wanted]
+    sessions = [os.path.join(folder, name) for name in wanted]
+    if most_bytes is not None:
+        sessions = [path for path in sessions if disk.inode_and_size_at(path)[1] <= most_bytes]
+    done = [_recovered(session) for session in sessions]
     return [one for one in done if one is not None]
 
 

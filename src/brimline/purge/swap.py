@@ -186,12 +186,23 @@ def _make(
 
 def _require_unchanged(chain: Chain, backup: int, new: New, done: Rewritten) -> None:
     """See that neither the session nor the copy changed since the backup was made."""
+    if _ends_in_a_line_break(backup, done.bytes_before) and not _ends_in_a_line_break(
+        new.descriptor, done.bytes_after
+    ):
+        raise PurgeError(
+            f"the copy of {done.path} ends within a line, which the next one would be added to:"
+            " nothing was swapped"
+        )
     is_same = disk.same(chain.descriptor, 0, backup, 0, done.bytes_before)
     if not is_same or new.size != done.bytes_after:
         raise PurgeError(
             f"{done.path} was changed by another program while it was being copied: nothing was"
             " swapped, try again"
         )
+
+
+def _ends_in_a_line_break(descriptor: int, size: int) -> bool:
+    return size == 0 or disk.read_at(descriptor, 1, size - 1) == b"\n"
 
 
 def _swapped(chain: Chain, new: New, length: int, backup: backups.Unfinished) -> str:
