@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from brimline.purge import faults_find, restore_record, restore_undo, swap
+from brimline.purge import faults, faults_find, restore_record, restore_undo, swap
 from brimline.purge.errors import PurgeError
 from brimline.purge.plan_apply import Store
 from brimline.purge.repair_write import Writer
@@ -81,9 +81,11 @@ def repair(
     """
     session = os.path.realpath(path)
     found = examine(session, progress)
+    if live:
+        _leave_last_line(found)
     if dry_run or not found.mendable:
         return Report(session, found)
-    job = _Job(session, home_dir)
+    job = _Job(session, home_dir, live=live)
     try:
         done = swap.rewrite(
             session, job.make_new, job.verify, home_dir=home_dir, quiet_s=quiet_s, live=live
@@ -92,6 +94,7 @@ def repair(
         job.forget()
         raise
     if not done.swapped:
+        # Sound by now: whoever wrote to it meanwhile put it right.
         job.forget()
         return Report(session, job.before, refused=job.refused)
     return Report(
@@ -100,8 +103,9 @@ def repair(
 
 
 class _Job:
-    def __init__(self, path: str, home_dir: str) -> None:
+    def __init__(self, path: str, home_dir: str, *, live: bool) -> None:
         self.path = path
+        self.is_live = live
         self.home_dir = home_dir
         self.before = faults_find.find(())
         self.after: Findings | None = None
@@ -113,6 +117,8 @@ class _Job:
     def make_new(self, old: BinaryIO, length: int, new: BinaryIO) -> None:
         """Look at the session as it is now, and write the mended copy."""
         self.before = _findings(old, length)
+        if self.is_live:
+            _leave_last_line(self.before)
         old.seek(0)
         session = find.session_id_of(self.path)
         store = Store(self.home_dir, session)
@@ -124,6 +130,8 @@ class _Job:
         )
         self._rows = self.before.rows + writer.added - writer.dropped
         before, after = writer.read.content, writer.written.content
+        if before == after and not writer.cut_bytes and self._is_mendable:
+            raise PurgeError("the faults could not be mended: nothing was changed; please report")
         self._record = restore_record.Record(
             session, self.path, time.time(), before, after, store.chunks, writer.steps
         )
@@ -134,8 +142,10 @@ class _Job:
             raise PurgeError("the copy was not made: nothing was changed")
         self._require_undoable(self._record, old_path, new_path)
         self.after = examine(new_path)
-        places = {fault.kind for fault in self.refused}
-        worse = [fault for fault in self.after.mendable if fault.kind not in places]
+        if self.is_live:
+            _leave_last_line(self.after)
+        refused = {fault.kind for fault in self.refused}
+        worse = [fault for fault in self.after.mendable if fault.kind not in refused]
         if worse or self.after.rows != self._rows:
             what = f"line {worse[0].place.line}" if worse else "the number of rows"
             raise PurgeError(
@@ -143,6 +153,10 @@ class _Job:
             )
         if self._record.steps:
             restore_record.write(self.home_dir, self._record)
+
+    @property
+    def _is_mendable(self) -> bool:
+        return any(fault not in self.refused for fault in self.before.mendable)
 
     def _require_undoable(self, record: Record, old_path: str, new_path: str) -> None:
         """Undo the copy and compare every byte."""
@@ -165,6 +179,16 @@ class _Job:
         """Remove the record of a repair that did not happen."""
         if self._record is not None and self._record.file:
             restore_record.remove(self._record)
+
+
+def _leave_last_line(found: Findings) -> None:
+    """While a session is in use, what looks torn may be a line in the making."""
+    found.faults = [
+        replace(fault, mend=None, detail="it may still be being written")
+        if fault.kind == faults.TORN
+        else fault
+        for fault in found.faults
+    ]
 
 
 def _findings(stream: BinaryIO, length: int, progress: Progress | None = None) -> Findings:
