@@ -126,11 +126,11 @@ def _tell(prepared: Prepared, home_dir: str, given: dict[str, Any]) -> None:
         return
     if given["dry_run"]:
         click.echo("\n" + report.listing(prepared.plan))
-        click.echo(_next_step(prepared.path, home_dir))
+        click.echo(_next_step(prepared.path, home_dir, given))
 
 
-def _next_step(path: str, home_dir: str) -> str:
-    words = " ".join(["brimline", "session", "purge", shlex.quote(path), *_repeated(sys.argv)])
+def _next_step(path: str, home_dir: str, given: dict[str, Any]) -> str:
+    words = shlex.join(["brimline", "session", "purge", path, *_repeated(given)])
     reason = liveness.why_live(path, home_dir)
     if reason is None:
         return f"\nNothing was changed. To do it: {words}"
@@ -140,19 +140,14 @@ def _next_step(path: str, home_dir: str) -> str:
     )
 
 
-def _repeated(arguments: list[str]) -> list[str]:
+def _repeated(given: dict[str, Any]) -> list[str]:
     """The options of this run that the real one needs too."""
-    taken = ("--threshold", "--keep-recent", "--strategy")
-    found: list[str] = []
-    for position, argument in enumerate(arguments):
-        name = argument.partition("=")[0]
-        if name in ("--remove-thinking", "--inject-compaction") or (
-            name in taken and "=" in argument
-        ):
-            found.append(shlex.quote(argument))
-        elif name in taken:
-            found += [argument, *map(shlex.quote, arguments[position + 1 : position + 2])]
-    return found
+    found = [word for name in given["strategy"] for word in ("--strategy", name)]
+    for name in ("threshold", "keep_recent"):
+        if given[name] is not None:
+            found += [f"--{name.replace('_', '-')}", str(given[name])]
+    flags = ("remove_thinking", "inject_compaction")
+    return found + [f"--{name.replace('_', '-')}" for name in flags if given[name]]
 
 
 def _require_consent(prepared: Prepared, *, yes: bool) -> None:
