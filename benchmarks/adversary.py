@@ -193,7 +193,7 @@ def rewrites(folder: Path, count: int, size_bytes: int, seed: int) -> dict[str, 
     path = folder / "rewritten.jsonl"
     lines = make_session(path, size_bytes)
     begun, spent = time.perf_counter(), []
-    spliced = still_open = 0
+    spliced = with_late_lines = still_open = 0
     with Appender(path, seed) as appender:
         for index in range(count):
             moment = time.perf_counter()
@@ -202,6 +202,7 @@ def rewrites(folder: Path, count: int, size_bytes: int, seed: int) -> dict[str, 
             )
             spent.append(time.perf_counter() - moment)
             spliced += done.spliced_lines
+            with_late_lines += done.spliced_lines > 0
             still_open += not done.is_over
             os.unlink(str(done.backup))
         written = appender.stop()
@@ -212,6 +213,7 @@ def rewrites(folder: Path, count: int, size_bytes: int, seed: int) -> dict[str, 
         "size_mb": size_bytes // MEGABYTE,
         "appended": written,
         "spliced_after_the_rename": spliced,
+        "rewrites_with_late_lines": with_late_lines,
         "old_file_held_at_the_end": still_open,
         "lost": lines - len(found.base) + written - len(found.more),
         "in_order": found.is_ordered and not found.strange,
