@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from hashlib import blake2b, sha256
 from typing import TYPE_CHECKING
 from zlib import crc32
@@ -11,6 +12,7 @@ from brimline.purge import strategies_opt_in, stubbing
 from brimline.purge.errors import PurgeError
 from brimline.purge.restore_record import ADDED, CHANGED, DROPPED, Content, Patch, Piece, Step
 from brimline.store import layout, put
+from brimline.transcript import parts as row_parts
 from brimline.transcript import spans
 
 if TYPE_CHECKING:
@@ -152,6 +154,7 @@ class Writer:
             patches.append(Patch(start, size, was))
             position = one.span.end
         changed = b"".join([*parts, raw[position:]])
+        _require_meant(changed, edit)
         step = Step(self._written.length, CHANGED, check(changed), len(changed), tuple(patches))
         self.steps.append(step)
         self._write(changed)
@@ -176,6 +179,23 @@ class Writer:
         same = spans.quoted(content) == old
         was = Piece(key, length=len(old)) if same else self._store.keep(old)
         return spans.quoted(planning.replacement(text, strategy)), was
+
+
+def _require_meant(changed: bytes, edit: LineEdit) -> None:
+    """See that what replaces a result is where the model will read it."""
+    wanted = {
+        (one.text.call_id, planning.replacement(one.text, one.strategy))
+        for one in edit.edits
+        if one.text is not None
+    }
+    if wanted:
+        row = json.loads(changed)
+        found = {(text.call_id, text.text) for text in row_parts.result_texts(row)}
+        if not wanted <= found:
+            raise PurgeError(
+                f"the line at byte {edit.mark.offset} is written in a way that brimline does not "
+                "understand: nothing was changed; please report this"
+            )
 
 
 class Hasher:

@@ -10,6 +10,7 @@ of it is ever collected as garbage.
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 from dataclasses import dataclass, field
@@ -155,6 +156,40 @@ def remove(record: Record) -> None:
         os.rmdir(os.path.dirname(record.file))
     except OSError:  # there are more
         pass
+
+
+def forget(home_dir: str, session: str) -> int:
+    """Forget every purge of a session; returns how many there were.
+
+    Raises:
+        PurgeError: one cannot be read.
+    """
+    found = read_all(home_dir, session)
+    for record in found:
+        remove(record)
+    return len(found)
+
+
+def expire(home_dir: str, oldest: float) -> int:
+    """Forget purges from before a time whose session is nowhere any more; returns how many.
+
+    The client deletes sessions after a month, and what was taken out of them would stay for ever.
+    """
+    gone = 0
+    for name in fastio.names_in(all_folder(home_dir)):
+        for record in read_all(home_dir, name):
+            if record.at < oldest and not _is_anywhere(record):
+                remove(record)
+                gone += 1
+    return gone
+
+
+def _is_anywhere(record: Record) -> bool:
+    if os.path.exists(record.path):
+        return True
+    projects = f"{glob.escape(paths.client_config_dir())}/projects"
+    name = glob.escape(os.path.basename(record.path))
+    return bool(glob.glob(f"{projects}/**/{name}", recursive=True))
 
 
 def _create(place: str) -> tuple[str, int]:

@@ -1,7 +1,7 @@
 """Where a value lies on a line, so that it can be cut out and everything else stays as it is.
 
 Positions are bytes. Text is looked at with one character per byte: the structure of JSON is ASCII,
-so it is found in any encoding that keeps ASCII, broken bytes included.
+so it is found in any encoding that keeps ASCII, broken bytes included. Names must be ASCII too.
 """
 
 from __future__ import annotations
