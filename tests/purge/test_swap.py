@@ -440,7 +440,7 @@ def test_without_hard_links_only_an_idle_session_is_rewritten(
     machines.install(monkeypatch, machine)
 
     if live:
-        with pytest.raises(PurgeError, match="no hard links"):
+        with pytest.raises(PurgeError, match="no hard links can be made"):
             machines.run(path, home_dir, live=True)
         assert b'"new"' not in path.read_bytes()
     else:

@@ -183,8 +183,8 @@ class Chain:
             return True
         if not self.may_go_unnamed:
             raise PurgeError(
-                f"{self.session} is in use, and its file system has no hard links, without which"
-                " late lines could be lost: end the client first"
+                f"{self.session} is in use, and no hard links can be made here, without which late"
+                " lines could be lost: end the client first"
             )
         return False
 
