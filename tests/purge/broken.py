@@ -6,6 +6,8 @@ import io
 import json
 from typing import TYPE_CHECKING, Any
 
+from hypothesis import strategies as st
+
 from brimline.purge.faults_find import find
 from brimline.testing import SessionBuilder, text_block
 from brimline.transcript import records
@@ -146,3 +148,27 @@ BREAKS: dict[str, Callable[[Lines], Lines]] = {
     "torn_last_line": torn,
     "parent_cycle": circular,
 }
+
+_names = st.sampled_from(["a", "b", "c", "d", None, 5, ""])
+_blocks = st.fixed_dictionaries(
+    {
+        "type": st.sampled_from(["tool_use", "tool_result", "text", 3]),
+        "id": _names,
+        "tool_use_id": _names,
+    }
+)
+# Rows of any shape, whose ids repeat, point at each other, or are no ids at all.
+ROWS = st.fixed_dictionaries(
+    {
+        "type": st.sampled_from(["user", "assistant", "system", "progress", None]),
+        "uuid": _names,
+        "parentUuid": _names,
+        "isSidechain": st.booleans(),
+        "isCompactSummary": st.booleans(),
+        "message": st.one_of(
+            st.none(),
+            st.fixed_dictionaries({"id": _names, "content": st.lists(_blocks, max_size=3)}),
+        ),
+        "compactMetadata": st.one_of(st.none(), st.dictionaries(_names.map(str), _names)),
+    }
+)

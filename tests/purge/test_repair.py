@@ -7,13 +7,13 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from brimline.purge import faults, repair, restore
+from brimline.purge import faults, repair, repair_edit, restore
 from brimline.purge.errors import LiveError, PurgeError
 from brimline.purge.repair_edit import MISSING_RESULT
 from brimline.store import put, read
@@ -22,6 +22,7 @@ from brimline.testing import SessionBuilder, text_block
 
 from .broken import (
     BREAKS,
+    ROWS,
     changed,
     findings,
     index_of,
@@ -35,6 +36,7 @@ from .broken import (
 
 if TYPE_CHECKING:
     from brimline.purge.repair import Report
+    from brimline.purge.repair_edit import Change
 
 CORPUS = os.environ.get("BRIMLINE_CORPUS")
 LONG_AGO = 1_700_000_000
@@ -338,16 +340,30 @@ def test_a_full_disk_leaves_the_session_as_it_was(
     assert os.listdir(path.parent) == [path.name]
 
 
+@pytest.mark.parametrize(
+    ("parent", "complaint"), [("still gone", "not sound"), (None, "could not be mended")]
+)
 def test_a_copy_that_is_not_sound_is_not_swapped_in(
-    path: Path, home_dir: str, world: Path, monkeypatch: pytest.MonkeyPatch
+    parent: str | None,
+    complaint: str,
+    path: Path,
+    home_dir: str,
+    world: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A mend that does not mend is found before the swap."""
-    monkeypatch.setattr("brimline.purge.repair_edit.relink", lambda *_: [])
-    broken = b"".join(BREAKS["merged_lines"](BREAKS["dangling_parent"](sound_lines(world))))
+    """A mend that does not mend, or does nothing, is found before the swap."""
+    right = repair_edit.relink
 
-    with pytest.raises(PurgeError, match="not sound"):
+    def wrong(data: bytes, value: dict[str, Any], _: str | None) -> list[Change] | None:
+        return right(data, value, parent) if parent else []
+
+    monkeypatch.setattr(repair_edit, "relink", wrong)
+    broken = b"".join(BREAKS["dangling_parent"](sound_lines(world)))
+
+    with pytest.raises(PurgeError, match=complaint):
         _mend(path, home_dir, broken)
     assert path.read_bytes() == broken
+    assert os.listdir(path.parent) == [path.name]
 
 
 def test_purged_and_then_repaired_sessions_come_back_in_two_steps(
@@ -421,15 +437,35 @@ def test_any_damage_is_mended_for_good_and_can_be_undone(
         session.tool_result(session.tool_call(30_000), "LATE")
         session.reply(31_000, text_block("LAST"))
         broken = _damaged(lines_of(session), damage)
-        report = _mend(path, home_dir, broken)
-        after = path.read_bytes()
-
-        assert _mend(path, home_dir).after is None
-        assert path.read_bytes() == after
-        cut = read.get(home_dir, report.cut_key) if report.cut_key else b""
-        assert _restored(path, home_dir) + cut == broken
+        _require_mended_for_good(path, home_dir, broken)
     finally:
         shutil.rmtree(root)
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.lists(st.one_of(ROWS, ROWS, st.binary(max_size=20)), max_size=14),
+    st.lists(st.sampled_from([b"\n", b"\n", b"\r\n", b"", b" "]), min_size=14, max_size=14),
+)
+def test_any_rows_are_mended_for_good_and_can_be_undone(rows: list[Any], ends: list[bytes]) -> None:
+    """Ids that repeat and point at each other, on lines of any kind."""
+    data = [one if isinstance(one, bytes) else json.dumps(one).encode() for one in rows]
+    root = Path(tempfile.mkdtemp())
+    try:
+        whole = b"".join(row + end for row, end in zip(data, ends, strict=False))
+        _require_mended_for_good(root / "s.jsonl", str(root / "home"), whole)
+    finally:
+        shutil.rmtree(root)
+
+
+def _require_mended_for_good(path: Path, home_dir: str, broken: bytes) -> None:
+    report = _mend(path, home_dir, broken)
+    after = path.read_bytes()
+
+    assert _mend(path, home_dir).after is None
+    assert path.read_bytes() == after
+    cut = read.get(home_dir, report.cut_key) if report.cut_key else b""
+    assert _restored(path, home_dir) + cut == broken
 
 
 @pytest.mark.skipif(CORPUS is None, reason="BRIMLINE_CORPUS is not set")

@@ -74,7 +74,7 @@ class Finder:
         self._threads: dict[str, _Thread] = {}
         self._hints: dict[int, Hint] = {}
         self._missing: dict[int, str] = {}
-        self._copies: dict[int, int] = {}
+        self._contested: set[int] = set()
         self._roots: list[int] = []
         self._asked: dict[str, _Asked] = {}
         self._told: dict[str, _Told] = {}
@@ -101,7 +101,7 @@ class Finder:
     def close(self) -> Findings:
         """Say what was found."""
         self.graph.close()
-        lost = find_lost(self.graph, self._hints, self._is_elsewhere, self._copies)
+        lost = find_lost(self.graph, self._hints, self._is_elsewhere, self._contested)
         answers = self._take_unanswered({one.number for one in lost})
         for one in lost:
             self._take_lost(one, answers)
@@ -139,12 +139,16 @@ class Finder:
         place = Place(line.number, index)
         digest = hash(line.raw[record.start : record.end]) & _MASK
         earlier = self.graph.number_of(row.uuid)
-        if earlier is not None and self._is_repeated(row.uuid, earlier, digest, place):
-            return
+        if earlier is not None:
+            first = self.graph.lines[earlier]
+            if self.graph.digests[earlier] == digest:
+                self._faults.append(_repeated(place, first, is_ended=line.is_ended))
+                return
+            self._faults.append(_differing(place, first, row.uuid))
         thread = self._threads.setdefault(row.thread, _Thread())
         number = len(self.graph)
         if earlier is not None:
-            self._copies[number] = earlier
+            self._contested |= {earlier, number}
         if row.thread == links.MAIN and not thread.recent:
             self._main_from = number
         self._take_links(row, thread, number)
@@ -161,16 +165,6 @@ class Finder:
             thread.reply_id = None
         if row.kind != links.PROGRESS or not thread.recent:
             thread.recent.appendleft(Candidate(number, row.uuid))
-
-    def _is_repeated(self, name: str, earlier: int, digest: int, place: Place) -> bool:
-        first = self.graph.lines[earlier]
-        if self.graph.digests[earlier] == digest:
-            detail = f"the same as in line {first}"
-            self._faults.append(Fault(faults.REPEATED, place, detail, Mend(faults.DROP)))
-            return True
-        detail = f"id {name}, also in line {first}: which of them is meant is not certain"
-        self._faults.append(Fault(faults.DIFFERING, place, detail))
-        return False
 
     def _take_links(self, row: Links, thread: _Thread, number: int) -> None:
         if row.parent is None:
@@ -243,7 +237,7 @@ class Finder:
             elif not self._unparsed.may_hold(call):
                 by_row.setdefault(asked.number, []).append(call)
                 answers[asked.number] = answer_uuid(asked.uuid)
-        moves = self._followers(answers.keys(), lost)
+        moves = self._followers(answers.keys(), lost | self._contested)
         for number, calls in by_row.items():
             mend = Mend(faults.ANSWER, answers[number], tuple(calls), tuple(moves.get(number, ())))
             self._faults.append(
@@ -251,12 +245,12 @@ class Finder:
             )
         return answers
 
-    def _followers(self, numbers: Iterable[int], lost: set[int]) -> dict[int, list[Place]]:
+    def _followers(self, numbers: Iterable[int], fixed: set[int]) -> dict[int, list[Place]]:
         wanted = frozenset(numbers)
         found: dict[int, list[Place]] = {}
         if wanted:
             for number, parent in enumerate(self.graph.parents):
-                if parent in wanted and number not in lost and self._follows(number, parent):
+                if parent in wanted and number not in fixed and self._follows(number, parent):
                     found.setdefault(parent, []).append(self._place(number))
         return found
 
@@ -268,6 +262,9 @@ class Finder:
     def _take_lost(self, lost: Lost, answers: dict[int, str]) -> None:
         kind = faults.CYCLE if lost.in_cycle else faults.DANGLING
         place = self._place(lost.number)
+        if lost.number in self._contested:
+            self._faults.append(Fault(kind, place, "another row has its id too"))
+            return
         if lost.choices:
             lines = ", ".join(str(self.graph.lines[number]) for number in sorted(lost.choices))
             what = "the wrong link may be in any of lines" if lost.in_cycle else "may follow lines"
@@ -282,20 +279,18 @@ class Finder:
         self._faults.append(Fault(kind, place, detail, Mend(faults.RELINK, parent)))
 
     def _take_orphans(self) -> None:
-        by_row: dict[Place, list[str]] = {}
-        exact: dict[Place, bool] = {}
+        by_row: dict[_Told, list[str]] = {}
         for call, told in self._told.items():
             if not self._unparsed.may_hold(call):
-                by_row.setdefault(told.place, []).append(call)
-                exact[told.place] = told.exact
-        for place, calls in by_row.items():
+                by_row.setdefault(told, []).append(call)
+        for told, calls in by_row.items():
             detail = ", ".join(calls)
-            if exact[place]:
-                mend = Mend(faults.STUB, calls=tuple(calls))
-                self._faults.append(Fault(faults.ORPHAN, place, detail, mend))
-            else:
-                detail += ": the line is not valid UTF-8, and a change would not keep its bytes"
-                self._faults.append(Fault(faults.ORPHAN, place, detail))
+            mend: Mend | None = Mend(faults.STUB, calls=tuple(calls))
+            if told.number in self._contested:
+                detail, mend = f"{detail}: another row has its id too", None
+            elif not told.exact:
+                detail, mend = f"{detail}: the line is not valid UTF-8", None
+            self._faults.append(Fault(faults.ORPHAN, told.place, detail, mend))
 
     def _take_roots(self) -> None:
         for number in self._roots:
@@ -349,10 +344,22 @@ def _flags(row: Links, thread: _Thread) -> int:
     return (
         graph.ANSWER * row.is_answer
         | graph.PROGRESS * (row.kind == links.PROGRESS)
-        | graph.BOUNDARY * row.is_boundary
+        | graph.CALL * bool(row.calls)
         | graph.SAME_REPLY * _continues(row, thread)
         | graph.TALK * (row.kind in ("user", "assistant"))
     )
+
+
+def _repeated(place: Place, first: int, *, is_ended: bool) -> Fault:
+    detail = f"the same as in line {first}"
+    if is_ended:
+        return Fault(faults.REPEATED, place, detail, Mend(faults.DROP))
+    return Fault(faults.REPEATED, place, f"{detail}, and the last line may still be written")
+
+
+def _differing(place: Place, first: int, name: str) -> Fault:
+    detail = f"id {name}, also in line {first}: which of them is meant is not certain"
+    return Fault(faults.DIFFERING, place, detail)
 
 
 def _out_of_context(fault: Fault) -> Fault:

@@ -14,7 +14,7 @@ from brimline.purge import graph
 from brimline.purge.graph import MISSING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container
 
     from brimline.purge.graph import Graph
 
@@ -54,7 +54,7 @@ def find_lost(
     rows: Graph,
     hints: dict[int, Hint],
     is_elsewhere: Callable[[int], bool],
-    copies: dict[int, int],
+    contested: Container[int],
 ) -> list[Lost]:
     """Every row that needs another parent, in the order of the file; `rows` is mended on the way.
 
@@ -62,22 +62,22 @@ def find_lost(
         rows: the closed graph.
         hints: for every row whose parent did not come before it.
         is_elsewhere: whether the missing parent of a row may stand on a line nobody parsed.
-        copies: rows with the id of an earlier one, and which that is.
+        contested: rows that share their id with a different one, of which nothing is certain.
     """
-    found: dict[int, Lost] = {}
+    found = []
     cyclic = _wrong_links(rows)
     missing = {n for n in hints if rows.parents[n] == MISSING and not is_elsewhere(n)}
     for number in sorted(missing | cyclic.keys()):
-        if number in copies:
-            lost = _like(number, found.get(copies[number]))
+        if number in contested:
+            lost = Lost(number, None, (number,), number in cyclic)
         elif number in cyclic:
             lost = _choose(rows, number, hints.get(number), cyclic[number])
         else:
             lost = _choose(rows, number, hints[number], ())
-        found[number] = lost
+        found.append(lost)
         if not lost.choices:
             rows.adopt(number, lost.parent.number if lost.parent else graph.ROOT)
-    return list(found.values())
+    return found
 
 
 def _wrong_links(rows: Graph) -> dict[int, tuple[int, ...]]:
@@ -87,11 +87,6 @@ def _wrong_links(rows: Graph) -> dict[int, tuple[int, ...]]:
         forward = [number for number in cycle if rows.parents[number] >= number]
         wrong[forward[0]] = tuple(forward)
     return wrong
-
-
-def _like(number: int, first: Lost | None) -> Lost:
-    """A second row with one id: it has to follow what the first follows."""
-    return first._replace(number=number) if first else Lost(number, None, (number,))
 
 
 def _choose(rows: Graph, number: int, hint: Hint | None, wrong: tuple[int, ...]) -> Lost:
@@ -136,11 +131,14 @@ def _rivals(rows: Graph, nearest: int) -> list[int]:
 
 
 def _is_tip(rows: Graph, number: int) -> bool:
-    """Whether a conversation ended here; a result of parallel calls is left behind as a rule."""
+    """Whether a conversation ended here.
+
+    With a call none does, and results of parallel calls are left behind as a rule.
+    """
     for row in rows.ancestors(number, _FAR):
         flags = rows.flags[row]
         if flags & (graph.PROGRESS | graph.COPY):
             return False
         if flags & graph.TALK:
-            return not flags & graph.ANSWER
+            return not flags & (graph.ANSWER | graph.CALL)
     return False

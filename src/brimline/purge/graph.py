@@ -12,7 +12,7 @@ from array import array
 # In place of a parent's number.
 ROOT, MISSING = 0xFFFF_FFFF, 0xFFFF_FFFE
 # What is worth remembering of a row, as bits.
-ANSWER, PROGRESS, BOUNDARY, SAME_REPLY, TALK, COPY = 1, 2, 4, 8, 16, 32
+ANSWER, PROGRESS, CALL, SAME_REPLY, TALK, COPY = 1, 2, 4, 8, 16, 32
 
 _FIRST_SLOTS = 1 << 10
 _MOST_THREADS = 0xFFFF

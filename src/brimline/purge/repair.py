@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     Progress = Callable[[int], None]
 
 _BUFFER_BYTES = 1 << 20
+_MOST_ROUNDS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +41,38 @@ class Report:
     """Faults with one mend that could not be made without losing bytes."""
     is_over: bool = True
     """False when a program may still write to the file that was replaced."""
+    later: tuple[Fault, ...] = ()
+    """What could be mended once other faults were; lines are counted as they were then."""
 
     @property
     def mended(self) -> list[Fault]:
         """What was mended, or would be."""
-        return [fault for fault in self.before.mendable if fault not in self.refused]
+        first = [fault for fault in self.before.mendable if fault not in self.refused]
+        return [*first, *self.later]
+
+    @property
+    def after_mendable(self) -> list[Fault]:
+        """What can still be mended."""
+        refused = {fault.kind for fault in self.refused}
+        found = self.after.mendable if self.after else []
+        return [fault for fault in found if fault.kind not in refused]
+
+    def then(self, other: Report) -> Report:
+        """This repair and one that came after it."""
+        return replace(
+            self,
+            after=other.after or self.after,
+            cut_key=self.cut_key or other.cut_key,
+            refused=other.refused,
+            is_over=other.is_over,
+            later=(*self.later, *other.mended),
+        )
 
     @property
     def left_alone(self) -> list[Fault]:
         """What was not, because more than one mend is possible."""
-        return [*self.before.left_alone, *self.refused]
+        found = self.after or self.before
+        return [*found.left_alone, *self.refused]
 
 
 def examine(path: str, progress: Progress | None = None) -> Findings:
@@ -85,6 +108,16 @@ def repair(
         _leave_last_line(found)
     if dry_run or not found.mendable:
         return Report(session, found)
+    report = _mend(session, home_dir, live=live, quiet_s=quiet_s)
+    for _ in range(_MOST_ROUNDS):
+        # What was doubtful may be certain once its neighbours are mended.
+        if not report.after or not report.after_mendable:
+            break
+        report = report.then(_mend(session, home_dir, live=live, quiet_s=quiet_s))
+    return report
+
+
+def _mend(session: str, home_dir: str, *, live: bool, quiet_s: float) -> Report:
     job = _Job(session, home_dir, live=live)
     try:
         done = swap.rewrite(
@@ -144,12 +177,9 @@ class _Job:
         self.after = examine(new_path)
         if self.is_live:
             _leave_last_line(self.after)
-        refused = {fault.kind for fault in self.refused}
-        worse = [fault for fault in self.after.mendable if fault.kind not in refused]
-        if worse or self.after.rows != self._rows:
-            what = f"line {worse[0].place.line}" if worse else "the number of rows"
+        if len(self.after.mendable) >= len(self.before.mendable) or self.after.rows != self._rows:
             raise PurgeError(
-                f"the mended copy is not sound ({what}): nothing was changed; please report this"
+                "the mended copy is not sound: nothing was changed; please report this"
             )
         if self._record.steps:
             restore_record.write(self.home_dir, self._record)

@@ -73,7 +73,6 @@ class Writer:
         torn = any(mend.action == faults.CUT for found in mends.values() for mend in found)
         raw = self._cut(line, whole.broken_from) if torn else line.raw
         self.read.update(raw)
-        before = len(self._answers)
         pieces = [
             self._piece(line, index, row, mends.get(index, []))
             for index, row in enumerate(whole.rows)
@@ -84,12 +83,13 @@ class Writer:
             at -= sum(piece is None for piece in pieces[:at])
             junk = line.raw[whole.broken_from : whole.broken_to].strip(b" \t\r\n")
             kept.insert(at, _Piece(junk, [], None))
-        if len(whole.rows) == len(kept) == 1:
+        if len(kept) == 1 and kept[0].row is whole.rows[0] and len(whole.rows) == 1:
             self._write_changed(raw, whole.rows[0], kept[0])
         elif raw or kept:
+            kept += [_Piece(data, [], None) for data, _ in self._answers]
+            self.added += len(self._answers)
+            self._answers = []
             self._write_apart(line, raw, kept, whole.rows)
-        if len(self._answers) > before and len(kept) > 1:
-            self._write_answers()
 
     def _cut(self, line: Line, start: int) -> bytes:
         """Store the torn end of the session; it does not come back with the rest."""
@@ -179,7 +179,7 @@ class Writer:
         mark = raw[: rows[0].start] if rows and pieces and pieces[0].row is rows[0] else b""
         for number, piece in enumerate(pieces):
             data = repair_edit.applied(piece.data, piece.changes)
-            is_open = number == len(pieces) - 1 and not line.is_ended and not self._answers
+            is_open = number == len(pieces) - 1 and not line.is_ended
             self._add((mark if not number else b"") + data + (b"" if is_open else ending))
 
     def _add(self, data: bytes) -> None:
