@@ -212,9 +212,10 @@ def _remove_thoughts(plan: Plan, survey: Survey, guard: strategies.Guard) -> Non
     for mark, thoughts in by_line.items():
         blocks = frozenset(thought.index for thought in thoughts)
         _at(plan, mark).edits.append(Edit(thoughts[0].span, strategies.THINKING, blocks=blocks))
+        saving.disk_bytes += strategies_opt_in.saved_bytes(thoughts[0], blocks)
         for thought in thoughts:
             in_context = strategies.is_in_context(survey, thought)
-            saving.add(thought.size_bytes, thought.characters if in_context else None)
+            saving.add(0, thought.characters if in_context else None)
 
 
 def _inject(plan: Plan, survey: Survey) -> None:
@@ -228,7 +229,8 @@ def _inject(plan: Plan, survey: Survey) -> None:
     line.edits.append(Edit(first.span, strategies.COMPACTION, new=spans.quoted(name)))
     plan.dropped["user"] -= 1
     plan.added_names = frozenset({name})
-    saving.add(-len(row), None)
+    grown = len(row) + len(spans.quoted(name)) - (first.span.end - first.span.start)
+    saving.add(-grown, None)
 
 
 def _at(plan: Plan, mark: Mark) -> LineEdit:

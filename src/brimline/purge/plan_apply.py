@@ -67,7 +67,14 @@ class Store:
             self._pending, self._pending_bytes = [], 0
 
     def _put(self, data: bytes, meta: dict[str, Any]) -> str:
-        return put.put(self._home_dir, data, meta, compression=self._compression, is_last=False)
+        home_dir = self._home_dir
+        try:
+            return put.put(home_dir, data, meta, compression=self._compression, is_last=False)
+        except OSError as error:
+            raise PurgeError(
+                f"the store in {home_dir} cannot take what leaves the session "
+                f"({error.strerror or error}): nothing was changed"
+            ) from error
 
 
 class Writer:

@@ -64,7 +64,8 @@ class Thought(Place):
     """A block of thinking; `span` is the list of blocks that it is in."""
 
     index: int
-    size_bytes: int
+    sizes: tuple[int, ...]
+    """The bytes of every block in that list."""
     characters: int
     is_main: bool
     segment: int

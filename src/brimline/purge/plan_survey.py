@@ -171,14 +171,14 @@ class _Surveyor:
         if span is None:
             return
         blocks = spans.find_items(line.raw, span.start)
+        sizes = tuple(block.end - block.start for block in blocks)
         for index, characters in thoughts if blocks else []:
-            size = blocks[index].end - blocks[index].start + (len(blocks) > 1)
             place = (_mark(line), span, number, parts.uuid_of(row))
             found.thoughts.append(
                 Thought(
                     *place,
                     index=index,
-                    size_bytes=size,
+                    sizes=sizes,
                     characters=characters,
                     is_main=is_main,
                     segment=found.segment,

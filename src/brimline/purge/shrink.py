@@ -124,7 +124,13 @@ class _Job:
             _take_rest(old, self.survey.ended_length, length, self.survey.facts)
         before = soundness.summarise(self.survey.facts)
         soundness.compare(before, self._structure(new_path), self.plan.dropped)
-        restore_record.write(self.home_dir, self.record)
+        try:
+            restore_record.write(self.home_dir, self.record)
+        except OSError as error:
+            raise PurgeError(
+                f"the record of the purge cannot be written in {self.home_dir} "
+                f"({error.strerror or error}): nothing was changed"
+            ) from error
 
     def _structure(self, new_path: str) -> soundness.Summary:
         facts = soundness.Facts()

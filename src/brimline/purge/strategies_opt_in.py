@@ -16,7 +16,7 @@ from brimline.transcript import parts, spans
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from brimline.purge.plan_items import Survey
+    from brimline.purge.plan_items import Survey, Thought
 
 _SPACE = uuid.UUID("6f1c8a70-52b4-4d0e-9a53-0b4b1d1d6c11")
 
@@ -37,6 +37,12 @@ def compaction(survey: Survey, replaced: int) -> tuple[str, bytes]:
     )
     row = parts.compact_summary(survey.envelope, name, text)
     return name, json.dumps(row, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
+
+
+def saved_bytes(thought: Thought, blocks: Collection[int]) -> int:
+    """By how much a line shrinks when it loses some of its blocks."""
+    kept = [size for index, size in enumerate(thought.sizes) if index not in blocks]
+    return thought.span.end - thought.span.start - len("[]") - sum(kept) - max(0, len(kept) - 1)
 
 
 def without_blocks(raw: bytes, blocks: Collection[int]) -> bytes:

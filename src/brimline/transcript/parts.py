@@ -25,6 +25,7 @@ _REFERENCES = (
     "sourceToolAssistantUUID",
 )
 _ENVELOPE = (
+    "parentUuid",
     "isSidechain",
     "userType",
     "cwd",
@@ -114,9 +115,8 @@ def envelope(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def compact_summary(around: dict[str, Any], name: str, text: str) -> dict[str, Any]:
-    """A row as the client writes it for the summary of a compaction, without a parent."""
+    """A row as the client writes it for the summary of a compaction, with another's envelope."""
     return {
-        PARENT_FIELD: None,
         **around,
         "type": "user",
         "message": {"role": "user", "content": text},

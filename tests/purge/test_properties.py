@@ -1,0 +1,260 @@
+"""What holds for every session: a purge twice is a purge once, and a restore undoes it."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from brimline.purge import restore as restoring
+from brimline.purge import shrink, strategies
+from brimline.purge.plan import Options
+from brimline.purge.verify import Facts
+from brimline.testing import SessionBuilder
+from brimline.transcript import records
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LONG_AGO = 1_700_000_000
+QUIET_S = 0.005
+thorough = settings(max_examples=120, deadline=None, database=None)
+
+SIZES = st.sampled_from([0, 10, 300, 900, 1_200, 4_000, 6_000])
+WORDS = st.sampled_from(
+    ["plain ", "naïve é ", 'quo"te \\ ', "\x00\x1f\u2028", "測試", "\U0001f600"]
+)
+FILES = st.sampled_from(["/a.py", "/b c.py"])
+TEXT = st.tuples(WORDS, SIZES).map(
+    lambda pair: (pair[0] * (1 + pair[1] // len(pair[0])))[: pair[1]]
+)
+ODD = st.sampled_from(
+    [
+        b"\n",
+        b"{\n",
+        b"no json\n",
+        b'{"type":"one"}{"type":"two"}\n',
+        b'{"type":"user","message":{"content":"\xff"}}\n',
+        b'\xef\xbb\xbf{"type":"bom"}\n',
+        b'{"type":"crlf"}\r\n',
+        b'{"type":"user","uuid":"d","uuid":"e","toolUseResult":1,"toolUseResult":2}\n',
+        b'{"type":"x","type":"progress","uuid":"p","data":{}}\n',
+    ]
+)
+STEP = st.one_of(
+    st.tuples(st.just("call"), TEXT, st.sampled_from(["Bash", "Read", "Edit", "Agent", "mcp__x"])),
+    st.tuples(st.just("list"), TEXT, TEXT),
+    st.tuples(
+        st.just("say"), st.sampled_from(["go", "brim:pin last", "ccm:pin next", "brim:pin start"])
+    ),
+    st.tuples(st.just("reply"), st.integers(0, 2)),
+    st.tuples(st.just("progress"), st.booleans()),
+    st.tuples(st.just("compact"), st.booleans()),
+    st.tuples(st.just("side"), TEXT),
+    st.tuples(st.just("spaced"), TEXT),
+    st.tuples(st.just("odd"), ODD),
+)
+OPTIONS = st.builds(
+    Options,
+    threshold_bytes=st.sampled_from([1, 500, 1_000, 5_000]),
+    keep_requests=st.integers(0, 3),
+    strategies=st.frozensets(st.sampled_from(strategies.ORDER), min_size=1),
+    remove_thinking=st.booleans(),
+    inject_compaction=st.booleans(),
+)
+SESSIONS = st.tuples(st.lists(STEP, max_size=12), st.sampled_from([b"", b"{", b'{"type":"end"}']))
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for all examples; each has one of its own in it."""
+    return tmp_path_factory.mktemp("properties")
+
+
+class World:
+    """A session and a data folder for one example."""
+
+    def __init__(self, place: Path, built: tuple[list[Any], bytes]) -> None:
+        folder = tempfile.mkdtemp(dir=place)
+        self.path, self.home_dir = f"{folder}/s.jsonl", f"{folder}/home"
+        steps, end = built
+        build(self.path, steps)
+        self.append(end)
+
+    @property
+    def data(self) -> bytes:
+        """The session as it is."""
+        with open(self.path, "rb") as file:
+            return file.read()
+
+    def append(self, line: bytes) -> None:
+        """The client goes on."""
+        with open(self.path, "ab") as file:
+            file.write(line)
+        os.utime(self.path, (LONG_AGO, LONG_AGO))
+
+    def purge(self, options: Options) -> shrink.Prepared:
+        """Purge it."""
+        os.utime(self.path, (LONG_AGO, LONG_AGO))
+        prepared = shrink.prepare(self.path, options, self.home_dir)
+        if not prepared.plan.is_empty:
+            shrink.shrink(prepared, self.home_dir, quiet_s=QUIET_S)
+        return prepared
+
+    def restore(self) -> None:
+        """Put it back."""
+        os.utime(self.path, (LONG_AGO, LONG_AGO))
+        found = restoring.plan(self.path, self.home_dir)
+        if not found.is_empty:
+            restoring.restore(found, quiet_s=QUIET_S)
+
+    def facts(self) -> Facts:
+        """Its structure."""
+        found = Facts()
+        with open(self.path, "rb") as file:
+            for line in records.read(file):
+                for record in line.records:
+                    found.take(record.value)
+        return found
+
+
+def build(path: str, steps: list[Any]) -> None:
+    """Write a session from its steps."""
+    session = SessionBuilder(path)
+    session.raw(b"")
+    for kind, *values in steps:
+        if kind == "call":
+            asked: dict[str, Any] = (
+                {"file_path": "/a.py"} if values[1] in ("Read", "Edit") else {"command": "x"}
+            )
+            call_id = session.tool_call(5_000, values[1], **asked)
+            session.tool_result(call_id, values[0])
+        elif kind == "list":
+            call_id = session.tool_call(5_000, "mcp__y", query="q")
+            content = [{"type": "text", "text": text} for text in values]
+            block = {"type": "tool_result", "tool_use_id": call_id, "content": content}
+            session.row("user", message={"role": "user", "content": [block]}, toolUseResult=content)
+        elif kind == "say":
+            session.prompt(values[0])
+        elif kind == "reply":
+            thought = {"type": "thinking", "thinking": "hm" * 40, "signature": "s" * 40}
+            session.reply(6_000, *[thought] * values[0], {"type": "text", "text": "ok"})
+        elif kind == "progress":
+            last = session.parent
+            session.row("progress", data={"type": "x", "output": "y" * 50})
+            session.parent = session.parent if values[0] else last
+        elif kind == "compact":
+            session.compact(9_000, legacy=values[0])
+        elif kind == "side":
+            call_id = session.tool_call(5_000, command="x")
+            session.tool_result(call_id, values[0], isSidechain=True)
+        elif kind == "spaced":
+            call_id = session.tool_call(5_000, command="x")
+            block = {"type": "tool_result", "tool_use_id": call_id, "content": values[0]}
+            row = {
+                "toolUseResult": {"content": values[0], "more": "z" * 300},
+                "type": "user",
+                "message": {"content": [block]},
+                "uuid": f"spaced-{call_id}",
+            }
+            session.raw(json.dumps(row, indent=None, separators=(", ", ": ")) + "\n")
+        else:
+            session.raw(values[0])
+
+
+@thorough
+@given(built=SESSIONS, options=OPTIONS)
+def test_a_restore_undoes_a_purge(place: Path, built: Any, options: Options) -> None:
+    """Byte for byte, plus whatever was appended since."""
+    world = World(place, built)
+    original = world.data
+
+    prepared = world.purge(options)
+    assert len(original) - len(world.data) == prepared.plan.disk_bytes
+    world.append(b'{"type":"late"}\n')
+    world.restore()
+
+    assert world.data == original + b'{"type":"late"}\n'
+
+
+@thorough
+@given(built=SESSIONS, options=OPTIONS)
+def test_a_purge_twice_is_a_purge_once(place: Path, built: Any, options: Options) -> None:
+    """What is gone stays gone, and nothing else follows it."""
+    world = World(place, built)
+    world.purge(options)
+    once = world.data
+
+    again = world.purge(options)
+
+    assert again.plan.is_empty
+    assert world.data == once
+
+
+@thorough
+@given(built=SESSIONS, first=OPTIONS, second=OPTIONS)
+def test_purges_one_after_the_other_are_undone_together(
+    place: Path, built: Any, first: Options, second: Options
+) -> None:
+    """Whatever each of them took."""
+    world = World(place, built)
+    original = world.data
+
+    world.purge(first)
+    world.append(b'{"type":"between"}\n')
+    world.purge(second)
+    world.restore()
+
+    assert world.data == original + b'{"type":"between"}\n'
+
+
+@thorough
+@given(built=SESSIONS, options=OPTIONS)
+def test_pairs_chains_usage_and_messages_are_kept(
+    place: Path, built: Any, options: Options
+) -> None:
+    """Only progress rows go, only a summary that was asked for comes."""
+    world = World(place, built)
+    before = world.facts()
+
+    prepared = world.purge(options)
+
+    after = world.facts()
+    added = prepared.plan.added_names
+    assert (after.calls, after.results) == (before.calls, before.results)
+    assert [name for name in after.chain() if name not in added] == before.chain()
+    assert after.usage.digest() == before.usage.digest()
+    assert after.dangling() <= before.dangling()
+    lost = Counter(before.types)
+    lost.subtract(after.types)
+    assert {kind for kind, count in lost.items() if count > 0} <= {"progress"}
+    assert lost["user"] == -len(added)
+
+
+@thorough
+@given(built=SESSIONS, options=OPTIONS)
+def test_lines_that_no_plan_names_stay_as_they_are(
+    place: Path, built: Any, options: Options
+) -> None:
+    """In their order, byte for byte."""
+    world = World(place, built)
+    original = world.data
+    os.utime(world.path, (LONG_AGO, LONG_AGO))
+    plan = shrink.prepare(world.path, options, world.home_dir).plan
+    named = set(plan.lines) | set(plan.drops.offsets)
+    kept, offset = [], 0
+    for line in original.splitlines(keepends=True) if b"\r" not in original else []:
+        if offset not in named:
+            kept.append(line)
+        offset += len(line)
+
+    world.purge(options)
+
+    rest = iter(world.data.split(b"\n"))
+    assert all(line.rstrip(b"\n") in rest for line in kept)
