@@ -201,7 +201,6 @@ def _repair(ctx: click.Context, path: str, given: dict[str, Any]) -> None:
     ctx.invoke(
         repair,
         file=path,
-        session=None,
         dry_run=given["dry_run"] or given["analyze"],
         live=given["live"],
         yes=given["yes"],
