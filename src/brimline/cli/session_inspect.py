@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from brimline import clock
+from brimline.cli import session as group
 from brimline.cli import session_inspect_text as render
 from brimline.cli import store_text as text
-from brimline.cli.store import HELP, as_json_option
-from brimline.errors import SessionError
+from brimline.cli.session_progress import Progress
 from brimline.purge import faults
 from brimline.purge import inspect as inspecting
 from brimline.transcript import find, weights
@@ -23,12 +23,15 @@ if TYPE_CHECKING:
     from brimline.transcript.compactions import Recorded
 
 
-@click.command(context_settings=HELP)
-@click.argument("file", required=False)
-@click.option("--session", metavar="ID", help="The session's id.")
+@click.command(context_settings=group.HELP)
+@group.file_argument
+@group.current_option
+@group.session_option
 @click.option("--all", "every", is_flag=True, help="One line for each session of this project.")
-@as_json_option
-def inspect(file: str | None, session: str | None, every: bool, as_json: bool) -> None:
+@group.as_json_option
+def inspect(
+    *, file: str | None, current: bool, session_id: str | None, every: bool, as_json: bool
+) -> None:
     """Look into a session; by default the newest one of this project.
 
     Bytes on the disk and tokens in the context are counted apart: most of a session's bytes never
@@ -41,34 +44,15 @@ def inspect(file: str | None, session: str | None, every: bool, as_json: bool) -
       brimline session inspect session.jsonl --json
     """
     if every:
-        if file is not None or session is not None:
-            raise click.UsageError("--all takes no FILE and no --session")
+        if file is not None or session_id is not None or current:
+            raise click.UsageError("--all takes no FILE, no --session and no --current.")
         _inspect_all(as_json=as_json)
         return
-    path = choose(file, session)
-    with text.Progress(os.path.getsize(path), "Reading") as progress:
+    path = group.target(file, session_id, current=current)
+    with Progress("Reading", os.path.getsize(path)) as progress:
         found = inspecting.inspect(path, progress.update)
     document = as_document(path, found)
     text.answer(document, "" if as_json else render.session(document), as_json=as_json)
-
-
-def choose(file: str | None, session: str | None) -> str:
-    """The session that was asked for; without a word, the newest of this project.
-
-    Raises:
-        SessionError: it is not there, or is no session.
-        UsageError: it was named twice.
-    """
-    if file is not None and session is not None:
-        raise click.UsageError("name a session by its file or by --session, not by both")
-    if file is None:
-        file = find.by_id(session) if session is not None else _newest()
-    if not os.path.exists(file):
-        raise SessionError(f"{file} is not there: name a session's file, or --session ID")
-    if not os.path.isfile(file):
-        raise SessionError(f"{file} is not a file: name the .jsonl file of a session")
-    find.require_transcript(file)
-    return file
 
 
 def as_document(path: str, found: Inspection) -> dict[str, Any]:
@@ -145,11 +129,11 @@ def fault_document(fault: Fault) -> dict[str, Any]:
 
 
 def _inspect_all(*, as_json: bool) -> None:
-    folder = os.path.dirname(_newest())
+    folder = os.path.dirname(find.newest(os.getcwd()))
     paths = [path for path in glob.glob(f"{glob.escape(folder)}/*.jsonl") if os.path.isfile(path)]
     paths.sort(key=os.path.getmtime, reverse=True)
     sessions, unreadable = [], []
-    with text.Progress(sum(map(os.path.getsize, paths)), "Reading") as progress:
+    with Progress("Reading", sum(map(os.path.getsize, paths))) as progress:
         for path in paths:
             try:
                 sessions.append(summary(path, inspecting.inspect(path, progress.update)))
@@ -157,14 +141,6 @@ def _inspect_all(*, as_json: bool) -> None:
                 unreadable.append({"transcript": path, "reason": error.strerror or str(error)})
     document = {"folder": folder, "sessions": sessions, "unreadable": unreadable}
     text.answer(document, "" if as_json else render.sessions(document), as_json=as_json)
-
-
-def _newest() -> str:
-    try:
-        return find.newest(os.getcwd())
-    except SessionError as error:
-        where = str(error).partition(":")[0]
-        raise SessionError(f"{where}: name a file, or --session ID") from error
 
 
 def _compaction(one: Recorded) -> dict[str, Any]:

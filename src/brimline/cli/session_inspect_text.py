@@ -57,7 +57,7 @@ def session(document: dict[str, Any]) -> str:
     lines += _context(document["context"]) + _disk(document)
     lines += _compactions(document["compaction_list"]) + _results(document["largest_results"])
     lines += [*_reads(document["repeated_reads"]), "", *structure(document)]
-    return _encodable("\n".join(lines))
+    return encodable("\n".join(lines))
 
 
 def sessions(document: dict[str, Any]) -> str:
@@ -80,7 +80,7 @@ def sessions(document: dict[str, Any]) -> str:
     lines.append(text.table(head, rows, {2, 3, 4, 5, 6, 7}))
     lines.append("Context: tokens at the last request since the last compaction.")
     lines += [f"Not read: {one['transcript']}: {one['reason']}" for one in document["unreadable"]]
-    return _encodable("\n".join(lines))
+    return encodable("\n".join(lines))
 
 
 def structure(document: dict[str, Any]) -> list[str]:
@@ -270,10 +270,10 @@ def _width() -> int:
 
 
 def _blocks() -> str:
-    return _BLOCKS if _encodable(_BLOCKS) == _BLOCKS else _PLAIN_BLOCKS
+    return _BLOCKS if encodable(_BLOCKS) == _BLOCKS else _PLAIN_BLOCKS
 
 
-def _encodable(shown: str) -> str:
+def encodable(shown: str) -> str:
     """The text as far as the terminal knows its letters."""
     encoding = sys.stdout.encoding or "ascii"
     try:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from brimline import paths
+from brimline.cli import session as group
 from brimline.cli import session_inspect as inspecting
 from brimline.cli import session_inspect_text as render
 from brimline.cli import store_text as text
-from brimline.cli.store import HELP, as_json_option
+from brimline.cli.session_progress import Progress
+from brimline.purge import live as liveness
 from brimline.purge import repair as repairing
 from brimline.purge.errors import PurgeError
 
@@ -29,37 +30,52 @@ _ACTIONS = {
 }
 
 
-@click.command(context_settings=HELP)
-@click.argument("file", required=False)
-@click.option("--session", metavar="ID", help="The session's id.")
+_HELP = f"""Mend the structure of a session; by default the newest one of this project.
+
+What has exactly one mend is mended: lost parents, calls and results that lost each other, several
+rows on one line, rows that stand there twice, a torn last line. Where two mends are possible
+nothing is guessed, and the command says where. A backup is kept, and `brimline session restore`
+undoes the repair.
+
+\b
+Example:
+  brimline session repair --dry-run
+  brimline session repair session.jsonl --yes
+
+{group.EXIT_CODES}"""
+
+
+@click.command(context_settings=group.HELP, help=_HELP)
+@group.file_argument
+@group.current_option
+@group.session_option
 @click.option("--dry-run", is_flag=True, help="Say what would be mended; touch nothing.")
-@click.option("--live", is_flag=True, help="Also a session in use; its client ignores the change.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@as_json_option
+@group.live_option
+@group.yes_option
+@group.as_json_option
 def repair(
-    file: str | None, session: str | None, dry_run: bool, live: bool, yes: bool, as_json: bool
+    *,
+    file: str | None,
+    current: bool,
+    session_id: str | None,
+    dry_run: bool,
+    live: bool,
+    yes: bool,
+    as_json: bool,
 ) -> None:
-    """Mend the structure of a session; by default the newest one of this project.
-
-    What has exactly one mend is mended: lost parents, calls and results that lost each other, rows
-    on one line, a torn last line. Where two mends are possible nothing is guessed, and the command
-    says which they are. A backup is kept, and `brimline session restore` undoes the repair.
-
-    Ends with 0 when the session is sound or mended, 1 when it could not be.
-
-    \b
-    Example:
-      brimline session repair --dry-run
-      brimline session repair session.jsonl --yes
-    """
-    path = inspecting.choose(file, session)
-    home_dir = paths.home()
-    with text.Progress(os.path.getsize(path), "Reading") as progress:
-        report = repairing.repair(path, home_dir=home_dir, dry_run=True, progress=progress.update)
+    """Mend a session."""
+    path = group.target(file, session_id, current=current)
+    home_dir = group.home()
+    with Progress("Reading", os.path.getsize(path)) as progress:
+        report = repairing.repair(
+            path, home_dir=home_dir, dry_run=True, live=live, progress=progress.update
+        )
     if report.mended and not dry_run:
+        if not live:
+            liveness.require_idle(report.path, home_dir)
         if not yes:
             _require_terminal()
-            click.echo("\n".join(_found(report)), err=True)
+            click.echo(render.encodable("\n".join(_found(report))), err=True)
             click.confirm(f"Mend {text.count(len(report.mended), 'fault')}?", abort=True, err=True)
         report = repairing.repair(path, home_dir=home_dir, live=live)
     document = as_document(report, dry_run=dry_run)
@@ -107,21 +123,21 @@ def _told(report: Report, document: dict[str, Any]) -> str:
     if not report.is_over:
         lines.append("A program still writes to the file that was replaced; what it writes is")
         lines.append("carried over by the next brimline command on this session.")
-    return "\n".join(lines)
+    return render.encodable("\n".join(lines))
 
 
 def _found(report: Report) -> list[str]:
     """What is wrong, what is to be done about it, and what is left alone."""
     mended = [inspecting.fault_document(fault) for fault in report.mended]
     left = [inspecting.fault_document(fault) for fault in report.left_alone]
-    lines = [report.path]
+    lines = [text.shown(report.path, 300)]
     if not mended and not left:
         return [*lines, "Sound: no faults."]
     if mended:
         lines += ["Faults with one mend:", *render.fault_lines(mended)]
         lines += [f"  {action}: {_ACTIONS[action]}" for action in _actions(report)]
     if left:
-        lines += ["Left alone, because more than one mend is possible:", *render.fault_lines(left)]
+        lines += ["Left alone, as no mend of them is certain:", *render.fault_lines(left)]
     return lines
 
 

@@ -81,7 +81,7 @@ class ResultReader:
 
     def largest(self, since: int) -> list[LargeResult]:
         """The largest first; `since` is the number of compactions, after which they count."""
-        found = sorted(self._heap, key=lambda entry: (-entry[0], entry[1]))
+        found = sorted(self._heap, key=lambda entry: (-entry[0], -entry[1]))
         return [one._replace(in_context=one.segment == since) for _, _, one in found]
 
     def repeated(self) -> list[RepeatedRead]:
