@@ -74,7 +74,7 @@ def test_looking_shows_figures_and_changes_nothing(
     table = {line.split()[0]: line for line in seen.out.splitlines() if line}
     assert table["old"].split()[1:4] == ["2", "20.5", "kB"]
     assert "tokens" in table["old"]
-    assert table["copies"].split()[1:5] == ["2", "21.0", "kB", "none"]
+    assert table["copies"].split()[1:5] == ["2", "21.1", "kB", "none"]
     assert "(disk only)" in table["copies"]
     assert "(disk only)" in table["progress"]
     assert content(recorded) == before
