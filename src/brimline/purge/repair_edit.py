@@ -77,8 +77,8 @@ def answer(value: dict[str, Any], calls: Collection[str]) -> bytes:
     if "agentId" in value:
         around["agentId"] = value["agentId"]
     row = {
-        parts.PARENT_FIELD: call_row,
         **around,
+        parts.PARENT_FIELD: call_row,
         "type": "user",
         "message": {"role": "user", "content": blocks},
         "uuid": answer_uuid(call_row),
