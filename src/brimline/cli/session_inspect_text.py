@@ -204,7 +204,7 @@ def _results(found: list[dict[str, Any]]) -> list[str]:
         [
             text.size(one["bytes"]),
             f"request {one['request']:,}",
-            "in the context" if one["in_context"] else "not in it",
+            "in the context" if one["in_context"] else "compacted",
             text.shown(one["tool"] or "unknown", 24),
             one["source"] or "",
         ]
