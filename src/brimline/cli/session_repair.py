@@ -77,7 +77,8 @@ def repair(
             _require_terminal()
             click.echo(render.encodable("\n".join(_found(report))), err=True)
             click.confirm(f"Mend {text.count(len(report.mended), 'fault')}?", abort=True, err=True)
-        report = repairing.repair(path, home_dir=home_dir, live=live)
+        with Progress("Mending", 3 * os.path.getsize(path)) as progress:
+            report = repairing.repair(path, home_dir=home_dir, live=live, progress=progress.update)
     document = as_document(report, dry_run=dry_run)
     text.answer(document, "" if as_json else _told(report, document), as_json=as_json)
 

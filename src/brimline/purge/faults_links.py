@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from brimline.purge.graph import Graph
 
 # How far back two conversations are followed to see where they parted.
-_FAR = 2_000
+_FAR = 300
 
 
 class Candidate(NamedTuple):

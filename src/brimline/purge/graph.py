@@ -81,7 +81,8 @@ class Graph:
         """The position on the line of rows that are not the first there."""
         self.parents = array("I")
         self.has_child = bytearray()
-        self._has_forward = False
+        self._crossed = bytearray()
+        """Which rows lie between a row and a parent that was written after it."""
 
     def __len__(self) -> int:
         """How many rows there are."""
@@ -112,13 +113,15 @@ class Graph:
         get = self._keys.get
         self.parents = array("I", bytes(4 * len(self)))
         self.has_child = bytearray(len(self))
+        self._crossed = bytearray(len(self))
+        farthest = -1
         for number, key in enumerate(self._parent_keys):
             found = get(key) if key else ROOT
             self.parents[number] = MISSING if found is None else found
+            self._crossed[number] = farthest >= number
             if key and found is not None:
                 self.has_child[found] = 1
-                if found >= number:
-                    self._has_forward = True
+                farthest = max(farthest, found if found >= number else -1)
 
     def adopt(self, number: int, parent: int) -> None:
         """Give a row another parent."""
@@ -142,7 +145,7 @@ class Graph:
 
     def descends(self, number: int, other: int) -> bool:
         """Whether a row comes below another."""
-        if number < other and not self._has_forward:
+        if number < other and not self._crossed[other]:
             return False  # without a link forward nothing comes below what comes later
         for _ in range(len(self)):
             if number >= MISSING or number == other:
@@ -153,7 +156,7 @@ class Graph:
     def cycles(self) -> list[list[int]]:
         """The rows of each cycle, first in the file first; no row is in two of them."""
         found: list[list[int]] = []
-        if not self._has_forward:
+        if all(parent < number or parent >= MISSING for number, parent in enumerate(self.parents)):
             return found
         state = bytearray(len(self))
         for start in range(len(self)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from brimline.purge import faults, faults_find, restore_record, restore_undo, swap
@@ -96,6 +97,8 @@ def repair(
 ) -> Report:
     """Mend what has exactly one mend; a sound session is not touched.
 
+    `progress` is told how many bytes were read: all of them once, and twice more to mend.
+
     Raises:
         LiveError: the session is in use and `live` is False.
         BusyError: another command is rewriting it.
@@ -108,20 +111,29 @@ def repair(
         _leave_last_line(found)
     if dry_run or not found.mendable:
         return Report(session, found)
-    report = _mend(session, home_dir, live=live, quiet_s=quiet_s)
+    job = partial(_mend, session, home_dir, live=live, quiet_s=quiet_s, progress=progress)
+    report = job()
     for _ in range(_MOST_ROUNDS):
         # What was doubtful may be certain once its neighbours are mended.
         if not report.after or not report.after_mendable:
             break
-        report = report.then(_mend(session, home_dir, live=live, quiet_s=quiet_s))
+        report = report.then(job())
     return report
 
 
-def _mend(session: str, home_dir: str, *, live: bool, quiet_s: float) -> Report:
+def _mend(
+    session: str, home_dir: str, *, live: bool, quiet_s: float, progress: Progress | None
+) -> Report:
     job = _Job(session, home_dir, live=live)
     try:
         done = swap.rewrite(
-            session, job.make_new, job.verify, home_dir=home_dir, quiet_s=quiet_s, live=live
+            session,
+            job.make_new,
+            job.verify,
+            home_dir=home_dir,
+            quiet_s=quiet_s,
+            live=live,
+            progress=progress,
         )
     except BaseException:
         job.forget()
