@@ -12,11 +12,12 @@ import random
 import uuid
 from typing import Any
 
-_WORDS = (
+_TEXT = (
     "self return value index result module import class function error warning path config "
     "session buffer stream handler request response token window offset length cursor parser "
     'test_passes test_fails "quoted" \\escaped <tag> {brace} naïve — 測試 0x7f3a /usr/lib/python'
-).split()
+)
+_WORDS = _TEXT.split()
 _TOOLS = ("Read", "Bash", "Edit", "Grep", "Write")
 _SHARES = (50, 25, 15, 7, 3)
 _PROGRESS_PER_CALL = 3

@@ -20,6 +20,7 @@ from brimline.testing import SessionBuilder
 from brimline.transcript import records
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 LONG_AGO = 1_700_000_000
@@ -59,6 +60,9 @@ STEP = st.one_of(
     st.tuples(st.just("side"), TEXT),
     st.tuples(st.just("spaced"), TEXT),
     st.tuples(st.just("odd"), ODD),
+    st.tuples(st.just("again"), st.integers(0, 9)),
+    st.tuples(st.just("branch"), st.integers(0, 9)),
+    st.tuples(st.just("merge")),
 )
 OPTIONS = st.builds(
     Options,
@@ -129,43 +133,95 @@ def build(path: str, steps: list[Any]) -> None:
     session = SessionBuilder(path)
     session.raw(b"")
     for kind, *values in steps:
-        if kind == "call":
-            asked: dict[str, Any] = (
-                {"file_path": "/a.py"} if values[1] in ("Read", "Edit") else {"command": "x"}
-            )
-            call_id = session.tool_call(5_000, values[1], **asked)
-            session.tool_result(call_id, values[0])
-        elif kind == "list":
-            call_id = session.tool_call(5_000, "mcp__y", query="q")
-            content = [{"type": "text", "text": text} for text in values]
-            block = {"type": "tool_result", "tool_use_id": call_id, "content": content}
-            session.row("user", message={"role": "user", "content": [block]}, toolUseResult=content)
-        elif kind == "say":
-            session.prompt(values[0])
-        elif kind == "reply":
-            thought = {"type": "thinking", "thinking": "hm" * 40, "signature": "s" * 40}
-            session.reply(6_000, *[thought] * values[0], {"type": "text", "text": "ok"})
-        elif kind == "progress":
-            last = session.parent
-            session.row("progress", data={"type": "x", "output": "y" * 50})
-            session.parent = session.parent if values[0] else last
-        elif kind == "compact":
-            session.compact(9_000, legacy=values[0])
-        elif kind == "side":
-            call_id = session.tool_call(5_000, command="x")
-            session.tool_result(call_id, values[0], isSidechain=True)
-        elif kind == "spaced":
-            call_id = session.tool_call(5_000, command="x")
-            block = {"type": "tool_result", "tool_use_id": call_id, "content": values[0]}
-            row = {
-                "toolUseResult": {"content": values[0], "more": "z" * 300},
-                "type": "user",
-                "message": {"content": [block]},
-                "uuid": f"spaced-{call_id}",
-            }
-            session.raw(json.dumps(row, indent=None, separators=(", ", ": ")) + "\n")
-        else:
-            session.raw(values[0])
+        WRITERS[kind](session, *values)
+
+
+def write_call(session: SessionBuilder, text: str, tool: str) -> None:
+    """A call and its result."""
+    asked: dict[str, Any] = {"command": "x"}
+    if tool in ("Read", "Edit"):
+        asked = {"file_path": "/a.py"}
+    session.tool_result(session.tool_call(5_000, tool, **asked), text)
+
+
+def write_list(session: SessionBuilder, *texts: str) -> None:
+    """A result in several blocks."""
+    call_id = session.tool_call(5_000, "mcp__y", query="q")
+    content = [{"type": "text", "text": text} for text in texts]
+    block = {"type": "tool_result", "tool_use_id": call_id, "content": content}
+    session.row("user", message={"role": "user", "content": [block]}, toolUseResult=content)
+
+
+def write_reply(session: SessionBuilder, thoughts: int) -> None:
+    """A request that is answered with thoughts and words."""
+    thought = {"type": "thinking", "thinking": "hm" * 40, "signature": "s" * 40}
+    session.reply(6_000, *[thought] * thoughts, {"type": "text", "text": "ok"})
+
+
+def write_progress(session: SessionBuilder, in_chain: bool) -> None:
+    """A progress row, on the way of what follows or beside it."""
+    last = session.parent
+    session.row("progress", data={"type": "x", "output": "y" * 50})
+    session.parent = session.parent if in_chain else last
+
+
+def write_side(session: SessionBuilder, text: str) -> None:
+    """A subagent's result."""
+    session.tool_result(session.tool_call(5_000, command="x"), text, isSidechain=True)
+
+
+def write_spaced(session: SessionBuilder, text: str) -> None:
+    """A result in another hand: blanks, escapes, the copy first and with the same name in it."""
+    call_id = session.tool_call(5_000, command="x")
+    block = {"type": "tool_result", "tool_use_id": call_id, "content": text}
+    row = {
+        "toolUseResult": {"content": text, "more": "z" * 300},
+        "type": "user",
+        "message": {"content": [block]},
+        "uuid": f"spaced-{call_id}",
+    }
+    session.raw(json.dumps(row, separators=(", ", ": ")) + "\n")
+
+
+def write_again(session: SessionBuilder, number: int) -> None:
+    """An earlier line once more."""
+    session.raw(earlier(session, number))
+
+
+def branch(session: SessionBuilder, number: int) -> None:
+    """Go on from an earlier row."""
+    for record in records.Line(1, 0, earlier(session, number)).records:
+        session.parent = record.value.get("uuid", session.parent)
+
+
+def merge(session: SessionBuilder) -> None:
+    """Take the last line's end away, so that the next row follows on the same line."""
+    size = os.path.getsize(session.path)
+    if size:
+        os.truncate(session.path, size - 1)
+
+
+def earlier(session: SessionBuilder, number: int) -> bytes:
+    """A line that is there already."""
+    with open(session.path, "rb") as file:
+        lines = [line for line in file if line.endswith(b"\n")]
+    return lines[number] if number < len(lines) else b""
+
+
+WRITERS: dict[str, Callable[..., Any]] = {
+    "call": write_call,
+    "list": write_list,
+    "say": lambda session, text: session.prompt(text),
+    "reply": write_reply,
+    "progress": write_progress,
+    "compact": lambda session, legacy: session.compact(9_000, legacy=legacy),
+    "side": write_side,
+    "spaced": write_spaced,
+    "odd": lambda session, line: session.raw(line),
+    "again": write_again,
+    "branch": branch,
+    "merge": merge,
+}
 
 
 @thorough
@@ -229,7 +285,7 @@ def test_pairs_chains_usage_and_messages_are_kept(
     added = prepared.plan.added_names
     assert (after.calls, after.results) == (before.calls, before.results)
     assert [name for name in after.chain() if name not in added] == before.chain()
-    assert after.usage.digest() == before.usage.digest()
+    assert after.usage == before.usage
     assert after.dangling() <= before.dangling()
     lost = Counter(before.types)
     lost.subtract(after.types)

@@ -30,14 +30,13 @@ def test_any_row_is_accepted(row: dict[str, Any]) -> None:
     row["message"] = {"content": [row, *row.values()], **row}
     list(parts.result_texts(row))
     parts.calls(row)
-    parts.call_ids(row)
+    parts.structure(row)
     parts.result_ids(row)
     parts.thoughts(row)
     parts.references(row)
     parts.preserved(row)
     parts.cleared_ids(row)
     parts.queued_prompt(row)
-    parts.recorded_usage(row)
     parts.message_id(row)
     parts.is_synthetic(row)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from hashlib import blake2b, sha256
 from typing import TYPE_CHECKING
-from zlib import crc32
 
 from brimline.purge import plan as planning
 from brimline.purge import strategies_opt_in, stubbing
 from brimline.purge.errors import PurgeError
+from brimline.purge.plan_items import check_of
 from brimline.purge.restore_record import ADDED, CHANGED, DROPPED, Content, Patch, Piece, Step
 from brimline.store import layout, put
 from brimline.transcript import parts as row_parts
@@ -101,7 +101,7 @@ class Writer:
             self._copy_until(source, mark.offset)
             raw = source.read(mark.length)
             self._read.update(raw)
-            if len(raw) != mark.length or crc32(raw) != mark.check:
+            if len(raw) != mark.length or check_of(raw) != mark.check:
                 raise _changed()
             if edit is None:
                 self._dropped.append(raw)

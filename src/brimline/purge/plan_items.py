@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
+from zlib import crc32
 
 from brimline.purge.verify import Facts
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from brimline.transcript.parts import Call
     from brimline.transcript.spans import Span
 
+_CHECKED_BYTES = 512
+
 
 class Mark(NamedTuple):
     """A line, so that it can be found again and told from another one in its place."""
@@ -20,6 +23,12 @@ class Mark(NamedTuple):
     offset: int
     length: int
     check: int
+    """Of its end, where a row has its name or its time."""
+
+
+def check_of(raw: bytes) -> int:
+    """Tells a line from others of its length."""
+    return crc32(raw[-_CHECKED_BYTES:])
 
 
 @dataclass(slots=True)

@@ -6,12 +6,22 @@ next request will contain is only known at the end of the file.
 
 from __future__ import annotations
 
+import re
 import sys
+from collections import deque
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
-from zlib import crc32
 
-from brimline.purge.plan_items import Copy, FileUse, Mark, Place, ResultText, Survey, Thought
+from brimline.purge.plan_items import (
+    Copy,
+    FileUse,
+    Mark,
+    Place,
+    ResultText,
+    Survey,
+    Thought,
+    check_of,
+)
 from brimline.store import stub
 from brimline.store.directives import Result, Said
 from brimline.transcript import parts, records, rows, spans
@@ -33,7 +43,12 @@ _WRITERS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
 _FILE_TOOLS = _WRITERS | {"Read"}
 _REPLACED = ("[brimline stored ", "[CCM_CACHED]")
 TRUNCATED = "[TRUNCATED - original: "
+_CUT = re.compile(re.escape(TRUNCATED) + r"(\d{1,18}) bytes\]$")
+# A reference of another tool that does not say how much it stands for.
+_ANY_BYTES = 1 << 62
 _HEAD_CHARACTERS = 80
+# The last replies that are kept until one is found that says what its request took.
+_REPLIES = 5
 
 
 def survey(
@@ -63,6 +78,7 @@ def survey(
         surveyor.take_line(line)
         if progress:
             progress(len(line.raw))
+    surveyor.close()
     return surveyor.found
 
 
@@ -75,6 +91,7 @@ class _Surveyor:
         self.head_bytes = head_bytes
         self.calls: dict[str, Call] = {}
         self.requests: dict[str, int] = {}
+        self.replies: deque[dict[str, Any]] = deque(maxlen=_REPLIES)
         self.request_of: dict[str, int] = {}
 
     def take_line(self, line: Line) -> None:
@@ -98,6 +115,13 @@ class _Surveyor:
             else:
                 self._take(row, line)
 
+    def close(self) -> None:
+        """Find out what the last request took."""
+        for row in self.replies:
+            usage = rows.usage_of(row)
+            if usage:
+                self.found.model, self.found.occupancy_tokens = usage.model, usage.prompt_tokens
+
     def _take(self, row: dict[str, Any], line: Line) -> None:
         self.found.referenced.update(map(sys.intern, parts.references(row)))
         if rows.is_boundary(row):
@@ -114,13 +138,18 @@ class _Surveyor:
 
     def _progress(self, row: dict[str, Any], line: Line) -> None:
         name = row.get("uuid")
-        if isinstance(name, str) and _can_change(line):
-            found = self.found.progress
-            found.offsets.append(line.offset)
-            found.lengths.append(len(line.raw))
-            found.checks.append(crc32(line.raw))
-            found.requests.append(self.found.requests)
-            found.names.append(sys.intern(name))
+        if not isinstance(name, str) or not _can_change(line):
+            self.found.referenced.update(parts.references(row))
+            return
+        found = self.found.progress
+        found.offsets.append(line.offset)
+        found.lengths.append(len(line.raw))
+        found.checks.append(check_of(line.raw))
+        found.requests.append(self.found.requests)
+        found.names.append(sys.intern(name))
+        if name in self.found.facts.repeated:
+            # The structure knows the parent of the first row of a name only.
+            self.found.referenced.update(parts.references(row))
 
     def _boundary(self, row: dict[str, Any]) -> None:
         found = self.found
@@ -158,9 +187,7 @@ class _Surveyor:
         number = self.requests.get(name)
         if number is None:
             number = self.requests[name] = self.found.requests = self.found.requests + 1
-            usage = rows.usage_of(row)
-            if usage:
-                self.found.model, self.found.occupancy_tokens = usage.model, usage.prompt_tokens
+            self.replies.append(row)
         return number
 
     def _thoughts(self, row: dict[str, Any], line: Line, number: int, *, is_main: bool) -> None:
@@ -213,7 +240,9 @@ class _Surveyor:
         useless = {
             text.call_id
             for text in parts.result_texts(row)
-            if text.is_error or parts.is_unchanged_notice(text.text) or is_replaced(text.text)
+            if text.is_error
+            or parts.is_unchanged_notice(text.text)
+            or replaced_bytes(text.text) is not None
         }
         return [call_id for call_id in ids if call_id not in useless]
 
@@ -231,8 +260,9 @@ class _Surveyor:
         content = text.text
         if len(content) * 4 < self.smallest_bytes:
             return
-        if is_replaced(content):
-            if is_main:
+        was_bytes = replaced_bytes(content)
+        if was_bytes is not None:
+            if is_main and was_bytes >= self.threshold_bytes:
                 self.found.conversation.append(Result(text.call_id))
             return
         if content.isascii() and len(content) < self.smallest_bytes:
@@ -299,11 +329,14 @@ class _Surveyor:
                 found.session_id = parts.session_of(row)
 
 
-def is_replaced(text: str) -> bool:
-    """Whether a result is no longer itself: a reference to the store, or cut."""
+def replaced_bytes(text: str) -> int | None:
+    """How large a result was that is no longer itself but a reference, or cut; None otherwise."""
     if text.startswith(_REPLACED):
-        return stub.parse(text) is not None
-    return TRUNCATED in text[-80:]
+        found = stub.parse(text)
+        if found is not None:
+            return _ANY_BYTES if found.content_bytes is None else found.content_bytes
+    cut = _CUT.search(text[-_HEAD_CHARACTERS:]) if text.endswith("]") else None
+    return int(cut[1]) if cut else None
 
 
 def _can_change(line: Line) -> bool:
@@ -312,4 +345,4 @@ def _can_change(line: Line) -> bool:
 
 
 def _mark(line: Line) -> Mark:
-    return Mark(line.offset, len(line.raw), crc32(line.raw))
+    return Mark(line.offset, len(line.raw), check_of(line.raw))

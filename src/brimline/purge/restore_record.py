@@ -28,6 +28,7 @@ _CREATE = (
     os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 )
 _ENDING = ".jsonl"
+_ENCODE = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class Piece(NamedTuple):
@@ -242,7 +243,7 @@ def _steps(lines: Any) -> Iterator[Step]:
 
 
 def _line(value: Any) -> bytes:
-    return json.dumps(value, separators=(",", ":")).encode() + b"\n"
+    return _ENCODE(value).encode() + b"\n"
 
 
 def _packed(step: Step) -> list[Any]:

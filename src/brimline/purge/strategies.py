@@ -143,20 +143,20 @@ def choose_copies(survey: Survey, guard: Guard, pinned: Collection[int]) -> Iter
 
 def choose_progress(survey: Survey, guard: Guard) -> Iterator[int]:
     """Old progress rows on which nothing else hangs, by their numbers."""
-    needed = _needed(survey)
-    requests = survey.progress.requests
-    for number, name in enumerate(survey.progress.names):
-        recent = requests[number] > guard.last_old_request
-        if not (recent or name in needed or name in survey.protected):
+    names, requests = survey.progress.names, survey.progress.requests
+    last = guard.last_old_request
+    recent = {name for name, number in zip(names, requests, strict=True) if number > last}
+    kept = survey.referenced | survey.protected | recent | survey.facts.repeated.keys()
+    needed = _with_parents(kept, set(names), survey.facts.parents)
+    for number, name in enumerate(names):
+        if name not in needed:
             yield number
 
 
-def _needed(survey: Survey) -> set[str]:
-    """Progress rows that are on the way from some other row to its first parent."""
-    parents = survey.facts.parents
-    rows = set(survey.progress.names)
+def _with_parents(kept: set[str], rows: set[str], parents: dict[str, str | None]) -> set[str]:
+    """The progress rows that stay, and those on the way from them to their first parent."""
     found: set[str] = set()
-    for name in rows & survey.referenced:
+    for name in rows & kept:
         current: str | None = name
         while current in rows and current not in found:
             found.add(current)

@@ -28,8 +28,10 @@ class Facts:
     results: set[str] = field(default_factory=set)
     leaf: str | None = None
     """The last message of the main thread."""
-    repeated_names: int = 0
-    usage: Any = field(default_factory=lambda: blake2b(digest_size=16))
+    repeated: Counter[str] = field(default_factory=Counter)
+    """Names that more than one row has, and how often they came again."""
+    usage: int = 0
+    """A hash of all recorded usage, in order."""
 
     def take(self, row: dict[str, Any]) -> None:
         """Add a row."""
@@ -37,26 +39,24 @@ class Facts:
         self.types[kind if isinstance(kind, str) else "?"] += 1
         if isinstance(name, str):
             if name in self.parents:
-                self.repeated_names += 1
+                self.repeated[name] += 1
             else:
                 parent = row.get(parts.PARENT_FIELD)
                 known = sys.intern(parent) if isinstance(parent, str) else None
                 self.parents[sys.intern(name)] = known
-        if kind == "assistant":
-            self.calls.update(parts.call_ids(row))
-            self._use(row, name)
-        elif kind == "user":
-            self.results.update(parts.result_ids(row))
-        else:
-            return
-        if isinstance(name, str) and not parts.is_sidechain(row):
-            self.leaf = name
+        if kind in ("assistant", "user"):
+            self._take_message(row, name)
 
-    def _use(self, row: dict[str, Any], name: Any) -> None:
-        usage = parts.recorded_usage(row)
+    def _take_message(self, row: dict[str, Any], name: Any) -> None:
+        calls, results, usage = parts.structure(row)
+        if calls:
+            self.calls.update(calls)
+        if results:
+            self.results.update(results)
         if usage is not None:
-            told = repr((name, parts.message_id(row), usage))
-            self.usage.update(told.encode("utf-8", "replace"))
+            self.usage = hash((self.usage, name, *usage))
+        if isinstance(name, str) and row.get("isSidechain") is not True:
+            self.leaf = name
 
     def chain(self) -> list[str]:
         """The names from the last message of the main thread up to the first of its parents."""
@@ -80,7 +80,7 @@ class Summary:
     """What a comparison needs of the session as it was."""
 
     types: Counter[str]
-    usage: bytes
+    usage: int
     calls: frozenset[str]
     results: frozenset[str]
     chain: bytes
@@ -100,13 +100,13 @@ def summarise(facts: Facts, without: Iterable[str] = ()) -> Summary:
     chain = [name for name in facts.chain() if name not in left_out]
     return Summary(
         Counter(facts.types),
-        facts.usage.digest(),
+        facts.usage,
         frozenset(facts.calls),
         frozenset(facts.results),
         blake2b("\n".join(chain).encode("utf-8", "replace")).digest(),
         len(chain),
         facts.dangling(),
-        facts.repeated_names,
+        facts.repeated.total(),
     )
 
 

@@ -134,11 +134,25 @@ def message_id(row: dict[str, Any]) -> str | None:
     return _text(message.get("id"))
 
 
-def recorded_usage(row: dict[str, Any]) -> dict[str, Any] | None:
-    """What the client noted about the cost of a reply, whatever it holds."""
+def structure(row: dict[str, Any]) -> tuple[list[str], list[str], list[Any] | None]:
+    """What ties a message to others: the calls in it, those that it answers, what it cost."""
     message = row.get("message")
-    usage = message.get("usage") if isinstance(message, dict) else None
-    return usage if isinstance(usage, dict) else None
+    if not isinstance(message, dict):
+        return [], [], None
+    called, answered = [], []
+    content = message.get("content")
+    for block in content if isinstance(content, list) else ():
+        if isinstance(block, dict):
+            kind = block.get("type")
+            if kind == "tool_use":
+                called.append(_text(block.get("id")) or "")
+            elif kind == "tool_result":
+                answered.append(_text(block.get("tool_use_id")) or "")
+    usage = message.get("usage")
+    if not isinstance(usage, dict):
+        return called, answered, None
+    figures = [value for value in usage.values() if isinstance(value, int)]
+    return called, answered, [_text(message.get("id")), *figures]
 
 
 def calls(row: dict[str, Any]) -> list[Call]:
@@ -146,11 +160,6 @@ def calls(row: dict[str, Any]) -> list[Call]:
     if row.get("type") != "assistant":
         return []
     return [_call(block) for block in _blocks(row, "tool_use")]
-
-
-def call_ids(row: dict[str, Any]) -> list[str]:
-    """The ids of the tool calls in a reply."""
-    return [_text(block.get("id")) or "" for block in _blocks(row, "tool_use")]
 
 
 def result_ids(row: dict[str, Any]) -> list[str]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _SPACE = " \t\r\n"
 # The scanner's StopIteration leaves a generator as a RuntimeError.
 _FAULTS = (StopIteration, ValueError, RuntimeError, IndexError)
+_QUOTE = json.encoder.encode_basestring
 _ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _scan: Any = json.JSONDecoder(strict=False).scan_once  # type: ignore[attr-defined]
 
@@ -111,7 +112,7 @@ def quoted(text: str) -> bytes:
     Raises:
         UnicodeEncodeError: it holds half a character, which the client writes in a way of its own.
     """
-    return json.dumps(text, ensure_ascii=False).encode()
+    return _QUOTE(text).encode()
 
 
 def text_at(raw: bytes, span: Span) -> str | None:
