@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from brimline.purge import strategies, stubbing
@@ -107,7 +108,7 @@ def done(prepared: Prepared, rewritten: Rewritten) -> str:
     lines = [
         f"Purged: {shrunk}, and the next request is {tokens} smaller (estimated).",
         f"Backup: {rewritten.backup}",
-        f"Undo:   brimline session restore {prepared.path}",
+        f"Undo:   {shlex.join(['brimline', 'session', 'restore', prepared.path])}",
     ]
     if rewritten.spliced_lines:
         lines.append(f"{rewritten.spliced_lines:,} lines that came meanwhile were added.")
@@ -155,7 +156,7 @@ def _kept(prepared: Prepared) -> list[str]:
         (plan.kept_preserved, "results that a compaction preserved"),
         (survey.unparsed_lines, "lines that are no JSON or too long"),
     ]
-    found = [f"{count:,} {what}" for count, what in counted if count]
+    found = [f"{what} ({count:,})" for count, what in counted if count]
     return [f"Left as they are: {', '.join(found)}."] if found else []
 
 
