@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 from brimline.purge import restore_record, restore_undo, swap
 from brimline.purge.errors import PurgeError
 from brimline.purge.plan_apply import Hasher
+from brimline.store.errors import StoreError
 from brimline.transcript import find, records
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ def plan(path: str, home_dir: str, progress: Callable[[int], None] | None = None
         OSError: the session cannot be read.
     """
     found = Restoration(os.path.realpath(path), home_dir)
+    unknown: list[Record] = []
     for record in restore_record.read_all(home_dir, find.session_id_of(found.path)):
         lengths = (record.after.length, record.before.length)
         with open(found.path, "rb", buffering=_BUFFER_BYTES) as file:
@@ -71,14 +73,13 @@ def plan(path: str, home_dir: str, progress: Callable[[int], None] | None = None
             found.undone.append(record)
         elif before == record.before:
             found.stale.append(record)
-        elif found.altered is None and not found.undone:
-            found.altered = record
-    if found.undone or found.altered is None:
-        found.altered = None
-        return found
-    found.lost_steps = _count_lost(found, found.altered)
-    if found.lost_steps == len(found.altered.steps):
-        found.altered = None
+        else:
+            unknown.append(record)
+    for record in [] if found.undone else unknown:
+        lost = _count_lost(found, record)
+        if lost < len(record.steps):
+            found.altered, found.lost_steps = record, lost
+            break
     return found
 
 
@@ -104,8 +105,8 @@ def restore(
             new.write(block)
             written.update(block)
 
-    def verify(_old_path: str, length: int, new_path: str) -> None:
-        _verify(restoration, written, length, new_path)
+    def verify(_old_path: str, _length: int, new_path: str) -> None:
+        _verify(written, new_path)
 
     done = swap.rewrite(
         restoration.path,
@@ -133,7 +134,8 @@ def restored(source: Source, restoration: Restoration) -> Iterator[bytes]:
         return
     for record in restoration.undone:
         fetcher = restore_undo.Fetcher(restoration.home_dir, record.chunks)
-        source = restore_undo.Blocks(restore_undo.undo(source, record, fetcher))
+        undone = restore_undo.undo(source, record, fetcher)
+        source = restore_undo.Blocks(_checked(undone, record.before))
     while block := source.read(restore_undo.BLOCK_BYTES):
         yield block
 
@@ -158,28 +160,34 @@ def _count_lost(restoration: Restoration, record: Record) -> int:
     fetcher = restore_undo.Fetcher(restoration.home_dir, record.chunks)
     with open(restoration.path, "rb", buffering=_BUFFER_BYTES) as file:
         lines = (line.raw for line in records.read(file))
-        for _ in restore_undo.undo_where_known(lines, record, fetcher, known):
-            pass
+        with suppress(StoreError):
+            for _ in restore_undo.undo_where_known(lines, record, fetcher, known):
+                pass
     return len(record.steps) - len(known)
 
 
-def _verify(restoration: Restoration, written: Hasher, length: int, new_path: str) -> None:
-    """See that the copy begins with the session as it was, byte for byte, and ends as it does."""
-    expected = restoration.original
-    with open(new_path, "rb", buffering=_BUFFER_BYTES) as file:
-        if expected is None:
-            (found,) = _prefixes(_blocks(file), (written.length,), None)
-            if found != written.content:
-                raise PurgeError("the copy was not written as meant: nothing was changed")
-            return
-        (found,) = _prefixes(_blocks(file), (expected.length,), None)
-    appended = length - restoration.undone[0].after.length
-    grown = sum(record.before.length - record.after.length for record in restoration.undone)
-    if found != expected or written.length != length + grown or appended < 0:
+def _checked(blocks: Iterable[bytes], expected: Content) -> Iterator[bytes]:
+    """Pass blocks on, and see that they begin with what is expected, byte for byte."""
+    hasher = Hasher()
+    for block in blocks:
+        if hasher.length < expected.length:
+            hasher.update(block[: expected.length - hasher.length])
+            if hasher.length == expected.length and hasher.content != expected:
+                break
+        yield block
+    if hasher.content != expected:
         raise PurgeError(
             "the session would not be what it was before the purge: nothing was changed; its "
             "backup holds what it was"
         )
+
+
+def _verify(written: Hasher, new_path: str) -> None:
+    """See that the copy on the disk is what was written."""
+    with open(new_path, "rb", buffering=_BUFFER_BYTES) as file:
+        (found,) = _prefixes(_blocks(file), (written.length + 1,), None)
+    if found != written.content:
+        raise PurgeError("the copy was not written as meant: nothing was changed, try again")
 
 
 def _blocks(file: BinaryIO) -> Iterator[bytes]:
