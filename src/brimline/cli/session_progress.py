@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 _AFTER_S = 1.0
+_STEPS = 400
 
 
 class Progress:
@@ -18,7 +19,7 @@ class Progress:
     def __init__(self, label: str, total_bytes: int) -> None:
         self._label = label
         self._total = total_bytes
-        self._done = 0
+        self._done = self._next = 0
         self._wanted = total_bytes > 0 and os.isatty(2)
         self._begun = time.monotonic()
         self._bar: Any = None
@@ -41,8 +42,10 @@ class Progress:
     def update(self, size_bytes: int) -> None:
         """That much more is done."""
         self._done += size_bytes
-        if not self._wanted:
+        if not self._wanted or self._done < self._next:
             return
+        # Drawing takes far longer than a line, of which there may be a million.
+        self._next = self._done + self._total // _STEPS
         if self._bar is not None:
             self._bar.update(self._task, completed=self._done)
         elif time.monotonic() - self._begun > _AFTER_S:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import shlex
@@ -84,6 +85,8 @@ def purge(
         return
     home_dir = group.home()
     values = config.load(home_dir, os.getcwd()).values
+    # There are no cycles to find, and looking for them takes the longer the more rows are known.
+    gc.disable()
     with Progress("Reading", os.path.getsize(path)) as bar:
         prepared = shrink.prepare(path, options_from(values, given), home_dir, bar.update)
     if given["analyze"] or given["dry_run"] or prepared.plan.is_empty:

@@ -6,7 +6,6 @@ and nothing before the last compaction does.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 from heapq import merge
 from typing import TYPE_CHECKING, NamedTuple
@@ -91,8 +90,6 @@ class Plan:
     """Lines that go, in their order."""
     savings: dict[str, Saving] = field(default_factory=dict)
     model: str | None = None
-    dropped: Counter[str] = field(default_factory=Counter)
-    """By how many there will be fewer records of each type."""
     added_names: frozenset[str] = frozenset()
     kept_recent: int = 0
     """Large results that stay because they are recent, and so on."""
@@ -181,8 +178,8 @@ def _drop(plan: Plan, survey: Survey, guard: strategies.Guard) -> None:
         plan.drops.offsets.append(rows.offsets[number])
         plan.drops.lengths.append(rows.lengths[number])
         plan.drops.checks.append(rows.checks[number])
+        plan.drops.names.append(rows.names[number])
         saving.add(rows.lengths[number], None)
-    plan.dropped["progress"] = saving.items
 
 
 def replacement(text: ResultText, strategy: str) -> str:
@@ -227,7 +224,6 @@ def _inject(plan: Plan, survey: Survey) -> None:
     line = _at(plan, first.mark)
     line.before = row
     line.edits.append(Edit(first.span, strategies.COMPACTION, new=spans.quoted(name)))
-    plan.dropped["user"] -= 1
     plan.added_names = frozenset({name})
     grown = len(row) + len(spans.quoted(name)) - (first.span.end - first.span.start)
     saving.add(-grown, None)

@@ -7,7 +7,7 @@ from hashlib import blake2b, sha256
 from typing import TYPE_CHECKING
 
 from brimline.purge import plan as planning
-from brimline.purge import strategies_opt_in, stubbing
+from brimline.purge import strategies_opt_in, stubbing, verify
 from brimline.purge.errors import PurgeError
 from brimline.purge.plan_items import check_of
 from brimline.purge.restore_record import ADDED, CHANGED, DROPPED, Content, Patch, Piece, Step
@@ -161,7 +161,7 @@ class Writer:
             patches.append(Patch(start, size, was))
             position = one.span.end
         changed = b"".join([*parts, raw[position:]])
-        _require_meant(changed, edit)
+        _require_meant(changed, edit, raw)
         step = Step(self._written.length, CHANGED, check(changed), len(changed), tuple(patches))
         self.steps.append(step)
         self._write(changed)
@@ -188,17 +188,20 @@ class Writer:
         return spans.quoted(planning.replacement(text, strategy)), was
 
 
-def _require_meant(changed: bytes, edit: LineEdit) -> None:
-    """See that what replaces a result is where the model will read it."""
-    wanted = {
-        (one.text.call_id, planning.replacement(one.text, one.strategy))
-        for one in edit.edits
-        if one.text is not None
-    }
-    if wanted:
-        row = json.loads(changed)
-        found = {(text.call_id, text.text) for text in row_parts.result_texts(row)}
-        if not wanted <= found:
+def _require_meant(changed: bytes, edit: LineEdit, raw: bytes) -> None:
+    """See that a row is still the one that others know, and says what it is meant to say."""
+    row = json.loads(changed)
+    ties = edit.mark.ties
+    if edit.before:  # it follows the row that is put in front of it
+        ties = verify.ties_of(json.loads(raw) | {row_parts.PARENT_FIELD: row_parts.parent_of(row)})
+    verify.require_same_ties(ties, row, edit.mark.offset)
+    wanted = [one for one in edit.edits if one.text is not None]
+    said = {(text.call_id, text.text) for text in row_parts.result_texts(row)} if wanted else ()
+    for one in wanted:
+        if (
+            one.text
+            and (one.text.call_id, planning.replacement(one.text, one.strategy)) not in said
+        ):
             raise PurgeError(
                 f"the line at byte {edit.mark.offset} is written in a way that brimline does not "
                 "understand: nothing was changed; please report this"

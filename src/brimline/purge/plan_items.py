@@ -24,6 +24,8 @@ class Mark(NamedTuple):
     length: int
     check: int
     """Of its end, where a row has its name or its time."""
+    ties: int = 0
+    """A hash of all that ties its row to others; 0 for rows that go."""
 
 
 def check_of(raw: bytes) -> int:

@@ -118,12 +118,14 @@ class _Job:
         """See that the copy is sound and can be undone, then put the way back on record."""
         if self.record is None:
             raise PurgeError("the copy was not made: nothing was changed")
-        with open(old_path, "rb", buffering=_BUFFER_BYTES) as old:
-            with open(new_path, "rb", buffering=_BUFFER_BYTES) as new:
-                verify_copy.prove(old, length, new, self.record, self.home_dir)
+        dropped = frozenset(self.plan.drops.names)
+        with (
+            open(old_path, "rb", buffering=_BUFFER_BYTES) as old,
+            open(new_path, "rb", buffering=_BUFFER_BYTES) as new,
+        ):
+            verify_copy.prove(old, length, new, self.record, self.home_dir)
             _take_rest(old, self.survey.ended_length, length, self.survey.facts)
-        before = soundness.summarise(self.survey.facts)
-        soundness.compare(before, self._structure(new_path), self.plan.dropped)
+        soundness.require_links(self.survey.facts, dropped)
         try:
             restore_record.write(self.home_dir, self.record)
         except OSError as error:
@@ -131,14 +133,6 @@ class _Job:
                 f"the record of the purge cannot be written in {self.home_dir} "
                 f"({error.strerror or error}): nothing was changed"
             ) from error
-
-    def _structure(self, new_path: str) -> soundness.Summary:
-        facts = soundness.Facts()
-        with open(new_path, "rb", buffering=_BUFFER_BYTES) as new:
-            for line in records.read(new):
-                for record in line.records:
-                    facts.take(record.value)
-        return soundness.summarise(facts, self.plan.added_names)
 
     def forget(self) -> None:
         """Remove the record of a purge that did not happen."""

@@ -1,20 +1,22 @@
-"""What must be the same before and after a rewrite: records, pairs, chain, usage. Pure."""
+"""What must be the same before and after a rewrite: rows, their links, pairs, usage. Pure.
+
+Lines that a purge leaves alone are compared byte for byte. A row that it changes must keep all that
+ties it to others, and no row may follow one that is gone. From that follows the rest: the number of
+records, the pairs of calls and results, the recorded usage, the chain from the last message up.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections import Counter
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from brimline.purge.errors import PurgeError
 from brimline.transcript import parts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-_FEW = 3
+    from collections.abc import Collection
 
 
 @dataclass(slots=True)
@@ -33,30 +35,34 @@ class Facts:
     usage: int = 0
     """A hash of all recorded usage, in order."""
 
-    def take(self, row: dict[str, Any]) -> None:
-        """Add a row."""
-        kind, name = row.get("type"), row.get("uuid")
-        self.types[kind if isinstance(kind, str) else "?"] += 1
+    def take(self, row: dict[str, Any]) -> int:
+        """Add a row; returns a hash of all that ties it to others."""
+        kind, name, parent = row.get("type"), row.get("uuid"), row.get(parts.PARENT_FIELD)
+        kind = kind if isinstance(kind, str) else "?"
+        parent = parent if isinstance(parent, str) else None
+        self.types[kind] += 1
         if isinstance(name, str):
             if name in self.parents:
                 self.repeated[name] += 1
             else:
-                parent = row.get(parts.PARENT_FIELD)
-                known = sys.intern(parent) if isinstance(parent, str) else None
-                self.parents[sys.intern(name)] = known
+                self.parents[sys.intern(name)] = parent and sys.intern(parent)
+        else:
+            name = None
         if kind in ("assistant", "user"):
-            self._take_message(row, name)
+            return self._take_message(row, kind, name, parent)
+        return hash((kind, name, parent))
 
-    def _take_message(self, row: dict[str, Any], name: Any) -> None:
+    def _take_message(
+        self, row: dict[str, Any], kind: str, name: str | None, parent: str | None
+    ) -> int:
         calls, results, usage = parts.structure(row)
-        if calls:
-            self.calls.update(calls)
-        if results:
-            self.results.update(results)
+        self.calls.update(calls)
+        self.results.update(results)
         if usage is not None:
             self.usage = hash((self.usage, name, *usage))
-        if isinstance(name, str) and row.get("isSidechain") is not True:
+        if name is not None and row.get("isSidechain") is not True:
             self.leaf = name
+        return hash((kind, name, parent, *calls, None, *results, None, *(usage or ())))
 
     def chain(self) -> list[str]:
         """The names from the last message of the main thread up to the first of its parents."""
@@ -75,66 +81,37 @@ class Facts:
         return sum(parent is not None and parent not in parents for parent in parents.values())
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """What a comparison needs of the session as it was."""
-
-    types: Counter[str]
-    usage: int
-    calls: frozenset[str]
-    results: frozenset[str]
-    chain: bytes
-    chain_length: int
-    dangling: int
-    repeated_names: int
+def ties_of(row: dict[str, Any]) -> int:
+    """A hash of all that ties a row to others."""
+    return Facts().take(row)
 
 
-def summarise(facts: Facts, without: Iterable[str] = ()) -> Summary:
-    """The facts of a session, so that its rows' names can be forgotten.
+def require_same_ties(before: int, row: dict[str, Any], offset: int) -> None:
+    """See that a changed row is still the row that others know.
 
     Args:
-        facts: all that was gathered.
-        without: names of rows to leave out of the chain.
-    """
-    left_out = frozenset(without)
-    chain = [name for name in facts.chain() if name not in left_out]
-    return Summary(
-        Counter(facts.types),
-        facts.usage,
-        frozenset(facts.calls),
-        frozenset(facts.results),
-        blake2b("\n".join(chain).encode("utf-8", "replace")).digest(),
-        len(chain),
-        facts.dangling(),
-        facts.repeated.total(),
-    )
-
-
-def compare(before: Summary, after: Summary, expected: Counter[str]) -> None:
-    """See that a copy is as sound as the session it was made from.
-
-    Args:
-        before: the session.
-        after: the copy, rows that were added to it left out of its chain.
-        expected: by how many the copy has fewer records of each type (more: below 0).
+        before: what `Facts.take` said of the row as it was.
+        row: the row as it is to be.
+        offset: where its line begins, for the message.
 
     Raises:
-        PurgeError: it is not; the sentence says in what.
+        PurgeError: its type, name, parent, request, usage, calls or results changed.
     """
-    counts = Counter(before.types)
-    counts.subtract(expected)
-    if +counts != +after.types:
-        wrong = [kind for kind in counts | after.types if counts[kind] != after.types[kind]]
-        raise _unsound(f"the number of {', '.join(sorted(wrong)[:_FEW])} records")
-    if before.usage != after.usage:
-        raise _unsound("the recorded usage")
-    if before.calls != after.calls or before.results != after.results:
-        raise _unsound("the pairs of tool calls and results")
-    if before.chain != after.chain:
-        raise _unsound(f"the chain of {before.chain_length} messages up to the last")
-    if after.dangling > before.dangling or after.repeated_names > before.repeated_names:
-        raise _unsound("the links between records")
+    if ties_of(row) != before:
+        raise PurgeError(
+            f"the row at byte {offset} would lose what ties it to others: nothing was changed; "
+            "please report this"
+        )
 
 
-def _unsound(what: str) -> PurgeError:
-    return PurgeError(f"the copy differs in {what}: nothing was changed; please report this")
+def require_links(facts: Facts, dropped: Collection[str]) -> None:
+    """See that nothing that stays follows a row that goes.
+
+    Raises:
+        PurgeError: something does.
+    """
+    for name, parent in facts.parents.items():
+        if parent in dropped and name not in dropped:
+            raise PurgeError(
+                f"the row {name} would lose its parent: nothing was changed; please report this"
+            )
