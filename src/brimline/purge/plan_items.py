@@ -138,3 +138,9 @@ class Survey:
     is_compacted: bool = False
     unparsed_lines: int = 0
     longest_parsed_bytes: int = 0
+
+    def forget_details(self) -> None:
+        """Let go of what only a plan is made from; a plan keeps what it needs."""
+        self.texts, self.copies, self.thoughts, self.uses = [], [], [], []
+        self.progress = ProgressRows()
+        self.answered, self.referenced, self.conversation = set(), set(), []

@@ -55,8 +55,9 @@ def prepare(
             head_bytes=KEPT_BYTES if cuts else 0,
             progress=progress,
         )
-    pinned = scan.pinned(home_dir)
-    return Prepared(session, survey, planning.make(survey, options, pinned))
+    plan = planning.make(survey, options, scan.pinned(home_dir))
+    survey.forget_details()
+    return Prepared(session, survey, plan)
 
 
 def shrink(

@@ -146,7 +146,7 @@ def choose_progress(survey: Survey, guard: Guard) -> Iterator[int]:
     names, requests = survey.progress.names, survey.progress.requests
     last = guard.last_old_request
     recent = {name for name, number in zip(names, requests, strict=True) if number > last}
-    kept = survey.referenced | survey.protected | recent | survey.facts.repeated.keys()
+    kept = survey.referenced | survey.protected | recent | survey.facts.repeated
     needed = _with_parents(kept, set(names), survey.facts.parents)
     for number, name in enumerate(names):
         if name not in needed:

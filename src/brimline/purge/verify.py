@@ -8,7 +8,6 @@ records, the pairs of calls and results, the recorded usage, the chain from the 
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -21,64 +20,28 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Facts:
-    """The structure of a session, gathered row by row."""
+    """How the rows of a session follow one another, gathered row by row."""
 
-    types: Counter[str] = field(default_factory=Counter)
     parents: dict[str, str | None] = field(default_factory=dict)
-    """The parent of every row that has a name."""
-    calls: set[str] = field(default_factory=set)
-    results: set[str] = field(default_factory=set)
-    leaf: str | None = None
-    """The last message of the main thread."""
-    repeated: Counter[str] = field(default_factory=Counter)
-    """Names that more than one row has, and how often they came again."""
-    usage: int = 0
-    """A hash of all recorded usage, in order."""
+    """The parent of every row that has a name; of rows with one name, that of the first."""
+    repeated: set[str] = field(default_factory=set)
+    """Names that more than one row has."""
 
     def take(self, row: dict[str, Any]) -> int:
         """Add a row; returns a hash of all that ties it to others."""
         kind, name, parent = row.get("type"), row.get("uuid"), row.get(parts.PARENT_FIELD)
-        kind = kind if isinstance(kind, str) else "?"
+        name = name if isinstance(name, str) else None
         parent = parent if isinstance(parent, str) else None
-        self.types[kind] += 1
-        if isinstance(name, str):
+        if name is not None:
             if name in self.parents:
-                self.repeated[name] += 1
+                self.repeated.add(name)
             else:
                 self.parents[sys.intern(name)] = parent and sys.intern(parent)
-        else:
-            name = None
-        if kind in ("assistant", "user"):
-            return self._take_message(row, kind, name, parent)
-        return hash((kind, name, parent))
-
-    def _take_message(
-        self, row: dict[str, Any], kind: str, name: str | None, parent: str | None
-    ) -> int:
+        if kind not in ("assistant", "user"):
+            return 0  # no such row is ever changed
         calls, results, usage = parts.structure(row)
-        self.calls.update(calls)
-        self.results.update(results)
-        if usage is not None:
-            self.usage = hash((self.usage, name, *usage))
-        if name is not None and row.get("isSidechain") is not True:
-            self.leaf = name
-        return hash((kind, name, parent, *calls, None, *results, None, *(usage or ())))
-
-    def chain(self) -> list[str]:
-        """The names from the last message of the main thread up to the first of its parents."""
-        found: list[str] = []
-        seen: set[str] = set()
-        name = self.leaf
-        while name is not None and name in self.parents and name not in seen:
-            seen.add(name)
-            found.append(name)
-            name = self.parents[name]
-        return found
-
-    def dangling(self) -> int:
-        """How many rows follow one that is not there."""
-        parents = self.parents
-        return sum(parent is not None and parent not in parents for parent in parents.values())
+        side = row.get("isSidechain") is True
+        return hash((kind, name, parent, side, *calls, None, *results, None, *(usage or ())))
 
 
 def ties_of(row: dict[str, Any]) -> int:
