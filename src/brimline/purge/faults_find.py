@@ -96,7 +96,8 @@ class Finder:
         self._take_shape(line, whole)
         for index, record in enumerate(whole.rows):
             self.rows += 1
-            self._take_row(line, index, record)
+            is_open = not line.is_ended and index == len(whole.rows) - 1
+            self._take_row(line, index, record, is_open=is_open)
 
     def close(self) -> Findings:
         """Say what was found."""
@@ -132,7 +133,7 @@ class Finder:
         elif not whole.rows:
             self._note(faults.UNREADABLE, line.number)
 
-    def _take_row(self, line: Line, index: int, record: Record) -> None:
+    def _take_row(self, line: Line, index: int, record: Record, *, is_open: bool) -> None:
         row = links.links_of(record.value)
         if row.uuid is None:
             return
@@ -142,7 +143,7 @@ class Finder:
         if earlier is not None:
             first = self.graph.lines[earlier]
             if self.graph.digests[earlier] == digest:
-                self._faults.append(_repeated(place, first, is_ended=line.is_ended))
+                self._faults.append(_repeated(place, first, is_open=is_open))
                 return
             self._faults.append(_differing(place, first, row.uuid))
         thread = self._threads.setdefault(row.thread, _Thread())
@@ -350,11 +351,11 @@ def _flags(row: Links, thread: _Thread) -> int:
     )
 
 
-def _repeated(place: Place, first: int, *, is_ended: bool) -> Fault:
+def _repeated(place: Place, first: int, *, is_open: bool) -> Fault:
     detail = f"the same as in line {first}"
-    if is_ended:
-        return Fault(faults.REPEATED, place, detail, Mend(faults.DROP))
-    return Fault(faults.REPEATED, place, f"{detail}, and the last line may still be written")
+    if is_open:
+        return Fault(faults.REPEATED, place, f"{detail}, and the last line may still be written")
+    return Fault(faults.REPEATED, place, detail, Mend(faults.DROP))
 
 
 def _differing(place: Place, first: int, name: str) -> Fault:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -189,7 +190,7 @@ class _Job:
         self.after = examine(new_path)
         if self.is_live:
             _leave_last_line(self.after)
-        if len(self.after.mendable) >= len(self.before.mendable) or self.after.rows != self._rows:
+        if not _is_better(self.after, self.before) or self.after.rows != self._rows:
             raise PurgeError(
                 "the mended copy is not sound: nothing was changed; please report this"
             )
@@ -221,6 +222,12 @@ class _Job:
         """Remove the record of a repair that did not happen."""
         if self._record is not None and self._record.file:
             restore_record.remove(self._record)
+
+
+def _is_better(after: Findings, before: Findings) -> bool:
+    """Whether there are fewer faults of some kind; a mend may bring others to light."""
+    left = Counter(fault.kind for fault in after.mendable)
+    return bool(Counter(fault.kind for fault in before.mendable) - left)
 
 
 def _leave_last_line(found: Findings) -> None:
