@@ -12,6 +12,7 @@ from collections import deque
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from brimline.purge import verify
 from brimline.purge.plan_items import (
     Copy,
     FileUse,
@@ -89,7 +90,6 @@ class _Surveyor:
         self.smallest_bytes = min(threshold_bytes, SMALLEST_TEXT_BYTES)
         self.thinking = thinking
         self.head_bytes = head_bytes
-        self.ties = 0
         self.calls: dict[str, Call] = {}
         self.requests: dict[str, int] = {}
         self.replies: deque[dict[str, Any]] = deque(maxlen=_REPLIES)
@@ -110,7 +110,7 @@ class _Surveyor:
         for _, _, row in rows_found:
             # A line without an end may still grow: it counts when it is whole.
             if ended:
-                self.ties = found.facts.take(row)
+                found.facts.take(row)
             if row.get("type") == parts.PROGRESS:
                 self._progress(row, line)
             else:
@@ -201,7 +201,7 @@ class _Surveyor:
         blocks = spans.find_items(line.raw, span.start)
         sizes = tuple(block.end - block.start for block in blocks)
         for index, characters in thoughts if blocks else []:
-            place = (self._mark(line), span, number, parts.uuid_of(row))
+            place = (_mark(line), span, number, parts.uuid_of(row))
             found.thoughts.append(
                 Thought(
                     *place,
@@ -283,7 +283,7 @@ class _Surveyor:
             call = self.calls.get(text.call_id)
             self.found.texts.append(
                 ResultText(
-                    self._mark(line),
+                    _mark(line),
                     span,
                     self.request_of.get(text.call_id, self.found.requests),
                     parts.uuid_of(row),
@@ -316,11 +316,8 @@ class _Surveyor:
             request = self.request_of.get(call.id, self.found.requests)
             size = span.end - span.start
             self.found.copies.append(
-                Copy(self._mark(line), span, request, parts.uuid_of(row), size_bytes=size)
+                Copy(_mark(line), span, request, parts.uuid_of(row), size_bytes=size)
             )
-
-    def _mark(self, line: Line) -> Mark:
-        return Mark(line.offset, len(line.raw), check_of(line.raw), self.ties)
 
     def _first(self, row: dict[str, Any], line: Line) -> None:
         """Note the first message of the main thread, by the place of its parent's name."""
@@ -328,7 +325,7 @@ class _Surveyor:
         if found.first_message is None and not parts.is_sidechain(row) and _can_change(line):
             span = spans.find(line.raw, line.records[0].start, (parts.PARENT_FIELD,))
             if span is not None and parts.uuid_of(row) is not None:
-                found.first_message = Place(self._mark(line), span, 0, parts.uuid_of(row))
+                found.first_message = Place(_mark(line), span, 0, parts.uuid_of(row))
                 found.envelope = parts.envelope(row)
                 found.session_id = parts.session_of(row)
 
@@ -346,3 +343,8 @@ def replaced_bytes(text: str) -> int | None:
 def _can_change(line: Line) -> bool:
     """Whether a line is one sound object in sound UTF-8, to which nothing can be appended."""
     return len(line.records) == 1 and line.problem is None and line.exact and line.is_ended
+
+
+def _mark(line: Line) -> Mark:
+    ties = verify.ties_of(line.records[0].value)
+    return Mark(line.offset, len(line.raw), check_of(line.raw), ties)

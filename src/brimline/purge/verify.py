@@ -27,33 +27,29 @@ class Facts:
     repeated: set[str] = field(default_factory=set)
     """Names that more than one row has."""
 
-    def take(self, row: dict[str, Any]) -> int:
-        """Add a row; returns a hash of all that ties it to others."""
-        kind, name, parent = row.get("type"), row.get("uuid"), row.get(parts.PARENT_FIELD)
-        name = name if isinstance(name, str) else None
-        parent = parent if isinstance(parent, str) else None
-        if name is not None:
+    def take(self, row: dict[str, Any]) -> None:
+        """Add a row."""
+        name, parent = row.get("uuid"), row.get(parts.PARENT_FIELD)
+        if isinstance(name, str):
             if name in self.parents:
                 self.repeated.add(name)
             else:
-                self.parents[sys.intern(name)] = parent and sys.intern(parent)
-        if kind not in ("assistant", "user"):
-            return 0  # no such row is ever changed
-        calls, results, usage = parts.structure(row)
-        side = row.get("isSidechain") is True
-        return hash((kind, name, parent, side, *calls, None, *results, None, *(usage or ())))
+                known = sys.intern(parent) if isinstance(parent, str) else None
+                self.parents[sys.intern(name)] = known
 
 
 def ties_of(row: dict[str, Any]) -> int:
-    """A hash of all that ties a row to others."""
-    return Facts().take(row)
+    """A hash of all that ties a message to others; the same in one process only."""
+    calls, results, usage = parts.structure(row)
+    names = [row.get(name) for name in ("type", "uuid", parts.PARENT_FIELD, "isSidechain")]
+    return hash((*map(repr, names), *calls, None, *results, None, *(usage or ())))
 
 
 def require_same_ties(before: int, row: dict[str, Any], offset: int) -> None:
     """See that a changed row is still the row that others know.
 
     Args:
-        before: what `Facts.take` said of the row as it was.
+        before: what `ties_of` said of the row as it was.
         row: the row as it is to be.
         offset: where its line begins, for the message.
 

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _SPACE = " \t\r\n"
+# Two texts of this length that begin and end alike, in one row, are one.
+_LONG_CHARACTERS = 200
+_END_CHARACTERS = 40
 # The scanner's StopIteration leaves a generator as a RuntimeError.
 _FAULTS = (StopIteration, ValueError, RuntimeError, IndexError)
 _QUOTE = json.encoder.encode_basestring
@@ -32,16 +35,21 @@ def find_text(raw: bytes, start: int, path: Sequence[str | int], text: str) -> S
 
     None where another value is there: a name may occur twice in an object.
     """
-    try:
-        needle = b'"%b":%b' % (str(path[-1]).encode(), quoted(text))
-    except UnicodeEncodeError:
-        needle = b""
-    at = raw.find(needle) if needle else -1
-    if at >= 0 and raw.find(needle, at + 1) < 0:
-        # On the line once: wherever the path leads, it is to here.
-        return Span(raw.index(b":", at) + 1, at + len(needle))
     span = find(raw, start, path)
-    return span if span is not None and text_at(raw, span) == text else None
+    if span is None or _has_ends(raw, span, text):
+        return span
+    return span if text_at(raw, span) == text else None
+
+
+def _has_ends(raw: bytes, span: Span, text: str) -> bool:
+    """Whether the bytes begin and end as the client would write the text, and are as many."""
+    if len(text) < _LONG_CHARACTERS or span.end - span.start < len(text):
+        return False
+    try:
+        first, last = quoted(text[:_END_CHARACTERS]), quoted(text[-_END_CHARACTERS:])
+    except UnicodeEncodeError:
+        return False
+    return raw.startswith(first[:-1], span.start) and raw.endswith(last[1:], 0, span.end)
 
 
 def find(raw: bytes, start: int, path: Sequence[str | int]) -> Span | None:
