@@ -18,7 +18,7 @@ from click.testing import CliRunner
 
 from brimline import launch
 from brimline.cli.session_purge import purge
-from brimline.install import entries, spec
+from brimline.install import entries, slash, spec
 from brimline.install.command import uninstall
 from brimline.testing import SessionBuilder
 
@@ -373,13 +373,13 @@ def test_with_a_client_everything_comes_and_goes(
 
     assert dry["files"] == done["files"]
     assert dry["client_calls"] == done["client_calls"]
-    assert len(done["files"]) == 7
+    assert len(done["files"]) == len(slash.COMMANDS) + 1
     assert len(done["client_calls"]) == 1
     assert (done["to_do"], done["notes"], done["warnings"]) == ([], [], [])
     assert (again["changed"], again["files"], again["client_calls"]) == (False, [], [])
     out = json.loads(run("uninstall", "--yes", "--json").stdout)
     assert out["client_calls"] == ["claude mcp remove -s user brimline"]
-    assert len(out["files"]) == 7
+    assert len(out["files"]) == len(slash.COMMANDS) + 1
     left = everything(client) | {fake_claude.CALLS: b""}
     assert json.loads(left.pop(".claude.json")) == {"mcpServers": {}}
     assert left == before
@@ -397,7 +397,7 @@ def test_a_person_sees_every_file_and_call_before_and_after(
         assert f"+++ {client}/commands/brim/pin-last.md" in told
         assert "+brim:pin last $ARGUMENTS" in told
         assert "$ claude mcp add -s user brimline " in told
-    assert f"Written: 6 files in {client}/commands/brim" in done
+    assert f"Written: {len(slash.COMMANDS)} files in {client}/commands/brim" in done
     assert "Done: claude mcp add -s user brimline" in done
     assert f"Removed: the slash commands in {client}/commands/brim." in out
     assert "Removed: the MCP server `brimline`." in out
