@@ -104,7 +104,7 @@ def replay(
         if item.kind != "result" or item.is_fixed:
             continue
         content = content_of(item)
-        if not deciding.decide(item.tool, item.tool_input, content, rules, previewed).replace:
+        if deciding.reason_to_pass(item.tool, item.tool_input, content, rules, previewed):
             continue
         stub = make(item, content)
         if deciding.is_worth_it(content, stub, rules, ratio):

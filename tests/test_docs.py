@@ -136,6 +136,14 @@ def test_relative_links_resolve(page: Path) -> None:
             assert anchor in _anchors(target), link
 
 
+@pytest.mark.parametrize("page", sorted(DOCS.glob("*/*.md")), ids=lambda page: page.name)
+def test_every_page_is_in_the_index(page: Path) -> None:
+    """What is not listed is not found."""
+    index = (DOCS / "README.md").read_text(encoding="utf-8")
+
+    assert f"]({page.relative_to(DOCS)})" in index
+
+
 @pytest.mark.parametrize("page", TYPED, ids=lambda page: str(page.relative_to(ROOT)))
 def test_command_lines_in_code_blocks_parse(page: Path) -> None:
     """Every `brimline` call that a reader may type exists with these options and arguments."""

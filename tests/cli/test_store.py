@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -328,13 +330,32 @@ def test_forget_removes_keys_or_a_session(
     alone = put.put(home_dir, b"alone", {})
 
     would = brimline("store", "forget", "--session", "session-one", "--dry-run")
-    assert would.out == "1 blob would go. 1 stay with other sessions.\n"
+    assert would.out == ("1 blob of session session-one would go. 1 stay with other sessions.\n")
     done = json.loads(
         brimline("store", "forget", "--session", "session-one", "--yes", "--json").out
     )
-    assert (done["keys"], done["shared"]) == ([key], [shared])
+    assert (done["session"], done["keys"], done["shared"]) == ("session-one", [key], [shared])
     assert brimline("store", "forget", alone, "--yes").out == "1 blob forgotten.\n"
     assert {blob.key for blob in scan.blobs(home_dir)} == {shared}
+
+
+def test_a_session_can_be_forgotten_by_the_beginning_of_its_id(
+    home_dir: str, key: str, brimline: Callable[..., Outcome]
+) -> None:
+    """As `list` takes it; one that fits none or two sessions is refused, and nothing goes."""
+    other = put.put(home_dir, b"other", {"session": "session-two"})
+
+    unknown = brimline("store", "forget", "--session", "nobody", "--yes")
+    both = brimline("store", "forget", "--session", "session-", "--yes")
+    assert [blob.key for blob in scan.blobs(home_dir) if blob.key in (key, other)] != []
+    assert len(scan.blobs(home_dir)) == 2
+    done = brimline("store", "forget", "--session", "session-o", "--yes")
+
+    assert (unknown.code, unknown.out) == (both.code, both.out) == (1, "")
+    assert unknown.err.startswith("brimline: no session 'nobody' is known to the store")
+    assert both.err == "brimline: 2 sessions begin with 'session-': write more of the id\n"
+    assert done.out == "1 blob of session session-one forgotten.\n"
+    assert [blob.key for blob in scan.blobs(home_dir)] == [other]
 
 
 @pytest.mark.parametrize(
@@ -371,6 +392,19 @@ def test_without_a_terminal_deleting_needs_yes(
         (["forget", "--yes"], "name either keys or one --session"),
         (["forget", "0" * 64, "--session", "x", "--yes"], "name either keys or one --session"),
         (["prune", "--force", "zz", "--yes"], "is no key"),
+        *[
+            (
+                [command, option, number, "--yes"],
+                f"{option} takes a number from 0 up, not {number!r}",
+            )
+            for command, option in [
+                ("gc", "--grace-minutes"),
+                ("prune", "--grace-minutes"),
+                ("prune", "--max-age-days"),
+                ("prune", "--max-size-mb"),
+            ]
+            for number in ("nan", "inf", "-1", "1e308", "many")
+        ],
     ],
 )
 def test_bad_input_is_told_in_one_sentence(
@@ -389,6 +423,13 @@ def test_bad_input_is_told_in_one_sentence(
     [
         (["--lines", "5"], "is no range"),
         (["--lines", "1:2", "--bytes", "1:2"], "exclude each other"),
+        (["--lines", "5000:6000"], "there is no line 5,000: the content has 200 lines"),
+        (["--lines", "201:"], "there is no line 201"),
+        (["--lines", "5:1"], "'5:1' asks for no lines: it ends before it begins"),
+        (["--lines", ":-999"], "asks for no lines"),
+        (["--bytes", "99999999:"], "there is no byte 99,999,999: the content has "),
+        (["--bytes", "7:7"], "asks for no bytes"),
+        (["--bytes", "7:2", "--json"], "asks for no bytes"),
     ],
 )
 def test_a_wrong_range_is_told_in_one_sentence(
@@ -399,6 +440,81 @@ def test_a_wrong_range_is_told_in_one_sentence(
 
     assert (told.code, told.out) == (1, "")
     assert complaint in told.err
+    assert len(told.err.splitlines()) == 1
+
+
+def test_a_range_that_begins_inside_ends_with_the_content(
+    home_dir: str, key: str, brimline: Callable[..., Outcome]
+) -> None:
+    """And of empty content every range is empty."""
+    put.put(home_dir, b"", {})
+
+    assert brimline("store", "get", key, "--lines", "200:999").out == "line 200 of the build\n"
+    assert brimline("store", "get", "last", "--lines", "1:5") == (0, "", "")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+@pytest.mark.parametrize("options", [["get"], ["get", "--json"], ["grep", "-F", "line"]])
+def test_an_output_that_cannot_be_written_is_what_is_blamed(key: str, options: list[str]) -> None:
+    """Not the store, which is well; and Python adds nothing when it ends."""
+    command, *rest = options
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM, "store", command, key[7:15], *rest],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+
+    assert done.returncode == 1
+    told = done.stderr.decode()
+    assert told == "brimline: standard output cannot be written: No space left on device\n"
+
+
+def test_a_pattern_that_takes_too_long_can_be_searched_for_as_plain_text(
+    home_dir: str, monkeypatch: pytest.MonkeyPatch, brimline: Callable[..., Outcome]
+) -> None:
+    """The sentence names the option."""
+    from brimline.store import grep
+
+    put.put(home_dir, b"a" * 60 + b"!\n", {})
+    monkeypatch.setattr(grep, "grep", functools.partial(grep.grep, timeout_s=0.3))
+
+    told = brimline("store", "grep", "last", "(a+)+$")
+
+    assert told.code == 1
+    assert told.err.endswith("simplify it, or search for plain text with --fixed\n")
+
+
+def test_of_a_long_line_the_part_around_the_match_is_shown(
+    home_dir: str, brimline: Callable[..., Outcome]
+) -> None:
+    """With how many bytes come before and after."""
+    put.put(home_dir, "ä".encode() * 10_000 + b"needle=42;" + b"x" * 10_000, {})
+
+    for pattern in ("needle=[0-9]+", "needle", ".*needle"):
+        told = brimline("store", "grep", "last", pattern).out
+        assert "needle=42;" in told
+        assert re.match(r"1:\[[\d,]+ bytes\] … ", told)
+        assert re.search(r" … \[[\d,]+ more bytes: --whole-lines\]\n$", told)
+        assert len(told.encode()) < 2_200
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
+def test_a_pipe_in_the_place_of_a_blob_holds_nobody_up(
+    home_dir: str, key: str, brimline: Callable[..., Outcome]
+) -> None:
+    """Reading says so at once, and so does the check of all."""
+    os.unlink(layout.blob(home_dir, key[7:]))
+    os.mkfifo(layout.blob(home_dir, key[7:]))
+
+    told = run("get", key, check=False)
+    checked = brimline("store", "verify")
+
+    assert (told.returncode, told.stdout) == (1, b"")
+    assert told.stderr.decode() == (f"brimline: {key} cannot be read: it is not a regular file\n")
+    assert checked.code == 1
+    assert f"{key} cannot be read: it is not a regular file" in checked.out
 
 
 def test_what_the_disk_refuses_is_told_in_one_sentence(
@@ -466,11 +582,10 @@ def test_work_that_takes_a_second_shows_a_bar_on_a_terminal(
     assert "Reading" in capsys.readouterr().err
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[bytes]:
+def run(*arguments: str, check: bool = True) -> subprocess.CompletedProcess[bytes]:
     """The command in a process of its own, for its exact bytes."""
-    return subprocess.run(
-        [sys.executable, "-c", PROGRAM, "store", *arguments], capture_output=True, check=True
-    )
+    command = [sys.executable, "-c", PROGRAM, "store", *arguments]
+    return subprocess.run(command, capture_output=True, check=check, timeout=60)
 
 
 def answered(answer: str, *arguments: str) -> str:

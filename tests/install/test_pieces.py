@@ -145,7 +145,7 @@ def test_without_the_sdk_the_user_is_told_what_to_install(client: Path) -> None:
     """A server that cannot start is not registered."""
     plan = McpServer(STARTED._replace(has_sdk=False)).apply()
 
-    assert plan.to_do[0].startswith("pip install 'brimline[mcp]' && brimline install ")
+    assert plan.to_do[0].startswith("pip install '.[mcp]' && brimline install ")
     assert fake_claude.calls(client) == []
 
 
@@ -313,7 +313,7 @@ def test_without_the_sdk_the_plugin_comes_without_its_server(
 
     (line,) = piece.apply().to_do
 
-    assert line.startswith("pip install 'brimline[mcp]' && brimline install --as plugin ")
+    assert line.startswith("pip install '.[mcp]' && brimline install --as plugin ")
     assert "brim/.mcp.json" not in files(home_dir)
 
 

@@ -70,7 +70,7 @@ def test_without_the_sdk_one_sentence_says_how_to_get_it(
     assert done.returncode == 1
     assert done.stdout == ""
     assert done.stderr.strip() == f"brimline: {command.MISSING}"
-    assert "brimline[mcp]" in command.MISSING
+    assert "pip install '.[mcp]'" in command.MISSING
 
 
 def test_a_defect_of_ours_is_not_taken_for_a_missing_sdk(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,6 +38,19 @@ def test_a_hit_is_told_with_its_key_and_its_best_lines(home_dir: str, project_di
     assert line == "   52: Error: timeout in worker"
 
 
+def test_the_line_that_holds_the_rare_word_comes_first(home_dir: str, project_dir: str) -> None:
+    """Not behind four others that hold what every line holds; of a long one the part around it."""
+    lines = [f"line {number} alpha é needle{number}" for number in range(1, 5_001)]
+    put.put(home_dir, "\n".join(lines).encode(), {"cwd": project_dir})
+    put.put(home_dir, ("é" * 9_000 + " gamma rare77 " + "y" * 9_000).encode(), {"cwd": project_dir})
+
+    shown = ask(home_dir, project_dir, "alpha needle4999")
+    long = ask(home_dir, project_dir, "gamma rare77")
+
+    assert shown[2] == "   4999: line 4999 alpha é needle4999"
+    assert "gamma rare77" in long[2]
+
+
 def test_only_this_project_is_searched(home_dir: str, world: Path, project_dir: str) -> None:
     """Its folder, those below it, and the same under another name."""
     os.symlink(project_dir, world / "link")

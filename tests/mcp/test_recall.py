@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from brimline.mcp import pages, recall
-from brimline.store import forget, layout, plan, prune, put, read
+from brimline.store import forget, grep, layout, plan, prune, put, read
 from brimline.store.errors import StoreError
 
 NUMBERED = b"".join(b"line %d of the output\n" % number for number in range(1, 5_001))
@@ -306,3 +307,24 @@ def test_a_lost_sidecar_costs_the_description_only(home_dir: str) -> None:
 
     assert read.meta(home_dir, key) == {}
     assert ask(home_dir, key=key) == f"[brimline recall {key[:19]}: its only line]\ncontent"
+
+
+def test_a_pattern_that_takes_too_long_is_told_without_options_of_a_command(
+    home_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tool has none to add."""
+    key = put.put(home_dir, b"a" * 60 + b"!\n", {})
+    monkeypatch.setattr(grep, "grep", functools.partial(grep.grep, timeout_s=0.3))
+
+    with pytest.raises(StoreError, match=r"took more than 0\.3 s.*: simplify it$"):
+        ask(home_dir, key=key, pattern="(a+)+$")
+
+
+def test_a_long_line_is_shown_around_what_a_pattern_matches(home_dir: str) -> None:
+    """Also for a pattern that stands nowhere as it is written."""
+    key = put.put(home_dir, "ä".encode() * 10_000 + b"needle=42;" + b"x" * 10_000, {})
+
+    _, body = parts(ask(home_dir, key=key, pattern=r"needle=\d+"))
+
+    assert "needle=42;" in body
+    assert body.endswith("… (20,010 characters)")

@@ -44,7 +44,7 @@ TEXTS = st.one_of(
     st.binary(max_size=400).map(lambda data: data.decode("utf-8", "replace")),
     st.binary(max_size=400).map(lambda data: data.decode("latin-1")),
 )
-NOTE = re.compile(r" \((×\d+|\+\d+ alike)\)(?= …|$)")
+NOTE = re.compile(r"(?: \((?:×\d+|\+\d+(?: or more)? alike|last of [\d,]+ states)\))+(?= …|$)")
 ROW = re.compile(r"(\d+)(?:-(\d+))?: (.*)")
 
 
@@ -222,13 +222,27 @@ def test_json_is_described_by_its_keys_lengths_and_samples() -> None:
     assert preview.kept == ()
 
 
+def test_the_samples_of_a_list_are_all_of_one_item() -> None:
+    """The first that tells most; 0 is a number, and keys of other items are marked."""
+    items: list[dict[str, object]] = [{"id": i, "name": f"n{i}", "note": None} for i in range(800)]
+    items[700]["late"] = True
+    told = [{"id": i, "error": {"code": 40 + i} if i == 7 else None} for i in range(60)]
+
+    first = make_preview(json.dumps(items), "Bash", "curl x").text
+    second = make_preview(json.dumps(told), "Bash", "curl x").text
+
+    assert first.startswith('JSON: [800 × {id: 0, name: "n0", note late?}]\n')
+    assert '\n[0] name="n0" id=0\n' in first
+    assert second.startswith("JSON: [60 × {id: 7, error: {code: 47}}]")
+
+
 def test_json_lines_and_what_follows_them_are_both_mentioned() -> None:
     """Many documents are counted; a remark after them is not swallowed."""
     text = "".join(f'{{"step": {i}, "state": "s{i}"}}\n' for i in range(50)) + "cwd was reset\n"
 
     preview = make_preview(text, "Bash", "cat log")
 
-    assert preview.text.startswith("50 JSON documents: [50 × {step: 1, state:")
+    assert preview.text.startswith('50 JSON documents: [50 × {step: 0, state: "s0"}]')
     assert '…then 13 characters: "cwd was reset"' in preview.text
 
 
@@ -242,6 +256,66 @@ def test_a_list_of_paths_becomes_directories_with_counts_and_names() -> None:
     assert "302 paths" in preview.text
     assert "src/big/ (300): file0.py file1.py" in preview.text
     assert "docs/ (2): a.md b.md" in preview.text
+
+
+def test_a_recursive_listing_is_told_by_its_directories() -> None:
+    """The lines with a directory's name, and blank ones, are no paths."""
+    lines = ["README"]
+    for folder in [".", "./src", "./src/with space"]:
+        lines += ["", f"{folder}:", *(f"name{i}" for i in range(200)), "Makefile"]
+
+    preview = make_preview("\n".join(lines) + "\n", "Bash", "ls -R")
+
+    assert preview.kind == "paths"
+    assert preview.text.startswith("603 names in 3 directories, with counts and names:\n")
+    assert "\n./ (201): name0 name1" in preview.text
+    assert "\n./src/with space/ (201): name0" in preview.text
+
+
+def test_a_huge_listing_files_no_name_under_a_directory_that_was_not_looked_at() -> None:
+    """Between both ends lines are missing, and with them the directory's own."""
+    lines = [".:"] + [f"error_log_{i}.txt" for i in range(30_000)] + ["", "./end:", "last.txt"]
+
+    text = make_preview("\n".join(lines), "Bash", "ls -R").text
+
+    counts = {
+        row.split(" (")[0]: int(row.split("(")[1].split(")")[0].replace(",", ""))
+        for row in text.splitlines()[1:]
+    }
+    assert text.startswith("30,004 lines of a listing; directories among the ")
+    assert counts["./end/"] == 1
+    assert counts["./"] * len("error_log_00000.txt ") < 130_000
+
+
+@pytest.mark.parametrize("text", ["all:\n\tcc bin/a\n\nbin/a:\n\tcc a.c\n\nb:\n", "x:\n\na/b\n"])
+def test_rules_of_a_makefile_are_no_listing(text: str) -> None:
+    """They are indented, and so are many other things with colons."""
+    assert make_preview(text * 30, "Bash", "cat Makefile").kind != "paths"
+
+
+@pytest.mark.parametrize(
+    ("form", "row"),
+    [
+        ("C:\\src\\mod{}\\file{}.cs", "C:\\src\\mod1\\ (60): file1.cs file11.cs"),
+        ("C:\\Program Files\\mod{}\\file{}", "C:\\Program Files\\mod1\\ (60): file1 file11"),
+        ("./my docs/dir {}/file {}.txt", "./my docs/dir 1/ (60): file 1.txt file 11.txt"),
+    ],
+)
+def test_paths_of_windows_and_with_spaces_are_grouped_too(form: str, row: str) -> None:
+    """By their own separator."""
+    paths = [form.format(i % 10, i) for i in range(600)]
+
+    preview = make_preview("\n".join(paths), "Bash", "find .")
+
+    assert preview.kind == "paths"
+    assert row in preview.text
+
+
+def test_names_without_a_directory_are_not_filed_under_the_root() -> None:
+    """A plain `ls` says nothing about where it was."""
+    text = make_preview("\n".join(f"part{i}.txt" for i in range(900)), "Bash", "ls").text
+
+    assert "\n. (900): part0.txt" in text
 
 
 def test_a_diff_names_its_files_and_hunks() -> None:
@@ -293,6 +367,30 @@ def test_terminal_escapes_and_redrawn_lines_do_not_get_through() -> None:
     assert "50%" not in shown
 
 
+@pytest.mark.parametrize("updates", [2_000, 30_000])
+def test_a_progress_bar_is_shown_as_it_stood_in_the_end(updates: int) -> None:
+    """With how many states were drawn over, however long the line, and what cleared it last."""
+    bar = "".join(f"\rDownloading model.bin {i} kB" for i in range(updates))
+
+    text = make_preview(f"start\n{bar}\r\x1b[K\nmodel.bin saved\n", "Bash", "fetch").text
+
+    last = f"2: Downloading model.bin {updates - 1} kB (last of {updates:,} states)"
+    assert text.splitlines() == ["1: start", last, "3: model.bin saved"]
+
+
+def test_what_a_progress_bar_ends_with_can_be_a_failure() -> None:
+    """The last state counts, not the first six hundred characters."""
+    bar = "".join(f"\rDownloading {i}%" for i in range(100)) + "\rERROR: checksum mismatch"
+    lines = [f"step {i} done" for i in range(2_000)]
+    lines[1_000] = bar
+
+    text = make_preview("\n".join(lines), "Bash", "fetch").text
+
+    assert re.search(
+        r"^1001.*: ERROR: checksum mismatch \(last of 101 states\)", text, re.MULTILINE
+    )
+
+
 @pytest.mark.row("S2-28")
 def test_an_output_of_five_thousand_lines_is_capped() -> None:
     """However long the output, the preview is not."""
@@ -313,8 +411,74 @@ def test_a_huge_text_is_looked_at_from_both_ends_and_where_it_cries_out() -> Non
     assert covered(preview) == list(range(1, 200_001))
 
 
+ALARMS = [
+    "error TS2304: Cannot find name 'foo'.",
+    "npm ERR! code ELIFECYCLE",
+    "make: *** [all] Error 2",
+    "thread 'main' panicked at src/main.rs:4:5",
+    "Segmentation fault (core dumped)",
+    "CRITICAL out of disk",
+    'Exception in thread "main" java.lang.IllegalStateException',
+    "a.c:(.text+0x1a): undefined reference to `foo'",
+    "not ok 5 - thing",
+    "Build failed with 3 errors",
+    "3 failed, 200 passed in 3.2s",
+    "bash: /etc/shadow: Permission denied",
+    "Killed",
+    "✗ test failed",
+    "  ✘ should add numbers",
+    "❌ deploy",
+    "FAILED tests/test_x.py::test_y - assert 1 == 2",
+    "Traceback (most recent call last):",
+    "panic: runtime error: index out of range",
+    "fatal: not a git repository",
+    "E   AssertionError: boom",
+    "warning: unused variable",
+    "sh: 1: tsc: command not found",
+    "cat: x: No such file or directory",
+    "curl: (7) Failed to connect: Connection refused",
+]
+
+
+@pytest.mark.parametrize("alarm", ALARMS)
+def test_an_alarm_is_found_in_the_middle_of_any_output(alarm: str) -> None:
+    """In fifteen hundred lines and in two hundred thousand alike, under its number."""
+    for count in (1_500, 200_000):
+        lines = [f"{i} line of output" for i in range(count)]
+        lines[count // 2] = alarm
+
+        text = make_preview("\n".join(lines), "Bash", "make").text
+
+        rows = [row for row in text.splitlines() if row.startswith(str(count // 2 + 1))]
+        assert [signal.clean(alarm) in row for row in rows] == [True]
+
+
+def test_a_word_on_every_line_does_not_hide_the_line_that_matters() -> None:
+    """Flags of a compiler are no errors, and a hundred messages are not all there are."""
+    lines = [f"cc -Werror -Wall -c part{i}_{i * 7}.c -o errors/part{i}.o" for i in range(60_000)]
+    lines[40_000] = "part9.c:12:3: error: expected ';' before '}' token"
+
+    text = make_preview("\n".join(lines), "Bash", "make V=1").text
+
+    assert re.search(r"^40001(-\d+)?: part9.c:12:3: error: expected", text, re.MULTILINE)
+
+
+def test_messages_alike_are_counted_or_said_to_be_more() -> None:
+    """A number is exact where every line was looked at."""
+    few = [f"warning: unused variable x{i}" for i in range(900)]
+    many = [f"warning: unused variable x{i}" for i in range(90_000)]
+
+    assert "x0 (+899 alike)" in make_preview("\n".join(few), "Bash", "make").text
+    assert re.search(
+        r"x0 \(\+\d+ or more alike\)", make_preview("\n".join(many), "Bash", "make").text
+    )
+
+
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.sampled_from(["a", "ERROR: b", "c" * 70_000, ""]), max_size=30), st.booleans())
+@given(
+    st.lists(st.sampled_from(["a", "ERROR: b", "é FAIL ✗", "c" * 70_000, ""]), max_size=30),
+    st.booleans(),
+)
 def test_the_lines_of_a_huge_text_keep_their_numbers(parts: list[str], ends: bool) -> None:
     """What is looked at is what stands there."""
     text = "\n".join(parts * 4) + ("\n" if ends else "")
@@ -323,17 +487,47 @@ def test_the_lines_of_a_huge_text_keep_their_numbers(parts: list[str], ends: boo
     source = Source(text)
 
     assert list(source.numbers) == sorted(set(source.numbers))
-    for number, line in zip(source.numbers, source.lines, strict=True):
+    for position, number in enumerate(source.numbers):
+        line = source.lines[position]
         assert lines[number].startswith(line)
+        assert len(lines[number]) == len(line) + source.beyond.get(position, 0)
 
 
 def test_one_line_without_end_is_cut_with_its_length() -> None:
     """A minified file does not come through as a whole."""
     preview = make_preview("var a=1;" * 50_000, "Bash", "cat dist.js")
 
-    assert len(preview.text) < 300
+    assert len(preview.text) < 400
     assert re.search(r"…\+\d+", preview.text)
     assert preview.kept == ((1, 1),)
+
+
+@pytest.mark.parametrize("length", [39_000, 41_000, 300_000])
+def test_what_is_left_out_of_a_long_line_is_counted_to_its_end(length: int) -> None:
+    """Also where the line is too long to be looked at."""
+    text = make_preview("x" * length, "Bash", "cat dist.js").text
+    found = re.search(r"^1: (x+)…\+(\d+)$", text, re.MULTILINE)
+
+    assert found
+    assert len(found[1]) + int(found[2]) == length
+
+
+@pytest.mark.parametrize(
+    ("text", "long"),
+    [
+        ("var a=1;" * 5_000, True),
+        (json.dumps([{"id": i, "name": f"n{i}"} for i in range(800)]), True),
+        (json.dumps([{"id": i, "name": f"n{i}"} for i in range(800)], indent=1), False),
+        ("a line\n" * 5_000, False),
+        ("\rDownloading" * 5_000, False),
+    ],
+)
+def test_lines_too_long_to_be_asked_for_come_with_other_ways(text: str, long: bool) -> None:
+    """Of one line there is no range of lines."""
+    shown = make_preview(text, "Bash", "cat dist.js").text
+
+    assert ("--bytes A:B" in shown.splitlines()[-1]) == long
+    assert ("store grep KEY PATTERN" in shown) == long
 
 
 def test_words_that_the_call_itself_holds_are_not_repeated() -> None:

@@ -78,6 +78,35 @@ def test_a_session_whose_copy_is_gone_has_no_say_in_a_later_one(home_dir: str) -
     assert forget.of_session(home_dir, "first").keys == []
 
 
+def test_a_session_is_known_by_what_it_left(home_dir: str, world: Path) -> None:
+    """Stored content, a line of the trail about content that is gone, or a transcript's name."""
+    stored(home_dir, text(1), session="session-one")
+    gone = stored(home_dir, text(2), session="other")
+    forget.forget_key(home_dir, gone)
+    full = "1f0c2d3e-8a41-4f0b-b6a7-6f1f0a5b9c20"
+    cache = references.load(home_dir)
+    cache.entries[str(world / f"{full}.jsonl")] = [0, 0, 0, 0, []]
+    references.write(home_dir, cache)
+
+    assert forget.session_id(home_dir, "session") == "session-one"
+    assert forget.session_id(home_dir, "other") == "other"
+    assert forget.session_id(home_dir, full) == full
+    forget.forget_session(home_dir, "other")
+    for text_ in ("other", "", "-", full[:8]):
+        with pytest.raises(StoreError, match="is known to the store"):
+            forget.session_id(home_dir, text_)
+
+
+def test_a_session_named_like_the_beginning_of_another_is_meant_by_its_name(home_dir: str) -> None:
+    """The whole id is never ambiguous."""
+    stored(home_dir, text(1), session="one")
+    stored(home_dir, text(2), session="one-more")
+
+    assert forget.session_id(home_dir, "one") == "one"
+    with pytest.raises(StoreError, match="2 sessions begin with 'on'"):
+        forget.session_id(home_dir, "on")
+
+
 def test_a_line_that_a_full_disk_cut_short_hides_no_other(home_dir: str) -> None:
     """The next line is glued to it and still read."""
     stored(home_dir, text(1), session="first")

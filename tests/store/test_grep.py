@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from brimline.store.errors import StoreError
-from brimline.store.grep import Row, grep
+from brimline.store.grep import Row, SlowPatternError, grep
 
 DATA = b"alpha\nbeta 1\nBETA 2\n\xff\xfe gr\xc3\xbcn\nomega"
 
@@ -49,9 +49,18 @@ def test_lines_around_a_match_come_with_it_and_overlapping_groups_join() -> None
     assert found[0][0] == Row(2, b"line 2", matches=False)
 
 
+def test_where_a_line_matches_is_told_in_bytes() -> None:
+    """So that of a long line the part around can be shown; of a long match, its end."""
+    (row,) = grep("äö".encode() + b"\xffneedle", "needle")[0]
+    (long,) = grep(b"x" * 1_000 + b"needle", "^.*needle")[0]
+
+    assert row.place == 5
+    assert long.place == 1_006 - 200
+
+
 def test_a_pattern_that_would_take_for_ever_is_given_up() -> None:
-    """The sentence says why and what to do."""
-    with pytest.raises(StoreError, match=r"took more than 0\.5 s.*--fixed"):
+    """The sentence says why and what to do; options are for the command to name."""
+    with pytest.raises(SlowPatternError, match=r"took more than 0\.5 s.*: simplify it$"):
         grep(b"a" * 60 + b"!\n", "(a+)+$", timeout_s=0.5)
 
 

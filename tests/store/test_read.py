@@ -143,6 +143,21 @@ def test_an_empty_store_says_so(home_dir: str) -> None:
         read.resolve(home_dir, "last")
 
 
+@pytest.mark.parametrize("note", [None, b"", b"sha256:zz\n", b"\xff" * 900])
+def test_the_last_key_is_known_even_where_its_note_is_lost(
+    home_dir: str, note: bytes | None
+) -> None:
+    """From the audit trail; without it, what was used last."""
+    older, newer = stored(home_dir, text(1)), stored(home_dir, text(2), age_s=1_000)
+    os.unlink(layout.last_key(home_dir))
+    if note is not None:
+        Path(layout.last_key(home_dir)).write_bytes(note)
+
+    assert read.resolve(home_dir, "last") == newer
+    os.unlink(layout.index(home_dir))
+    assert read.resolve(home_dir, "last") == older
+
+
 @thorough
 @given(
     data=st.lists(st.sampled_from([b"a", b"\n", b"\r\n", b"\xff"]), max_size=40).map(b"".join),

@@ -73,12 +73,20 @@ def test_neither_case_nor_accents_matter() -> None:
 
 
 def test_the_best_lines_hold_most_of_the_words() -> None:
-    """The best ones first, told in their order, and none that holds nothing."""
+    """The best ones first, and none that holds nothing."""
     lines = ["error", "x", "timeout in worker", "error: timeout", "none", "Error again"]
 
-    assert words.best_lines(lines, ["timeout", "error"], 2) == [0, 3]
-    assert words.best_lines(lines, ["timeout", "error"], 9) == [0, 2, 3, 5]
+    assert words.best_lines(lines, ["timeout", "error"], 2) == [(3, 7), (2, 0)]
+    assert words.best_lines(lines, ["timeout", "error"], 9) == [(3, 7), (2, 0), (0, 0), (5, 0)]
     assert words.best_lines(lines, ["absent"], 9) == []
+
+
+def test_a_rare_word_is_worth_more_than_common_ones() -> None:
+    """One that is on every line says nothing about any."""
+    lines = [f"alpha beta line {number}" for number in range(500)]
+    lines[400] = "needle4999"
+
+    assert words.best_lines(lines, ["alpha", "beta", "needle4999"], 3)[0] == (400, 0)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _LISTED = 20
-_LARGEST_LIMIT = 10**9
 
 
 def show(files: Sequence[str], session: str | None, *, every: bool, as_json: bool) -> None:
@@ -70,12 +69,7 @@ def read(files: Sequence[str], *, every: bool) -> dict[str, Any]:
 
 def bash_limit(project: str | None) -> int:
     """How many characters of a command's output the client shows in a project, as it is set now."""
-    limit = BASH_CHARACTERS
-    for path in clientsettings.settings_files(project or os.sep).values():
-        value = clientsettings.read_settings(path).get("bashOutputMaxChars")
-        if isinstance(value, int) and not isinstance(value, bool) and 0 < value < _LARGEST_LIMIT:
-            limit = value
-    return limit
+    return clientsettings.bash_output_characters(project or os.sep) or BASH_CHARACTERS
 
 
 def _require_one(files: Sequence[str], session: str) -> None:

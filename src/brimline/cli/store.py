@@ -14,7 +14,7 @@ from brimline.cli import store_text as text
 from brimline.cli.lazy import LazyGroup
 from brimline.cli.registry import Entry
 from brimline.store import grep as searching
-from brimline.store import layout, pins, read, scan
+from brimline.store import layout, pins, put, read, scan
 from brimline.store.errors import StoreError
 
 HELP = {"help_option_names": ["-h", "--help"]}
@@ -157,13 +157,13 @@ def grep(
     home_dir = paths.home()
     scan.check_format(home_dir)
     full_key = read.resolve(home_dir, key)
-    groups = searching.grep(
-        read.get(home_dir, full_key),
-        pattern,
-        context=context,
-        ignore_case=ignore_case,
-        plain=fixed,
-    )
+    content = read.get(home_dir, full_key)
+    try:
+        groups = searching.grep(
+            content, pattern, context=context, ignore_case=ignore_case, plain=fixed
+        )
+    except searching.SlowPatternError as error:
+        raise StoreError(f"{error}, or search for plain text with --fixed") from None
     if as_json:
         text.answer(report.matches(full_key, pattern, groups), "", as_json=True)
     else:
@@ -226,13 +226,19 @@ def _pin(key: str, level: str, reason: str | None, *, as_json: bool) -> None:
 
 
 def _part(data: bytes, line_range: str | None, byte_range: str | None) -> bytes:
+    part = data
     if line_range is not None:
-        return read.lines(data, *read.parse_range(line_range))
-    if byte_range is not None:
-        return read.byte_range(data, *read.parse_range(byte_range))
-    return data
+        part = read.lines(data, *read.parse_range(line_range))
+        if data and not part:
+            raise read.empty_range(line_range, "line", put.count_lines(data))
+    elif byte_range is not None:
+        part = read.byte_range(data, *read.parse_range(byte_range))
+        if data and not part:
+            raise read.empty_range(byte_range, "byte", len(data))
+    return part
 
 
 def _write(data: bytes) -> None:
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()  # here, where a reader that went away is noticed and understood
+    with text.output():
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()  # here, where a reader that went away is noticed and understood

@@ -32,13 +32,18 @@ _HOLDS = {
 
 
 @click.command(context_settings=HELP)
-@click.option("--max-age-days", metavar="N", type=click.FloatRange(0), help="Days since last use.")
-@click.option("--max-size-mb", metavar="N", type=click.FloatRange(0), help="Megabytes on disk.")
+@click.option(
+    "--max-age-days", metavar="N", type=str, callback=text.amount, help="Days since last use."
+)
+@click.option(
+    "--max-size-mb", metavar="N", type=str, callback=text.amount, help="Megabytes on disk."
+)
 @click.option("--force", metavar="KEY", multiple=True, help="May go although something holds it.")
 @click.option(
     "--grace-minutes",
     metavar="N",
-    type=click.FloatRange(0),
+    type=str,
+    callback=text.amount,
     default=0,
     help="Keep what was used within so many minutes.",
 )
@@ -85,7 +90,8 @@ def prune(
 @click.option(
     "--grace-minutes",
     metavar="N",
-    type=click.FloatRange(0),
+    type=str,
+    callback=text.amount,
     default=pruning.GRACE_S / _MINUTE_S,
     show_default=True,
     help="Keep what was used within so many minutes.",
@@ -150,7 +156,9 @@ def verify(as_json: bool) -> None:
 
 @click.command(context_settings=HELP)
 @click.argument("keys", metavar="[KEY]...", nargs=-1)
-@click.option("--session", metavar="ID", help="All that only this session stored.")
+@click.option(
+    "--session", metavar="ID", help="All that only this session stored, by its id's start."
+)
 @_dry_run
 @_yes
 @as_json_option
@@ -173,10 +181,12 @@ def forget(
     if not dry_run:
         text.require_consent(yes=yes)
     if session is not None:
+        session = forgetting.session_id(home_dir, session)
         found = forgetting.of_session(home_dir, session)
     else:
         found = forgetting.Forgotten([read.resolve(home_dir, key) for key in keys])
-    question = f"Delete {text.count(len(found.keys), 'blob')} for good?"
+    of_session = f" of session {text.shown(session)}" if session else ""
+    question = f"Delete {text.count(len(found.keys), 'blob')}{of_session} for good?"
     held = [key for key in found.keys if pins.read(home_dir, layout.digest_of(key))]
     if held:
         question = f"{len(held)} of them pinned. {question}"
@@ -184,8 +194,14 @@ def forget(
         if found.keys:
             text.ask(question, yes=yes)
         _forget(home_dir, found, session)
-    report = {"keys": found.keys, "shared": found.shared, "dry_run": dry_run}
-    told = f"{text.count(len(found.keys), 'blob')} {'would go' if dry_run else 'forgotten'}."
+    report = {
+        "session": session,
+        "keys": found.keys,
+        "shared": found.shared,
+        "dry_run": dry_run,
+    }
+    verb = "would go" if dry_run else "forgotten"
+    told = f"{text.count(len(found.keys), 'blob')}{of_session} {verb}."
     if found.shared:
         told += f" {len(found.shared)} stay with other sessions."
     text.answer(report, told, as_json=as_json)

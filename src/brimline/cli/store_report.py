@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 # Each blob has to be opened for these figures; beyond this many it is done on request only.
 _MOST_HEADERS = 20_000
 _WIDEST_LINE = 2_000
+_BEFORE_MATCH = 500
 _METHODS = (blobfile.NONE, blobfile.GZIP, blobfile.ZSTD)
 
 
@@ -134,7 +135,7 @@ def render_matches(groups: list[list[Row]], *, whole: bool) -> bytes:
     """Matching lines as `12:text`, those around as `11-text`, as grep does."""
     blocks = [
         b"".join(
-            b"%d%s%s\n" % (row.number, b":" if row.matches else b"-", _cut(row.text, whole=whole))
+            b"%d%s%s\n" % (row.number, b":" if row.matches else b"-", _cut(row, whole=whole))
             for row in group
         )
         for group in groups
@@ -176,8 +177,14 @@ def _document(home_dir: str, blob: scan.Blob, described: dict[str, Any]) -> dict
     }
 
 
-def _cut(line: bytes, *, whole: bool) -> bytes:
+def _cut(row: Row, *, whole: bool) -> bytes:
+    """A line, or of a long one the part around its match."""
+    line = row.text
     if whole or len(line) <= _WIDEST_LINE:
         return line
-    kept = line[:_WIDEST_LINE].decode("utf-8", "ignore").encode()
-    return kept + f" … [{len(line) - len(kept):,} more bytes: --whole-lines]".encode()
+    start = row.place - _BEFORE_MATCH if row.place > _WIDEST_LINE - _BEFORE_MATCH else 0
+    part = line[start : start + _WIDEST_LINE].decode("utf-8", "ignore").encode()
+    before = f"[{start:,} bytes] … " if start else ""
+    rest = len(line) - start - _WIDEST_LINE
+    after = f" … [{max(0, rest):,} more bytes: --whole-lines]"
+    return before.encode() + part + after.encode()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import math
 import os
 import sys
 import time
@@ -15,6 +17,7 @@ from brimline.store import layout
 from brimline.store.errors import StoreError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import TracebackType
 
 SHORT_DIGITS = 12
@@ -22,14 +25,34 @@ _KILO = 1_000
 _MINUTE_CHARACTERS = len("2026-01-08T15:49")
 _SOURCE_CHARACTERS = 60
 _PROGRESS_AFTER_S = 1.0
+# More days, minutes or megabytes than anybody means.
+_LARGEST_AMOUNT = 1e9
 
 
 def answer(document: Any, text: str, *, as_json: bool) -> None:
     """Print for a program or for a person."""
-    if as_json:
-        click.echo(json.dumps(document, indent=2))
-    elif text:
-        click.echo(text)
+    told = json.dumps(document, indent=2) if as_json else text
+    if told:
+        with output():
+            click.echo(told)
+
+
+@contextlib.contextmanager
+def output() -> Iterator[None]:
+    """Blame what was being written to, and not the store, where writing fails.
+
+    Raises:
+        StoreError: standard output cannot be written.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        # What could not be written is still waiting, and would fail again when the program ends.
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise StoreError(f"standard output cannot be written: {error.strerror or error}") from error
 
 
 def size(count: int) -> str:
@@ -80,6 +103,23 @@ def table(head: list[str], rows: list[list[str]], right: set[int]) -> str:
         for row in [head, *rows]
     ]
     return "\n".join(lines)
+
+
+def amount(_context: click.Context, option: click.Parameter, value: str | None) -> float | None:
+    """The number that an option was given, which is not below 0; `nan` and the like are none.
+
+    Raises:
+        StoreError: it is no such number.
+    """
+    if value is None:
+        return None
+    try:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    if not 0 <= number <= _LARGEST_AMOUNT:
+        raise StoreError(f"{option.opts[0]} takes a number from 0 up, not {value!r}")
+    return number
 
 
 def require_consent(*, yes: bool) -> None:

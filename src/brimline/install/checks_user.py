@@ -95,7 +95,9 @@ def _registered(server: clientstate.Server, started: Program) -> Finding:
             "broken",
             f"the MCP server is registered, but {problem}",
             "The client cannot start it: the model cannot recall what was kept out of the window.",
-            _INSTALL if started.has_sdk else f"{program.INSTALL_SDK}, then {_INSTALL}",
+            _INSTALL
+            if started.has_sdk
+            else f"{program.INSTALL_SDK} in brimline's clone, then {_INSTALL}",
         )
     if server != mcp_server.wanted(started):
         return Finding(
@@ -119,7 +121,7 @@ def _problem(server: clientstate.Server) -> str | None:
 
 def _not_registered(started: Program) -> Finding:
     if not started.has_sdk:
-        fix = f"{program.INSTALL_SDK}, then {_INSTALL}"
+        fix = f"{program.INSTALL_SDK} in brimline's clone, then {_INSTALL}"
     elif claude.on_path():
         fix = _INSTALL
     else:

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 from brimline.install import precompile
 
 SDK = "mcp"
-INSTALL_SDK = "pip install 'brimline[mcp]'"
+# In the clone: under that name an index may have somebody else's package.
+INSTALL_SDK = "pip install '.[mcp]'"
 _TIMEOUT_S = 20
 # Both keep the current folder off the import path: it may be a stranger's. The first also ignores
 # the user's own packages, so that the second is needed where brimline is one of them.

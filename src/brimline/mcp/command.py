@@ -7,8 +7,8 @@ import click
 from brimline.errors import BrimlineError
 
 MISSING = (
-    "the MCP server needs the MCP SDK, version 2: install it with "
-    "`pip install 'brimline[mcp]'` (or `uv tool install 'brimline[mcp]'`)"
+    "the MCP server needs the MCP SDK, version 2: in the clone that brimline came from, "
+    "`pip install '.[mcp]'` (or `uv tool install '.[mcp]'`) installs it"
 )
 
 

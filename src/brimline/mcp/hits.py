@@ -84,14 +84,14 @@ def moment(at: Any) -> str:
         return ""
 
 
-def clipped(line: bytes, wanted: str, most: int) -> str:
-    """A line, or of a long one the part around what is wanted."""
+def clipped(line: bytes, place: int, most: int) -> str:
+    """A line, or of a long one the part around a byte of it."""
     text = pages.decoded(line)
     if len(text) <= most:
         return text
-    place = max(0, text.casefold().find(wanted.casefold()) - most // 4) if wanted else 0
-    before = "…" if place else ""
-    return f"{before}{text[place : place + most]}… ({len(text):,} characters)"
+    start = max(0, len(pages.decoded(line[:place])) - most // 4)
+    before = "…" if start else ""
+    return f"{before}{text[start : start + most]}… ({len(text):,} characters)"
 
 
 def _blocks(
@@ -125,17 +125,22 @@ def _hit(home_dir: str, number: int, key: str, wanted: list[str], pattern: str) 
 def _lines(data: bytes, wanted: list[str], pattern: str) -> list[str]:
     if pattern:
         rows = [row for group in grep.grep(data, pattern) for row in group]
-        picked = [(row.number, row.text) for row in rows[:_LINES_PER_HIT]]
+        picked = rows[:_LINES_PER_HIT]
         rest = len(rows) - len(picked)
     else:
-        lines = grep.split(data[: fulltext.HEAD_BYTES])
-        texts = [pages.decoded(line) for line in lines]
-        best = words.best_lines(texts, wanted, _LINES_PER_HIT)
-        picked = [(number + 1, lines[number]) for number in best]
+        picked = _best(grep.split(data[: fulltext.HEAD_BYTES]), wanted)
         rest = 0
-    sought = pattern or wanted[0]
-    shown = [f"   {number}: {clipped(text, sought, _LINE_CHARACTERS)}" for number, text in picked]
+    shown = [f"   {row.number}: {clipped(row.text, row.place, _LINE_CHARACTERS)}" for row in picked]
     return [*shown, f"   and {rest:,} more that match"] if rest else shown
+
+
+def _best(lines: list[bytes], wanted: list[str]) -> list[grep.Row]:
+    """The lines that fit a query best, the best first."""
+    texts = [pages.decoded(line) for line in lines]
+    return [
+        grep.Row(number + 1, lines[number], matches=True, place=len(texts[number][:start].encode()))
+        for number, start in words.best_lines(texts, wanted, _LINES_PER_HIT)
+    ]
 
 
 def _notes(found: fulltext.Found) -> list[str]:

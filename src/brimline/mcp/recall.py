@@ -132,7 +132,7 @@ def _matching(name: str, lines: list[bytes], span: pages.Span, pattern: str) -> 
     part = b"\n".join(lines[span.first - 1 : span.last])
     groups = grep.grep(part + b"\n", pattern, context=_CONTEXT_LINES)
     count = sum(row.matches for group in groups for row in group)
-    shown, rest = _rows(groups, span, pattern)
+    shown, rest = _rows(groups, span)
     total = len(lines)
     whole = span.last - span.first + 1 == total
     of = f"{total:,} lines" if whole else f"lines {span.first:,}-{span.last:,} (of {total:,})"
@@ -143,7 +143,7 @@ def _matching(name: str, lines: list[bytes], span: pages.Span, pattern: str) -> 
     return "\n".join([f"[brimline recall {name}: {told}{following}]", *shown])
 
 
-def _rows(groups: list[list[grep.Row]], span: pages.Span, pattern: str) -> tuple[list[str], int]:
+def _rows(groups: list[list[grep.Row]], span: pages.Span) -> tuple[list[str], int]:
     """As many rows as fit, and the line to go on from, or 0."""
     room = pages.ROOM
     shown: list[str] = []
@@ -153,7 +153,7 @@ def _rows(groups: list[list[grep.Row]], span: pages.Span, pattern: str) -> tuple
         for row in group:
             number = row.number + span.first - 1
             sign = ":" if row.matches else "-"
-            text = f"{number}{sign} {hits.clipped(row.text, pattern, _ROW_CHARACTERS)}"
+            text = f"{number}{sign} {hits.clipped(row.text, row.place, _ROW_CHARACTERS)}"
             room -= pages.width(text) + 4
             if room < 0:
                 return shown, number

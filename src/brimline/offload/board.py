@@ -48,13 +48,15 @@ class Board:
         line = signal.clean(self.source.lines[position])
         # The first line shows what the others begin with.
         bare = self.opening.sub("…", line, count=1) if self.opening and position else line
-        text = signal.clip(bare, width)
+        text = signal.clip(bare, width, self.source.beyond.get(position, 0))
+        redraws = self.source.redraws_of(position)
+        note += f" (last of {redraws + 1:,} states)" if redraws else ""
         # What is left out after a fold has a row of its own, too.
         cost = len(text) + len(note) + self.frame * (2 if last > position else 1)
         if cost > self.left:
             return False
         self.left -= cost
-        self.picks[position] = Pick(text + note, last, text == bare)
+        self.picks[position] = Pick(text + note, last, text == bare and not redraws)
         self.taken.update(range(position, last + 1))
         return True
 

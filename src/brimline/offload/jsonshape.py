@@ -9,6 +9,7 @@ from brimline.offload import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
 _LARGEST_CHARACTERS = 4_000_000
@@ -111,14 +112,15 @@ def _shape(value: Any, depth: int) -> str:
     return _sample(value) if isinstance(value, str) else json.dumps(value)
 
 
-def _object_shape(value: dict[str, Any], depth: int) -> str:
-    if not value:
+def _object_shape(value: dict[str, Any], depth: int, elsewhere: Sequence[str] = ()) -> str:
+    """Keys with samples, then those whose values say nothing, then those of other items."""
+    if not value and not elsewhere:
         return "{}"
     if depth >= _MOST_DEPTH:
         return f"{{{len(value)} keys}}"
     telling = [key for key in value if not _is_dull(value[key])][:_MOST_KEYS]
     inner = [f"{key}: {_shape(value[key], depth + 1)}" for key in telling]
-    rest = [key for key in value if key not in telling]
+    rest = [*(key for key in value if key not in telling), *elsewhere]
     if rest:
         more = len(rest) - _MOST_DULL_KEYS
         inner.append(" ".join(rest[:_MOST_DULL_KEYS]) + (f" +{more} keys" if more > 0 else ""))
@@ -133,19 +135,22 @@ def _list_shape(value: list[Any], depth: int) -> str:
     objects = [item for item in value if isinstance(item, dict)]
     if len(objects) < len(value) or len(value) == 1:
         return f"[{len(value)} × {_shape(value[0], depth + 1)}]"
-    merged: dict[str, Any] = {}
-    for item in objects:
-        for key, inner in item.items():
-            if key not in merged or _is_dull(merged[key]):
-                merged[key] = inner
-    return f"[{len(value)} × {_object_shape(merged, depth + 1)}]"
+    # All samples are of one item: values of several side by side would describe none of them.
+    sample = max(objects[:_COMPARED_ITEMS], key=lambda item: sum(map(_tells, item.values())))
+    known = dict.fromkeys(key for item in objects for key in item)
+    elsewhere = [f"{key}?" for key in known if key not in sample]
+    return f"[{len(value)} × {_object_shape(sample, depth + 1, elsewhere)}]"
+
+
+def _tells(value: Any) -> bool:
+    return not _is_dull(value)
 
 
 def _is_dull(value: Any) -> bool:
-    """Whether the key alone says as much."""
+    """Whether the key alone says as much; 0 is a number like any other."""
     if isinstance(value, str):
         return not value or bool(_OPAQUE.fullmatch(value))
-    return not value
+    return not value and (isinstance(value, bool) or not isinstance(value, int | float))
 
 
 def _sample(text: str, most: int = _SAMPLE_CHARACTERS) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from brimline.offload import alarms, signal
+from brimline.offload import alarms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,12 +58,9 @@ def _choose_folds(board: Board, width: int) -> None:
 def _choose_alarms(board: Board, share: float, width: int) -> None:
     """Show what failed, once per message, however often it came."""
     limit = board.left - int(board.budget * share)
-    lines = board.source.lines
-    loud: dict[str, list[tuple[int, int]]] = {}
-    for weight, position in alarms.find(lines):
-        form = alarms.alike(signal.clean(lines[position][: 4 * width]))
-        loud.setdefault(form, []).append((-weight, position))
-    for messages in sorted(loud.values()):
-        note = f" (+{len(messages) - 1} alike)" if len(messages) > 1 else ""
-        if board.left <= limit or not board.pick(messages[0][1], width, note=note):
+    found, complete = alarms.find(board.source.lines, 4 * width)
+    more = "" if complete and board.source.is_whole else " or more"
+    for _, positions in sorted(found, key=lambda message: (-message[0], message[1])):
+        note = f" (+{len(positions) - 1}{more} alike)" if len(positions) > 1 else ""
+        if board.left <= limit or not board.pick(positions[0], width, note=note):
             break

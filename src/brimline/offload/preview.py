@@ -25,6 +25,8 @@ _SMALLEST_BUDGET = 200
 # more than that would make matters worse.
 _CLIENT_SHOWS_CHARACTERS = {"Bash": 30_000, "Grep": 20_000}
 _NARROWEST_HEADING = 30
+_LONG_LINE_CHARACTERS = 2_000
+_LONG_LINES = "\n(Lines are long: use --bytes A:B instead of --lines, or `store grep KEY PATTERN`.)"
 
 
 class Preview:
@@ -113,22 +115,24 @@ def make_preview(
 
         documents = jsonshape.documents_of(text.lstrip())
         if documents:
-            allowed = _allowed("json", tool, len(text), budget)
-            return _described(jsonshape.describe(documents, allowed), "json", text)
+            hint = _hint(text, count_lines(text))
+            allowed = _allowed("json", tool, len(text), budget) - len(hint)
+            return _described(jsonshape.describe(documents, allowed) + hint, "json", text)
     source = Source(text)
     kind = shapes.kind_of(source.lines, tool, subject)
     allowed = _allowed(kind, tool, len(text), budget)
     if kind == "paths":
         from brimline.offload import pathlist
 
-        return _described(pathlist.describe(source.lines, source.total, allowed), kind, text)
-    board = Board(source, allowed)
+        return _described(pathlist.describe(source, allowed), kind, text)
+    hint = _hint(text, source.total)
+    board = Board(source, allowed - len(hint))
     _choose(board, _PLANS[kind], kind)
     names = _names(board, subject)
     if kind == "log":
         names = _fill_up(board, names, _PLANS[kind].width)
     shown, kept = board.render(signal.afford(names, board.left))
-    return Preview(_encodable(shown), kind, *_ranges(kept, source.total))
+    return Preview(_encodable(shown + hint), kind, *_ranges(kept, source.total))
 
 
 def _choose(board: Board, plan: Plan, kind: str) -> None:
@@ -182,6 +186,12 @@ def _allowed(kind: str, tool: str, characters: int, budget: int | None) -> int:
         if characters <= _CLIENT_SHOWS_CHARACTERS.get(tool, characters):
             budget = max(budget, min(limits.ceiling, int(limits.share * characters)))
     return max(_SMALLEST_BUDGET, budget)
+
+
+def _hint(text: str, lines: int) -> str:
+    """How to reach into lines that are too long to be asked for by their numbers."""
+    states = lines + text.count("\r")
+    return _LONG_LINES if len(text) > _LONG_LINE_CHARACTERS * states else ""
 
 
 def _described(description: str, kind: str, text: str) -> Preview:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import islice
+from itertools import islice, pairwise
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ _FOUND_SHARE = 0.6
 _DEFINITIONS_SHARE = 0.01
 _STATEMENTS_SHARE = 0.4
 _FEWEST_HEADINGS = 3
+_FEWEST_DIRECTORIES = 2
 _BINARY_SAMPLE_CHARACTERS = 8_192
 _MOST_CONTROLS = 0.02
 # Those that no text holds: not tabs, line and page breaks, backspaces, escapes.
@@ -52,6 +53,8 @@ _HEADING = re.compile(r"#{1,5}\s+\S|\*\*[^*]+\*\*:?\s*$|[^\s#|>-].{2,80}:\s*$|<h
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _DIFF = re.compile(r"diff --git |@@ -\d+(?:,\d+)? \+\d|Index: ")
 _FOUND = re.compile(r"(?P<path>(?:[A-Za-z]:)?[^\s:]*[./][^\s:]*?[A-Za-z_][^\s:]*?)[:-]\d+[:-]")
+_DIRECTORY = re.compile(r"[^\s:][^:]*:")
+_ROOTED = re.compile(r"\.{0,2}/|~/|[A-Za-z]:[\\/]")
 _PATH = re.compile(r"(?:[A-Za-z]:)?[\w.~@/\\+-][\w .~@/\\+()\[\]$=,-]*")
 
 
@@ -83,7 +86,7 @@ def kind_of(lines: list[str], tool: str, subject: str) -> str:
         return _kind_of_file(sample, subject.lower())
     if _share(sample, _DIFF.match) > _DIFF_SHARE:
         return "diff"
-    if tool == "Glob" or _share(sample, _looks_like_path) > _PATHS_SHARE:
+    if tool == "Glob" or _share(sample, _looks_like_path) > _PATHS_SHARE or is_listing(lines):
         return "paths"
     if tool == "Grep" or _share(sample, _FOUND.match) > _FOUND_SHARE:
         return "grep"
@@ -93,6 +96,17 @@ def kind_of(lines: list[str], tool: str, subject: str) -> str:
     if headings >= _FEWEST_HEADINGS or tool in ("WebFetch", "WebSearch", "Agent", "Task"):
         return "prose"
     return "log"
+
+
+def is_listing(lines: list[str]) -> bool:
+    """Whether this is what `ls -R` prints: below every blank line stands a directory's name."""
+    openings = [line for before, line in pairwise(["", *lines]) if not before]
+    # Files that were named to `ls` come first, under no directory.
+    openings = openings if openings and _DIRECTORY.fullmatch(openings[0]) else openings[1:]
+    if len(openings) < _FEWEST_DIRECTORIES or not any("/" in line for line in openings):
+        return False
+    indented = any(line[:1].isspace() for line in lines)
+    return not indented and all(map(_DIRECTORY.fullmatch, openings))
 
 
 def headings(lines: list[str], kind: str) -> list[int]:
@@ -130,7 +144,10 @@ def _share(sample: list[str], test: Callable[[str], object]) -> float:
 
 def _looks_like_path(line: str) -> bool:
     text = line.strip()
-    return ("/" in text or "." in text) and " " not in text and bool(_PATH.fullmatch(text))
+    if " " in text and not _ROOTED.match(text):
+        return False
+    marked = "/" in text or "." in text or "\\" in text
+    return marked and bool(_PATH.fullmatch(text))
 
 
 def _defines(line: str) -> bool:
@@ -157,7 +174,7 @@ def _found_files(lines: list[str]) -> list[int]:
         if not match:
             continue
         # The same file is spelt relative on one line and absolute on the next.
-        name = match["path"].rpartition("/")[2]
+        name = match["path"].replace("\\", "/").rpartition("/")[2]
         if name != last:
             found.append(i)
             last = name

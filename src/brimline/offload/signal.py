@@ -56,20 +56,41 @@ def clean(line: str) -> str:
     line = line.strip()
     if line.isascii() and line.isprintable():
         return line
-    # A progress bar redraws its line: what counts is how it looked in the end.
-    shown = line.rstrip("\r").rpartition("\r")[2] if "\r" in line else line
-    return _CONTROLS.sub("", _ESCAPES.sub("", shown)).strip()
+    return _plain(last_state(line))
 
 
-def clip(text: str, width: int) -> str:
-    """The text, cut at a word near `width` with a mark; long rests are counted."""
-    if len(text) <= width:
-        return text
+def last_state(line: str) -> str:
+    """What a line looked like in the end: a progress bar draws over what stood there before."""
+    rest, mark = line, "\r"
+    while mark:
+        rest, mark, state = rest.rpartition("\r")
+        if mark and _plain(state):
+            return state
+    return line if "\r" not in line else line.partition("\r")[0]
+
+
+def redraws(line: str) -> int:
+    """How many states a line had beside the one that `last_state` gives."""
+    if "\r" not in line:
+        return 0
+    states = [state for state in line.split("\r") if state.strip()]
+    # One that only clears the line is none.
+    return max(0, sum(1 for state in states if state.isprintable() or _plain(state)) - 1)
+
+
+def clip(text: str, width: int, beyond: int = 0) -> str:
+    """The text, cut at a word near `width` with a mark; long rests are counted.
+
+    Args:
+        text: the beginning of a line.
+        width: about how much of it to keep.
+        beyond: how many characters the line has after the text.
+    """
     match = _REST_OF_WORD.match(text, width)
-    end = match.end() if match else width
-    if end == len(text):
+    end = match.end() if match else min(width, len(text))
+    rest = len(text) - end + beyond
+    if not rest:
         return text
-    rest = len(text) - end
     return f"{text[:end]}…{f'+{rest}' if rest >= _COUNTED_REST else ''}"
 
 
@@ -107,6 +128,10 @@ def afford(found: list[Name], room: int, worst: int = WORD) -> list[Name]:
             room -= len(name.text) + 1
             bought.append(name)
     return sorted(bought, key=lambda name: name.line)
+
+
+def _plain(text: str) -> str:
+    return _CONTROLS.sub("", _ESCAPES.sub("", text)).strip()
 
 
 def _longer_first(item: tuple[str, int]) -> tuple[bool, int]:

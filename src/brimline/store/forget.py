@@ -7,6 +7,10 @@ from typing import Any
 
 from brimline import fastio, fastjson
 from brimline.store import audit, files, layout, read, references, removal, scan, searchfile
+from brimline.store.errors import StoreError
+
+# As long as the ids of the client are.
+_WHOLE_ID_CHARACTERS = 36
 
 
 @dataclass(slots=True)
@@ -54,6 +58,27 @@ def of_session(home_dir: str, session: str) -> Forgotten:
     return found
 
 
+def session_id(home_dir: str, text: str) -> str:
+    """The complete id of a session that left something in the store, from its beginning.
+
+    Raises:
+        StoreError: none begins so, or more than one.
+    """
+    known = _sessions(home_dir)
+    named = any(text in path for path in references.load(home_dir).entries)
+    if text in known or (named and len(text) >= _WHOLE_ID_CHARACTERS):
+        return text
+    found = [name for name in known if text and name.startswith(text)]
+    if len(found) > 1:
+        raise StoreError(f"{len(found)} sessions begin with {text!r}: write more of the id")
+    if not found:
+        raise StoreError(
+            f"no session {text!r} is known to the store: `brimline store list --json` names those "
+            "that are"
+        )
+    return found[0]
+
+
 def forget_session(home_dir: str, session: str) -> Forgotten:
     """Delete what only this session stored, and every trace of it elsewhere in the store.
 
@@ -72,6 +97,17 @@ def forget_session(home_dir: str, session: str) -> Forgotten:
     audit.redact_session(home_dir, session)
     _forget_references(home_dir, session)
     return found
+
+
+def _sessions(home_dir: str) -> set[str]:
+    """Every session in the audit trail and in sidecars; a forgotten one is dashes only."""
+    told = [line.get("session") for line in audit.lines(home_dir)]
+    described = [
+        read.meta(home_dir, layout.PREFIX + digest).get("session")
+        for digest, kind in scan.beside(home_dir)
+        if kind == "json"
+    ]
+    return {name for name in (*told, *described) if isinstance(name, str) and name.strip("-")}
 
 
 def _is_last(home_dir: str, key: str) -> bool:

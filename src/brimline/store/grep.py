@@ -20,9 +20,15 @@ from brimline.store.errors import StoreError
 
 TIMEOUT_S = 5.0
 _SPECIAL = frozenset(".^$*+?{}[]\\|()")
+_LONG_MATCH_CHARACTERS = 200
+_ANY_BYTES = ("utf-8", "surrogateescape")
 _BOOTSTRAP = (
     "import sys; sys.path.insert(0, sys.argv[1]); from brimline.store.grep import serve; serve()"
 )
+
+
+class SlowPatternError(StoreError):
+    """A regular expression took more time than it was given."""
 
 
 class Row(NamedTuple):
@@ -31,6 +37,8 @@ class Row(NamedTuple):
     number: int
     text: bytes
     matches: bool
+    place: int = 0
+    """The byte of the line at which the first match begins, or the end of a long one."""
 
 
 def grep(
@@ -53,7 +61,8 @@ def grep(
         timeout_s: how long a regular expression may take.
 
     Raises:
-        StoreError: the pattern is wrong, or takes too long.
+        StoreError: the pattern is wrong.
+        SlowPatternError: it takes too long.
     """
     lines = split(data)
     if plain or not _SPECIAL & set(pattern):
@@ -80,21 +89,24 @@ def serve() -> None:
     except (re.error, OverflowError, RecursionError, MemoryError) as error:
         answer = {"problem": str(error)}
     else:
-        answer = {"lines": found}  # type: ignore[dict-item]
+        answer = {"lines": list(found.items())}  # type: ignore[dict-item]
     sys.stdout.write(json.dumps(answer))
 
 
-def _search(lines: list[bytes], pattern: str, *, ignore_case: bool) -> list[int]:
-    """The positions of matching lines; what is no UTF-8 matches nothing but a dot."""
-    matches = re.compile(pattern, re.IGNORECASE if ignore_case else 0).search
-    return [
-        number
-        for number, line in enumerate(lines)
-        if matches(line.decode("utf-8", "surrogateescape"))
-    ]
+def _search(lines: list[bytes], pattern: str, *, ignore_case: bool) -> dict[int, int]:
+    """Where matching lines match, by position; what is no UTF-8 matches nothing but a dot."""
+    search = re.compile(pattern, re.IGNORECASE if ignore_case else 0).search
+    found = {}
+    for number, line in enumerate(lines):
+        text = line.decode(*_ANY_BYTES)
+        match = search(text)
+        if match:
+            start = max(match.start(), match.end() - _LONG_MATCH_CHARACTERS)
+            found[number] = len(text[:start].encode(*_ANY_BYTES))
+    return found
 
 
-def _search_aside(data: bytes, pattern: str, ignore_case: bool, timeout_s: float) -> list[int]:
+def _search_aside(data: bytes, pattern: str, ignore_case: bool, timeout_s: float) -> dict[int, int]:
     root = os.path.dirname(os.path.dirname(os.path.abspath(brimline.__file__)))
     question = json.dumps({"pattern": pattern, "ignore_case": ignore_case}).encode()
     try:
@@ -107,20 +119,18 @@ def _search_aside(data: bytes, pattern: str, ignore_case: bool, timeout_s: float
         )
         answer = json.loads(done.stdout)
     except subprocess.TimeoutExpired:
-        raise StoreError(
+        raise SlowPatternError(
             f"the pattern took more than {timeout_s:g} s, probably nested repetition such as "
-            "(a+)+: simplify it, or search for plain text with --fixed"
+            "(a+)+: simplify it"
         ) from None
     except (OSError, ValueError, subprocess.CalledProcessError) as error:
         raise StoreError(f"the search could not be run: {error}") from error
     if "problem" in answer:
         raise StoreError(f"{pattern!r} is no regular expression: {answer['problem']}")
-    found: list[int] = answer["lines"]
-    return found
+    return dict(answer["lines"])
 
 
-def _grouped(lines: list[bytes], found: list[int], context: int) -> list[list[Row]]:
-    matching = set(found)
+def _grouped(lines: list[bytes], found: dict[int, int], context: int) -> list[list[Row]]:
     groups: list[list[Row]] = []
     last = -2
     for number in found:
@@ -128,6 +138,7 @@ def _grouped(lines: list[bytes], found: list[int], context: int) -> list[list[Ro
         if first > last + 1 or not groups:
             groups.append([])
         for position in range(first, min(number + context + 1, len(lines))):
-            groups[-1].append(Row(position + 1, lines[position], position in matching))
+            place = found.get(position)
+            groups[-1].append(Row(position + 1, lines[position], place is not None, place or 0))
             last = position
     return groups

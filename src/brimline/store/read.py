@@ -6,10 +6,10 @@ import os
 from typing import Any
 
 from brimline import fastjson
-from brimline.store import blobfile, files, layout, put, quiet, removal, scan
+from brimline.store import audit, blobfile, files, layout, put, quiet, removal, scan
 from brimline.store.errors import StoreError
 
-SHORTEST_PREFIX = 8
+SHORTEST_PREFIX = layout.SHORTEST_PREFIX
 LAST = "last"
 
 
@@ -58,19 +58,16 @@ def resolve(home_dir: str, text: str) -> str:
 
 
 def last_key(home_dir: str) -> str:
-    """The key that was stored last.
+    """The key that was stored last; where the note of it is lost, by the audit trail.
 
     Raises:
         StoreError: nothing was stored yet, or it is gone.
     """
     try:
         text = quiet.read(layout.last_key(home_dir)).decode("ascii", "replace").strip()
-    except OSError:
-        text = ""
-    try:
         digest = layout.digest_of(text)
-    except StoreError:
-        raise StoreError("nothing has been stored yet") from None
+    except (OSError, StoreError):
+        return _newest(home_dir)
     if not os.path.exists(layout.blob(home_dir, digest)):
         raise _missing(text)
     return text
@@ -100,6 +97,14 @@ def byte_range(data: bytes, start: int | None, stop: int | None) -> bytes:
     return data[start:stop]
 
 
+def empty_range(asked: str, unit: str, count: int) -> StoreError:
+    """Why a range holds nothing of content that has `count` lines or bytes."""
+    first = parse_range(asked)[0]
+    if first is not None and first > count - (unit == "byte"):
+        return StoreError(f"there is no {unit} {first:,}: the content has {count:,} {unit}s")
+    return StoreError(f"{asked!r} asks for no {unit}s: it ends before it begins")
+
+
 def parse_range(text: str) -> tuple[int | None, int | None]:
     """The ends of `A:B`, `A:` or `:B`.
 
@@ -115,6 +120,15 @@ def parse_range(text: str) -> tuple[int | None, int | None]:
     if not colon or not (first + last).strip():
         raise StoreError(f"{text!r} is no range: write A:B, A: or :B")
     return start, stop
+
+
+def _newest(home_dir: str) -> str:
+    used = {blob.key: blob.used_ns for blob in scan.blobs(home_dir)}
+    if not used:
+        raise StoreError("nothing has been stored yet")
+    put_keys = [line.get("key") for line in audit.lines(home_dir) if line.get("event") == "put"]
+    newest = next((key for key in reversed(put_keys) if key in used), None)
+    return newest or max(used, key=lambda key: used[key])
 
 
 def _checked(home_dir: str, digest: str) -> bytes:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from brimline.store import read, scan
+from brimline.store import layout, read, scan
 from brimline.store.errors import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+_SHARDS = 256
 
 
 @dataclass(slots=True)
@@ -41,18 +45,50 @@ def verify(home_dir: str, progress: Callable[[int], None] | None = None) -> Veri
     beside = list(scan.beside(home_dir))
     described = {digest for digest, kind in beside if kind == "json"}
     present = {blob.digest for blob in blobs}
+    strange = _strange(home_dir, present)
+    for digest in strange:
+        problem = _problem(home_dir, layout.PREFIX + digest)
+        if problem:
+            done.problems[layout.PREFIX + digest] = problem
     for blob in blobs:
-        try:
-            read.get(home_dir, blob.key, touch=False)
-        except StoreError as error:
-            done.problems[blob.key] = str(error)
-        else:
-            if blob.digest not in described:
-                done.without_sidecar.append(blob.key)
+        problem = _problem(home_dir, blob.key)
+        if problem:
+            done.problems[blob.key] = problem
+        elif blob.digest not in described:
+            done.without_sidecar.append(blob.key)
         done.blobs += 1
         done.disk_bytes += blob.disk_bytes
         if progress:
             progress(blob.disk_bytes)
-    lone = {digest for digest, _ in beside if digest not in present}
-    done.without_blob = sorted("sha256:" + digest for digest in lone)
+    done.blobs += len(strange)
+    lone = {digest for digest, _ in beside} - present - set(strange)
+    done.without_blob = sorted(layout.PREFIX + digest for digest in lone)
     return done
+
+
+def _problem(home_dir: str, key: str) -> str:
+    """Why a blob cannot be handed back; empty where it can."""
+    try:
+        read.get(home_dir, key, touch=False)
+    except StoreError as error:
+        return str(error)
+    return ""
+
+
+def _strange(home_dir: str, present: set[str]) -> list[str]:
+    """Digests at whose places there is something other than a file."""
+    named = [
+        digest for shard in range(_SHARDS) for digest in scan.matching(home_dir, f"{shard:02x}")
+    ]
+    return [
+        digest
+        for digest in named
+        if digest not in present and _is_strange(layout.blob(home_dir, digest))
+    ]
+
+
+def _is_strange(path: str) -> bool:
+    try:
+        return not stat.S_ISREG(os.lstat(path).st_mode)
+    except OSError:  # removed meanwhile
+        return False

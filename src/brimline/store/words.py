@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from math import log
 
 from brimline.store.errors import StoreError
 
@@ -64,17 +65,28 @@ def holds_all(text: str, wanted: list[str]) -> bool:
     return all(fold(term) in folded for term in wanted)
 
 
-def best_lines(lines: list[str], wanted: list[str], most: int) -> list[int]:
-    """The positions of the lines that hold most of what is wanted, in their order."""
+def best_lines(lines: list[str], wanted: list[str], most: int) -> list[tuple[int, int]]:
+    """The lines that hold most of what is wanted, the rarer the better, the best first.
+
+    Returns:
+        the position of each line, and about where in it the rarest of it stands.
+    """
+    folded = [fold(plain(line)) for line in lines]
     tokens = {token for term in wanted for token in _TOKEN.findall(fold(term))}
-    sought = [*tokens, *(fold(term) for term in wanted)]
-    scores = []
-    for number, line in enumerate(lines):
-        folded = fold(plain(line))
-        score = sum(part in folded for part in sought)
-        if score:
-            scores.append((-score, number))
-    return sorted(number for _, number in sorted(scores)[:most])
+    sought = tokens.union(fold(term) for term in wanted)
+    held = {part: [i for i, line in enumerate(folded) if part in line] for part in sought}
+    scores: dict[int, float] = {}
+    for found in held.values():
+        for number in found:
+            # A part that is on every line tells them apart by nothing.
+            scores[number] = scores.get(number, 0) + log(1 + len(lines) / len(found))
+    best = sorted(scores, key=lambda number: (-scores[number], number))[:most]
+    rarest = sorted(sought, key=lambda part: (len(held[part]), -len(part)))
+    return [(number, _first_place(folded[number], rarest)) for number in best]
+
+
+def _first_place(line: str, parts: list[str]) -> int:
+    return next((line.find(part) for part in parts if part in line), 0)
 
 
 def is_binary(data: bytes) -> bool:

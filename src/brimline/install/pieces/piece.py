@@ -127,5 +127,5 @@ def hand_over(plan: Plan, purpose: str) -> Plan:
 
 def sdk_to_do(started: Program, again: str) -> str:
     """What the user runs where the MCP server's library is missing."""
-    reason = f"the MCP server needs its SDK beside {started.interpreter}"
+    reason = f"in brimline's clone; the MCP server needs its SDK beside {started.interpreter}"
     return f"{program.INSTALL_SDK} && {again}    # {reason}"
