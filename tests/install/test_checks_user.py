@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline.install import checks_user, installer, program
+from brimline.install import checks_user, installer, program, slash
 from brimline.install.pieces.mcp_server import McpServer
 from brimline.install.pieces.plugin import NewPlugin
 from brimline.install.pieces.slash_commands import SlashCommands, folder
@@ -19,6 +19,9 @@ from . import fake_claude
 if TYPE_CHECKING:
     from brimline.install import entries
     from brimline.install.finding import Finding
+
+# The commands that run something, which the client has to be able to check.
+RUNNING = ", ".join(f"/brim:{each.name}" for each in slash.COMMANDS if each.runs)
 
 
 @pytest.fixture
@@ -86,7 +89,7 @@ def test_missing_and_old_commands_are_named(
     finding = found(home_dir, project_dir)["slash-commands"]
 
     assert (finding.level, finding.fix) == ("warning", "brimline install")
-    assert finding.what == "missing or out of date: /brim:pin-last, /brim:status, /brim:store"
+    assert finding.what == f"missing or out of date: /brim:pin-last, {RUNNING}"
     SlashCommands(home_dir, started).apply()
     assert found(home_dir, project_dir)["slash-commands"].level == "ok"
 
@@ -113,7 +116,7 @@ def test_commands_that_cannot_be_offered_are_a_note(
     finding = found(home_dir, project_dir)["slash-commands"]
 
     assert finding.level == "note"
-    assert finding.what == "/brim:status, /brim:store cannot be offered"
+    assert finding.what == f"{RUNNING} cannot be offered"
 
 
 @pytest.mark.parametrize("on_path", [True, False])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from brimline.errors import InstallError
-from brimline.install import clientstate, ways
+from brimline.install import clientstate, slash, ways
 from brimline.install.pieces import mcp_server, plugin
 from brimline.install.pieces.mcp_server import McpServer
 from brimline.install.pieces.plugin import NewPlugin, Plugin
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 STARTED = Program("/v/bin/python", ("-I", "-m", "brimline"), None, has_sdk=True)
 ORIGINAL = b'{\r\n\t"model": "opus",   "n": [1, 2.50]\r\n}'
+
+# The commands that run something, which the client has to be able to check.
+RUNNING = ", ".join(f"/brim:{each.name}" for each in slash.COMMANDS if each.runs)
 
 
 @pytest.fixture
@@ -47,12 +50,12 @@ def test_slash_commands_come_and_go(home_dir: str, config: Path) -> None:
     """In the namespace's folder, which goes with them, as does the one around it."""
     piece = SlashCommands(home_dir, STARTED)
 
-    assert len(piece.plan().files) == 6
+    assert len(piece.plan().files) == len(slash.COMMANDS)
     assert not os.path.exists(folder())
     piece.apply()
     assert sorted(os.listdir(folder()))[:2] == ["pin-end.md", "pin-last.md"]
     assert not piece.plan().changes
-    assert len(piece.remove().files) == 6
+    assert len(piece.remove().files) == len(slash.COMMANDS)
     assert os.listdir(config) == []
 
 
@@ -89,7 +92,7 @@ def test_what_cannot_be_offered_is_told(home_dir: str, config: Path) -> None:
     """By the names that people would type."""
     (note,) = SlashCommands(home_dir, STARTED._replace(interpreter="/a(b)/python")).plan().notes
 
-    assert note.startswith("/brim:status, /brim:store left out")
+    assert note.startswith(f"{RUNNING} left out")
 
 
 # --- the MCP server ----------------------------------------------------------------------------
