@@ -24,13 +24,60 @@ def test_the_data_folder_has_three_sources(world: Path, monkeypatch: pytest.Monk
     assert paths.client_config_dir().replace("//", "/") == "/home/dev/.claude"
 
 
-def test_a_relative_folder_is_taken_from_the_current_one(
+@pytest.mark.parametrize("named", ["data/", "~/data", "data"])
+def test_a_relative_data_folder_is_below_the_users_home(
+    named: str, project_dir: str, world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not below the current one: the hooks of each session would keep their data elsewhere."""
+    monkeypatch.setenv("BRIMLINE_HOME", named)
+
+    assert paths.home() == str(world / "home" / "data")
+
+
+def test_the_clients_folder_is_taken_as_the_client_takes_it(
     project_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Hooks that change the folder still mean the same place."""
-    monkeypatch.setenv("BRIMLINE_HOME", "data/")
+    """For the client a relative one begins where it was started."""
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", "config/")
 
-    assert paths.home() == f"{project_dir}/data"
+    assert paths.client_config_dir() == f"{project_dir}/config"
+
+
+def test_a_path_leads_to_its_file_through_every_link(world: Path) -> None:
+    """Links to files and folders, relative and absolute, chains of them, and `..` behind one."""
+    base = world.resolve() / "linked"
+    (base / "far" / "away").mkdir(parents=True)
+    file = base / "far" / "away" / "a.txt"
+    file.touch()
+    (base / "folder").symlink_to("far/away")
+    (base / "one.txt").symlink_to(file)
+    (base / "two.txt").symlink_to("./one.txt")
+    (base / "far" / "up").symlink_to("../folder/../away")
+    names = [
+        "far/away/a.txt",
+        "folder/a.txt",
+        "one.txt",
+        "two.txt",
+        "./x/../two.txt",
+        "far/up/a.txt",
+    ]
+
+    assert {paths.real(name, str(base)) for name in names} == {str(file)}
+    assert paths.real(str(base / "two.txt"), "/elsewhere") == str(file)
+
+
+def test_a_path_that_leads_nowhere_stays_a_path(world: Path) -> None:
+    """No file, links in a circle, a file in the place of a folder, a byte that no path may hold."""
+    base = str(world.resolve())
+    Path(base, "a").symlink_to("b")
+    Path(base, "b").symlink_to("a")
+    Path(base, "file").touch()
+
+    assert paths.real("none/x.txt", base) == f"{base}/none/x.txt"
+    assert paths.real("file/x", base) == f"{base}/file/x"
+    assert paths.real("/x\0y", base) == "/x\0y"
+    assert paths.real("a/x", base).startswith(base)
+    assert paths.real("/", base) == "/"
 
 
 @given(session_id=st.text(max_size=300) | st.integers() | st.none() | st.lists(st.text()))

@@ -10,6 +10,7 @@ from typing import Any
 from brimline import paths
 
 _MOST_DIGITS = 12
+_LARGEST_LIMIT = 10**9
 SCOPES = ("user", "project", "local", "managed")
 
 
@@ -44,6 +45,16 @@ def compaction_facts(project_dir: str) -> dict[str, Any]:
         "autocompact_enabled": _truth(merged.get("autoCompactEnabled")),
         "cleanup_days": _whole(merged.get("cleanupPeriodDays")),
     }
+
+
+def bash_output_characters(project_dir: str) -> int | None:
+    """How many characters of a command's output the client is set to show; None where it is not."""
+    limit = None
+    for path in settings_files(project_dir).values():
+        value = read_settings(path).get("bashOutputMaxChars")
+        if isinstance(value, int) and _whole(value) and value < _LARGEST_LIMIT:
+            limit = value
+    return limit
 
 
 def read_settings(path: str) -> dict[str, Any]:

@@ -7,20 +7,33 @@ from __future__ import annotations
 
 from brimline import fastio
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 _SESSION_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 _SESSION_LENGTH = 128
 _PRIME = (1 << 89) - 1
+# As many as the systems follow themselves.
+_MOST_LINKS = 40
 
 
 def client_config_dir() -> str:
     """Claude Code's own configuration folder."""
-    return _absolute(fastio.env("CLAUDE_CONFIG_DIR") or _user_home() + "/.claude")
+    chosen = fastio.env("CLAUDE_CONFIG_DIR") or _user_home() + "/.claude"
+    return _absolute(chosen, fastio.system.getcwd)  # as the client takes it
 
 
 def home(installed: str | None = None) -> str:
-    """brimline's data folder; `installed` is the one baked into the hook entries, if any."""
+    """brimline's data folder; `installed` is the one baked into the hook entries, if any.
+
+    A relative one is below the user's home: hooks run in the folder of each session, and would
+    otherwise keep their data in as many places.
+    """
     chosen = fastio.env("BRIMLINE_HOME") or installed
-    return _absolute(chosen) if chosen else client_config_dir() + "/brimline"
+    if not chosen:
+        return client_config_dir() + "/brimline"
+    return _absolute(chosen.removeprefix("~/"), _user_home)
 
 
 def user_config(home_dir: str) -> str:
@@ -58,6 +71,25 @@ def completed(path: str, cwd: str) -> str:
         elif part not in ("", "."):
             parts.append(part)
     return "/" + "/".join(parts)
+
+
+def real(path: str, cwd: str) -> str:
+    """The file that a path leads to, through however many links; it need not be there."""
+    pending = completed(path, cwd).split("/")[::-1]
+    found, links = "", 0
+    while pending:
+        part = pending.pop()
+        if part == "..":
+            found = found.rpartition("/")[0]
+        elif part not in ("", "."):
+            target = _link_at(f"{found}/{part}") if links < _MOST_LINKS else None
+            if target is None:
+                found = f"{found}/{part}"
+                continue
+            links += 1
+            found = "" if target.startswith("/") else found
+            pending += target.split("/")[::-1]
+    return found or "/"
 
 
 def error_log(home_dir: str) -> str:
@@ -120,8 +152,16 @@ def _user_home() -> str:
     return pwd.getpwuid(fastio.system.getuid()).pw_dir
 
 
-def _absolute(path: str) -> str:
+def _link_at(path: str) -> str | None:
+    """Where a link points; None for everything that is none."""
+    try:
+        return fastio.system.readlink(fastio.to_bytes(path)).decode("utf-8", "surrogateescape")
+    except (OSError, ValueError, AttributeError):
+        return None
+
+
+def _absolute(path: str, base: Callable[[], str]) -> str:
     stripped = path.rstrip("/") or "/"
     if stripped.startswith("/") or stripped[1:2] == ":":
         return stripped
-    return fastio.system.getcwd() + "/" + stripped
+    return base().rstrip("/") + "/" + stripped

@@ -82,7 +82,7 @@ class SessionBuilder:
         """The result of a tool call, with the copy that the client keeps for itself."""
         block = {"type": "tool_result", "tool_use_id": call_id, "content": text}
         message = {"role": "user", "content": [block]}
-        return self.row("user", message=message, toolUseResult={"stdout": text}, **extra)
+        return self.row("user", message=message, **{"toolUseResult": {"stdout": text}} | extra)
 
     def compact(
         self,

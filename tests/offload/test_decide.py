@@ -9,37 +9,38 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brimline.offload import decide as deciding
-from brimline.offload.decide import CCM, DEFAULT, Rules, decide, is_worth_it
+from brimline.offload.decide import CCM, DEFAULT, Rules, is_worth_it, reason_to_pass
 from brimline.offload.preview import make_preview
 from brimline.offload.reference import reference
 
 INLINE_TOOLS = ["Bash", "Grep", "Glob", "WebFetch", "WebSearch", "Agent", "Task", "mcp__x__list"]
 LONG = "some line of output\n" * 10_000
+REASONS = {text for name, text in vars(deciding).items() if name.isupper() and type(text) is str}
 
 
 def reason(tool: str, text: str = LONG, **asked: Any) -> str | None:
     """Why an output passes; None where it is replaced."""
-    return decide(tool, asked, text).reason
+    return reason_to_pass(tool, asked, text)
 
 
 @pytest.mark.parametrize("tool", INLINE_TOOLS)
 def test_output_over_eight_thousand_bytes_is_replaced(tool: str) -> None:
     """The threshold itself still passes."""
-    assert reason(tool, "x" * 8_000) == "below the threshold"
+    assert reason(tool, "x" * 8_000) == deciding.SMALL
     assert reason(tool, "x" * 8_001) is None
 
 
 def test_bytes_count_and_not_characters() -> None:
     """Four thousand umlauts are eight thousand bytes."""
-    assert not decide("Bash", {}, "ä" * 4_000).replace
-    assert decide("Bash", {}, "ä" * 4_001).replace
+    assert reason("Bash", "ä" * 4_000) == deciding.SMALL
+    assert reason("Bash", "ä" * 4_001) is None
 
 
 def test_a_file_counts_as_large_as_the_model_would_see_it() -> None:
     """The client numbers every line, and in source code the numbers count."""
     assert reason("Read", "x" * 12_000, file_path="/a.go") is None
-    assert reason("Read", "x" * 11_900, file_path="/a.go") == "below the threshold"
-    assert reason("Read", "x" * 24_999, file_path="/a.txt") == "below the threshold"
+    assert reason("Read", "x" * 11_900, file_path="/a.go") == deciding.SMALL
+    assert reason("Read", "x" * 24_999, file_path="/a.txt") == deciding.SMALL
     assert reason("Read", "x" * 25_000, file_path="/a.txt") is None
     assert reason("Read", ("x" * 20 + "\n") * 600, file_path="/a.go") is None
 
@@ -49,48 +50,44 @@ def test_a_huge_text_is_large_without_its_bytes_being_counted(character: str) ->
     """Characters alone say that it is over every limit."""
     huge = character * 200_000
 
-    assert decide("Bash", {}, huge).replace
-    assert decide("Read", {"file_path": "/a/package-lock.json"}, huge).replace
+    assert reason("Bash", huge) is None
+    assert reason("Read", huge, file_path="/a/package-lock.json") is None
     patient = Rules({"Bash": 900_000}, least_tokens=0, least_ratio=0)
-    assert not decide("Bash", {}, huge, patient).replace
+    assert reason_to_pass("Bash", {}, huge, patient) == deciding.SMALL
 
 
 @pytest.mark.row("S3-26")
 def test_the_preset_of_the_source_has_its_thresholds_without_a_guard() -> None:
     """2,000 bytes pass and 2,001 do not; of a file 24,999 pass and 25,000 do not."""
-    verdicts = [
-        decide(tool, {"file_path": "/a.go"}, "x\n" * (size // 2) + "x" * (size % 2), CCM).replace
-        for tool, size in [("Bash", 2_000), ("Bash", 2_001), ("Read", 24_999), ("Read", 25_000)]
+    sizes = [("Bash", 2_000), ("Bash", 2_001), ("Read", 24_999), ("Read", 25_000)]
+    reasons = [
+        reason_to_pass(tool, {"file_path": "/a.go"}, ("x\n" * size)[:size], CCM)
+        for tool, size in sizes
     ]
 
-    assert verdicts == [False, True, False, True]
+    assert reasons == [deciding.SMALL, None, deciding.SMALL, None]
     assert is_worth_it("short", "a stub that is longer", CCM, 2.85)
 
 
 @pytest.mark.parametrize("tool", ["Edit", "Write", "TodoWrite", "NotebookEdit", "", "Mystery"])
 def test_an_unknown_tool_passes(tool: str) -> None:
     """Only outputs whose shape is known can be replaced."""
-    assert reason(tool) == "an unknown tool"
-
-
-@pytest.mark.row("S3-05", "S3-06")
-def test_a_subagent_is_left_alone_and_the_main_agent_is_not() -> None:
-    """The same output passes where a subagent asked for it."""
-    assert decide("Bash", {}, LONG, agent_id="a1b2").reason == "a subagent's own work"
-    assert decide("Bash", {}, LONG).replace
+    assert reason(tool) == deciding.UNKNOWN_TOOL
 
 
 @pytest.mark.row("S3-18")
 @pytest.mark.parametrize("asked", [{"offset": 1}, {"limit": 2_000}, {"offset": 0, "limit": 5}])
 def test_a_page_of_a_file_passes(asked: dict[str, Any]) -> None:
     """Whoever asks for lines gets them."""
-    assert reason("Read", file_path="/a.go", **asked) == "a page of a file"
+    assert reason("Read", file_path="/a.go", **asked) == deciding.PAGE
 
 
 def test_a_second_look_at_a_file_passes() -> None:
     """Asking again means that the preview was not enough."""
-    assert decide("Read", {"file_path": "/a.go"}, LONG, seen={"/b.go"}).replace
-    assert not decide("Read", {"file_path": "/a.go"}, LONG, seen={"/a.go"}).replace
+    file = {"file_path": "/a.go"}
+
+    assert reason_to_pass("Read", file, LONG, seen={"/b.go"}) is None
+    assert reason_to_pass("Read", file, LONG, seen={"/a.go"}) == deciding.SECOND_LOOK
 
 
 @pytest.mark.row("S3-20")
@@ -106,7 +103,7 @@ def test_configuration_and_instructions_pass_up_to_a_hundred_kilobytes(name: str
     """They are read to be obeyed; a lock file of 20 MB is not."""
     path = f"/project/{name}"
 
-    assert reason("Read", "x" * 99_000, file_path=path) == "a configuration or instruction file"
+    assert reason("Read", "x" * 99_000, file_path=path) == deciding.CONFIGURATION
     assert reason("Read", "x" * 100_001, file_path=path) is None
 
 
@@ -119,7 +116,7 @@ def test_other_files_do_not_pass_for_configuration(name: str) -> None:
 @pytest.mark.parametrize("name", ["shot.png", "photo.JPG", "paper.pdf", "anim.gif"])
 def test_images_and_documents_pass(name: str) -> None:
     """What is not text is not previewed as text."""
-    assert reason("Read", file_path=f"/a/{name}") == "an image or a PDF"
+    assert reason("Read", file_path=f"/a/{name}") == deciding.NO_TEXT
 
 
 @pytest.mark.parametrize(
@@ -133,15 +130,16 @@ def test_images_and_documents_pass(name: str) -> None:
 )
 def test_our_own_recall_passes(command: str) -> None:
     """What was fetched back on purpose is not taken away again."""
-    assert reason("Bash", command=command) == "our own recall"
+    assert reason("Bash", command=command) == deciding.OURS
 
 
 def test_our_own_tools_and_stubs_pass() -> None:
     """Neither the server's answers nor a stub are offloaded."""
-    assert reason("mcp__brimline__recall") == "our own recall"
-    assert reason("mcp__plugin_brim_brimline__recall") == "our own recall"
-    assert reason("Bash", "[brimline stored 5 bytes: sha256:0]" + LONG) == "our own recall"
+    assert reason("mcp__brimline__recall") == deciding.OURS
+    assert reason("mcp__plugin_brim_brimline__recall") == deciding.OURS
+    assert reason("Bash", "[brimline stored 5 bytes: sha256:0]" + LONG) == deciding.OURS
     assert reason("Bash", command="grep -r brimline src") is None
+    assert reason("Bash", command="brimline store list --limit 9000") is None
 
 
 @pytest.mark.row("S3-21")
@@ -155,7 +153,7 @@ def test_our_own_tools_and_stubs_pass() -> None:
 )
 def test_trivial_commands_pass_unless_they_are_part_of_more(command: str) -> None:
     """A chain of commands is never trivial."""
-    assert reason("Bash", command=command) == "a trivial command"
+    assert reason("Bash", command=command) == deciding.TRIVIAL
     assert reason("Bash", command=f"{command} && make") is None
 
 
@@ -163,7 +161,7 @@ def test_trivial_commands_pass_unless_they_are_part_of_more(command: str) -> Non
 @pytest.mark.parametrize("command", ["ssh host", "vim x", "less log", "python", "bash -i", "psql"])
 def test_interactive_commands_pass(command: str) -> None:
     """Somebody is at the keyboard."""
-    assert reason("Bash", command=command) == "an interactive command"
+    assert reason("Bash", command=command) == deciding.INTERACTIVE
 
 
 @pytest.mark.parametrize("command", ["python x.py", "sed -i s/a/b/ f", "bash run.sh", "git log"])
@@ -194,7 +192,7 @@ def test_a_large_output_becomes_a_small_reference(tool: str) -> None:
         {"key": key, "bytes": len(text), "tool": tool}, make_preview(text, tool, "make")
     )
 
-    assert decide(tool, asked, text).replace
+    assert reason_to_pass(tool, asked, text) is None
     assert is_worth_it(text, stub, DEFAULT, 2.85)
     assert len(stub) < 6_000
     assert key in stub
@@ -210,6 +208,4 @@ def test_a_large_output_becomes_a_small_reference(tool: str) -> None:
 def test_any_input_gets_a_verdict(tool: str, asked: dict[str, Any]) -> None:
     """Foreign payloads do not raise; what passes says why."""
     for name in (tool, "Bash", "Read"):
-        verdict = decide(name, asked, LONG)
-
-        assert verdict.replace == (verdict.reason is None)
+        assert reason_to_pass(name, asked, LONG) in (None, *REASONS)

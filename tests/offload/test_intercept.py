@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -11,6 +11,10 @@ from brimline.offload import intercept
 from brimline.offload.calls import Call
 from brimline.state.session import SessionState
 from brimline.store import read, stub
+from brimline.store.errors import StoreError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 LINES = "\n".join(f"line {number} of the output" for number in range(2_000))
 BASH = {"stdout": LINES, "stderr": "", "interrupted": False}
@@ -28,10 +32,31 @@ def bash(command: str = "make all", stdout: str = LINES) -> Call:
 
 
 def reading(path: str = "/p/a.py", content: str = LINES, **extra: Any) -> Call:
-    """A file that was read."""
-    file = {"filePath": path, "content": content, "numLines": 1, "startLine": 1, "totalLines": 1}
+    """A file that was read, or the page of it that was asked for."""
+    lines = content.split("\n")
+    start = extra.get("offset", 1)
+    page = lines[start - 1 :][: extra.get("limit")]
+    file = {
+        "filePath": path,
+        "content": "\n".join(page),
+        "numLines": len(page),
+        "startLine": start,
+        "totalLines": len(lines),
+    }
     response = {"type": "text", "file": file}
     return Call("Read", {"file_path": path} | extra, response, cwd="/p", project_dir="/p")
+
+
+def refused(
+    home_dir: str, path: Any = "/p/a.py", session: str = "s1", transcript: str = ""
+) -> bool:
+    """Whether an overwrite of a file is refused now."""
+    call = Call(
+        "Write", {"file_path": path}, None, cwd="/p", project_dir="/p", transcript=transcript
+    )
+    decision = intercept.before_write(call, SessionState(home_dir, session), home_dir)
+    assert decision is None or decision.permission == "deny"
+    return decision is not None
 
 
 def after(call: Call, home_dir: str, **changes: Any) -> Any:
@@ -73,7 +98,7 @@ def test_the_users_own_threshold_counts(home_dir: str) -> None:
 
 @pytest.mark.row("S3-15", "S3-26")
 def test_the_ccm_preset_speaks_as_the_ccm_tools_did(home_dir: str) -> None:
-    """2,001 bytes go, and the message has their five lines before their block."""
+    """2,001 bytes go; their five lines, their block, and then the way back, which they lacked."""
     changes = {"offload.preset": "ccm", "offload.inline_bytes": 2_000}
 
     assert after(bash(stdout="x\n" * 1_000), home_dir, **changes) is None
@@ -87,7 +112,13 @@ def test_the_ccm_preset_speaks_as_the_ccm_tools_did(home_dir: str) -> None:
         "",
         "Options: Task agent (summarize or full content), or paginate with offset/limit.",
     ]
-    assert stub.parse(text) is not None
+    found = stub.parse(text)
+    assert found is not None
+    assert lines[5] == "[CCM_CACHED]"
+    assert lines[-2:] == [
+        "[/CCM_CACHED]",
+        f"The rest: brimline store get {found.key[:19]} --lines A:B.",
+    ]
 
 
 def test_nothing_is_swapped_when_switched_off(home_dir: str) -> None:
@@ -101,24 +132,63 @@ def test_a_second_look_at_a_file_is_at_all_of_it(home_dir: str) -> None:
     assert after(reading(), home_dir) is not None
     assert after(reading(), home_dir) is None
 
-    assert intercept.before_write("/p/a.py", SessionState(home_dir, "s1"), "/p") is None
+    assert not refused(home_dir)
 
 
 def test_an_overwrite_of_a_previewed_file_is_refused_once(home_dir: str) -> None:
     """With the way on; the repeat passes, other files and other sessions are not concerned."""
     after(reading(), home_dir)
 
-    first = intercept.before_write("/p/a.py", SessionState(home_dir, "s1"), "/p")
-    second = intercept.before_write("/p/a.py", SessionState(home_dir, "s1"), "/p")
+    call = Call("Write", {"file_path": "/p/a.py"}, None, cwd="/p", project_dir="/p")
+    first = intercept.before_write(call, SessionState(home_dir, "s1"), home_dir)
 
     assert first is not None
     assert first.permission == "deny"
     assert "Read the file again" in first.reason
-    assert second is None
-    assert intercept.before_write("./a.py", SessionState(home_dir, "s1"), "/p") is None
-    assert intercept.before_write("/p/b.py", SessionState(home_dir, "s1"), "/p") is None
-    assert intercept.before_write("/p/a.py", SessionState(home_dir, "s2"), "/p") is None
-    assert intercept.before_write(None, SessionState(home_dir, "s1"), "/p") is None
+    assert not refused(home_dir)
+    assert not refused(home_dir, "./a.py")
+    assert not refused(home_dir, "/p/b.py")
+    assert not refused(home_dir, session="s2")
+    assert not refused(home_dir, None)
+
+
+def test_a_file_behind_a_link_is_the_same_file(home_dir: str, world: Path) -> None:
+    """A preview of one is a preview of the other, whichever was read."""
+    for name in ("a.txt", "b.txt"):
+        (world / name).touch()
+        (world / f"link-to-{name}").symlink_to(name)
+    after(reading(f"{world}/a.txt"), home_dir)
+    after(reading(f"{world}/link-to-b.txt"), home_dir)
+
+    assert refused(home_dir, f"{world}/link-to-a.txt")
+    assert refused(home_dir, f"{world}/b.txt")
+    assert not refused(home_dir, f"{world}/a.txt")
+
+
+def test_a_file_that_was_read_page_by_page_was_seen_whole(home_dir: str) -> None:
+    """In any order, small pages too; while a line is missing the guard stands."""
+    after(reading(), home_dir)
+    after(reading(offset=1_501), home_dir)
+    after(reading(offset=1, limit=500), home_dir)
+    after(reading(offset=400, limit=1_100), home_dir)
+    assert refused(home_dir)
+    after(reading(offset=1_500, limit=1), home_dir)
+    for name in SessionState(home_dir, "s1").names:
+        if name.startswith("offload-warned"):
+            fastio.remove(f"{SessionState(home_dir, 's1').folder}/{name}")
+
+    assert not refused(home_dir)
+
+
+def test_a_second_look_that_the_client_cut_is_no_look_at_the_whole(home_dir: str) -> None:
+    """Of a very long file the client shows the first lines only, and says how many there are."""
+    call = reading()
+    call.response["file"] |= {"totalLines": 9_000, "truncatedByTokenCap": True}
+    assert "The client had read lines 1-2000 of 9000." in after(call, home_dir)
+
+    assert after(call, home_dir) is None
+
+    assert refused(home_dir)
 
 
 def test_a_parallel_read_that_lost_the_race_passes(home_dir: str) -> None:
@@ -128,6 +198,17 @@ def test_a_parallel_read_that_lost_the_race_passes(home_dir: str) -> None:
     swapped = [intercept.after(reading(), state, values(), home_dir) for state in both]
 
     assert [decision is not None for decision in swapped] == [True, False]
+    assert not refused(home_dir)
+
+
+def test_a_store_of_a_newer_format_leaves_the_result_as_it_was(home_dir: str) -> None:
+    """What could not be had back is not taken out of the window."""
+    after(bash(), home_dir)
+    fastio.replace_file(f"{home_dir}/store/format", b"2\n")
+
+    with pytest.raises(StoreError, match="newer brimline"):
+        after(reading(), home_dir)
+    assert not refused(home_dir)
 
 
 def test_a_full_disk_leaves_the_result_as_it_was(
@@ -142,4 +223,4 @@ def test_a_full_disk_leaves_the_result_as_it_was(
 
     with pytest.raises(OSError, match="No space"):
         after(reading(), home_dir)
-    assert not any(name.startswith("offload") for name in SessionState(home_dir, "s1").names)
+    assert not any(name.startswith("offload-read") for name in SessionState(home_dir, "s1").names)

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline import settings
+from brimline import fastio, settings
 from brimline.offload import intercept, pinning
 from brimline.offload.waiting import WAITING_FILE
 from brimline.state.session import SessionState
-from brimline.store import layout, pins, put
+from brimline.store import layout, pins, put, scan
 
 from .test_intercept import bash
 
@@ -68,6 +68,52 @@ def test_the_last_result_is_pinned_by_its_reference(session: SessionBuilder, hom
     say("brim:pin last", session, home_dir)
 
     assert pinned(home_dir, key) == "soft"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[brimline recall {short} (Bash "make all" exit 0): all 700 lines]\n' + SMALL,
+        "[brimline recall {short}: lines 1-3 of 700]\na\nb",
+        SMALL,
+    ],
+    ids=["all of it", "a part", "by command"],
+)
+def test_after_a_recall_the_last_result_is_the_original(
+    session: SessionBuilder, home_dir: str, text: str
+) -> None:
+    """Through our tool, or by our command, of whose output the client takes the last line break."""
+    key = put.put(home_dir, SMALL.encode() + b"\n", {"tool": "Bash"})
+    session.tool_result("t1", text.replace("{short}", key[:19]))
+
+    say("/brim:pin-last hard", session, home_dir)
+
+    assert pinned(home_dir, key) == "hard"
+    assert [blob.key for blob in scan.blobs(home_dir)] == [key]
+
+
+def test_answers_of_ours_that_are_no_output_are_passed_over(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """A search through the store, and a recall of what is gone."""
+    session.tool_result("t1", SMALL)
+    session.tool_result("t2", f"[brimline recall: hits 1-9 of 9 that hold 'x']\n{SMALL}")
+    session.tool_result("t3", f"[brimline recall sha256:{'0' * 12} (Bash): all 9 lines]\n{SMALL}")
+
+    say("brim:pin last", session, home_dir)
+
+    assert pinned(home_dir, "sha256:" + put.sha256(SMALL.encode())) == "soft"
+
+
+def test_a_store_of_a_newer_format_is_told(session: SessionBuilder, home_dir: str) -> None:
+    """In the sentence that the command would say."""
+    put.put(home_dir, b"x", {})
+    fastio.replace_file(layout.format_file(home_dir), b"2\n")
+    session.tool_result("t1", SMALL)
+
+    (told,) = say("brim:pin last", session, home_dir)
+
+    assert "was written by a newer brimline" in told
 
 
 @pytest.mark.row("S3-59")

@@ -198,6 +198,20 @@ def test_pruning_reports_what_it_may_not_remove(home_dir: str, projects: Path) -
     assert shelves.keys(home_dir) == {pinned}
 
 
+@pytest.mark.parametrize("digits", [8, 12, 64])
+def test_what_a_transcript_mentions_by_its_first_digits_stays(
+    home_dir: str, projects: Path, digits: int
+) -> None:
+    """Recalls and search hits name keys by twelve digits, and eight are enough to fetch by."""
+    mentioned, free = [stored(home_dir, noise(n, 2_000), LONG_AGO) for n in range(2)]
+    session = SessionBuilder(str(projects / "p/s.jsonl"))
+    session.tool_result("t1", f"[brimline recall {mentioned[: 7 + digits]} (Bash): all 3 lines]")
+
+    assert prune.prune(home_dir, Limits(max_bytes=0), Search(dry_run=True)).keys == [free]
+    assert prune.prune(home_dir, Limits(max_age_s=1.0), Search(dry_run=True)).keys == [free]
+    assert collected(home_dir).keys == [free]
+
+
 @pytest.mark.row("S3-70")
 def test_a_dry_run_says_the_same_and_touches_nothing(home_dir: str, projects: Path) -> None:
     """Not a byte, not a time, not what is remembered of transcripts."""

@@ -45,6 +45,17 @@ def test_the_key_is_the_hash_of_the_content_and_brings_it_back(
     assert read.get(home_dir, key) == data
 
 
+def test_a_store_of_a_newer_format_takes_nothing_in(home_dir: str) -> None:
+    """What nobody here could read back is better left where it is."""
+    put.put(home_dir, b"before", {})
+    Path(layout.format_file(home_dir)).write_text("2\n", encoding="ascii")
+    before = shelves.keys(home_dir)
+
+    with pytest.raises(StoreError, match="newer brimline"):
+        put.put(home_dir, b"after", {})
+    assert shelves.keys(home_dir) == before
+
+
 @pytest.mark.row("S3-57")
 @pytest.mark.parametrize(
     "data",

@@ -22,14 +22,7 @@ def keep_out(
     event: Event, state: SessionState, values: dict[str, Any], home_dir: str, project_dir: str
 ) -> Decision | None:
     """The replacement for a result, if it is large; a failure leaves the result as it was."""
-    payload = event.payload
-    call = Call(
-        event.text("tool_name"),
-        payload.get("tool_input"),
-        payload.get("tool_response"),
-        cwd=event.text("cwd"),
-        project_dir=project_dir,
-    )
+    call = _call(event, project_dir)
     made: list[Decision | None] = []
     guarded(
         home_dir, "offload", lambda: made.append(intercept.after(call, state, values, home_dir))
@@ -37,8 +30,15 @@ def keep_out(
     decision = made[0] if made else None
     if decision:
         # What is measured from here on is what the model will see.
-        payload["tool_response"] = decision.replacement
+        event.payload["tool_response"] = decision.replacement
     return decision
+
+
+def before_write(
+    event: Event, state: SessionState, home_dir: str, project_dir: str
+) -> Decision | None:
+    """A refusal where the model is about to overwrite what it has seen as a preview only."""
+    return intercept.before_write(_call(event, project_dir), state, home_dir)
 
 
 def pin(
@@ -55,3 +55,16 @@ def pin(
         lambda: made.append(pinning.on_prompt(prompt, state, values, home_dir, transcript)),
     )
     return made[0] if made else None
+
+
+def _call(event: Event, project_dir: str) -> Call:
+    payload = event.payload
+    return Call(
+        event.text("tool_name"),
+        payload.get("tool_input"),
+        payload.get("tool_response"),
+        cwd=event.text("cwd"),
+        project_dir=project_dir,
+        transcript=event.text("transcript_path"),
+        call_id=event.text("tool_use_id"),
+    )

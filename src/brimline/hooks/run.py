@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 _LOADING_TOOLS = ("Agent", "Task", "Skill")
 # A larger merge of late lines is left to the next command.
 _MOST_MERGED_BYTES = 50_000_000
-# `offload.waiting` has this name too; a quiet hook does not load it for a text.
+# `offload.waiting` and `offload.seen` have these names too; a quiet hook does not load them for a
+# text.
 _PINS_WAIT = "offload-pins.jsonl"
+_PREVIEWED = "offload-read-"
 
 
 def respond(name: str, raw: bytes, home_dir: str) -> bytes:
@@ -84,8 +86,19 @@ def _may_be_bulk(event: wire.Event, values: dict[str, Any], state: SessionState)
     tool = event.text("tool_name")
     if tool == "Read":
         smallest = min(values["offload.read_bytes"], values["offload.code_bytes"])
-        return bool(event.file_characters() >= smallest)
+        return bool(event.file_characters() >= smallest) or _was_previewed(event, state)
     return event.size_bytes > values["offload.inline_bytes"] or event.names_us()
+
+
+def _was_previewed(event: wire.Event, state: SessionState) -> bool:
+    """Whether a preview of the file was shown before: then each further look at it counts."""
+    if not any(name.startswith(_PREVIEWED) for name in state.names):
+        return False
+    from brimline.offload.seen import Looks
+
+    tool_input = event.payload.get("tool_input")
+    path = tool_input.get("file_path") if isinstance(tool_input, dict) else None
+    return path in Looks(state, event.text("cwd"))
 
 
 def _gate(event: wire.Event, home_dir: str) -> Decision | None:
@@ -95,11 +108,10 @@ def _gate(event: wire.Event, home_dir: str) -> Decision | None:
     rules = policy.load(home_dir, project_dir(event))
     tool, tool_input = event.text("tool_name"), event.payload.get("tool_input")
     if tool == "Write":
-        from brimline.offload import intercept
+        from brimline.hooks import bulk
 
         state = SessionState(home_dir, event.text("session_id"))
-        path = tool_input.get("file_path") if isinstance(tool_input, dict) else None
-        return intercept.before_write(path, state, event.text("cwd"))
+        return bulk.before_write(event, state, home_dir, project_dir(event))
     if tool not in _LOADING_TOOLS:
         if not rules.values["scout.enabled"]:
             return None  # switched off while this session runs
@@ -147,6 +159,7 @@ def _start(event: wire.Event, home_dir: str) -> Decision | None:
     """Fresh settings and the user's reminder first, then housekeeping."""
     from brimline import config
     from brimline.guard import reminder
+    from brimline.offload.seen import Looks
     from brimline.state.failures import guarded
 
     config.refresh(home_dir, project_dir(event))
@@ -155,6 +168,8 @@ def _start(event: wire.Event, home_dir: str) -> Decision | None:
     decision = reminder.on_start(state, rules.values)
     fields = {key: event.text(key) for key in ("source", "model", "cwd", "transcript_path")}
     state.add_line(event.name, {key: text for key, text in fields.items() if text})
+    source = event.text("source")
+    guarded(home_dir, "offload", lambda: Looks(state, "").note_start(source))
     project = project_dir(event)
     guarded(
         home_dir,

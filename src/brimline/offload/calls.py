@@ -13,13 +13,32 @@ if TYPE_CHECKING:
 class Call:
     """Which tool, with what, in which place, and what it answered."""
 
-    __slots__ = ("cwd", "project_dir", "response", "tool", "tool_input")
+    __slots__ = (
+        "call_id",
+        "cwd",
+        "project_dir",
+        "response",
+        "tool",
+        "tool_input",
+        "transcript",
+    )
 
     def __init__(
-        self, tool: str, tool_input: Any, response: Any, *, cwd: str, project_dir: str
+        self,
+        tool: str,
+        tool_input: Any,
+        response: Any,
+        *,
+        cwd: str,
+        project_dir: str,
+        transcript: str = "",
+        call_id: str = "",
     ) -> None:
         self.tool = tool
         self.tool_input: dict[str, Any] = tool_input if isinstance(tool_input, dict) else {}
         self.response = response
         self.cwd = cwd
         self.project_dir = project_dir
+        # Of the session; the answer is not in it yet, and before the tool ran the call may not be.
+        self.transcript = transcript
+        self.call_id = call_id

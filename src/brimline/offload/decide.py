@@ -1,10 +1,12 @@
-"""Whether a tool's output is kept out of the context: size, tool, file and command decide. Pure.
+"""What the rules say of a tool's output: its size, tool, file and command, and what is saved. Pure.
 
-Fast path: imports nothing. It says what passes before anything is stored or previewed; the second
-half of the answer, `is_worth_it`, needs the text that would stand in.
+Fast path: imports only `brimline.offload.recall`. `intercept.after` has the order of all questions.
 """
 
 from __future__ import annotations
+
+from brimline.offload import recall
+from brimline.offload.recall import MCP_TOOLS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,9 +14,18 @@ if TYPE_CHECKING:
     from typing import Any
 
 OUR_MARK = "[brimline"
-# Reasons to pass that callers act upon.
+# Why an output passes.
+UNKNOWN_TOOL = "an unknown tool"
+SMALL = "below the threshold"
+OURS = "our own recall"
+PAGE = "a page of a file"
 SECOND_LOOK = "a second look at the file"
+NO_TEXT = "an image or a PDF"
+CONFIGURATION = "a configuration or instruction file"
 TRIVIAL = "a trivial command"
+INTERACTIVE = "an interactive command"
+SWITCHED_OFF = "nothing is replaced"
+FETCHED_BACK = "its references are always fetched back"
 # A line number in front of each line that Read shows, as the client writes it: `     1→`.
 _NUMBERING_BYTES = 9
 
@@ -23,7 +34,6 @@ _INLINE_BYTES = 8_000
 _READ_BYTES = 25_000
 _CODE_BYTES = 12_000
 _SEARCH_TOOLS = ("Bash", "Grep", "Glob", "WebFetch", "WebSearch", "Agent", "Task")
-MCP_TOOLS = "mcp__"
 
 _NEVER_TEXT = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".ico", ".tiff", ".pdf")
 _INSTRUCTION_FILES = ("claude.md", "claude.local.md", "agents.md", "readme", "go.sum")
@@ -103,26 +113,14 @@ CCM = Rules(_thresholds(2_000, 25_000), least_tokens=None, least_ratio=0.0)
 PRESETS = {"default": DEFAULT, "ccm": CCM}
 
 
-class Verdict:
-    """Replace or not, and why not."""
-
-    __slots__ = ("reason", "replace")
-
-    def __init__(self, reason: str | None) -> None:
-        self.replace = reason is None
-        self.reason = reason
-
-
-def decide(
+def reason_to_pass(
     tool: str,
     tool_input: Mapping[str, Any],
     text: str,
     rules: Rules = DEFAULT,
     seen: Container[str] = (),
-    *,
-    agent_id: str | None = None,
-) -> Verdict:
-    """Whether an output is to be replaced, as far as can be told without its preview.
+) -> str | None:
+    """Why the rules leave an output as it is, one of the reasons above; None where they do not.
 
     Args:
         tool: the tool's name as the client spells it.
@@ -130,13 +128,10 @@ def decide(
         text: the whole output as text; of a file its content without line numbers.
         rules: thresholds and exceptions in force.
         seen: the files of which this session was shown a preview before.
-        agent_id: set where a subagent made the call.
     """
-    if agent_id:
-        return Verdict("a subagent's own work")
     threshold = rules.thresholds.get(MCP_TOOLS if tool.startswith(MCP_TOOLS) else tool)
     if threshold is None:
-        return Verdict("an unknown tool")
+        return UNKNOWN_TOOL
     numbered = tool == "Read" and rules.code_bytes is not None and is_code(tool_input)
     if numbered and rules.code_bytes is not None:
         threshold = min(threshold, rules.code_bytes)
@@ -145,14 +140,12 @@ def decide(
     size = len(text) if is_huge else size_bytes(text, numbered=numbered)
     # The sources keep a file of exactly 25,000 bytes out, and leave 2,000 bytes of output in.
     if size < threshold or (size == threshold and tool != "Read"):
-        return Verdict("below the threshold")
-    if text.startswith(OUR_MARK) or is_ours(tool, tool_input):
-        return Verdict("our own recall")
+        return SMALL
+    if text.startswith(OUR_MARK) or recall.is_ours(tool, tool_input):
+        return OURS
     if tool == "Read":
-        return Verdict(_file_passes(tool_input, size, rules, seen))
-    if tool == "Bash":
-        return Verdict(_command_passes(tool_input.get("command")))
-    return Verdict(None)
+        return _file_passes(tool_input, size, rules, seen)
+    return _command_passes(tool_input.get("command")) if tool == "Bash" else None
 
 
 def is_worth_it(text: str, stub: str, rules: Rules, characters_per_token: float) -> bool:
@@ -182,13 +175,13 @@ def _file_passes(
     path = tool_input.get("file_path")
     path = path if isinstance(path, str) else ""
     if any(tool_input.get(key) is not None for key in ("offset", "limit", "pages")):
-        return "a page of a file"
+        return PAGE
     if path in seen:
         return SECOND_LOOK
     if path.lower().endswith(_NEVER_TEXT):
-        return "an image or a PDF"
+        return NO_TEXT
     if is_configuration(path) and size <= rules.configuration_bytes:
-        return "a configuration or instruction file"
+        return CONFIGURATION
     return None
 
 
@@ -203,8 +196,6 @@ def is_configuration(path: str) -> bool:
 def _command_passes(command: Any) -> str | None:
     if not isinstance(command, str):
         return None
-    if is_recall(command):
-        return "our own recall"
     if any(mark in command for mark in _COMPOUND):
         return None
     words = command.split()
@@ -212,21 +203,5 @@ def _command_passes(command: Any) -> str | None:
     if first in _TRIVIAL or " ".join([first, *words[1:2]]) in _TRIVIAL_PAIRS:
         return TRIVIAL
     if first in _INTERACTIVE or (first in _SHELLS and words[1:] in ([], ["-i"])):
-        return "an interactive command"
+        return INTERACTIVE
     return None
-
-
-def is_ours(tool: str, tool_input: Mapping[str, Any]) -> bool:
-    """Whether a call fetches stored content: through our tools, or by our command."""
-    if tool.startswith(MCP_TOOLS):
-        return "brimline" in tool.lower()
-    command = tool_input.get("command") if tool == "Bash" else None
-    return isinstance(command, str) and "brimline" in command and is_recall(command)
-
-
-def is_recall(command: str) -> bool:
-    """Whether a command line fetches from our store."""
-    for mark in ("|", ";", "&", "(", "\n"):
-        command = command.replace(mark, " ")
-    words = [word.strip("'\"").rpartition("/")[2] for word in command.split()]
-    return any(words[place : place + 2] == ["brimline", "store"] for place in range(len(words)))

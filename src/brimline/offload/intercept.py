@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from brimline.decision import Decision
 from brimline.offload import decide as deciding
-from brimline.offload import experience, toolresult
+from brimline.offload import experience, recall, toolresult
 from brimline.offload.seen import Looks, refusal
 from brimline.offload.waiting import LARGE_BYTES, WAITING_FILE
 
@@ -26,95 +26,154 @@ CHARACTERS_PER_TOKEN = 2.85
 _FRAME = " " * 400
 
 
+class _Case:
+    """A result on its way into the window, and all that is needed to decide about it."""
+
+    __slots__ = ("call", "found", "home_dir", "looks", "state", "values")
+
+    def __init__(
+        self,
+        call: Call,
+        found: ToolResult,
+        looks: Looks,
+        state: SessionState,
+        values: dict[str, Any],
+        home_dir: str,
+    ) -> None:
+        self.call = call
+        self.found = found
+        self.looks = looks
+        self.state = state
+        self.values = values
+        self.home_dir = home_dir
+
+
 def after(
     call: Call, state: SessionState, values: dict[str, Any], home_dir: str
 ) -> Decision | None:
-    """What becomes of a result that may be large: a reference in its place, or nothing."""
+    """What becomes of a result that may be large: a reference in its place, or nothing.
+
+    The questions, in their order; the first that says so lets the result pass. Before all of them
+    `hooks.run` has asked whether it is a subagent's, and whether it can be large at all.
+
+    1. Is its shape unknown? (`toolresult.find`)
+    2. Does it come from us? (`recall.is_ours`)
+    3. Do the rules let it pass: its size, its tool, its file, its command? (`decide`)
+    4. Is replacing switched off?
+    5. Has experience more to say than the rules: a command whose references are always fetched
+       back passes, a trivial one that prints much does not? (`experience.settles`)
+    6. Would a reference save too little? (`decide.is_worth_it`)
+    7. Does a parallel Read show the file's preview already? (`seen.Looks.claim_preview`)
+    """
     found = toolresult.find(call.tool, call.tool_input, call.response)
     if found is None:
         return None
     looks = Looks(state, call.cwd)
-    if deciding.is_ours(call.tool, call.tool_input):
+    if recall.is_ours(call.tool, call.tool_input):
         experience.note_recall(call, found, looks, home_dir)
         return None
+    if call.tool == "Read" and not looks.knows_the_past:
+        from brimline.offload import inherited
+
+        inherited.take_over(call, looks, home_dir)
+    case = _Case(call, found, looks, state, values, home_dir)
     rules = _rules(values)
-    reason = deciding.decide(call.tool, call.tool_input, found.text, rules, looks).reason
-    if reason == deciding.SECOND_LOOK:
-        looks.note_whole(found.subject)
-        experience.note_second_look(call, home_dir)
-    swapped = None
-    if values["offload.preset"] != "off":
-        reason = experience.settles(call, reason, len(found.text), home_dir)
-        swapped = None if reason else _swap(call, found, rules, state, home_dir, values)
-    if swapped is None and WAITING_FILE in state.names and len(found.text) >= LARGE_BYTES:
-        _pin_if_waiting(_store(call, found, state, home_dir, values)[0], state, home_dir)
+    swapped = None if _reason_to_pass(case, rules) else _swap(case, rules)
+    if swapped is None:
+        _note_passing(case)
     return swapped
 
 
-def before_write(path: Any, state: SessionState, cwd: str) -> Decision | None:
+def before_write(call: Call, state: SessionState, home_dir: str) -> Decision | None:
     """Whether an overwrite is refused because the model has seen a preview of the file only."""
-    if isinstance(path, str) and Looks(state, cwd).claim_warning(path):
+    path = call.tool_input.get("file_path")
+    if not isinstance(path, str):
+        return None
+    looks = Looks(state, call.cwd)
+    if not looks.knows_the_past:
+        from brimline.offload import inherited
+
+        inherited.take_over(call, looks, home_dir, waits=True)
+    if looks.claim_warning(path):
         return Decision(permission="deny", reason=refusal(path))
     return None
 
 
-def _swap(
-    call: Call,
-    found: ToolResult,
-    rules: Rules,
-    state: SessionState,
-    home_dir: str,
-    values: dict[str, Any],
-) -> Decision | None:
+def _reason_to_pass(case: _Case, rules: Rules) -> str | None:
+    """The answers to questions 3 to 5."""
+    call, text = case.call, case.found.text
+    reason = deciding.reason_to_pass(call.tool, call.tool_input, text, rules, case.looks)
+    if reason == deciding.SECOND_LOOK:
+        experience.note_second_look(call, case.home_dir)
+    if case.values["offload.preset"] == "off":
+        return reason or deciding.SWITCHED_OFF
+    return experience.settles(call, reason, len(text), case.home_dir)
+
+
+def _swap(case: _Case, rules: Rules) -> Decision | None:
+    """The answers to questions 6 and 7, and the reference where both are no."""
     from brimline.offload import preview as previews
     from brimline.offload import recallcommand
     from brimline.offload import reference as references
 
+    call, found = case.call, case.found
     preview = previews.make_preview(found.text, call.tool, found.subject)
     ratio = CHARACTERS_PER_TOKEN
     if not deciding.is_worth_it(found.text, preview.text + _FRAME, rules, ratio):
         return None
-    key, described = _store(call, found, state, home_dir, values)
-    if call.tool == "Read" and not Looks(state, call.cwd).claim_preview(
-        found.subject, key, described["bytes"]
-    ):
-        return None  # a parallel Read of the same file shows the preview; this one passes
-    _pin_if_waiting(key, state, home_dir)
-    if values["offload.preset"] == "ccm":
-        text = references.cached_message(described)
+    key, described = _store(case)
+    if call.tool == "Read" and not _claims_preview(case, key):
+        return None
+    _pin_if_waiting(key, case)
+    program = recallcommand.find(case.home_dir)
+    if case.values["offload.preset"] == "ccm":
+        text = references.cached_message(described, note=found.note, program=program)
     else:
-        program = recallcommand.find(home_dir)
         text = references.reference(described, preview, note=found.note, program=program)
     fields = {"tool": call.tool, "key": key, "bytes": described["bytes"], "shown": len(text)}
-    state.add_line("Offloaded", fields)
-    experience.note_swap(call, key, described["bytes"], home_dir)
+    case.state.add_line("Offloaded", fields)
+    experience.note_swap(call, key, described["bytes"], case.home_dir)
     return Decision(replacement=found.replaced(text))
 
 
-def _store(
-    call: Call, found: ToolResult, state: SessionState, home_dir: str, values: dict[str, Any]
-) -> tuple[str, dict[str, Any]]:
+def _claims_preview(case: _Case, key: str) -> bool:
+    found = case.found
+    total_lines = found.lines[2] if found.lines else found.text.count("\n") + 1
+    return case.looks.claim_preview(found.subject, key, total_lines)
+
+
+def _note_passing(case: _Case) -> None:
+    """What is noted of a result that stays: lines of a file, and content for a pin that waits."""
+    found = case.found
+    if case.call.tool == "Read" and found.lines:
+        case.looks.note_lines(found.subject, found.lines)
+    if WAITING_FILE in case.state.names and len(found.text) >= LARGE_BYTES:
+        _pin_if_waiting(_store(case)[0], case)
+
+
+def _store(case: _Case) -> tuple[str, dict[str, Any]]:
     """Keep the content; returns its key and what a reference tells about it."""
     from brimline.store import put as store
 
-    content = found.content()
+    content = case.found.content()
     meta = {
-        "tool": call.tool,
-        "source": found.subject or None,
-        "exit": found.exit_code,
-        "session": state.session_id,
-        "cwd": call.cwd,
+        "tool": case.call.tool,
+        "source": case.found.subject or None,
+        "exit": case.found.exit_code,
+        "session": case.state.session_id,
+        "cwd": case.call.cwd,
     }
-    key = store.put(home_dir, content, meta, compression=values["store.compression"])
+    compression = case.values["store.compression"]
+    key = store.put(case.home_dir, content, meta, compression=compression)
     size = {"key": key, "bytes": len(content), "lines": store.count_lines(content)}
     return key, meta | size
 
 
-def _pin_if_waiting(key: str, state: SessionState, home_dir: str) -> None:
-    if WAITING_FILE in state.names:
+def _pin_if_waiting(key: str, case: _Case) -> None:
+    if WAITING_FILE in case.state.names:
         from brimline.offload import pinning
 
-        pinning.on_result(key, state, home_dir)
+        pinning.on_result(key, case.state, case.home_dir)
 
 
 def _rules(values: dict[str, Any]) -> Rules:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from brimline import fastio, fastjson
 from brimline.decision import Decision
+from brimline.offload import recall
 from brimline.offload.waiting import LARGE_BYTES, WAITING_FILE
-from brimline.store import directives, pins, put, stub
+from brimline.store import directives, layout, pins, put, read, scan, stub
 from brimline.store.errors import StoreError
 from brimline.transcript import rows, tail
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 _LOOK_BACK_BYTES = 32 << 20
 _SHORT_DIGITS = 12
+# Also of a search, `[brimline recall: hits …`.
+_OWN_ANSWER = "[brimline recall"
 
 
 def on_prompt(
@@ -46,7 +49,10 @@ def on_result(key: str, state: SessionState, home_dir: str) -> None:
 def _pin_last(
     directive: directives.Directive, state: SessionState, home_dir: str, transcript: str
 ) -> str:
-    key = _last_key(state, home_dir, transcript)
+    try:
+        key = _last_key(state, home_dir, transcript)
+    except StoreError as error:
+        return f"brimline: {error}"
     if key is None:
         return "brimline: there is no large result to pin yet."
     return _pin(home_dir, key, directive.level, directive.reason)
@@ -57,15 +63,45 @@ def _last_key(state: SessionState, home_dir: str, transcript: str) -> str | None
     try:
         for row in tail.rows_backward(transcript, b'"tool_result"', _LOOK_BACK_BYTES):
             for text in reversed(rows.result_texts(row)):
-                known = stub.parse(text[:1_000]) if "sha256:" in text[:1_000] else None
-                if known:
-                    return known.key
-                content = text.encode("utf-8", "surrogatepass")
-                if len(content) >= LARGE_BYTES:
-                    return put.put(home_dir, content, {"session": state.session_id})
+                key = _key_of(text, state, home_dir)
+                if key:
+                    return key
     except OSError:
         pass  # a session that has no transcript yet has no results either
     return None
+
+
+def _key_of(text: str, state: SessionState, home_dir: str) -> str | None:
+    """The key of what a result shows; None where that is too small to be pinned.
+
+    What a stub stands for and what was recalled is in the store already. A search through the store
+    is no result of its own.
+    """
+    if text.startswith(_OWN_ANSWER):
+        return _recalled(text, home_dir)
+    known = stub.parse(text[:1_000]) if "sha256:" in text[:1_000] else None
+    if known:
+        return known.key
+    content = text.encode("utf-8", "surrogatepass")
+    if len(content) < LARGE_BYTES:
+        return None
+    # The client takes the last line break off what a command prints.
+    for original in (content, content + b"\n"):
+        key = layout.PREFIX + put.sha256(original)
+        if scan.matching(home_dir, layout.digest_of(key)):
+            return key
+    return put.put(home_dir, content, {"session": state.session_id})
+
+
+def _recalled(text: str, home_dir: str) -> str | None:
+    """The key that the first line of our own answer names."""
+    if not text.startswith(recall.HEADER + layout.PREFIX):
+        return None
+    name = text[len(recall.HEADER) :].split(maxsplit=1)[0].rstrip(":]")
+    try:
+        return read.resolve(home_dir, name)
+    except StoreError:
+        return None  # it is gone, or was never there: the results before it count
 
 
 def _note_directive(directive: directives.Directive, state: SessionState, home_dir: str) -> str:

@@ -35,11 +35,13 @@ def reference(
     return text.encode("utf-8", "replace").decode()  # half of a surrogate pair cannot be sent
 
 
-def cached_message(meta: Mapping[str, Any]) -> str:
-    """The same in the words of the `ccm` tools: their message, then their block with the key.
+def cached_message(meta: Mapping[str, Any], *, note: str = "", program: str = "brimline") -> str:
+    """The same in the words of the `ccm` tools: their message, their block, then the way back.
 
     Args:
         meta: as for `reference`.
+        note: as for `reference`.
+        program: as for `reference`.
     """
     exit_code = "" if meta.get("exit") is None else f", exit {meta['exit']}"
     source = str(meta.get("source") or "")
@@ -50,6 +52,8 @@ def cached_message(meta: Mapping[str, Any]) -> str:
         "",
         "Options: Task agent (summarize or full content), or paginate with offset/limit.",
         stubs.build(stubs.of_meta({**meta}), stubs.CCM),
+        *([note] if note else []),
+        _way_back(meta, program),
     ]
     return "\n".join(lines).encode("utf-8", "replace").decode()
 
@@ -65,9 +69,13 @@ def _first_line(meta: Mapping[str, Any]) -> str:
 
 
 def _last_line(meta: Mapping[str, Any], preview: Preview, program: str) -> str:
-    key = meta["key"][: len("sha256:") + _SHORT_DIGITS]
-    again = ", or Read it again" if meta.get("tool") == "Read" else ""
-    more = f"The rest: {program} store get {key} --lines A:B{again}."
+    more = _way_back(meta, program)
     if preview.kind in _DESCRIBED or not preview.omitted:
         return more
     return f'("A-B: x … y": line A, then names in the lines left out up to B.) {more}'
+
+
+def _way_back(meta: Mapping[str, Any], program: str) -> str:
+    key = meta["key"][: len("sha256:") + _SHORT_DIGITS]
+    again = ", or Read it again" if meta.get("tool") == "Read" else ""
+    return f"The rest: {program} store get {key} --lines A:B{again}."

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from brimline.offload import decide
+from brimline.offload import recall, toolresult
 from brimline.store import stub as stubs
 
 if TYPE_CHECKING:
     from brimline.transcript.exchanges import Call, Result
 
 # Above these the client keeps an output in a file by itself, and shows its beginning.
-BASH_CHARACTERS = 30_000
-OTHER_CHARACTERS = 50_000
+BASH_CHARACTERS = toolresult.BASH_CHARACTERS
+OTHER_CHARACTERS = toolresult.MCP_CHARACTERS
 PREVIEW_CHARACTERS = 2_300
 READ_TOKENS = 25_000
 
@@ -27,7 +27,6 @@ _CACHED = re.compile(
     r"Cached \((\d{1,9}) lines, (\d{1,12}) bytes(?:, exit -?\d+)?\)\.\nFile: .*\nOriginal: ?(.*)"
 )
 _OLD_NUMBERING_CHARACTERS = 7
-_FETCHING = frozenset({"get", "grep"})
 
 
 class Replaced(NamedTuple):
@@ -60,10 +59,9 @@ def find(result: Result, call: Call | None) -> Replaced | None:
 
 def is_recall(call: Call) -> bool:
     """Whether a call fetches stored content back."""
-    if call.tool.startswith(decide.MCP_TOOLS):
-        return "brimline" in call.tool and call.tool.endswith("__recall")
-    words = _FETCHING.intersection(call.subject.split())
-    return call.tool == "Bash" and bool(words) and decide.is_recall(call.subject)
+    if recall.is_ours_by_name(call.tool):
+        return call.tool.endswith("__recall")
+    return bool(recall.asked_for(call.tool, {"command": call.subject}))
 
 
 def shown(

@@ -18,14 +18,28 @@ _SHORT_STDERR_CHARACTERS = 1_000
 _LARGEST_FILE_BYTES = 256 << 20
 _BINARY_SAMPLE_BYTES = 8_192
 _PERSISTED = ("persistedOutputPath", "persistedOutputSize")
+_CUT = "The client had read lines 1-"
+# Above these the client keeps an output in a file by itself, and shows so much of its beginning.
+BASH_CHARACTERS = 30_000
+MCP_CHARACTERS = 50_000
+BEGINNING_CHARACTERS = 2_000
 
 
 class ToolResult:
     """One answer: all of its text, and how to say something else in its shape."""
 
-    __slots__ = ("data", "exit_code", "note", "replaced", "subject", "text")
+    __slots__ = (
+        "data",
+        "exit_code",
+        "lines",
+        "note",
+        "replaced",
+        "subject",
+        "text",
+        "was_persisted",
+    )
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a record without the cost of `dataclasses`
         self,
         text: str,
         replaced: Callable[[str], Any],
@@ -34,6 +48,8 @@ class ToolResult:
         subject: str = "",
         exit_code: int | None = None,
         note: str = "",
+        lines: tuple[int, int, int] | None = None,
+        was_persisted: bool = False,
     ) -> None:
         self.text = text
         self.replaced = replaced
@@ -43,6 +59,10 @@ class ToolResult:
         self.exit_code = exit_code
         # What the reader has to know beside the text, such as that it is a part of a file.
         self.note = note
+        # Of a file: the first and last line that it holds, counted from 1, and how many there are.
+        self.lines = lines
+        # Whether the client keeps all of it in a file and shows the model its beginning.
+        self.was_persisted = was_persisted
 
     def content(self) -> bytes:
         """The exact bytes to keep."""
@@ -85,6 +105,7 @@ def _bash(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult | 
         data=data,
         subject=_text(tool_input.get("command")),
         exit_code=None if unclear or response.get("backgroundTaskId") else 0,
+        was_persisted=bool(response.get(_PERSISTED[0])),
     )
 
 
@@ -107,14 +128,29 @@ def _read(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult | 
     if response["type"] != "text":
         return None
     file = response["file"]
-    total, shown = file.get("totalLines"), file.get("numLines")
-    cut = isinstance(total, int) and isinstance(shown, int) and shown < total
+    lines = _lines_of(file)
+    cut = lines is not None and lines[1] < lines[2]
     return ToolResult(
         file["content"],
         lambda text: _as_file(file, text),
         subject=_text(tool_input.get("file_path") or file["filePath"]),
-        note=f"The client had read lines 1-{shown} of {total}." if cut else "",
+        note=f"{_CUT}{file['numLines']} of {file['totalLines']}." if cut else "",
+        lines=lines,
     )
+
+
+def _lines_of(file: dict[str, Any]) -> tuple[int, int, int] | None:
+    """Which lines of a file an answer holds; a last one that may have been cut does not count."""
+    first, count, total = (file.get(name) for name in ("startLine", "numLines", "totalLines"))
+    if not (isinstance(first, int) and isinstance(count, int) and isinstance(total, int)):
+        return None
+    return first, first + count - 1 - bool(file.get("truncatedByTokenCap")), total
+
+
+def total_lines(reference: str, stored_lines: int) -> int:
+    """How many lines a file has, of which a reference with its note stands for the first."""
+    told = reference.partition(_CUT)[2].partition(" of ")[2].partition(".")[0]
+    return int(told) if told.isascii() and told.isdigit() else stored_lines
 
 
 def _as_file(file: dict[str, Any], text: str) -> dict[str, Any]:
@@ -133,10 +169,13 @@ def _notebook(response: dict[str, Any]) -> ToolResult | None:
             if output.get("image"):
                 return None
             parts.append(f"[output]\n{_text(output.get('text'))}")
+    whole = "\n".join(parts)
+    count = whole.count("\n") + 1
     return ToolResult(
-        "\n".join(parts),
+        whole,
         lambda text: _as_file(file, text),
         subject=_text(file["filePath"]),
+        lines=(1, count, count),
         note="The lines are those of the notebook's cells and outputs, one after the other.",
     )
 

@@ -23,6 +23,8 @@ from brimline.store.errors import StoreError
 FORMAT = 1
 PREFIX = "sha256:"
 DIGEST_LENGTH = 64
+# So few digits may stand for a whole key.
+SHORTEST_PREFIX = 8
 _HEX = frozenset("0123456789abcdef")
 
 
@@ -74,6 +76,17 @@ def last_key(home_dir: str) -> str:
 def format_file(home_dir: str) -> str:
     """The file with the layout's version."""
     return root(home_dir) + "/format"
+
+
+def refuse_newer(home_dir: str, noted: bytes) -> None:
+    """See that this brimline knows the layout that is noted in the store.
+
+    Raises:
+        StoreError: a newer one wrote it.
+    """
+    text = noted.decode("ascii", "replace").strip()
+    if text.isdecimal() and int(text) > FORMAT:
+        raise StoreError(f"{root(home_dir)} was written by a newer brimline: upgrade this")
 
 
 def fresh_name(home_dir: str, ending: str) -> str:

@@ -15,9 +15,10 @@ from brimline.store.errors import StoreError
 from brimline.store.sweep import GRACE_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from brimline.store.plan import Holds, Plan
+    from brimline.store.scan import Blob
 
 __all__ = ["GRACE_S", "Outcome", "Search", "collect", "prune"]
 
@@ -81,7 +82,7 @@ def prune(
     holds = plan.Holds(levels, frozenset(), frozenset(forced))
     chosen = plan.choose(blobs, holds, limits, moment)
     if any(blob.digest not in holds.forced for blob in chosen.chosen):
-        found = _references(home_dir, search)
+        found = _referenced(home_dir, blobs, search)
         if found is None:
             return Outcome(left_bytes=chosen.total_bytes, finished=False)
         if found:
@@ -103,7 +104,7 @@ def collect(
     # The blobs are listed first: what is stored while the search goes on is not among them.
     blobs = scan.blobs(home_dir)
     levels = {digest: pin.level for digest, pin in scan.pinned(home_dir).items()}
-    found = _references(home_dir, search)
+    found = _referenced(home_dir, blobs, search)
     if found is None:
         return Outcome(left_bytes=sum(blob.disk_bytes for blob in blobs), finished=False)
     holds = plan.Holds(levels, found)
@@ -112,8 +113,8 @@ def collect(
     )
 
 
-def _references(home_dir: str, search: Search) -> set[str] | None:
-    """Every digest that is mentioned; None where the time was up first."""
+def _referenced(home_dir: str, blobs: Sequence[Blob], search: Search) -> set[str] | None:
+    """The digests of the blobs that are mentioned; None where the time was up first."""
     paths = sources.Files(home_dir) if search.paths is None else search.paths
     cache = references.load(home_dir)
     found = references.find(paths, cache, deadline=search.deadline, progress=search.progress)
@@ -125,7 +126,9 @@ def _references(home_dir: str, search: Search) -> set[str] | None:
         raise StoreError(
             f"nothing was removed: what may mention a key cannot be read: {unreadable[0]}{more}"
         )
-    return found.digests if found.finished else None
+    if not found.finished:
+        return None
+    return references.held((blob.digest for blob in blobs), found.mentions)
 
 
 def _carry_out(home_dir: str, chosen: Plan, holds: Holds, search: Search, event: str) -> Outcome:

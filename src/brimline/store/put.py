@@ -42,8 +42,10 @@ def put(
         is_last: whether people mean this content when they ask for the last one.
 
     Raises:
+        StoreError: a newer brimline wrote the store, so what goes in could not be had back.
         OSError: it could not be stored (full disk, no permission); no part of it is visible.
     """
+    layout.refuse_newer(home_dir, _noted_format(home_dir))
     digest = sha256(data)
     stored = _keep_existing(home_dir, digest, data)
     if not stored:
@@ -88,6 +90,13 @@ def _sha256_for(size: int) -> Any:
         except ImportError:  # pragma: no cover - another Python implementation
             from hashlib import sha256 as found
     return found
+
+
+def _noted_format(home_dir: str) -> bytes:
+    try:
+        return fastio.read_file(layout.format_file(home_dir))
+    except FileNotFoundError:
+        return b""
 
 
 def _keep_existing(home_dir: str, digest: str, data: bytes) -> bool:

@@ -1,11 +1,16 @@
 """Finds the keys that files mention, by their raw bytes: no knowledge of what the files are.
 
+A key is mentioned by all of its digits or by the first of them, as people and models write it, in
+either case, and with its colon as it is or as an escape in JSON. What merely looks like a key does
+no harm: it holds nothing, or holds a blob for longer than need be.
+
 What a file mentions is remembered with its size and times, so that the next search reads only what
 changed. A file that cannot be read mentions, for all we know, everything: the caller is told.
 """
 
 from __future__ import annotations
 
+import bisect
 import contextlib
 import json
 import os
@@ -21,9 +26,15 @@ from brimline.store import layout, quiet
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-FORMAT = 1
-_KEY = re.compile(rb"sha256:([0-9a-f]{64})")
-_KEY_BYTES = len("sha256:") + layout.DIGEST_LENGTH
+FORMAT = 2
+_DIGITS = rb"([0-9a-fA-F]{%d,%d})" % (layout.SHORTEST_PREFIX, layout.DIGEST_LENGTH)
+# Each begins with plain text, which is what makes a search through gigabytes fast.
+_MENTIONS = (
+    re.compile(rb"256(?::|\\{1,4}u003[aA])" + _DIGITS),  # after `sha`, in either case
+    re.compile(rb"store (?:get|grep|pin) {1,4}(?:\\{0,4}[\"'])?" + _DIGITS),
+    re.compile(rb"key\\{0,4}\": ?\\{0,4}\"" + _DIGITS),
+)
+_LONGEST_BYTES = 128
 _BLOCK_BYTES = 4 << 20
 # A file that changed this recently may change again without its times telling.
 _SETTLED_NS = 2_000_000_000
@@ -33,7 +44,8 @@ _SETTLED_NS = 2_000_000_000
 class Found:
     """What a search found."""
 
-    digests: set[str] = field(default_factory=set)
+    mentions: set[str] = field(default_factory=set)
+    """The digits of keys, all of them or the first ones, in lower case."""
     unreadable: list[str] = field(default_factory=list)
     """Files that could not be read, with the reason."""
     finished: bool = True
@@ -54,10 +66,10 @@ class Cache:
             return None
         return list(entry[-1])
 
-    def remember(self, path: str, status: os.stat_result, digests: set[str], now_ns: int) -> None:
+    def remember(self, path: str, status: os.stat_result, mentions: set[str], now_ns: int) -> None:
         """Keep what a file mentions, if its times can be trusted to tell of the next change."""
         if status.st_mtime_ns < now_ns - _SETTLED_NS:
-            self.entries[path] = [*_identity(status), sorted(digests)]
+            self.entries[path] = [*_identity(status), sorted(mentions)]
             self.changed = True
 
     def drop_missing(self) -> None:
@@ -90,11 +102,23 @@ def find(
             found.finished = False
             break
         try:
-            found.digests |= _mentioned(path, cache, progress)
+            found.mentions |= _mentioned(path, cache, progress)
         except FileNotFoundError:
             continue
         except OSError as error:
             found.unreadable.append(f"{path}: {error.strerror or error}")
+    return found
+
+
+def held(digests: Iterable[str], mentions: Iterable[str]) -> set[str]:
+    """The digests that are mentioned; first digits that several have in common hold them all."""
+    ordered = sorted(digests)
+    found = set()
+    for mention in mentions:
+        at = bisect.bisect_left(ordered, mention)
+        while at < len(ordered) and ordered[at].startswith(mention):
+            found.add(ordered[at])
+            at += 1
     return found
 
 
@@ -135,30 +159,34 @@ def cache_file(home_dir: str) -> str:
 
 def _mentioned(path: str, cache: Cache, progress: Callable[[int], None] | None) -> set[str]:
     now_ns = time.time_ns()
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        return set()
     descriptor = quiet.open_file(path)
     try:
         status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            return set()
         known = cache.known(path, status)
-        digests = set(known) if known is not None else _scan(descriptor)
+        mentions = set(known) if known is not None else _scan(descriptor)
         if known is None:
-            cache.remember(path, status, digests, now_ns)
+            cache.remember(path, status, mentions, now_ns)
         if progress:
             progress(status.st_size)
-        return digests
+        return mentions
     finally:
         os.close(descriptor)
 
 
 def _scan(descriptor: int) -> set[str]:
     found: set[bytes] = set()
-    tail = b""
-    while block := os.read(descriptor, _BLOCK_BYTES):
-        data = tail + block
-        found.update(_KEY.findall(data))
-        tail = data[-(_KEY_BYTES - 1) :]
-    return {digest.decode("ascii") for digest in found}
+    block, data = b"-", b""
+    while block:
+        block = os.read(descriptor, _BLOCK_BYTES)
+        data = data[-_LONGEST_BYTES:] + block
+        for pattern in _MENTIONS:
+            for match in pattern.finditer(data):
+                # One that touches the end of a block may go on in the next, where it is seen whole.
+                if match.end() < len(data) or not block:
+                    found.add(match[1].lower())
+    return {digits.decode("ascii") for digits in found}
 
 
 def _identity(status: os.stat_result) -> list[int]:

@@ -46,13 +46,12 @@ def check_format(home_dir: str) -> None:
     """
     path = layout.format_file(home_dir)
     try:
-        text = quiet.read(path).decode("ascii", "replace").strip()
+        noted = quiet.read(path)
     except FileNotFoundError:
         return
     except OSError as error:
         raise _unreadable(path, error) from error
-    if text.isdecimal() and int(text) > layout.FORMAT:
-        raise StoreError(f"{layout.root(home_dir)} was written by a newer brimline: upgrade this")
+    layout.refuse_newer(home_dir, noted)
 
 
 def blobs(home_dir: str) -> list[Blob]:

@@ -146,14 +146,20 @@ def content_blocks(row: Any) -> list[Any]:
 
 def result_texts(row: Any) -> list[str]:
     """The texts of the tool results in a main-thread row, in order."""
-    found = []
-    for block in content_blocks(row):
-        if isinstance(block, dict) and block.get("type") == "tool_result":
-            content = block.get("content")
-            parts = content if isinstance(content, list) else [{"text": content}]
-            texts = [_text(part.get("text")) for part in parts if isinstance(part, dict)]
-            found.append("\n".join([text for text in texts if text]))
-    return found
+    return [result_text(b) for b in content_blocks(row) if is_block(b, "tool_result")]
+
+
+def is_block(block: Any, kind: str) -> bool:
+    """Whether a piece of content is of a kind."""
+    return isinstance(block, dict) and block.get("type") == kind
+
+
+def result_text(block: dict[str, Any]) -> str:
+    """The text of one tool result."""
+    content = block.get("content")
+    parts = content if isinstance(content, list) else [{"text": content}]
+    texts = [_text(part.get("text")) for part in parts if isinstance(part, dict)]
+    return "\n".join([text for text in texts if text])
 
 
 def attachment_of(row: Any) -> dict[str, Any]:
