@@ -54,7 +54,7 @@ class Item:
     weight: float = 1.0
     """How much it matters among items of its kind."""
     extra: dict[str, Any] = field(default_factory=dict)
-    """Per kind: a task's `id`, a file's `path` and `did`, an error's `command`, an agent's `key`."""
+    """Per kind: a task's `id`, a file's `path`, an error's `command`, an agent's `key`."""
 
     @property
     def id(self) -> str:
