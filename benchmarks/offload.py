@@ -8,6 +8,6 @@ import sys
 if __name__ == "__main__":
     # A script's own folder is on the path, the checkout that holds the package is not.
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    from benchmarks.replay import main
+    from benchmarks.offload_table import main
 
     sys.exit(main())

@@ -130,9 +130,26 @@ def test_a_file_is_replayed_as_the_hook_sees_it_and_shown_as_the_client_would(
     session.reply(120_000)
     (segment,) = conversation.read(session.path)
 
-    (stub,) = replay.replay(segment, lambda _item, content: content[:26], DEFAULT).values()
+    stubs = replay.replay(segment, lambda _item, content: content[:26], DEFAULT, set())
+    (stub,) = stubs.values()
 
     assert stub.startswith("     1→func part1() {} // some wo\n<system-reminder>")
+
+
+def test_a_file_passes_once_its_preview_was_shown_also_after_a_compaction(
+    session: SessionBuilder,
+) -> None:
+    """The hook remembers it for the whole session."""
+    from benchmarks import conversation, replay
+
+    for _ in range(2):
+        call = session.tool_call(40_000, "Read", file_path="/src/a.go")
+        session.tool_result(call, "     1→" + BULK)
+        session.reply(120_000)
+        session.compact(120_000)
+    scores = replay.judge(conversation.read(session.path), replay.make_product())
+
+    assert [len(score.stubs) for score in scores] == [1, 0]
 
 
 def test_failures_and_pictures_cannot_be_replaced(session: SessionBuilder) -> None:
@@ -166,6 +183,32 @@ def test_the_table_is_printed_for_the_sessions_named(session: SessionBuilder) ->
     done = subprocess.run(script, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr == "No segment reached 100,000 tokens.\n"
+
+
+@pytest.mark.parametrize(("lines", "expected"), [(500, 1), (5_000, 0)])
+def test_the_check_fails_where_the_target_is_missed(
+    session: SessionBuilder, lines: int, expected: int
+) -> None:
+    """Too little saved is exit code 1, and the last line says what was asked for."""
+    output = "".join(f"nothing to see in line {i}\n" for i in range(lines))
+    converse(session, output, "Done.")
+    script = [sys.executable, str(ROOT / "benchmarks/offload.py"), session.path]
+
+    done = subprocess.run([*script, "--check"], capture_output=True, text=True, check=False)
+
+    assert done.returncode == expected
+    assert done.stdout.splitlines()[-1].startswith(f"Target {'missed' if expected else 'held'}: ")
+    assert subprocess.run(script, capture_output=True, check=False).returncode == 0
+
+
+def test_the_interval_is_that_of_whole_sessions(session: SessionBuilder) -> None:
+    """One session says nothing about others, so there is nothing between its bounds."""
+    from benchmarks import offload_table, replay
+
+    scores = replay.judge([converse(session, BULK, "Done.")], replay.make_product())
+
+    low, high = offload_table.interval(scores, replay.mean_saved)
+    assert low == high == replay.mean_saved(scores)
 
 
 def test_a_file_that_cannot_be_read_ends_the_run_in_one_sentence(world: Path) -> None:

@@ -197,6 +197,13 @@ SETTINGS = (
         "From this size on a file that is read whole is shown as a preview.",
     ),
     Setting(
+        "offload.code_bytes",
+        "count",
+        12_000,
+        "The same for source code, with the line numbers that the client adds; its preview lists "
+        "the names that occur in what it leaves out. The preset `ccm` makes no difference.",
+    ),
+    Setting(
         "store.pin_level",
         "choice",
         "soft",

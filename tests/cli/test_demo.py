@@ -39,6 +39,20 @@ def test_every_capability_speaks_in_the_demo(played: dict[str, Any]) -> None:
     assert any("requests (" in note for note in notes)
 
 
+def test_a_result_is_kept_out_fetched_back_and_counted(played: dict[str, Any]) -> None:
+    """The model gets a reference, asks for a few lines, and the books say what that saved."""
+    instead = {moment["kind"]: moment["instead"] for moment in played["moments"]}
+    figures = played["figures"]
+
+    assert "[brimline stored" in instead["bulk"]
+    assert "ERROR batch 611" in instead["bulk"]
+    assert instead["recall"].startswith("$ brimline store get sha256:")
+    assert "501 rows" in instead["recall"]
+    assert figures["references"] == 2
+    assert 0 < figures["recalled_bytes"] < 1_000
+    assert figures["kept_out_tokens"] > 10_000
+
+
 def test_the_figures_are_those_of_the_moments(played: dict[str, Any]) -> None:
     """What the last lines say is what was played."""
     figures = played["figures"]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brimline.offload import decide as deciding
-from brimline.offload.decide import CCM, DEFAULT, decide, is_worth_it
+from brimline.offload.decide import CCM, DEFAULT, Rules, decide, is_worth_it
 from brimline.offload.preview import make_preview
 from brimline.offload.reference import reference
 
@@ -36,10 +36,23 @@ def test_bytes_count_and_not_characters() -> None:
 
 
 def test_a_file_counts_as_large_as_the_model_would_see_it() -> None:
-    """The client numbers every line, and the numbers take room."""
-    assert reason("Read", "x" * 25_000, file_path="/a.go") is None
-    assert reason("Read", "x" * 24_900, file_path="/a.go") == "below the threshold"
-    assert reason("Read", ("x" * 20 + "\n") * 1_000, file_path="/a.go") is None
+    """The client numbers every line, and in source code the numbers count."""
+    assert reason("Read", "x" * 12_000, file_path="/a.go") is None
+    assert reason("Read", "x" * 11_900, file_path="/a.go") == "below the threshold"
+    assert reason("Read", "x" * 24_999, file_path="/a.txt") == "below the threshold"
+    assert reason("Read", "x" * 25_000, file_path="/a.txt") is None
+    assert reason("Read", ("x" * 20 + "\n") * 600, file_path="/a.go") is None
+
+
+@pytest.mark.parametrize("character", ["x", "ä", "\ud800"])
+def test_a_huge_text_is_large_without_its_bytes_being_counted(character: str) -> None:
+    """Characters alone say that it is over every limit."""
+    huge = character * 200_000
+
+    assert decide("Bash", {}, huge).replace
+    assert decide("Read", {"file_path": "/a/package-lock.json"}, huge).replace
+    patient = Rules({"Bash": 900_000}, least_tokens=0, least_ratio=0)
+    assert not decide("Bash", {}, huge, patient).replace
 
 
 @pytest.mark.row("S3-26")

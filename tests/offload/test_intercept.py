@@ -8,7 +8,7 @@ import pytest
 
 from brimline import fastio, settings
 from brimline.offload import intercept
-from brimline.offload.intercept import Call
+from brimline.offload.calls import Call
 from brimline.state.session import SessionState
 from brimline.store import read, stub
 

@@ -73,7 +73,8 @@ def test_any_text_has_a_preview_within_its_budget(
 
     largest = max(limits.ceiling for limits in BUDGETS.values())
     assert len(preview.text) <= (largest if budget is None else max(budget, 200))
-    assert preview == make_preview(text, tool, subject, budget)
+    again = make_preview(text, tool, subject, budget)
+    assert (preview.text, preview.kept) == (again.text, again.kept)
     preview.text.encode("utf-8")
 
 
@@ -129,6 +130,17 @@ def test_source_code_is_shown_as_an_outline_with_the_names_of_each_part() -> Non
         r"^6-\d+: func handleRequest1\(.* … .*fetchRecord1", preview.text, re.MULTILINE
     )
     assert all(f"fetchRecord{i}" in preview.text for i in range(20))
+
+
+@pytest.mark.parametrize("size", [29_000, 31_000])
+def test_a_preview_takes_no_more_than_the_client_would_show_itself(size: int) -> None:
+    """Of a command's output over 30,000 characters it shows 2,000; of a file it shows all."""
+    text = program(600)[:size]
+
+    shown = len(make_preview(text, "Bash", "cat server.go").text)
+
+    assert (shown > 2_000) == (size < 30_000)
+    assert len(make_preview(text, "Read", "/src/server.go").text) > 2_000
 
 
 def test_names_stand_in_the_range_that_holds_them() -> None:

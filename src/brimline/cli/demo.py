@@ -28,6 +28,9 @@ _BAR_CELLS = 60
 # The last tier goes on speaking; its full text is shown once.
 _REPEATED = "Still critical"
 _PAUSE_S = 0.12
+_CHARACTERS_PER_TOKEN = 2.85
+_SHOWN_LINES = 8
+_SHOWN_WIDTH = 150
 _PAUSE_AFTER_NOTE_S = 0.6
 
 
@@ -66,11 +69,11 @@ def show(player: Player, console: Console, *, paced: bool) -> None:
         for moment in player.play():
             moments.append(moment)
             live.update(_gauge(moment, len(moments)))
-            told = _told(moment, moments)
-            if told is not None:
-                live.console.print(told)
+            for told in (_instead(moment, len(moments)), _told(moment, moments)):
+                if told is not None:
+                    live.console.print(told)
             if paced:
-                time.sleep(_PAUSE_AFTER_NOTE_S if moment.note else _PAUSE_S)
+                time.sleep(_PAUSE_AFTER_NOTE_S if moment.note or moment.instead else _PAUSE_S)
     console.print(_summary(moments, player))
 
 
@@ -133,6 +136,29 @@ def _told(moment: Moment, moments: list[Moment]) -> Panel | Text | None:
     return None
 
 
+def _instead(moment: Moment, number: int) -> Panel | None:
+    """A result that was kept out, or a part of it that was fetched back."""
+    if not moment.instead:
+        return None
+    if moment.step.kind == "recall":
+        title = f"step {number}: the model fetches what it needs of it"
+        return Panel(Text(_few_lines(moment.instead)), title=title, border_style="green")
+    would = moment.step.tokens
+    took = int(len(moment.instead) / _CHARACTERS_PER_TOKEN)
+    title = f"step {number}: {would:,} tokens stay out, the model gets about {took:,} instead"
+    return Panel(Text(_few_lines(moment.instead)), title=title, border_style="green")
+
+
+def _few_lines(text: str) -> str:
+    lines = [
+        line if len(line) <= _SHOWN_WIDTH else line[:_SHOWN_WIDTH] + "…"
+        for line in text.rstrip("\n").split("\n")
+    ]
+    if len(lines) > _SHOWN_LINES:
+        lines = [*lines[: _SHOWN_LINES - 2], "…", lines[-1]]
+    return "\n".join(lines)
+
+
 def _line(moment: Moment, note: str) -> Text:
     text = bar(moment.reading)
     text.append(f" {moment.reading.used_ratio or 0:.0%}\n")
@@ -156,6 +182,9 @@ def _summary(moments: list[Moment], player: Player) -> Text:
         f"({figures['message_characters']:,} characters)\n",
         f"  fullest: {figures['peak_tokens']:,} tokens of {demo_script.WINDOW_TOKENS:,}; ",
         f"{figures['compactions']} compaction, after which the tiers spoke again\n",
+        f"  kept out: {figures['stored_bytes']:,} bytes in {figures['references']} references, ",
+        f"{figures['recalled_bytes']:,} bytes fetched back; ",
+        f"about {figures['kept_out_tokens']:,} tokens saved\n",
         f"  a hook took {ratio:.2f} times an empty Python interpreter (median, same run),\n",
         "  in a session where nearly every step moves the gauge; quiet hooks cost less\n",
     )
@@ -163,6 +192,7 @@ def _summary(moments: list[Moment], player: Player) -> Text:
 
 def _figures(moments: list[Moment], player: Player) -> dict[str, Any]:
     notes = [moment.note for moment in moments if moment.note]
+    saved = player.saved()
     return {
         "steps": len(moments),
         "hook_processes": len(player.hook_seconds),
@@ -170,6 +200,10 @@ def _figures(moments: list[Moment], player: Player) -> dict[str, Any]:
         "message_characters": sum(len(note) for note in notes),
         "peak_tokens": max(moment.reading.projected_tokens or 0 for moment in moments),
         "compactions": sum(moment.step.kind == "compact" for moment in moments),
+        "references": saved.stubs,
+        "stored_bytes": saved.stored_bytes,
+        "recalled_bytes": saved.recalled_bytes,
+        "kept_out_tokens": round(saved.kept_out_tokens),
         "hook_cost_ratio": round(
             statistics.median(player.hook_seconds) / statistics.median(player.empty_seconds), 2
         ),
@@ -184,6 +218,7 @@ def _as_document(moments: list[Moment], player: Player) -> dict[str, Any]:
             "occupancy_tokens": moment.reading.occupancy_tokens,
             "tier": moment.reading.tier,
             "note": moment.note or None,
+            "instead": moment.instead or None,
         }
         for moment in moments
     ]

@@ -16,15 +16,21 @@ from brimline import bundle, config, paths, policy, testing
 from brimline.cli import demo_script
 from brimline.gauge import reading as gauge
 from brimline.launch import bootstrap
+from brimline.offload import savings
 from brimline.state.session import SessionState
+from brimline.store import stub
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from brimline.cli.demo_script import Step
+    from brimline.offload.accounts import Account
 
 _CHARACTERS_PER_TOKEN = 2.85
 _TERSE_TOOLS = ("Edit", "Write")
+# The rest of what a step adds is what the model itself writes.
+_MOST_CHARACTERS = 7_500
+_RECALLED_LINES = 4
 
 
 @dataclass(slots=True)
@@ -34,6 +40,8 @@ class Moment:
     step: Step
     reading: gauge.Reading
     note: str = ""
+    instead: str = ""
+    """What the model got instead of a result, or what it fetched back of it."""
 
 
 @dataclass(slots=True)
@@ -45,6 +53,8 @@ class Player:
     hook_seconds: list[float] = field(default_factory=list)
     empty_seconds: list[float] = field(default_factory=list)
     session: testing.SessionBuilder = field(init=False)
+    kept_out: str = ""
+    """The reference that the model got last."""
 
     def __post_init__(self) -> None:
         self.session = testing.SessionBuilder(
@@ -60,8 +70,63 @@ class Player:
             bundle.build()
         self._send("SessionStart", testing.event("SessionStart", self.session, source="startup"))
         for step in demo_script.STORY:
-            note = self._take(step)
-            yield Moment(step, self._measure(), note)
+            if step.kind == "bulk":
+                note, instead = self._keep_out(step)
+            elif step.kind == "recall":
+                note, instead = self._fetch_back()
+            else:
+                note, instead = self._take(step), ""
+            yield Moment(step, self._measure(), note, instead)
+
+    def saved(self) -> Account:
+        """What was kept out and brought back, counted from the transcript."""
+        return savings.read_session(self.session.path).tally.main
+
+    def _keep_out(self, step: Step) -> tuple[str, str]:
+        """A result that is too large: the hook stores it and gives the model a reference."""
+        output = demo_script.log(int(step.tokens * _CHARACTERS_PER_TOKEN))
+        payload = testing.bash_event(self.session, output)
+        if step.tool == "Read":
+            path = f"{self.session.cwd}/{step.label}"
+            payload |= {"tool_name": "Read", "tool_input": {"file_path": path}}
+            lines = output.count("\n") + 1
+            sizes = {"numLines": lines, "startLine": 1, "totalLines": lines}
+            file = {"filePath": path, "content": output} | sizes
+            payload["tool_response"] = {"type": "text", "file": file}
+        else:
+            payload["tool_input"] = {"command": step.label}
+        call_id = self.session.tool_call(self.tokens, step.tool, **payload["tool_input"])
+        answer = self._answer("PostToolUse", payload | {"tool_use_id": call_id})
+        replaced = answer["updatedToolOutput"]
+        self.kept_out = replaced["file"]["content"] if step.tool == "Read" else replaced["stdout"]
+        self._add_result(call_id, self.kept_out)
+        return answer.get("additionalContext", ""), self.kept_out
+
+    def _fetch_back(self) -> tuple[str, str]:
+        """The model asks the store for a few lines of what was kept out."""
+        found = stub.parse(self.kept_out)
+        first = demo_script.FAULTY_LINE
+        lines = f"{first}:{first + _RECALLED_LINES}"
+        arguments = ["store", "get", found.key if found else "last", "--lines", lines]
+        done = subprocess.run(
+            [sys.executable, "-m", "brimline", *arguments],
+            stdout=subprocess.PIPE,
+            env=self._environment() | {"PYTHONPATH": _root()},
+            check=True,
+            timeout=30,
+        )
+        output = done.stdout.decode()
+        command = " ".join(["brimline", *arguments])
+        call_id = self.session.tool_call(self.tokens, "Bash", command=command)
+        payload = testing.bash_event(self.session, output, tool_use_id=call_id)
+        note = self._send("PostToolUse", payload | {"tool_input": {"command": command}})
+        self._add_result(call_id, output)
+        return note, f"$ {command}\n{output}"
+
+    def _add_result(self, call_id: str, text: str) -> None:
+        self.session.tool_result(call_id, text)
+        self.tokens += int(len(text) / _CHARACTERS_PER_TOKEN)
+        self._tell_statusline()
 
     def _take(self, step: Step) -> str:
         if step.kind == "compact":
@@ -95,7 +160,8 @@ class Player:
     def _call_tool(self, step: Step) -> str:
         call_id = self.session.tool_call(self.tokens, step.tool, command=step.label)
         terse = step.tool in _TERSE_TOOLS
-        output = "x" * (200 if terse else int(step.tokens * _CHARACTERS_PER_TOKEN))
+        size = 200 if terse else int(step.tokens * _CHARACTERS_PER_TOKEN)
+        output = "x" * min(size, _MOST_CHARACTERS)
         payload = testing.bash_event(self.session, output, tool_name=step.tool, tool_use_id=call_id)
         note = self._send("PostToolUse", payload)
         self.session.tool_result(call_id, output)
@@ -114,7 +180,11 @@ class Player:
         return gauge.measure(self.session.path, state, rules, requests=40)
 
     def _send(self, event: str, payload: dict[str, Any]) -> str:
-        """One hook process, timed beside an empty one; returns what the model would see."""
+        """One hook process; returns what the model is told."""
+        return str(self._answer(event, payload).get("additionalContext", ""))
+
+    def _answer(self, event: str, payload: dict[str, Any]) -> dict[str, Any]:
+        """One hook process, timed beside an empty one; returns what it answers."""
         data = json.dumps(payload).encode()
         begun = time.perf_counter()
         answer = self._run([_bootstrap(), event], data)
@@ -122,9 +192,8 @@ class Player:
         self._run(["pass"], data)
         self.hook_seconds.append(between - begun)
         self.empty_seconds.append(time.perf_counter() - between)
-        if not answer:
-            return ""
-        return str(json.loads(answer)["hookSpecificOutput"]["additionalContext"])
+        found: dict[str, Any] = json.loads(answer)["hookSpecificOutput"] if answer else {}
+        return found
 
     def _run(self, arguments: list[str], data: bytes) -> bytes:
         done = subprocess.run(
@@ -148,4 +217,8 @@ class Player:
 
 
 def _bootstrap() -> str:
-    return bootstrap(os.path.dirname(os.path.dirname(os.path.abspath(brimline.__file__))))
+    return bootstrap(_root())
+
+
+def _root() -> str:
+    return os.path.dirname(os.path.dirname(os.path.abspath(brimline.__file__)))

@@ -1,5 +1,7 @@
 """The story that `brimline demo` plays: a bug hunt that fills a window twice. Pure.
 
+Two of its results are too large for the window and are kept out of it.
+
 Sizes follow recorded sessions: a first request of some 24,000 tokens, a few thousand for most
 steps, and now and then a result that is far larger.
 """
@@ -13,10 +15,11 @@ class Step(NamedTuple):
     """One thing that happens in the session."""
 
     kind: str
-    """prompt, tool, agent (asked about before it runs), read (the scout is asked) or compact"""
+    """prompt, tool, agent (asked about before it runs), read (the scout is asked), bulk (a result
+    that is kept out), recall (a part of it is fetched back) or compact"""
     label: str
     tokens: int = 0
-    """what it adds to the context; for a compaction, what is left of it"""
+    """what it adds to the context, of a bulk what it would add; for a compaction, what is left"""
     tool: str = "Bash"
 
 
@@ -36,7 +39,9 @@ STORY = (
     Step("tool", "git log --stat -20", 3_100),
     Step("tool", "tests/test_pipeline.py", 11_200, "Read"),
     Step("tool", "make test", 6_300),
-    Step("tool", "logs/nightly.log", 16_500, "Read"),
+    Step("bulk", "python -m importer --verbose", 10_200),
+    Step("recall", "the lines around the first error", 0),
+    Step("tool", "logs/nightly.log, the last page", 12_900, "Read"),
     Step("tool", "src/importer/schema.py", 8_600, "Read"),
     Step("tool", "pipeline.py: count rows per batch", 1_200, "Edit"),
     Step("tool", "make test", 6_400),
@@ -64,9 +69,31 @@ STORY = (
     Step("prompt", "Now the same for the weekly import.", 200),
     Step("tool", "src/weekly/pipeline.py", 12_400, "Read"),
     Step("tool", "src/weekly/batch.py", 9_100, "Read"),
-    Step("tool", "logs/weekly.log", 21_700, "Read"),
+    Step("bulk", "logs/weekly.log", 21_700, "Read"),
+    Step("tool", "src/weekly/limits.py", 20_300, "Read"),
     Step("tool", "make test", 6_500),
     Step("tool", "src/weekly/schema.py", 9_900, "Read"),
     Step("tool", "batch.py: carry the remainder over", 1_400, "Edit"),
     Step("tool", "make test", 6_700),
 )
+
+
+def log(characters: int) -> str:
+    """A log with a fault in its middle, as a command prints it or a file holds it."""
+    lines: list[str] = []
+    length = 0
+    while length < characters:
+        number = len(lines)
+        lines.append(
+            f"2026-11-14T02:{number // 60 % 60:02d}:{number % 60:02d} INFO batch {number}: ok"
+        )
+        if number == FAULTY_LINE:
+            lines[-1] = (
+                f"2026-11-14T02:31:00 ERROR batch {number}: 501 rows, 500 written, 1 dropped "
+                "(BATCH_LIMIT in importer/limits.py)"
+            )
+        length += len(lines[-1]) + 1
+    return "\n".join(lines)
+
+
+FAULTY_LINE = 611

@@ -27,18 +27,29 @@ _PROGRESS_FROM_BYTES = 500 << 20
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--session", metavar="ID", help="One session, by its id or the start of it.")
 @click.option("--compactions", is_flag=True, help="Only compactions, each on a line.")
+@click.option("--savings", is_flag=True, help="What offloading kept out, less what it cost.")
+@click.option("--all", "every", is_flag=True, help="With --savings: list every session.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON with stable keys.")
-def history(session: str | None, compactions: bool, as_json: bool) -> None:
+def history(
+    session: str | None, compactions: bool, savings: bool, every: bool, as_json: bool
+) -> None:
     """Show sessions with their turns, growth and compactions, and how large summaries are.
 
-    Figures come from what hooks recorded; compactions also from the client's transcripts.
+    Figures come from what hooks recorded; compactions also from the client's transcripts. Savings
+    come from the transcripts alone, as long as the client keeps them.
 
     \b
     Example:
       brimline history
       brimline history --session 1f0c2d3e
       brimline history --compactions --json
+      brimline history --savings
     """
+    if savings:
+        _show_savings(session, compactions=compactions, every=every, as_json=as_json)
+        return
+    if every:
+        raise click.UsageError("--all goes with --savings only")
     home_dir = paths.home()
     notes = gather(home_dir, session)
     if session is None:
@@ -53,6 +64,14 @@ def history(session: str | None, compactions: bool, as_json: bool) -> None:
     click.echo(text)
     for note in notes:
         click.echo(f"note: {note}", err=True)
+
+
+def _show_savings(session: str | None, *, compactions: bool, every: bool, as_json: bool) -> None:
+    if compactions:
+        raise click.UsageError("--savings and --compactions exclude each other")
+    from brimline.cli import savings
+
+    savings.show(transcripts(session), session, every=every, as_json=as_json)
 
 
 def gather(home_dir: str, session: str | None) -> list[str]:

@@ -21,6 +21,7 @@ COMMANDS = {
     "status": Entry("brimline.cli.status:status", "Show how full a session is."),
     "history": Entry("brimline.cli.history:history", "Look back: turns, growth, compactions."),
     "store": Entry("brimline.cli.store:store", "Look into what was kept out of the window."),
+    "offload": Entry("brimline.cli.offload:offload", "Review what was learned about outputs."),
     "config": Entry("brimline.cli.settings:config", "Show, explain and change settings."),
     "scout": Entry("brimline.cli.scout:scout", "Keep reads out of folders that fill the window."),
     "hook": Entry("brimline.hooks.command:hook", "Answer one hook event (for machines)."),

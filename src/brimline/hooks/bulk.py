@@ -6,6 +6,7 @@ Fast path: imports only rooms of ours; loaded for results that may be large.
 from __future__ import annotations
 
 from brimline.offload import intercept
+from brimline.offload.calls import Call
 from brimline.state.failures import guarded
 
 TYPE_CHECKING = False
@@ -22,7 +23,7 @@ def keep_out(
 ) -> Decision | None:
     """The replacement for a result, if it is large; a failure leaves the result as it was."""
     payload = event.payload
-    call = intercept.Call(
+    call = Call(
         event.text("tool_name"),
         payload.get("tool_input"),
         payload.get("tool_response"),

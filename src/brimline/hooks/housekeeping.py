@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from brimline import fastio, fastjson, paths
 from brimline.gauge import growth
+from brimline.offload import learning
 from brimline.state import history, learned, series
 from brimline.state.failures import guarded
 
@@ -39,6 +40,7 @@ def tidy(home_dir: str, session_id: str, values: dict[str, Any]) -> None:
     guarded(home_dir, "housekeeping", lambda: _forget_stale(home_dir, session_id, hours))
     guarded(home_dir, "draining", lambda: _drain_and_retire(home_dir, session_id))
     guarded(home_dir, "store", lambda: _keep_store_small(home_dir, values))
+    guarded(home_dir, "learning", lambda: learning.compact(home_dir, time.time()))
 
 
 def learn_point(home_dir: str, state: SessionState, trigger: str) -> None:

@@ -81,8 +81,8 @@ def _may_be_bulk(event: wire.Event, values: dict[str, Any], state: SessionState)
         return False
     tool = event.text("tool_name")
     if tool == "Read":
-        # The client shows a number before each line, which the payload does not hold.
-        return bool(event.size_bytes * 2 > values["offload.read_bytes"])
+        smallest = min(values["offload.read_bytes"], values["offload.code_bytes"])
+        return bool(event.file_characters() >= smallest)
     return event.size_bytes > values["offload.inline_bytes"] or event.names_us()
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 # These tools report back to the model in a sentence; their records hold whole files.
 _TERSE_TOOLS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit", "TodoWrite", "Skill"})
 _TERSE_CHARACTERS = 200
+_NUMBERING_CHARACTERS = 9
 # The client shows the model this much of an output that it put on disk.
 _PERSISTED_PREVIEW_CHARACTERS = 2_300
 
@@ -48,6 +49,16 @@ class Event:
     def from_subagent(self) -> bool:
         """Whether a subagent caused the event: its results never enter the main context."""
         return bool(self.payload.get("agent_id"))
+
+    def file_characters(self) -> int:
+        """About how long a file is that was read, with the numbers the client puts before lines."""
+        response = self.payload.get("tool_response")
+        file = response.get("file") if isinstance(response, dict) else None
+        content = file.get("content") if isinstance(file, dict) else None
+        if not isinstance(content, str):
+            return self.size_bytes  # a notebook, an image
+        characters = len(content) if content.isascii() else self.size_bytes
+        return characters + _NUMBERING_CHARACTERS * (content.count("\n") + 1)
 
     def names_us(self) -> bool:
         """Whether a tool call mentions brimline: only then can it have fetched a stored output."""

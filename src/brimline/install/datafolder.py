@@ -11,6 +11,7 @@ from brimline import config, fastio, paths
 # Folder, then the names in it that only brimline writes. `*` stands for every folder there is.
 _OURS = (
     ("", r"(errors|audit|learned)\.jsonl(\.old)?|learned\.json|libraries|config\.toml"),
+    ("", r"offload-learned(\.\d+)?\.jsonl"),
     ("", r"series\.lock|series\.sqlite3(\.damaged-\d+)?(-wal|-shm|-journal)?"),
     ("policy", r"[0-9a-f]{24}\.json"),
     ("install", r"[0-9a-f]{16}(\.json|\.[0-9a-f]{16}\.original)"),
@@ -20,11 +21,15 @@ _OURS = (
         (
             r"(statusline|checkpoint|telemetry)\.json|spool(\.\d+)?\.jsonl|(spoke-L|window-|compacted-)\d+"
             r"|ceiling-\d+\.\d+|quota-\d+[hd]\.\d+|reminder"
+            r"|offload-(read|whole|warned)-[0-9a-f]{24}|offload-pins\.jsonl|yields-to-settings"
         ),
     ),
     (
         "store",
-        r"index\.jsonl(\.old)?|last_key|format|clients|references\.json|tidied|recompressed",
+        (
+            r"index\.jsonl(\.old)?|last_key|format|clients|references\.json|tidied|recompressed"
+            r"|search\.sqlite3(-wal|-shm|-journal)?"
+        ),
     ),
     ("store/tmp", r"\d+\.\d+\.tmp|[0-9a-f]{64}\.(blob|json|pin)\.\d+\.\d+\.gone"),
     ("store/blobs/*", r"[0-9a-f]{62}"),

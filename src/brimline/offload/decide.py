@@ -12,11 +12,16 @@ if TYPE_CHECKING:
     from typing import Any
 
 OUR_MARK = "[brimline"
+# Reasons to pass that callers act upon.
+SECOND_LOOK = "a second look at the file"
+TRIVIAL = "a trivial command"
 # A line number in front of each line that Read shows, as the client writes it: `     1→`.
 _NUMBERING_BYTES = 9
 
 _INLINE_BYTES = 8_000
+# docs/explanation/offload.md has the measurements behind it.
 _READ_BYTES = 25_000
+_CODE_BYTES = 12_000
 _SEARCH_TOOLS = ("Bash", "Grep", "Glob", "WebFetch", "WebSearch", "Agent", "Task")
 MCP_TOOLS = "mcp__"
 
@@ -26,6 +31,14 @@ _INSTRUCTION_STEMS = ("readme.", ".env")
 _CONFIGURATION = (
     *(".json", ".jsonc", ".json5", ".yaml", ".yml", ".toml", ".lock", ".ini", ".cfg", ".conf"),
     *(".properties", ".editorconfig", ".env"),
+)
+
+_CODE = (
+    *(".py", ".pyi", ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".vue", ".svelte", ".go", ".rs"),
+    *(".java", ".kt", ".kts", ".scala", ".c", ".h", ".cc", ".cpp", ".cxx", ".hpp", ".cs", ".fs"),
+    *(".swift", ".m", ".mm", ".rb", ".php", ".pl", ".lua", ".r", ".jl", ".ex", ".exs", ".erl"),
+    *(".hs", ".ml", ".clj", ".dart", ".zig", ".nim", ".sh", ".bash", ".zsh", ".sql", ".proto"),
+    *(".css", ".scss", ".less", ".html", ".astro", ".tf", ".sol", ".groovy", ".ps1"),
 )
 
 _COMPOUND = ("&", "|", ";", "\n", "$(", "`", ">", "<")
@@ -48,8 +61,8 @@ class Rules:
     """What counts as large, and how much has to be gained."""
 
     __slots__ = (
+        "code_bytes",
         "configuration_bytes",
-        "counts_numbering",
         "least_ratio",
         "least_tokens",
         "thresholds",
@@ -62,7 +75,7 @@ class Rules:
         least_tokens: int | None,
         least_ratio: float,
         configuration_bytes: int = 100_000,
-        counts_numbering: bool = False,
+        code_bytes: int | None = None,
     ) -> None:
         # By tool name; `mcp__` stands for the tools of all MCP servers. A tool without one passes.
         self.thresholds = thresholds
@@ -70,8 +83,9 @@ class Rules:
         self.least_tokens = least_tokens
         self.least_ratio = least_ratio
         self.configuration_bytes = configuration_bytes
-        # Whether the line numbers that the client adds to a file count as part of its size.
-        self.counts_numbering = counts_numbering
+        # For source code with the line numbers that the client adds: previews of it hold most of
+        # what is used next. None where it is a file like any other.
+        self.code_bytes = code_bytes
 
 
 def _thresholds(inline_bytes: int, read_bytes: int) -> dict[str, int]:
@@ -83,9 +97,9 @@ DEFAULT = Rules(
     _thresholds(_INLINE_BYTES, _READ_BYTES),
     least_tokens=1_000,
     least_ratio=0.5,
-    counts_numbering=True,
+    code_bytes=_CODE_BYTES,
 )
-CCM = Rules(_thresholds(2_000, _READ_BYTES), least_tokens=None, least_ratio=0.0)
+CCM = Rules(_thresholds(2_000, 25_000), least_tokens=None, least_ratio=0.0)
 PRESETS = {"default": DEFAULT, "ccm": CCM}
 
 
@@ -115,7 +129,7 @@ def decide(
         tool_input: what the tool was called with.
         text: the whole output as text; of a file its content without line numbers.
         rules: thresholds and exceptions in force.
-        seen: the files that this session has read before.
+        seen: the files of which this session was shown a preview before.
         agent_id: set where a subagent made the call.
     """
     if agent_id:
@@ -123,11 +137,16 @@ def decide(
     threshold = rules.thresholds.get(MCP_TOOLS if tool.startswith(MCP_TOOLS) else tool)
     if threshold is None:
         return Verdict("an unknown tool")
-    size = size_bytes(tool, text, rules)
+    numbered = tool == "Read" and rules.code_bytes is not None and is_code(tool_input)
+    if numbered and rules.code_bytes is not None:
+        threshold = min(threshold, rules.code_bytes)
+    # Counting the bytes of a huge text takes longer than all the rest, and cannot matter.
+    is_huge = len(text) > max(threshold, rules.configuration_bytes)
+    size = len(text) if is_huge else size_bytes(text, numbered=numbered)
     # The sources keep a file of exactly 25,000 bytes out, and leave 2,000 bytes of output in.
     if size < threshold or (size == threshold and tool != "Read"):
         return Verdict("below the threshold")
-    if text.startswith(OUR_MARK) or (tool.startswith(MCP_TOOLS) and "brimline" in tool.lower()):
+    if text.startswith(OUR_MARK) or is_ours(tool, tool_input):
         return Verdict("our own recall")
     if tool == "Read":
         return Verdict(_file_passes(tool_input, size, rules, seen))
@@ -145,12 +164,16 @@ def is_worth_it(text: str, stub: str, rules: Rules, characters_per_token: float)
     return enough and saved >= len(text) * rules.least_ratio
 
 
-def size_bytes(tool: str, text: str, rules: Rules) -> int:
-    """How many bytes the output takes, with the client's line numbers where the rules say so."""
+def size_bytes(text: str, *, numbered: bool = False) -> int:
+    """How many bytes the output takes, where asked with the client's line numbers."""
     size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
-    if tool == "Read" and rules.counts_numbering:
-        size += _NUMBERING_BYTES * (text.count("\n") + 1)
-    return size
+    return size + _NUMBERING_BYTES * (text.count("\n") + 1) if numbered else size
+
+
+def is_code(tool_input: Mapping[str, Any]) -> bool:
+    """Whether a file that was read is source code, by its name."""
+    path = tool_input.get("file_path")
+    return isinstance(path, str) and path.lower().endswith(_CODE)
 
 
 def _file_passes(
@@ -161,7 +184,7 @@ def _file_passes(
     if any(tool_input.get(key) is not None for key in ("offset", "limit", "pages")):
         return "a page of a file"
     if path in seen:
-        return "a second look at the file"
+        return SECOND_LOOK
     if path.lower().endswith(_NEVER_TEXT):
         return "an image or a PDF"
     if is_configuration(path) and size <= rules.configuration_bytes:
@@ -187,10 +210,18 @@ def _command_passes(command: Any) -> str | None:
     words = command.split()
     first = words[0].rpartition("/")[2] if words else ""
     if first in _TRIVIAL or " ".join([first, *words[1:2]]) in _TRIVIAL_PAIRS:
-        return "a trivial command"
+        return TRIVIAL
     if first in _INTERACTIVE or (first in _SHELLS and words[1:] in ([], ["-i"])):
         return "an interactive command"
     return None
+
+
+def is_ours(tool: str, tool_input: Mapping[str, Any]) -> bool:
+    """Whether a call fetches stored content: through our tools, or by our command."""
+    if tool.startswith(MCP_TOOLS):
+        return "brimline" in tool.lower()
+    command = tool_input.get("command") if tool == "Bash" else None
+    return isinstance(command, str) and "brimline" in command and is_recall(command)
 
 
 def is_recall(command: str) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from brimline.decision import Decision
 from brimline.offload import decide as deciding
-from brimline.offload import toolresult
+from brimline.offload import experience, toolresult
 from brimline.offload.seen import Looks, refusal
 from brimline.offload.waiting import LARGE_BYTES, WAITING_FILE
 
@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from brimline.offload.calls import Call
     from brimline.offload.decide import Rules
     from brimline.offload.toolresult import ToolResult
     from brimline.state.session import SessionState
@@ -25,21 +26,6 @@ CHARACTERS_PER_TOKEN = 2.85
 _FRAME = " " * 400
 
 
-class Call:
-    """One tool call as the hook saw it."""
-
-    __slots__ = ("cwd", "project_dir", "response", "tool", "tool_input")
-
-    def __init__(
-        self, tool: str, tool_input: Any, response: Any, *, cwd: str, project_dir: str
-    ) -> None:
-        self.tool = tool
-        self.tool_input: dict[str, Any] = tool_input if isinstance(tool_input, dict) else {}
-        self.response = response
-        self.cwd = cwd
-        self.project_dir = project_dir
-
-
 def after(
     call: Call, state: SessionState, values: dict[str, Any], home_dir: str
 ) -> Decision | None:
@@ -47,14 +33,19 @@ def after(
     found = toolresult.find(call.tool, call.tool_input, call.response)
     if found is None:
         return None
-    rules = _rules(values)
     looks = Looks(state, call.cwd)
-    verdict = deciding.decide(call.tool, call.tool_input, found.text, rules, looks)
-    if verdict.reason == "a second look at the file":
+    if deciding.is_ours(call.tool, call.tool_input):
+        experience.note_recall(call, found, looks, home_dir)
+        return None
+    rules = _rules(values)
+    reason = deciding.decide(call.tool, call.tool_input, found.text, rules, looks).reason
+    if reason == deciding.SECOND_LOOK:
         looks.note_whole(found.subject)
+        experience.note_second_look(call, home_dir)
     swapped = None
-    if verdict.replace and values["offload.preset"] != "off":
-        swapped = _swap(call, found, rules, state, home_dir, values)
+    if values["offload.preset"] != "off":
+        reason = experience.settles(call, reason, len(found.text), home_dir)
+        swapped = None if reason else _swap(call, found, rules, state, home_dir, values)
     if swapped is None and WAITING_FILE in state.names and len(found.text) >= LARGE_BYTES:
         _pin_if_waiting(_store(call, found, state, home_dir, values)[0], state, home_dir)
     return swapped
@@ -94,6 +85,7 @@ def _swap(
         text = references.reference(described, preview, note=found.note)
     fields = {"tool": call.tool, "key": key, "bytes": described["bytes"], "shown": len(text)}
     state.add_line("Offloaded", fields)
+    experience.note_swap(call, key, described["bytes"], home_dir)
     return Decision(replacement=found.replaced(text))
 
 
@@ -133,5 +125,5 @@ def _rules(values: dict[str, Any]) -> Rules:
         least_tokens=preset.least_tokens,
         least_ratio=preset.least_ratio,
         configuration_bytes=preset.configuration_bytes,
-        counts_numbering=preset.counts_numbering,
+        code_bytes=values["offload.code_bytes"] if preset.code_bytes else None,
     )

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, NamedTuple
 
 from brimline.offload import signal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _LARGEST_CHARACTERS = 4_000_000
 _MOST_DOCUMENTS = 400
@@ -47,12 +50,15 @@ _NAMING = (
 )
 
 
-class Documents(NamedTuple):
+class Documents:
     """The JSON found in a text."""
 
-    values: list[Any]
-    rest: str
-    """What comes after it."""
+    __slots__ = ("rest", "values")
+
+    def __init__(self, values: list[Any], rest: str) -> None:
+        self.values = values
+        # What comes after it.
+        self.rest = rest
 
 
 def documents_of(text: str) -> Documents | None:

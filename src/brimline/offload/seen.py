@@ -41,10 +41,10 @@ class Looks:
         """The model has seen all of a file."""
         fastio.create_exclusively(self._path(_WHOLE, path), b"")
 
-    def note_recalled(self, digits: str, shown_bytes: int) -> None:
+    def note_recalled(self, key: str, shown_bytes: int) -> None:
         """A stored output was fetched; a file of which all came back has been seen whole."""
         for name in self._state.names:
-            if name.startswith(_PREVIEWED) and self._came_back(name, digits, shown_bytes):
+            if name.startswith(_PREVIEWED) and self._came_back(name, key, shown_bytes):
                 whole = _WHOLE + name[len(_PREVIEWED) :]
                 fastio.create_exclusively(f"{self._state.folder}/{whole}", b"")
 
@@ -54,14 +54,14 @@ class Looks:
             return False
         return fastio.create_exclusively(self._path(_WARNED, path), b"")
 
-    def _came_back(self, name: str, digits: str, shown_bytes: int) -> bool:
+    def _came_back(self, name: str, key: str, shown_bytes: int) -> bool:
         try:
             text = fastio.read_file(f"{self._state.folder}/{name}", 256).decode("ascii", "replace")
         except OSError:
             return False
-        key, _, size = text.partition(" ")
+        previewed, _, size = text.partition(" ")
         whole = size.isdecimal() and shown_bytes >= int(size) * _WHOLE_RATIO
-        return whole and key.startswith(f"sha256:{digits}")
+        return whole and previewed == key
 
     def _path(self, kind: str, path: str) -> str:
         return f"{self._state.folder}/{self._mark(kind, path)}"

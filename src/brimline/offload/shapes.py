@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from itertools import islice
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -19,6 +19,8 @@ _STATEMENTS_SHARE = 0.4
 _FEWEST_HEADINGS = 3
 _BINARY_SAMPLE_CHARACTERS = 8_192
 _MOST_CONTROLS = 0.02
+# Those that no text holds: not tabs, line and page breaks, backspaces, escapes.
+_CONTROLS = "".join(map(chr, [*range(1, 8), *range(14, 27), *range(28, 32)]))
 _MOST_REPLACED = 0.1
 
 _PROSE_FILES = (".md", ".mdx", ".rst", ".adoc", ".txt", ".org", ".tex", ".html")
@@ -60,9 +62,7 @@ def is_binary(text: str) -> bool:
         return True
     if not sample or sample.isprintable():
         return False
-    controls = sum(
-        character < " " and character not in "\t\n\r\x0b\x0c\x08\x1b" for character in sample
-    )
+    controls = sum(map(sample.count, _CONTROLS))
     replaced = sample.count("\ufffd")
     return controls > len(sample) * _MOST_CONTROLS or replaced > len(sample) * _MOST_REPLACED
 

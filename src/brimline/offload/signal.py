@@ -1,4 +1,4 @@
-"""What is worth showing in a line of output: failures, totals, and the names it mentions. Pure.
+"""What is worth showing of a line of output, and the names that it mentions. Pure.
 
 Names are what a model comes back to: paths, symbols, hashes. How often one occurs says little about
 whether it is needed next, so of two the shorter is the better buy, and many names are worth more
@@ -8,10 +8,8 @@ than a few whole lines.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -36,92 +34,28 @@ _LONG_HASH = re.compile(r"[0-9a-f]{16,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)")
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
-_FAILED = re.compile(
-    r"^\s*(?:-+ )?FAIL(?:ED|URE)?\b|^\s*not ok \d|^\s*(?:✗|✘|✕|❌|●)|\bpanic:|^Traceback |^E   |"
-    r"##\[error\]|\bFAILED\b|\bfatal\b|\bBUILD FAIL",
-)
-_ERROR = re.compile(
-    r"\berrors?\b|\bfail(?:ed|ures?|s|ing)?\b|\bexception\b|\w(?:Error|Exception)\b|\bdenied\b|"
-    r"\bcannot\b|\bundefined\b|\bunresolved\b|\bnot found\b|\bno such file\b|\bsegfault\b|"
-    r"\bsegmentation fault\b|\baborted\b|\bcritical\b|\btimed? ?out\b|\brefused\b|\bconflict\b",
-    re.IGNORECASE,
-)
-_WARNING = re.compile(r"\bwarn(?:ing)?s?\b|\bdeprecat", re.IGNORECASE)
-_TOTAL = re.compile(
-    r"\b\d[\d,]* (?:tests? )?(?:passed|failed|failures?|skipped|errors?|warnings?|problems?|"
-    r"issues?|tests?|suites?|examples?|files? changed|packages?|vulnerabilities)\b|"
-    r"^(?:ok|PASS|FAIL|Ran|Tests?|Test Suites|Found|Finished|Compiled|Total)\b.*\d|"
-    r"\bBUILD (?:SUCCESS|FAIL)|^test result:|\bcoverage\b.*%|^real\s+\d|\b(?:exit|status) code \d",
-)
-# What a line has to hold, in lower case, to be worth the patterns above.
-_STEMS = (
-    *("error", "fail", "exception", "denied", "cannot", "undefined", "unresolved", "not found"),
-    *("no such", "segfault", "segmentation", "abort", "critical", "time out", "timeout", "timed"),
-    *(
-        "refused",
-        "conflict",
-        "warn",
-        "deprecat",
-        "panic",
-        "traceback",
-        "fatal",
-        "✗",
-        "✘",
-        "✕",
-        "❌",
-    ),
-    *(
-        "●",
-        "not ok",
-        "passed",
-        "skipped",
-        "problem",
-        "issue",
-        " test",
-        "suite",
-        "changed",
-        "vulnerab",
-    ),
-    *(
-        "\nok",
-        "\nran ",
-        "\nfound ",
-        "finished",
-        "compiled",
-        "total",
-        "build ",
-        "coverage",
-        "\nreal",
-    ),
-    *("exit code", "status code", "\ne   "),
-)
-_MOST_ALARMS = 100
-_ALARM_WITHIN_CHARACTERS = 600
-_NUMBER = re.compile(r"\d+")
-_OPENING_CHARACTERS = 160
-_OPENING_LINES = 300
-_FEWEST_OPENINGS = 8
-_OPENING_SHARE = 0.7
-# A date or a time in which `alike` has replaced the numbers.
-_TIME = re.compile(r"0[:/-]0[:/-]0[^\s\]]*[\s\]]*")
 _REST_OF_WORD = re.compile(r"\w{0,24}")
 _COUNTED_REST = 200
 
 
-class Name(NamedTuple):
+class Name:
     """A name found in the output."""
 
-    line: int
-    """Where it occurs first, counted from 0."""
-    text: str
-    rank: int
-    """One of the four above."""
+    __slots__ = ("line", "rank", "text")
+
+    def __init__(self, line: int, text: str, rank: int) -> None:
+        # Where it occurs first, counted from 0.
+        self.line = line
+        self.text = text
+        # One of the four above.
+        self.rank = rank
 
 
 def clean(line: str) -> str:
     """The line without terminal escapes, control characters and the space around it."""
+    line = line.strip()
     if line.isascii() and line.isprintable():
-        return line.strip()
+        return line
     # A progress bar redraws its line: what counts is how it looked in the end.
     shown = line.rstrip("\r").rpartition("\r")[2] if "\r" in line else line
     return _CONTROLS.sub("", _ESCAPES.sub("", shown)).strip()
@@ -137,52 +71,6 @@ def clip(text: str, width: int) -> str:
         return text
     rest = len(text) - end
     return f"{text[:end]}…{f'+{rest}' if rest >= _COUNTED_REST else ''}"
-
-
-def alarms(lines: list[str]) -> list[tuple[int, int]]:
-    """Lines of a log that speak of failures or totals: how grave (3 to 1), and their positions."""
-    lowered = [line[:_ALARM_WITHIN_CHARACTERS].lower() for line in lines]
-    text = "\n".join(lowered)
-    ends = list(accumulate(len(line) + 1 for line in lowered))
-    positions: set[int] = set()
-    for stem in _STEMS:
-        at, count = text.find(stem), 0
-        while at >= 0 and count < _MOST_ALARMS:
-            position = bisect_right(ends, at)
-            positions.add(position)
-            count += 1
-            at = text.find(stem, ends[position])
-    weights = [(weight(clean(lines[i][:_ALARM_WITHIN_CHARACTERS])), i) for i in sorted(positions)]
-    return [alarm for alarm in weights if alarm[0]]
-
-
-def weight(line: str) -> int:
-    """How much a line of a log says: 3 failed or a total, 2 an error, 1 a warning, 0 nothing."""
-    if _FAILED.search(line) or _TOTAL.search(line):
-        return 3
-    if _ERROR.search(line):
-        return 2
-    return 1 if _WARNING.search(line) else 0
-
-
-def alike(text: str) -> str:
-    """A form that lines share which differ in nothing but their numbers; takes many lines too."""
-    return _NUMBER.sub("0", text)
-
-
-def shared_opening(lines: list[str]) -> re.Pattern[str] | None:
-    """The job names and times that nearly all lines of a log begin with; None without a time."""
-    forms = sorted(alike(clean(line[:_OPENING_CHARACTERS])) for line in lines[:_OPENING_LINES])
-    if len(forms) < _FEWEST_OPENINGS:
-        return None
-    model = forms[len(forms) // 2]
-    times = [match.end() for match in _TIME.finditer(model)]
-    for end in reversed(times):
-        opening = model[:end]
-        if sum(form.startswith(opening) for form in forms) >= len(forms) * _OPENING_SHARE:
-            pieces = [re.escape(piece) for piece in opening.split("0")]
-            return re.compile(r"^" + r"\d+".join(pieces))
-    return None
 
 
 def words_of(text: str) -> tuple[set[str], set[str]]:
@@ -229,12 +117,13 @@ def _longer_first(item: tuple[str, int]) -> tuple[bool, int]:
 def _rank(run: str, fresh: list[str]) -> int | None:
     if len(run) > LONGEST_NAME:
         return None
-    if _NUMERIC.fullmatch(run):
+    if run[0] in "v0123456789" and _NUMERIC.fullmatch(run):
         return NUMBER if _TICKET.fullmatch(run) else None
-    if _LONG_HASH.fullmatch(run):
-        return WORD
-    if _HASH.fullmatch(run):
-        return NUMBER
+    if run[0] in "0123456789abcdefABCDEF":
+        if _LONG_HASH.fullmatch(run):
+            return WORD
+        if _HASH.fullmatch(run):
+            return NUMBER
     if any(_CODED.search(word) for word in fresh):
         return SYMBOL
     if "/" in run or "." in run or _CODED.search(run):

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 # The client puts notes of its own there ("Shell cwd was reset to …"); a short one stays as it is.
 _SHORT_STDERR_CHARACTERS = 1_000
 _LARGEST_FILE_BYTES = 256 << 20
+_BINARY_SAMPLE_BYTES = 8_192
 _PERSISTED = ("persistedOutputPath", "persistedOutputSize")
 
 
@@ -69,7 +70,9 @@ def _bash(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult | 
     data = None
     if response.get(_PERSISTED[0]):
         data = _persisted(response)
-        stdout = data.decode("utf-8", "replace")
+        # Binary data is not shown; taking it for UTF-8 would cost more than all the rest.
+        is_binary = b"\0" in data[:_BINARY_SAMPLE_BYTES]
+        stdout = data.decode("latin-1" if is_binary else "utf-8", "replace")
     keeps_stderr = len(stderr) <= _SHORT_STDERR_CHARACTERS
     if not keeps_stderr:
         stdout = f"{stdout}\n{stderr}"

@@ -17,6 +17,9 @@ NONE, GZIP, ZSTD = "none", "gzip", "zstd"
 # Below this, compression saves less than a block of the disk.
 SMALL_BYTES = 1_024
 HOOK_LEVEL = 1
+_LARGE_BYTES = 1 << 20
+_SAMPLE_BYTES = 1 << 14
+_WORTH_RATIO = 0.9
 _LETTERS = {NONE: b"n", GZIP: b"g", ZSTD: b"z"}
 _METHODS = {letter: method for method, letter in _LETTERS.items()}
 _GZIP_CONTAINER = 31
@@ -24,7 +27,7 @@ _GZIP_CONTAINER = 31
 
 def pack(data: bytes, method: str = GZIP, level: int = HOOK_LEVEL) -> bytes:
     """The file for some content; small content, and what does not shrink, stays as it is."""
-    if method != NONE and len(data) >= SMALL_BYTES:
+    if method != NONE and len(data) >= SMALL_BYTES and _may_shrink(data):
         payload = _compress(data, method, level)
         if len(payload) < len(data):
             return _header(method, data) + payload
@@ -63,6 +66,15 @@ def read_header(raw: bytes) -> tuple[str, int]:
     if len(raw) < HEADER_BYTES or not raw.startswith(MAGIC) or method is None:
         raise ValueError("its header is broken")
     return method, int.from_bytes(raw[len(MAGIC) + 1 : HEADER_BYTES], "big")
+
+
+def _may_shrink(data: bytes) -> bool:
+    """Whether a large content is worth the time: one whose samples stay as they are is not."""
+    if len(data) < _LARGE_BYTES:
+        return True
+    middle = len(data) // 2
+    sample = data[:_SAMPLE_BYTES] + data[middle : middle + _SAMPLE_BYTES] + data[-_SAMPLE_BYTES:]
+    return len(zlib.compress(sample, HOOK_LEVEL)) < len(sample) * _WORTH_RATIO
 
 
 def _header(method: str, data: bytes) -> bytes:
