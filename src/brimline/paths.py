@@ -90,6 +90,16 @@ def session_dir(home_dir: str, session_id: object) -> str:
     return f"{sessions_dir(home_dir)}/{safe_session_id(session_id)}"
 
 
+def carry_dir(home_dir: str) -> str:
+    """What is carried across compactions, with one folder per session."""
+    return home_dir + "/carry"
+
+
+def carry_session_dir(home_dir: str, session_id: object) -> str:
+    """The ledger, checkpoints and audits of one session."""
+    return f"{carry_dir(home_dir)}/{safe_session_id(session_id)}"
+
+
 def safe_session_id(session_id: object) -> str:
     """The id reduced to letters, digits, `_` and `-`; `nosession` where nothing is left."""
     text = session_id if isinstance(session_id, str) else ""
