@@ -78,8 +78,8 @@ def pointer(found: dict[str, Any], *, cleared: bool = False) -> str:
         [
             f"[brimline] {what} was left with {' and '.join(left) or 'nothing open'}.",
             about,
-            "If the user wants to go on from there: /brim:card, or "
-            f"`brimline carry card --session {found['session']}`.",
+            ("If the user wants to go on from there: /brim:card, or "
+            f"`brimline carry card --session {found['session']}`."),
         ]
     )
 
