@@ -204,7 +204,7 @@ def test_a_notebook_is_previewed_and_can_still_be_edited(
     client: Client, stub: StubApi, installed: Installed, project: Path
 ) -> None:
     """Its cells come as text."""
-    source = [f"value_{number} = compute_{number}()\n" for number in range(900)]
+    source = [f"value_{number} = compute_{number}()\n" for number in range(1_200)]
     cell = {"cell_type": "code", "id": "c1", "source": source, "metadata": {}, "outputs": []}
     notebook = {
         "cells": [cell | {"execution_count": None}],
