@@ -5,6 +5,10 @@ world.py              the throwaway world it runs in: package copies, sessions, 
 spawn.py, stats.py    interleaved process starts; medians, ratios, intervals
 report.py             the page RESULTS.md
 typical_hook.py       what most hooks in Python look like, for comparison
+store.py              what storing costs, and how the store does with 100,000 blobs
+mcp.py                how fast the MCP server answers, beside a bare one
+offload.py            what keeping results out saves, and what stays in sight, on recorded sessions
+replay.py, conversation.py, offload_table.py   the replay behind it
 forecast.py           how good the forecast is, on recorded segments
 smoke.py              `make smoke`: the built wheel, installed alone
 """

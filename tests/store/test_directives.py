@@ -110,11 +110,56 @@ def test_case_level_and_reason_are_free(text: str, wanted: Directive) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["ccm:pin", "ccm:pin first", "xccm:pin last", "/brim:pin-last", "ccm:pinlast", "pin last"],
+    [
+        *("ccm:pin", "ccm:pin first", "xccm:pin last", "ccm:pinlast", "pin last"),
+        *("/brim:pin-first", "/brim:pin-lastly", "/ccm:pin-last", "type /brim:pin-last to keep it"),
+        "quoted: <command-name>/brim:pin-last</command-name>",
+        "<command-name>/brim:status</command-name>",
+    ],
 )
 def test_other_words_are_no_directives(text: str) -> None:
     """Only the exact form counts."""
     assert directives.parse(text) == []
+
+
+@pytest.mark.row("S3-65")
+@pytest.mark.parametrize(
+    ("arguments", "wanted"),
+    [
+        ("", Directive("next", "soft", None)),
+        (" hard", Directive("next", "hard", None)),
+        ("  HARD  because it matters ", Directive("next", "hard", "because it matters")),
+        (" because it matters", Directive("next", "soft", "because it matters")),
+        (" hardly ever", Directive("next", "soft", "hardly ever")),
+        (' hard "the build"', Directive("next", "hard", "the build")),
+        (' level=hard reason="the build"', Directive("next", "hard", "the build")),
+        (" reason=why hard", Directive("next", "hard", "why")),
+        (" level=hard because", Directive("next", "hard", "because")),
+        (" level=firm", Directive("next", "soft", None)),
+        (" hard\nover two\nlines", Directive("next", "hard", "over two\nlines")),
+    ],
+)
+def test_a_slash_command_is_a_directive_typed_or_recorded(
+    arguments: str, wanted: Directive
+) -> None:
+    """The hook sees the line that was typed, the transcript holds it in the client's tags."""
+    recorded = (
+        "<command-message>brim:pin-next</command-message>\n"
+        f"<command-name>/brim:pin-next</command-name>\n<command-args>{arguments.strip()}"
+        "</command-args>"
+    )
+
+    assert directives.parse("/brim:pin-next" + arguments) == [wanted]
+    assert directives.parse(recorded) == [wanted]
+
+
+@pytest.mark.row("S3-65")
+def test_a_recorded_slash_command_may_come_without_arguments() -> None:
+    """Then it is as if none had been given."""
+    recorded = "<command-name>/brim:pin-last</command-name>"
+
+    assert directives.parse(recorded) == [Directive("last", "soft", None)]
+    assert directives.parse(recorded, "hard") == [Directive("last", "hard", None)]
 
 
 def test_the_default_level_can_be_set() -> None:

@@ -24,6 +24,7 @@ COMMANDS = {
     "offload": Entry("brimline.cli.offload:offload", "Review what was learned about outputs."),
     "config": Entry("brimline.cli.settings:config", "Show, explain and change settings."),
     "scout": Entry("brimline.cli.scout:scout", "Keep reads out of folders that fill the window."),
+    "mcp": Entry("brimline.mcp.command:mcp", "Serve stored output to the model (for machines)."),
     "hook": Entry("brimline.hooks.command:hook", "Answer one hook event (for machines)."),
     "statusline": Entry(
         "brimline.hooks.command:statusline", "Print the status line (for machines)."

@@ -5,6 +5,8 @@
     ccm:pin start … ccm:pin end              every large result in between
 
 `brim:pin` is the same. Case does not matter, the level is soft unless given, a reason is optional.
+The slash commands `/brim:pin-last` and its sisters are understood as the user typed them and as the
+client records them; there the level may stand alone, and the rest is the reason.
 Only what users wrote may be passed in: a model that quotes these lines pins nothing.
 """
 
@@ -22,6 +24,13 @@ LAST, NEXT, START, END = "last", "next", "start", "end"
 _DIRECTIVE = re.compile(
     r"(?<![\w/:-])(?:ccm|brim):pin[ \t]+(last|next|start|end)\b"
     r"((?:[ \t]+(?:level=\w+|reason=(?:\"(?:[^\"\\]|\\.)*\"|'[^']*'|[^\s\"']+)))*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_SLASH = re.compile(
+    r"\s*(?:/brim:pin-(last|next|start|end)(?=\s|$)(.*)"
+    r"|(?:<command-message>[^<]*</command-message>\s*)?"
+    r"<command-name>/brim:pin-(last|next|start|end)</command-name>\s*"
+    r"(?:<command-args>(.*)</command-args>\s*)?)",
     re.IGNORECASE | re.DOTALL,
 )
 _LEVEL = re.compile(r"\blevel=(\w+)", re.IGNORECASE)
@@ -59,20 +68,14 @@ class Wanted(NamedTuple):
 
 def parse(text: str, default_level: str = SOFT) -> list[Directive]:
     """The directives in a text of the user, in order."""
-    found = []
-    for match in _DIRECTIVE.finditer(text):
-        options = match[2]
-        reason = _REASON.search(options)
-        level = _LEVEL.search(_REASON.sub("", options))
-        named = level[1].lower() if level else default_level
-        found.append(
-            Directive(
-                match[1].lower(),
-                named if named in LEVELS else default_level,
-                _unescaped(reason) if reason else None,
-            )
-        )
-    return found
+    slash = _SLASH.fullmatch(text)
+    if slash:
+        kind, arguments = (slash[1], slash[2]) if slash[1] else (slash[3], slash[4] or "")
+        return [_from_arguments(kind.lower(), arguments, default_level)]
+    return [
+        _from_options(match[1].lower(), match[2], default_level)
+        for match in _DIRECTIVE.finditer(text)
+    ]
 
 
 def resolve(conversation: Iterable[Said | Result], default_level: str = SOFT) -> dict[str, Wanted]:
@@ -108,6 +111,29 @@ def resolve(conversation: Iterable[Said | Result], default_level: str = SOFT) ->
                 start, first = open_ranges.pop()
                 _want(wanted, results[first:], start)
     return wanted
+
+
+def _from_arguments(kind: str, arguments: str, default_level: str) -> Directive:
+    """What a slash command was given: options as in a directive, or a level and free words."""
+    directive = _from_options(kind, arguments, "")
+    rest = _LEVEL.sub("", _REASON.sub("", arguments)).strip()
+    first = rest.split(maxsplit=1)[0] if rest else ""
+    level = directive.level
+    if not level and first.lower() in LEVELS:
+        level, rest = first.lower(), rest.removeprefix(first).strip()
+    words = rest.strip("\"'").strip() or None
+    return Directive(kind, level or default_level, directive.reason or words)
+
+
+def _from_options(kind: str, options: str, default_level: str) -> Directive:
+    reason = _REASON.search(options)
+    level = _LEVEL.search(_REASON.sub("", options))
+    named = level[1].lower() if level else default_level
+    return Directive(
+        kind,
+        named if named in LEVELS else default_level,
+        _unescaped(reason) if reason else None,
+    )
 
 
 def _want(wanted: dict[str, Wanted], names: Sequence[str], directive: Directive) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from brimline import fastio, fastjson
-from brimline.store import audit, files, layout, read, references, removal, scan
+from brimline.store import audit, files, layout, read, references, removal, scan, searchfile
 
 
 @dataclass(slots=True)
@@ -68,6 +68,7 @@ def forget_session(home_dir: str, session: str) -> Forgotten:
     for key in found.shared:
         if read.meta(home_dir, key).get("session") == session:
             _redescribe(home_dir, key, trail.get(key, {}), session)
+            searchfile.drop(home_dir)  # it knows the old command and folder
     audit.redact_session(home_dir, session)
     _forget_references(home_dir, session)
     return found

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from typing import NamedTuple
@@ -70,6 +71,8 @@ def split(data: bytes) -> list[bytes]:
 
 def serve() -> None:
     """Answer one search from standard input: the child's side."""
+    if hasattr(signal, "alarm"):
+        signal.alarm(int(TIMEOUT_S) + 1)  # whoever asked may be gone before it could end this
     question = json.loads(sys.stdin.buffer.readline())
     lines = split(sys.stdin.buffer.read())
     try:

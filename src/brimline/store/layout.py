@@ -9,6 +9,7 @@ Fast path: imports only `time`, `brimline.fastio` and `brimline.store.errors`.
     store/meta/ab/<62 hex>.pin   its pin: level and reason
     store/index.jsonl            what happened to blobs, one line each, only ever appended to
     store/last_key               the key that was stored last
+    store/search.sqlite3         full-text index over the contents, made when it is asked for
     store/tmp/                   files that are being written, and blobs that are being removed
 """
 

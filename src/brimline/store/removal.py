@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING
 
 from brimline import fastio
-from brimline.store import layout, pins
+from brimline.store import layout, pins, searchfile
 
 if TYPE_CHECKING:
     from brimline.store.scan import Blob
@@ -46,11 +46,15 @@ def discard(home_dir: str, seen: Blob, level: str) -> bool:
     for kind in ("json", "pin"):
         _discard_beside(home_dir, kind, seen.digest)
     fastio.remove(aside)
+    with contextlib.suppress(OSError):  # a search would notice, and drop it then
+        searchfile.drop(home_dir)
     return not os.path.lexists(layout.blob(home_dir, seen.digest))
 
 
 def erase(home_dir: str, digest: str) -> bool:
     """Delete a blob and all that is known about it, whatever its pin; False without such a blob.
+
+    Its words go as well: after the blob, so that no search takes them in again.
 
     Raises:
         OSError: it cannot be deleted.
@@ -61,6 +65,7 @@ def erase(home_dir: str, digest: str) -> bool:
     for path in aside_files(home_dir, digest):
         fastio.remove(path)
         found = True
+    searchfile.drop(home_dir)
     return found
 
 

@@ -1,0 +1,49 @@
+"""Answers one call of a tool; whatever goes wrong becomes one sentence for the model."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+from brimline import clock, paths
+from brimline.errors import BrimlineError
+from brimline.mcp import project, tools
+
+
+def answer(name: str, arguments: dict[str, Any]) -> tuple[str, bool]:
+    """The text of the answer, and whether it tells of a failure."""
+    try:
+        return _encodable(_dispatched(name, arguments)), False
+    except BrimlineError as error:
+        return _encodable(str(error)), True
+    except OSError as error:
+        subject = error.filename or "a file of the store"
+        return _encodable(f"{subject}: {error.strerror or error}"), True
+    except Exception as error:  # noqa: BLE001 - the top of this door: no traceback to the model
+        _record(name, error)
+        return f"{name[:40]} failed ({type(error).__name__}): see `brimline doctor`", True
+
+
+def _dispatched(name: str, arguments: dict[str, Any]) -> str:
+    home_dir = paths.home()
+    if name == tools.RECALL:
+        from brimline.mcp import recall
+
+        return recall.answer(home_dir, project.folder(), arguments)
+    if name == tools.STATUS:
+        from brimline.mcp import status
+
+        return status.answer(home_dir, project.folder(), clock.now())
+    raise BrimlineError(f"there is no tool {name[:40]!r}: use {tools.RECALL} or {tools.STATUS}")
+
+
+def _record(name: str, error: Exception) -> None:
+    from brimline.state import failures
+
+    with contextlib.suppress(OSError):
+        failures.record(paths.home(), f"mcp {name}", error)
+
+
+def _encodable(text: str) -> str:
+    """A text that JSON can carry: paths may hold bytes that are no text."""
+    return text.encode("utf-8", "replace").decode()

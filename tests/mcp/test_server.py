@@ -1,0 +1,231 @@
+"""The server as a process: the protocol on real pipes, bad input, two at once, and its end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from mcp.client.stdio import StdioServerParameters, stdio_client
+
+from brimline import __version__
+from brimline.mcp import tools
+from brimline.store import put
+
+from .conversation import RUN, Server
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+# Prints the modules of ours that are loaded, and whether our folder exists, at `initialize`.
+SPY = """
+import os, sys
+from brimline.mcp import server
+built = server.build()
+ours = sorted(name for name in sys.modules if name.startswith("brimline"))
+heavy = [name for name in ("sqlite3", "brimline.store", "brimline.gauge") if name in sys.modules]
+print(ours, heavy, os.path.exists(os.environ["BRIMLINE_HOME"]))
+"""
+
+
+def test_the_server_introduces_itself_and_its_two_tools(home_dir: str) -> None:
+    """Before anything of ours exists, and without creating it."""
+    with Server() as server:
+        hello = server.hello()
+        listed = server.ask("tools/list")["result"]["tools"]
+        code, err = server.end()
+
+    assert hello["serverInfo"] == {"name": "brimline", "version": __version__}
+    assert hello["instructions"] == tools.INSTRUCTIONS
+    assert [tool["name"] for tool in listed] == ["recall", "context_status"]
+    assert [tool["inputSchema"] for tool in listed] == [t["inputSchema"] for t in tools.TOOLS]
+    assert (code, err) == (0, b"")
+    assert not os.path.exists(home_dir)
+
+
+def test_nothing_of_ours_is_loaded_before_the_first_call() -> None:
+    """The start is the SDK's; only what describes the tools comes on top."""
+    done = subprocess.run(
+        [sys.executable, "-c", SPY], capture_output=True, text=True, check=True, timeout=60
+    )
+
+    ours = ["brimline", "brimline.mcp", "brimline.mcp.server", "brimline.mcp.tools"]
+    assert done.stdout.strip() == f"{ours} [] False"
+
+
+def test_the_client_of_the_sdk_recalls_what_is_stored(home_dir: str, project_dir: str) -> None:
+    """Over real pipes, by key and by query."""
+    key = put.put(home_dir, b"one\nneedle \xe6\x9d\xb1\xe4\xba\xac\n", {"cwd": project_dir})
+
+    async def talk() -> list[str]:
+        from mcp.client import ClientSession
+
+        program = StdioServerParameters(
+            command=sys.executable, args=["-c", RUN], env=dict(os.environ), cwd=project_dir
+        )
+        async with stdio_client(program) as streams, ClientSession(*streams) as session:
+            await session.initialize()
+            names = [tool.name for tool in (await session.list_tools()).tools]
+            texts = []
+            for arguments in ({"key": key}, {"query": "needle"}):
+                result: Any = await session.call_tool("recall", arguments)
+                texts.append(result.content[0].text)
+            return [*names, *texts]
+
+    recall, status, by_key, by_query = anyio.run(talk)
+
+    assert (recall, status) == ("recall", "context_status")
+    assert by_key == f"[brimline recall {key[:19]}: all 2 lines]\none\nneedle 東京"
+    assert f"1. {key[:19]}" in by_query
+
+
+def test_the_newest_protocol_needs_no_greeting(home_dir: str) -> None:
+    """The client of today asks what there is and calls."""
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    with Server() as server:
+        found = server.ask("server/discover", {"_meta": meta})["result"]
+        call = {"name": "recall", "arguments": {"query": "x"}, "_meta": meta}
+        answer = server.ask("tools/call", call)["result"]
+
+    assert found["instructions"] == tools.INSTRUCTIONS
+    assert answer["content"][0]["text"].startswith("[brimline recall: no output")
+
+
+MALFORMED = (
+    b"{not json",
+    b"",
+    b"[]",
+    b"null",
+    b"\xff\xfe\x00",
+    b'{"jsonrpc":"2.0","id":7}',
+    b'{"jsonrpc":"1.0","id":7,"method":"ping"}',
+    b'{"jsonrpc":"2.0","method":"notifications/unheard_of"}',
+    b"[" * 10_000,
+    b'{"jsonrpc":"2.0","method":"notifications/x","params":{"a":"' + b"x" * 2_000_000 + b'"}}',
+)
+WRONG: tuple[dict[str, Any], ...] = (
+    {"name": "recall", "arguments": {}},
+    {"name": "recall", "arguments": {"key": "../../../etc/passwd"}},
+    {"name": "recall", "arguments": {"key": {"a": 1}}},
+    {"name": "recall"},
+    {"name": "no_such_tool", "arguments": {}},
+)
+
+
+def test_malformed_input_does_not_end_the_server(home_dir: str) -> None:
+    """The next request is answered as if nothing had happened."""
+    with Server() as server:
+        server.hello()
+        for line in MALFORMED:
+            server.write(line)
+            number = server.send("ping")
+            message = server.read()
+            while message.get("id") != number:
+                assert "error" in message, line[:80]
+                message = server.read()
+            assert message["result"] == {}, line[:80]
+
+        assert server.end()[0] == 0
+
+
+def test_bad_arguments_are_answered_in_one_line(home_dir: str) -> None:
+    """As the tool's own failure, which the model sees."""
+    with Server() as server:
+        server.hello()
+        for params in WRONG:
+            result = server.ask("tools/call", params)["result"]
+
+            assert result["isError"], params
+            assert "\n" not in result["content"][0]["text"]
+            assert "Traceback" not in json.dumps(result)
+
+
+def test_calls_are_answered_while_another_one_runs(home_dir: str, project_dir: str) -> None:
+    """A pattern that takes its time holds nobody up."""
+    key = put.put(home_dir, b"a" * 40 + b"b\n", {"cwd": project_dir})
+    with Server() as server:
+        server.hello()
+        arguments = {"key": key, "pattern": "(a+)+$"}
+        slow = server.send("tools/call", {"name": "recall", "arguments": arguments})
+        quick = server.send("tools/call", {"name": "context_status", "arguments": {}})
+        answers = [server.read(), server.read()]
+
+    assert [answer["id"] for answer in answers] == [quick, slow]
+    assert answers[1]["result"]["isError"]
+
+
+def test_the_server_is_gone_when_its_input_closes(home_dir: str) -> None:
+    """Also before it was ever spoken to, and in the middle of a line."""
+    with Server() as silent:
+        assert silent.end() == (0, b"")
+    with Server() as torn:
+        assert torn.process.stdin is not None
+        torn.process.stdin.write(b'{"jsonrpc":"2.0","id":1,"met')
+        assert torn.end()[0] == 0
+
+
+def test_a_call_that_runs_when_the_input_closes_does_not_keep_the_server(
+    home_dir: str, project_dir: str
+) -> None:
+    """It is over when the call is, which takes a few seconds at most."""
+    key = put.put(home_dir, b"a" * 40 + b"b\n", {"cwd": project_dir})
+    with Server() as server:
+        server.hello()
+        arguments = {"key": key, "pattern": "(a+)+$"}
+        server.send("tools/call", {"name": "recall", "arguments": arguments})
+
+        assert server.end()[0] == 0
+
+
+def test_the_clients_goodbye_ends_the_server_without_a_word(home_dir: str) -> None:
+    """It sends SIGINT first; a traceback would be noise in its log."""
+    with Server() as server:
+        server.hello()
+        server.process.send_signal(signal.SIGINT)
+        code, err = server.end()
+
+    assert (code, err) == (-signal.SIGINT, b"")
+
+
+def test_two_servers_index_the_same_store_at_once(home_dir: str, project_dir: str) -> None:
+    """Both find everything."""
+    for number in range(80):
+        content = b"needle %d\n" % number + b"hay %d\n" % number * 2_000
+        put.put(home_dir, content, {"cwd": project_dir})
+
+    with Server(cwd=project_dir) as one, Server(cwd=project_dir) as other:
+        one.hello()
+        other.hello()
+        arguments = {"name": "recall", "arguments": {"query": "needle"}}
+        for _ in range(3):
+            sent = [(server, server.send("tools/call", arguments)) for server in (one, other)]
+            for server, number in sent:
+                message = server.read()
+                assert message["id"] == number
+                text = message["result"]["content"][0]["text"]
+                assert text.startswith("[brimline recall: hits 1-10 of 80"), text
+
+
+def test_the_server_works_in_the_project_that_the_client_names(
+    home_dir: str, world: Path, project_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever it was started."""
+    put.put(home_dir, b"needle", {"cwd": project_dir})
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", project_dir)
+
+    with Server(cwd=str(world)) as server:
+        server.hello()
+        text, failed = server.call("recall", query="needle")
+
+    assert "hits 1-1 of 1" in text
+    assert not failed

@@ -1,0 +1,139 @@
+"""The tool `context_status`: whose figures, how old, and nothing that nobody measured."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from brimline import paths, policy
+from brimline.gauge import reading as gauge
+from brimline.gauge import telemetry
+from brimline.mcp import status
+from brimline.state.session import SessionState
+from brimline.testing import SessionBuilder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ID = "1f0c2d3e-8a41-4f0b-b6a7-6f1f0a5b9c20"
+
+
+def session(project_dir: str, session_id: str = ID) -> SessionBuilder:
+    """A session where the client keeps those of a project."""
+    folder = paths.project_transcripts(project_dir)
+    return SessionBuilder(f"{folder}/{session_id}.jsonl", session_id, project_dir)
+
+
+def publish(home_dir: str, built: SessionBuilder) -> None:
+    """Record the figures as a hook does."""
+    state = SessionState(home_dir, built.session_id)
+    reading = gauge.measure(built.path, state, policy.load(home_dir, built.cwd))
+    telemetry.publish(reading, state)
+
+
+def test_the_figures_are_those_that_the_hooks_recorded(home_dir: str, project_dir: str) -> None:
+    """With their sources, their age and the session that they are of."""
+    built = session(project_dir)
+    for tokens in (100_000, 104_000, 108_000):
+        built.reply(tokens)
+    publish(home_dir, built)
+
+    lines = status.answer(home_dir, project_dir, time.time() + 90).splitlines()
+
+    assert lines[0] == (
+        f"[brimline context_status] Session {ID} (the newest session of this project), "
+        "read 90 s ago:"
+    )
+    assert lines[1] == "In use: 108,000 of 200,000 tokens (54%)."
+    assert "Compaction: expected at 167,000" in lines[4]
+    assert lines[4].endswith("tokens left.")
+    assert lines[5] == "Tier: L1 Warning."
+    assert lines[6].startswith("Growth: about 4,000 tokens per request; about ")
+
+
+def test_the_clients_own_session_is_known_by_its_id(
+    home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where another session of the project was active later."""
+    mine, other = session(project_dir), session(project_dir, "other")
+    mine.reply(50_000)
+    other.reply(90_000)
+    os.utime(mine.path, (1, 1))
+    publish(home_dir, mine)
+    publish(home_dir, other)
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", ID)
+
+    text = status.answer(home_dir, project_dir, time.time())
+
+    assert f"Session {ID} (this session)" in text
+    assert "In use: 50,000" in text
+
+
+def test_after_clear_the_figures_are_those_of_the_new_session(
+    home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client tells a server its first session only; the rows of the next one name it."""
+    first, second = session(project_dir), session(project_dir, "second")
+    first.reply(150_000)
+    second.reply(20_000, session_id=ID)
+    publish(home_dir, first)
+    publish(home_dir, second)
+    os.utime(first.path, (1, 1))
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", ID)
+
+    text = status.answer(home_dir, project_dir, time.time())
+
+    assert "Session second (this session)" in text
+    assert "In use: 20,000" in text
+
+
+def test_a_session_without_a_reading_is_unknown(
+    home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And so is a project without a session; neither is a zero."""
+    nobody = status.answer(home_dir, project_dir, time.time())
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "../../etc")
+    strange = status.answer(home_dir, project_dir, time.time())
+
+    assert nobody == "[brimline context_status] Unknown: this project has no session yet."
+    assert "unknown, no hook has recorded a reading yet" in strange
+    assert not os.path.exists(home_dir)
+
+
+@pytest.mark.parametrize(
+    ("ago_s", "told"),
+    [
+        (0, "0 s ago"),
+        (119, "119 s ago"),
+        (600, "10 min ago"),
+        (10_000, "2 h ago"),
+        (200_000, "2 d ago"),
+        (-30, "0 s ago"),
+        (-5_000, "at an unknown time"),
+    ],
+)
+def test_the_age_is_told_also_when_the_clock_went_backwards(ago_s: int, told: str) -> None:
+    """A reading from the future has no age."""
+    assert status._age(1_790_000_000, 1_790_000_000 + ago_s) == told
+
+
+def test_damaged_figures_are_unknown(home_dir: str, project_dir: str, world: Path) -> None:
+    """A value of the wrong kind is not shown as if it were a measurement."""
+    built = session(project_dir)
+    built.reply(50_000)
+    folder = paths.session_dir(home_dir, ID)
+    os.makedirs(folder)
+    figures = {"v": 1, "at": "x", "occupancy_tokens": 5, "window_tokens": "many", "level": None}
+    with open(f"{folder}/telemetry.json", "w", encoding="utf-8") as file:
+        json.dump(figures, file)
+
+    text = status.answer(home_dir, project_dir, time.time())
+
+    assert "read at an unknown time" in text
+    assert "In use: 5 of unknown tokens." in text
+    assert "distance unknown" in text
+    assert "Growth: unknown yet." in text
