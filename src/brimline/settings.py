@@ -204,6 +204,53 @@ SETTINGS = (
         "the names that occur in what it leaves out. The preset `ccm` makes no difference.",
     ),
     Setting(
+        "carry.enabled",
+        "flag",
+        True,
+        "Whether goals, constraints, decisions, tasks and exact values are written down before a "
+        "compaction and handed back after it.",
+        project=False,
+    ),
+    Setting(
+        "carry.instructions",
+        "flag",
+        True,
+        "Whether the client's own summary is told what to hold: `compact-instructions.txt` in the "
+        "client's folder or brimline's text, then facts of the session.",
+        project=False,
+    ),
+    Setting(
+        "carry.pointer",
+        "flag",
+        True,
+        "Whether a new session is told in three lines that the last one in this project was left "
+        "unfinished.",
+        project=False,
+    ),
+    Setting(
+        "carry.block_manual",
+        "flag",
+        True,
+        "Whether a manual compaction is refused, at most once a minute, when the state could not "
+        "be saved. An automatic one never is.",
+        project=False,
+    ),
+    Setting(
+        "carry.critical_files",
+        "texts",
+        [],
+        "Files whose content is kept with every checkpoint, relative to the project or absolute.",
+        project=False,
+    ),
+    Setting(
+        "carry.vault",
+        "path",
+        None,
+        "A folder of Markdown notes (an Obsidian vault, for example); each session leaves one "
+        "entry in its daily note when it ends.",
+        project=False,
+    ),
+    Setting(
         "store.pin_level",
         "choice",
         "soft",

@@ -19,8 +19,12 @@ if TYPE_CHECKING:
     from brimline.decision import Decision
 
 _LOADING_TOOLS = ("Agent", "Task", "Skill")
-# `offload.waiting` has this name too; a quiet hook does not load it for a text.
+# `offload.waiting` and `carry.crossing` have these names too; a quiet hook does not load them.
 _PINS_WAIT = "offload-pins.jsonl"
+_REMAINDER = "carry-remainder"
+_CARRIED = "carried-"
+# After so much new transcript the ledger is brought up to date.
+_CARRY_EVERY_BYTES = 4 << 20
 
 
 def respond(name: str, raw: bytes, home_dir: str) -> bytes:
@@ -55,6 +59,14 @@ def _evaluate(event: wire.Event, home_dir: str) -> Decision | None:
     state.add_line(event.name, reading.figures())
     if event.name != "PostToolUse" or telemetry.is_due(reading, state.telemetry()):
         telemetry.publish(reading, state)
+    if _REMAINDER in state.names:
+        from brimline.hooks import carrying
+
+        decisions.append(carrying.remainder(state))
+    if reading.offset > _CARRY_EVERY_BYTES and _has_grown(reading.offset, state):
+        from brimline.hooks import carrying
+
+        carrying.keep_up(carrying.about(event, state, rules.values, home_dir, project_dir(event)))
     if reading.tier or state.has_spoken:
         from brimline.guard import monitor
 
@@ -71,6 +83,14 @@ def _evaluate(event: wire.Event, home_dir: str) -> Decision | None:
 
             decisions.append(bulk.pin(event, state, rules.values, home_dir))
     return _merged(decisions)
+
+
+def _has_grown(offset: int, state: SessionState) -> bool:
+    """Whether much was written since the ledger was brought up to date."""
+    marks = [name[len(_CARRIED) :] for name in state.names if name.startswith(_CARRIED)]
+    return offset - max([int(mark) for mark in marks if mark.isdecimal()], default=0) > (
+        _CARRY_EVERY_BYTES
+    )
 
 
 def _may_be_bulk(event: wire.Event, values: dict[str, Any], state: SessionState) -> bool:
@@ -150,7 +170,11 @@ def _start(event: wire.Event, home_dir: str) -> Decision | None:
     config.refresh(home_dir, project_dir(event))
     rules = policy.load(home_dir, project_dir(event))
     state = SessionState(home_dir, event.text("session_id"))
-    decision = reminder.on_start(state, rules.values)
+    from brimline.hooks import carrying
+
+    session = carrying.about(event, state, rules.values, home_dir, project_dir(event))
+    carried = carrying.at_start(session, event.text("source"))
+    decision = _merged([carried, reminder.on_start(state, rules.values)])
     fields = {key: event.text(key) for key in ("source", "model", "cwd", "transcript_path")}
     state.add_line(event.name, {key: text for key, text in fields.items() if text})
     project = project_dir(event)
@@ -170,14 +194,18 @@ def _tidy(home_dir: str, project: str, session_id: str, values: dict[str, Any]) 
     config.refresh(home_dir, project)
 
 
-def _note_compaction(event: wire.Event, home_dir: str) -> None:
-    """Record how full the window was when the client decided to compact, and who asked for it."""
+def _before_compaction(event: wire.Event, home_dir: str) -> Decision | None:
+    """Record how full the window was and who asked for it; save the state, steer the summary."""
     rules = policy.load(home_dir, project_dir(event))
     state = SessionState(home_dir, event.text("session_id"))
     reading = gauge.measure(event.text("transcript_path"), state, rules)
     point = reading.compaction
     known = {"effective": point.effective_window_tokens, "expected": point.expected_tokens}
     state.add_line(event.name, {"trigger": event.text("trigger")} | reading.figures() | known)
+    from brimline.hooks import carrying
+
+    session = carrying.about(event, state, rules.values, home_dir, project_dir(event))
+    return carrying.before(session, event.text("trigger"), reading.figures())
 
 
 def _note_summary(event: wire.Event, home_dir: str) -> None:
@@ -193,6 +221,31 @@ def _note_summary(event: wire.Event, home_dir: str) -> None:
     size = {"summary_characters": len(event.text("compact_summary"))}
     state.add_line(event.name, {"trigger": event.text("trigger")} | size)
     housekeeping.learn_point(home_dir, state, event.text("trigger"))
+    from brimline.hooks import carrying
+
+    rules = policy.load(home_dir, project_dir(event))
+    session = carrying.about(event, state, rules.values, home_dir, project_dir(event))
+    carrying.after(session, event.text("compact_summary"), event.text("trigger"))
+
+
+def _note_agent(event: wire.Event, home_dir: str) -> None:
+    """Keep what a subagent reported."""
+    from brimline.hooks import carrying
+
+    rules = policy.load(home_dir, project_dir(event))
+    state = SessionState(home_dir, event.text("session_id"))
+    carrying.note_agent(
+        event, carrying.about(event, state, rules.values, home_dir, project_dir(event))
+    )
+
+
+def _end(event: wire.Event, home_dir: str) -> None:
+    """Leave word for the next session of this project."""
+    from brimline.hooks import carrying
+
+    rules = policy.load(home_dir, project_dir(event))
+    state = SessionState(home_dir, event.text("session_id"))
+    carrying.at_end(event, carrying.about(event, state, rules.values, home_dir, project_dir(event)))
 
 
 def _merged(decisions: list[Decision | None]) -> Decision | None:
@@ -210,6 +263,8 @@ HANDLERS: dict[str, Callable[[wire.Event, str], Decision | None]] = {
     "PreToolUse": _gate,
     "PostToolUse": _evaluate,
     "Stop": _evaluate,
-    "PreCompact": _note_compaction,
+    "PreCompact": _before_compaction,
     "PostCompact": _note_summary,
+    "SubagentStop": _note_agent,
+    "SessionEnd": _end,
 }
