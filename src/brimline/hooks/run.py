@@ -34,7 +34,7 @@ def respond(name: str, raw: bytes, home_dir: str) -> bytes:
         return b""
     event = wire.Event(name, raw)
     decision = handler(event, home_dir)
-    return wire.render(name, decision).encode() if decision else b""
+    return wire.render(name, decision).encode("utf-8", "replace") if decision else b""
 
 
 def project_dir(event: wire.Event) -> str:
