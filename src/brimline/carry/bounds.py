@@ -1,0 +1,64 @@
+"""Keeps a ledger small: closed items become counts, then the least telling facts go. Pure."""
+
+from __future__ import annotations
+
+from brimline.carry import items as kinds
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from brimline.carry.items import Item, Ledger
+
+MOST_ITEMS = 400
+MOST_CHARACTERS = 200_000
+# Above its share a kind makes room for itself, so that none crowds out another.
+_SHARES = {
+    kinds.PROMPT: 25,
+    kinds.FILE: 60,
+    kinds.FACT: 140,
+    kinds.ERROR: 30,
+    kinds.AGENT: 30,
+    kinds.BACKGROUND: 15,
+    kinds.CONSTRAINT: 80,
+    kinds.TASK: 80,
+    kinds.DECISION: 60,
+    kinds.REJECTED: 50,
+    kinds.GOAL: 12,
+    kinds.PLAN: 10,
+    kinds.ANSWER: 30,
+    kinds.NOTE: 40,
+}
+_AGE_WEIGHT = 1.0
+# What goes last when the whole is too large.
+_PRECIOUS = (kinds.NOTE, kinds.CONSTRAINT, kinds.GOAL, kinds.TASK, kinds.PLAN, kinds.ANSWER)
+
+
+def bound(ledger: Ledger) -> None:
+    """Drop what a ledger has no room for; closed items are counted in `folded`."""
+    counts: dict[str, int] = {}
+    for item in ledger.items.values():
+        counts[item.kind] = counts.get(item.kind, 0) + 1
+    for kind, count in counts.items():
+        if count > _SHARES.get(kind, MOST_ITEMS):
+            _shrink(ledger, [*ledger.of(kind)], count - _SHARES[kind])
+    excess = len(ledger.items) - MOST_ITEMS
+    while excess > 0 or _characters(ledger) > MOST_CHARACTERS:
+        ordinary = [i for i in ledger.items.values() if i.kind not in _PRECIOUS]
+        _shrink(ledger, ordinary or [*ledger.items.values()], max(excess, 10))
+        excess = len(ledger.items) - MOST_ITEMS
+
+
+def _shrink(ledger: Ledger, candidates: list[Item], count: int) -> None:
+    """Drop the given number of items: closed ones first and the oldest of them, then by weight."""
+    last = len(candidates) or 1
+    worth = {
+        item.id: (item.is_open, item.is_open * item.weight + _AGE_WEIGHT * at / last)
+        for at, item in enumerate(candidates)
+    }
+    for item in sorted(candidates, key=lambda item: worth[item.id])[:count]:
+        if not item.is_open:
+            ledger.folded[item.kind] = ledger.folded.get(item.kind, 0) + 1
+        ledger.items.pop(item.id, None)
+
+
+def _characters(ledger: Ledger) -> int:
+    return sum(len(item.text) + 150 for item in ledger.items.values())

@@ -1,0 +1,105 @@
+"""What an error says in few lines, and when another run of the command has passed. Pure."""
+
+from __future__ import annotations
+
+from brimline.carry import values
+
+_SHORT_CHARACTERS = 330
+_LINE_CHARACTERS = 240
+_MOST_LINES = 3
+_LONGEST_TEXT = 200_000
+_COMMAND_CHARACTERS = 400
+_STRONG = (
+    *("error:", "error[", "error ", "errno", "fatal", "panic", "exception", "failed", "failure"),
+    *("cannot", "can't", "could not", "couldn't", "denied", "refused", "not found", "undefined"),
+    *("unresolved", "no such", "timed out", "timeout", "invalid", "unexpected", "missing", "abort"),
+    *("segmentation", "killed", "out of memory", "unable to", "mismatch", "assert", "expected"),
+    *("violat", "exceed", "unknown", "unsupported", "conflict", "traceback", "no space", "corrupt"),
+    *("unauthorized", "forbidden", "rejected", "deadlock", "overflow", "unreachable", "not allowed"),
+    *("does not exist", "is not ", "illegal", "broken", "stale", "expired", "incompatible"),
+)
+_HOLLOW = ("exit code", "traceback (most recent", "stack trace", "npm err! a complete log", "at ")
+# Programs whose second word says what they do.
+_WITH_SUBCOMMAND = frozenset(
+    "git go cargo npm pnpm yarn npx uv pip poetry docker kubectl make mise just python python3 node"
+    " bun deno terraform helm gh brew apt dotnet mvn gradle ./gradlew bundle rails rake php mix"
+    " flutter swift bazel nix ansible aws gcloud az systemctl".split()
+)
+# Results of these that passed but speak of failures: a pipe hides the exit code.
+_CHECKS = (
+    *("test", "pytest", "lint", "check", "build", "tsc", "make", "cargo", "mypy", "ruff", "eslint"),
+    *("vitest", "jest", "go vet", "gradle", "mvn", "tox", "nox", "clippy", "typecheck", "verify"),
+)
+_SURE_FAILURES = ("FAILED ", "--- FAIL", "FAIL\t", "error[E", "ERROR ", "Error: ", "error: ", "E   ")
+
+
+def telling(text: str) -> str:
+    """The lines of an error's text that say what went wrong."""
+    lines = _lines(text)
+    whole = " / ".join(lines)
+    if len(whole) <= _SHORT_CHARACTERS:
+        return whole
+    rated = sorted(range(len(lines)), key=lambda at: (-_rate(lines[at], at, len(lines)), -at))
+    chosen: list[int] = []
+    length = 0
+    for at in rated[:_MOST_LINES]:
+        length += min(len(lines[at]), _LINE_CHARACTERS) + 3
+        if chosen and length > _SHORT_CHARACTERS + 60:
+            break
+        chosen.append(at)
+    return " / ".join(lines[at][:_LINE_CHARACTERS] for at in sorted(chosen))
+
+
+def reported(text: str) -> str:
+    """The one line in pasted text that names an error; empty without one."""
+    lines = [line for line in _lines(text) if _rate(line, 0, 1) >= 2]
+    return max(lines, key=lambda line: _rate(line, 0, 1))[:_LINE_CHARACTERS] if lines else ""
+
+
+def hidden(command: str, output: str) -> str:
+    """What failed in a check whose exit code a pipe has swallowed; empty where nothing did."""
+    lowered = command.lower()
+    if not any(word in lowered for word in _CHECKS) or lowered.startswith(("grep", "rg", "cat")):
+        return ""
+    failed = [line for line in _lines(output) if line.startswith(_SURE_FAILURES)]
+    return " / ".join(line[:_LINE_CHARACTERS] for line in failed[-_MOST_LINES:])
+
+
+def pattern(command: str) -> list[str]:
+    """The words of a command that tell it from others: program, subcommand, what it works on."""
+    last = command.strip()[:_COMMAND_CHARACTERS].splitlines()[0] if command.strip() else ""
+    for separator in ("&&", ";"):
+        parts = [part for part in last.split(separator) if part.strip()]
+        parts = [part for part in parts if not part.split()[0].startswith(("cd", "export", "source"))]
+        last = parts[-1] if parts else last
+    last = last.partition("|")[0].partition(">")[0].removesuffix("2").strip()
+    words = last.split()
+    while words and ("=" in words[0] or words[0] in ("sudo", "time", "env", "timeout", "nice")):
+        words = words[1:]
+    return [word for word in words if not word.startswith("-")]
+
+
+def passes(failed: list[str], passed: list[str]) -> bool:
+    """Whether a command that passed makes up for one that failed: the same, or a broader one."""
+    if not failed or not passed or failed[0] != passed[0]:
+        return False
+    if failed[0] in _WITH_SUBCOMMAND and failed[1:2] != passed[1:2]:
+        return False
+    return set(passed) <= set(failed)
+
+
+def _lines(text: str) -> list[str]:
+    text = text[:_LONGEST_TEXT].replace("<tool_use_error>", "").replace("</tool_use_error>", "")
+    found = [" ".join(line.split()) for line in text.splitlines()]
+    lines = [line for line in found if line and not line.lower().startswith("exit code ")]
+    return list(dict.fromkeys(lines))
+
+
+def _rate(line: str, at: int, count: int) -> float:
+    lowered = line.lower()
+    if lowered.startswith(_HOLLOW) or len(line) < 4:
+        return -1.0
+    rate = 2.0 * any(word in lowered for word in _STRONG)
+    rate += min(values.specificity(line), 2.0) / 2
+    rate += 0.6 * (line.startswith(_SURE_FAILURES) or "error:" in lowered or "Error:" in line)
+    return rate + 0.4 * (at >= count - 3)
