@@ -34,6 +34,11 @@ def bootstrap(root: str) -> str:
     )
 
 
+def is_bootstrap(text: str) -> bool:
+    """Whether a text holds the code that starts brimline, as any version of ours has written it."""
+    return "from brimline." in text and "import main" in text
+
+
 def main() -> None:
     """Answer the event named on the command line and end the process."""
     try:

@@ -80,6 +80,11 @@ def libraries_file(home_dir: str) -> str:
     return home_dir + "/libraries"
 
 
+def command_file(home_dir: str) -> str:
+    """Where the installer notes how the command is started where it is not on the PATH."""
+    return home_dir + "/command"
+
+
 def sessions_dir(home_dir: str) -> str:
     """The folder with one folder per session."""
     return home_dir + "/sessions"

@@ -282,6 +282,39 @@ SETTINGS = (
         project=False,
     ),
     Setting(
+        "rules.organisation_file",
+        "path",
+        None,
+        "An instruction file of your organisation that Claude Code does not load by itself; it is "
+        "put before the model at the start of a session.",
+        project=False,
+    ),
+    Setting(
+        "rules.file_characters",
+        "count",
+        4_000,
+        "Most characters that one instruction file contributes to an assembled text.",
+    ),
+    Setting(
+        "rules.total_characters",
+        "count",
+        12_000,
+        "Most characters of an assembled text, headings included.",
+    ),
+    Setting(
+        "rules.stale_days",
+        "count",
+        90,
+        "An instruction file whose last commit is older than this many days is reported as stale "
+        "where the code around it moved on; 0 switches that off.",
+    ),
+    Setting(
+        "rules.stale_commits",
+        "count",
+        50,
+        "How many commits the code around such a file must have seen since.",
+    ),
+    Setting(
         "statusline.order",
         "choice",
         "brimline-first",

@@ -330,7 +330,7 @@ def test_a_tier_is_judged_by_what_the_next_request_will_hold(
     session.reply(100_000)
     assert after_tool(session, home_dir) == SILENT
 
-    note = after_tool(session, home_dir, "x" * 28_500).note
+    note = after_tool(session, home_dir, "x" * 28_500, tool_name="Unheard").note
 
     assert "tier L1 Warning" in note
     assert "100,000 of 200,000 tokens in use" in note

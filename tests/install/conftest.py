@@ -20,6 +20,18 @@ if TYPE_CHECKING:
 _MAIN = "from brimline.cli.main import main; main()"
 
 
+@pytest.fixture(autouse=True)
+def no_client(world: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A PATH that starts with an empty folder and has no client behind it."""
+    folder = world / "bin"
+    folder.mkdir()
+    rest = [
+        text for text in os.environ["PATH"].split(os.pathsep) if not Path(text, "claude").exists()
+    ]
+    monkeypatch.setenv("PATH", os.pathsep.join([str(folder), *rest]))
+    return folder
+
+
 @pytest.fixture(scope="session")
 def python() -> str:
     """The interpreter that the tests install: the one that runs them, outside its environment."""

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from brimline import clock, config, paths
-from brimline.install import checkup, entries, installer
+from brimline.install import checkup, entries, installer, program
 from brimline.install.finding import Finding
+from brimline.install.pieces.slash_commands import SlashCommands
 from brimline.state import failures
 from brimline.testing import SessionBuilder
 
@@ -24,23 +25,13 @@ if TYPE_CHECKING:
     Examine = Callable[[], list[Finding]]
     Run = Callable[..., subprocess.CompletedProcess[str]]
 
-pytestmark = pytest.mark.usefixtures("no_client")
-
-
-@pytest.fixture
-def no_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A PATH that starts with an empty folder and has no client behind it."""
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
-    return folder
-
 
 @pytest.fixture
 def installed(user_settings: Path, wired: entries.Wiring, home_dir: str, project_dir: str) -> Path:
     """The settings file of a complete installation."""
     os.mkdir(home_dir, 0o700)
     installer.install(str(user_settings), wired, home_dir, project_dir)
+    SlashCommands(home_dir, program.find(wired.home)).apply()
     config.compile_policy(home_dir, project_dir)
     return user_settings
 

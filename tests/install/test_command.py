@@ -17,12 +17,21 @@ import pytest
 from brimline import launch
 from brimline.install import entries, spec
 
+from . import fake_claude
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     Run = Callable[..., subprocess.CompletedProcess[str]]
 
 ORIGINAL = b'{\r\n\t"model": "opus",\r\n\t"statusLine": {"type": "command", "command": "date"}\r\n}'
+
+
+@pytest.fixture
+def client(no_client: Path, user_settings: Path) -> Path:
+    """A client on PATH that does what it is asked for; its configuration folder."""
+    fake_claude.put_on_path(no_client)
+    return user_settings.parent
 
 
 @pytest.fixture
@@ -65,7 +74,7 @@ def test_a_dry_run_shows_the_exact_change_and_writes_nothing(
     before = everything(world)
     shown = run("install", "--dry-run", "--json", "--interpreter", python)
     assert everything(world) == before
-    diff = json.loads(shown.stdout)["diff"]
+    diff, *_ = re.split(r"^(?=--- )", json.loads(shown.stdout)["diff"], flags=re.MULTILINE)[1:]
 
     if not shutil.which("patch"):
         pytest.skip("there is no patch to apply the change with")
@@ -81,9 +90,9 @@ def test_a_dry_run_shows_the_exact_change_and_writes_nothing(
 
 def test_a_dry_run_without_anything_to_do_says_so(run: Run, settings: Path, python: str) -> None:
     """Also where it is installed already."""
-    run("install", "--yes", "--interpreter", python)
+    run("install", "--yes", "--no-mcp", "--interpreter", python)
 
-    assert run("install", "--dry-run").stdout == "Nothing to change.\n"
+    assert run("install", "--dry-run", "--no-mcp").stdout == "Nothing to change.\n"
 
 
 def test_without_a_terminal_nothing_is_changed_unasked(
@@ -345,6 +354,239 @@ def test_doctor_is_coloured_on_a_terminal_only(
 
     assert ("\x1b[1;31mBROKEN" in terminal.before) is coloured
     assert ("\x1b" in terminal.before) is coloured
+
+
+def test_with_a_client_everything_comes_and_goes(
+    settings: Path, run: Run, python: str, client: Path, world: Path
+) -> None:
+    """Settings, slash commands, MCP server; a second run changes nothing; nothing is left."""
+    before = everything(client) | {fake_claude.CALLS: b""}
+    dry = json.loads(run("install", "--dry-run", "--json", "--interpreter", python).stdout)
+    assert everything(client) == {settings.name: ORIGINAL}
+    done = json.loads(run("install", "--yes", "--json", "--interpreter", python).stdout)
+    again = json.loads(run("install", "--yes", "--json").stdout)
+
+    assert dry["files"] == done["files"]
+    assert dry["client_calls"] == done["client_calls"]
+    assert len(done["files"]) == 7
+    assert len(done["client_calls"]) == 1
+    assert (done["to_do"], done["notes"], done["warnings"]) == ([], [], [])
+    assert (again["changed"], again["files"], again["client_calls"]) == (False, [], [])
+    out = json.loads(run("uninstall", "--yes", "--json").stdout)
+    assert out["client_calls"] == ["claude mcp remove -s user brimline"]
+    assert len(out["files"]) == 7
+    left = everything(client) | {fake_claude.CALLS: b""}
+    assert json.loads(left.pop(".claude.json")) == {"mcpServers": {}}
+    assert left == before
+
+
+def test_a_person_sees_every_file_and_call_before_and_after(
+    settings: Path, run: Run, python: str, client: Path
+) -> None:
+    """The dry run shows them whole, the real one says what was done."""
+    dry = run("install", "--dry-run", "--interpreter", python).stdout
+    done = run("install", "--yes", "--interpreter", python).stdout
+    out = run("uninstall", "--yes").stdout
+
+    for told in (dry, done):
+        assert f"+++ {client}/commands/brim/pin-last.md" in told
+        assert "+brim:pin last $ARGUMENTS" in told
+        assert "$ claude mcp add -s user brimline " in told
+    assert f"Written: 6 files in {client}/commands/brim" in done
+    assert "Done: claude mcp add -s user brimline" in done
+    assert f"Removed: the slash commands in {client}/commands/brim." in out
+    assert "Removed: the MCP server `brimline`." in out
+
+
+def test_without_a_client_the_command_is_left_to_the_user(
+    settings: Path, run: Run, python: str
+) -> None:
+    """The rest is installed; the line can be pasted as it is."""
+    done = run("install", "--yes", "--interpreter", python)
+
+    assert done.returncode == 0
+    assert "Left for you to run:\n  claude mcp add -s user brimline " in done.stdout
+
+
+@pytest.mark.parametrize("text", ["#!/bin/sh\necho broken >&2\nexit 1\n", "#!/nowhere\n"])
+def test_a_client_that_fails_does_not_fail_the_installation(
+    text: str, settings: Path, run: Run, python: str, no_client: Path
+) -> None:
+    """One warning, and the command to run later."""
+    fake_claude.script(no_client, text)
+
+    done = run("install", "--yes", "--json", "--interpreter", python)
+    report = json.loads(done.stdout)
+
+    assert done.returncode == 0
+    assert report["changed"] is True
+    assert len(report["warnings"]) == 1
+    assert report["to_do"][0].startswith("claude mcp add ")
+
+
+def test_a_folder_for_commands_that_cannot_be_one_does_not_fail_the_installation(
+    settings: Path, run: Run, python: str
+) -> None:
+    """The hooks are what matters; the rest is one warning."""
+    (settings.parent / "commands").write_text("a file")
+
+    done = run("install", "--yes", "--json", "--interpreter", python)
+    report = json.loads(done.stdout)
+
+    assert done.returncode == 0
+    assert hook_command(settings, "Stop")
+    assert len(report["warnings"]) == 1
+    assert re.match(r"cannot write .*/commands/brim/\S+\.md: ", report["warnings"][0])
+
+
+def test_no_mcp_leaves_the_client_alone(
+    settings: Path, run: Run, python: str, client: Path
+) -> None:
+    """Neither registered nor handed over."""
+    report = json.loads(
+        run("install", "--yes", "--json", "--no-mcp", "--interpreter", python).stdout
+    )
+
+    assert (report["client_calls"], report["to_do"]) == ([], [])
+    assert fake_claude.calls(client) == []
+
+
+@pytest.mark.parametrize("scope", ["project", "local"])
+def test_other_scopes_bring_hooks_only(
+    scope: str, settings: Path, run: Run, python: str, client: Path
+) -> None:
+    """Commands and server are the user's; it is said where to get them."""
+    report = json.loads(
+        run("install", "--yes", "--json", "--scope", scope, "--interpreter", python).stdout
+    )
+
+    assert len(report["files"]) == 1
+    assert fake_claude.calls(client) == []
+    assert "--scope user" in report["notes"][0]
+    assert not (client / "commands").exists()
+
+
+def test_taking_one_project_out_keeps_what_is_the_users(
+    settings: Path, run: Run, python: str, client: Path
+) -> None:
+    """--scope means that scope."""
+    for scope in ("user", "local"):
+        run("install", "--yes", "--scope", scope, "--interpreter", python)
+
+    run("uninstall", "--yes", "--scope", "local")
+
+    assert (client / "commands" / "brim" / "status.md").exists()
+    assert "brimline" in json.loads((client / ".claude.json").read_bytes())["mcpServers"]
+
+
+def test_a_plugin_round_trip_gives_the_settings_back(
+    settings: Path, run: Run, python: str, client: Path, home_dir: str
+) -> None:
+    """Through the client, which writes them anew in between."""
+    first = json.loads(
+        run("install", "--as", "plugin", "--yes", "--json", "--interpreter", python).stdout
+    )
+    edited = settings.read_bytes()
+    second = json.loads(run("install", "--as", "plugin", "--yes", "--json").stdout)
+
+    assert (first["as"], first["settings"], first["changed"]) == ("plugin", None, True)
+    assert Path(first["backup"]).read_bytes() == ORIGINAL
+    assert edited != ORIGINAL
+    assert "hooks" not in json.loads(edited)
+    assert second["changed"] is False
+    assert '"statusLine": {' in first["notes"][0]
+    assert run("uninstall", "--yes").returncode == 0
+    assert settings.read_bytes() == ORIGINAL
+    assert not os.path.exists(f"{home_dir}/plugin")
+
+
+@pytest.mark.parametrize("order", [("settings", "plugin"), ("plugin", "settings")])
+def test_both_ways_go_without_a_trace_in_either_order(
+    order: tuple[str, str], settings: Path, run: Run, python: str, client: Path
+) -> None:
+    """Whoever wrote the settings last is taken out first."""
+    for way in order:
+        run("install", "--as", way, "--yes", "--interpreter", python)
+    noted = json.loads(run("install", "--dry-run", "--json", "--as", order[1]).stdout)["notes"]
+
+    assert any("yield" in note for note in noted)
+    assert run("uninstall", "--yes").returncode == 0
+    assert settings.read_bytes() == ORIGINAL
+
+
+@pytest.mark.parametrize(("way", "stays"), [("settings", "plugin"), ("plugin", "settings")])
+def test_one_way_can_be_taken_out_alone(
+    way: str, stays: str, settings: Path, run: Run, python: str, client: Path
+) -> None:
+    """The other one works on."""
+    for each in ("settings", "plugin"):
+        run("install", "--as", each, "--yes", "--interpreter", python)
+
+    assert run("uninstall", "--as", way, "--yes").returncode == 0
+
+    found = json.loads(settings.read_bytes())
+    assert ("hooks" in found) is (stays == "settings")
+    assert bool(found.get("enabledPlugins")) is (stays == "plugin")
+    assert json.loads(run("install", "--as", stays, "--dry-run", "--json").stdout)["files"] == []
+
+
+def test_a_plugin_has_no_scope(run: Run, settings: Path) -> None:
+    """A wrong combination is a usage error."""
+    for command in ("install", "uninstall"):
+        done = run(command, "--as", "plugin", "--scope", "local", "--yes")
+        assert done.returncode == 2
+        assert "--scope goes with settings" in done.stderr
+    assert settings.read_bytes() == ORIGINAL
+
+
+def test_a_plugin_is_asked_for_too(settings: Path, run: Run, python: str, client: Path) -> None:
+    """Without a terminal nothing is written and the client is not asked."""
+    done = run("install", "--as", "plugin", "--interpreter", python)
+
+    assert done.returncode == 1
+    assert "--yes" in done.stderr
+    assert fake_claude.calls(client) == []
+    run("install", "--as", "plugin", "--yes", "--interpreter", python)
+    assert run("uninstall").returncode == 1
+    assert len(fake_claude.calls(client)) == 2
+
+
+def test_deleting_the_data_takes_the_plugin_along(
+    settings: Path, run: Run, python: str, client: Path, home_dir: str
+) -> None:
+    """Nothing of it is left, and nothing is said to be somebody else's."""
+    for way in ("settings", "plugin"):
+        run("install", "--as", way, "--yes", "--interpreter", python)
+
+    done = json.loads(run("uninstall", "--yes", "--delete-data", "--json").stdout)
+
+    assert (done["data_deleted"], done["left"]) == (True, [])
+    assert not os.path.exists(home_dir)
+    assert settings.read_bytes() == ORIGINAL
+
+
+def test_commands_are_found_by_the_data_folder_that_the_entries_name(
+    settings: Path, run: Run, python: str, client: Path
+) -> None:
+    """Run without the variable of install time, uninstalling takes them out all the same."""
+    run("install", "--yes", "--interpreter", python)
+
+    run("uninstall", "--yes", BRIMLINE_HOME="")
+
+    assert not (client / "commands").exists()
+    assert settings.read_bytes() == ORIGINAL
+
+
+def test_the_plugin_is_found_by_the_folder_that_the_client_names(
+    settings: Path, run: Run, python: str, client: Path, home_dir: str
+) -> None:
+    """Also where the data folder is not the usual one."""
+    run("install", "--as", "plugin", "--yes", "--interpreter", python)
+
+    run("uninstall", "--yes", BRIMLINE_HOME="")
+
+    assert not os.path.exists(f"{home_dir}/plugin")
+    assert settings.read_bytes() == ORIGINAL
 
 
 @pytest.mark.parametrize("command", ["install", "uninstall", "doctor"])

@@ -10,7 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from brimline import config, paths
-from brimline.install import installer
+from brimline.install import installer, program, spec
+from brimline.install.pieces import plugin
+from brimline.install.pieces.plugin import NewPlugin
 from brimline.install.scoutswitch import off, on
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     Run = Callable[..., subprocess.CompletedProcess[str]]
 
 ORIGINAL = b'{\r\n\t"model": "opus",\r\n\t"statusLine": {"type": "command", "command": "date"}\r\n}'
-NARROW, WIDE = "Agent|Task|Skill", "Agent|Task|Skill|Read|Glob|Grep|Bash"
+NARROW, WIDE = spec.GATED_TOOLS, f"{spec.GATED_TOOLS}|Read|Glob|Grep|Bash"
 
 
 @pytest.fixture
@@ -106,6 +108,23 @@ def test_every_place_that_brimline_is_installed_in_is_renewed(
 
     assert sorted(report["settings"]) == sorted([str(installed), str(project)])
     assert _matcher(installed) == _matcher(project) == WIDE
+
+
+@pytest.mark.parametrize("mcp", [True, False])
+def test_a_plugin_follows_the_switch(
+    mcp: bool, user_settings: Path, wired: entries.Wiring, home_dir: str
+) -> None:
+    """Also alone, and with or without its server, as it was."""
+    NewPlugin(home_dir, wired, program.find(wired.home), mcp=mcp).apply()
+    folder = Path(plugin.folder(home_dir))
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    hooks = folder / "brim" / "hooks" / "hooks.json"
+
+    assert _switch(on) == {"scout": "on", "settings": []}
+    assert _matcher(hooks) == WIDE
+    _switch(off)
+
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
 
 
 @pytest.mark.parametrize("word", ["on", "off"])

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.row("S0-32", "S0-07")
-def test_without_the_scout_exactly_the_loading_tools_are_asked_about() -> None:
+def test_without_the_scout_only_loads_and_overwrites_are_asked_about() -> None:
     """A read, a search or a command starts no process of ours before it runs."""
     (before_tools,) = [hook for hook in spec.hooks() if hook.event == "PreToolUse"]
 
-    assert before_tools.matcher == "Agent|Task|Skill"
-    assert tuple(before_tools.matcher.split("|")) == GATED_TOOLS
+    assert before_tools.matcher == "Agent|Task|Skill|Write"
+    assert tuple(before_tools.matcher.split("|")) == (*GATED_TOOLS, "Write")
 
 
 @pytest.mark.row("S0-32")
@@ -36,7 +36,7 @@ def test_the_installed_settings_say_the_same(
 
     (group,) = _hooks(user_settings)["PreToolUse"]
 
-    assert group["matcher"] == "Agent|Task|Skill"
+    assert group["matcher"] == "Agent|Task|Skill|Write"
     assert len(group["hooks"]) == 1
 
 
@@ -51,7 +51,7 @@ def test_the_scout_widens_one_matcher_and_nothing_else() -> None:
 
     ((before, after),) = changed
     assert before.event == after.event == "PreToolUse"
-    assert after.matcher == "Agent|Task|Skill|Read|Glob|Grep|Bash"
+    assert after.matcher == "Agent|Task|Skill|Write|Read|Glob|Grep|Bash"
     assert (before.timeout_s, before.purpose) == (after.timeout_s, after.purpose)
     assert spec.hooks() == spec.HOOKS
 

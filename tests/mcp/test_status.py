@@ -42,7 +42,8 @@ def test_the_figures_are_those_that_the_hooks_recorded(home_dir: str, project_di
         built.reply(tokens)
     publish(home_dir, built)
 
-    lines = status.answer(home_dir, project_dir, time.time() + 90).splitlines()
+    at = SessionState(home_dir, ID).telemetry()["at"]
+    lines = status.answer(home_dir, project_dir, at + 90.5).splitlines()
 
     assert lines[0] == (
         f"[brimline context_status] Session {ID} (the newest session of this project), "

@@ -22,6 +22,7 @@ COMMANDS = {
     "history": Entry("brimline.cli.history:history", "Look back: turns, growth, compactions."),
     "store": Entry("brimline.cli.store:store", "Look into what was kept out of the window."),
     "offload": Entry("brimline.cli.offload:offload", "Review what was learned about outputs."),
+    "rules": Entry("brimline.cli.rules:rules", "See which instruction files load, and why."),
     "config": Entry("brimline.cli.settings:config", "Show, explain and change settings."),
     "scout": Entry("brimline.cli.scout:scout", "Keep reads out of folders that fill the window."),
     "mcp": Entry("brimline.mcp.command:mcp", "Serve stored output to the model (for machines)."),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from brimline import clientsettings
 from brimline.errors import InstallError
 from brimline.install import (
+    clientstate,
     entries,
     installer,
     interpreter,
@@ -33,7 +34,8 @@ def findings(home_dir: str, project_dir: str) -> Iterator[Finding]:
     found = {path: entries.installed(settings[path]) for path in settings}
     found = {path: ours for path, ours in found.items() if ours}
     if not found:
-        yield _not_installed(broken)
+        if not clientstate.plugin_is_on(project_dir):
+            yield _not_installed(broken)
         return
     for path, ours in found.items():
         yield _entries_current(path, ours, home_dir, project_dir)
@@ -48,7 +50,7 @@ def findings(home_dir: str, project_dir: str) -> Iterator[Finding]:
     ]
     yield from _other_home(known, home_dir)
     for python, root in dict.fromkeys((entry.interpreter, entry.root) for entry in known):
-        yield from _program(python, root)
+        yield from program_findings(python, root)
 
 
 def _read_all(project_dir: str) -> tuple[dict[str, dict[str, Any]], list[Finding]]:
@@ -191,7 +193,8 @@ def _other_home(known: list[entries.Installed], home_dir: str) -> Iterator[Findi
             )
 
 
-def _program(python: str, root: str | None) -> Iterator[Finding]:
+def program_findings(python: str, root: str | None, install: str = _INSTALL) -> Iterator[Finding]:
+    """Whether what an entry starts is there, can run the hooks, and does so at its best."""
     problem = interpreter.problem_with(python)
     if problem:
         yield Finding(
@@ -200,16 +203,16 @@ def _program(python: str, root: str | None) -> Iterator[Finding]:
             f"the hooks' interpreter {python} cannot be used: {problem}",
             "The client starts it at every event: without it hooks do nothing, and a shim costs "
             "many times as much.",
-            f"{_INSTALL} --interpreter PATH" if os.path.exists(python) else _INSTALL,
+            f"{install} --interpreter PATH" if os.path.exists(python) else install,
         )
         return
     probe = interpreter.probe(python)
     version = ".".join(map(str, probe.version)) if probe else "unknown"
     yield Finding("interpreter", "ok", f"hooks run in Python {version}, {python}")
-    yield _package(python, root)
+    yield _package(python, root, install)
 
 
-def _package(python: str, root: str | None) -> Finding:
+def _package(python: str, root: str | None, install: str) -> Finding:
     if root and precompile.is_precompiled(python, root):
         return Finding("bytecode", "ok", f"the package in {root} is precompiled for it")
     if not root or not precompile.can_start(python, root):
@@ -218,7 +221,7 @@ def _package(python: str, root: str | None) -> Finding:
             "broken",
             f"{python} finds no working brimline in {root or 'any folder that its entries name'}",
             "Hooks then end at once without a word: nothing is measured.",
-            _INSTALL,
+            install,
         )
     writable = os.access(f"{root}/brimline", os.W_OK)
     return Finding(
@@ -227,7 +230,7 @@ def _package(python: str, root: str | None) -> Finding:
         f"the package in {root} is not precompiled for {python}",
         "Every hook then looks for and compiles its modules one by one, which costs more than "
         "its work.",
-        _INSTALL if writable else f"{_INSTALL}, as a user who may write to {root}/brimline",
+        install if writable else f"{install}, as a user who may write to {root}/brimline",
     )
 
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 import os
 import sys
 
-from brimline.install import checks_client, checks_data, checks_wiring
+from brimline.install import (
+    checks_client,
+    checks_data,
+    checks_plugin,
+    checks_store,
+    checks_user,
+    checks_wiring,
+)
 from brimline.install.finding import Finding
 
 __all__ = ["Finding", "examine", "render"]
@@ -18,11 +25,15 @@ _INDENT = " " * (_WIDTH + 2)
 
 def examine(home_dir: str, project_dir: str) -> list[Finding]:
     """Look at everything that brimline needs in order to work here."""
-    return [
+    found = [
         *checks_wiring.findings(home_dir, project_dir),
+        *checks_plugin.findings(home_dir, project_dir),
+        *checks_user.findings(home_dir, project_dir),
         *checks_data.findings(home_dir, project_dir),
+        *checks_store.findings(home_dir, project_dir),
         *checks_client.findings(home_dir, project_dir),
     ]
+    return list(dict.fromkeys(found))  # settings and plugin may start the same program
 
 
 def render(findings: list[Finding], *, colour: bool | None = None) -> str:

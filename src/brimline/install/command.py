@@ -2,92 +2,127 @@
 
 from __future__ import annotations
 
-import difflib
+import contextlib
 import json
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from brimline import config, fastio, paths
+from brimline import config, fastio, libraries, paths
 from brimline.errors import InstallError
-from brimline.install import datafolder, entries, installer, interpreter, precompile
+from brimline.install import datafolder, entries, installer, precompile, program, showing, ways
+from brimline.install.pieces.piece import Plan
+from brimline.install.pieces.settings_entries import SettingsEntries
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from brimline.install.pieces.piece import Removable
 
 _HELP = {"help_option_names": ["-h", "--help"]}
 _SCOPES = click.Choice(installer.SCOPES)
-_NO_NEWLINE = "\n\\ No newline at end of file\n"
+_WAYS = click.Choice(ways.WAYS)
 
 
 @click.command(context_settings=_HELP)
+@click.option("--as", "way", type=_WAYS, default="settings", show_default=True, help="Which way.")
 @click.option("--scope", type=_SCOPES, default="user", show_default=True, help="Which settings.")
+@click.option("--no-mcp", is_flag=True, help="Do not register the MCP server.")
 @click.option("--dry-run", is_flag=True, help="Show the exact change and write nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--interpreter", "asked", metavar="PATH", help="The Python that runs the hooks.")
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
-def install(scope: str, dry_run: bool, yes: bool, asked: str | None, as_json: bool) -> None:
-    """Wire brimline into Claude Code's settings, keeping everything that is there.
+def install(
+    way: str, scope: str, no_mcp: bool, dry_run: bool, yes: bool, asked: str | None, as_json: bool
+) -> None:
+    """Wire brimline into Claude Code, keeping everything that is there.
+
+    Hooks and the status line go into the client's settings; slash commands and the MCP server come
+    along for the user. As a plugin, the client loads all but the status line from one folder.
 
     \b
     Example:
       brimline install --dry-run
       brimline install --yes
+      brimline install --as plugin
     """
-    project_dir, home_dir = os.getcwd(), paths.home()
-    path = installer.settings_path(scope, project_dir)
-    python = interpreter.choose(asked, installer.installed_interpreter(path, home_dir, project_dir))
-    wired = installer.wiring_for(python, home_dir)
-    plan = installer.plan_install(path, wired, home_dir, project_dir)
-    diff = _diff(plan)
-    report: dict[str, Any] = {"settings": path, "interpreter": python, "changed": plan.changes}
+    if way == ways.PLUGIN and scope != "user":
+        raise click.UsageError("a plugin is installed for the user: --scope goes with settings")
+    home_dir, project_dir = paths.home(), os.getcwd()
+    wanted = ways.Asked(way, scope, asked, not no_mcp)
+    wired = ways.wiring_for(wanted, home_dir, project_dir)
+    pieces = ways.pieces(wanted, wired, home_dir, project_dir)
+    plans = _each([piece.plan for piece in pieces])
+    plans.append(Plan(notes=ways.remarks(wanted, wired, project_dir)))
+    settings = pieces[0].subject if way == ways.SETTINGS else None
+    report: dict[str, Any] = {"as": way, "settings": settings, "interpreter": wired.interpreter}
+    shown = showing.plans(plans)
     if dry_run:
-        _report(as_json, report | {"diff": diff}, diff.rstrip("\n") or "Nothing to change.")
+        patch = showing.diff(change for plan in plans for change in plan.files)
+        text = "\n".join([shown or "Nothing to change.", *showing.remarks(plans)])
+        _report(as_json, report | _outcome(plans) | {"diff": patch}, text)
         return
-    if plan.changes:
-        click.echo(diff, err=as_json)
-        _confirm(f"Change {_shown(plan)}?", yes=yes)
+    if shown:
+        click.echo(shown, err=as_json)
+        subjects = [p.subject for p, plan in zip(pieces, plans, strict=False) if plan.changes]
+        _confirm(f"Change {', '.join(map(showing.shown_path, subjects))}?", yes=yes)
     _make_home(home_dir)
-    warnings = _precompile(wired)
-    report["backup"] = installer.install(path, wired, home_dir, project_dir)
-    report["warnings"] = warnings + _compile_policy(home_dir, project_dir)
-    _report(as_json, report, _installed_text(scope, report))
+    _note_for_hooks(home_dir, wired.home)
+    slower = _precompile(wired)
+    done = _each([piece.apply for piece in pieces])
+    slower += _compile_policy(home_dir, project_dir)
+    done.append(Plan(notes=plans[-1].notes, warnings=slower))
+    place = f"{'in' if settings else 'as'} {pieces[0].subject}"
+    text = "\n".join([_installed_text(scope, place, done), *showing.remarks(done)])
+    _report(as_json, report | _outcome(done), text)
 
 
 @click.command(context_settings=_HELP)
+@click.option("--as", "way", type=_WAYS, help="Only this way; otherwise both.")
 @click.option("--scope", type=_SCOPES, help="Only this scope; otherwise wherever it is installed.")
 @click.option("--delete-data", is_flag=True, help="Also delete everything brimline has stored.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
-def uninstall(scope: str | None, delete_data: bool, yes: bool, as_json: bool) -> None:
-    """Take brimline out of Claude Code's settings, to the byte where nobody else changed them.
+def uninstall(
+    way: str | None, scope: str | None, delete_data: bool, yes: bool, as_json: bool
+) -> None:
+    """Take brimline out of Claude Code, to the byte where nobody else changed its settings.
 
     \b
     Example:
       brimline uninstall --yes
+      brimline uninstall --as plugin
       brimline uninstall --delete-data
     """
-    project_dir, home_dir = os.getcwd(), paths.home()
-    known = installer.known_paths(home_dir, project_dir)
-    chosen = [installer.settings_path(scope, project_dir)] if scope else known
+    if way == ways.PLUGIN and scope is not None:
+        raise click.UsageError("a plugin is installed for the user: --scope goes with settings")
+    home_dir, project_dir = paths.home(), os.getcwd()
+    pieces = ways.installed(way, scope, home_dir, project_dir)
+    elsewhere = installer.other_homes([piece.subject for piece in pieces], home_dir)
     problems: list[str] = []
-    affected = _affected(chosen, home_dir, problems)
-    elsewhere = installer.other_homes(chosen, home_dir)
+    affected = [piece.subject for piece in pieces if _would_change(piece, problems)]
     if affected:
-        _confirm("Take brimline out of " + ", ".join(affected) + "?", yes=yes)
+        _confirm("Take brimline out: " + ", ".join(affected) + "?", yes=yes)
     if delete_data:
         _confirm(f"Delete everything brimline has stored in {home_dir}?", yes=yes)
-    done = [path for path in chosen if _take_out(path, home_dir, problems)]
+    done = [_removed(piece, problems) for piece in pieces]
     if delete_data and problems:
         problems.append(f"the data in {home_dir} was kept: putting these files back needs it")
     deleted = delete_data and not problems
     left = _delete_data(home_dir) if deleted else []
-    report = {"settings": done, "data_deleted": deleted, "left": left, "other_data": elsewhere}
-    text = _uninstalled_text(report, home_dir)
+    out = [piece for piece, plan in zip(pieces, done, strict=True) if plan.changes]
+    files = [piece.subject for piece in out if isinstance(piece, SettingsEntries)]
+    report = {"settings": files} | _outcome(done)
+    report |= {"data_deleted": deleted, "left": left, "other_data": elsewhere}
+    others = [piece.subject for piece in out if not isinstance(piece, SettingsEntries)]
+    told = _uninstalled_text(others, report, home_dir)
+    text = "\n".join([told, *showing.remarks(done)])
+    problems = list(dict.fromkeys(problems))
+    _report(as_json, report | ({"problems": problems} if problems else {}), text)
     if problems:
-        report["problems"] = list(dict.fromkeys(problems))
-        _report(as_json, report, text)
-        raise InstallError("; ".join(dict.fromkeys(problems)))
-    _report(as_json, report, text)
+        raise InstallError("; ".join(problems))
 
 
 @click.command(context_settings=_HELP)
@@ -111,22 +146,29 @@ def doctor(as_json: bool) -> None:
     sys.exit(1 if broken else 0)
 
 
-def _diff(plan: installer.Plan) -> str:
-    """The change as a patch, exact to the last newline."""
-    before = "/dev/null" if plan.file.raw is None else plan.file.path
-    lines = difflib.unified_diff(_lines(plan.file.raw), _lines(plan.after), before, plan.file.path)
-    return "".join(line if line.endswith("\n") else line + _NO_NEWLINE for line in lines)
+def _each(actions: list[Callable[[], Plan]]) -> list[Plan]:
+    """Plan or do one piece after the other; only the first is worth giving up for."""
+    first, *others = actions
+    done = [first()]
+    for action in others:
+        try:
+            done.append(action())
+        except InstallError as error:
+            done.append(Plan(warnings=[str(error)]))
+    return done
 
 
-def _lines(raw: bytes | None) -> list[str]:
-    # Not splitlines: it breaks at characters that may stand inside a JSON string.
-    pieces = (raw or b"").decode("utf-8", "replace").split("\n")
-    return [piece + "\n" for piece in pieces[:-1]] + [piece for piece in pieces[-1:] if piece]
-
-
-def _shown(plan: installer.Plan) -> str:
-    link = os.path.islink(plan.file.path)
-    return plan.file.path + (f" (a link to {plan.file.target})" if link else "")
+def _outcome(plans: list[Plan]) -> dict[str, Any]:
+    """What was or would be done, under stable keys."""
+    return {
+        "changed": any(plan.changes for plan in plans),
+        "files": [change.path for plan in plans for change in plan.files],
+        "client_calls": [line for plan in plans for line in plan.call_lines],
+        "to_do": [text for plan in plans for text in plan.to_do],
+        "notes": [text for plan in plans for text in plan.notes],
+        "backup": next((plan.backup for plan in plans if plan.backup), None),
+        "warnings": [text for plan in plans for text in plan.warnings],
+    }
 
 
 def _confirm(question: str, *, yes: bool) -> None:
@@ -148,6 +190,15 @@ def _make_home(home_dir: str) -> None:
         ) from error
 
 
+def _note_for_hooks(home_dir: str, baked_home: str | None) -> None:
+    """What hooks cannot find out: the libraries' folder, and how to start the command."""
+    with contextlib.suppress(OSError, ImportError):  # both only make an answer a little better
+        libraries.remember(home_dir)
+        line = program.find(baked_home).line()
+        if line:
+            fastio.replace_file(paths.command_file(home_dir), line.encode())
+
+
 def _precompile(wired: entries.Wiring) -> list[str]:
     """Compile the package; where its folder cannot be written hooks still work, only slower."""
     try:
@@ -167,42 +218,39 @@ def _compile_policy(home_dir: str, project_dir: str) -> list[str]:
     return []
 
 
-def _installed_text(scope: str, report: dict[str, Any]) -> str:
-    warnings = [f"Warning: {warning}" for warning in report["warnings"]]
-    if not report["changed"]:
-        told = f"Already installed in {report['settings']}; nothing to change."
-        return "\n".join([told, *warnings])
-    lines = [f"Installed in {report['settings']}."]
-    if report["backup"]:
-        lines.append(f"Backup: {report['backup']}")
+def _installed_text(scope: str, place: str, done: list[Plan]) -> str:
+    if not any(plan.changes for plan in done):
+        return f"Already installed {place}; nothing to change."
+    lines = [f"Installed {place}."]
+    lines += [f"Backup: {plan.backup}" for plan in done if plan.backup]
+    others = [change.path for plan in done[1:] for change in plan.files]
+    if others:
+        lines.append(f"Written: {len(others)} files in {os.path.dirname(others[0])}")
+    lines += [f"Done: {line}" for plan in done for line in plan.call_lines]
     if scope == "project":
         lines.append(
             "This file is usually shared: on other machines its paths may not exist, which the "
             "client ignores. `--scope local` keeps it to yourself."
         )
     lines.append("It takes effect in new sessions. `brimline doctor` checks it.")
-    return "\n".join([*lines, *warnings])
+    return "\n".join(lines)
 
 
-def _affected(chosen: list[str], home_dir: str, problems: list[str]) -> list[str]:
-    affected = []
-    for path in chosen:
-        try:
-            plan = installer.plan_uninstall(path, home_dir)
-        except InstallError as error:
-            problems.append(str(error))
-        else:
-            affected += [path] if plan.changes else []
-    return affected
-
-
-def _take_out(path: str, home_dir: str, problems: list[str]) -> bool:
-    """Take brimline out of one file; one that cannot be changed must not keep it in the others."""
+def _would_change(piece: Removable, problems: list[str]) -> bool:
     try:
-        return installer.uninstall(path, home_dir)
+        return piece.plan_removal().changes
     except InstallError as error:
         problems.append(str(error))
         return False
+
+
+def _removed(piece: Removable, problems: list[str]) -> Plan:
+    """Take one piece out; one that cannot be changed must not keep brimline in the others."""
+    try:
+        return piece.remove()
+    except InstallError as error:
+        problems.append(str(error))
+        return Plan()
 
 
 def _delete_data(home_dir: str) -> list[str]:
@@ -213,8 +261,9 @@ def _delete_data(home_dir: str) -> list[str]:
         raise InstallError(f"not everything in {home_dir} could be deleted: {reason}") from error
 
 
-def _uninstalled_text(report: dict[str, Any], home_dir: str) -> str:
+def _uninstalled_text(others: list[str], report: dict[str, Any], home_dir: str) -> str:
     lines = [f"Taken out of {path}." for path in report["settings"]]
+    lines += [f"Removed: {subject}." for subject in others]
     if lines:
         lines.append("Sessions that are running keep their hooks until they end.")
     else:

@@ -10,7 +10,7 @@ from brimline import config, fastio, paths
 
 # Folder, then the names in it that only brimline writes. `*` stands for every folder there is.
 _OURS = (
-    ("", r"(errors|audit|learned)\.jsonl(\.old)?|learned\.json|libraries|config\.toml"),
+    ("", r"(errors|audit|learned)\.jsonl(\.old)?|learned\.json|libraries|command|config\.toml"),
     ("", r"offload-learned(\.\d+)?\.jsonl"),
     ("", r"series\.lock|series\.sqlite3(\.damaged-\d+)?(-wal|-shm|-journal)?"),
     ("policy", r"[0-9a-f]{24}\.json"),

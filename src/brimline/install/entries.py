@@ -8,10 +8,12 @@ import shlex
 from typing import Any, NamedTuple
 
 from brimline.install import spec
-from brimline.launch import bootstrap
+from brimline.launch import bootstrap, is_bootstrap
 
 # Present in every entry any version of ours has written.
 _OUR_MARK = "from brimline."
+# The word by which the plugin's hooks are told from those in settings (`hooks.entry`).
+_PLUGIN = "plugin"
 _ROOT = re.compile(r"sys\.path\.insert\(0,(.*?)\);from brimline\.", re.DOTALL)
 _CODE_AT = 4
 _NAME_AT = 5
@@ -25,10 +27,14 @@ class Wiring(NamedTuple):
     home: str | None
     scout: bool = False
     """Whether the scout's tools are watched too."""
+    plugin: bool = False
+    """Whether the entries are those of the plugin, which yield to the ones in settings."""
 
     def arguments(self, event: str) -> list[str]:
         """The interpreter's arguments for one event."""
         extra = [self.home] if self.home else []
+        if self.plugin:
+            extra = [self.home or "", _PLUGIN]
         return ["-I", "-S", "-c", bootstrap(self.root), event, *extra]
 
 
@@ -53,7 +59,7 @@ class Installed(NamedTuple):
     def home(self) -> str | None:
         """The data folder that the entry carries, if any."""
         after = self.arguments[_NAME_AT:]
-        return after[0] if after else None
+        return (after[0] or None) if after else None
 
 
 class StatusLine(NamedTuple):
@@ -127,7 +133,7 @@ def is_our_hook(entry: Any) -> bool:
 
 def is_our_code(text: str) -> bool:
     """Whether a text holds the code that starts brimline."""
-    return _OUR_MARK in text and "import main" in text
+    return is_bootstrap(text)
 
 
 def mention_us(raw: bytes) -> bool:

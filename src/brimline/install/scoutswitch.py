@@ -9,7 +9,7 @@ import click
 
 from brimline import config, libraries, paths
 from brimline.errors import InstallError
-from brimline.install import entries, installer, interpreter, settingsfile
+from brimline.install import entries, installer, interpreter, settingsfile, ways
 
 _HELP = {"help_option_names": ["-h", "--help"]}
 _as_json = click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
@@ -43,13 +43,17 @@ def off(as_json: bool) -> None:
 def _switch(*, enabled: bool, as_json: bool) -> None:
     home_dir, project_dir = paths.home(), os.getcwd()
     places = [path for path in installer.known_paths(home_dir, project_dir) if _is_wired(path)]
-    if not places:
+    plugin = bool(ways.plugin_hooks(home_dir))
+    if not places and not plugin:
         raise InstallError("brimline is not installed here yet: run `brimline install` first")
     word = "true" if enabled else "false"
     config.change(paths.user_config(home_dir), "scout.enabled", word, project=False)
     libraries.remember(home_dir)
     config.compile_policy(home_dir, project_dir)
     changed = [path for path in places if _renew(path, home_dir, project_dir)]
+    if plugin:
+        places = [*places, "the plugin"]
+        ways.refresh_plugin(home_dir)
     report = {"scout": "on" if enabled else "off", "settings": changed}
     state = "on" if enabled else "off"
     text = f"The scout is {state} in new sessions ({', '.join(places)})."

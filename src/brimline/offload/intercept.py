@@ -67,6 +67,7 @@ def _swap(
     values: dict[str, Any],
 ) -> Decision | None:
     from brimline.offload import preview as previews
+    from brimline.offload import recallcommand
     from brimline.offload import reference as references
 
     preview = previews.make_preview(found.text, call.tool, found.subject)
@@ -82,7 +83,8 @@ def _swap(
     if values["offload.preset"] == "ccm":
         text = references.cached_message(described)
     else:
-        text = references.reference(described, preview, note=found.note)
+        program = recallcommand.find(home_dir)
+        text = references.reference(described, preview, note=found.note, program=program)
     fields = {"tool": call.tool, "key": key, "bytes": described["bytes"], "shown": len(text)}
     state.add_line("Offloaded", fields)
     experience.note_swap(call, key, described["bytes"], home_dir)

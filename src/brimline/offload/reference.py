@@ -18,7 +18,9 @@ _SHORT_DIGITS = 12
 _DESCRIBED = frozenset({"json", "paths", "binary"})
 
 
-def reference(meta: Mapping[str, Any], preview: Preview, *, note: str = "") -> str:
+def reference(
+    meta: Mapping[str, Any], preview: Preview, *, note: str = "", program: str = "brimline"
+) -> str:
     """What the model gets instead of the output.
 
     Args:
@@ -26,8 +28,9 @@ def reference(meta: Mapping[str, Any], preview: Preview, *, note: str = "") -> s
             and `source` (the command that ran, the file that was read).
         preview: what is shown of the output.
         note: what has to be known beside it.
+        program: how the model starts our command.
     """
-    parts = [_first_line(meta), note, preview.text, _last_line(meta, preview)]
+    parts = [_first_line(meta), note, preview.text, _last_line(meta, preview, program)]
     text = "\n".join(part for part in parts if part)
     return text.encode("utf-8", "replace").decode()  # half of a surrogate pair cannot be sent
 
@@ -61,10 +64,10 @@ def _first_line(meta: Mapping[str, Any]) -> str:
     return f"{stubs.build(stub)} Preview, not the whole:"
 
 
-def _last_line(meta: Mapping[str, Any], preview: Preview) -> str:
+def _last_line(meta: Mapping[str, Any], preview: Preview, program: str) -> str:
     key = meta["key"][: len("sha256:") + _SHORT_DIGITS]
     again = ", or Read it again" if meta.get("tool") == "Read" else ""
-    more = f"The rest: brimline store get {key} --lines A:B{again}."
+    more = f"The rest: {program} store get {key} --lines A:B{again}."
     if preview.kind in _DESCRIBED or not preview.omitted:
         return more
     return f'("A-B: x … y": line A, then names in the lines left out up to B.) {more}'

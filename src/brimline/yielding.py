@@ -1,0 +1,94 @@
+"""The plugin's hooks yield where the client's settings start brimline too: one effect, not two.
+
+Fast path: imports only `brimline.fastio`, `brimline.fastjson` and `brimline.paths`.
+The client runs the hooks of both. At a session's start the plugin's one looks into the settings and
+leaves a mark in the session's folder, which is all that the others look at. Hooks from the settings
+never come here.
+"""
+
+from __future__ import annotations
+
+from brimline import fastio, fastjson, paths
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+MARK = "yields-to-settings"
+_SESSION_KEY = b'{"session_id":"'
+
+
+def yields(name: str, raw: bytes, home_dir: str) -> bool:
+    """Whether a hook of the plugin leaves this event to the hook in the client's settings.
+
+    Raises:
+        ValueError: the event is not a JSON object.
+    """
+    mark = f"{paths.session_dir(home_dir, _session_id(raw))}/{MARK}"
+    if name != "SessionStart":
+        return _exists(mark)
+    project_dir = fastio.env("CLAUDE_PROJECT_DIR") or str(_payload(raw).get("cwd") or "/")
+    if settings_start_us(project_dir):
+        fastio.create_exclusively(mark, b"")
+        return True
+    fastio.remove(mark)
+    return False
+
+
+def settings_start_us(project_dir: str) -> bool:
+    """Whether the client's settings hold entries of ours whose interpreter is there.
+
+    A shared project's settings may name an interpreter of another machine; the client cannot start
+    that one.
+    """
+    from brimline import clientsettings
+
+    found = [
+        entry
+        for path in clientsettings.settings_files(project_dir).values()
+        for entry in _start_entries(clientsettings.read_settings(path))
+    ]
+    return any(_is_ours(entry) and _exists(entry["command"]) for entry in found)
+
+
+def _start_entries(settings: dict[str, Any]) -> list[Any]:
+    """The entries that a settings object of any shape has for a session's start."""
+    hooks = settings.get("hooks")
+    groups = hooks.get("SessionStart") if isinstance(hooks, dict) else None
+    sound = [group for group in _list(groups) if isinstance(group, dict)]
+    return [entry for group in sound for entry in _list(group.get("hooks"))]
+
+
+def _is_ours(entry: Any) -> bool:
+    from brimline.launch import is_bootstrap
+
+    if not isinstance(entry, dict) or not isinstance(entry.get("command"), str):
+        return False
+    return any(isinstance(text, str) and is_bootstrap(text) for text in _list(entry.get("args")))
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _session_id(raw: bytes) -> object:
+    """The session's id, where the client writes it first: a large event is not parsed twice."""
+    if raw.startswith(_SESSION_KEY):
+        start = len(_SESSION_KEY)
+        return raw[start : raw.find(b'"', start)].decode("ascii", "replace")
+    return _payload(raw).get("session_id")
+
+
+def _payload(raw: bytes) -> dict[str, Any]:
+    payload = fastjson.loads(raw.decode("utf-8", "surrogateescape"))
+    if not isinstance(payload, dict):
+        raise ValueError("the event is not a JSON object")
+    return payload
+
+
+def _exists(path: str) -> bool:
+    try:
+        fastio.system.stat(fastio.to_bytes(path))
+    except (OSError, ValueError):
+        return False
+    return True

@@ -1,0 +1,252 @@
+"""`brimline rules`: what a person and a program are told about the instruction files here."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .conftest import Outcome
+
+GUIDE = Path(__file__).parents[2] / "docs" / "how-to" / "check-your-rules.md"
+
+
+def put(path: Path, content: str | bytes = "text") -> Path:
+    """Write one file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+@pytest.fixture
+def project(world: Path) -> Path:
+    """A project with rules of three levels."""
+    folder = world.resolve() / "project"
+    put(world / "home" / ".claude" / "CLAUDE.md", "- Be brief\n")
+    put(folder / "CLAUDE.md", "# Rules\n\n- Use tabs\n- Never push to main (ENFORCED)\n")
+    put(folder / "src" / "CLAUDE.md", "- Never use tabs\n")
+    put(folder / "src" / "main.py")
+    put(folder / "docs" / "page.md")
+    return folder
+
+
+def report(outcome: Outcome) -> dict[str, Any]:
+    """What a program gets."""
+    found: dict[str, Any] = json.loads(outcome.out)
+    return found
+
+
+@pytest.mark.row("S2-02")
+def test_the_list_says_what_loads_when_and_what_it_costs(
+    project: Path, brimline: Callable[..., Outcome]
+) -> None:
+    """A table for a person; the cost is marked as estimated."""
+    outcome = brimline("rules", "list")
+
+    rows = {row.split()[2]: row for row in outcome.out.splitlines() if row[:1].isdigit()}
+    assert outcome.code == 0
+    assert "at the start" in rows["~/.claude/CLAUDE.md"]
+    assert "loaded again" in rows["CLAUDE.md"]
+    assert "when a file there is read" in rows["src/CLAUDE.md"]
+    assert "when read again" in rows["src/CLAUDE.md"]
+    assert re.search(r"~\d+$", rows["CLAUDE.md"])
+    assert "estimated from the length" in outcome.out
+    assert "1 marked rule with" in outcome.out
+    assert "weakest first" in outcome.out
+
+
+def test_the_list_for_programs_has_stable_keys(
+    project: Path, brimline: Callable[..., Outcome]
+) -> None:
+    """Every file with level, reason, time of loading, cost."""
+    found = report(brimline("rules", "list", "--json"))
+    mine = [each for each in found["files"] if each["path"].startswith(str(project))]
+
+    assert found["project"] == str(project)
+    assert found["tokens_are_estimated"] is True
+    assert [each["client"] for each in mine] == ["start", "read"]
+    assert set(mine[0]) == {
+        *("path", "level", "why", "client", "client_note", "after_compaction", "paths"),
+        *("imported_by", "same_as", "characters", "tokens", "problem"),
+    }
+
+
+def test_files_unknown_to_the_client_are_named_as_such(
+    world: Path, project: Path, brimline: Callable[..., Outcome]
+) -> None:
+    """The organisation's, the private one, and AGENTS.md beside a CLAUDE.md."""
+    organisation = put(world / "acme.md", "- From acme\n")
+    put(world / "brimline" / "config.toml", f'[rules]\norganisation_file = "{organisation}"\n')
+    put(project / "AGENTS.md", "- For agents\n")
+
+    out = brimline("rules", "list").out
+
+    assert "brimline's SessionStart hook adds it" in out
+    assert "AGENTS.md is read only where there is no CLAUDE.md" in out
+
+
+@pytest.mark.row("S2-09")
+def test_explain_names_the_file_of_every_rule_and_which_is_nearer(
+    project: Path, brimline: Callable[..., Outcome]
+) -> None:
+    """With line, level, reason; conflicts with their order of precedence."""
+    outcome = brimline("rules", "explain", "src/main.py")
+
+    assert outcome.code == 0
+    assert "(project: it is the project's own)" in outcome.out
+    assert "(child: it lies on the way to the file)" in outcome.out
+    assert "   !    4  Never push to main (ENFORCED)" in outcome.out
+    assert (
+        "“Never use tabs” (src/CLAUDE.md:1) is nearer than “Use tabs” (CLAUDE.md:3)" in outcome.out
+    )
+    assert "the later one is nearer to the work" in outcome.out
+
+
+@pytest.mark.row("S2-36")
+def test_explain_gives_programs_an_identity_for_each_rule(
+    project: Path, brimline: Callable[..., Outcome]
+) -> None:
+    """Stable from run to run."""
+    first, second = (report(brimline("rules", "explain", "src", "--json")) for _ in range(2))
+    rules = [rule for each in first["files"] for rule in each["rules"]]
+
+    assert first == second
+    assert all(re.fullmatch(r"[0-9a-f]{12}", rule["id"]) for rule in rules)
+    assert {rule["text"] for rule in rules} >= {"Be brief", "Use tabs", "Never use tabs"}
+
+
+def test_explain_of_a_file_outside_says_so(project: Path, brimline: Callable[..., Outcome]) -> None:
+    """What loads at the start holds nevertheless."""
+    out = brimline("rules", "explain", "/nowhere/x.py").out
+
+    assert "outside the project" in out
+    assert "Use tabs" in out
+    assert "Never use tabs" not in out
+
+
+@pytest.mark.row("S2-45")
+def test_the_sample_rule_for_docs_holds_for_docs_only(
+    project: Path, brimline: Callable[..., Outcome]
+) -> None:
+    """A rule file of the how-to guide: a convention as a rule with `paths:`, not as code."""
+    sample = re.search(r"```markdown\n(---\npaths:.*?)```", GUIDE.read_text("utf-8"), re.DOTALL)
+    assert sample
+    put(project / ".claude" / "rules" / "docs.md", sample[1])
+
+    assert ".claude/rules/docs.md" in brimline("rules", "explain", "docs/page.md").out
+    assert ".claude/rules/docs.md" not in brimline("rules", "explain", "src/main.py").out
+
+
+@pytest.mark.row("S2-05")
+def test_lint_ends_with_1_where_something_is_broken(
+    project: Path, brimline: Callable[..., Outcome]
+) -> None:
+    """Doubtful findings count with `--strict` only."""
+    doubtful = brimline("rules", "lint")
+    strict = brimline("rules", "lint", "--strict")
+    put(project / "CLAUDE.md", "See `docs/gone.md` and @missing.md\n")
+    broken = brimline("rules", "lint")
+
+    assert (doubtful.code, strict.code, broken.code) == (0, 1, 1)
+    assert "src/CLAUDE.md:1: “Never use tabs” may contradict “Use tabs”" in doubtful.out
+    assert "0 broken, 1 doubtful" in doubtful.out
+    assert "CLAUDE.md:1: docs/gone.md is not there any more" in broken.out
+    assert "CLAUDE.md:1: @missing.md is not there" in broken.out
+    assert "ages are not checked" in broken.out
+
+
+def test_lint_for_programs(project: Path, brimline: Callable[..., Outcome]) -> None:
+    """Counts and findings with their places."""
+    found = report(brimline("rules", "lint", "--json"))
+
+    assert (found["broken"], found["doubtful"]) == (0, 1)
+    assert found["findings"][0]["kind"] == "conflict"
+    assert found["findings"][0]["line"] == 1
+
+
+@pytest.mark.row("S2-06", "S2-23")
+def test_assemble_prints_the_text_for_a_file(
+    project: Path, brimline: Callable[..., Outcome]
+) -> None:
+    """The stable part is the same with and without a file; what depends on it comes last."""
+    general, near = brimline("rules", "assemble"), brimline("rules", "assemble", "src/main.py")
+
+    assert near.out.startswith(general.out.rstrip("\n"))
+    assert near.out.endswith(
+        "From " + str(project) + "/src/CLAUDE.md (child):\n\n- Never use tabs\n"
+    )
+    assert "Be brief" in general.out
+    assert "Never use tabs" not in general.out
+
+
+@pytest.mark.row("S2-24", "S2-25", "S2-26")
+def test_assemble_keeps_the_limits_of_the_settings(
+    project: Path, brimline: Callable[..., Outcome]
+) -> None:
+    """4,000 and 12,000 characters unless changed; the mark is there where something is cut."""
+    for number in range(5):
+        put(project / ".claude" / "rules" / f"{number}.md", f"{number} " * 3_000)
+
+    found = report(brimline("rules", "assemble", "--json"))
+    brimline("config", "set", "rules.file_characters", "100")
+    brimline("config", "set", "rules.total_characters", "600")
+    less = report(brimline("rules", "assemble", "--json"))
+
+    assert found["characters"] == len(found["text"]) <= 12_000
+    assert "[truncated]" in found["text"]
+    assert found["left_out"]
+    assert less["characters"] <= 600
+
+
+@pytest.mark.parametrize("command", ["list", "lint", "assemble"])
+def test_a_folder_without_rules_is_no_error(
+    world: Path, brimline: Callable[..., Outcome], command: str
+) -> None:
+    """Nothing is there, which is said or shown."""
+    outcome = brimline("rules", command)
+
+    assert outcome.code == 0
+    assert outcome.err == ""
+
+
+@pytest.mark.parametrize("command", ["list", "lint", "assemble", "explain"])
+def test_odd_files_and_names_break_no_command(
+    project: Path, brimline: Callable[..., Outcome], command: str
+) -> None:
+    """Control characters are not passed on to a terminal, and names that are no text are shown."""
+    strange = project / os.fsdecode(b"caf\xe9\x1b[31m")
+    put(strange / "CLAUDE.md", b"- bad \xff bytes\r\n- \x1b[31mred (CRITICAL)\r\n")
+    (project / "CLAUDE.local.md").mkdir()
+    put(project / "AGENTS.md", b"\0\0\0")
+    arguments = ["src/main.py"] if command == "explain" else []
+
+    outcome = brimline("rules", command, *arguments)
+
+    assert outcome.code in (0, 1)
+    assert "Traceback" not in outcome.err
+    assert "\x1b" not in outcome.out
+    assert report(brimline("rules", command, *arguments, "--json"))
+
+
+def test_an_empty_path_is_refused_in_one_sentence(
+    project: Path, brimline: Callable[..., Outcome]
+) -> None:
+    """And a missing one by the help."""
+    refused = brimline("rules", "explain", " ")
+
+    assert refused.code == 1
+    assert refused.err == "brimline: PATH is empty: name a file or folder of the project\n"
+    assert brimline("rules", "explain").code == 2
+
+
+@pytest.mark.parametrize("command", ["list", "lint", "assemble", "explain"])
+def test_help_has_an_example(brimline: Callable[..., Outcome], command: str) -> None:
+    """For every command."""
+    assert "Example:" in brimline("rules", command, "--help").out

@@ -1,0 +1,82 @@
+"""brimline in a Python environment of its own, with the real client on PATH, as users have it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .brimline_home import Installed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .harness import Client
+
+
+class OwnEnvironment(Installed):
+    """A copy of the package that `python -I -m brimline` finds, and `claude` on PATH."""
+
+    def __init__(self, client: Client) -> None:
+        """Make the environment; the libraries are those of the tests' own."""
+        super().__init__(client)
+        root = client.home.parent
+        self.bin = root / "bin"
+        self.bin.mkdir()
+        (self.bin / "claude").symlink_to(client.binary)
+        environment = root / "env"
+        subprocess.run(
+            [sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True
+        )
+        (packages,) = environment.glob("lib/python*/site-packages")
+        libraries = Path(click.__file__).parents[1]
+        (packages / "brimline.pth").write_text(f"{self.root}\n{libraries}\n", encoding="utf-8")
+        self.python = environment / "bin" / "python"
+
+    def command(
+        self, *arguments: str, env: Mapping[str, str] | None = None, data: bytes = b""
+    ) -> subprocess.CompletedProcess[bytes]:
+        """Run the `brimline` command in the client's home."""
+        path = {"PATH": f"{self.bin}:/usr/bin:/bin"}
+        return subprocess.run(
+            [self.python, "-I", "-m", "brimline", *arguments],
+            cwd=self.client.project,
+            env=self.client.env(path | dict(env or {})),
+            input=data,
+            capture_output=True,
+            check=False,
+            timeout=120,
+        )
+
+    def report(self, *arguments: str) -> dict[str, Any]:
+        """A command's report as JSON."""
+        done = self.command(*arguments, "--json")
+        assert done.returncode == 0, done.stderr.decode()
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found
+
+    def claude(self, *arguments: str) -> str:
+        """Run the client's own command; returns what it printed."""
+        done = subprocess.run(
+            [self.client.binary, *arguments],
+            cwd=self.client.project,
+            env=self.client.env(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def beginning(self, prompt: str, *arguments: str) -> dict[str, Any]:
+        """What a session says about itself when it starts: commands, servers, plugins, tools."""
+        told = self.claude("-p", prompt, "--output-format", "stream-json", "--verbose", *arguments)
+        rows = [json.loads(line) for line in told.splitlines() if line.startswith("{")]
+        found: dict[str, Any] = next(row for row in rows if row.get("subtype") == "init")
+        return found

@@ -1,0 +1,341 @@
+"""Which instruction files the real client loads by itself, and when: a mark in every place.
+
+Each test also asks `brimline rules list` what it says of those files.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import brimline
+from brimline import clientsettings
+from brimline.rules import cascade
+
+from .stub_api import bash, text, too_long, tool
+
+if TYPE_CHECKING:
+    from .harness import Client, PrintResult
+    from .stub_api import Request, StubApi, Turn
+
+MARK = re.compile(r"MARK-[A-Z0-9-]+")
+NUMBERED = re.compile(r"\d+\\\\?t[^\\]*")
+OVERFLOW = (210_000, 200_000)
+
+
+class Marks:
+    """Instruction files whose text is a mark made from their path."""
+
+    def __init__(self, client: Client) -> None:
+        """Begin with none."""
+        self.client = client
+        self.roots = {"project": client.project, "config": client.config}
+        self.roots |= {"above": client.project.parent, "home": client.home}
+        self.paths: dict[str, Path] = {}
+
+    def put(self, *names: str, front: str = "", tail: str = "") -> None:
+        """Write files by root and path, such as `project/sub/CLAUDE.md`."""
+        for name in names:
+            root, _, rest = name.partition("/")
+            path = self.roots[root] / rest
+            path.parent.mkdir(parents=True, exist_ok=True)
+            mark = "MARK-" + re.sub(r"[^A-Z0-9]+", "-", name.upper())
+            path.write_text(f"{front}{mark}\n{tail}", encoding="utf-8")
+            self.paths[mark] = path
+
+    def read(self, name: str, content: str = "content") -> Turn:
+        """A turn in which the model reads a file of the project, which is written first."""
+        path = self.client.project / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            path.write_text(content, encoding="utf-8")
+        return tool("Read", {"file_path": str(path)})
+
+    def said(self) -> dict[str, str]:
+        """What `brimline rules list` says of each mark's file: when the client loads it."""
+        files = {each["path"]: each["client"] for each in self.listing()["files"]}
+        return {mark: files.get(str(path), "absent") for mark, path in self.paths.items()}
+
+    def listing(self) -> dict[str, Any]:
+        """`brimline rules list --json` in the client's home."""
+        code = (
+            f"import sys; sys.path.insert(0, {str(Path(brimline.__file__).parent.parent)!r})\n"
+            "from brimline.cli.main import main\nmain()"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code, "rules", "list", "--json"],
+            cwd=self.client.project,
+            env=self.client.env(),
+            capture_output=True,
+            check=True,
+            timeout=60,
+        )
+        report: dict[str, Any] = json.loads(done.stdout)
+        return report
+
+
+@pytest.fixture
+def marks(client: Client) -> Marks:
+    """No instruction files yet."""
+    return Marks(client)
+
+
+def seen(request: Request) -> list[str]:
+    """The marks that the model sees, in order."""
+    return MARK.findall(json.dumps(request.body.get("system")) + json.dumps(request.messages))
+
+
+def loaded(request: Request) -> list[str]:
+    """The marks that stand there as instructions, not as numbered lines of a file that was read.
+
+    After a compaction the client reads up to five files again, nested instructions among them.
+    """
+    return MARK.findall(NUMBERED.sub("", json.dumps(request.messages)))
+
+
+def main_requests(run: PrintResult) -> list[Request]:
+    """What was asked for the conversation itself."""
+    return [request for request in run.requests if request.kind == "main"]
+
+
+def at_start(said: dict[str, str]) -> list[str]:
+    """The marks of which we say that the client loads them at the start."""
+    return [mark for mark, when in said.items() if when == "start"]
+
+
+@pytest.mark.row("S2-04", "S2-06", "S2-07", "S2-39", "S2-40")
+def test_every_level_loads_when_we_say_it_does(client: Client, stub: StubApi, marks: Marks) -> None:
+    """At the start, on reading a file below, on reading a file that matches, or never."""
+    private = re.sub(r"[^a-zA-Z0-9]", "-", str(client.project))
+    marks.put("config/CLAUDE.md", "config/rules/all.md", "above/CLAUDE.md", "above/CLAUDE.local.md")
+    marks.put("above/.claude/CLAUDE.md", "above/.claude/rules/r.md")
+    marks.put("project/CLAUDE.md", "project/.claude/CLAUDE.md", "project/.claude/rules/a/b.md")
+    marks.put("project/CLAUDE.local.md", "project/AGENTS.md", "project/.claude/AGENTS.md")
+    marks.put(f"config/projects/{private}/CLAUDE.md", "project/rules/standard.md")
+    marks.put("project/sub/CLAUDE.md", "project/sub/.claude/CLAUDE.md", "project/sub/AGENTS.md")
+    marks.put("project/sub/.claude/rules/n.md", "project/sub/CLAUDE.local.md")
+    marks.put("project/sub/deep/CLAUDE.md", "project/other/CLAUDE.md")
+    scoped = "---\npaths: src/**/*.py\n---\n"
+    marks.put("project/.claude/rules/scoped.md", "config/rules/scoped.md", front=scoped)
+    stub.script(marks.read("sub/deep/f.txt"), marks.read("src/a/f.py"), text("end"))
+
+    first, after_sub, after_src = (seen(r) for r in main_requests(client.run_print("go")))
+
+    said = marks.said()
+    assert sorted(first) == sorted(at_start(said))
+    nested = after_sub[len(first) :]
+    assert {said[mark] for mark in nested} == {"read"}
+    assert sorted(nested) == sorted(
+        mark for mark, when in said.items() if when == "read" and "OTHER" not in mark
+    )
+    matched = after_src[len(after_sub) :]
+    assert sorted(matched) == sorted(mark for mark, when in said.items() if when == "match")
+    assert len(matched) == 2
+    never = {mark for mark, when in said.items() if when in ("never", "absent")}
+    assert {mark.rpartition("-")[0].rpartition("-")[2] for mark in never} >= {"AGENTS", "STANDARD"}
+    assert not never & set(after_src)
+
+
+def test_the_order_is_the_one_we_print(client: Client, stub: StubApi, marks: Marks) -> None:
+    """Weakest first: user, above, project, its own folder, rules, private."""
+    marks.put("config/CLAUDE.md", "config/rules/all.md", "above/CLAUDE.md", "project/CLAUDE.md")
+    marks.put("project/.claude/CLAUDE.md", "project/.claude/rules/r.md", "project/CLAUDE.local.md")
+    stub.script(text("end"))
+
+    (request,) = main_requests(client.run_print("go"))
+
+    paths = [str(marks.paths[mark]) for mark in seen(request)]
+    assert paths == [each["path"] for each in marks.listing()["files"] if each["path"] in paths]
+    assert len(paths) == 7
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        "config/CLAUDE.md",
+        "above/CLAUDE.md",
+        "project/CLAUDE.local.md",
+        "project/.claude/rules/r.md",
+        "project/sub/CLAUDE.md",
+    ],
+)
+def test_agents_md_stands_in_where_we_say_it_does(
+    client: Client, stub: StubApi, marks: Marks, beside: str
+) -> None:
+    """For a CLAUDE.md that is not there, at the start and in a folder below."""
+    marks.put("project/AGENTS.md", "project/.claude/AGENTS.md", "project/sub/AGENTS.md", beside)
+    stub.script(marks.read("sub/f.txt"), text("end"))
+
+    first, last = (seen(request) for request in main_requests(client.run_print("go")))
+
+    said = marks.said()
+    assert sorted(first) == sorted(at_start(said))
+    assert sorted(last) == sorted(mark for mark, when in said.items() if when != "never")
+
+
+def test_imports_load_as_deep_as_we_say(client: Client, stub: StubApi, marks: Marks) -> None:
+    """Four in a row; not from code, not in circles twice, not from outside unless approved."""
+    marks.put(
+        "project/CLAUDE.md",
+        tail="@1.md\n`@span.md`\n\n    @indented.md\n\n```\n@fenced.md\n```\n"
+        "@../above.md\n@~/h.md\n",
+    )
+    for number in range(1, 7):
+        marks.put(f"project/{number}.md", tail=f"@{number + 1}.md\n@CLAUDE.md\n")
+    marks.put("project/span.md", "project/indented.md", "project/fenced.md")
+    marks.put("above/above.md", "home/h.md", "home/own.md")
+    marks.put("config/CLAUDE.md", tail="@~/own.md\n")
+    stub.script(text("end"))
+
+    (request,) = main_requests(client.run_print("go"))
+
+    assert sorted(seen(request)) == sorted(at_start(marks.said()))
+    assert [mark for mark in seen(request) if mark[-4:] == "1-MD"] == ["MARK-PROJECT-1-MD"]
+    assert marks.said()["MARK-PROJECT-4-MD"] == "start"
+    assert marks.said()["MARK-PROJECT-5-MD"] == "never"
+    assert marks.said()["MARK-ABOVE-ABOVE-MD"] == "absent"
+
+
+def test_a_compaction_brings_back_what_we_say_it_does(
+    client: Client, stub: StubApi, marks: Marks
+) -> None:
+    """What loads at the start is loaded again; what lies below comes when it is read again."""
+    marks.put(
+        "config/CLAUDE.md", "above/CLAUDE.md", "project/CLAUDE.md", "project/.claude/CLAUDE.md"
+    )
+    marks.put("project/.claude/rules/r.md", "project/CLAUDE.local.md", "project/sub/CLAUDE.md")
+    others = [marks.read(f"other{number}.txt") for number in range(8)]
+    again = marks.read("sub/f.txt")
+    stub.script(
+        marks.read("sub/f.txt"), *others, too_long(*OVERFLOW), bash("true"), again, text("end")
+    )
+
+    run = client.run_print("go")
+
+    kinds = [request.kind for request in run.requests]
+    compaction = kinds.index("compaction")
+    after = loaded(run.requests[compaction + 1])
+    nested = "MARK-PROJECT-SUB-CLAUDE-MD"
+    files = {each["path"]: each["after_compaction"] for each in marks.listing()["files"]}
+    kept = [mark for mark, path in marks.paths.items() if files[str(path)] == "loaded again"]
+    assert sorted(after) == sorted(kept)
+    assert files[str(marks.paths[nested])] == "when read again"
+    assert nested in seen(run.requests[compaction - 1])
+    assert nested in seen(run.requests[-1])
+
+
+def test_the_client_sends_the_same_text_as_often_as_it_stands_there(
+    client: Client, stub: StubApi
+) -> None:
+    """It does not compare files, which is why `rules lint` reports duplicates."""
+    (client.project / ".claude").mkdir()
+    for name in ("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"):
+        (client.project / name).write_text("MARK-SAME", encoding="utf-8")
+    stub.script(text("end"))
+
+    (request,) = main_requests(client.run_print("go"))
+
+    assert seen(request) == ["MARK-SAME"] * 3
+
+
+def test_links_lead_out_of_a_project_in_the_client_but_not_here(
+    client: Client, stub: StubApi, marks: Marks
+) -> None:
+    """The client reads a CLAUDE.md that is a link to anywhere; we name it and do not read it."""
+    marks.put("home/elsewhere.md")
+    (client.project / "CLAUDE.md").symlink_to(client.home / "elsewhere.md")
+    stub.script(text("end"))
+
+    (request,) = main_requests(client.run_print("go"))
+
+    assert seen(request) == ["MARK-HOME-ELSEWHERE-MD"]
+    assert marks.listing()["files"] == []
+    assert marks.listing()["problems"] == 1
+
+
+@pytest.mark.row("S2-45")
+def test_the_sample_rule_for_docs_reaches_the_model_with_an_edit_of_docs(
+    client: Client, stub: StubApi
+) -> None:
+    """The rule file in the how-to guide: silent for code, there once a page is written."""
+    guide = Path(__file__).parents[2] / "docs" / "how-to" / "check-your-rules.md"
+    found = re.search(
+        r"```markdown\n(---\npaths:.*?)```", guide.read_text(encoding="utf-8"), re.DOTALL
+    )
+    assert found
+    rule = client.project / ".claude" / "rules" / "docs.md"
+    rule.parent.mkdir(parents=True)
+    rule.write_text(found[1], encoding="utf-8")
+    line = found[1].strip().splitlines()[-1]
+    page = str(client.project / "docs" / "page.md")
+    code = str(client.project / "src" / "x.py")
+    stub.script(
+        tool("Write", {"file_path": code, "content": "x = 1\n"}),
+        tool("Write", {"file_path": page, "content": "# Page\n"}),
+        text("end"),
+    )
+
+    _, after_code, after_page = main_requests(client.run_print("go"))
+
+    assert line not in after_code.seen_text()
+    assert line in after_page.seen_text()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a mount namespace")
+def test_the_organisations_files_load_where_we_say_they_do(
+    client: Client, stub: StubApi, marks: Marks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Put into /etc in a namespace of the test's own; the machine's /etc is not touched."""
+    upper, work = client.tmp / "upper", client.tmp / "work"
+    work.mkdir()
+    marks.roots["managed"] = upper / "claude-code"
+    marks.put("managed/CLAUDE.md", tail="@more.md\n")
+    marks.put("managed/more.md", "managed/.claude/rules/r.md", "project/CLAUDE.md")
+    settings = upper / "claude-code" / "managed-settings.json"
+    settings.write_text(json.dumps({"claudeMd": "MARK-SETTING"}), encoding="utf-8")
+    wrapper = _in_namespace(upper, work)
+    monkeypatch.setattr(client, "binary", wrapper(client.tmp / "claude.sh", client.binary))
+    stub.script(text("end"))
+
+    (request,) = main_requests(client.run_print("go"))
+
+    assert seen(request) == [
+        "MARK-MANAGED-CLAUDE-MD",
+        "MARK-SETTING",
+        "MARK-MANAGED-CLAUDE-RULES-R-MD",
+        "MARK-PROJECT-CLAUDE-MD",
+    ]
+    monkeypatch.setattr(clientsettings, "_managed_settings", lambda: str(settings))
+    sources = cascade.gather(str(client.project)).sources
+    ours = {source.path: source.client for source in sources}
+    assert ours[str(settings)] == "start"
+    assert ours[str(marks.paths["MARK-MANAGED-CLAUDE-MD"])] == "start"
+    assert ours[str(marks.paths["MARK-MANAGED-CLAUDE-RULES-R-MD"])] == "start"
+    assert ours[str(marks.paths["MARK-MANAGED-MORE-MD"])] == "never"
+
+
+def _in_namespace(upper: Path, work: Path) -> Any:
+    """Make a script that runs the client with files laid over /etc; skip where that is refused."""
+    options = f"lowerdir=/etc,upperdir={upper},workdir={work}"
+    mount = f"mount -t overlay overlay -o {options} /etc"
+    unshare = shutil.which("unshare")
+    tried = unshare and subprocess.run(
+        [unshare, "-m", "/bin/sh", "-c", mount], capture_output=True, check=False, timeout=60
+    )
+    if not tried or tried.returncode:
+        pytest.skip("no private mount namespace here: the managed folder cannot be tested")
+
+    def write(path: Path, binary: Path) -> Path:
+        inner = f'{mount} && exec "$0" "$@"'
+        path.write_text(f"#!/bin/sh\nexec {unshare} -m /bin/sh -c '{inner}' {binary} \"$@\"\n")
+        path.chmod(0o755)
+        return path
+
+    return write

@@ -1,0 +1,72 @@
+"""A world of instruction files: written by relative path, told apart by relative path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from brimline.rules import api, cascade
+from brimline.settings import defaults
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from brimline.rules.cascade import Cascade
+
+
+class Tree:
+    """The files of one test, under its temporary folder."""
+
+    def __init__(self, root: Path) -> None:
+        """Begin with nothing but the project's folder."""
+        self.root = root
+        self.project = root / "project"
+        self.config = root / "home" / ".claude"
+        self.managed = root / "managed"
+
+    def put(self, name: str, content: str | bytes = "text") -> Path:
+        """Write one file, by its path from the root of the world."""
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    def gather(self, *active: str, **options: Any) -> Cascade:
+        """The cascade of the project."""
+        return cascade.gather(str(self.project), active, **options)
+
+    def names(self, found: Cascade) -> list[str]:
+        """The files of a cascade that belong to this world, by relative path."""
+        return [self.name(source.path) for source in found.sources if self.owns(source.path)]
+
+    def name(self, path: str) -> str:
+        """A path from the root of the world."""
+        return str(Path(path).relative_to(self.root))
+
+    def owns(self, path: str) -> bool:
+        """Whether a path lies in this world; the machine may have files above it."""
+        return Path(path).is_relative_to(self.root)
+
+
+@pytest.fixture
+def tree(world: Path) -> Tree:
+    """An empty world with a project in it."""
+    return Tree(Path(world).resolve())
+
+
+@pytest.fixture
+def values() -> dict[str, Any]:
+    """The settings at their defaults."""
+    return defaults()
+
+
+@pytest.fixture
+def marked_texts(tree: Tree, values: dict[str, Any]) -> Callable[[Sequence[str]], list[str]]:
+    """The texts of the marked rules that hold for files at hand."""
+
+    def find(active: Sequence[str] = ()) -> list[str]:
+        return [rule.text for rule in api.marked(str(tree.project), active, values)]
+
+    return find

@@ -1,0 +1,142 @@
+"""The assembled text: budgets, marks where something was cut, each text once, stable part first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from brimline.rules.assemble import BOUNDARY, TRUNCATED, Limits, assemble, join
+from brimline.rules.model import CHILD, PROJECT, Source
+
+if TYPE_CHECKING:
+    from .conftest import Tree
+
+LIMITS = Limits()
+
+
+def source(path: str, text: str, level: str = PROJECT) -> Source:
+    """A file that says something."""
+    return Source(path, level, "why", "/p", None, text, "start")
+
+
+@pytest.mark.row("S2-24", "S2-26")
+def test_one_file_gives_at_most_4000_characters() -> None:
+    """Then the mark; a file that just fits has none."""
+    cut = assemble([source("/p/a", "x" * 5_000)], LIMITS)
+    whole = assemble([source("/p/a", "x" * 4_000)], LIMITS)
+
+    assert cut.text == f"From /p/a (project):\n\n{'x' * 4_000}\n{TRUNCATED}\n"
+    assert cut.cut == ["/p/a"]
+    assert whole.text.count("x") == 4_000
+    assert TRUNCATED not in whole.text
+
+
+@pytest.mark.row("S2-25", "S2-26", "S2-37")
+def test_all_files_give_at_most_12000_characters() -> None:
+    """Headings included; which files found no room is said."""
+    files = [source(f"/p/{number}", f"{number}" * 4_000) for number in range(1, 7)]
+
+    made = assemble(files, LIMITS)
+
+    assert 11_500 < len(made.text) <= 12_000
+    assert made.text.count("1") >= 4_000
+    assert made.text.count("2") >= 4_000
+    assert made.text.endswith("[truncated] No room for /p/4, /p/5, /p/6.\n")
+    assert made.left_out == ["/p/4", "/p/5", "/p/6"]
+    assert made.cut == ["/p/3"]
+
+
+def test_what_fits_carries_no_mark() -> None:
+    """Exactly at the limit too."""
+    files = [source("/p/a", "a" * 100), source("/p/b", "b" * 100)]
+    whole = assemble(files, LIMITS).text
+
+    assert TRUNCATED not in whole
+    assert assemble(files, Limits(4_000, len(whole))).text == whole
+    assert TRUNCATED in assemble(files, Limits(4_000, len(whole) - 1)).text
+
+
+@pytest.mark.row("S2-08")
+def test_the_same_text_is_there_once(tree: Tree) -> None:
+    """Three files that say the same cost as much as one; the weakest level keeps it."""
+    for name in ("CLAUDE.md", "project/CLAUDE.md", "project/CLAUDE.local.md"):
+        tree.put(name, "Run the tests.\r\n" if "local" in name else "Run the tests.")
+    sources = [each for each in tree.gather().sources if tree.owns(each.path)]
+
+    made = assemble(sources, LIMITS)
+
+    assert len(sources) == 3
+    assert made.text == f"From {tree.root}/CLAUDE.md (parent):\n\nRun the tests.\n"
+
+
+def test_an_empty_file_leaves_no_trace() -> None:
+    """Neither a heading nor a line."""
+    assert assemble([source("/p/a", " \n"), source("/p/b", "")], LIMITS).text == ""
+
+
+@pytest.mark.row("S2-23", "S2-49")
+@pytest.mark.parametrize("size", [50, 3_900, 20_000])
+def test_the_part_above_the_boundary_has_the_same_bytes_for_every_file(
+    tree: Tree, size: int
+) -> None:
+    """Whatever the file at hand brings, and however much of it."""
+    tree.put("project/CLAUDE.md", "always " * (size // 7))
+    tree.put("home/.claude/CLAUDE.md", "mine " * (size // 5))
+    tree.put("project/api/CLAUDE.md", "api " * size)
+    tree.put("project/web/CLAUDE.md", "web")
+
+    def text(path: str) -> str:
+        return assemble(tree.gather(path).sources, LIMITS, has_file=True).text
+
+    api, web, none = text("api/x"), text("web/x"), text("docs/x")
+
+    assert api.partition(BOUNDARY)[0] == web.partition(BOUNDARY)[0]
+    assert web.startswith(none)
+    assert BOUNDARY not in none
+    assert api.count(BOUNDARY) == web.count(BOUNDARY) == 1
+    assert "web" in web.partition(BOUNDARY)[2]
+    assert text("api/x") == api
+
+
+def test_room_for_the_file_at_hand_is_kept() -> None:
+    """General rules that fill everything do not push out the nearest ones."""
+    general = [source(f"/p/{number}", f"{number}" * 4_000) for number in range(5)]
+
+    made = assemble([*general, source("/p/src/near", "near", CHILD)], LIMITS)
+
+    assert made.text.endswith("From /p/src/near (child):\n\nnear\n")
+    assert len(made.text) <= 12_000
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 6_000), st.booleans()), max_size=12),
+    st.integers(0, 6_000),
+    st.integers(0, 15_000),
+)
+@settings(max_examples=200, deadline=None)
+def test_no_limit_is_ever_exceeded(
+    files: list[tuple[int, bool]], file_characters: int, total: int
+) -> None:
+    """And the mark is there exactly where something is missing."""
+    sources = [
+        source(f"/p/{at}", f"{at:03}" + "y" * size, CHILD if nested else PROJECT)
+        for at, (size, nested) in enumerate(files)
+    ]
+    limits = Limits(file_characters, total)
+
+    made = assemble(sources, limits)
+
+    assert len(made.text) <= total
+    if not made.cut and not made.left_out:
+        assert TRUNCATED not in made.text
+        assert all(each.text in made.text for each in sources)
+
+
+def test_a_home_path_is_shortened() -> None:
+    """The text is the same for everybody who shares the file."""
+    made = join([source("/home/u/.claude/CLAUDE.md", "x")], LIMITS, "/home/u")
+
+    assert made.text.startswith("From ~/.claude/CLAUDE.md (project):")
