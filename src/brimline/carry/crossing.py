@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import fastio, paths
-from brimline.carry import card, gitstate, instructions, items, links, reading, save
+from brimline.carry import card, findings, gitstate, instructions, items, links, reading, save
 from brimline.carry.notes import merged
 from brimline.errors import StateError
 from brimline.state import failures
@@ -96,10 +96,13 @@ def after(session: Session, summary: str, trigger: str) -> None:
     ledger = _ledger(session, budget_bytes=0)
     text = card.card(ledger, marked_rules(session))
     found = audit.audit(summary, ledger, text, home_dir=session.home_dir)
-    ledger.compactions += 1
-    audit.save(session.home_dir, ledger.session, ledger.compactions, found, trigger=trigger)
-    reading.store(session.home_dir, ledger)
-    left = audit.remainder(found)
+    # The row of this compaction is written after this event.
+    number = ledger.compactions + 1
+    occupancy = session.state.last_line("PreCompact").get("occupancy")
+    audit.save(
+        session.home_dir, ledger.session, number, found, trigger=trigger, pre_tokens=occupancy
+    )
+    left = findings.remainder(found)
     if left:
         path = f"{session.state.folder}/{REMAINDER}"
         fastio.replace_file(path, left.encode("utf-8", "replace"))
@@ -178,10 +181,10 @@ def _point_to(session: Session, previous: str | None) -> list[str]:
     if previous is None or previous == session.state.session_id:
         return []
     old = reading.load(session.home_dir, previous)
-    if old is None or not old.items:
+    if not old.items:
         return []
     ledger = items.Ledger(session.state.session_id, previous=previous)
-    guarded(session.home_dir, "links", lambda: reading.store(session.home_dir, ledger))
+    guarded(session.home_dir, "links", lambda: reading.save(session.home_dir, ledger))
     open_tasks = len(list(old.of(items.TASK, status=items.OPEN)))
     errors = len(list(old.of(items.ERROR, status=items.OPEN)))
     goals = [item.text for item in old.of(items.GOAL)]
@@ -193,7 +196,13 @@ def _point_to(session: Session, previous: str | None) -> list[str]:
 def _ledger(session: Session, **budget: Any) -> Ledger:
     """The ledger as far as the transcript tells, with what the person added."""
     ledger = reading.bring_up_to_date(
-        session.home_dir, session.state.session_id, session.transcript, **budget
+        session.home_dir,
+        session.state.session_id,
+        session.transcript,
+        unsaved=lambda error: guarded(
+            session.home_dir, "ledger", lambda: failures.record(session.home_dir, "ledger", error)
+        ),
+        **budget,
     )
     return merged(session.home_dir, ledger)
 

@@ -15,6 +15,7 @@ from brimline.carry.fold import fold
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, BinaryIO
 
     from brimline.carry.items import Ledger
@@ -65,6 +66,7 @@ def bring_up_to_date(
     *,
     budget_s: float | None = None,
     budget_bytes: int | None = None,
+    unsaved: Callable[[OSError], object] | None = None,
 ) -> Ledger:
     """Read what a transcript has gained since last time into the ledger, and save it.
 
@@ -74,9 +76,10 @@ def bring_up_to_date(
         transcript: its file; one that is not there changes nothing.
         budget_s: after so long only the end is still read; None for all the time it takes.
         budget_bytes: at most so much of the end is read; None for all of it.
+        unsaved: told where the ledger cannot be saved, which then is no reason to do without it.
 
     Raises:
-        OSError: the ledger cannot be saved.
+        OSError: the ledger cannot be saved, and nobody wants to be told.
     """
     ledger = load(home_dir, session_id)
     try:
@@ -86,7 +89,12 @@ def bring_up_to_date(
     with file:
         reader = _Reader(file, ledger, budget_s, budget_bytes)
         if reader.read():
-            save(home_dir, reader.ledger)
+            try:
+                save(home_dir, reader.ledger)
+            except OSError as error:
+                if unsaved is None:
+                    raise
+                unsaved(error)
     return reader.ledger
 
 
