@@ -1,4 +1,4 @@
-"""The audit after a compaction, kept beside the ledger: `audit-<n>.json` for the n-th of a session."""
+"""The audit after a compaction, kept beside the ledger as `audit-<n>.json` for the n-th of them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from brimline import clock, fastio, libraries, paths
-from brimline.carry import findings, likeness
+from brimline.carry import findings, likeness, verdict
 from brimline.carry.findings import Audit, Finding, missing_beyond_card, remainder
 
 if TYPE_CHECKING:
@@ -89,9 +89,9 @@ def to_document(found: Audit) -> dict[str, Any]:
     return {
         "summary_characters": found.summary_characters,
         "measure": found.measure,
-        "kept": len(found.of(findings.KEPT)),
-        "paraphrased": len(found.of(findings.PARAPHRASED)),
-        "missing": len(found.of(findings.MISSING)),
+        "kept": len(found.of(verdict.KEPT)),
+        "paraphrased": len(found.of(verdict.PARAPHRASED)),
+        "missing": len(found.of(verdict.MISSING)),
         "restored": len(restored),
         "items": [_entry(finding, restored.get(finding.item.id)) for finding in found.findings],
     }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from brimline.carry import lexicon, words
+from brimline.carry import lexicon
 
 FOR, AGAINST, ON_CONDITION = "+", "-", "?"
 
@@ -18,6 +18,7 @@ _HEADING = re.compile(r"^\s*(?:#{1,6}\s+.*|.{1,80}:\s*|\*\*[^*]{1,80}\*\*:?\s*)$
 _BEGINS_ANEW = re.compile(r"^\s*(?:[-*+•▪◦‣#|>]|\(?\d{1,3}[.)]\s)")
 _CUTS = re.compile(r"[;:—–()]|\s-\s|[,.!?]\s")
 _LISTED = re.compile(r"\b(?:or|nor)\b", re.IGNORECASE)
+_LONGEST_SENTENCE = 800
 _NO_TEXT = " #*-_=|`"
 
 
@@ -28,8 +29,9 @@ def sentences(text: str) -> list[tuple[str, str]]:
     for line in _unwrapped(text):
         if _HEADING.match(line):
             heading = line.strip(" #*:")
-        parts = _SENTENCE_END.split(_BULLET.sub("", line).strip())
-        found += [(part.strip(), heading) for part in parts if part and part.strip(_NO_TEXT)]
+        for part in _SENTENCE_END.split(_BULLET.sub("", line).strip()):
+            if part and part.strip(_NO_TEXT):
+                found += [(piece, heading) for piece in _cut(part.strip())]
     return found
 
 
@@ -59,6 +61,18 @@ def is_negative(text: str) -> bool:
     return any(direction != FOR for _, direction in clauses(text))
 
 
+def _cut(sentence: str) -> list[str]:
+    """A sentence as it is; one without an end, such as a dump of data, in pieces."""
+    if len(sentence) <= _LONGEST_SENTENCE:
+        return [sentence]
+    pieces = [""]
+    for word in sentence.split():
+        if len(pieces[-1]) + len(word) > _LONGEST_SENTENCE:
+            pieces.append("")
+        pieces[-1] += f" {word[:_LONGEST_SENTENCE]}"
+    return [piece.strip() for piece in pieces if piece]
+
+
 def _unwrapped(text: str) -> list[str]:
     """Lines, with those put together that were only wrapped."""
     lines: list[str] = []
@@ -78,7 +92,7 @@ def _goes_on(before: str, line: str) -> bool:
 
 
 def _phrased(text: str) -> str:
-    plain = words.plain(text)
+    plain = lexicon.plain(text)
     for pattern, replacement in lexicon.PHRASES:
         plain = pattern.sub(replacement, plain)
     return plain

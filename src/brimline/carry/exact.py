@@ -14,7 +14,9 @@ _URL = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s)>\]\"'`]+", re.IGNORECASE)
 _WORD = re.compile(r"[^\s,;()\[\]{}<>\"'`“”„«»|*]+")
 _NUMBER = re.compile(r"(?<![\w.])[-+~<>=≤≥$€£#]*(\d[\d,_]*(?:\.\d+)?)(?![\d.]*\d)")
 _THOUSANDS = re.compile(r"(?<=\d)[,_](?=\d{3}(?!\d))")
-_EXTENSION = re.compile(r"[\w-]\.[A-Za-z][A-Za-z0-9]{0,9}$")
+_EXTENSION = re.compile(r"(?:^|[\w-])\.[A-Za-z][A-Za-z0-9]{0,9}$")
+_MEASURE = re.compile(r"[-+~<>=≤≥$€£#]*\d[\d.,_]*[A-Za-z%]{0,3}")
+_VERSION = re.compile(r"\d[.:]\d+[.:]\d")
 _CAMEL = re.compile(r"[a-z][A-Z]|[A-Z]{2,}[a-z]{2}")
 _TRAILING = ".,:;!?…'"
 _ABBREVIATIONS = frozenset(("e.g", "i.e", "a.m", "p.m", "u.s", "etc", "vs"))
@@ -82,10 +84,8 @@ def has_end_of_path(text: str, name: str) -> bool:
 def _stands(text: str, name: str, *, in_path: bool) -> bool:
     start = text.find(name)
     while start >= 0:
-        inside = in_path and text[start - 1 : start] == "/"
-        if (inside or _is_edge(text, start - 1, name[0])) and _is_end(
-            text, start + len(name), name[-1]
-        ):
+        begins = _begins(text, start) or (in_path and text[start - 1] == "/")
+        if begins and _ends(text, start + len(name)):
             return True
         start = text.find(name, start + 1)
     return False
@@ -109,58 +109,49 @@ def _trimmed(word: str) -> str:
 
 def _is_prose(piece: str) -> bool:
     """Whether a quoted piece is a sentence rather than a value."""
-    return len(piece.split()) > len("four")
+    return len(piece.split()) > _FEW_WORDS
 
 
 def _is_name(word: str) -> bool:
-    if len(word) < len("ab") or _NUMBER.fullmatch(word):
-        return False
     bare = word.strip("-_./:")
-    if word.startswith("--") or (word.startswith("-") and len(word) == len("-x")):
+    if not bare or (_MEASURE.fullmatch(word) and not _VERSION.search(word)):
+        return False
+    if word.startswith("-") and len(bare) == 1:
         return True
     if "/" in word:
-        # `and/or`, `read/write` are prose; `src/app`, `/v1/ping`, `a/b.py` are not.
-        parts = [part for part in word.split("/") if part]
-        return not _is_choice(word, parts)
-    if "_" in bare or "@" in bare or "::" in bare or "\\" in bare or "=" in bare:
-        return len(bare) > len("ab")
+        return not _is_choice(word)
+    if word.startswith("--") or any(mark in bare for mark in ("_", "@", "::", "\\", "=")):
+        return True
     if any(map(str.isdigit, word)):
-        return any(map(str.isalpha, word)) or bool(re.search(r"\d[.:]\d+[.:]\d", word))
+        return any(map(str.isalpha, word)) or bool(_VERSION.search(word))
     return bool(_EXTENSION.search(word) or _CAMEL.search(bare))
 
 
-def _is_choice(word: str, parts: list[str]) -> bool:
-    plain = all(part.isalpha() for part in parts)
-    return (
-        plain
-        and len(parts) == len("ab")
-        and not word.startswith(("/", "~", "."))
-        and (
-            not word.endswith("/")
-            and word.islower()
-            and max(map(len, parts)) <= len("otherwise")
-            and parts[0] not in _FOLDERS
-        )
-    )
+def _is_choice(word: str) -> bool:
+    """Whether it is prose such as `and/or`, `read/write`; `src/app` and `/v1/ping` are not."""
+    first, _, second = word.partition("/")
+    if not (first.isalpha() and second.isalpha() and word.islower()):
+        return False
+    return first not in _FOLDERS and max(len(first), len(second)) <= _LONGEST_PROSE_WORD
 
 
-def _is_edge(text: str, at: int, first: str) -> bool:
-    if at < 0:
+def _begins(text: str, start: int) -> bool:
+    """Whether no longer word or path goes on before a place."""
+    before, earlier = text[start - 1 : start], text[max(0, start - 2) : start - 1]
+    if not start or not (_is_inner(before) or before in "-./"):
         return True
-    before = text[at]
-    if not (first.isalnum() or first == "_"):
-        return True
-    return not (before.isalnum() or before in "_-") and not (
-        before in "./" and at > 0 and (text[at - 1].isalnum() or text[at - 1] in "_-.")
-    )
+    return before in "./" and not (_is_inner(earlier) or earlier in "-./")
 
 
-def _is_end(text: str, at: int, last: str) -> bool:
-    if at >= len(text) or last == "/":
+def _ends(text: str, end: int) -> bool:
+    """Whether none goes on after it; `a.py` is not in `a.py.orig`, but a full stop may follow."""
+    last, after, later = text[end - 1], text[end : end + 1], text[end + 1 : end + 2]
+    if last == "/" or not after:
         return True
-    after = text[at]
-    if after.isalnum() or after == "_":
-        return not (last.isalnum() or last == "_")
-    # `a.py` is not in `a.py.orig`, nor `2.1` in `2.1.5`; a full stop ends a sentence.
-    follows = at + 1 < len(text) and (text[at + 1].isalnum() or text[at + 1] == "_")
-    return not (after in ".-/:" and follows and (last.isalnum() or last == "_"))
+    if _is_inner(after):
+        return not _is_inner(last)
+    return not (after in ".-/:" and _is_inner(later) and _is_inner(last))
+
+
+def _is_inner(character: str) -> bool:
+    return character.isalnum() or character == "_"

@@ -21,12 +21,13 @@ if TYPE_CHECKING:
     from brimline.carry.summary import Summary
 
 REMAINDER_OPENING = (
-    "[brimline] The summary of the compaction left the following out. It was recorded word for word "
-    "in this session and holds unless the user says otherwise."
+    "[brimline] The summary of the compaction left the following out. It was recorded word for "
+    "word in this session and holds unless the user says otherwise."
 )
 # Of an item with several sentences this much must be there, and all that rule something out.
 _LEAST_SHARE = 0.6
 _MOST_SENTENCES = 40
+_MOST_CHARACTERS = 6_000
 _CARD_BEGINNING = 200
 # A score of 1 is for what is there word for word.
 _NEARLY = 0.99
@@ -121,9 +122,9 @@ def _judge(item: Item, summary: Summary) -> Finding:
 def _sentences(item: Item) -> list[str]:
     """The sentences of an item; very short ones go with the next."""
     if item.kind in (items.ANSWER, items.FILE):
-        return [item.text]
+        return [item.text[:_MOST_CHARACTERS]]
     found: list[str] = []
-    for sentence, _ in clauses.sentences(item.text):
+    for sentence, _ in clauses.sentences(item.text[:_MOST_CHARACTERS]):
         if found and _is_short(found[-1]):
             found[-1] += " " + sentence
         else:

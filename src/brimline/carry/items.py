@@ -60,7 +60,8 @@ class Item:
     def id(self) -> str:
         """Eight digits that name it on the command line; the same text of a kind is one item."""
         identity = self.extra.get("id") or self.text
-        return blake2b(f"{self.kind}\0{identity}".encode(), digest_size=4).hexdigest()
+        name = f"{self.kind}\0{identity}".encode("utf-8", "surrogatepass")
+        return blake2b(name, digest_size=4).hexdigest()
 
     @property
     def is_open(self) -> bool:

@@ -6,6 +6,27 @@ import re
 
 from brimline.carry import words
 
+_NOUN = "ment"
+_SHORTEST_NOUN = 8
+
+
+_NOT = re.compile(r"\b(\w+)n't\b")
+_NO_WORD = re.compile(r"[\W_]+")
+# `won't` and `can't` lose a letter to the pattern above; people leave the apostrophe out.
+_SPELLED_OUT = {
+    "ca": "can",
+    "wo": "will",
+    "sha": "shall",
+    "cannot": "can not",
+    "cant": "can not",
+    "wont": "will not",
+    "pls": "please",
+    "plz": "please",
+    "ok": "okay",
+}
+_VERBS = "do does did is are was were has have had must should would could need"
+_SPELLED_OUT |= {f"{verb}nt": f"{verb} not" for verb in _VERBS.split()}
+
 
 def _set(text: str) -> frozenset[str]:
     return frozenset(text.split())
@@ -27,11 +48,8 @@ PHRASES = tuple(
         (r"(?:there is )?no (?:need|reason|point) (?:to|in|for)", "not"),
         (r"no longer|not any ?more|not yet", "not"),
         (r"(?:is|are|was|were|be) (?:it )?(?:fine|okay|allowed|permitted|free) (?:to|for)", "may"),
-        (
-            r"(?:not|never) (?:be )?(?:allows?|allowed|permits?|permitted|acceptable|okay"
-            r"|wants?|wanted)(?: to| any| a)?",
-            "forbidden",
-        ),
+        (r"(?:not|never) (?:be )?(?:allow|permit|want)(?:s|ed|ted)?(?: to| any| a)?", "forbidden"),
+        (r"(?:not|never) (?:be )?(?:acceptable|okay)", "forbidden"),
         (r"off (?:the table|limits)|out of (?:bounds|the question|scope)|a no go", "forbidden"),
         (r"(?:decided?|decides|deciding|opted|advised|chose) against", "forbidden"),
         (r"rul(?:ed|es|e|ing) out|(?:turned|voted) down", "forbidden"),
@@ -69,7 +87,7 @@ PREFERS = _set(
     " went favour favor favoured favored"
 )
 ONLY = _set("only just")
-AT_MOST = _set("atmost most maximum max within limit limited cap capped below under ceiling exceed")
+AT_MOST = _set("atmost most maximum max within limit limited cap capped below ceiling exceed")
 
 FUNCTION_WORDS = NEGATORS | _set(
     "a an the this that these those and or but if then than so as of in on at to from by for with"
@@ -104,9 +122,21 @@ SAME = {
 }
 
 
+def plain(text: str) -> str:
+    """The words of a text in lower case with a blank around each; contractions are spelled out.
+
+    Also those of paths and code, other than where rules are recognised: here they are compared.
+    """
+    bare = _NOT.sub(r"\1 not", text.lower().replace("’", "'").replace("w/o", "without"))
+    found = _NO_WORD.sub(" ", bare).split()
+    return f" {' '.join([_SPELLED_OUT.get(word, word) for word in found])} "
+
+
 def root(word: str) -> str:
     """What a word is compared by: its stem, or that of the word it is put for."""
     stem = words.stem(word)
+    if stem.endswith(_NOUN) and len(stem) >= _SHORTEST_NOUN:
+        stem = words.stem(stem.removesuffix(_NOUN))  # `deployment` and `deploy`
     return SAME.get(stem, stem)
 
 

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from brimline.carry import clauses, exact, lexicon, words
+from brimline.carry import clauses, exact, lexicon
 
 if TYPE_CHECKING:
     from brimline.carry.likeness import Likeness
@@ -20,6 +20,8 @@ _RULES_OUT = re.compile(
     re.IGNORECASE,
 )
 _UNIT = re.compile(r"(?<=\d)(?=(?:ms|s|sec|min|h|kb|mb|gb|k|px)\b)", re.IGNORECASE)
+# Several times the longest summary that was ever seen.
+_MOST_CHARACTERS = 200_000
 _COMMON_WEIGHT = 0.35
 # A word in more passages than this begins to tell less.
 _TELLING_PASSAGES = 4
@@ -80,7 +82,9 @@ class Summary:
 def parse(raw: str, measure: Likeness) -> Summary:
     """Take a summary apart."""
     found = Summary(measure)
-    single = [_passage(text, heading) for text, heading in clauses.sentences(body(raw))]
+    single = [
+        _passage(text, heading) for text, heading in clauses.sentences(body(raw)[:_MOST_CHARACTERS])
+    ]
     for at, passage in enumerate(single):
         found.passages.append(passage)
         if at + 1 < len(single):
@@ -100,7 +104,7 @@ def body(raw: str) -> str:
 
 def plain(text: str) -> str:
     """The words of a text in lower case; a figure and its unit are two."""
-    return words.plain(_UNIT.sub(" ", text))
+    return lexicon.plain(_UNIT.sub(" ", text))
 
 
 def clauses_of(text: str, *, against: bool = False) -> list[Clause]:
