@@ -33,6 +33,12 @@ def project_config(project_dir: str) -> str:
     return project_dir + "/.claude/brimline.toml"
 
 
+def conductor_files(project_dir: str) -> tuple[str, ...]:
+    """Where a conductor of several sessions may keep its state in a project."""
+    name = "conductor-state.json"
+    return (f"{project_dir}/{name}", f"{project_dir}/.claude/{name}")
+
+
 def policy_file(home_dir: str, project_dir: str) -> str:
     """The compiled settings of one project, read by hooks."""
     return f"{home_dir}/policy/{fingerprint(project_dir)}.json"

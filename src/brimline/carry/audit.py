@@ -65,9 +65,21 @@ def save(
 ) -> str:
     """Keep an audit; returns its path.
 
+    Args:
+        home_dir: the data folder.
+        session_id: the session.
+        number: which of its compactions this was; an audit that is there already is never replaced,
+            the next free number is taken instead.
+        found: the audit.
+        trigger: who asked for the compaction.
+        pre_tokens: tokens before it.
+        post_tokens: tokens after it.
+
     Raises:
         OSError: it cannot be written.
     """
+    folder = paths.carry_session_dir(home_dir, session_id)
+    number = max([number, *[known + 1 for known in _numbers(fastio.names_in(folder))]])
     document = {
         "v": FORMAT,
         "number": number,
@@ -77,10 +89,10 @@ def save(
         "pre_tokens": pre_tokens,
         "post_tokens": post_tokens,
     } | to_document(found)
-    path = f"{paths.carry_session_dir(home_dir, session_id)}/{_PREFIX}{number}{_SUFFIX}"
-    text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
-    fastio.replace_file(path, text.encode("utf-8", "replace"))
-    return path
+    while not fastio.create_exclusively(_path(folder, number), _encoded(document)):
+        number += 1
+        document["number"] = number
+    return _path(folder, number)
 
 
 def to_document(found: Audit) -> dict[str, Any]:
@@ -99,7 +111,7 @@ def to_document(found: Audit) -> dict[str, Any]:
 
 def load(home_dir: str, session_id: str, number: int) -> dict[str, Any] | None:
     """An audit as it was kept; None without a sound one."""
-    path = f"{paths.carry_session_dir(home_dir, session_id)}/{_PREFIX}{number}{_SUFFIX}"
+    path = _path(paths.carry_session_dir(home_dir, session_id), number)
     try:
         found = json.loads(fastio.read_file(path, _MOST_BYTES))
     except (OSError, ValueError, RecursionError):
@@ -112,6 +124,15 @@ def load_all(home_dir: str, session_id: str) -> list[dict[str, Any]]:
     names = fastio.names_in(paths.carry_session_dir(home_dir, session_id))
     found = [load(home_dir, session_id, number) for number in sorted(_numbers(names))]
     return [document for document in found if document is not None]
+
+
+def _path(folder: str, number: int) -> str:
+    return f"{folder}/{_PREFIX}{number}{_SUFFIX}"
+
+
+def _encoded(document: dict[str, Any]) -> bytes:
+    text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    return text.encode("utf-8", "replace")
 
 
 def _entry(finding: Finding, restored: str | None) -> dict[str, Any]:

@@ -4,31 +4,38 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from brimline import fastio, fastjson, paths
+from brimline import clock, fastio, fastjson, paths
 from brimline.carry import items
 
 if TYPE_CHECKING:
+    from typing import TypeGuard
+
     from brimline.carry.items import Ledger
 
 FORMAT = 1
+CLIENTS, PROJECTS = "clients", "projects"
 _GOAL_CHARACTERS = 160
+_LONGEST_PID = 20
+# The number of a process is given out again; a client that ran longer than this is not known.
+_OLDEST_CLIENT_S = 14 * 86_400
 
 
 def note_client(home_dir: str, pid: str | None, session_id: str) -> None:
     """Remember which session a client runs; `/clear` gives it another one."""
-    if pid and pid.isdigit():
-        fastio.replace_file(_client(home_dir, pid), session_id.encode())
+    if _is_pid(pid):
+        _drop_old_clients(home_dir)
+        fastio.replace_file(_client(home_dir, pid), paths.safe_session_id(session_id).encode())
 
 
 def session_of_client(home_dir: str, pid: str | None) -> str | None:
-    """The session that a client ran before this one."""
-    if not pid or not pid.isdigit():
+    """The session that a client ran before this one; None where that is not known."""
+    if not _is_pid(pid) or not _is_recent(_client(home_dir, pid)):
         return None
     try:
-        found = fastio.read_file(_client(home_dir, pid), 256).decode("ascii", "replace")
+        found = fastio.read_file(_client(home_dir, pid), 256).decode("ascii", "replace").strip()
     except OSError:
         return None
-    return paths.safe_session_id(found)
+    return found if found and paths.safe_session_id(found) == found else None
 
 
 def note_unfinished(home_dir: str, project_dir: str, ledger: Ledger) -> None:
@@ -78,15 +85,49 @@ def pointer(found: dict[str, Any], *, cleared: bool = False) -> str:
         [
             f"[brimline] {what} was left with {' and '.join(left) or 'nothing open'}.",
             about,
-            ("If the user wants to go on from there: /brim:card, or "
-            f"`brimline carry card --session {found['session']}`."),
+            (
+                "If the user wants to go on from there: /brim:card, or "
+                f"`brimline carry card --session {found['session']}`."
+            ),
         ]
     )
 
 
+def forget(home_dir: str, session_id: str) -> None:
+    """Remove every link that names a session.
+
+    Raises:
+        OSError: one cannot be removed.
+    """
+    for folder in (CLIENTS, PROJECTS):
+        parent = f"{paths.carry_dir(home_dir)}/{folder}"
+        for name in fastio.names_in(parent):
+            if session_id.encode() in fastio.read_file(f"{parent}/{name}"):
+                fastio.remove(f"{parent}/{name}")
+
+
+def _is_pid(pid: str | None) -> TypeGuard[str]:
+    return pid is not None and pid.isascii() and pid.isdigit() and len(pid) <= _LONGEST_PID
+
+
+def _drop_old_clients(home_dir: str) -> None:
+    parent = f"{paths.carry_dir(home_dir)}/{CLIENTS}"
+    for name in fastio.names_in(parent):
+        if not _is_recent(f"{parent}/{name}"):
+            fastio.remove(f"{parent}/{name}")
+
+
+def _is_recent(path: str) -> bool:
+    try:
+        age_s = clock.now() - fastio.system.stat(fastio.to_bytes(path)).st_mtime
+    except OSError:
+        return False
+    return age_s < _OLDEST_CLIENT_S
+
+
 def _client(home_dir: str, pid: str) -> str:
-    return f"{paths.carry_dir(home_dir)}/clients/{pid}"
+    return f"{paths.carry_dir(home_dir)}/{CLIENTS}/{pid}"
 
 
 def _project(home_dir: str, project_dir: str) -> str:
-    return f"{paths.carry_dir(home_dir)}/projects/{paths.fingerprint(project_dir)}.json"
+    return f"{paths.carry_dir(home_dir)}/{PROJECTS}/{paths.fingerprint(project_dir)}.json"

@@ -1,14 +1,14 @@
 """What is added to a ledger beside its transcript: by the person, and by agents that report.
 
-One line each, only ever appended to: what to add, and which items are done or forgotten.
+One line each, only ever appended to: what to add, and which items are done or forgotten. Merging
+them over a ledger twice changes nothing.
 """
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
-from brimline import fastio, fastjson, paths
+from brimline import clock, fastio, fastjson, paths
 from brimline.carry import items
 from brimline.store import put
 
@@ -23,6 +23,10 @@ _LARGEST_BYTES = 4 << 20
 # A longer report is kept in the store, and its beginning here.
 _REPORT_CHARACTERS = 1_200
 _STORED_FROM_CHARACTERS = 4_000
+# What a person writes down on purpose comes before what was recognised.
+_OWN_WEIGHT = 3.0
+# Of the words of one report so many in another make them the same.
+_SAME_REPORT = 0.8
 
 
 def add(home_dir: str, session_id: str, item: Item) -> None:
@@ -72,49 +76,78 @@ def add_agent(
     add(home_dir, session_id, items.Item(items.AGENT, text, items.SUBAGENT, extra=extra))
 
 
+def inherit(home_dir: str, session_id: str, previous: str) -> None:
+    """Give a session its own copy of another's notes, unless it has some of its own.
+
+    Raises:
+        OSError: they cannot be written.
+    """
+    try:
+        raw = fastio.read_file(_path(home_dir, previous), _LARGEST_BYTES)
+    except OSError:
+        return
+    fastio.create_exclusively(_path(home_dir, session_id), raw)
+
+
 def merged(home_dir: str, ledger: Ledger) -> Ledger:
     """The ledger with what was added, closed and forgotten beside it."""
     for line in _lines(home_dir, ledger.session):
-        added = line.get("add")
+        added, forgotten, closed = [line.get(name) for name in ("add", "forget", "close")]
         if isinstance(added, dict):
-            _take(ledger, added)
-        elif line.get("forget") in ledger.items:
-            del ledger.items[line["forget"]]
-        elif line.get("close") in ledger.items and line.get("status") in items.STATES:
-            ledger.items[line["close"]].status = line["status"]
+            _take(ledger, added, line.get("at"))
+        elif isinstance(forgotten, str):
+            ledger.items.pop(forgotten, None)
+        elif isinstance(closed, str) and closed in ledger.items:
+            if line.get("status") in items.STATES:
+                ledger.items[closed].status = line["status"]
     return ledger
 
 
-def _take(ledger: Ledger, fields: dict[str, Any]) -> None:
-    try:
-        item = items.Item(**fields)
-    except TypeError:
-        return  # written by another version
-    if item.kind == items.AGENT and _is_known(ledger, item):
-        return
-    if item.kind in items.KINDS and isinstance(item.text, str):
-        ledger.add(item)
+def _take(ledger: Ledger, fields: dict[str, Any], at: Any) -> None:
+    """Add an item, unless the ledger has it: then the transcript knows better how it stands."""
+    kind, text, source, extra = [fields.get(name) for name in ("kind", "text", "source", "extra")]
+    sound = kind in items.KINDS and isinstance(text, str) and isinstance(source, str)
+    if not sound or not isinstance(extra, dict):
+        return  # written by another version, or damaged
+    moment = clock.format_utc(at) if isinstance(at, int | float) else None
+    weight = _OWN_WEIGHT if source == items.PERSON else 1.0
+    item = items.Item(str(kind), str(text), str(source), at=moment, weight=weight, extra=extra)
+    known = ledger.items.get(item.id) or _known_report(ledger, item)
+    if known is None:
+        ledger.items[item.id] = item
+    else:
+        known.extra = extra | known.extra
+        known.weight = max(known.weight, weight)
 
 
-def _is_known(ledger: Ledger, item: Item) -> bool:
-    """Whether the transcript has told of an agent's report already."""
-    start = item.text[:80]
-    return any(start in " ".join(known.text.split()) for known in ledger.of(items.AGENT))
+def _known_report(ledger: Ledger, item: Item) -> Item | None:
+    """The item that the transcript has of the same report of an agent."""
+    if item.kind != items.AGENT:
+        return None
+    told = set(item.text.lower().split())
+    for known in ledger.of(items.AGENT):
+        words = set(known.text.lower().split())
+        if len(words & told) >= _SAME_REPORT * min(len(words), len(told)):
+            return known
+    return None
 
 
 def _lines(home_dir: str, session_id: str) -> Iterator[dict[str, Any]]:
-    path = f"{paths.carry_session_dir(home_dir, session_id)}/{FILE_NAME}"
+    """Every sound line; a torn one costs itself only."""
     try:
-        raw = fastio.read_file(path, _LARGEST_BYTES).decode("utf-8", "replace")
+        raw = fastio.read_file(_path(home_dir, session_id), _LARGEST_BYTES)
     except OSError:
         return
-    for text in raw.split("\n"):
+    for text in raw.decode("utf-8", "replace").split("\n"):
         for found in fastjson.loads_all(text):
             if isinstance(found, dict) and found.get("v") == FORMAT:
                 yield found
 
 
 def _append(home_dir: str, session_id: str, fields: dict[str, Any]) -> None:
-    path = f"{paths.carry_session_dir(home_dir, session_id)}/{FILE_NAME}"
-    line = {"v": FORMAT, "at": round(time.time(), 3)} | fields
-    fastio.append_line(path, fastjson.dumps(line))
+    line = {"v": FORMAT, "at": round(clock.now(), 3)} | fields
+    fastio.append_line(_path(home_dir, session_id), fastjson.dumps(line))
+
+
+def _path(home_dir: str, session_id: str) -> str:
+    return f"{paths.carry_session_dir(home_dir, session_id)}/{FILE_NAME}"

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 MARKDOWN, DOCUMENT = "checkpoint.md", "checkpoint.json"
-# Written by a conductor of several sessions; looked for in these places of a project.
-CONDUCTOR = ("conductor-state.json", ".claude/conductor-state.json")
 _LARGEST_FILE_BYTES = 8 << 20
 _TRIES = 2
 _TITLES = {
@@ -98,7 +96,7 @@ def load(home_dir: str, session_id: str) -> dict[str, Any] | None:
     folder = paths.carry_session_dir(home_dir, session_id)
     try:
         found = json.loads(fastio.read_file(f"{folder}/{DOCUMENT}"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) and found.get("v") == FORMAT else None
 
@@ -156,10 +154,9 @@ def _document(home_dir: str, ledger: Ledger, occasion: Occasion) -> dict[str, An
 
 def _keep_files(home_dir: str, session: str, occasion: Occasion) -> list[dict[str, Any]]:
     """Critical files by the hash of their content; one that is missing is said to be."""
-    conductor = [f"{occasion.project_dir}/{name}" for name in CONDUCTOR]
-    named = [
-        os.path.join(occasion.project_dir, os.path.expanduser(p)) for p in occasion.critical_files
-    ]
+    project = occasion.project_dir
+    conductor = paths.conductor_files(project) if project else ()
+    named = [os.path.join(project, os.path.expanduser(path)) for path in occasion.critical_files]
     wanted = [path for path in conductor if os.path.isfile(path)] + named
     return [_keep_file(home_dir, session, path) for path in dict.fromkeys(wanted)]
 
