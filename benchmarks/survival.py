@@ -12,7 +12,7 @@ import collections
 import tempfile
 from typing import NamedTuple
 
-from benchmarks import survival_grammar, survival_heldout
+from benchmarks import survival_grammar, survival_heldout, survival_heldout_b
 from benchmarks.survival_session import Ended, Expected, Fact, Grammar, write
 from brimline import testing
 from brimline.carry.card import card
@@ -22,6 +22,7 @@ BUDGET = 9_000
 GRAMMARS = {
     "published": Grammar(survival_grammar.FACTS, survival_grammar.ENDED),
     "heldout": Grammar(survival_heldout.FACTS, survival_heldout.ENDED),
+    "heldout-b": Grammar(survival_heldout_b.FACTS, survival_heldout_b.ENDED),
 }
 
 
@@ -68,8 +69,9 @@ def main() -> None:
             misses.update(f"{f.kind}/{f.place}: {f.text}" for f in result.missing)
             misses.update(f"OPEN {e.opened.text} <- {e.text}" for e in result.wrongly_open)
     passed = sum(f >= 39 and not w for f, w in zip(found, wrong, strict=True))
+    mean = sum(found) / len(found)
     print(f"{arguments.grammar}: {len(found)} sessions, {passed} with >= 39 of 40 and none open")
-    print(f"facts found: lowest {min(found)}, mean {sum(found) / len(found):.2f}, highest {max(found)}")
+    print(f"facts found: lowest {min(found)}, mean {mean:.2f}, highest {max(found)}")
     print(f"wrongly open: {sum(wrong)} in all; characters: {min(lengths)}-{max(lengths)}")
     for text, times in misses.most_common(arguments.show):
         print(f"  {times} x {text}")

@@ -1,4 +1,4 @@
-"""The filler of the survival test: prompts, prose and tool calls in which nothing has to be kept."""
+"""The filler of the survival test: prompts, prose and tool calls with nothing to be kept."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ FIRST_PROMPT = (
 PROMPTS = (
     *("go on", "ok, continue", "looks good", "yes please", "what's next?", "hm, why is that?"),
     *("can you explain that part again?", "ok", "run the tests again", "sounds right, go ahead"),
-    *("show me the diff", "is that really needed?", "and the other one?", "great, thanks", "commit"),
-    *("how long will that take?", "can you double check this?", "fine by me", "try it", "next one"),
-    *("let's look at the second finding", "what does this function do?", "any other places?"),
+    *("show me the diff", "is that really needed?", "and the other one?", "great, thanks"),
+    *("commit", "how long will that take?", "can you double check this?", "fine by me"),
+    *("try it", "next one", "let's look at the second finding", "what does this function do?"),
+    *("any other places?",),
 )
 _NARRATION = (
     "Let me look at the code that handles this.",
@@ -40,14 +41,22 @@ _SUMMARIES = (
     "There are {n} matches, most of them in tests.",
     "Nothing unusual in this file. The naming could be clearer, but it works.",
     "The diff touches {n} lines in two files.",
-    "Here is what I see:\n\n- the loop runs once per item\n- the cache is cold at the start\n"
-    "- the result is sorted at the end\n\nShall I go on?",
+    (
+        "Here is what I see:\n\n- the loop runs once per item\n- the cache is cold at the start\n"
+        "- the result is sorted at the end\n\nShall I go on?"
+    ),
 )
 _PATHS = (
     *("src/app/main.py", "src/app/report.py", "tests/test_report.py", "src/app/util.py"),
     *("src/web/views.py", "src/web/forms.py", "src/app/models.py", "tests/test_models.py"),
 )
-_COMMANDS = ("git status", "git diff --stat", "ls -la", "git log --oneline -5", "wc -l src/app/*.py")
+_COMMANDS = (
+    "git status",
+    "git diff --stat",
+    "ls -la",
+    "git log --oneline -5",
+    "wc -l src/app/*.py",
+)
 FAILING_COMMANDS = (
     *("make check-{n}", "./run.sh step{n}", "go test ./pkg/part{n}", "npm run job{n}"),
     *("cargo build -p unit{n}", "python tools/gen{n}.py", "psql -f batch{n}.sql"),

@@ -134,13 +134,16 @@ NUMBERS = (
 ERRORS = (
     ("bash_error", "[[ECONNREFUSED 10.{small}.4.9:{port}]]"),
     ("bash_error", "error[E0432]: [[unresolved import `{word}::codec::{word}`]]"),
-    ("bash_error", "[[relation \"{table}\" does not exist at character {small}]]"),
+    ("bash_error", '[[relation "{table}" does not exist at character {small}]]'),
     ("bash_error", "ld: [[symbol(s) not found for _{word}_init_v{small}]]"),
     ("bash_error", "AssertionError: [[expected {n} rows in {table}, got {small}]]"),
     ("bash_error", "[[Segmentation fault (core dumped) in {word}_worker]]"),
     ("bash_error", "[[disk quota of {n} MB used up for /scratch/{word}]]"),
     ("bash_error", "TypeError: [[{word}.flush is not a function ({file}:{line})]]"),
-    ("bash_error", "panic: [[runtime error: index out of range [{small}] with length 3 in {word}]]"),
+    (
+        "bash_error",
+        "panic: [[runtime error: index out of range [{small}] with length 3 in {word}]]",
+    ),
     ("bash_piped", "FAILED tests/test_{word}.py::test_{table} - [[KeyError: '{env}']]"),
     (USER, "I get [[HTTP 502 from {svc} on port {port}]] every second call"),
     (ASSISTANT, "The call dies with [[SQLSTATE 4{small}P1 on {table}]]."),
@@ -152,7 +155,10 @@ AGENTS = (
     ("agent_long", "[[{table} has {n} orphaned rows]], all older than two years."),
     ("agent_long", "None of the {small} plugins uses [[{env}]] any more."),
     ("agent_long", "Throughput falls from [[{n} to {small} per second]] once {svc} joins."),
-    ("notification", "The flaky test is [[tests/{word}/test_{table}.py, it depends on the clock]]."),
+    (
+        "notification",
+        "The flaky test is [[tests/{word}/test_{table}.py, it depends on the clock]].",
+    ),
 )
 FACTS = {
     "constraint": CONSTRAINTS,
@@ -174,9 +180,19 @@ ENDED = (
     ("todo", "[[{work}]]", "todo_gone", ""),
     (USER, "also [[{work}]] please", ASSISTANT, "Done: {short}."),
     (USER, "todo: [[{work}]]", USER, "scrap {short}, we don't need it"),
-    (USER, "later we need to [[{work}]]", USER, "{person} took over {short}, you can forget about it"),
+    (
+        USER,
+        "later we need to [[{work}]]",
+        USER,
+        "{person} took over {short}, you can forget about it",
+    ),
     (USER, "next up: [[{work}]]", ASSISTANT, "That was quick, I have finished {short}."),
-    (USER, "please also [[{work}]] when there is time", USER, "{short} - not needed anymore, sorry"),
+    (
+        USER,
+        "please also [[{work}]] when there is time",
+        USER,
+        "{short} - not needed anymore, sorry",
+    ),
     (USER, "still to do: [[{work}]]", USER, "nice, we can tick off {short}"),
     (USER, "don't forget to [[{work}]]", ASSISTANT, "- [x] {work}"),
     (USER, "Don't [[push to {branch}]] until I say so.", USER, "ok you may push to {branch} now"),

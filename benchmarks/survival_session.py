@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from benchmarks import survival_filler as filler
@@ -10,6 +9,7 @@ from benchmarks.survival_words import Slots
 from brimline import testing
 
 if TYPE_CHECKING:
+    import random
     from collections.abc import Callable, Mapping, Sequence
 
 PER_KIND = 5
@@ -159,9 +159,7 @@ class _Writer:
         is_error = {"is_error": True} if told is Exception else {}
         block = {"type": "tool_result", "tool_use_id": call_id, "content": result} | is_error
         copy = f"Error: {result}" if told is Exception else told or {"stdout": result}
-        self.session.row(
-            "user", message={"role": "user", "content": [block]}, toolUseResult=copy
-        )
+        self.session.row("user", message={"role": "user", "content": [block]}, toolUseResult=copy)
 
     def create_task(self, subject: str) -> None:
         number = str(len(self.tasks) + 1)
@@ -178,7 +176,9 @@ class _Writer:
     def update_task(self, subject: str, status: str) -> None:
         number = self.tasks[subject]
         told = {"success": True, "taskId": number, "updatedFields": ["status"]}
-        self.call("TaskUpdate", f"Updated task #{number} status", told, taskId=number, status=status)
+        self.call(
+            "TaskUpdate", f"Updated task #{number} status", told, taskId=number, status=status
+        )
 
     def add_todo(self, text: str) -> None:
         self.todos.append({"content": text, "status": "pending", "activeForm": "Working"})

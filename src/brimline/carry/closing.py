@@ -12,25 +12,19 @@ if TYPE_CHECKING:
     from brimline.carry.items import Item, Ledger
     from brimline.carry.meaning import Ending
 
-SURE, LIKELY = 0.6, 0.75
-_OF_A_TASK, _OF_OTHERS = 0.35, 0.75
+# By how clearly an ending is worded: how well it has to fit, and how much of it has to be about the
+# item, if that is a task or a rule.
+_NEEDED = {1.0: (0.6, 0.35), 0.8: (0.7, 0.4), 0.5: (0.8, 0.6)}
+_OF_OTHERS, _NEEDED_FOR_OTHERS = 0.75, 0.5
+_ALIKE = 0.75
 # Rules that name their own end are the ones that a permission lifts.
 _UNTIL = ("until", "before", "unless", "without", "ask", "wait", "hold off", "frozen", "freeze")
 _UNTIL_BONUS = 0.1
 
 
-def close(
-    ledger: Ledger, ending: Ending, at: str | None, *, least: float | None = None
-) -> Item | None:
-    """Mark the item that an ending speaks of; None where it speaks of none that is known.
-
-    Args:
-        ledger: the ledger.
-        ending: what was said to have ended.
-        at: when it was said.
-        least: how well it has to fit; None for what is usual.
-    """
-    found = _best(ledger, ending, least or (SURE if ending.is_sure else LIKELY))
+def close(ledger: Ledger, ending: Ending, at: str | None) -> Item | None:
+    """Mark the item that an ending speaks of; None where it speaks of none that is known."""
+    found = _best(ledger, ending)
     if found is None or not found.is_open:
         return found
     end(found, _status(found, ending.status), at)
@@ -47,7 +41,7 @@ def close_alike(ledger: Ledger, text: str, status: str, at: str | None) -> None:
             continue
         asked = words.content(item.text)
         shared = len(mention & asked)
-        if shared > 1 and shared >= LIKELY * min(len(mention), len(asked)):
+        if shared > 1 and shared >= _ALIKE * min(len(mention), len(asked)):
             end(item, status, at)
 
 
@@ -58,26 +52,28 @@ def end(item: Item, status: str, at: str | None) -> None:
         item.extra["ended"] = at
 
 
-def _best(ledger: Ledger, ending: Ending, least: float) -> Item | None:
-    candidates = [(item, words.content(item.text)) for item in _candidates(ledger, ending)]
-    if not ending.mention or not candidates:
-        return None
-    known = frozenset[str]().union(*(content for _, content in candidates))
-    best, highest = None, 0.0
-    for item, content in candidates:
-        fit = words.fit(ending.mention, content, known)
+def _best(ledger: Ledger, ending: Ending) -> Item | None:
+    said = ending.mention
+    touched = []
+    known: set[str] = set()
+    for item in _candidates(ledger, ending):
+        content = words.content(item.text)
+        shared = said & content
+        if shared:
+            known |= shared
+            touched.append((item, content, len(shared)))
+    least, share = _NEEDED[ending.strength]
+    meant = kinds.CONSTRAINT if ending.status == kinds.SUPERSEDED else kinds.TASK
+    best, highest = None, least
+    for item, content, shared_words in touched:
+        fit = words.fit(said, content, len(known))
         if fit and ending.status == kinds.SUPERSEDED and _has_an_end(item):
             fit += _UNTIL_BONUS
         # Of two that fit alike the later one is meant.
-        if fit >= max(highest, least) and _is_covered(item, content, ending):
+        needed = share if item.kind == meant else _OF_OTHERS
+        if fit >= highest and shared_words >= needed * len(said):
             best, highest = item, fit
     return best
-
-
-def _is_covered(item: Item, content: frozenset[str], ending: Ending) -> bool:
-    """Whether enough of what was said is about the item: only tasks are there to be ended."""
-    share = len(ending.mention & content) / len(ending.mention)
-    return share >= (_OF_A_TASK if item.kind in (kinds.TASK, kinds.CONSTRAINT) else _OF_OTHERS)
 
 
 def _candidates(ledger: Ledger, ending: Ending) -> Iterator[Item]:
@@ -85,8 +81,10 @@ def _candidates(ledger: Ledger, ending: Ending) -> Iterator[Item]:
     if ending.status == kinds.SUPERSEDED:
         yield from ledger.of(kinds.CONSTRAINT)
         return
-    wanted = [kinds.TASK, kinds.GOAL, kinds.FACT]
-    if ending.status == kinds.CANCELLED:
+    wanted = [kinds.TASK]
+    if ending.strength > _NEEDED_FOR_OTHERS:
+        wanted += [kinds.GOAL, kinds.FACT]
+    if ending.strength == 1 and ending.status == kinds.CANCELLED:
         wanted += [kinds.CONSTRAINT, kinds.DECISION, kinds.PLAN]
     for item in ledger.of(*wanted):
         if item.kind != kinds.FACT or item.source == kinds.USER:

@@ -3,34 +3,43 @@
 from __future__ import annotations
 
 from brimline.carry import values
+from brimline.carry.words import word_set
 
 _SHORT_CHARACTERS = 330
 _LINE_CHARACTERS = 240
+_SHORTEST_LINE = 4
 _MOST_LINES = 3
+_NAMES_AN_ERROR = 2.0
 _LONGEST_TEXT = 200_000
 _COMMAND_CHARACTERS = 400
 _STRONG = (
     *("error:", "error[", "error ", "errno", "fatal", "panic", "exception", "failed", "failure"),
     *("cannot", "can't", "could not", "couldn't", "denied", "refused", "not found", "undefined"),
-    *("unresolved", "no such", "timed out", "timeout", "invalid", "unexpected", "missing", "abort"),
-    *("segmentation", "killed", "out of memory", "unable to", "mismatch", "assert", "expected"),
-    *("violat", "exceed", "unknown", "unsupported", "conflict", "traceback", "no space", "corrupt"),
-    *("unauthorized", "forbidden", "rejected", "deadlock", "overflow", "unreachable", "not allowed"),
-    *("does not exist", "is not ", "illegal", "broken", "stale", "expired", "incompatible"),
+    *("unresolved", "no such", "timed out", "timeout", "invalid", "unexpected", "missing"),
+    *("abort", "segmentation", "killed", "out of memory", "unable to", "mismatch", "assert"),
+    *("expected", "violat", "exceed", "unknown", "unsupported", "conflict", "traceback"),
+    *("no space", "corrupt", "unauthorized", "forbidden", "rejected", "deadlock", "overflow"),
+    *("unreachable", "not allowed", "does not exist", "is not ", "illegal", "broken", "stale"),
+    *("expired", "incompatible"),
 )
 _HOLLOW = ("exit code", "traceback (most recent", "stack trace", "npm err! a complete log", "at ")
 # Programs whose second word says what they do.
-_WITH_SUBCOMMAND = frozenset(
-    "git go cargo npm pnpm yarn npx uv pip poetry docker kubectl make mise just python python3 node"
-    " bun deno terraform helm gh brew apt dotnet mvn gradle ./gradlew bundle rails rake php mix"
-    " flutter swift bazel nix ansible aws gcloud az systemctl".split()
+_WITH_SUBCOMMAND = word_set(
+    "git go cargo npm pnpm yarn npx uv pip poetry docker kubectl make mise just python"
+    " python3 node bun deno terraform helm gh brew apt dotnet mvn gradle ./gradlew bundle"
+    " rails rake php mix flutter swift bazel nix ansible aws gcloud az systemctl"
 )
+_WRAPPERS = ("sudo", "time", "env", "timeout", "nice")
+_PREPARATIONS = ("cd", "export", "source", "set", "echo", "pwd")
 # Results of these that passed but speak of failures: a pipe hides the exit code.
 _CHECKS = (
-    *("test", "pytest", "lint", "check", "build", "tsc", "make", "cargo", "mypy", "ruff", "eslint"),
-    *("vitest", "jest", "go vet", "gradle", "mvn", "tox", "nox", "clippy", "typecheck", "verify"),
+    *("test", "pytest", "lint", "check", "build", "tsc", "make", "cargo", "mypy", "ruff"),
+    *("eslint", "vitest", "jest", "go vet", "gradle", "mvn", "tox", "nox", "clippy"),
+    *("typecheck", "verify"),
 )
-_SURE_FAILURES = ("FAILED ", "--- FAIL", "FAIL\t", "error[E", "ERROR ", "Error: ", "error: ", "E   ")
+_SURE_FAILURES = (
+    *("FAILED ", "--- FAIL", "FAIL\t", "error[E", "ERROR ", "Error: ", "error: ", "E   "),
+)
 
 
 def telling(text: str) -> str:
@@ -52,7 +61,7 @@ def telling(text: str) -> str:
 
 def reported(text: str) -> str:
     """The one line in pasted text that names an error; empty without one."""
-    lines = [line for line in _lines(text) if _rate(line, 0, 1) >= 2]
+    lines = [line for line in _lines(text) if _rate(line, 0, 1) >= _NAMES_AN_ERROR]
     return max(lines, key=lambda line: _rate(line, 0, 1))[:_LINE_CHARACTERS] if lines else ""
 
 
@@ -67,16 +76,21 @@ def hidden(command: str, output: str) -> str:
 
 def pattern(command: str) -> list[str]:
     """The words of a command that tell it from others: program, subcommand, what it works on."""
-    last = command.strip()[:_COMMAND_CHARACTERS].splitlines()[0] if command.strip() else ""
+    lines = command.strip()[:_COMMAND_CHARACTERS].splitlines()
+    told = lines[0] if lines else ""
     for separator in ("&&", ";"):
-        parts = [part for part in last.split(separator) if part.strip()]
-        parts = [part for part in parts if not part.split()[0].startswith(("cd", "export", "source"))]
-        last = parts[-1] if parts else last
-    last = last.partition("|")[0].partition(">")[0].removesuffix("2").strip()
-    words = last.split()
-    while words and ("=" in words[0] or words[0] in ("sudo", "time", "env", "timeout", "nice")):
+        told = _last_part(told.split(separator)) or told
+    told = told.partition("|")[0].partition(">")[0].removesuffix("2").strip()
+    words = told.split()
+    while words and ("=" in words[0] or words[0] in _WRAPPERS):
         words = words[1:]
     return [word for word in words if not word.startswith("-")]
+
+
+def _last_part(parts: list[str]) -> str:
+    """The last of several commands that does something."""
+    does = [part for part in parts if part.strip() and part.split()[0] not in _PREPARATIONS]
+    return does[-1] if does else ""
 
 
 def passes(failed: list[str], passed: list[str]) -> bool:
@@ -97,7 +111,7 @@ def _lines(text: str) -> list[str]:
 
 def _rate(line: str, at: int, count: int) -> float:
     lowered = line.lower()
-    if lowered.startswith(_HOLLOW) or len(line) < 4:
+    if lowered.startswith(_HOLLOW) or len(line) < _SHORTEST_LINE:
         return -1.0
     rate = 2.0 * any(word in lowered for word in _STRONG)
     rate += min(values.specificity(line), 2.0) / 2

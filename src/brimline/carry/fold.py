@@ -1,13 +1,14 @@
 """One transcript row taken into the ledger. Pure: the same rows give the same ledger.
 
 Rows that were folded before are known by their uuids and change nothing. Only the main thread
-counts; the client's own summary of a compaction is not taken for anybody's words.
+counts, and the client's own summary of a compaction is nobody's words.
 """
 
 from __future__ import annotations
 
+from brimline.carry import errands, said, tasks, tooling
 from brimline.carry import items as kinds
-from brimline.carry import said, tooling
+from brimline.carry.noting import Origin, note
 from brimline.transcript import exchange, rows
 
 TYPE_CHECKING = False
@@ -16,51 +17,63 @@ if TYPE_CHECKING:
 
     from brimline.carry.items import Ledger
 
-# As many uuids are remembered; older rows are told by their time and their parent.
-_REMEMBERED = 2_000
-_UUID_CHARACTERS = 12
+_KINDS = ("user", "assistant", "attachment", "system")
+# So many uuids are remembered at least, by their last characters; older rows are told by time.
+_REMEMBERED = 800
+_UUID_CHARACTERS = 10
 _PLAN_OPENING = "Implement the following plan:"
+_GOAL_WEIGHT = 3.0
 
 
 def fold(ledger: Ledger, row: Any) -> None:
     """Take one row in; any JSON value is fine."""
-    if not isinstance(row, dict) or row.get("isSidechain"):
+    if not isinstance(row, dict) or row.get("isSidechain") or row.get("type") not in _KINDS:
         return
-    kind = row.get("type")
-    if kind not in ("user", "assistant", "attachment", "system") or _was_folded(ledger, row):
+    if _was_folded(ledger, row):
         return
-    origin = said.Origin(rows.timestamp_of(row), exchange.text_of(row.get("uuid")) or None)
+    origin = Origin(rows.timestamp_of(row), exchange.text_of(row.get("uuid")) or None)
     if rows.is_boundary(row):
         _compacted(ledger, row)
-    elif kind == "assistant":
-        ledger.state.pop("summary_expected", None)
+    elif row["type"] == "assistant":
         _assistant(ledger, row, origin)
-    elif kind == "user":
+    elif row["type"] == "user":
         _user(ledger, row, origin)
-    elif kind == "attachment":
+    elif row["type"] == "attachment":
         _attached(ledger, row, origin)
 
 
 def _was_folded(ledger: Ledger, row: dict[str, Any]) -> bool:
-    uuid = _short(row.get("uuid"))
+    uuid = _mark(row.get("uuid"))
     if not uuid:
         return False
-    seen: dict[str, str] = ledger.state.setdefault("seen", {})
-    if uuid in seen:
+    seen = ledger.state.setdefault("seen", [_generation(), _generation()])
+    if any(uuid in generation["ids"] for generation in seen):
         return True
     at = rows.timestamp_of(row) or ""
-    if len(seen) >= _REMEMBERED:
-        oldest = next(iter(seen))
-        parents = (_short(row.get("parentUuid")), _short(row.get("logicalParentUuid")))
-        if at and at < seen[oldest] and not any(parent in seen for parent in parents):
-            return True
-        del seen[oldest]
-    seen[uuid] = at
+    if at and at <= ledger.state.get("forgotten", "") and not _goes_on(row, seen):
+        return True
+    newer = seen[1]
+    newer["ids"] += uuid
+    newer["count"] += 1
+    newer["until"] = max(newer["until"], at)
+    if newer["count"] >= _REMEMBERED:
+        ledger.state["forgotten"] = max(ledger.state.get("forgotten", ""), seen[0]["until"])
+        ledger.state["seen"] = [newer, _generation()]
     return False
 
 
-def _short(uuid: Any) -> str:
-    return uuid[-_UUID_CHARACTERS:] if isinstance(uuid, str) else ""
+def _goes_on(row: dict[str, Any], seen: list[dict[str, Any]]) -> bool:
+    """Whether a row follows one that is known: a clock that was set back makes no row old."""
+    parents = (_mark(row.get("parentUuid")), _mark(row.get("logicalParentUuid")))
+    return any(parent and parent in generation["ids"] for parent in parents for generation in seen)
+
+
+def _generation() -> dict[str, Any]:
+    return {"ids": "", "count": 0, "until": ""}
+
+
+def _mark(uuid: Any) -> str:
+    return f"|{uuid[-_UUID_CHARACTERS:]}|" if isinstance(uuid, str) and uuid else ""
 
 
 def _compacted(ledger: Ledger, row: dict[str, Any]) -> None:
@@ -72,19 +85,20 @@ def _compacted(ledger: Ledger, row: dict[str, Any]) -> None:
         ledger.state["summary_expected"] = True
 
 
-def _assistant(ledger: Ledger, row: dict[str, Any], origin: said.Origin) -> None:
+def _assistant(ledger: Ledger, row: dict[str, Any], origin: Origin) -> None:
+    ledger.state.pop("summary_expected", None)
     for text in exchange.replied(row):
         said.by_assistant(ledger, text, origin)
     for call in exchange.calls(row):
         tooling.called(ledger, call, origin)
 
 
-def _user(ledger: Ledger, row: dict[str, Any], origin: said.Origin) -> None:
+def _user(ledger: Ledger, row: dict[str, Any], origin: Origin) -> None:
     for result in exchange.results(row):
         tooling.answered(ledger, result, origin)
     told = exchange.notification(row)
     if told:
-        tooling.notified(ledger, told, origin)
+        errands.notified(ledger, told, origin)
         return
     text = exchange.typed(row)
     if not text:
@@ -96,24 +110,24 @@ def _user(ledger: Ledger, row: dict[str, Any], origin: said.Origin) -> None:
     said.by_user(ledger, text, origin, is_plan=is_plan)
 
 
-def _attached(ledger: Ledger, row: dict[str, Any], origin: said.Origin) -> None:
+def _attached(ledger: Ledger, row: dict[str, Any], origin: Origin) -> None:
     attachment = rows.attachment_of(row)
-    kind = attachment.get("type")
+    kind = exchange.text_of(attachment.get("type"))
     if kind == "queued_command":
         _user(ledger, row, origin)
     elif kind == "task_reminder":
-        tooling.tasks(ledger, attachment.get("content"), origin)
+        tasks.task_list(ledger, attachment.get("content"), origin)
     elif kind == "goal_status":
         _goal_status(ledger, attachment, origin)
-    elif isinstance(kind, str) and kind.startswith("plan_"):
+    elif kind.startswith("plan_"):
         path = exchange.text_of(attachment.get("planFilePath"))
         text = exchange.text_of(attachment.get("planContent"))
         if text or (path and attachment.get("planExists") is True):
             tooling.plan(ledger, path, text, origin)
 
 
-def _goal_status(ledger: Ledger, attachment: dict[str, Any], origin: said.Origin) -> None:
+def _goal_status(ledger: Ledger, attachment: dict[str, Any], origin: Origin) -> None:
     condition = exchange.text_of(attachment.get("condition"))
     if condition:
-        item = said.add(ledger, kinds.GOAL, condition, kinds.USER, origin, 3.0)
+        item = note(ledger, kinds.GOAL, condition, kinds.USER, origin, _GOAL_WEIGHT)
         item.status = kinds.DONE if attachment.get("met") is True else kinds.OPEN

@@ -12,6 +12,7 @@ from brimline import fastio, fastjson, paths
 from brimline.carry import items
 from brimline.carry.bounds import bound
 from brimline.carry.fold import fold
+from brimline.carry.lines import Lines, fingerprint, is_said, is_wanted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,31 +22,26 @@ if TYPE_CHECKING:
     from brimline.carry.items import Ledger
 
 LEDGER_FILE = "ledger.json"
-# What a hook may read of a session that has no ledger yet.
-HOOK_BUDGET_BYTES = 8 << 20
-_LONGEST_LINE = 8 << 20
-_FINGERPRINT_BYTES = 2_048
+# Of what is read under a budget, so much of the end is read whole; of what comes before it only
+# what people said and what became of tasks, which costs a tenth.
+_WHOLE_BYTES = 1 << 20
 _ROWS_BETWEEN_BOUNDS = 400
 _LARGEST_LEDGER = 4 << 20
 # Once time is up, this much of the end is still read: what was said last matters most.
 _LAST_BYTES = 256 << 10
-_WANTED = (b'"type":"user"', b'"type":"assistant"', b'"type":"attachment"', b'"type":"system"')
-_SPACED = tuple(mark.replace(b":", b": ") for mark in _WANTED)
-
-
-def folder_of(home_dir: str, session_id: object) -> str:
-    """Where the ledger, the checkpoint and the card of a session are kept."""
-    return f"{home_dir}/carry/{paths.safe_session_id(session_id)}"
 
 
 def load(home_dir: str, session_id: str) -> Ledger:
     """The ledger as it was last saved; an empty one where there is none, or a damaged one."""
+    path = f"{paths.carry_session_dir(home_dir, session_id)}/{LEDGER_FILE}"
     try:
-        data = fastio.read_file(f"{folder_of(home_dir, session_id)}/{LEDGER_FILE}", _LARGEST_LEDGER)
-        document = fastjson.loads(data.decode("utf-8", "surrogatepass"))
+        data = fastio.read_file(path, _LARGEST_LEDGER)
+        ledger = items.from_document(
+            fastjson.loads(data.decode("utf-8", "surrogatepass")), session_id
+        )
     except (OSError, ValueError):
-        document = None
-    return items.from_document(document, session_id)
+        return items.Ledger(session_id)
+    return ledger if _is_sound(ledger) else items.Ledger(session_id)
 
 
 def save(home_dir: str, ledger: Ledger) -> None:
@@ -55,7 +51,7 @@ def save(home_dir: str, ledger: Ledger) -> None:
         OSError: it cannot be written.
     """
     text = fastjson.dumps(items.to_document(ledger))
-    path = f"{folder_of(home_dir, ledger.session)}/{LEDGER_FILE}"
+    path = f"{paths.carry_session_dir(home_dir, ledger.session)}/{LEDGER_FILE}"
     fastio.replace_file(path, text.encode("utf-8", "surrogatepass"))
 
 
@@ -75,31 +71,59 @@ def bring_up_to_date(
         session_id: the session.
         transcript: its file; one that is not there changes nothing.
         budget_s: after so long only the end is still read; None for all the time it takes.
-        budget_bytes: at most so much of the end is read; None for all of it.
+        budget_bytes: at most so much of the end is read, 0 for nothing; None for all of it.
         unsaved: told where the ledger cannot be saved, which then is no reason to do without it.
 
     Raises:
         OSError: the ledger cannot be saved, and nobody wants to be told.
     """
     ledger = load(home_dir, session_id)
+    if not transcript or budget_bytes == 0:
+        return ledger
     try:
-        file = open(transcript or "", "rb")  # noqa: SIM115 - closed below
+        file = open(transcript, "rb")  # noqa: SIM115 - closed below
     except OSError:
         return ledger
     with file:
         reader = _Reader(file, ledger, budget_s, budget_bytes)
         if reader.read():
-            try:
-                save(home_dir, reader.ledger)
-            except OSError as error:
-                if unsaved is None:
-                    raise
-                unsaved(error)
+            _try_to_save(home_dir, reader.ledger, unsaved)
     return reader.ledger
 
 
+def _try_to_save(
+    home_dir: str, ledger: Ledger, unsaved: Callable[[OSError], object] | None
+) -> None:
+    try:
+        save(home_dir, ledger)
+    except OSError as error:
+        if unsaved is None:
+            raise
+        unsaved(error)
+
+
+def _is_sound(ledger: Ledger) -> bool:
+    """Whether a ledger that was read can be gone on with: files get damaged and edited."""
+    state = ledger.state
+    if not isinstance(state, dict) or not isinstance(ledger.folded, dict):
+        return False
+    if not isinstance(ledger.compactions, int):
+        return False
+    shapes = (("seen", list), ("forgotten", str), ("calls", dict), ("early", dict))
+    if not all(isinstance(state.get(name, shape()), shape) for name, shape in shapes):
+        return False
+    return all(
+        isinstance(item.text, str)
+        and isinstance(item.extra, dict)
+        and isinstance(item.weight, int | float)
+        and item.kind in items.KINDS
+        and item.status in items.STATES
+        for item in ledger.items.values()
+    )
+
+
 class _Reader:
-    """Reads the complete lines of a file from where the ledger left off."""
+    """Folds the lines of a file from where the ledger left off."""
 
     def __init__(
         self, file: BinaryIO, ledger: Ledger, budget_s: float | None, budget_bytes: int | None
@@ -108,19 +132,20 @@ class _Reader:
         self.ledger = ledger
         self.budget_bytes = budget_bytes
         self.deadline = None if budget_s is None else time.monotonic() + budget_s
-        self.size = file.seek(0, 2)
+        self.lines = Lines(file)
 
     def read(self) -> bool:
         """Fold the new lines; False where there were none."""
         start = self._start()
-        if start >= self.size and self._cursor().get("offset") == start:
+        if start >= self.lines.size and start == self._cursor().get("offset"):
             return False
-        end = self._fold_from(start)
+        whole_from = start
+        if self.budget_bytes is not None:
+            whole_from = max(start, self.lines.size - _WHOLE_BYTES)
+        self._fold_from(start, whole_from)
         bound(self.ledger)
-        self.ledger.state["cursor"] = {
-            "offset": end,
-            "print": _fingerprint(self.file, end),
-        }
+        end = self.lines.end
+        self.ledger.state["cursor"] = {"offset": end, "print": fingerprint(self.file, end)}
         return True
 
     def _cursor(self) -> dict[str, Any]:
@@ -128,82 +153,47 @@ class _Reader:
         return cursor if isinstance(cursor, dict) else {}
 
     def _start(self) -> int:
-        cursor = self._cursor()
-        offset = cursor.get("offset")
-        known = isinstance(offset, int) and 0 <= offset <= self.size
-        if known and _fingerprint(self.file, offset) == cursor.get("print"):
-            start = offset
-        else:
-            # Rewritten since, or never read. Where only the end may be read, what was known before
-            # is worth more than a clean slate.
+        start = self._known_until()
+        if start is None:
             start = 0
+            # Where only the end may be read, what was known of a file that was rewritten since is
+            # worth more than a clean slate.
             if self.budget_bytes is None:
                 self.ledger = items.Ledger(self.ledger.session, previous=self.ledger.previous)
-        if self.budget_bytes is not None and self.size - start > self.budget_bytes:
-            start = self._skip_to(start, self.size - self.budget_bytes)
+        if self.budget_bytes is not None and self.lines.size - start > self.budget_bytes:
+            start = self._skip(start, self.lines.size - self.budget_bytes)
         return start
 
-    def _skip_to(self, start: int, target: int) -> int:
-        """The first line that begins at or after a target; what is passed over is noted."""
-        self.file.seek(target - 1)
-        self._skip_line()
-        reached = self.file.tell()
+    def _known_until(self) -> int | None:
+        """Where the ledger left off; None where the file is not the one that it was."""
+        cursor = self._cursor()
+        offset = cursor.get("offset")
+        if not isinstance(offset, int) or not 0 <= offset <= self.lines.size:
+            return None
+        return offset if fingerprint(self.file, offset) == cursor.get("print") else None
+
+    def _skip(self, start: int, target: int) -> int:
+        """Go to the first line at or after a target, noting how much is passed over."""
+        reached = self.lines.next_start(target)
         unread = self.ledger.state.get("unread_bytes", 0)
         self.ledger.state["unread_bytes"] = unread + reached - start
         return reached
 
-    def _skip_line(self) -> bool:
-        """Go to the end of the line; False where the file ends first."""
-        while True:
-            piece = self.file.readline(1 << 20)
-            if not piece.endswith(b"\n"):
-                if not piece:
-                    return False
-                continue
-            return True
-
-    def _fold_from(self, start: int) -> int:
-        """Fold line by line; returns the end of the last complete one."""
-        self.file.seek(start)
-        end = start
-        lines = 0
-        while end < self.size:
-            line = self.file.readline(_LONGEST_LINE)
-            if not line.endswith(b"\n"):
-                if len(line) < _LONGEST_LINE:
-                    self._fold(line)  # not ended yet: read again next time
-                    break
-                if not self._skip_line():
-                    break
-                end = self.file.tell()
-                continue
-            self._fold(line)
-            end += len(line)
-            lines += 1
-            if lines % _ROWS_BETWEEN_BOUNDS == 0:
+    def _fold_from(self, start: int, whole_from: int) -> None:
+        for count, line in enumerate(self.lines.read_from(start), 1):
+            wanted = is_wanted if self.lines.end >= whole_from else is_said
+            if wanted(line):
+                for row in fastjson.loads_all(line.decode("utf-8", "replace")):
+                    fold(self.ledger, row)
+            if count % _ROWS_BETWEEN_BOUNDS == 0:
                 bound(self.ledger)
-                if self._is_late() and self.size - end > _LAST_BYTES:
-                    end = self._skip_to(end, self.size - _LAST_BYTES)
-        return end
+                self._hurry()
 
-    def _is_late(self) -> bool:
-        return self.deadline is not None and time.monotonic() > self.deadline
-
-    def _fold(self, line: bytes) -> None:
-        # Quotes inside JSON texts are escaped, so only real keys can match.
-        if b'"isSidechain":true' in line:
+    def _hurry(self) -> None:
+        """Once time is up, pass over all but the end."""
+        if self.deadline is None or time.monotonic() < self.deadline:
             return
-        if any(mark in line for mark in _WANTED) or any(mark in line for mark in _SPACED):
-            for row in fastjson.loads_all(line.decode("utf-8", "replace")):
-                fold(self.ledger, row)
-
-
-def _fingerprint(file: BinaryIO, offset: int) -> str:
-    """Stands for the beginning of a file and for what comes right before a place in it."""
-    from _blake2 import blake2b
-
-    file.seek(0)
-    digest = blake2b(file.read(min(offset, _FINGERPRINT_BYTES)), digest_size=12)
-    file.seek(max(0, offset - _FINGERPRINT_BYTES))
-    digest.update(file.read(min(offset, _FINGERPRINT_BYTES)))
-    return digest.hexdigest()
+        target = self.lines.size - _LAST_BYTES
+        if self.lines.end < target:
+            self._skip(self.lines.end, target)
+        self.deadline = None

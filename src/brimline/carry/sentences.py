@@ -1,8 +1,9 @@
-"""A text cut into sentences and list items, each as it was written; code and logs left out. Pure."""
+"""A text cut into sentences and list items, as they were written, without code and logs. Pure."""
 
 from __future__ import annotations
 
 from brimline.carry import words
+from brimline.carry.words import word_set
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,15 +14,19 @@ LONGEST_CHARACTERS = 380
 _LONGEST_TEXT = 60_000
 _MOST_SENTENCES = 600
 _SHORT_LINE = 60
+_LEAST_LETTERS = 8
+_LONGEST_MARK = 4
+_RULERS = frozenset("-=_*#~ ")
 _FENCES = ("```", "~~~")
 _LIST_MARKS = ("- ", "* ", "• ", "+ ", "– ", "— ")
-_BOXES = {"[ ]": False, "[x]": True, "[X]": True, "☐": False, "☑": True, "✅": True, "✔": True}
+_BOXES = {"[ ]": False, "[x]": True, "[X]": True, "☐": False, "☑": True}
+_ANSWERS = ("no", "nope", "never", "yes", "sure")
 _ENDS = ".!?"
 _CLOSERS = "\"'”’)]*_`"
 _LAST_CHARACTERS = frozenset(_ENDS + _CLOSERS)
-_ABBREVIATIONS = frozenset(
-    "e.g i.e etc vs approx ca cf no nr fig mr mrs ms dr prof st incl excl resp bzw z.b max min"
-    " sec dept est al".split()
+_ABBREVIATIONS = word_set(
+    "e.g i.e etc vs approx ca cf no nr fig mr mrs ms dr prof st incl excl resp bzw z.b max"
+    " min sec dept est al"
 )
 # Lines that no person wrote as a sentence: tables, differences, traces, prompts of a shell, code.
 _NOT_PROSE = (
@@ -42,7 +47,7 @@ _CLAUSE_BREAKS = ("; ", " — ", " – ", " - ", ", but ", ", and ", ", so ", ",
 class Sentence:
     """One sentence or list item."""
 
-    __slots__ = ("_plain", "is_checked", "is_item", "lead", "text")
+    __slots__ = ("_marked", "_plain", "is_checked", "is_item", "lead", "text")
 
     def __init__(
         self, text: str, lead: str = "", *, is_item: bool = False, is_checked: bool | None = None
@@ -53,7 +58,7 @@ class Sentence:
         self.is_item = is_item
         self.is_checked = is_checked
         """Of an item with a box: whether it is ticked."""
-        self._plain = ""
+        self._plain = self._marked = ""
 
     @property
     def plain(self) -> str:
@@ -61,6 +66,13 @@ class Sentence:
         if not self._plain:
             self._plain = words.plain(self.text)
         return self._plain
+
+    @property
+    def marked(self) -> str:
+        """Its plain words with a mark where a clause begins."""
+        if not self._marked:
+            self._marked = words.marked(self.text)
+        return self._marked
 
     @property
     def asks(self) -> bool:
@@ -130,7 +142,7 @@ def _lead_after(part: _Part, lead: str) -> str:
     if part.is_item:
         return lead
     last = part.lines[-1].rstrip(" *_")
-    return last if last.endswith(":") else ""
+    return list(_split(last))[-1] if last.endswith(":") else ""
 
 
 def _goes_on(part: _Part, line: str) -> bool:
@@ -158,17 +170,20 @@ def _prose_lines(text: str) -> Iterator[str]:
 def _is_prose(line: str) -> bool:
     if not line or line.startswith(_NOT_PROSE) or line.endswith(_NOT_PROSE_ENDS):
         return False
-    if line.startswith(">") or set(line) <= set("-=_*#~ "):
-        return False
-    if line.startswith(_MAY_BE_CODE) and line.endswith(_CODE_ENDS):
-        if any(sign in line for sign in _CODE_SIGNS):
-            return False
-    if line.startswith("at ") and line.endswith(")"):
-        return False
-    if _is_stamped(line):
+    if line.startswith(">") or _RULERS.issuperset(line) or _is_code(line) or _is_stamped(line):
         return False
     letters = sum(map(str.isalpha, line))
-    return letters * 2 >= len(line) or (letters >= 8 and " " in line and letters * 3 >= len(line))
+    has_words = letters >= _LEAST_LETTERS and " " in line
+    return letters * 2 >= len(line) or (has_words and letters * 3 >= len(line))
+
+
+def _is_code(line: str) -> bool:
+    """Whether a line that may be English has the signs of code."""
+    if line.startswith("at ") and line.endswith(")"):
+        return True
+    if not line.startswith(_MAY_BE_CODE) or not line.endswith(_CODE_ENDS):
+        return False
+    return any(sign in line for sign in _CODE_SIGNS)
 
 
 def _is_stamped(line: str) -> bool:
@@ -184,10 +199,11 @@ def _list_mark(line: str) -> tuple[str, str]:
     for mark in _LIST_MARKS:
         if stripped.startswith(mark):
             return mark, stripped[len(mark) :].lstrip()
-    number, dot, rest = stripped.partition(" ")
-    if dot and number[-1:] in ".)" and number[:-1].strip("(").isalnum() and len(number) <= 4:
-        if number[:-1].strip("(").isdigit() or len(number) == len("a)"):
-            return number, rest.lstrip()
+    mark, blank, rest = stripped.partition(" ")
+    number = mark[:-1].strip("(")
+    is_number = number.isdigit() or (number.isalpha() and len(number) == 1)
+    if blank and is_number and mark[-1] in ".)" and len(mark) <= _LONGEST_MARK:
+        return mark, rest.lstrip()
     if stripped[:1] in _BOXES:
         return stripped[:1], stripped
     return "", stripped
@@ -208,7 +224,7 @@ def _title(line: str) -> str:
 def _cut(part: _Part) -> Iterator[Sentence]:
     text = " ".join(part.lines)
     checked, text = _box(text) if part.is_item else (None, text)
-    for sentence in _split(text):
+    for sentence in _answered(_split(text)):
         for clause in _clauses(sentence):
             yield Sentence(clause, part.lead, is_item=part.is_item, is_checked=checked)
 
@@ -230,6 +246,21 @@ def _split(text: str) -> Iterator[str]:
     rest = " ".join(words).strip()
     if rest:
         yield rest
+
+
+def _answered(spoken: Iterator[str]) -> Iterator[str]:
+    """Short questions with the answer that their writer gives: `Redis? No.` is one sentence."""
+    question = ""
+    for sentence in spoken:
+        answers = sentence.split(" ", 1)[0].rstrip(".,!:").lower() in _ANSWERS
+        if question and not answers:
+            yield question
+        joined = f"{question} {sentence}" if question and answers else sentence
+        question = joined if joined.endswith("?") and len(joined) < _SHORT_LINE else ""
+        if not question:
+            yield joined
+    if question:
+        yield question
 
 
 def _ends_sentence(word: str) -> bool:

@@ -1,25 +1,28 @@
-"""What tools did, taken into the ledger: tasks, plans, files, errors, answers, agents."""
+"""What tools did, taken into the ledger: calls with results, files, plans, errors, answers."""
 
 from __future__ import annotations
 
-from brimline.carry import closing, failures, said, values
+from brimline.carry import errands, failures, tasks
 from brimline.carry import items as kinds
-from brimline.transcript.exchange import tagged, text_of
+from brimline.carry.noting import note
+from brimline.transcript.exchange import text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from brimline.carry.items import Item, Ledger
-    from brimline.carry.said import Origin
+    from brimline.carry.items import Ledger
+    from brimline.carry.noting import Origin
     from brimline.transcript.exchange import Call, Result
 
 _MOST_WAITING = 64
+_MOST_EARLY = 16
+_EARLY_CHARACTERS = 2_000
+_EARLY_TOLD = ("task", "tasks", "answers", "filePath", "plan", "status", "success", "isAsync")
 _ARGUMENT_CHARACTERS = 500
-_DESCRIPTION_CHARACTERS = 120
 _KEPT_ARGUMENTS = (
     *("command", "file_path", "notebook_path", "subject", "description", "taskId", "status"),
-    *("task_id", "plan", "subagent_type", "run_in_background", "shell_id"),
+    *("task_id", "plan", "subagent_type", "shell_id"),
 )
 _DEEDS = {
     "Read": "read",
@@ -28,30 +31,27 @@ _DEEDS = {
     "NotebookEdit": "edited",
     "Write": "written",
 }
-_STATES = {
-    "completed": kinds.DONE,
-    "deleted": kinds.CANCELLED,
-    "cancelled": kinds.CANCELLED,
-    "pending": kinds.OPEN,
-    "in_progress": kinds.OPEN,
-}
 _AGENT_TOOLS = ("Agent", "Task")
-_ERROR_WEIGHT = {"Bash": 2.0}
+# The model mends these by itself, at once.
 _TRANSIENT = ("File has not been read yet", "File has been modified since read", "InputValidation")
+_COMMAND_WEIGHT, _OTHER_WEIGHT, _HIDDEN_WEIGHT = 2.0, 1.0, 1.5
+# What is left of an error's weight once the same command has failed otherwise.
+_OLDER_ERROR = 0.7
+_ANSWER_WEIGHT = 3.0
 
 
 def called(ledger: Ledger, call: Call, origin: Origin) -> None:
-    """A tool is called: remember of it what its result will need; a list of todos counts at once."""
-    arguments = {
-        name: value[:_ARGUMENT_CHARACTERS] if isinstance(value, str) else value
-        for name in _KEPT_ARGUMENTS
-        if isinstance(value := call.arguments.get(name), str | bool)
-    }
+    """A tool is called: what its result will need is kept; a list of todos counts at once."""
     if call.name == "TodoWrite":
-        _todos(ledger, call.arguments.get("todos"), origin)
+        tasks.todos(ledger, call.arguments.get("todos"), origin)
+    arguments = {
+        name: value[:_ARGUMENT_CHARACTERS]
+        for name in _KEPT_ARGUMENTS
+        if isinstance(value := call.arguments.get(name), str)
+    }
     early = ledger.state.get("early", {}).pop(call.id, None)
     if early:
-        _take(ledger, call.name, arguments, _Early(early), origin)
+        _take(ledger, call.name, arguments, _Early(*early), origin)
         return
     waiting = ledger.state.setdefault("calls", {})
     waiting[call.id] = [call.name, arguments]
@@ -62,28 +62,39 @@ def called(ledger: Ledger, call: Call, origin: Origin) -> None:
 def answered(ledger: Ledger, result: Result, origin: Origin) -> None:
     """A tool has answered."""
     known = ledger.state.get("calls", {}).pop(result.call_id, None)
-    if known is None:
+    if known is not None:
+        _take(ledger, known[0], known[1], result, origin)
+    elif result.call_id and not result.is_refused:
         _keep_early(ledger, result)
+
+
+def plan(ledger: Ledger, path: str, text: str, origin: Origin) -> None:
+    """A plan, by its file or, where it has none, by its first line."""
+    heading = next((line.strip("# ") for line in text.splitlines() if line.strip("# ")), "")
+    identity = path or heading
+    known = next((i for i in ledger.of(kinds.PLAN) if i.extra.get("id") == identity), None)
+    if not identity or (known is not None and not heading):
         return
-    name, arguments = known
-    _take(ledger, name, arguments, result, origin)
+    told = ": ".join(part for part in (path, heading) if part)
+    note(ledger, kinds.PLAN, told, kinds.TOOL, origin, id=identity).text = told
 
 
 class _Early:
     """A result that stood before its call, as far as it was kept."""
 
-    def __init__(self, kept: list[Any]) -> None:
-        self.text, self.is_error, self.told = kept
-        self.is_refused = False
+    is_refused = False
+
+    def __init__(self, text: str, is_error: Any, told: dict[str, Any]) -> None:
+        self.text = text
+        self.is_error = is_error
+        self.told = told
 
 
 def _keep_early(ledger: Ledger, result: Result) -> None:
-    if not result.call_id or result.is_refused:
-        return
     early = ledger.state.setdefault("early", {})
-    told = {k: v for k, v in result.told.items() if k in ("task", "answers", "filePath", "status")}
-    early[result.call_id] = [result.text[:2_000], result.is_error, told]
-    while len(early) > _MOST_WAITING // 4:
+    told = {name: result.told[name] for name in _EARLY_TOLD if name in result.told}
+    early[result.call_id] = [result.text[:_EARLY_CHARACTERS], result.is_error, told]
+    while len(early) > _MOST_EARLY:
         del early[next(iter(early))]
 
 
@@ -96,59 +107,46 @@ def _take(
     path = text_of(arguments.get("file_path")) or text_of(arguments.get("notebook_path"))
     words = failures.pattern(command) if command else [name, path]
     if result.is_error:
-        _failed(ledger, name, command or path or name, words, result.text, origin)
+        _failed(ledger, command or path or name, words, result.text, origin)
         return
-    _passed(ledger, words)
-    if name == "Bash":
-        _ran(ledger, arguments, words, result, origin)
-    elif name in _DEEDS and path:
-        _file(ledger, name, path, origin)
-    elif name in _AGENT_TOOLS:
-        _agent(ledger, arguments, result, origin)
-    else:
-        take = _OTHERS.get(name)
-        if take:
-            take(ledger, arguments, result, origin)
-
-
-def _failed(
-    ledger: Ledger, name: str, command: str, words: list[str], text: str, origin: Origin
-) -> None:
-    told = failures.telling(text)
-    if not told or any(words in text for words in _TRANSIENT):
-        return
-    for item in ledger.of(kinds.ERROR, status=kinds.OPEN):
-        if item.extra.get("words") == words:
-            item.weight *= 0.7  # the same command failed otherwise since
-    item = said.add(
-        ledger, kinds.ERROR, told, kinds.TOOL, origin, _ERROR_WEIGHT.get(name, 1.0), words=words
-    )
-    item.extra["command"] = command
-
-
-def _passed(ledger: Ledger, words: list[str]) -> None:
     for item in ledger.of(kinds.ERROR, status=kinds.OPEN):
         if failures.passes(item.extra.get("words") or [], words):
             item.status = kinds.DONE
+    if command:
+        _ran(ledger, command, words, result, origin)
+    elif name in _DEEDS and path:
+        _file(ledger, _DEEDS[name], path, origin)
+    elif name in _AGENT_TOOLS:
+        errands.agent(ledger, arguments, result, origin)
+    elif name in _OTHERS:
+        _OTHERS[name](ledger, arguments, result, origin)
 
 
-def _ran(
-    ledger: Ledger, arguments: dict[str, Any], words: list[str], result: Any, origin: Origin
-) -> None:
-    command = text_of(arguments.get("command"))
+def _failed(ledger: Ledger, command: str, words: list[str], text: str, origin: Origin) -> None:
+    told = failures.telling(text)
+    if not told or any(passing in text for passing in _TRANSIENT):
+        return
+    for item in ledger.of(kinds.ERROR, status=kinds.OPEN):
+        if item.extra.get("words") == words:
+            item.weight *= _OLDER_ERROR
+    weight = _COMMAND_WEIGHT if words[1:] != [command] else _OTHER_WEIGHT
+    extra = {"words": words, "command": command}
+    note(ledger, kinds.ERROR, told, kinds.TOOL, origin, weight, **extra)
+
+
+def _ran(ledger: Ledger, command: str, words: list[str], result: Any, origin: Origin) -> None:
     task = text_of(result.told.get("backgroundTaskId"))
     if task:
-        _background(ledger, task, f"{command} (task {task})", origin)
+        errands.started(ledger, task, f"{command} (task {task})", origin)
         return
     failed = failures.hidden(command, result.text)
     if failed:
-        item = said.add(ledger, kinds.ERROR, failed, kinds.TOOL, origin, 1.5, words=words)
-        item.extra["command"] = command
+        extra = {"words": words, "command": command}
+        note(ledger, kinds.ERROR, failed, kinds.TOOL, origin, _HIDDEN_WEIGHT, **extra)
 
 
-def _file(ledger: Ledger, name: str, path: str, origin: Origin) -> None:
-    did = _DEEDS[name]
-    item = said.add(ledger, kinds.FILE, path, kinds.TOOL, origin, id=path)
+def _file(ledger: Ledger, did: str, path: str, origin: Origin) -> None:
+    item = note(ledger, kinds.FILE, path, kinds.TOOL, origin, id=path)
     times = item.extra.get("times") or {}
     item.extra["times"] = times | {did: times.get(did, 0) + 1}
     if did != "read" or item.extra.get("did") in (None, "read"):
@@ -156,188 +154,53 @@ def _file(ledger: Ledger, name: str, path: str, origin: Origin) -> None:
     # What was touched last stands last.
     ledger.items[item.id] = ledger.items.pop(item.id)
     if did != "read" and "/plans/" in path and path.endswith(".md"):
-        _plan(ledger, path, "", origin)
+        plan(ledger, path, "", origin)
 
 
-def _plan(ledger: Ledger, path: str, text: str, origin: Origin) -> None:
-    heading = next((line.strip("# ") for line in text.splitlines() if line.strip("# ")), "")
-    told = ": ".join(part for part in (path, heading) if part)
-    known = next((i for i in ledger.of(kinds.PLAN) if i.extra.get("id") == (path or heading)), None)
-    if not told or (known and not heading):
-        return
-    item = said.add(ledger, kinds.PLAN, told, kinds.TOOL, origin, id=path or heading)
-    item.text = told
-
-
-def _exit_plan(
-    ledger: Ledger, arguments: dict[str, Any], result: Any, origin: Origin
-) -> None:
+def _exit_plan(ledger: Ledger, arguments: dict[str, Any], result: Any, origin: Origin) -> None:
     path = text_of(result.told.get("filePath"))
     if not path:
         path = result.text.partition("saved to: ")[2].split("\n")[0].strip()
-    plan = text_of(result.told.get("plan")) or text_of(arguments.get("plan"))
-    _plan(ledger, path, plan, origin)
+    text = text_of(result.told.get("plan")) or text_of(arguments.get("plan"))
+    plan(ledger, path, text, origin)
 
 
-def plan(ledger: Ledger, path: str, text: str, origin: Origin) -> None:
-    """A plan that the client or the user handed over."""
-    _plan(ledger, path, text, origin)
-
-
-def _agent(ledger: Ledger, arguments: dict[str, Any], result: Any, origin: Origin) -> None:
-    name = text_of(arguments.get("description")) or text_of(arguments.get("subagent_type"))
-    if result.told.get("isAsync") or result.text.startswith("Async agent launched"):
-        agent = text_of(result.told.get("agentId"))
-        _background(ledger, agent or name, f"agent: {name}", origin)
-        return
-    report(ledger, name, result.text, origin)
-
-
-def report(ledger: Ledger, name: str, text: str, origin: Origin) -> None:
-    """A subagent's result; where it was swapped for a reference, its key is kept."""
-    from brimline.store import stub
-
-    extra = {}
-    if "[brimline stored " in text or "[CCM_CACHED]" in text:
-        found = stub.parse(text)
-        extra = {"key": found.key} if found else {}
-    said.by_subagent(ledger, name, text, origin, **extra)
-
-
-def notified(ledger: Ledger, told: dict[str, str], origin: Origin) -> None:
-    """A task in the background has ended."""
-    for item in ledger.of(kinds.BACKGROUND, status=kinds.OPEN):
-        if told["task-id"] and item.extra.get("id") == told["task-id"]:
-            stopped = told["status"] in ("killed", "stopped", "failed")
-            closing.end(item, kinds.CANCELLED if stopped else kinds.DONE, origin.at)
-    if told["result"] and not told["result"].startswith("(Some tool calls"):
-        name = told["summary"].partition('"')[2].rpartition('"')[0]
-        report(ledger, name or told["summary"], told["result"], origin)
-    elif told["status"] == "failed":
-        said.add(ledger, kinds.ERROR, told["summary"], kinds.TOOL, origin, 1.5)
-
-
-def _background(ledger: Ledger, task: str, text: str, origin: Origin) -> None:
-    said.add(ledger, kinds.BACKGROUND, text, kinds.TOOL, origin, id=task)
-
-
-def _stopped(ledger: Ledger, arguments: dict[str, Any], result: Any, origin: Origin) -> None:
-    task = text_of(arguments.get("task_id")) or text_of(arguments.get("shell_id"))
-    for item in ledger.of(kinds.BACKGROUND, status=kinds.OPEN):
-        if item.extra.get("id") == task:
-            closing.end(item, kinds.CANCELLED, origin.at)
-
-
-def _task_output(ledger: Ledger, arguments: dict[str, Any], result: Any, origin: Origin) -> None:
-    task = result.told.get("task")
-    task = task if isinstance(task, dict) else {}
-    if text_of(task.get("status")) != "completed":
-        return
-    told = {
-        "task-id": text_of(task.get("task_id")),
-        "status": "completed",
-        "summary": f'"{text_of(task.get("description"))}"',
-        "result": text_of(task.get("output")) if task.get("task_type") == "local_agent" else "",
-    }
-    notified(ledger, told, origin)
-
-
-def _answers(ledger: Ledger, arguments: dict[str, Any], result: Any, origin: Origin) -> None:
+def _answers(ledger: Ledger, _arguments: dict[str, Any], result: Any, origin: Origin) -> None:
     answers = result.told.get("answers")
-    if not isinstance(answers, dict):
-        said.add(ledger, kinds.ANSWER, result.text, kinds.USER, origin, 3.0)
-        return
-    for question, answer in answers.items():
-        told = ", ".join(map(str, answer)) if isinstance(answer, list) else str(answer)
-        text = f"{' '.join(str(question).split())} → {told}"
-        said.add(ledger, kinds.ANSWER, text, kinds.USER, origin, 3.0)
+    told = [result.text]
+    if isinstance(answers, dict):
+        told = [f"{' '.join(str(asked).split())} → {_answer(a)}" for asked, a in answers.items()]
+    for text in told:
+        note(ledger, kinds.ANSWER, text, kinds.USER, origin, _ANSWER_WEIGHT)
+
+
+def _answer(answer: Any) -> str:
+    return ", ".join(map(str, answer)) if isinstance(answer, list) else str(answer)
 
 
 def _created(ledger: Ledger, arguments: dict[str, Any], result: Any, origin: Origin) -> None:
-    task = result.told.get("task")
-    number = text_of(task.get("id")) if isinstance(task, dict) else ""
+    told = result.told.get("task")
+    number = text_of(told.get("id")) if isinstance(told, dict) else ""
     number = number or result.text.partition("#")[2].split(" ")[0].strip(":")
-    task_item(ledger, number, arguments, origin)
+    tasks.task(ledger, number, arguments, origin)
 
 
 def _updated(ledger: Ledger, arguments: dict[str, Any], result: Any, origin: Origin) -> None:
     if result.told.get("success") is not False:
-        task_item(ledger, text_of(arguments.get("taskId")), arguments, origin)
+        tasks.task(ledger, text_of(arguments.get("taskId")), arguments, origin)
 
 
-def _listed(ledger: Ledger, arguments: dict[str, Any], result: Any, origin: Origin) -> None:
-    tasks(ledger, result.told.get("tasks"), origin)
-
-
-def tasks(ledger: Ledger, listed: Any, origin: Origin) -> None:
-    """The client's own list of tasks."""
-    for task in listed if isinstance(listed, list) else []:
-        if isinstance(task, dict) and text_of(task.get("id")):
-            task_item(ledger, task["id"], task, origin)
-
-
-def task_item(
-    ledger: Ledger, number: str, told: dict[str, Any], origin: Origin
-) -> Item | None:
-    """One task of the client, by its number: what is told of it is taken over."""
-    identity = f"task {number}"
-    item = next((i for i in ledger.of(kinds.TASK) if i.extra.get("id") == identity), None)
-    subject = text_of(told.get("subject"))
-    if item is None:
-        if not subject:
-            return None
-        text = _task_text(subject, text_of(told.get("description")))
-        item = said.add(ledger, kinds.TASK, text, kinds.TOOL, origin, 2.0, id=identity)
-    elif subject and subject not in item.text:
-        item.text = subject
-    _set_state(ledger, item, text_of(told.get("status")), origin)
-    return item
-
-
-def _set_state(ledger: Ledger, item: Item, state: str, origin: Origin) -> None:
-    if state not in _STATES:
-        return
-    item.extra["state"] = state
-    if item.status == _STATES[state]:
-        return
-    closing.end(item, _STATES[state], origin.at)
-    if not item.is_open:
-        closing.close_alike(ledger, item.text, item.status, origin.at)
-
-
-def _task_text(subject: str, description: str) -> str:
-    """The subject, and the beginning of a description that holds something exact."""
-    head = " ".join(description.split())[:_DESCRIPTION_CHARACTERS]
-    if head and head not in subject and values.specificity(head) >= 1:
-        return f"{subject} ({head})"
-    return subject
-
-
-def _todos(ledger: Ledger, todos: Any, origin: Origin) -> None:
-    listed = [todo for todo in todos if isinstance(todo, dict)] if isinstance(todos, list) else []
-    named = set()
-    for todo in listed:
-        text = text_of(todo.get("content"))
-        if text:
-            identity = f"todo {text}"
-            named.add(identity)
-            item = said.add(ledger, kinds.TASK, text, kinds.TOOL, origin, 2.0, id=identity)
-            item.status = kinds.OPEN if item.row == origin.row else item.status
-            _set_state(ledger, item, text_of(todo.get("status")), origin)
-    for item in ledger.of(kinds.TASK, status=kinds.OPEN):
-        identity = str(item.extra.get("id", ""))
-        if identity.startswith("todo ") and identity not in named and listed:
-            closing.end(item, kinds.CANCELLED, origin.at)
+def _listed(ledger: Ledger, _arguments: dict[str, Any], result: Any, origin: Origin) -> None:
+    tasks.task_list(ledger, result.told.get("tasks"), origin)
 
 
 _OTHERS = {
     "TaskCreate": _created,
     "TaskUpdate": _updated,
     "TaskList": _listed,
-    "TaskStop": _stopped,
-    "KillShell": _stopped,
-    "TaskOutput": _task_output,
+    "TaskStop": errands.stopped,
+    "KillShell": errands.stopped,
+    "TaskOutput": errands.output,
     "AskUserQuestion": _answers,
     "ExitPlanMode": _exit_plan,
 }
-_ = tagged

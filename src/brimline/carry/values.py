@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+from brimline.carry.words import word_set
+
 _EDGES = "\"'`*_()[]{}<>,;:!?“”„«»‘’"
-_UNITS = frozenset(
-    "ms s sec secs second seconds min mins minute minutes h hour hours day days week weeks month"
-    " months year years b kb mb gb tb kib mib gib tib bytes byte bits px em rem pt rows row lines"
-    " line files file users user tenants tenant requests request req req/s rps qps tps ops ops/s"
-    " connections connection workers worker threads thread retries retry attempts times percent %"
-    " eur usd euro euros dollar dollars cents chf gbp k m bn million tokens token records record"
-    " items item entries messages events jobs nodes node replicas shards partitions pods cores cpus"
-    " tests test commits characters chars keys tables columns degrees points mbit gbit hz khz mhz"
-    " ghz customers accounts orders iterations epochs samples batches seats licences licenses"
-    " shops invoices hosts servers machines vms queries pages steps parts copies".split()
+_UNITS = word_set(
+    "ms s sec secs second seconds min mins minute minutes h hour hours day days week weeks"
+    " month months year years b kb mb gb tb kib mib gib tib bytes byte bits px em rem pt rows"
+    " row lines line files file users user tenants tenant requests request req req/s rps qps"
+    " tps ops ops/s connections connection workers worker threads thread retries retry"
+    " attempts times percent % eur usd euro euros dollar dollars cents chf gbp k m bn million"
+    " tokens token records record items item entries messages events jobs nodes node replicas"
+    " shards partitions pods cores cpus tests test commits characters chars keys tables"
+    " columns degrees points mbit gbit hz khz mhz ghz customers accounts orders iterations"
+    " epochs samples batches seats licences licenses shops invoices hosts servers machines vms"
+    " queries pages steps parts copies"
 )
-_NUMBER_NAMES = frozenset(
-    "port pid id issue ticket pr line lines limit timeout threshold version build size max min"
-    " maximum minimum ttl retries count batch offset account customer row exit code status error"
-    " ratio rate budget cap quota seed rfc room ext extension uid gid page".split()
+_NUMBER_NAMES = word_set(
+    "port pid id issue ticket pr line lines limit timeout threshold version build size max"
+    " min maximum minimum ttl retries count batch offset account customer row exit code status"
+    " error ratio rate budget cap quota seed rfc room ext extension uid gid page"
 )
-_SHOUTED = frozenset(
-    "NOT NEVER ALWAYS MUST ONLY DO DONT DON'T NO YES ALL AND OR BUT PLEASE STOP IMPORTANT NOTE TODO"
-    " FIXME WARNING OK FYI ASAP IMO BTW WIP ETA TBD THE THIS IS ARE CRITICAL ENFORCED AGAIN BEFORE"
-    " AFTER SO IF I A".split()
+_SHOUTED = word_set(
+    "NOT NEVER ALWAYS MUST ONLY DO DONT DON'T NO YES ALL AND OR BUT PLEASE STOP IMPORTANT"
+    " NOTE TODO FIXME WARNING OK FYI ASAP IMO BTW WIP ETA TBD THE THIS IS ARE CRITICAL"
+    " ENFORCED AGAIN BEFORE AFTER SO IF I A"
 )
 _EXTENSION_LETTERS = 5
 _HASH_DIGITS = 7
@@ -44,7 +47,7 @@ def specificity(text: str) -> float:
 
 def _worth(word: str, at: int, words: list[str]) -> float:
     bare = word.strip(_EDGES).rstrip(".")
-    quoted = 0.3 if word[:1] in "`\"“" else 0.0
+    quoted = 0.3 if word[:1] in '`"“' else 0.0
     if not bare:
         return 0.0
     if any(map(str.isdigit, bare)):

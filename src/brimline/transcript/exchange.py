@@ -20,11 +20,11 @@ _NOT_THE_USERS = (
     *("[brimline", "brimline:", "Stop hook feedback", "Base directory for this skill"),
 )
 # Commands of the client whose arguments say nothing about the work.
-_CLIENT_COMMANDS = frozenset(
+_CLIENT_COMMANDS = (
     "/add-dir /agents /clear /color /compact /config /context /copy /cost /doctor /effort /exit"
     " /export /fast /help /hooks /ide /init /keybindings /login /logout /mcp /memory /model"
     " /output-style /permissions /plugin /quit /release-notes /rename /resume /rewind /status"
-    " /statusline /tasks /theme /usage /vim".split()
+    " /statusline /tasks /theme /usage /vim "
 )
 _REFUSED = "The user doesn't want to proceed with this tool use."
 _REFUSED_BECAUSE = "the user said:\n"
@@ -164,7 +164,7 @@ def _own_words(text: str) -> str:
 
 
 def _command_arguments(text: str) -> str:
-    if tagged(text, "command-name") in _CLIENT_COMMANDS:
+    if f"{tagged(text, 'command-name')} " in _CLIENT_COMMANDS:
         return ""
     return tagged(text, "command-args")
 
