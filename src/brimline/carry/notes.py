@@ -23,6 +23,7 @@ _LARGEST_BYTES = 4 << 20
 # A longer report is kept in the store, and its beginning here.
 _REPORT_CHARACTERS = 1_200
 _STORED_FROM_CHARACTERS = 4_000
+_FAR_OFF = 1e11
 # What a person writes down on purpose comes before what was recognised.
 _OWN_WEIGHT = 3.0
 # Of the words of one report so many in another make them the same.
@@ -97,10 +98,14 @@ def merged(home_dir: str, ledger: Ledger) -> Ledger:
             _take(ledger, added, line.get("at"))
         elif isinstance(forgotten, str):
             ledger.items.pop(forgotten, None)
-        elif isinstance(closed, str) and closed in ledger.items:
-            if line.get("status") in items.STATES:
-                ledger.items[closed].status = line["status"]
+        elif isinstance(closed, str):
+            _mark(ledger.items.get(closed), line.get("status"))
     return ledger
+
+
+def _mark(item: Item | None, status: Any) -> None:
+    if item is not None and status in items.STATES:
+        item.status = status
 
 
 def _take(ledger: Ledger, fields: dict[str, Any], at: Any) -> None:
@@ -109,7 +114,7 @@ def _take(ledger: Ledger, fields: dict[str, Any], at: Any) -> None:
     sound = kind in items.KINDS and isinstance(text, str) and isinstance(source, str)
     if not sound or not isinstance(extra, dict):
         return  # written by another version, or damaged
-    moment = clock.format_utc(at) if isinstance(at, int | float) else None
+    moment = clock.format_utc(at) if isinstance(at, int | float) and 0 < at < _FAR_OFF else None
     weight = _OWN_WEIGHT if source == items.PERSON else 1.0
     item = items.Item(str(kind), str(text), str(source), at=moment, weight=weight, extra=extra)
     known = ledger.items.get(item.id) or _known_report(ledger, item)

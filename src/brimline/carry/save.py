@@ -27,7 +27,7 @@ FORMAT = 1
 MARKDOWN, DOCUMENT = "checkpoint.md", "checkpoint.json"
 _LARGEST_FILE_BYTES = 8 << 20
 _TRIES = 2
-_TITLES = {
+TITLES = {
     items.CONSTRAINT: "Constraints",
     items.GOAL: "Goals",
     items.TASK: "Tasks",
@@ -105,7 +105,7 @@ def markdown(document: dict[str, Any]) -> str:
     """The checkpoint for a person: everything, the closed items with their state."""
     ledger = items.from_document(document["ledger"], document["session"])
     parts = [f"# Checkpoint of session {document['session']}", "", *_facts(document)]
-    for kind, title in _TITLES.items():
+    for kind, title in TITLES.items():
         found = list(ledger.of(kind))
         if found:
             parts += ["", f"## {title}", "", *[_line(item) for item in found]]

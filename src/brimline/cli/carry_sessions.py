@@ -49,17 +49,17 @@ def ledger_of(home_dir: str, place: Place) -> Ledger:
     return notes.merged(home_dir, ledger)
 
 
-def with_something(home_dir: str, place: Place) -> tuple[Place, Ledger]:
-    """The session or, where nothing is known of it yet, the one that it goes on from."""
-    ledger = ledger_of(home_dir, place)
+def with_something(home_dir: str, place: Place, ledger: Ledger) -> tuple[Place, Ledger]:
+    """The session that this one goes on from; itself where there is none or nothing known of it."""
     seen = {place.session_id}
-    while not ledger.items:
-        previous = ledger.previous or _before(home_dir, place)
-        if previous is None or previous in seen:
-            break
+    previous = ledger.previous or (None if ledger.items else _unfinished(home_dir, place))
+    while previous is not None and previous not in seen:
         seen.add(previous)
-        place = _place(previous)
-        ledger = ledger_of(home_dir, place)
+        earlier = _place(previous)
+        found = ledger_of(home_dir, earlier)
+        if found.items:
+            return earlier, found
+        previous = found.previous
     return place, ledger
 
 
@@ -70,7 +70,7 @@ def session(home_dir: str, place: Place) -> crossing.Session:
     return crossing.Session(home_dir, state, place.transcript or "", place.project_dir, values)
 
 
-def _before(home_dir: str, place: Place) -> str | None:
+def _unfinished(home_dir: str, place: Place) -> str | None:
     """The last unfinished session of the project, for a session that no hook has linked."""
     found = links.unfinished(home_dir, place.project_dir)
     return paths.safe_session_id(found["session"]) if found else None
