@@ -15,6 +15,7 @@ from brimline.state.failures import guarded
 
 if TYPE_CHECKING:
     from brimline.carry.items import Ledger
+    from brimline.carry.session import Session
     from brimline.state.session import SessionState
 
 # In a session's folder: what the summary dropped and the card did not hold, given back once.
@@ -29,16 +30,6 @@ _PRE_COMPACT_BYTES = 8 << 20
 _START_S = 0.5
 _OWN_INSTRUCTIONS = "compact-instructions.txt"
 _OWN_BYTES = 64 << 10
-
-
-class Session(NamedTuple):
-    """The session that an event is about."""
-
-    home_dir: str
-    state: SessionState
-    transcript: str
-    project_dir: str
-    values: dict[str, Any]
 
 
 class Prepared(NamedTuple):

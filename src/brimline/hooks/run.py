@@ -62,7 +62,8 @@ def _evaluate(event: wire.Event, home_dir: str) -> Decision | None:
     if _REMAINDER in state.names:
         from brimline.hooks import carrying
 
-        decisions.append(carrying.remainder(state))
+        session = carrying.about(event, state, rules.values, home_dir, project_dir(event))
+        decisions.append(carrying.remainder(session))
     if reading.offset > _CARRY_EVERY_BYTES and _has_grown(reading.offset, state):
         from brimline.hooks import carrying
 
