@@ -84,7 +84,9 @@ def save(
             for name, text in texts.items():
                 write(f"{folder}/{name}", text.encode("utf-8", "replace"))
             problem = _difference(home_dir, folder, texts, document)
-        except (OSError, StoreError) as error:
+        except OSError as error:
+            problem = error.strerror or str(error)
+        except StoreError as error:
             problem = str(error)
         if not problem:
             return f"{folder}/{MARKDOWN}"

@@ -246,7 +246,7 @@ def _end(event: wire.Event, home_dir: str) -> None:
 
     rules = policy.load(home_dir, project_dir(event))
     state = SessionState(home_dir, event.text("session_id"))
-    carrying.at_end(event, carrying.about(event, state, rules.values, home_dir, project_dir(event)))
+    carrying.at_end(carrying.about(event, state, rules.values, home_dir, project_dir(event)))
 
 
 def _merged(decisions: list[Decision | None]) -> Decision | None:
