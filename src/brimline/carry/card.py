@@ -5,10 +5,9 @@ Nothing in it depends on the time, so the same ledger gives the same bytes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
 from brimline.carry import items as kinds
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -28,13 +27,16 @@ _FINISHED_CHARACTERS = 900
 _FILES = 12
 
 
-class Line(NamedTuple):
+class Line:
     """A line of the card: where it stands, and how soon it goes when there is no room."""
 
-    section: int
-    order: int
-    priority: float
-    text: str
+    __slots__ = ("order", "priority", "section", "text")
+
+    def __init__(self, section: int, order: int, priority: float, text: str) -> None:
+        self.section = section
+        self.order = order
+        self.priority = priority
+        self.text = text
 
 
 # Title, kinds, priority of the first line and how much each further one counts less.
@@ -83,7 +85,7 @@ def _render(opening: str, lines: Sequence[Line], budget: int) -> str:
     kept = _fitting(opening, lines, budget)
     parts = [opening]
     section = -1
-    for line in sorted(kept):
+    for line in sorted(kept, key=lambda line: (line.section, line.order)):
         if line.section != section:
             section = line.section
             parts.append(f"\n{_title(section)}:")

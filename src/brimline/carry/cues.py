@@ -13,52 +13,62 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Table = dict[str, list[tuple[tuple[str, ...], float]]]
+# By a word: the cues that hold it, each with the name of its table, its parts and its strength.
+Index = dict[str, list[tuple[str, tuple[str, ...], float]]]
 
 
-def table(*texts: str) -> Table:
+def index(tables: dict[str, str]) -> Index:
     """Cues by the longest word in each: only what a sentence holds is ever looked at."""
-    found: Table = {}
-    for strength, phrase in _cues(texts):
-        longest = max(phrase.replace("*", " ").replace("^", " ").split(), key=len)
-        parts = tuple(f" {part.strip()} " for part in phrase.replace("^", MARK).split("*"))
-        found.setdefault(longest, []).append((parts, strength))
+    found: Index = {}
+    for name, text in tables.items():
+        for strength, phrase in _cues(text):
+            longest = max(phrase.replace("*", " ").replace("^", " ").split(), key=len)
+            parts = tuple(f" {part.strip()} " for part in phrase.replace("^", MARK).split("*"))
+            found.setdefault(longest, []).append((name, parts, strength))
     return found
 
 
-def _cues(texts: tuple[str, ...]) -> Iterator[tuple[float, str]]:
-    for text in texts:
-        for line in text.strip().splitlines():
-            strength, _, phrases = line.strip().partition(" ")
-            for phrase in phrases.split("|"):
-                yield float(strength), phrase.strip()
+def _cues(text: str) -> Iterator[tuple[float, str]]:
+    for line in text.strip().splitlines():
+        strength, _, phrases = line.strip().partition(" ")
+        for phrase in phrases.split("|"):
+            yield float(strength), phrase.strip()
 
 
-def strongest(plain: str, table: Table, marked: str = "") -> float:
-    """How sure the surest cue of a table in these words is; 0 without one.
+def strengths(plain: str, cues: Index, marked: str = "") -> dict[str, float]:
+    """By table: how sure the surest of its cues in these words is; tables without one are left out.
 
     Args:
         plain: the words.
-        table: the cues.
+        cues: the tables.
         marked: the words with a mark where a clause begins; without it the words are one clause.
     """
     marked = marked or f" {MARK}{plain}"
-    best = 0.0
-    hollow = []
+    best: dict[str, float] = {}
+    hollow: dict[str, list[str]] = {}
     for word in plain.split():
-        for parts, strength in table.get(word, ()):
-            if strength == 0:
-                if _holds(marked if MARK in parts[0] else plain, parts):
-                    hollow.append(parts[0])
-            elif strength > best and _holds(marked if MARK in parts[0] else plain, parts):
-                best = strength
-    if best and hollow:
-        for phrase in hollow:
-            bare = phrase.replace(f" {MARK}", "")
-            plain = plain.replace(bare, " ")
-            marked = marked.replace(phrase, " ").replace(bare, " ")
-        return strongest(plain, table, marked)
+        for name, parts, strength in cues.get(word, ()):
+            if strength and strength <= best.get(name, 0.0):
+                continue
+            if _holds(marked if MARK in parts[0] else plain, parts):
+                if strength:
+                    best[name] = strength
+                else:
+                    hollow.setdefault(name, []).append(parts[0])
+    for name, phrases in hollow.items():
+        if name in best:
+            best[name] = _without(plain, marked, cues, name, phrases)
     return best
+
+
+def _without(plain: str, marked: str, cues: Index, name: str, hollow: list[str]) -> float:
+    """How sure a table's surest cue is once the words that mean nothing are taken out."""
+    for phrase in hollow:
+        bare = phrase.replace(f" {MARK}", "")
+        plain = plain.replace(bare, " ")
+        marked = marked.replace(phrase, " ").replace(bare, " ")
+    found = strengths(plain, cues, marked)
+    return found.get(name, 0.0)
 
 
 def _holds(plain: str, parts: tuple[str, ...]) -> bool:

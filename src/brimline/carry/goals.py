@@ -11,9 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from brimline.carry.items import Ledger
-    from brimline.carry.meaning import Meaning
+    from brimline.carry.meaning import Heard
     from brimline.carry.noting import Origin
-    from brimline.carry.sentences import Sentence
 
 _GOAL_CHARACTERS = 330
 _MOST_SENTENCES = 3
@@ -28,21 +27,19 @@ _NEW_GOAL = (
 )
 
 
-def aim(
-    ledger: Ledger, text: str, meant: list[tuple[Sentence, Meaning | None]], origin: Origin
-) -> list[Sentence]:
+def aim(ledger: Ledger, text: str, meant: list[Heard], origin: Origin) -> list[Heard]:
     """Note what a prompt is after; returns the sentences that need not be noted again.
 
     Args:
         ledger: the ledger.
         text: the whole prompt.
-        meant: its sentences that ended nothing, with what they mean.
+        meant: its sentences that ended nothing.
         origin: where it stands.
     """
     used = list(_leading(meant))
     if not used:
         return []
-    told = " ".join(sentence.text for sentence in used)
+    told = " ".join(heard.sentence.text for heard in used)
     _forget_request(ledger)
     if _is_new(ledger, text):
         ledger.state["goal"] = note(ledger, kinds.GOAL, told, kinds.USER, origin, 2.0).id
@@ -59,19 +56,18 @@ def _is_new(ledger: Ledger, text: str) -> bool:
     return "goal" not in ledger.state or any(cue in opening for cue in _NEW_GOAL)
 
 
-def _leading(meant: list[tuple[Sentence, Meaning | None]]) -> Iterator[Sentence]:
+def _leading(meant: list[Heard]) -> Iterator[Heard]:
     """The first sentences that are no rule and no choice, as many as make a goal."""
     length = count = 0
-    for sentence, found in meant:
-        if (found.kind if found else None) not in _FREE:
+    for heard in meant:
+        text = heard.sentence.text
+        if heard.kind not in _FREE or len(words.content(text)) < _LEAST_WORDS:
             continue
-        if len(words.content(sentence.text)) < _LEAST_WORDS:
-            continue
-        length += len(sentence.text) + 1
+        length += len(text) + 1
         if count == _MOST_SENTENCES or (count and length > _GOAL_CHARACTERS):
             return
         count += 1
-        yield sentence
+        yield heard
 
 
 def _forget_request(ledger: Ledger) -> None:

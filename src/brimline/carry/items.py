@@ -1,13 +1,16 @@
-"""One thing that must survive a compaction, and the ledger that holds them. Pure."""
+"""One thing that must survive a compaction, and the ledger that holds them. Pure.
+
+A hook builds a ledger within a few interpreter starts: `dataclasses` alone would cost two.
+"""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from _blake2 import blake2b
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
 FORMAT = 1
 
@@ -39,22 +42,49 @@ STATES = (OPEN, DONE, CANCELLED, SUPERSEDED)
 USER, ASSISTANT, TOOL, SUBAGENT, PERSON = "user", "assistant", "tool", "agent", "person"
 
 
-@dataclass(slots=True)
 class Item:
     """What was said or happened, in its own words."""
 
-    kind: str
-    text: str
-    source: str
-    status: str = OPEN
-    at: str | None = None
-    """When, as the client writes it."""
-    row: str | None = None
-    """The uuid of the transcript row it stands in."""
-    weight: float = 1.0
-    """How much it matters among items of its kind."""
-    extra: dict[str, Any] = field(default_factory=dict)
-    """Per kind: a task's `id`, a file's `path`, an error's `command`, an agent's `key`."""
+    __slots__ = ("at", "extra", "kind", "row", "source", "status", "text", "weight")
+
+    def __init__(  # noqa: PLR0913, PLR0917 - a record without the cost of `dataclasses`
+        self,
+        kind: str,
+        text: str,
+        source: str,
+        status: str = OPEN,
+        at: str | None = None,
+        row: str | None = None,
+        weight: float = 1.0,
+        extra: dict[str, Any] | None = None,
+    ) -> None:
+        self.kind = kind
+        self.text = text
+        self.source = source
+        self.status = status
+        self.at = at
+        """When, as the client writes it."""
+        self.row = row
+        """The uuid of the transcript row it stands in."""
+        self.weight = weight
+        """How much it matters among items of its kind."""
+        self.extra = {} if extra is None else extra
+        """Per kind: a task's `id`, a file's `path`, an error's `command`, an agent's `key`."""
+
+    def __eq__(self, other: object) -> bool:
+        """Two items are equal if they tell the same."""
+        return isinstance(other, Item) and self.fields() == other.fields()
+
+    # What it tells may change.
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        """All that it tells."""
+        return f"Item({', '.join(f'{name}={value!r}' for name, value in self.fields().items())})"
+
+    def fields(self) -> dict[str, Any]:
+        """All that it tells, by name."""
+        return {name: getattr(self, name) for name in _ITEM_FIELDS}
 
     @property
     def id(self) -> str:
@@ -69,19 +99,31 @@ class Item:
         return self.status == OPEN
 
 
-@dataclass(slots=True)
+_ITEM_FIELDS = ("kind", "text", "source", "status", "at", "row", "weight", "extra")
+
+
 class Ledger:
     """The items of one session by their ids, in the order in which they came up."""
 
-    session: str
-    items: dict[str, Item] = field(default_factory=dict)
-    folded: dict[str, int] = field(default_factory=dict)
-    """By kind: how many closed items were dropped to keep the ledger small."""
-    compactions: int = 0
-    previous: str | None = None
-    """The session that this one goes on from, after `/clear` or a fork."""
-    state: dict[str, Any] = field(default_factory=dict)
-    """What the next fold has to know: open tool calls, the last prompt, branch and head."""
+    __slots__ = ("compactions", "folded", "items", "previous", "session", "state")
+
+    def __init__(self, session: str, *, previous: str | None = None) -> None:
+        self.session = session
+        self.items: dict[str, Item] = {}
+        self.folded: dict[str, int] = {}
+        """By kind: how many closed items were dropped to keep the ledger small."""
+        self.compactions = 0
+        self.previous = previous
+        """The session that this one goes on from, after `/clear` or a fork."""
+        self.state: dict[str, Any] = {}
+        """What the next fold has to know: open tool calls, the last prompt, branch and head."""
+
+    def __eq__(self, other: object) -> bool:
+        """Two ledgers are equal if they hold the same in the same order."""
+        return isinstance(other, Ledger) and to_document(self) == to_document(other)
+
+    # What it holds may change.
+    __hash__ = None  # type: ignore[assignment]
 
     def add(self, item: Item) -> Item:
         """Take an item in; one that is there already stays where it is, with its newest state."""
@@ -103,8 +145,15 @@ class Ledger:
 
 def to_document(ledger: Ledger) -> dict[str, Any]:
     """The ledger as JSON values."""
-    items = [asdict(item) for item in ledger.items.values()]
-    return {"v": FORMAT} | asdict(ledger) | {"items": items}
+    return {
+        "v": FORMAT,
+        "session": ledger.session,
+        "items": [item.fields() for item in ledger.items.values()],
+        "folded": ledger.folded,
+        "compactions": ledger.compactions,
+        "previous": ledger.previous,
+        "state": ledger.state,
+    }
 
 
 def from_document(document: Any, session: str) -> Ledger:

@@ -8,44 +8,64 @@ from __future__ import annotations
 
 from brimline.carry import items as kinds
 from brimline.carry import phrases, values, words
-from brimline.carry.cues import strongest
+from brimline.carry.cues import index, strengths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from brimline.carry.cues import Table
     from brimline.carry.sentences import Sentence
 
+_LIFTED, _CANCELLED, _DONE, _TELLING = "lifted", "cancelled", "done", "telling"
+_ENDS = {
+    _CANCELLED: phrases.CANCELLED,
+    _DONE: phrases.DONE,
+    _TELLING: phrases.TELLING,
+}
+_OF_USER = index(
+    {
+        kinds.CONSTRAINT: phrases.CONSTRAINT,
+        kinds.REJECTED: phrases.REJECTED,
+        kinds.DECISION: phrases.DECISION,
+        kinds.TASK: phrases.TASK,
+        _LIFTED: phrases.LIFTED,
+    }
+    | _ENDS
+)
+_OF_MODEL = index(
+    {
+        kinds.REJECTED: phrases.REJECTED_BY_MODEL,
+        kinds.DECISION: phrases.DECISION_BY_MODEL,
+        kinds.TASK: phrases.LEFT_TO_DO,
+    }
+    | _ENDS
+)
 # At the same strength the first of these wins.
-_OF_USER = (
-    (kinds.CONSTRAINT, phrases.CONSTRAINT),
-    (kinds.REJECTED, phrases.REJECTED),
-    (kinds.DECISION, phrases.DECISION),
-    (kinds.TASK, phrases.TASK),
-)
-_OF_MODEL = (
-    (kinds.REJECTED, phrases.REJECTED_BY_MODEL),
-    (kinds.DECISION, phrases.DECISION_BY_MODEL),
-    (kinds.TASK, phrases.LEFT_TO_DO),
-)
+_KINDS = (kinds.CONSTRAINT, kinds.REJECTED, kinds.DECISION, kinds.TASK)
 _SURE_ENOUGH = 0.8
 # A list's introduction is a little less sure than what the item itself says.
 _LEAD_SHARE = 0.9
 _LEAD_CHARACTERS = 100
 _LEAST_WORDS = 3
 _PROSE_CHARACTERS = 250
-# Facts below this weight are only there to fill a card that has room left.
-FILLING = 1.0
 
 
-class Meaning:
-    """What a sentence was taken for."""
+class Heard:
+    """A sentence, what it was taken for, and what it may put an end to."""
 
-    __slots__ = ("kind", "text", "weight")
+    __slots__ = ("endings", "kind", "sentence", "text", "weight")
 
-    def __init__(self, kind: str, text: str, weight: float) -> None:
+    def __init__(self, sentence: Sentence) -> None:
+        self.sentence = sentence
+        self.kind: str | None = None
+        """None where it says nothing worth keeping."""
+        self.text = sentence.text
+        self.weight = 0.0
+        self.endings: list[Ending] = []
+
+    def means(self, kind: str, weight: float) -> None:
+        """Take it for something; a list item then includes the words that introduce its list."""
         self.kind = kind
-        self.text = text
         self.weight = weight
+        self.text = _with_lead(self.sentence)
 
 
 class Ending:
@@ -61,40 +81,24 @@ class Ending:
         self.mention = words.content_of(text, without)
 
 
-def meaning(sentence: Sentence, source: str) -> Meaning | None:
+def hear(sentence: Sentence, source: str) -> Heard:
     """What a sentence means from the mouth of a user, of the assistant or of a subagent."""
+    heard = Heard(sentence)
     exact = values.specificity(sentence.text)
     if not exact and phrases.ACKNOWLEDGEMENTS.issuperset(sentence.plain.split()):
-        return None
-    if source == kinds.USER:
-        return _of_user(sentence, exact)
-    return _of_model(sentence, exact, source)
-
-
-def endings(sentence: Sentence, source: str) -> list[Ending]:
-    """What a sentence may put an end to, the likeliest reading first."""
-    if sentence.asks:
-        return []
-    if sentence.is_checked:
-        return [Ending(kinds.DONE, sentence.text, 1.0)]
-    plain, marked = sentence.plain, sentence.marked if source == kinds.USER else ""
-    spoken = plain.split()
-    lifted = strongest(plain, phrases.LIFTED, marked) if source == kinds.USER else 0.0
-    if lifted < 1 and phrases.STANDING.intersection(spoken):
-        lifted = 0.0
-    cancelled = strongest(plain, phrases.CANCELLED, marked)
-    done = strongest(plain, phrases.DONE, marked)
-    if not done and sentence.is_item:
-        done = strongest(words.plain(sentence.lead), phrases.DONE)
-    if phrases.UNFINISHED.intersection(spoken):
-        done = 0.0
-    found = (
-        (lifted, kinds.SUPERSEDED),
-        (cancelled if source == kinds.USER or cancelled == 1 else 0.0, kinds.CANCELLED),
-        (done, kinds.DONE),
-    )
-    readings = [Ending(status, sentence.text, strength) for strength, status in found if strength]
-    return sorted(readings, key=lambda ending: -ending.strength)
+        return heard
+    is_users = source == kinds.USER
+    cues = _OF_USER if is_users else _OF_MODEL
+    found = strengths(sentence.plain, cues, sentence.marked if is_users else "")
+    lead = sentence.lead if sentence.is_item else ""
+    led = strengths(words.plain(lead), cues) if lead else {}
+    if is_users:
+        _of_user(heard, exact, found, led)
+    else:
+        _of_model(heard, exact, found, led, is_report=source == kinds.SUBAGENT)
+    if source != kinds.SUBAGENT:
+        heard.endings = _endings(sentence, found, led)
+    return heard
 
 
 def is_narration(plain: str) -> bool:
@@ -104,61 +108,84 @@ def is_narration(plain: str) -> bool:
     return plain.startswith(phrases.NARRATION)
 
 
-def _of_user(sentence: Sentence, exact: float) -> Meaning | None:
-    kind, strength = _surest(sentence, _OF_USER, sentence.marked)
+def _endings(sentence: Sentence, found: dict[str, float], led: dict[str, float]) -> list[Ending]:
+    """What a sentence may put an end to, the likeliest reading first."""
+    if sentence.asks:
+        return []
+    if sentence.is_checked:
+        return [Ending(kinds.DONE, sentence.text, 1.0)]
+    lifted, cancelled = found.get(_LIFTED, 0.0), found.get(_CANCELLED, 0.0)
+    done = found.get(_DONE) or led.get(_DONE, 0.0)
+    if (lifted or done) and (lifted < 1 or done):
+        spoken = sentence.plain.split()
+        if phrases.STANDING.intersection(spoken):
+            lifted = lifted if lifted == 1 else 0.0
+        if phrases.UNFINISHED.intersection(spoken):
+            done = 0.0
+    readings = (
+        (lifted, kinds.SUPERSEDED),
+        (cancelled, kinds.CANCELLED),
+        (done, kinds.DONE),
+    )
+    likely = [Ending(status, sentence.text, strength) for strength, status in readings if strength]
+    return sorted(likely, key=lambda ending: -ending.strength)
+
+
+def _of_user(heard: Heard, exact: float, found: dict[str, float], led: dict[str, float]) -> None:
+    sentence = heard.sentence
+    kind, strength = _surest(found, led)
     if sentence.asks and not _is_a_polite_rule(sentence, kind, strength):
-        kind = kinds.TASK if kind == kinds.TASK and strength == 1 else ""
+        kind = kind if kind == kinds.TASK and strength == 1 else ""
     if sentence.is_checked is False:
         kind, strength = kinds.TASK, 1.0
-    introduces = sentence.text.endswith(":") and kind in ("", kinds.TASK)
-    if introduces:
-        return None
+    if sentence.text.endswith(":") and kind in ("", kinds.TASK):
+        return  # it introduces what follows
     if kind:
-        return Meaning(kind, _with_lead(sentence), strength + exact / 5)
-    asks = sentence.asks or sentence.plain.startswith(phrases.ASKING)
-    if not exact and len(words.content(sentence.text)) < _LEAST_WORDS:
-        return None
-    # What was asked was for the moment; what was stated holds on.
-    weight = 1.2 if asks else 2.4
-    weight += min(exact, 3) / 2 + strongest(sentence.plain, phrases.TELLING) / 2
-    return Meaning(kinds.FACT, _with_lead(sentence), weight)
+        heard.means(kind, strength + exact / 5)
+    elif exact or len(words.content(sentence.text)) >= _LEAST_WORDS:
+        # What was asked was for the moment; what was stated holds on.
+        asks = sentence.asks or sentence.plain.startswith(phrases.ASKING)
+        weight = (1.2 if asks else 2.4) + min(exact, 3) / 2 + found.get(_TELLING, 0.0) / 2
+        heard.means(kinds.FACT, weight)
 
 
-def _of_model(sentence: Sentence, exact: float, source: str) -> Meaning | None:
-    if sentence.asks or sentence.text.rstrip().endswith(":"):
-        return None
-    narrates = is_narration(sentence.plain)
-    kind, strength = _surest(sentence, _OF_MODEL)
+def _of_model(
+    heard: Heard,
+    exact: float,
+    found: dict[str, float],
+    led: dict[str, float],
+    *,
+    is_report: bool,
+) -> None:
+    sentence = heard.sentence
+    if sentence.asks or sentence.text.endswith(":"):
+        return
+    kind, strength = _surest(found, led)
     if sentence.is_checked is False:
         kind, strength = kinds.TASK, 1.0
-    if kind and not (narrates and strength < 1):
-        return Meaning(kind, _with_lead(sentence), strength + exact / 5)
-    telling = strongest(sentence.plain, phrases.TELLING)
-    if narrates and not telling:
-        return None
-    weight = _model_weight(sentence, exact, telling, source)
-    return Meaning(kinds.FACT, _with_lead(sentence), weight) if weight else None
+    narrates = is_narration(sentence.plain)
+    if kind and (strength == 1 or not narrates):
+        heard.means(kind, strength + exact / 5)
+    elif not narrates or _TELLING in found:
+        weight = _model_weight(sentence, exact, found.get(_TELLING, 0.0), is_report=is_report)
+        if weight:
+            heard.means(kinds.FACT, weight)
 
 
-def _model_weight(sentence: Sentence, exact: float, telling: float, source: str) -> float:
-    is_report = source == kinds.SUBAGENT
+def _model_weight(sentence: Sentence, exact: float, telling: float, *, is_report: bool) -> float:
+    """How much a model's sentence is worth; below 1 it is there to fill a card with room left."""
     if exact >= (0.5 if is_report else 0.8) or (telling and exact):
         return 1 + is_report + min(exact, 3) / 2 + telling / 2
     if len(sentence.text) > _PROSE_CHARACTERS or len(words.content(sentence.text)) < _LEAST_WORDS:
         return 0.0
     reasons = any(reason in sentence.plain for reason in phrases.REASONS)
-    return (0.2 + exact / 2 + 0.3 * reasons + 0.3 * telling) * (1 + is_report) * FILLING
+    return (0.2 + exact / 2 + 0.3 * reasons + 0.3 * telling) * (1 + is_report)
 
 
-def _surest(
-    sentence: Sentence, tables: tuple[tuple[str, Table], ...], marked: str = ""
-) -> tuple[str, float]:
+def _surest(found: dict[str, float], led: dict[str, float]) -> tuple[str, float]:
     best, surest = "", 0.0
-    lead = words.plain(sentence.lead) if sentence.is_item and sentence.lead else ""
-    for kind, table in tables:
-        strength = strongest(sentence.plain, table, marked)
-        if lead:
-            strength = max(strength, _LEAD_SHARE * strongest(lead, table))
+    for kind in _KINDS:
+        strength = max(found.get(kind, 0.0), _LEAD_SHARE * led.get(kind, 0.0))
         if strength >= _SURE_ENOUGH and strength > surest:
             best, surest = kind, strength
     return best, surest
@@ -166,7 +193,7 @@ def _surest(
 
 def _is_a_polite_rule(sentence: Sentence, kind: str, strength: float) -> bool:
     """Whether a question asks for a rule to be kept."""
-    polite = any(words in sentence.plain for words in phrases.REQUESTS)
+    polite = any(request in sentence.plain for request in phrases.REQUESTS)
     # "…, ok?" asks for nothing.
     confirmed = sentence.plain.endswith((" okay ", " right ", " please ", " understood "))
     return kind == kinds.CONSTRAINT and strength == 1 and (polite or confirmed)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from brimline.carry.cues import table
 from brimline.carry.words import word_set
 
-CONSTRAINT = table(
-    """
+CONSTRAINT = """
     1 ^ never|^ always|^ do not|^ avoid|^ refrain|^ keep * as is|^ only|must not|must never|must
     1 you never|you always|should never|should always|will never|never ever|and never|but never
     1 under no|no circumstances|not allowed|only allowed|forbidden|not permitted|prohibited
@@ -38,8 +36,6 @@ CONSTRAINT = table(
     0.9 be gentle with|wait for|legal says|compliance|security says|every * needs|capped at
     0.9 please no|^ ensure|please ensure|in any case|stays below|stays under|do not even
     0.9 is required|are required|keeps its|keeps their|required to|^ never again
-    """,
-    """
     0 do not know|do not think|do not see|do not understand|do not remember|do not worry|do not get
     0 do not recall|do not mind|do not care|do not have|do not bother|never mind|must have
     0 must be because|make sure i|must admit|not a must|do not forget|do not let me forget
@@ -50,11 +46,9 @@ CONSTRAINT = table(
     0 ^ no just|^ keep in mind|^ no longer|^ keep an eye|^ keep me posted|^ keep track|^ not that
     0 ^ only the|^ only a|^ no but|^ no there|^ not quite|^ nothing else|^ no more|^ not the
     0 ^ only shows|^ leave out|^ never seen|^ not needed|we do not have|what must|^ no questions
-    """,
-)
+"""
 
-REJECTED = table(
-    """
+REJECTED = """
     1 rejected|^ reject|ruled out|rule out|rules * out|ruling out|discarded|dismissed
     1 decided against|decide against|not going with|will not use|not using|not going to use
     1 off the table|not an option|no option|out of the question|is out|are out|a no go|no go
@@ -72,15 +66,11 @@ REJECTED = table(
     0.8 does not work for us|not viable|infeasible|not feasible|too risky|not convinced|^ forget
     0.8 forget about|^ no thanks|do not like|against using|no longer considering|would not go
     0.8 too slow|too expensive|too heavy|too complex|too complicated|too fragile|too brittle
-    """,
-    """
     0 is out of date|out of the box|is out of|are out of|rejected request|turn down the
     0 is out there|not worth it to|request was rejected|were rejected by|was rejected by
     0 rejected by the
-    """,
-)
-REJECTED_BY_MODEL = table(
-    """
+"""
+REJECTED_BY_MODEL = """
     1 i rejected|we rejected|^ rejected|rejected because|rejected in favour|rejected in favor
     1 rejected since|rejected as|ruled out|ruling out|rules out|rule out|rules * out
     1 decided against|i dismissed|we dismissed|i discarded|we discarded|discarded because
@@ -92,15 +82,11 @@ REJECTED_BY_MODEL = table(
     1 we are not going|^ no go|is a no go|dead end|rather than * because|passed over|not a good fit
     1 not a fit|^ against|abandoned because
     0.8 not worth the|would be overkill|is overkill|too risky|unsuitable
-    """,
-    """
     0 is out of|are out of|out of date|i looked at the|request was rejected|was rejected by
     0 i tried to|not an option in|is out there
-    """,
-)
+"""
 
-DECISION = table(
-    """
+DECISION = """
     1 decided|decision|going with|go with|went with|settled|settle on|opted|opt for|opting for
     1 sticking with|stick with|standardise on|standardize on|standardising on|standardizing on
     1 lets use|lets take|lets just use|final call|final answer|verdict|in favour of|in favor of
@@ -112,15 +98,11 @@ DECISION = table(
     1 my vote|is the plan|the plan is|make it|we want|would like to have
     0.9 ^ switch to|lets switch|lets move to|^ default to|lets default|confirmed|approved
     0.8 good enough|it is then|^ use|^ go for
-    """,
-    """
     0 not agreed|decision tree|chosen by|pick up|picked up|go for it|lets do it|lets do that
     0 lets do this|make it work|make it so|the chosen|take a look|take a step|^ take your time
     0 take into account|we want to know|would take|we use the|adopt the same|i agreed
-    """,
-)
-DECISION_BY_MODEL = table(
-    """
+"""
+DECISION_BY_MODEL = """
     1 i decided|we decided|i have decided|we have decided|^ decided|^ decision|the decision is
     1 decision was|going with|i went with|we went with|i will go with|we will go with
     1 i would go with|settled on|^ settled|we settled|i have settled|opted for|opting for
@@ -133,15 +115,11 @@ DECISION_BY_MODEL = table(
     1 use * rather than|i have opted|i stick with|we stick with|as you decided|as agreed|as decided
     1 you chose|you picked|you decided|chosen *
     0.8 verdict|i recommend|my recommendation|we use|we keep|the choice
-    """,
-    """
     0 separate design decision|i will use the|i will use grep|i will use a search|decision tree
     0 chosen by|picked up|we use the|going with the flow|if you decided|it is for now|the chosen
-    """,
-)
+"""
 
-TASK = table(
-    """
+TASK = """
     1 todo|still to do|^ to do|left to do|things to do|next up|^ next step|^ next steps|after that
     1 afterwards|when you are done|once you are done|once that is done|when that is done
     1 once this is done|when you are through|when you are finished|^ after this|later we|still need
@@ -162,15 +140,11 @@ TASK = table(
     0.8 second step|third step|in the next step|would be good to|would be nice to|would be good
     0.8 would be nice|^ missing|can come later|not urgent|low priority|nice to have|^ then
     0.8 ^ additionally|next week
-    """,
-    """
     0 follow up question|see you later|sooner or later|not yet sure|are open pr|on the list of
     0 also note|is open source|also known
-    """,
-)
+"""
 
-DONE = table(
-    """
+DONE = """
     1 is done|are done|^ done|done with|i am done|now done|all done|finished|completed|is complete
     1 are complete|is now complete|is merged|are merged|has landed|just landed|shipped|in place now
     1 is in place|are in place|works now|working now|wrapped up|ticked off|checked off|crossed off
@@ -185,8 +159,6 @@ DONE = table(
     0.8 implemented|resolved|deployed|released|translated|measured|backfilled|tightened|complete
     0.5 did|already|myself|ready|gone|behind us|in the bag|tick|cross|solved|closed|checked|made
     0.5 delivered|built|finally|finish|through with|care of|sorted
-    """,
-    """
     0 not done|not finished|to be done|done yet|get it done|half done|not complete|not completed
     0 well done|once done|when done|nothing done|is deployed in|is deployed on|done that|be done
     0 is deployed to|is written in|not merged|be merged|be finished|be completed|be fixed|be added
@@ -195,8 +167,7 @@ DONE = table(
     0 be replaced|be renamed|is resolved by|done by|is done in|is added by|are added by
     0 is created by|be resolved|be handled|is handled by|is updated by|closed by
     0 has already finished|already finished writing|the prompt finished|when finished
-    """,
-)
+"""
 # Finished work is told of in these places of a sentence; elsewhere the words may mean anything.
 DEED_BEGINS = (
     *(" done ", " finished ", " completed ", " i have finished ", " i finished ", " i am done "),
@@ -211,8 +182,7 @@ UNFINISHED = word_set(
     " would blocked failing fails fail failed not never yet"
 )
 
-CANCELLED = table(
-    """
+CANCELLED = """
     1 cancel|cancelled|canceled|scrap|scrapped|never mind|nevermind|forget about|no longer need
     1 no longer needed|no longer necessary|no longer required|no longer relevant|not needed
     1 not necessary|not required|do not need|does not need|do not bother|obsolete|moot|out of scope
@@ -225,16 +195,12 @@ CANCELLED = table(
     1 got rid of the need|solved itself|by itself|handed over|gave that to
     0.8 forget|drop|skip|dead|after all|not to do|not do|ignore
     0.5 anymore|instead|needless|no point|waste|irrelevant|leave it|let it go|without it|longer
-    """,
-    """
     0 skip ci|do not forget|do not skip|do not drop|dead code|drop down|is off limits
     0 are off limits|is off by|do not cancel|do not need to ask|do not let me forget|do not need my
     0 is off the table
-    """,
-)
+"""
 
-LIFTED = table(
-    """
+LIFTED = """
     1 you may|may now|can now|okay to|allowed now|now allowed|is allowed|are allowed|^ go ahead
     1 feel free|no longer applies|no longer apply|does not apply|do not apply|forget the rule
     1 ignore the rule|forget what i said|ignore what i said|freeze is over|is over|are over|lifted
@@ -248,12 +214,9 @@ LIFTED = table(
     1 signed off|has signed|gave green|is fine with|is okay with|no longer read only|opened up
     0.8 is free|are free|again|cleared|ahead|unlock|unlocked|welcome to|whenever
     0.5 can|may|okay|fine|over|back|now|open|approved|resumed|allowed
-    """,
-    """
     0 not allowed|only allowed|not okay to|not fine to|can now see|you may want|you may notice
     0 you may not|can not|never again|again and again|once again|not now|until now
-    """,
-)
+"""
 # These say that a rule or a task stands.
 STANDING = word_set("still until unless only never not must remember reminder always yet")
 LIFTING_WORDS = word_set(
@@ -272,8 +235,7 @@ CLOSING_WORDS = word_set(
 )
 
 # What is worth keeping though it is neither a rule nor a choice.
-TELLING = table(
-    """
+TELLING = """
     1 root cause|turns out|turned out|the culprit|the cause|the reason|because of|due to|found that
     1 i found|important|note that|keep in mind|for the record|fyi|remember|heads up|be aware
     1 bear in mind|confirmed|measured|it lives|lives in|is stored|are stored|located|traced
@@ -281,8 +243,7 @@ TELLING = table(
     1 conclusion|in short|bottom line|key finding|findings|recommend|recommendation|caused by
     1 responsible|is caused|the fix is|the answer is|verdict|we found|limit is|default is
     1 comes from|points to|bottleneck|leak|leaks|regression|dies with|crashes with
-    """
-)
+"""
 # How the assistant announces its next step: of no use once the step is taken.
 NARRATION = tuple(
     f" {words} "
@@ -321,18 +282,14 @@ ASKING = (
 )
 REQUESTS = (" can you ", " could you ", " would you ", " will you ", " please ", " mind ")
 # Where an assistant's sentence says so, or the line before its list, work is left.
-LEFT_TO_DO = table(
-    """
+LEFT_TO_DO = """
     1 what remains|remaining work|still to do|not done yet|left for later|left to do
     1 have not gotten to|we still need to|still needs to|i still need to|what is left
     1 yet to be done|i still have to|still missing|not yet done|next steps|open items|follow ups
     1 ^ todo|^ to do|outstanding items|outstanding tasks|outstanding work|remaining tasks
     1 remaining items|remaining steps|the remaining ones|^ remaining|still open|is deferred
     1 are deferred
-    """,
-    """
     0 no remaining|no outstanding|nothing left
-    """,
-)
+"""
 # The assistant gives a reason: what a choice or a finding looks like where no cue names it.
 REASONS = (" because ", " since ", " so that ", " due to ", " therefore ", " as it ", " hence ")

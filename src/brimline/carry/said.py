@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from brimline.carry import closing, failures, goals, phrases, words
 from brimline.carry import items as kinds
-from brimline.carry.meaning import Ending, endings, meaning
+from brimline.carry.meaning import Ending, hear
 from brimline.carry.noting import PROMPT_CHARACTERS, note
 from brimline.carry.sentences import left_out, sentences
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from brimline.carry.items import Item, Ledger
-    from brimline.carry.meaning import Meaning
+    from brimline.carry.meaning import Heard
     from brimline.carry.noting import Origin
-    from brimline.carry.sentences import Sentence
 
 _PROMPT_HEAD = 80
 _AGENT_CHARACTERS = 360
@@ -41,13 +40,13 @@ def by_user(ledger: Ledger, text: str, origin: Origin, *, is_plan: bool = False)
     if not text:
         return
     note(ledger, kinds.PROMPT, text[:PROMPT_CHARACTERS], kinds.USER, origin)
-    meant = [(sentence, meaning(sentence, kinds.USER)) for sentence in sentences(text)]
+    meant = [hear(sentence, kinds.USER) for sentence in sentences(text)]
     if is_plan:
         goals.aim(ledger, text, meant, origin)
         return
-    left = [pair for pair in meant if not _ended(ledger, *pair, kinds.USER, origin)]
+    left = [heard for heard in meant if not _ended(ledger, heard, kinds.USER, origin)]
     used = goals.aim(ledger, text, left, origin)
-    told = [found for sentence, found in left if found and sentence not in used]
+    told = [heard for heard in left if heard not in used]
     for item in _note_all(ledger, told, kinds.USER, origin, _FACTS_OF_A_PROMPT):
         item.extra["prompt"] = text[:_PROMPT_HEAD]
     pasted = failures.reported(left_out(text))
@@ -57,15 +56,10 @@ def by_user(ledger: Ledger, text: str, origin: Origin, *, is_plan: bool = False)
 
 def by_assistant(ledger: Ledger, text: str, origin: Origin) -> None:
     """Take in what the assistant told the user."""
-    meant = [(sentence, meaning(sentence, kinds.ASSISTANT)) for sentence in sentences(text)]
-    left = [pair for pair in meant if not _ended(ledger, *pair, kinds.ASSISTANT, origin)]
-    told = [found for _, found in left if found]
-    listed = {
-        found.text
-        for sentence, found in left
-        if found and found.kind == kinds.TASK and sentence.is_item
-    }
-    noted = _note_all(ledger, told, kinds.ASSISTANT, origin, _FACTS_OF_A_REPLY)
+    meant = [hear(sentence, kinds.ASSISTANT) for sentence in sentences(text)]
+    left = [heard for heard in meant if not _ended(ledger, heard, kinds.ASSISTANT, origin)]
+    listed = {h.text for h in left if h.kind == kinds.TASK and h.sentence.is_item}
+    noted = _note_all(ledger, left, kinds.ASSISTANT, origin, _FACTS_OF_A_REPLY)
     if listed:
         _replace_list(ledger, [item for item in noted if item.text in listed], origin)
 
@@ -80,25 +74,25 @@ def by_subagent(ledger: Ledger, name: str, text: str, origin: Origin, **extra: s
     if len(whole) <= _AGENT_CHARACTERS:
         note(ledger, kinds.AGENT, label + whole, kinds.SUBAGENT, origin, 2.0, **extra)
         return
-    meant = [meaning(sentence, kinds.SUBAGENT) for sentence in sentences(report)]
-    told = [found for found in meant if found]
-    head = max(told, key=lambda found: found.weight).text if told else whole
+    meant = [hear(sentence, kinds.SUBAGENT) for sentence in sentences(report)]
+    told = [heard for heard in meant if heard.kind]
+    head = max(told, key=lambda heard: heard.weight).text if told else whole
     head = head[:_AGENT_CHARACTERS]
     note(ledger, kinds.AGENT, label + head, kinds.SUBAGENT, origin, 1.5, **extra)
-    rest = [found for found in told if found.text != head]
+    rest = [heard for heard in told if heard.text != head]
     _note_all(ledger, rest, kinds.SUBAGENT, origin, _FACTS_OF_A_REPORT)
 
 
 def _note_all(
-    ledger: Ledger, told: list[Meaning], source: str, origin: Origin, most_facts: int
+    ledger: Ledger, meant: list[Heard], source: str, origin: Origin, most_facts: int
 ) -> list[Item]:
     """Note what a text says, in its order; of its facts only the weightiest."""
-    facts = sorted((found for found in told if found.kind == kinds.FACT), key=lambda f: -f.weight)
+    facts = sorted((heard for heard in meant if heard.kind == kinds.FACT), key=lambda h: -h.weight)
     dropped = facts[most_facts:]
     return [
-        note(ledger, found.kind, found.text, source, origin, found.weight)
-        for found in told
-        if found not in dropped
+        note(ledger, heard.kind, heard.text, source, origin, heard.weight)
+        for heard in meant
+        if heard.kind and heard not in dropped
     ]
 
 
@@ -134,35 +128,36 @@ def _done(ledger: Ledger, told: str, origin: Origin) -> None:
         note(ledger, kinds.TASK, told, kinds.USER, origin).status = kinds.DONE
 
 
-def _ended(
-    ledger: Ledger, sentence: Sentence, found: Meaning | None, source: str, origin: Origin
-) -> bool:
+def _ended(ledger: Ledger, heard: Heard, source: str, origin: Origin) -> bool:
     """Whether a sentence put an end to something, and says no more than that."""
-    own = found.kind if found and found.weight >= 1 and found.kind != kinds.FACT else ""
-    for ending in endings(sentence, source):
-        if _stands(own, ending):
+    own = heard.kind if heard.kind != kinds.FACT and heard.weight >= 1 else None
+    for ending in heard.endings:
+        if _stands(own, ending, source):
             continue
         closed = closing.close(ledger, ending, origin.at)
         if closed is not None:
             beyond = ending.mention - words.content(closed.text)
-            return bool(sentence.is_checked) or own in ("", kinds.TASK) or len(beyond) <= 1
-        if source != kinds.USER and _is_a_deed(sentence, ending, found):
-            note(ledger, kinds.TASK, sentence.text, source, origin).status = kinds.DONE
+            return heard.sentence.is_checked or own in (None, kinds.TASK) or len(beyond) <= 1
+        if source != kinds.USER and _is_a_deed(heard, ending):
+            note(ledger, kinds.TASK, heard.sentence.text, source, origin).status = kinds.DONE
             return True
     return False
 
 
-def _stands(own: str, ending: Ending) -> bool:
+def _stands(own: str | None, ending: Ending, source: str) -> bool:
     """Whether a sentence is a rule, a choice or a task in itself rather than the end of one."""
-    if not own or ending.strength == 1:
+    if ending.strength == 1:
         return False
-    return own != kinds.DECISION or ending.strength <= _HINT
+    if ending.status == kinds.CANCELLED and source != kinds.USER:
+        return True
+    return own is not None and (own != kinds.DECISION or ending.strength <= _HINT)
 
 
-def _is_a_deed(sentence: Sentence, ending: Ending, found: Meaning | None) -> bool:
+def _is_a_deed(heard: Heard, ending: Ending) -> bool:
     """Whether a sentence tells of finished work that was never on a list."""
-    if ending.strength < 1 or ending.status != kinds.DONE or (found and found.kind != kinds.FACT):
+    if ending.strength < 1 or ending.status != kinds.DONE or heard.kind not in (None, kinds.FACT):
         return False
+    sentence = heard.sentence
     begins = sentence.plain.startswith(phrases.DEED_BEGINS)
     if not begins and not sentence.plain.endswith(phrases.DEED_ENDS) and not sentence.is_checked:
         return False
