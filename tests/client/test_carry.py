@@ -20,7 +20,7 @@ OVERFLOW = (210_000, 200_000)
 RULE = "Never touch the table prod_orders_2019."
 PROMPT = (
     f"Fix the import in src/importer/batch.py. {RULE} "
-    "The staging port is 48213. Also add a regression test for 501 rows."
+    "The staging port is 48213.\n\nTODO: add a regression test for 501 rows."
 )
 DECISION = "I decided to use a carry-over buffer instead of a second pass."
 
@@ -255,8 +255,10 @@ def test_what_the_card_has_no_room_for_comes_with_the_next_result(
 ) -> None:
     """Once; what the summary kept is not repeated."""
     many = " ".join(
-        f"Never rename the column legacy_field_{number:03d}_of_the_yearly_archive_table."
-        for number in range(140)
+        f"Never rename the column legacy_field_{number:03d} of the yearly archive table, because "
+        f"the export job for partner number {number:03d} reads it by that name and nobody there "
+        "can be reached."
+        for number in range(70)
     )
     stub.script(*crossing(bash("sleep 0.3"), bash("sleep 0.3")))  # type: ignore[arg-type]
 
