@@ -7,7 +7,8 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from brimline import config, fastio, paths
-from brimline.carry import crossing, links, notes, reading
+from brimline.carry import links, notes, reading
+from brimline.carry.session import Session
 from brimline.errors import SessionError
 from brimline.state.session import SessionState
 from brimline.transcript import find
@@ -63,11 +64,11 @@ def with_something(home_dir: str, place: Place, ledger: Ledger) -> tuple[Place, 
     return place, ledger
 
 
-def session(home_dir: str, place: Place) -> crossing.Session:
+def session(home_dir: str, place: Place) -> Session:
     """The session in the form in which hooks pass it on."""
     values = config.load(home_dir, place.project_dir).values
     state = SessionState(home_dir, place.session_id)
-    return crossing.Session(home_dir, state, place.transcript or "", place.project_dir, values)
+    return Session(home_dir, state, place.transcript or "", place.project_dir, values)
 
 
 def _unfinished(home_dir: str, place: Place) -> str | None:

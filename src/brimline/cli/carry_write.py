@@ -11,6 +11,7 @@ from brimline.gauge import reading as gauge
 
 if TYPE_CHECKING:
     from brimline.carry.items import Ledger
+    from brimline.carry.session import Session
     from brimline.cli.carry_sessions import Place
 
 
@@ -44,7 +45,7 @@ def write_checkpoint(home_dir: str, place: Place, ledger: Ledger) -> dict[str, A
     }
 
 
-def _figures(about: crossing.Session) -> dict[str, Any]:
+def _figures(about: Session) -> dict[str, Any]:
     if not about.transcript:
         return {}
     rules = config.live_policy(about.home_dir, about.project_dir)
