@@ -39,26 +39,65 @@ class Line:
         self.text = text
 
 
-# Title, kinds, priority of the first line and how much each further one counts less.
-_SECTIONS: tuple[tuple[str, tuple[str, ...], float], ...] = (
-    ("Rules that are always in force", (), 1_000),
-    ("Constraints of the user", (kinds.CONSTRAINT,), 900),
-    ("Goal", (kinds.GOAL,), 850),
-    ("Open tasks", (kinds.TASK,), 800),
-    ("Plan", (kinds.PLAN,), 780),
-    ("Decisions", (kinds.DECISION,), 760),
-    ("Rejected, do not propose again", (kinds.REJECTED,), 750),
-    ("Answers of the user", (kinds.ANSWER,), 740),
-    ("Notes", (kinds.NOTE,), 735),
-    ("Open errors", (kinds.ERROR,), 700),
-    ("Results of subagents", (kinds.AGENT,), 680),
-    ("Exact values", (kinds.FACT,), 640),
-    ("Running in the background", (kinds.BACKGROUND,), 600),
-    ("Files in play", (kinds.FILE,), 500),
+class Section:
+    """A part of the card: which open items stand in it, and how soon they go."""
+
+    __slots__ = ("first", "kind", "most", "priority", "source", "title")
+
+    def __init__(
+        self,
+        title: str,
+        kind: str,
+        priority: float,
+        first: int = 25,
+        most: int = 1_000,
+        source: str = "",
+    ) -> None:
+        self.title = title
+        self.kind = kind
+        self.priority = priority
+        self.first = first
+        """How many lines come before less important sections have had their turn."""
+        self.most = most
+        """How many lines there are at most, whatever room there is."""
+        self.source = source
+        """Only what a user said, or only what others did; empty for both."""
+
+    def holds(self, item: Item) -> bool:
+        """Whether an item stands in this section."""
+        if item.kind != self.kind:
+            return False
+        return not self.source or (item.source == kinds.USER) == (self.source == kinds.USER)
+
+
+_SECTIONS = (
+    Section("Constraints of the user", kinds.CONSTRAINT, 900, first=40),
+    Section("Goal", kinds.GOAL, 850, most=5),
+    Section("Open tasks", kinds.TASK, 800, first=30),
+    Section("Plan", kinds.PLAN, 780, most=3),
+    Section("Decisions", kinds.DECISION, 760),
+    Section("Rejected, do not propose again", kinds.REJECTED, 750),
+    Section("Answers of the user", kinds.ANSWER, 740),
+    Section("Notes", kinds.NOTE, 735),
+    Section("Told by the user", kinds.FACT, 720, first=30, most=70, source=kinds.USER),
+    Section("Open errors", kinds.ERROR, 700, first=12),
+    Section("Results of subagents", kinds.AGENT, 680, first=15),
+    Section("Found out", kinds.FACT, 640, first=30, most=70, source=kinds.ASSISTANT),
+    Section("Running in the background", kinds.BACKGROUND, 600),
+    Section("Files in play", kinds.FILE, 610),
 )
-_FINISHED_SECTION = len(_SECTIONS)
-_FINISHED_PRIORITY = 650.0
-_STEP = 1.0
+_RULES, _FIRST_SECTION = 0, 1
+_FINISHED, _RESOLVED = len(_SECTIONS) + 1, len(_SECTIONS) + 2
+_OTHER_TITLES = {
+    _RULES: "Rules that are always in force",
+    _FINISHED: "Finished",
+    _RESOLVED: "Errors that are gone",
+}
+_RULES_PRIORITY, _FINISHED_PRIORITY, _RESOLVED_PRIORITY = 1_000.0, 650.0, 300.0
+# What one line more of a section counts less, and what one does after its first ones.
+_STEP, _AFTER_THE_FIRST = 1.0, 300.0
+_MOST_RESOLVED = 6
+_ENDED_KINDS = (kinds.TASK, kinds.CONSTRAINT, kinds.DECISION, kinds.PLAN, kinds.GOAL)
 
 
 def card(
@@ -76,7 +115,12 @@ def card(
 
 def facts(opening: str, ledger: Ledger, marked_rules: Sequence[str], *, budget: int) -> str:
     """What the card holds, under another opening."""
-    lines = [*_rule_lines(marked_rules), *_item_lines(ledger), *_finished_lines(ledger)]
+    lines = [
+        *_rule_lines(marked_rules),
+        *_item_lines(ledger),
+        *_finished_lines(ledger),
+        *_resolved_lines(ledger),
+    ]
     return _render(opening, lines, budget) if lines else ""
 
 
@@ -111,31 +155,25 @@ def _fitting(opening: str, lines: Sequence[Line], budget: int) -> list[Line]:
 
 
 def _title(section: int) -> str:
-    return _SECTIONS[section][0] if section < _FINISHED_SECTION else "Finished"
+    return _OTHER_TITLES.get(section) or _SECTIONS[section - _FIRST_SECTION].title
 
 
 def _rule_lines(marked_rules: Sequence[str]) -> Iterator[Line]:
-    priority = _SECTIONS[0][2]
     for order, rule in enumerate(marked_rules):
-        yield Line(0, order, priority - order * _STEP, _bullet(rule, _LINE_CHARACTERS * 2))
+        priority = _RULES_PRIORITY - order * _STEP
+        yield Line(_RULES, order, priority, _bullet(rule, _LINE_CHARACTERS * 2))
 
 
 def _item_lines(ledger: Ledger) -> Iterator[Line]:
-    for section, (_, wanted, priority) in enumerate(_SECTIONS):
-        found = list(ledger.of(*wanted, status=kinds.OPEN)) if wanted else []
-        if wanted == (kinds.FILE,):
+    for number, section in enumerate(_SECTIONS, _FIRST_SECTION):
+        found = [item for item in ledger.of(section.kind, status=kinds.OPEN) if section.holds(item)]
+        if section.kind == kinds.FILE:
             found = _latest_files(found)
+        # Of two that weigh the same the later one counts for more.
         ranked = sorted(range(len(found)), key=lambda at: (-found[at].weight, -at))
-        rank_of = {at: rank for rank, at in enumerate(ranked)}
-        for order, item in enumerate(found):
-            # The first few of every kind come before the many of one kind.
-            lowered = priority - rank_of[order] * _STEP - (rank_of[order] >= _most(wanted)) * 300
-            yield Line(section, order, lowered, _spelled(item))
-
-
-def _most(wanted: tuple[str, ...]) -> int:
-    """How many lines of a section come before less important sections have had their turn."""
-    return 40 if wanted == (kinds.CONSTRAINT,) else 25
+        for rank, at in enumerate(ranked[: section.most]):
+            lowered = rank * _STEP + (rank >= section.first) * _AFTER_THE_FIRST
+            yield Line(number, at, section.priority - lowered, _spelled(found[at]))
 
 
 def _latest_files(files: list[Item]) -> list[Item]:
@@ -146,19 +184,29 @@ def _latest_files(files: list[Item]) -> list[Item]:
 
 
 def _finished_lines(ledger: Ledger) -> Iterator[Line]:
-    closed = [
-        item
-        for item in ledger.of(kinds.TASK, kinds.CONSTRAINT, kinds.DECISION, kinds.PLAN)
-        if not item.is_open
-    ]
-    folded = sum(ledger.folded.values())
+    """What is not to be done again, in one line; the client's own tasks first, the latest first."""
+    closed = [item for item in ledger.of(*_ENDED_KINDS) if not item.is_open]
+    # What only a newer list of the assistant's left out was perhaps never done.
+    closed = [item for item in closed if not _was_left_out(item)]
+    closed.sort(key=lambda item: item.source == kinds.TOOL)
     texts = [f"{_shortened(item.text, _SHORT_CHARACTERS)} ({item.status})" for item in closed]
-    text = "; ".join(reversed(texts))
+    text = _shortened("; ".join(reversed(texts)), _FINISHED_CHARACTERS)
+    folded = sum(ledger.folded.get(kind, 0) for kind in _ENDED_KINDS)
     if folded:
-        text += f"; and {folded} older ones"
+        text += f"{'; and' if text else ''} {folded} more, earlier"
     if text:
-        line = "- " + _shortened(text, _FINISHED_CHARACTERS)
-        yield Line(_FINISHED_SECTION, 0, _FINISHED_PRIORITY, line)
+        yield Line(_FINISHED, 0, _FINISHED_PRIORITY, "- " + text.strip())
+
+
+def _was_left_out(item: Item) -> bool:
+    return item.kind == kinds.TASK and item.status == kinds.SUPERSEDED
+
+
+def _resolved_lines(ledger: Ledger) -> Iterator[Line]:
+    """Errors whose command has passed since: how they looked may still be of use."""
+    gone = [item for item in ledger.of(kinds.ERROR) if not item.is_open]
+    for order, item in enumerate(gone[-_MOST_RESOLVED:]):
+        yield Line(_RESOLVED, order, _RESOLVED_PRIORITY + order, _spelled(item))
 
 
 def _spelled(item: Item) -> str:

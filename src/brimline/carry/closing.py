@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 # By how clearly an ending is worded: how well it has to fit, and how much of it has to be about the
 # item, if that is a task or a rule.
-_NEEDED = {1.0: (0.6, 0.35), 0.8: (0.7, 0.4), 0.5: (0.8, 0.6)}
+_NEEDED = {1.0: (0.6, 0.35), 0.8: (0.7, 0.4), 0.5: (0.8, 0.5)}
 _OF_OTHERS, _NEEDED_FOR_OTHERS = 0.75, 0.5
 _ALIKE = 0.75
 # Rules that name their own end are the ones that a permission lifts.
@@ -67,8 +67,8 @@ def _best(ledger: Ledger, ending: Ending) -> Item | None:
     best, highest = None, least
     for item, content, shared_words in touched:
         fit = words.fit(said, content, len(known))
-        if fit and ending.status == kinds.SUPERSEDED and _has_an_end(item):
-            fit += _UNTIL_BONUS
+        if fit and ending.status == kinds.SUPERSEDED:
+            fit += _UNTIL_BONUS if _has_an_end(item) else -_UNTIL_BONUS * (ending.strength < 1)
         # Of two that fit alike the later one is meant.
         needed = share if item.kind == meant else _OF_OTHERS
         if fit >= highest and shared_words >= needed * len(said):

@@ -111,7 +111,7 @@ DECISION_BY_MODEL = """
     1 we are going with|i will use * instead|i will use * for|i will use * because
     1 i will use * since|i will use * over|i am using * instead|i used * instead|i am going to use
     1 i am going to go with|design choice|design decision|final decision|final choice|prefer * over
-    1 in favour of|in favor of|it is then|we are keeping|it is for|is the way to go
+    1 in favour of|in favor of|it is then|we are keeping|is the way to go
     1 use * rather than|i have opted|i stick with|we stick with|as you decided|as agreed|as decided
     1 you chose|you picked|you decided|chosen *
     0.8 verdict|i recommend|my recommendation|we use|we keep|the choice
@@ -212,8 +212,8 @@ LIFTED = """
     1 may be changed|is unlocked|i take back|take back what|scratch the rule|is open again
     1 no longer have to|no longer need to|approved the|approved now|gave the go|given the go
     1 signed off|has signed|gave green|is fine with|is okay with|no longer read only|opened up
-    0.8 is free|are free|again|cleared|ahead|unlock|unlocked|welcome to|whenever
-    0.5 can|may|okay|fine|over|back|now|open|approved|resumed|allowed
+    0.8 is free|are free|is * again|are * again|cleared to|unlock|unlocked|welcome to|whenever
+    0.5 can|may|allowed|resumed|approved
     0 not allowed|only allowed|not okay to|not fine to|can now see|you may want|you may notice
     0 you may not|can not|never again|again and again|once again|not now|until now
 """
@@ -232,6 +232,7 @@ CLOSING_WORDS = word_set(
     " needed necessary required relevant bother obsolete moot scope abandon descoped leave"
     " list unnecessary drop dropped strike superseded worth skip shelved anymore task item"
     " todo ticket job part idea thing longer successfully all been off out tick check cross"
+    " tested myself meantime"
 )
 
 # What is worth keeping though it is neither a rule nor a choice.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from brimline.carry import closing, failures, goals, phrases, words
+from brimline.carry import closing, failures, goals, phrases, refrains, words
 from brimline.carry import items as kinds
 from brimline.carry.meaning import Ending, hear
 from brimline.carry.noting import PROMPT_CHARACTERS, note
@@ -87,8 +87,10 @@ def _note_all(
     ledger: Ledger, meant: list[Heard], source: str, origin: Origin, most_facts: int
 ) -> list[Item]:
     """Note what a text says, in its order; of its facts only the weightiest."""
-    facts = sorted((heard for heard in meant if heard.kind == kinds.FACT), key=lambda h: -h.weight)
-    dropped = facts[most_facts:]
+    facts = [heard for heard in meant if heard.kind == kinds.FACT]
+    for heard in facts:
+        heard.weight *= refrains.share(ledger, heard.sentence.plain)
+    dropped = sorted(facts, key=lambda heard: -heard.weight)[most_facts:]
     return [
         note(ledger, heard.kind, heard.text, source, origin, heard.weight)
         for heard in meant

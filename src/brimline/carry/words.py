@@ -62,7 +62,7 @@ _OPENINGS = word_set(
 )
 _HABITS = ("never", "always")
 _LINKS = ("and", "but", "so", "then", "or", "because")
-_OPENS_CLAUSE = '(-–—"“'
+_OPENS_CLAUSE = '-–—"“'
 _ENDS_CLAUSE = ',;:)–—-"”.!'
 _LEAST_LETTERS_STEMMED = 4
 # Items are compared with every sentence that may end one.
