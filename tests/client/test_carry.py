@@ -20,7 +20,7 @@ OVERFLOW = (210_000, 200_000)
 RULE = "Never touch the table prod_orders_2019."
 PROMPT = (
     f"Fix the import in src/importer/batch.py. {RULE} "
-    "The staging port is 48213.\n\nTODO: add a regression test for 501 rows."
+    "The staging port is 48213. TODO: add a regression test for 501 rows."
 )
 DECISION = "I decided to use a carry-over buffer instead of a second pass."
 
