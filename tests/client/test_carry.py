@@ -216,8 +216,9 @@ def test_a_new_session_is_told_in_three_lines_what_was_left(
     client: Client, stub: StubApi, installed: Installed
 ) -> None:
     """And no more than that; it can be switched off."""
-    stub.script(bash("sleep 0.3"), text("calm"))
-    client.run_print(PROMPT)
+    task = {"subject": "Write the regression test", "description": "501 rows"}
+    stub.script(tool("TaskCreate", task), bash("sleep 0.3"), text("calm"))
+    client.run_print(PROMPT, env={"ENABLE_TOOL_SEARCH": "false"})
 
     second = client.run_print("something else")
     installed.command("config", "set", "carry.pointer", "false")
