@@ -30,6 +30,7 @@ _PRE_COMPACT_BYTES = 8 << 20
 _START_S = 0.5
 _OWN_INSTRUCTIONS = "compact-instructions.txt"
 _OWN_BYTES = 64 << 10
+_INCOMPLETE_NOTE = " The checkpoint could not be saved; this may be incomplete."
 
 
 class Prepared(NamedTuple):
@@ -62,8 +63,20 @@ def before(session: Session, trigger: str, figures: dict[str, Any]) -> Prepared:
     return Prepared(instructions.instructions(ledger, rules, own=_own_instructions()), refusal)
 
 
-def at_start(session: Session, source: str, pid: str | None) -> list[str]:
-    """What the model is given at the start of a session, by what kind of start it is."""
+def at_start(session: Session, source: str, pid: str | None, room: int) -> list[str]:
+    """What the model is given at the start of a session, by what kind of start it is.
+
+    Args:
+        session: the session that starts.
+        source: what kind of start it is, as the client says.
+        pid: the client's process.
+        room: how many characters there are for it.
+    """
+    extra = _unknown_rules(session, room // 2) if source in ("startup", "clear", "compact") else []
+    return [*_carried(session, source, pid, room - sum(len(text) + 2 for text in extra)), *extra]
+
+
+def _carried(session: Session, source: str, pid: str | None, room: int) -> list[str]:
     previous = links.session_of_client(session.home_dir, pid) if source == "clear" else None
     guarded(
         session.home_dir,
@@ -71,7 +84,7 @@ def at_start(session: Session, source: str, pid: str | None) -> list[str]:
         lambda: links.note_client(session.home_dir, pid, session.state.session_id),
     )
     if source in ("compact", "resume", "fork"):
-        return _hand_back(session, source)
+        return _hand_back(session, source, room)
     if not session.values["carry.pointer"]:
         return []
     if source == "clear":
@@ -143,24 +156,35 @@ def marked_rules(session: Session) -> list[str]:
     def read() -> None:
         from brimline.rules import api
 
-        found.extend(rule.text for rule in api.marked(session.project_dir))
+        rules = api.marked(session.project_dir, values=session.values)
+        found.extend(rule.text for rule in rules)
 
     guarded(session.home_dir, "rules", read)
     return found
 
 
-def _hand_back(session: Session, source: str) -> list[str]:
+def _unknown_rules(session: Session, room: int) -> list[str]:
+    """Instruction files that the client itself does not load."""
+    found: list[str] = []
+
+    def read() -> None:
+        from brimline.rules import api
+
+        found.append(api.for_session_start(session.project_dir, room, session.values))
+
+    guarded(session.home_dir, "rules", read)
+    return [text for text in found if text]
+
+
+def _hand_back(session: Session, source: str, room: int) -> list[str]:
     ledger = _ledger(session, budget_s=_START_S)
     if source != "compact" and not ledger.compactions and not ledger.previous:
         return []
-    text = card.card(ledger, marked_rules(session))
+    text = card.card(ledger, marked_rules(session), budget=room - len(_INCOMPLETE_NOTE))
     if not text:
         return []
     if _INCOMPLETE in session.state.names and source == "compact":
-        text = text.replace(
-            card.OPENING,
-            f"{card.OPENING} The checkpoint could not be saved; this may be incomplete.",
-        )
+        text = text.replace(card.OPENING, card.OPENING + _INCOMPLETE_NOTE)
     path = f"{paths.carry_session_dir(session.home_dir, ledger.session)}/card.md"
     data = text.encode("utf-8", "replace")
     guarded(session.home_dir, "card", lambda: fastio.replace_file(path, data))

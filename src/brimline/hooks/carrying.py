@@ -40,13 +40,13 @@ def before(session: Session, trigger: str, figures: dict[str, Any]) -> Decision 
     return _try(session, "PreCompact", prepare)
 
 
-def at_start(session: Session, source: str) -> Decision | None:
+def at_start(session: Session, source: str, room: int) -> Decision | None:
     """SessionStart: the card after a compaction, a pointer otherwise, rules nobody else loads."""
 
     def start() -> Decision | None:
         from brimline.carry import crossing
 
-        found = crossing.at_start(session, source, fastio.env("CLAUDE_PID"))
+        found = crossing.at_start(session, source, fastio.env("CLAUDE_PID"), room)
         return Decision(model_notes=tuple(found)) if found else None
 
     return _try(session, "carry", start)

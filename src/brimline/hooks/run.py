@@ -165,6 +165,7 @@ def _recorded(
 def _start(event: wire.Event, home_dir: str) -> Decision | None:
     """Fresh settings and the user's reminder first, then housekeeping."""
     from brimline import config
+    from brimline.decision import NOTE_BUDGET_CHARACTERS
     from brimline.guard import reminder
     from brimline.state.failures import guarded
 
@@ -174,8 +175,10 @@ def _start(event: wire.Event, home_dir: str) -> Decision | None:
     from brimline.hooks import carrying
 
     session = carrying.about(event, state, rules.values, home_dir, project_dir(event))
-    carried = carrying.at_start(session, event.text("source"))
-    decision = _merged([carried, reminder.on_start(state, rules.values)])
+    reminded = reminder.on_start(state, rules.values)
+    taken = sum(len(note) + 2 for note in reminded.model_notes) if reminded else 0
+    carried = carrying.at_start(session, event.text("source"), NOTE_BUDGET_CHARACTERS - taken - 2)
+    decision = _merged([carried, reminded])
     fields = {key: event.text(key) for key in ("source", "model", "cwd", "transcript_path")}
     state.add_line(event.name, {key: text for key, text in fields.items() if text})
     project = project_dir(event)
