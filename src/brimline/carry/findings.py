@@ -123,8 +123,11 @@ def _sentences(item: Item) -> list[str]:
     """The sentences of an item; very short ones go with the next."""
     if item.kind in (items.ANSWER, items.FILE):
         return [item.text[:_MOST_CHARACTERS]]
+    text = item.text[:_MOST_CHARACTERS]
+    if item.kind == items.TASK:
+        text = text.partition(" (")[0] or text  # what it is called; how to do it follows
     found: list[str] = []
-    for sentence, _ in clauses.sentences(item.text[:_MOST_CHARACTERS]):
+    for sentence, _ in clauses.sentences(text):
         if found and _is_short(found[-1]):
             found[-1] += " " + sentence
         else:
