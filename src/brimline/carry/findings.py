@@ -29,6 +29,8 @@ _LEAST_SHARE = 0.6
 _MOST_SENTENCES = 40
 _MOST_CHARACTERS = 6_000
 _CARD_BEGINNING = 200
+# A task is kept with what it is called; how to do it may follow in brackets.
+_DESCRIPTION_CHARACTERS = 60
 # A score of 1 is for what is there word for word.
 _NEARLY = 0.99
 
@@ -124,8 +126,9 @@ def _sentences(item: Item) -> list[str]:
     if item.kind in (items.ANSWER, items.FILE):
         return [item.text[:_MOST_CHARACTERS]]
     text = item.text[:_MOST_CHARACTERS]
-    if item.kind == items.TASK:
-        text = text.partition(" (")[0] or text  # what it is called; how to do it follows
+    name, _, description = text.partition(" (")
+    if item.kind == items.TASK and len(description) >= _DESCRIPTION_CHARACTERS:
+        text = name or text
     found: list[str] = []
     for sentence, _ in clauses.sentences(text):
         if found and _is_short(found[-1]):
