@@ -12,7 +12,13 @@ import collections
 import tempfile
 from typing import NamedTuple
 
-from benchmarks import survival_grammar, survival_heldout, survival_heldout_b
+from benchmarks import (
+    survival_grammar,
+    survival_heldout,
+    survival_heldout_b,
+    survival_heldout_c,
+    survival_heldout_d,
+)
 from benchmarks.survival_session import Ended, Expected, Fact, Grammar, write
 from brimline import testing
 from brimline.carry.card import card
@@ -23,6 +29,10 @@ GRAMMARS = {
     "published": Grammar(survival_grammar.FACTS, survival_grammar.ENDED),
     "heldout": Grammar(survival_heldout.FACTS, survival_heldout.ENDED),
     "heldout-b": Grammar(survival_heldout_b.FACTS, survival_heldout_b.ENDED),
+    "heldout-d": Grammar(survival_heldout_d.FACTS, survival_heldout_d.ENDED, is_noisy=True),
+    "heldout-c": Grammar(
+        survival_heldout_c.FACTS, survival_heldout_c.ENDED, survival_heldout_c.POOLS, is_noisy=True
+    ),
 }
 
 

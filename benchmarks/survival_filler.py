@@ -84,6 +84,16 @@ _LEADS = {
     "decision": ("What we settled on:", "Decisions so far:", "Agreed yesterday:"),
     "rejected": ("Options we looked at:", "What we will not do:", "Off the table:"),
 }
+_NOISE = (
+    "Step {m} of the list is through, {n} lines looked at.",
+    "{path} has {n} lines and {m} functions.",
+    "Updated {path}, {m} lines changed.",
+    "The suite ran in {m}.{n} seconds.",
+    "{n} passed, {m} skipped.",
+    "Read {path} from line {m} to line {n}.",
+    "The report for {path} is {n} bytes long.",
+    "Checked {m} callers of `run` in {path}.",
+)
 _LOG = (
     "collecting files",
     "step {n} of 40",
@@ -103,6 +113,33 @@ _REPORT = (
     "The rest of the module only passes values on.",
     "I did not change anything.",
 )
+
+
+def noise(source: random.Random) -> str:
+    """A report of the assistant's that is full of paths and figures and means little."""
+    lines = [
+        source.choice(_NOISE).format(
+            n=source.randint(2, 900), m=source.randint(2, 90), path=source.choice(_PATHS)
+        )
+        for _ in range(source.randint(2, 5))
+    ]
+    if source.random() < 0.5:
+        return "Progress:\n\n" + "\n".join(f"- {line}" for line in lines)
+    return " ".join(lines)
+
+
+def bundle(texts: list[str], source: random.Random) -> str:
+    """Several facts in one message: a paragraph, lines, or a list."""
+    ended = [text if text[-1] in ".!?" else text + "." for text in texts]
+    way = source.randrange(4)
+    if way == 0:
+        return f"{source.choice(_OPENERS)} {' '.join(ended)} {source.choice(_CLOSERS)}"
+    if way == 1:
+        return "\n".join(texts)
+    if way == 2:
+        listed = "\n".join(f"{number}. {text}" for number, text in enumerate(texts, 1))
+        return f"{source.choice(_OPENERS)}\n\n{listed}"
+    return "## Summary\n\n" + "\n".join(f"- {text}" for text in ended)
 
 
 def embed(text: str, source: random.Random) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from benchmarks import survival_filler as filler
@@ -39,6 +40,9 @@ class Grammar(NamedTuple):
 
     facts: Mapping[str, Sequence[tuple[str, str]]]
     ended: Sequence[tuple[str, str, str, str]]
+    pools: dict[str, tuple[str, ...]] | None = None
+    is_noisy: bool = False
+    """Whether the assistant's filler is full of paths and figures as well."""
 
 
 class Expected(NamedTuple):
@@ -50,17 +54,19 @@ class Expected(NamedTuple):
 
 def write(session: testing.SessionBuilder, grammar: Grammar, seed: int) -> Expected:
     """Write a session of a few hundred rows; the same seed gives the same session."""
-    slots = Slots(seed)
+    slots = Slots(seed, grammar.pools)
     expected = Expected(_draw_facts(grammar, slots), _draw_ended(grammar, slots))
-    writer = _Writer(session, slots.random)
+    writer = _Writer(session, slots.random, is_noisy=grammar.is_noisy)
     turns: list[list[Callable[[], None]]] = [[] for _ in range(TURNS)]
-    for fact in expected.facts:
-        _at(turns, slots.random.randrange(2, TURNS - 2), lambda fact=fact: writer.place(fact))
+    for facts in _bundled(expected.facts, slots.random) if grammar.is_noisy else ():
+        turns[slots.random.randrange(2, TURNS - 2)].append(partial(writer.place_all, facts))
+    for fact in () if grammar.is_noisy else expected.facts:
+        turns[slots.random.randrange(2, TURNS - 2)].append(partial(writer.place, fact))
     for ended in expected.ended:
         start = slots.random.randrange(2, TURNS - 30)
         end = slots.random.randrange(start + 3, TURNS - 2)
-        _at(turns, start, lambda ended=ended: writer.place(ended.opened))
-        _at(turns, end, lambda ended=ended: writer.end(ended))
+        turns[start].append(partial(writer.place, ended.opened))
+        turns[end].append(partial(writer.end, ended))
     writer.prompt(filler.FIRST_PROMPT)
     for turn in turns:
         slots.random.shuffle(turn)
@@ -70,8 +76,17 @@ def write(session: testing.SessionBuilder, grammar: Grammar, seed: int) -> Expec
     return expected
 
 
-def _at(turns: list[list[Callable[[], None]]], turn: int, step: Callable[[], None]) -> None:
-    turns[turn].append(step)
+def _bundled(facts: list[Fact], source: random.Random) -> list[list[Fact]]:
+    """The facts, some of those that are told in one place together."""
+    bundles = [[fact] for fact in facts if fact.place not in ("user", "assistant")]
+    for place in ("user", "assistant"):
+        told = [fact for fact in facts if fact.place == place]
+        source.shuffle(told)
+        while told:
+            count = source.choice((1, 1, 1, 2, 3, 4))
+            bundles.append(told[:count])
+            told = told[count:]
+    return bundles
 
 
 def _draw_facts(grammar: Grammar, slots: Slots) -> list[Fact]:
@@ -86,7 +101,7 @@ def _draw_facts(grammar: Grammar, slots: Slots) -> list[Fact]:
 
 
 def _draw_ended(grammar: Grammar, slots: Slots) -> list[Ended]:
-    found = []
+    found: list[Ended] = []
     ways: list[tuple[str, str, str, str]] = []
     while len(found) < ENDED:
         if not ways:
@@ -104,14 +119,22 @@ def _fact(
 ) -> Fact:
     text = slots.fill(template, bound)
     needle = text.partition("[[")[2].partition("]]")[0]
+    if needle in slots.used:
+        if bound is not None:
+            bound.clear()
+        return _fact(kind, place, template, slots, bound)
+    slots.used.add(needle)
     return Fact(kind, place, text.replace("[[", "").replace("]]", ""), needle)
 
 
 class _Writer:
     """Puts facts where they belong, in the client's shapes."""
 
-    def __init__(self, session: testing.SessionBuilder, source: random.Random) -> None:
+    def __init__(
+        self, session: testing.SessionBuilder, source: random.Random, *, is_noisy: bool
+    ) -> None:
         self.session = session
+        self.is_noisy = is_noisy
         self.random = source
         self.tokens = 20_000
         self.tasks: dict[str, str] = {}
@@ -132,6 +155,16 @@ class _Writer:
             "notification": lambda: self.notify(filler.report(fact.text, self.random)),
         }
         ways[fact.place]()
+
+    def place_all(self, facts: list[Fact]) -> None:
+        if len(facts) == 1:
+            self.place(facts[0])
+            return
+        text = filler.bundle([fact.text for fact in facts], self.random)
+        if facts[0].place == "user":
+            self.prompt(text)
+        else:
+            self.say(text)
 
     def end(self, ended: Ended) -> None:
         text = ended.opened.text
@@ -245,3 +278,5 @@ class _Writer:
             self.call(name, result, **arguments)
         if self.random.random() < 0.6:
             self.say(filler.summary(self.random))
+        if self.is_noisy and self.random.random() < 0.7:
+            self.say(filler.noise(self.random))

@@ -139,10 +139,12 @@ _BOARDS = ("OPS", "PAY", "WEB", "CORE")
 class Slots:
     """Draws words for templates: within one session no word of a pool comes twice, if it can be."""
 
-    def __init__(self, seed: int) -> None:
-        """Shuffle every pool."""
+    def __init__(self, seed: int, more: dict[str, tuple[str, ...]] | None = None) -> None:
+        """Draw from the common pools and, where given, from others."""
         self.random = random.Random(seed)
+        self._pools = POOLS | (more or {})
         self._left: dict[str, list[str]] = {}
+        self.used: set[str] = set()
 
     def fill(self, template: str, bound: dict[str, str] | None = None) -> str:
         """A template with every `{slot}` filled; one that comes twice is the same both times.
@@ -157,7 +159,7 @@ class Slots:
             end = template.index("}", start)
             name = template[start + 1 : end]
             if name == "short":
-                bound.setdefault(name, bound["work"].partition(" ")[2])
+                bound[name] = bound["work"].partition(" ")[2]
             elif name not in bound:
                 # What a drawn text needs is its own: two pieces of work are not about one table.
                 bound[name] = self.fill(self._draw(name), {})
@@ -184,6 +186,6 @@ class Slots:
             return figures[name]()
         left = self._left.setdefault(name, [])
         if not left:
-            left += POOLS[name]
+            left += self._pools[name]
             self.random.shuffle(left)
         return left.pop()

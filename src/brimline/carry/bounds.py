@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from brimline.carry import items as kinds
+from brimline.carry import refrains
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,13 +28,15 @@ _SHARES = {
     kinds.ANSWER: 30,
     kinds.NOTE: 40,
 }
-_AGE_WEIGHT = 1.0
+# The share of its weight that the oldest item loses against the newest.
+_AGE = 0.25
 # What goes last when the whole is too large.
 _PRECIOUS = (kinds.NOTE, kinds.CONSTRAINT, kinds.GOAL, kinds.TASK, kinds.PLAN, kinds.ANSWER)
 
 
 def bound(ledger: Ledger) -> None:
     """Drop what a ledger has no room for; closed items are counted in `folded`."""
+    refrains.quieten(ledger)
     counts: dict[str, int] = {}
     for item in ledger.items.values():
         counts[item.kind] = counts.get(item.kind, 0) + 1
@@ -51,7 +54,10 @@ def _shrink(ledger: Ledger, candidates: list[Item], count: int) -> None:
     """Drop the given number of items: closed ones first and the oldest of them, then by weight."""
     last = len(candidates) or 1
     worth = {
-        item.id: (item.is_open, item.is_open * item.weight + _AGE_WEIGHT * at / last)
+        item.id: (
+            item.is_open,
+            (item.weight if item.is_open else 1) * (1 - _AGE + _AGE * at / last),
+        )
         for at, item in enumerate(candidates)
     }
     for item in sorted(candidates, key=lambda item: worth[item.id])[:count]:

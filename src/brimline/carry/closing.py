@@ -7,7 +7,7 @@ from brimline.carry import words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from brimline.carry.items import Item, Ledger
     from brimline.carry.meaning import Ending
@@ -22,15 +22,24 @@ _UNTIL = ("until", "before", "unless", "without", "ask", "wait", "hold off", "fr
 _UNTIL_BONUS = 0.1
 
 
-def close(ledger: Ledger, ending: Ending, at: str | None) -> Item | None:
-    """Mark the item that an ending speaks of; None where it speaks of none that is known."""
-    found = _best(ledger, ending)
-    if found is None or not found.is_open:
-        return found
-    end(found, _status(found, ending.status), at)
-    if found.kind == kinds.TASK:
-        close_alike(ledger, found.text, found.status, at)
-    return found
+def close(ledger: Ledger, endings: Sequence[Ending], at: str | None) -> tuple[Item, Ending] | None:
+    """Mark the item that one of several readings of a sentence speaks of; None for no known one.
+
+    The reading that fits an item best is the right one. What has ended before stays as it is.
+    """
+    best: tuple[float, Item, Ending] | None = None
+    for ending in endings:
+        fit, item = _best(ledger, ending)
+        if item is not None and (best is None or fit > best[0]):
+            best = fit, item, ending
+    if best is None:
+        return None
+    _, found, meant = best
+    if found.is_open:
+        end(found, _status(found, meant.status), at)
+        if found.kind == kinds.TASK:
+            close_alike(ledger, found.text, found.status, at)
+    return found, meant
 
 
 def close_alike(ledger: Ledger, text: str, status: str, at: str | None) -> None:
@@ -40,8 +49,9 @@ def close_alike(ledger: Ledger, text: str, status: str, at: str | None) -> None:
         if item.source != kinds.USER or "id" in item.extra:
             continue
         asked = words.content(item.text)
-        shared = len(mention & asked)
-        if shared > 1 and shared >= _ALIKE * min(len(mention), len(asked)):
+        shared = mention & asked
+        enough = len(shared) > 1 and len(shared) >= _ALIKE * min(len(mention), len(asked))
+        if enough and not words.differ(mention - shared, asked - shared):
             end(item, status, at)
 
 
@@ -52,7 +62,7 @@ def end(item: Item, status: str, at: str | None) -> None:
         item.extra["ended"] = at
 
 
-def _best(ledger: Ledger, ending: Ending) -> Item | None:
+def _best(ledger: Ledger, ending: Ending) -> tuple[float, Item | None]:
     said = ending.mention
     touched = []
     known: set[str] = set()
@@ -64,7 +74,8 @@ def _best(ledger: Ledger, ending: Ending) -> Item | None:
             touched.append((item, content, len(shared)))
     least, share = _NEEDED[ending.strength]
     meant = kinds.CONSTRAINT if ending.status == kinds.SUPERSEDED else kinds.TASK
-    best, highest = None, least
+    best: Item | None = None
+    highest = least
     for item, content, shared_words in touched:
         fit = words.fit(said, content, len(known))
         if fit and ending.status == kinds.SUPERSEDED:
@@ -73,7 +84,7 @@ def _best(ledger: Ledger, ending: Ending) -> Item | None:
         needed = share if item.kind == meant else _OF_OTHERS
         if fit >= highest and shared_words >= needed * len(said):
             best, highest = item, fit
-    return best
+    return highest, best
 
 
 def _candidates(ledger: Ledger, ending: Ending) -> Iterator[Item]:

@@ -6,10 +6,13 @@ from brimline.carry import values
 from brimline.carry.words import word_set
 
 _SHORT_CHARACTERS = 330
+_LONG_CHARACTERS = 390
 _LINE_CHARACTERS = 240
 _SHORTEST_LINE = 4
 _MOST_LINES = 3
 _NAMES_AN_ERROR = 2.0
+# What a line is worth that looks like no other.
+_UNLIKE = 0.8
 _LONGEST_TEXT = 200_000
 _COMMAND_CHARACTERS = 400
 _STRONG = (
@@ -44,19 +47,31 @@ _SURE_FAILURES = (
 
 def telling(text: str) -> str:
     """The lines of an error's text that say what went wrong."""
-    lines = _lines(text)
+    every = _lines(text)
+    lines = list(dict.fromkeys(every))
     whole = " / ".join(lines)
     if len(whole) <= _SHORT_CHARACTERS:
         return whole
-    rated = sorted(range(len(lines)), key=lambda at: (-_rate(lines[at], at, len(lines)), -at))
+    alike: dict[str, int] = {}
+    for line in every:
+        alike[_shape(line)] = alike.get(_shape(line), 0) + 1
+    rates = [
+        _rate(line, at, len(lines)) + _UNLIKE * (alike[_shape(line)] == 1)
+        for at, line in enumerate(lines)
+    ]
+    rated = sorted(range(len(lines)), key=lambda at: (-rates[at], -at))
+    return " / ".join(lines[at][:_LINE_CHARACTERS] for at in sorted(_fitting(rated, lines)))
+
+
+def _fitting(rated: list[int], lines: list[str]) -> list[int]:
     chosen: list[int] = []
     length = 0
     for at in rated[:_MOST_LINES]:
-        length += min(len(lines[at]), _LINE_CHARACTERS) + 3
-        if chosen and length > _SHORT_CHARACTERS + 60:
+        length += min(len(lines[at]), _LINE_CHARACTERS) + len(" / ")
+        if chosen and length > _LONG_CHARACTERS:
             break
         chosen.append(at)
-    return " / ".join(lines[at][:_LINE_CHARACTERS] for at in sorted(chosen))
+    return chosen
 
 
 def reported(text: str) -> str:
@@ -105,8 +120,12 @@ def passes(failed: list[str], passed: list[str]) -> bool:
 def _lines(text: str) -> list[str]:
     text = text[:_LONGEST_TEXT].replace("<tool_use_error>", "").replace("</tool_use_error>", "")
     found = [" ".join(line.split()) for line in text.splitlines()]
-    lines = [line for line in found if line and not line.lower().startswith("exit code ")]
-    return list(dict.fromkeys(lines))
+    return [line for line in found if line and not line.lower().startswith("exit code ")]
+
+
+def _shape(line: str) -> str:
+    """A line without its figures and names: those of a progress report are all alike."""
+    return " ".join([word for word in line.split() if word.isalpha()])
 
 
 def _rate(line: str, at: int, count: int) -> float:

@@ -46,6 +46,7 @@ _LEAD_SHARE = 0.9
 _LEAD_CHARACTERS = 100
 _LEAST_WORDS = 3
 _PROSE_CHARACTERS = 250
+_NO = (" no ", " nope ", " never ")
 
 
 class Heard:
@@ -136,6 +137,8 @@ def _of_user(heard: Heard, exact: float, found: dict[str, float], led: dict[str,
     kind, strength = _surest(found, led)
     if sentence.asks and not _is_a_polite_rule(sentence, kind, strength):
         kind = kind if kind == kinds.TASK and strength == 1 else ""
+    if "? " in sentence.text and sentence.plain.endswith(_NO):
+        kind, strength = kinds.REJECTED, _SURE_ENOUGH
     if sentence.is_checked is False:
         kind, strength = kinds.TASK, 1.0
     if sentence.text.endswith(":") and kind in ("", kinds.TASK):

@@ -71,6 +71,9 @@ REJECTED = """
     0 rejected by the
 """
 REJECTED_BY_MODEL = """
+    1 was rejected|were rejected|not suitable|is not an option|not fit for
+    1 did not help|i dropped|we dropped|no longer consider|falls away|there is no point
+    1 loses here|lost to|not worth it|does not pay off|was a dead end
     1 i rejected|we rejected|^ rejected|rejected because|rejected in favour|rejected in favor
     1 rejected since|rejected as|ruled out|ruling out|rules out|rule out|rules * out
     1 decided against|i dismissed|we dismissed|i discarded|we discarded|discarded because
@@ -103,6 +106,9 @@ DECISION = """
     0 take into account|we want to know|would take|we use the|adopt the same|i agreed
 """
 DECISION_BY_MODEL = """
+    1 agreed on|i will implement * with|i am implementing * with|i built * with|from now on
+    1 the plan is|the plan is now|^ choosing|we therefore|i therefore|settled the question
+    1 the choice fell|we landed on|i landed on|we will therefore|is going to use|are going to use
     1 i decided|we decided|i have decided|we have decided|^ decided|^ decision|the decision is
     1 decision was|going with|i went with|we went with|i will go with|we will go with
     1 i would go with|settled on|^ settled|we settled|i have settled|opted for|opting for
@@ -183,6 +189,7 @@ UNFINISHED = word_set(
 )
 
 CANCELLED = """
+    1 off your list|off my list|off our list|off the backlog|no longer have to|no longer want
     1 cancel|cancelled|canceled|scrap|scrapped|never mind|nevermind|forget about|no longer need
     1 no longer needed|no longer necessary|no longer required|no longer relevant|not needed
     1 not necessary|not required|do not need|does not need|do not bother|obsolete|moot|out of scope
@@ -284,6 +291,9 @@ ASKING = (
 REQUESTS = (" can you ", " could you ", " would you ", " will you ", " please ", " mind ")
 # Where an assistant's sentence says so, or the line before its list, work is left.
 LEFT_TO_DO = """
+    1 next step is|next step would
+    1 are left|is left to|i postponed|we postponed|i deferred|put off|i left|left for the end
+    1 on my list|pending on|for another time|not gotten around
     1 what remains|remaining work|still to do|not done yet|left for later|left to do
     1 have not gotten to|we still need to|still needs to|i still need to|what is left
     1 yet to be done|i still have to|still missing|not yet done|next steps|open items|follow ups

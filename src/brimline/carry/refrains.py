@@ -4,23 +4,49 @@ from __future__ import annotations
 
 from zlib import crc32
 
+from brimline.carry import items as kinds
+from brimline.carry import words
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from brimline.carry.items import Ledger
 
 # Several facts may be worded alike; more than this many are a habit of speech.
 _FACTS_ALIKE = 6
-_SHARE = 0.3
+_SHARE = 0.1
 _MOST_REMEMBERED = 300
+_KEPT = 2
 
 
 def share(ledger: Ledger, plain: str) -> float:
     """How much of its weight a sentence keeps, given how often its like was heard before."""
-    wording = " ".join([word for word in plain.split() if word.isalpha()])
-    name = f"{crc32(wording.encode('utf-8', 'surrogatepass')):x}"
+    name = _wording(plain)
     heard: dict[str, int] = ledger.state.setdefault("refrains", {})
     times = heard.pop(name, 0) + 1
     heard[name] = times
     if len(heard) > _MOST_REMEMBERED:
         del heard[next(iter(heard))]
     return 1.0 if times <= _FACTS_ALIKE else _SHARE
+
+
+def quieten(ledger: Ledger) -> None:
+    """Drop all but the latest of many sentences alike; the first of them could not be told by then."""
+    heard = ledger.state.get("refrains", {})
+    if not any(times > _FACTS_ALIKE for times in heard.values()):
+        return
+    left: dict[str, int] = {}
+    for item in reversed([*ledger.of(kinds.FACT, status=kinds.OPEN)]):
+        name = _wording(words.plain(item.text)) if item.source != kinds.USER else ""
+        if heard.get(name, 0) <= _FACTS_ALIKE:
+            continue
+        left[name] = left.get(name, 0) + 1
+        if left[name] > _KEPT:
+            del ledger.items[item.id]
+        else:
+            item.weight = min(item.weight, _SHARE)
+
+
+def _wording(plain: str) -> str:
+    """What is left of a sentence without its figures."""
+    spoken = " ".join([word for word in plain.split() if word.isalpha()])
+    return f"{crc32(spoken.encode('utf-8', 'surrogatepass')):x}"

@@ -25,6 +25,8 @@ _DIRECTIVES = {"decide": kinds.DECISION, "note": kinds.NOTE}
 _MARKED = 5.0
 _PASTED_ERROR = 3.5
 _HINT = 0.5
+# So few words beside what it ended do not make a sentence worth keeping.
+_MERE_ENDING = 2
 
 
 def by_user(ledger: Ledger, text: str, origin: Origin, *, is_plan: bool = False) -> None:
@@ -126,23 +128,22 @@ def _directives(ledger: Ledger, text: str, origin: Origin) -> str:
 
 
 def _done(ledger: Ledger, told: str, origin: Origin) -> None:
-    if closing.close(ledger, Ending(kinds.DONE, told, 1.0), origin.at) is None:
+    if closing.close(ledger, [Ending(kinds.DONE, told, 1.0)], origin.at) is None:
         note(ledger, kinds.TASK, told, kinds.USER, origin).status = kinds.DONE
 
 
 def _ended(ledger: Ledger, heard: Heard, source: str, origin: Origin) -> bool:
     """Whether a sentence put an end to something, and says no more than that."""
     own = heard.kind if heard.kind != kinds.FACT and heard.weight >= 1 else None
-    for ending in heard.endings:
-        if _stands(own, ending, source):
-            continue
-        closed = closing.close(ledger, ending, origin.at)
-        if closed is not None:
-            beyond = ending.mention - words.content(closed.text)
-            return heard.sentence.is_checked or own in (None, kinds.TASK) or len(beyond) <= 1
-        if source != kinds.USER and _is_a_deed(heard, ending):
-            note(ledger, kinds.TASK, heard.sentence.text, source, origin).status = kinds.DONE
-            return True
+    likely = [ending for ending in heard.endings if not _stands(own, ending, source)]
+    closed = closing.close(ledger, likely, origin.at) if likely else None
+    if closed is not None:
+        item, ending = closed
+        beyond = ending.mention - words.content(item.text)
+        return heard.sentence.is_checked or own in (None, kinds.TASK) or len(beyond) <= _MERE_ENDING
+    if source != kinds.USER and any(_is_a_deed(heard, ending) for ending in likely):
+        note(ledger, kinds.TASK, heard.sentence.text, source, origin).status = kinds.DONE
+        return True
     return False
 
 

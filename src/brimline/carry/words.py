@@ -183,13 +183,13 @@ def fit(said: frozenset[str], item: frozenset[str], telling: int) -> float:
         telling: how many words of the mention any item holds.
     """
     shared = said & item
-    if not shared or _differ(said - shared, item - shared):
+    if not shared or differ(said - shared, item - shared):
         return 0.0
     found = 0.6 * len(shared) / telling + 0.2 * len(shared) / len(item)
     found += 0.2 * len(shared) / len(said)
     return found * (_ONE_WORD if len(shared) == 1 < len(said) else 1)
 
 
-def _differ(said: frozenset[str], item: frozenset[str]) -> bool:
+def differ(said: frozenset[str], item: frozenset[str]) -> bool:
     """Whether each side holds a figure or a version that the other one lacks."""
     return any(not word.isalpha() for word in said) and any(not word.isalpha() for word in item)
