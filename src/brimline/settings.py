@@ -259,6 +259,26 @@ SETTINGS = (
         project=False,
     ),
     Setting(
+        "purge.threshold_bytes",
+        "count",
+        5_000,
+        "From this size on an old tool result is large: a purge puts a reference in its place.",
+    ),
+    Setting(
+        "purge.keep_requests",
+        "count",
+        10,
+        "How many of the last requests a purge leaves alone, with all their results.",
+    ),
+    Setting(
+        "purge.recent",
+        "choice",
+        "keep",
+        "What a purge does to large results of those requests: nothing, or cut them after 500 "
+        "bytes.",
+        choices=("keep", "truncate"),
+    ),
+    Setting(
         "store.compression",
         "choice",
         "auto",

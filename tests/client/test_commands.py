@@ -110,6 +110,29 @@ def test_store_runs_unasked(client: Client, stub: StubApi, here: OwnEnvironment)
     assert "1 blob" in last_text(run)
 
 
+@pytest.mark.row("S3-41")
+def test_purge_shows_what_it_would_save_and_how_to_do_it(
+    client: Client, stub: StubApi, here: OwnEnvironment
+) -> None:
+    """A running client ignores edits, so the command only previews; the session is not touched."""
+    rounds = [bash("seq 1 1500", filled(30_000 + 100 * number)) for number in range(14)]
+    stub.script(*rounds, text("end", filled(32_000)))
+    first = client.run_print("go")
+    assert first.result is not None
+    assert first.transcript is not None
+    before = first.transcript.read_bytes()
+    session = first.result["session_id"]
+    stub.script(text("shown"))
+
+    args = ["--resume", session, "--permission-mode", "default"]
+    run = client.run_print("/brim:purge", args=args)
+
+    shown = last_text(run)
+    assert f"brimline session purge --session {session}" in shown
+    assert "strategy" in shown
+    assert first.transcript.read_bytes().startswith(before)
+
+
 def test_uninstalling_takes_them_away(client: Client, stub: StubApi, here: OwnEnvironment) -> None:
     """The client then knows no such command, and the folder is gone."""
     here.command("uninstall", "--yes")

@@ -8,14 +8,19 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pexpect
 import pytest
+from click.testing import CliRunner
 
 from brimline import launch
-from brimline.install import entries, spec
+from brimline.cli.session_purge import purge
+from brimline.install import entries, slash, spec
+from brimline.install.command import uninstall
+from brimline.testing import SessionBuilder
 
 from . import fake_claude
 
@@ -368,13 +373,13 @@ def test_with_a_client_everything_comes_and_goes(
 
     assert dry["files"] == done["files"]
     assert dry["client_calls"] == done["client_calls"]
-    assert len(done["files"]) == 7
+    assert len(done["files"]) == len(slash.COMMANDS) + 1
     assert len(done["client_calls"]) == 1
     assert (done["to_do"], done["notes"], done["warnings"]) == ([], [], [])
     assert (again["changed"], again["files"], again["client_calls"]) == (False, [], [])
     out = json.loads(run("uninstall", "--yes", "--json").stdout)
     assert out["client_calls"] == ["claude mcp remove -s user brimline"]
-    assert len(out["files"]) == 7
+    assert len(out["files"]) == len(slash.COMMANDS) + 1
     left = everything(client) | {fake_claude.CALLS: b""}
     assert json.loads(left.pop(".claude.json")) == {"mcpServers": {}}
     assert left == before
@@ -392,7 +397,7 @@ def test_a_person_sees_every_file_and_call_before_and_after(
         assert f"+++ {client}/commands/brim/pin-last.md" in told
         assert "+brim:pin last $ARGUMENTS" in told
         assert "$ claude mcp add -s user brimline " in told
-    assert f"Written: 6 files in {client}/commands/brim" in done
+    assert f"Written: {len(slash.COMMANDS)} files in {client}/commands/brim" in done
     assert "Done: claude mcp add -s user brimline" in done
     assert f"Removed: the slash commands in {client}/commands/brim." in out
     assert "Removed: the MCP server `brimline`." in out
@@ -593,3 +598,25 @@ def test_the_plugin_is_found_by_the_folder_that_the_client_names(
 def test_help_has_an_example(command: str, run: Run) -> None:
     """Every command shows how it is used."""
     assert f"brimline {command}" in run(command, "--help").stdout.partition("Example:")[2]
+
+
+def test_purged_sessions_are_restored_before_the_data_is_deleted(world: Path) -> None:
+    """Their references would lead nowhere."""
+    session = SessionBuilder(str(world / "purged.jsonl"), session_id="purged")
+    call = session.tool_call(10_000, "Bash", command="make")
+    session.tool_result(call, "a line of the log\n" * 2_000)
+    for number in range(12):
+        session.reply(10_000 + number)
+    before = Path(session.path).read_bytes()
+    long_ago = time.time() - 3_600
+    os.utime(session.path, (long_ago, long_ago))
+    runner = CliRunner()
+    done = runner.invoke(purge, [session.path, "--yes"])
+    assert done.exit_code == 0, done.output
+    assert Path(session.path).read_bytes() != before
+    os.utime(session.path, (long_ago, long_ago))
+
+    done = runner.invoke(uninstall, ["--delete-data", "--yes"])
+
+    assert done.exit_code == 0, done.output
+    assert Path(session.path).read_bytes() == before

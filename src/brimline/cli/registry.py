@@ -21,6 +21,7 @@ COMMANDS = {
     "status": Entry("brimline.cli.status:status", "Show how full a session is."),
     "history": Entry("brimline.cli.history:history", "Look back: turns, growth, compactions."),
     "carry": Entry("brimline.cli.carry:carry", "See what crosses a compaction, and add to it."),
+    "session": Entry("brimline.cli.session:session", "Inspect, purge and mend a session."),
     "store": Entry("brimline.cli.store:store", "Look into what was kept out of the window."),
     "offload": Entry("brimline.cli.offload:offload", "Review what was learned about outputs."),
     "rules": Entry("brimline.cli.rules:rules", "See which instruction files load, and why."),
@@ -37,6 +38,14 @@ CONFIG_COMMANDS = {
     "autocompact": Entry(
         "brimline.install.autocompact:autocompact", "Set where the client compacts by itself."
     ),
+}
+
+SESSION_COMMANDS = {
+    "inspect": Entry("brimline.cli.session_inspect:inspect", "Show what a session consists of."),
+    "purge": Entry("brimline.cli.session_purge:purge", "Shrink a session without losing a line."),
+    "repair": Entry("brimline.cli.session_repair:repair", "Mend a session that is damaged."),
+    "restore": Entry("brimline.cli.session_restore:restore", "Undo purges and repairs."),
+    "backups": Entry("brimline.cli.session_backups:backups", "List and remove backups."),
 }
 
 SCOUT_COMMANDS = {

@@ -41,6 +41,7 @@ def tidy(home_dir: str, session_id: str, values: dict[str, Any]) -> None:
     guarded(home_dir, "draining", lambda: _drain_and_retire(home_dir, session_id))
     guarded(home_dir, "store", lambda: _keep_store_small(home_dir, values))
     guarded(home_dir, "learning", lambda: learning.compact(home_dir, time.time()))
+    guarded(home_dir, "purges", lambda: _forget_purges(home_dir))
 
 
 def learn_point(home_dir: str, state: SessionState, trigger: str) -> None:
@@ -104,6 +105,14 @@ def _keep_store_small(home_dir: str, values: dict[str, Any]) -> None:
     limits = {"max_mb": values["store.max_mb"], "max_age_days": values["store.max_age_days"]}
     if caps.enforce_caps(home_dir, **limits, budget_s=_BUDGET_S) is not None:
         recompress.recompress(home_dir, values["store.compression"], budget_s=_BUDGET_S)
+
+
+def _forget_purges(home_dir: str) -> None:
+    """The way back of purges goes with the sessions that the client has deleted."""
+    if os.path.isdir(f"{home_dir}/backups/purges"):
+        from brimline.purge import restore_record
+
+        restore_record.expire(home_dir, time.time() - _KEEP_DAYS * 86_400)
 
 
 def _sessions_older_than(home_dir: str, session_id: str, age_s: float) -> list[str]:

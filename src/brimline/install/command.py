@@ -107,6 +107,7 @@ def uninstall(
         _confirm("Take brimline out: " + ", ".join(affected) + "?", yes=yes)
     if delete_data:
         _confirm(f"Delete everything brimline has stored in {home_dir}?", yes=yes)
+        problems += _offer_to_put_back(home_dir, yes=yes)
     done = [_removed(piece, problems) for piece in pieces]
     if delete_data and problems:
         problems.append(f"the data in {home_dir} was kept: putting these files back needs it")
@@ -177,6 +178,19 @@ def _confirm(question: str, *, yes: bool) -> None:
     if not sys.stdin or not sys.stdin.isatty():
         raise InstallError("this changes files: add --yes where there is no terminal to ask on")
     click.confirm(question, abort=True, err=True)
+
+
+def _offer_to_put_back(home_dir: str, *, yes: bool) -> list[str]:
+    """Purged sessions refer to the data that is about to go; returns what could not be restored."""
+    from brimline.install import purged
+
+    found = purged.sessions(home_dir)
+    if not found:
+        return []
+    question = f"{len(found)} purged sessions refer to this data. Restore them first?"
+    if not yes and not click.confirm(question, default=True):
+        return []
+    return purged.put_back(found, home_dir)
 
 
 def _make_home(home_dir: str) -> None:

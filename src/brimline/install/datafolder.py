@@ -16,12 +16,13 @@ _OURS = (
     ("policy", r"[0-9a-f]{24}\.json"),
     ("install", r"[0-9a-f]{16}(\.json|\.[0-9a-f]{16}\.original)"),
     ("backups", r"settings(\.local)?\.json\.\d{8}_\d{6}(\.\d+)?"),
+    ("backups/purges/*", r"\d+\.jsonl"),
     (
         "sessions/*",
         (
             r"(statusline|checkpoint|telemetry)\.json|spool(\.\d+)?\.jsonl|(spoke-L|window-|compacted-)\d+"
             r"|ceiling-\d+\.\d+|quota-\d+[hd]\.\d+|reminder"
-            r"|offload-(read|whole|warned)-[0-9a-f]{24}|offload-pins\.jsonl|yields-to-settings"
+            r"|client|offload-(read|whole|warned)-[0-9a-f]{24}|offload-pins\.jsonl|yields-to-settings"
         ),
     ),
     (
@@ -36,7 +37,8 @@ _OURS = (
     ("store/meta/*", r"[0-9a-f]{62}\.(json|pin)"),
 )
 _FOLDERS = (
-    *("", "policy", "install", "backups", "sessions", "sessions/*"),
+    *("", "policy", "install", "backups", "backups/purges", "backups/purges/*"),
+    *("sessions", "sessions/*"),
     *("store", "store/tmp", "store/blobs", "store/blobs/*", "store/meta", "store/meta/*"),
 )
 # What a write that was cut short leaves behind.

@@ -59,6 +59,16 @@ COMMANDS = (
         _SHOW_NOTE,
         runs=("store", "stats"),
     ),
+    SlashCommand(
+        "purge",
+        "Show what a purge of this session would save, and how to do it after leaving",
+        f"{_SHOW_NOTE} The client does not notice changes to a session that runs, so the purge is "
+        "done after leaving it: the user runs "
+        "`brimline session purge --session ${CLAUDE_SESSION_ID}` in a shell, and then resumes the "
+        "session.",
+        runs=("session", "purge", "--dry-run", "--live", "--session"),
+        about_session=True,
+    ),
 )
 
 

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from brimline.decision import NOTE_BUDGET_CHARACTERS
-from brimline.rules import assemble, conflicts, markers, references, statements
+from brimline.rules import assemble, conflicts, markers, memoryfiles, references, statements
 from brimline.rules.age import History
 from brimline.rules.assemble import shown_path
 from brimline.rules.model import AT_START, NEVER, ORGANISATION, PRIVATE
@@ -80,6 +80,7 @@ def lint(
         *_clashes(said),
         *_repeated(said),
         *_unread(sources),
+        *_memory(cascade.project.folder),
         *_sizes(sources, limits),
         *_marked(sources),
     ]
@@ -196,6 +197,12 @@ def _marked(sources: Sequence[Source]) -> Iterator[Finding]:
             f"({NOTE_BUDGET_CHARACTERS:,} characters for all): shorten it or mark fewer"
         )
         yield Finding(DOUBTFUL, "marked", rule.path, rule.line, text)
+
+
+def _memory(project_dir: str) -> Iterator[Finding]:
+    for remark in memoryfiles.check(project_dir):
+        severity = BROKEN if remark.is_broken else DOUBTFUL
+        yield Finding(severity, "memory", remark.path, remark.line, remark.text)
 
 
 def _quoted(statement: Statement) -> str:

@@ -5,6 +5,8 @@ Fast path: imports only `brimline.fastio`, `brimline.fastjson` and fast modules 
 
 from __future__ import annotations
 
+import sys
+
 from brimline import fastio, fastjson
 from brimline.store import blobfile, clients, files, layout
 
@@ -19,7 +21,14 @@ _LARGE_BYTES = 1_500_000
 _TEXT_LENGTH = 4_000
 
 
-def put(home_dir: str, data: bytes, meta: dict[str, Any], *, compression: str = "auto") -> str:
+def put(
+    home_dir: str,
+    data: bytes,
+    meta: dict[str, Any],
+    *,
+    compression: str = "auto",
+    is_last: bool = True,
+) -> str:
     """Keep content; when this returns, the content is on the disk and can be had by the key.
 
     Content that is there already is compared, not stored again; a damaged copy is replaced.
@@ -30,6 +39,7 @@ def put(home_dir: str, data: bytes, meta: dict[str, Any], *, compression: str = 
         meta: what is known about it, plain JSON values: `tool`, `source` (command or path), `exit`,
             `session`, `cwd`; kept with the first put of the content.
         compression: the setting `store.compression`; a hook never takes the time for zstd.
+        is_last: whether people mean this content when they ask for the last one.
 
     Raises:
         OSError: it could not be stored (full disk, no permission); no part of it is visible.
@@ -47,7 +57,7 @@ def put(home_dir: str, data: bytes, meta: dict[str, Any], *, compression: str = 
             sync=True,
         )
     try:
-        _describe(home_dir, digest, data, meta, again=stored)
+        _describe(home_dir, digest, data, meta, again=stored, is_last=is_last)
     except OSError:
         # The content is safe, and its file says all that is needed to read it.
         pass
@@ -61,6 +71,8 @@ def sha256(data: bytes) -> str:
 
 
 def _sha256_for(size: int) -> Any:
+    if "_hashlib" in sys.modules:  # in a command it is there already
+        return sys.modules["_hashlib"].openssl_sha256
     if size >= _LARGE_BYTES:
         try:
             from _hashlib import openssl_sha256
@@ -93,7 +105,7 @@ def _keep_existing(home_dir: str, digest: str, data: bytes) -> bool:
 
 
 def _describe(
-    home_dir: str, digest: str, data: bytes, meta: dict[str, Any], *, again: bool
+    home_dir: str, digest: str, data: bytes, meta: dict[str, Any], *, again: bool, is_last: bool
 ) -> None:
     """The sidecar of new content, a line in the audit trail, and the last key."""
     moment_ns = files.now_ns(home_dir)
@@ -118,8 +130,9 @@ def _describe(
         "tool": meta.get("tool"),
     }
     fastio.append_line(layout.index(home_dir), fastjson.dumps(line))
-    key = (layout.PREFIX + digest + "\n").encode()
-    files.place(home_dir, layout.last_key(home_dir), key, stamp_ns=moment_ns)
+    if is_last:
+        key = (layout.PREFIX + digest + "\n").encode()
+        files.place(home_dir, layout.last_key(home_dir), key, stamp_ns=moment_ns)
     clients.remember(home_dir)
 
 

@@ -33,19 +33,22 @@ def read_compactions(path: str, progress: Callable[[int], None] | None = None) -
     Raises:
         OSError: the file cannot be read.
     """
-    reader = _Reader()
+    reader = Reader()
     for row in measured_rows(path, progress):
         reader.take(row)
     return reader.found
 
 
-class _Reader:
+class Reader:
+    """Takes the rows of a session one after the other."""
+
     def __init__(self) -> None:
         self.found: list[Recorded] = []
         self.waits_for_usage = False
         self.waits_for_summary = False
 
     def take(self, row: Any) -> None:
+        """Look at the next row."""
         if rows.is_boundary(row):
             self._boundary(row)
             return

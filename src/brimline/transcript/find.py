@@ -89,7 +89,9 @@ def session_id_of(path: str) -> str:
 
 
 def _sessions(folder: str) -> list[str]:
-    return glob.glob(f"{glob.escape(folder)}/*.jsonl")
+    """The sessions in a folder; older clients keep those of subagents beside them."""
+    found = glob.glob(f"{glob.escape(folder)}/*.jsonl")
+    return [path for path in found if not os.path.basename(path).startswith("agent-")]
 
 
 def _modified(path: str) -> float:

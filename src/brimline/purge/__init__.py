@@ -1,0 +1,1 @@
+"""Shrinks and mends a recorded session, and never loses a line of it."""

@@ -1,0 +1,176 @@
+"""Every line of a session as it is, byte for byte, with the JSON objects that are on it.
+
+Total: any bytes can be read. Putting the `raw` of all lines in a row gives the file again, so a
+line that nobody touches is written back exactly as it was. A line is parsed when it is asked what
+is on it, not before: most of a session never has to be.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import BinaryIO
+
+# A longer line is passed on in parts and never parsed: it would cost several times its length.
+LONGEST_PARSED_BYTES = 8 << 20
+PART_BYTES = 1 << 20
+
+BLANK, TORN, INVALID, TOO_LONG = "blank", "torn", "invalid", "too long"
+
+_BOM = b"\xef\xbb\xbf"
+_WHITESPACE = " \t\r\n"
+_SPACE_BYTES = _WHITESPACE.encode()
+_scan: Any = json.JSONDecoder(strict=False).scan_once  # type: ignore[attr-defined]
+
+
+class Record(NamedTuple):
+    """One JSON object on a line, which takes up the bytes `start` to `end` of it."""
+
+    start: int
+    end: int
+    value: dict[str, Any]
+
+
+class Line:
+    """One line, or one part of a line that is too long to be held."""
+
+    __slots__ = ("_exact", "_problem", "_records", "number", "offset", "part", "raw")
+
+    def __init__(self, number: int, offset: int, raw: bytes, part: int | None = None) -> None:
+        self.number = number
+        """Counted from 1."""
+        self.offset = offset
+        """Where it begins in the stream, in bytes."""
+        self.raw = raw
+        """Its bytes with the line end, if it has one: LF, CRLF, or none on the last."""
+        self.part = part
+        """None for a whole line; 0, 1, 2, … for the parts of one that is too long."""
+        self._records: tuple[Record, ...] | None = None
+        self._problem: str | None = None
+        self._exact = True
+
+    @property
+    def records(self) -> tuple[Record, ...]:
+        """The JSON objects on it: one as a rule, more where lines were merged, or none."""
+        if self._records is None:
+            self._parse()
+        return self._records or ()
+
+    @property
+    def problem(self) -> str | None:
+        """What is wrong with it: blank, torn, invalid, too long; None if all of it is objects.
+
+        A torn line begins an object that does not end; whole objects before it are in `records`.
+        """
+        if self._records is None:
+            self._parse()
+        return self._problem
+
+    @property
+    def exact(self) -> bool:
+        """Whether it is valid UTF-8; otherwise broken bytes appear as U+FFFD in the records."""
+        if self._records is None:
+            self._parse()
+        return self._exact
+
+    @property
+    def only(self) -> dict[str, Any] | None:
+        """The one object of a sound line; None for every other line."""
+        found = self.records
+        return found[0].value if len(found) == 1 and self._problem is None else None
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether it has a line end, so that nothing can be appended to it any more."""
+        return self.raw.endswith(b"\n")
+
+    def _parse(self) -> None:
+        if self.part is not None:
+            self._records, self._problem, self._exact = (), TOO_LONG, False
+            return
+        try:
+            text = self.raw.decode()
+        except UnicodeDecodeError:
+            text, self._exact = self.raw.decode("utf-8", "replace"), False
+        self._records, self._problem = _parse(self.raw, text)
+
+
+def read(stream: BinaryIO, length: int | None = None) -> Iterator[Line]:
+    """Read a session line by line.
+
+    Args:
+        stream: a file opened for reading bytes, at its beginning.
+        length: how many bytes to read at most; what is appended meanwhile stays out.
+
+    Raises:
+        OSError: the stream cannot be read; whatever its bytes are, they raise nothing.
+    """
+    left = length if length is not None else 1 << 62
+    offset = number = 0
+    while raw := stream.readline(min(left, LONGEST_PARSED_BYTES + 1)):
+        number += 1
+        part = 0 if len(raw) > LONGEST_PARSED_BYTES else None
+        yield Line(number, offset, raw, part)
+        offset += len(raw)
+        left -= len(raw)
+        while part is not None and not raw.endswith(b"\n"):
+            raw = stream.readline(min(left, PART_BYTES))
+            if not raw:
+                break
+            part += 1
+            yield Line(number, offset, raw, part)
+            offset += len(raw)
+            left -= len(raw)
+
+
+def _parse(raw: bytes, text: str) -> tuple[tuple[Record, ...], str | None]:
+    """The objects on a line, and what is wrong with it."""
+    if text[:1] == "{":
+        try:
+            value, end = _scan(text, 0)
+        except (StopIteration, ValueError, RecursionError):
+            return (), TORN
+        rest = len(text) - end
+        if not rest or (rest == 1 and text[end] == "\n"):  # nearly every line
+            return (Record(0, len(raw) - rest, value),), None
+    spans, values, problem = _objects(text, 1 if text[:1] == "\ufeff" else 0)
+    if len(spans) == 1 and problem is None:
+        first = 3 if raw.startswith(_BOM) else 0
+        start = len(raw) - len(raw[first:].lstrip(_SPACE_BYTES))
+        return (Record(start, len(raw.rstrip(_SPACE_BYTES)), values[0]),), None
+    if spans and len(raw) != len(text):
+        # One character per byte: the structure of JSON is ASCII, so the same objects are found.
+        spans = _objects(raw.decode("latin-1"), 3 if raw.startswith(_BOM) else 0)[0]
+    found = zip(spans, values, strict=True)
+    return tuple(Record(start, end, value) for (start, end), value in found), problem
+
+
+def _objects(
+    text: str, position: int
+) -> tuple[list[tuple[int, int]], list[dict[str, Any]], str | None]:
+    """Where each object begins and ends, the objects, and why there are no more."""
+    spans: list[tuple[int, int]] = []
+    values: list[dict[str, Any]] = []
+    position = _skip_whitespace(text, position)
+    if position == len(text):
+        return spans, values, BLANK
+    while position < len(text):
+        if text[position] != "{":
+            return spans, values, INVALID
+        try:
+            value, end = _scan(text, position)
+        except (StopIteration, ValueError, RecursionError):
+            return spans, values, TORN
+        spans.append((position, end))
+        values.append(value)
+        position = _skip_whitespace(text, end)
+    return spans, values, None
+
+
+def _skip_whitespace(text: str, position: int) -> int:
+    while position < len(text) and text[position] in _WHITESPACE:
+        position += 1
+    return position

@@ -1,0 +1,288 @@
+"""Broken sessions in the real client: what it makes of them, and what it sees once mended."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from brimline import clock
+from brimline.purge.repair_edit import MISSING_RESULT
+from brimline.store import stub as stubs
+
+from .brimline_home import Installed
+from .stub_api import bash, filled, text, tools
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from .harness import Client
+    from .stub_api import Request, StubApi
+
+    Lines = list[bytes]
+
+# What two turns leave in the conversation, in order.
+MARKS = [
+    "first prompt",
+    "AAA-1",
+    "BBB-2",
+    "FIRST-END",
+    "second prompt",
+    "PAR-1",
+    "PAR-2",
+    "SECOND-END",
+]
+SECOND_TURN = MARKS[4:]
+# The client looks for a lost parent among rows of the last five seconds; real rows lie apart.
+_APART_S = 60
+_LONG_AGO = 1_700_000_000
+
+
+@pytest.fixture
+def home(client: Client) -> Installed:
+    """The command, without hooks in the client's settings."""
+    return Installed(client)
+
+
+@pytest.fixture
+def recorded(client: Client, stub: StubApi) -> Path:
+    """Two turns as the client records them: two calls in a row, then two at once."""
+    stub.script(
+        bash("echo AAA-1", filled(20_000)),
+        bash("echo BBB-2", filled(21_000)),
+        text("FIRST-END", filled(22_000)),
+    )
+    first = client.run_print("first prompt")
+    assert first.transcript
+    pair = [("Bash", {"command": f"echo PAR-{n}", "description": "stub"}) for n in (1, 2)]
+    stub.script(tools(*pair, usage=filled(23_000)), text("SECOND-END", filled(24_000)))
+    client.run_print("second prompt", args=["--resume", first.transcript.stem])
+    return first.transcript
+
+
+def dangling(lines: Lines) -> None:
+    """A prompt names a parent that is not there."""
+    _change(lines, "second prompt", parentUuid="00000000-dead-4bad-8bad-000000000000")
+
+
+def lost_reply(lines: Lines) -> None:
+    """The last row of the first turn is gone."""
+    del lines[_index(lines, "FIRST-END")]
+
+
+def lost_call(lines: Lines) -> None:
+    """The row of a call is gone; its result is not."""
+    del lines[_index(lines, "echo BBB-2", "assistant")]
+
+
+def lost_result(lines: Lines) -> None:
+    """The row of a result is gone; its call is not."""
+    del lines[_index(lines, "BBB-2", "user")]
+
+
+def merged(lines: Lines) -> None:
+    """A prompt and the row after it share a line."""
+    at = _index(lines, "second prompt", "user")
+    lines[at] = lines[at].rstrip(b"\n")
+
+
+def fused(lines: Lines) -> None:
+    """The row before a prompt broke off, and the prompt follows on the same line."""
+    at = _index(lines, "second prompt", "user") - 1
+    lines[at] = lines[at][:60]
+
+
+def torn(lines: Lines) -> None:
+    """The last reply breaks off, and nothing follows."""
+    at = _index(lines, "SECOND-END")
+    lines[at:] = [lines[at][:300]]
+
+
+def circular(lines: Lines) -> None:
+    """A prompt is its own parent."""
+    _change(lines, "second prompt", parentUuid=_row(lines, "second prompt")["uuid"])
+
+
+def repeated(lines: Lines) -> None:
+    """A result stands there twice."""
+    at = _index(lines, "BBB-2", "user")
+    lines.insert(at + 1, lines[at])
+
+
+# How it is broken, what the client then sends, and what it sends after a repair.
+CASES: list[tuple[Callable[[Lines], None], list[str], list[str]]] = [
+    (dangling, SECOND_TURN, MARKS),
+    (lost_reply, SECOND_TURN, [mark for mark in MARKS if mark != "FIRST-END"]),
+    (lost_call, MARKS[3:], [mark for mark in MARKS if mark != "BBB-2"]),
+    (lost_result, MARKS[3:], [mark for mark in MARKS if mark != "BBB-2"]),
+    (merged, SECOND_TURN[1:], MARKS),
+    (fused, SECOND_TURN[1:], MARKS),
+    (torn, MARKS[:-1], MARKS[:-1]),
+    (circular, SECOND_TURN, MARKS),
+    (repeated, MARKS, MARKS),
+]
+
+
+@pytest.mark.row("S3-44", "S3-45")
+@pytest.mark.parametrize(
+    ("breaks", "native", "mended"), CASES, ids=[case[0].__name__ for case in CASES]
+)
+def test_a_broken_session_is_whole_again_after_a_repair(
+    breaks: Callable[[Lines], None],
+    native: list[str],
+    mended: list[str],
+    client: Client,
+    stub: StubApi,
+    home: Installed,
+    recorded: Path,
+) -> None:
+    """Unmended, the client sends what it can reach; mended, all there is, at every resume."""
+    broken = _broken(recorded, breaks)
+    assert _seen(_resumed(client, stub, recorded)) == native
+
+    recorded.write_bytes(broken)
+    report = _repaired(home, recorded)
+    assert report["after"]["faults"] == []
+    for _ in range(2):
+        assert _seen(_resumed(client, stub, recorded)) == mended
+
+
+def test_a_result_without_its_call_is_a_reference_to_the_store(
+    client: Client, stub: StubApi, home: Installed, recorded: Path
+) -> None:
+    """The model can have the content back by its key."""
+    _broken(recorded, lost_call)
+    _repaired(home, recorded)
+    found = stubs.parse(_resumed(client, stub, recorded).seen_text())
+
+    assert found is not None
+    brought = home.command("store", "get", found.key)
+    assert brought.stdout == b"BBB-2"
+
+
+def test_a_call_without_its_result_is_known_to_have_none(
+    client: Client, stub: StubApi, home: Installed, recorded: Path
+) -> None:
+    """The model sees the call, and that its outcome is unknown."""
+    _broken(recorded, lost_result)
+    _repaired(home, recorded)
+    request = _resumed(client, stub, recorded)
+
+    assert len(request.blocks("tool_use")) == len(request.blocks("tool_result")) == 4
+    (failed,) = [block for block in request.blocks("tool_result") if block.get("is_error")]
+    assert MISSING_RESULT in _text(failed["content"])
+
+
+def test_calls_at_the_end_are_the_clients_to_answer(
+    client: Client, stub: StubApi, home: Installed, recorded: Path
+) -> None:
+    """The client itself adds results that say so when it resumes; a repair has nothing to do."""
+
+    def cut(lines: Lines) -> None:
+        del lines[_index(lines, "echo PAR-2", "assistant") + 1 :]
+
+    _broken(recorded, cut)
+    assert not _repaired(home, recorded)["changed"]
+    request = _resumed(client, stub, recorded)
+
+    failed = [block for block in request.blocks("tool_result") if block.get("is_error")]
+    assert len(failed) == 2
+
+
+def test_a_second_root_and_rows_that_differ_are_left_alone(
+    client: Client, stub: StubApi, home: Installed, recorded: Path
+) -> None:
+    """The client starts at the second root, and takes the last of rows with one id."""
+
+    def doubtful(lines: Lines) -> None:
+        _change(lines, "second prompt", parentUuid=None)
+        at = _index(lines, "SECOND-END")
+        lines.insert(at + 1, lines[at].replace(b"SECOND-END", b"OTHER-END"))
+
+    broken = _broken(recorded, doubtful)
+    report = _repaired(home, recorded)
+    assert not report["changed"]
+    kinds = [fault["kind"] for fault in report["left_alone"]]
+    assert kinds == ["second_root", "differing_rows"]
+    assert recorded.read_bytes() == broken
+    request = _resumed(client, stub, recorded)
+
+    assert _seen(request) == SECOND_TURN[:-1]
+    assert "OTHER-END" in request.seen_text()
+
+
+def test_the_client_bridges_a_lost_parent_only_within_seconds(
+    client: Client, stub: StubApi, recorded: Path
+) -> None:
+    """Rows as close as a stub makes them hide what a lost parent costs."""
+    lines = recorded.read_bytes().splitlines(keepends=True)
+    dangling(lines)
+    recorded.write_bytes(b"".join(lines))
+
+    assert _seen(_resumed(client, stub, recorded)) == MARKS
+
+
+def _broken(transcript: Path, breaks: Callable[[Lines], None]) -> bytes:
+    """Set the rows a minute apart, break them, and let them rest."""
+    lines = []
+    for number, data in enumerate(transcript.read_bytes().splitlines()):
+        row = json.loads(data)
+        moment = clock.parse(row.get("timestamp"))
+        if moment is not None:
+            row["timestamp"] = clock.format_utc(moment - 10_000 + _APART_S * number)
+        lines.append(_line(row))
+    breaks(lines)
+    transcript.write_bytes(b"".join(lines))
+    return transcript.read_bytes()
+
+
+def _repaired(home: Installed, transcript: Path) -> dict[str, Any]:
+    os.utime(transcript, (_LONG_AGO, _LONG_AGO))
+    done = home.command("session", "repair", str(transcript), "--yes", "--json")
+    assert done.returncode == 0, done.stderr.decode()
+    report: dict[str, Any] = json.loads(done.stdout)
+    return report
+
+
+def _resumed(client: Client, stub: StubApi, transcript: Path) -> Request:
+    stub.script(text("gone on"))
+    run = client.run_print("go on", args=["--resume", transcript.stem])
+    assert run.rc == 0, run.stderr
+    return next(request for request in reversed(run.requests) if request.kind == "main")
+
+
+def _seen(request: Request) -> list[str]:
+    told = request.seen_text()
+    return [mark for mark in MARKS if mark in told]
+
+
+def _index(lines: Lines, mark: str, kind: str | None = None) -> int:
+    """The first row of a conversation that holds a text."""
+    for number, data in enumerate(lines):
+        row = json.loads(data)
+        talks = row["type"] in ("user", "assistant") and kind in (None, row["type"])
+        if talks and mark in json.dumps(row["message"]):
+            return number
+    raise AssertionError(f"no row with {mark}")
+
+
+def _row(lines: Lines, mark: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(lines[_index(lines, mark, "user")])
+    return found
+
+
+def _change(lines: Lines, mark: str, **fields: Any) -> None:
+    lines[_index(lines, mark, "user")] = _line(_row(lines, mark) | fields)
+
+
+def _line(row: dict[str, Any]) -> bytes:
+    return json.dumps(row, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, list):
+        return "\n".join(part.get("text", "") for part in content)
+    return str(content)

@@ -1,0 +1,290 @@
+"""A purged session comes back byte for byte, with what was appended since."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from brimline.purge import restore as restoring
+from brimline.purge import restore_record, verify_copy
+from brimline.purge.errors import PurgeError
+from brimline.store import layout, prune, scan
+from brimline.store.errors import StoreError
+
+from .recorded import LONG_AGO, data, output, prepare, purge, restore, talk
+
+if TYPE_CHECKING:
+    from brimline.testing import SessionBuilder
+
+LATE = b'{"type":"user","uuid":"late","message":{"content":"late"}}\n'
+
+
+@pytest.fixture
+def original(session: SessionBuilder) -> bytes:
+    """The bytes of a session with something for every strategy."""
+    session.prompt()
+    for number in range(4):
+        call_id = session.tool_call(50_000, "Read", file_path=f"/{number % 2}.py")
+        asked = session.parent
+        for _ in range(3):
+            session.row("progress", data={"type": "x", "text": "y" * 100}, parentToolUseID=call_id)
+        session.parent = asked
+        session.tool_result(call_id, output(str(number)))
+    session.raw(b'{"type":"odd","text":"\xff"}\r\n')
+    talk(session)
+    return data(session)
+
+
+def append(session: SessionBuilder, line: bytes = LATE) -> None:
+    """The client goes on."""
+    session.raw(line)
+    os.utime(session.path, (LONG_AGO, LONG_AGO))
+
+
+def test_everything_comes_back_and_what_was_appended_stays(
+    session: SessionBuilder, home_dir: str, original: bytes
+) -> None:
+    """Dropped rows included, byte for byte."""
+    purge(session, home_dir)
+    append(session)
+    assert len(data(session)) < len(original) / 2
+
+    done = restore(session.path, home_dir)
+
+    assert done.swapped
+    assert data(session) == original + LATE
+
+
+def test_several_purges_are_undone_together(
+    session: SessionBuilder, home_dir: str, original: bytes
+) -> None:
+    """Each on what the one before left, with lines appended in between."""
+    purge(session, home_dir, strategies=frozenset({"progress"}))
+    append(session)
+    purge(session, home_dir, strategies=frozenset({"copies"}), keep_requests=5)
+    append(session)
+    for _ in range(3):
+        session.reply(70_000)
+    purge(session, home_dir)
+    later = data(session).partition(LATE)[2].removeprefix(LATE)
+
+    found = restoring.plan(session.path, home_dir)
+    restore(session.path, home_dir)
+
+    assert len(found.undone) == 3
+    assert data(session) == original + LATE + LATE + later
+
+
+def test_a_session_that_was_restored_already_has_nothing_to_restore(
+    session: SessionBuilder, home_dir: str, original: bytes
+) -> None:
+    """Neither has one that was never purged; and no record is left behind."""
+    assert restoring.plan(session.path, home_dir).is_empty
+    purge(session, home_dir)
+    restore(session.path, home_dir)
+
+    assert restoring.plan(session.path, home_dir).is_empty
+    assert not os.path.exists(f"{restore_record.folder(home_dir, 'session')}")
+
+
+def test_a_session_can_be_purged_restored_and_purged_again(
+    session: SessionBuilder, home_dir: str, original: bytes
+) -> None:
+    """Round after round the same two states."""
+    purge(session, home_dir)
+    purged = data(session)
+    for _ in range(2):
+        restore(session.path, home_dir)
+        assert data(session) == original
+        purge(session, home_dir)
+        assert data(session) == purged
+
+
+def test_what_a_restore_needs_is_never_collected_as_garbage(
+    session: SessionBuilder, home_dir: str, original: bytes
+) -> None:
+    """The record mentions every key; after a restore nothing does, and the store lets go."""
+    purge(session, home_dir)
+    kept = len(scan.blobs(home_dir))
+
+    prune.collect(home_dir, prune.Search(), grace_s=0)
+    assert len(scan.blobs(home_dir)) == kept
+    restore(session.path, home_dir)
+    prune.collect(home_dir, prune.Search(), grace_s=0)
+
+    assert data(session) == original
+    assert scan.blobs(home_dir) == []
+
+
+def test_a_moved_session_is_restored_where_it_is(
+    session: SessionBuilder, home_dir: str, original: bytes
+) -> None:
+    """Its name and its content tell what it is, not its folder."""
+    purge(session, home_dir)
+    moved = os.path.dirname(session.path) + "/elsewhere/session.jsonl"
+    os.makedirs(os.path.dirname(moved))
+    os.rename(session.path, moved)
+
+    restore(moved, home_dir)
+
+    with open(moved, "rb") as file:
+        assert file.read() == original
+
+
+def test_content_that_is_gone_is_an_error_and_nothing_changes(
+    session: SessionBuilder, home_dir: str, original: bytes
+) -> None:
+    """A key that was pruned by hand is named."""
+    purge(session, home_dir)
+    purged = data(session)
+    (record,) = restore_record.read_all(home_dir, "session")
+    os.unlink(layout.blob(home_dir, layout.digest_of(record.chunks[0])))
+
+    with pytest.raises(StoreError, match="is not in the store"):
+        restore(session.path, home_dir)
+
+    assert data(session) == purged
+
+
+def test_a_session_that_others_changed_gets_back_what_is_known_again(
+    session: SessionBuilder, home_dir: str, original: bytes
+) -> None:
+    """Lines that are as the purge left them become themselves; the rest is told."""
+    purge(session, home_dir)
+    lines = data(session).splitlines(keepends=True)
+    (number,) = [n for n, line in enumerate(lines) if b"stored" in line][:1]
+    lines[number] = lines[number].replace(b'"isSidechain":false', b'"isSidechain": false')
+    lines.insert(0, b'{"type":"note"}\n')
+    with open(session.path, "wb") as file:
+        file.write(b"".join(lines))
+
+    found = restoring.plan(session.path, home_dir)
+    restore(session.path, home_dir)
+
+    assert found.original is None
+    assert found.lost_steps == 1
+    after = data(session).splitlines(keepends=True)
+    assert after[0] == b'{"type":"note"}\n'
+    assert len(set(original.splitlines(keepends=True)) - set(after)) == 1
+
+
+def test_a_purge_that_was_killed_before_the_swap_leaves_nothing_to_undo(
+    session: SessionBuilder, home_dir: str, original: bytes
+) -> None:
+    """Its record describes what never happened; the next purge and restore are not misled."""
+    purge(session, home_dir)
+    (record,) = restore_record.read_all(home_dir, "session")
+    with open(session.path, "wb") as file:
+        file.write(original)
+    append(session)
+
+    found = restoring.plan(session.path, home_dir)
+    assert found.is_empty
+    assert [one.file for one in found.stale] == [record.file]
+    purge(session, home_dir)
+    restore(session.path, home_dir)
+
+    assert data(session) == original + LATE
+    assert restore_record.read_all(home_dir, "session") == []
+
+
+def test_a_damaged_record_is_told(session: SessionBuilder, home_dir: str, original: bytes) -> None:
+    """One sentence that names the file and the backup."""
+    purge(session, home_dir)
+    (record,) = restore_record.read_all(home_dir, "session")
+    for damage in ("not json", '{"v":1}', '{"v":99}\n'):
+        with open(record.file, "w", encoding="ascii") as file:
+            file.write(damage)
+        with pytest.raises(PurgeError, match=r"000001\.jsonl"):
+            restoring.plan(session.path, home_dir)
+
+
+def test_records_of_sessions_that_are_gone_expire(
+    session: SessionBuilder, home_dir: str, original: bytes
+) -> None:
+    """Not while the session is anywhere, and not before their time."""
+    purge(session, home_dir)
+    (record,) = restore_record.read_all(home_dir, "session")
+
+    assert restore_record.expire(home_dir, record.at + 1) == 0
+    os.unlink(session.path)
+    assert restore_record.expire(home_dir, record.at - 1) == 0
+    assert restore_record.expire(home_dir, record.at + 1) == 1
+    assert restore_record.sessions(home_dir) == []
+
+
+def test_the_records_of_a_session_can_be_forgotten(
+    session: SessionBuilder, home_dir: str, original: bytes
+) -> None:
+    """And the sessions that can be restored can be listed."""
+    purge(session, home_dir)
+
+    assert [record.session for record in restore_record.sessions(home_dir)] == ["session"]
+    assert restore_record.forget(home_dir, "session") == 1
+    assert restoring.plan(session.path, home_dir).is_empty
+
+
+def test_records_are_private(session: SessionBuilder, home_dir: str, original: bytes) -> None:
+    """Readable by the user alone, like everything in the data folder."""
+    purge(session, home_dir)
+    (record,) = restore_record.read_all(home_dir, "session")
+
+    assert os.stat(record.file).st_mode & 0o777 == 0o600
+    assert os.stat(os.path.dirname(record.file)).st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("fault", ["line", "chunk", "key", "length", "store"])
+def test_a_copy_that_cannot_be_undone_is_never_swapped_in(
+    session: SessionBuilder,
+    home_dir: str,
+    original: bytes,
+    monkeypatch: pytest.MonkeyPatch,
+    fault: str,
+) -> None:
+    """Whatever went wrong on the way, the proof before the swap finds it."""
+    proving = verify_copy.prove
+
+    def spoiled(
+        old: object, length: int, new: object, record: restore_record.Record, home: str
+    ) -> None:
+        step = next(n for n, step in enumerate(record.steps) if len(step.patches) > 1)
+        was = record.steps[step].patches
+        if fault == "line":
+            record.steps[step] = record.steps[step]._replace(check="0" * 16)
+        elif fault == "chunk":
+            record.chunks[0] = "sha256:" + "0" * 64
+        elif fault == "key":
+            piece = was[0].was._replace(key="sha256:" + "0" * 64)
+            patches = (was[0]._replace(was=piece), *was[1:])
+            record.steps[step] = record.steps[step]._replace(patches=patches)
+        elif fault == "length":
+            piece = was[1].was._replace(length=was[1].was.length - 1)
+            patches = (was[0], was[1]._replace(was=piece), *was[2:])
+            record.steps[step] = record.steps[step]._replace(patches=patches)
+        else:
+            os.unlink(layout.blob(home, layout.digest_of(record.chunks[0])))
+        proving(old, length, new, record, home)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(verify_copy, "prove", spoiled)
+
+    with pytest.raises(PurgeError, match="nothing was changed"):
+        purge(session, home_dir)
+
+    assert data(session) == original
+    assert restore_record.read_all(home_dir, "session") == []
+
+
+def test_a_restore_needs_no_record_that_fits_another_session(
+    session: SessionBuilder, home_dir: str, original: bytes
+) -> None:
+    """A session of the same name with other content is left alone."""
+    purge(session, home_dir)
+    other = json.dumps({"type": "user", "message": {"content": "another"}}).encode() + b"\n"
+    with open(session.path, "wb") as file:
+        file.write(other)
+
+    assert restoring.plan(session.path, home_dir).is_empty
+    assert prepare(session, home_dir).plan.is_empty

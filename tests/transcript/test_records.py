@@ -1,0 +1,131 @@
+"""Lines are read byte for byte, whatever is on them."""
+
+from __future__ import annotations
+
+import io
+import json
+import tracemalloc
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from brimline.transcript import records
+
+if TYPE_CHECKING:
+    from brimline.transcript.records import Line
+
+ROW = st.dictionaries(st.text(max_size=5), st.text(max_size=20) | st.integers(), max_size=3).map(
+    lambda row: json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass")
+)
+LINE = st.lists(ROW | st.binary(max_size=20), max_size=3).map(b"".join)
+FILES = st.lists(LINE, max_size=6).flatmap(
+    lambda lines: st.sampled_from([b"\n", b"\r\n"]).map(lambda end: end.join(lines))
+)
+
+
+def read(data: bytes, length: int | None = None) -> list[Line]:
+    """Every line of some bytes."""
+    return list(records.read(io.BytesIO(data), length))
+
+
+@given(st.binary(max_size=200) | FILES)
+@settings(max_examples=300, deadline=None)
+def test_any_bytes_can_be_read_and_written_back(data: bytes) -> None:
+    """The parser is total, and the raw lines in a row are the file."""
+    found = read(data)
+
+    assert b"".join(line.raw for line in found) == data
+    for line in found:
+        assert line.problem in (None, "blank", "torn", "invalid")
+        assert (line.problem is None) <= bool(line.records)
+        for record in line.records:
+            text = line.raw[record.start : record.end].decode("utf-8", "replace")
+            assert json.loads(text, strict=False) == pytest.approx(record.value, nan_ok=True)
+
+
+def test_an_object_is_found_where_it_lies() -> None:
+    """A byte order mark, blanks, CRLF and letters of several bytes count as bytes."""
+    (line,) = read('\ufeff {"a":"é"} \r\n'.encode())
+
+    assert [tuple(record) for record in line.records] == [(4, 14, {"a": "é"})]
+    assert line.only == {"a": "é"}
+    assert line.is_ended
+
+
+def test_two_objects_on_one_line_are_both_found() -> None:
+    """Their places are given in bytes, letters of several bytes before them included."""
+    (line,) = read('{"a":"é"}{"b":2}\n'.encode())
+
+    assert [line.raw[start:end] for start, end, _ in line.records] == [
+        '{"a":"é"}'.encode(),
+        b'{"b":2}',
+    ]
+    assert line.problem is None
+    assert line.only is None
+
+
+@pytest.mark.parametrize(
+    ("raw", "problem", "objects"),
+    [
+        (b"\n", "blank", 0),
+        (b" \t\r\n", "blank", 0),
+        (b'{"a":1', "torn", 0),
+        (b'{"a":1}{"b":', "torn", 1),
+        (b'{"a":1} x\n', "invalid", 1),
+        (b"[1]\n", "invalid", 0),
+        (b"\x00\x00\x00\n", "invalid", 0),
+        (b'{"n":' + b"9" * 5_000 + b"}\n", "torn", 0),
+        (b'{"a":' * 20_000 + b"\n", "torn", 0),
+    ],
+)
+def test_what_is_wrong_with_a_line_is_told(raw: bytes, problem: str, objects: int) -> None:
+    """And whole objects before the damage are still found."""
+    (line,) = read(raw)
+
+    assert line.problem == problem
+    assert len(line.records) == objects
+
+
+def test_broken_utf8_is_read_with_replacement_and_said_so() -> None:
+    """The bytes stay, the text shows where they are broken."""
+    (line,) = read(b'{"a":"\xff"}\n')
+
+    assert line.only == {"a": "\ufffd"}
+    assert not line.exact
+    assert line.raw == b'{"a":"\xff"}\n'
+
+
+def test_a_line_that_is_too_long_passes_in_parts() -> None:
+    """50 MB go by in pieces of the file, unparsed; the line after it is itself again."""
+    long = b'{"a":"' + b"x" * (50 << 20) + b'"}\n'
+    tracemalloc.start()
+
+    sizes = []
+    for line in records.read(io.BytesIO(long + b'{"b":1}\n')):
+        sizes.append((line.number, line.part, line.problem, len(line.raw)))
+        assert line.offset == sum(size for *_, size in sizes[:-1])
+    peak_bytes = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert [one[:3] for one in sizes[:2]] == [(1, 0, "too long"), (1, 1, "too long")]
+    assert sizes[-1] == (2, None, None, 8)
+    assert sum(size for *_, size in sizes) == len(long) + 8
+    assert peak_bytes < 3 * records.LONGEST_PARSED_BYTES + len(long) + (1 << 20)
+
+
+def test_only_so_much_is_read_as_was_asked_for() -> None:
+    """What is appended while a session is read stays out."""
+    found = read(b'{"a":1}\n{"b":2}\n{"c":3}\n', 12)
+
+    assert [line.raw for line in found] == [b'{"a":1}\n', b'{"b"']
+    assert found[-1].problem == "torn"
+
+
+def test_a_line_is_parsed_when_it_is_asked() -> None:
+    """A line that nobody asks costs no parsing, and one that is asked is parsed once."""
+    line = records.Line(1, 0, b'{"a":1}\n')
+
+    assert line._records is None
+    assert line.records is line.records
