@@ -2,12 +2,13 @@
 
 A table is written one cue per line: how sure it is, then phrases as `words.plain` spells them. `*`
 stands for anything in between, `^` for the beginning of a clause (of the sentence, where its
-clauses are not marked). Where a cue of strength 0 stands, its words mean nothing.
+clauses are not marked), `^^` for that of the sentence. Where a cue of strength 0 stands, its words
+mean nothing.
 """
 
 from __future__ import annotations
 
-from brimline.carry.words import MARK
+from brimline.carry.words import MARK, START
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ def index(tables: dict[str, str]) -> Index:
     for name, text in tables.items():
         for strength, phrase in _cues(text):
             longest = max(phrase.replace("*", " ").replace("^", " ").split(), key=len)
-            parts = tuple(f" {part.strip()} " for part in phrase.replace("^", MARK).split("*"))
+            spelled = phrase.replace("^^", f"{START} {MARK}").replace("^", MARK)
+            parts = tuple(f" {part.strip()} " for part in spelled.split("*"))
             found.setdefault(longest, []).append((name, parts, strength))
     return found
 
@@ -43,7 +45,7 @@ def strengths(plain: str, cues: Index, marked: str = "") -> dict[str, float]:
         cues: the tables.
         marked: the words with a mark where a clause begins; without it the words are one clause.
     """
-    marked = marked or f" {MARK}{plain}"
+    marked = marked or f" {START} {MARK}{plain}"
     best: dict[str, float] = {}
     hollow: dict[str, list[str]] = {}
     for word in plain.split():
@@ -64,7 +66,7 @@ def strengths(plain: str, cues: Index, marked: str = "") -> dict[str, float]:
 def _without(plain: str, marked: str, cues: Index, name: str, hollow: list[str]) -> float:
     """How sure a table's surest cue is once the words that mean nothing are taken out."""
     for phrase in hollow:
-        bare = phrase.replace(f" {MARK}", "")
+        bare = phrase.replace(f" {START}", "").replace(f" {MARK}", "")
         plain = plain.replace(bare, " ")
         marked = marked.replace(phrase, " ").replace(bare, " ")
     found = strengths(plain, cues, marked)

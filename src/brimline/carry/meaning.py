@@ -44,7 +44,7 @@ _SURE_ENOUGH = 0.8
 # A list's introduction is a little less sure than what the item itself says.
 _LEAD_SHARE = 0.9
 _LEAD_CHARACTERS = 100
-_LEAST_WORDS = 3
+_LEAST_WORDS, _LEAST_WORDS_OF_USER = 3, 2
 _PROSE_CHARACTERS = 250
 _NO = (" no ", " nope ", " never ")
 
@@ -134,22 +134,35 @@ def _endings(sentence: Sentence, found: dict[str, float], led: dict[str, float])
 
 def _of_user(heard: Heard, exact: float, found: dict[str, float], led: dict[str, float]) -> None:
     sentence = heard.sentence
+    plain_words = sentence.plain.split()
     kind, strength = _surest(found, led)
+    if kind == kinds.CONSTRAINT and strength < 1 and phrases.TELLS.intersection(plain_words):
+        kind = ""
     if sentence.asks and not _is_a_polite_rule(sentence, kind, strength):
         kind = kind if kind == kinds.TASK and strength == 1 else ""
     if "? " in sentence.text and sentence.plain.endswith(_NO):
         kind, strength = kinds.REJECTED, _SURE_ENOUGH
+    if not kind and sentence.plain.endswith(phrases.PUT_OFF):
+        kind, strength = kinds.TASK, _SURE_ENOUGH
     if sentence.is_checked is False:
         kind, strength = kinds.TASK, 1.0
     if sentence.text.endswith(":") and kind in ("", kinds.TASK):
         return  # it introduces what follows
     if kind:
         heard.means(kind, strength + exact / 5)
-    elif exact or len(words.content(sentence.text)) >= _LEAST_WORDS:
-        # What was asked was for the moment; what was stated holds on.
-        asks = sentence.asks or sentence.plain.startswith(phrases.ASKING)
-        weight = (1.2 if asks else 2.4) + min(exact, 3) / 2 + found.get(_TELLING, 0.0) / 2
-        heard.means(kinds.FACT, weight)
+    else:
+        _told_by_user(heard, exact, found.get(_TELLING, 0.0))
+
+
+def _told_by_user(heard: Heard, exact: float, telling: float) -> None:
+    sentence = heard.sentence
+    said = len(words.content(sentence.text))
+    if not exact and said < _LEAST_WORDS_OF_USER:
+        return
+    # What was asked was for the moment; what was stated holds on.
+    asks = sentence.asks or sentence.plain.startswith(phrases.ASKING)
+    weight = 1.2 if asks or said < _LEAST_WORDS else 2.4
+    heard.means(kinds.FACT, weight + min(exact, 3) / 2 + telling / 2)
 
 
 def _of_model(

@@ -6,33 +6,32 @@ from brimline.carry.words import word_set
 
 CONSTRAINT = """
     1 ^ never|^ always|^ do not|^ avoid|^ refrain|^ keep * as is|^ only|must not|must never|must
-    1 you never|you always|should never|should always|will never|never ever|and never|but never
-    1 under no|no circumstances|not allowed|only allowed|forbidden|not permitted|prohibited
-    1 off limits|hands off|keep your hands|keep your fingers|stay away|stay out of|stay clear
-    1 keep out|keep away|keep clear|leave * alone|leave * as is|leave * as it is
-    1 leave * as they are|leave * untouched|let * as it is|let * as is|keep * as it is
-    1 keep * untouched|keep * intact|keep * unchanged|until i say|until i tell|until i give
-    1 until i have|unless i|without my|without asking|ask me|ask before|ask first|check with me
-    1 wait for my|my approval|my permission|my okay|make sure|please avoid|should avoid|to avoid
-    1 lets avoid|you should not|we should not|shall not|you may not|may only|only use|use only
-    1 only touch|only change|only edit|only write|only run|only commit|only push|only deploy
-    1 only work|only when|only after|only if|only with|at no point|in no case|by no means
-    1 on no account|not before|not until|no * before|no * without|no * until|nothing * without
-    1 nothing goes|nothing leaves|^ nobody|^ no one|read only|is frozen|are frozen|code freeze
-    1 hold off|wait with|wait until|^ stick to|please stick to|^ stay on|^ stay below|^ stay under
-    1 ^ stay within|stay under|stay below|stay within|keep * under|keep * below|keep * within
-    1 ^ no new|no more than|at most|insists that|rather you did not|prefer you did not
-    1 prefer if you did not|do not want|would not want|not supposed|a no no|taboo|sacred|mandatory
-    1 compulsory|strictly|from now on|whatever you do|whatever happens|careful not|without changing
-    1 without touching|without breaking|without dropping|without adding|without using|not to touch
-    1 hard requirement|no matter what|at all costs|^ not even|exclusively|please not|not touch
-    1 please do not|you dare|needs my|need my|confirm with me|tell me before|let me review before
-    1 show me before|^ no touching|no changes to|^ no edits|^ no commits|^ no pushing|^ no pushes
-    1 ^ no deploys|^ no deploying|^ no direct|not without|did not say|has to stay|have to stay
-    1 needs to stay|has to remain|must remain|no longer than|not exceed|limit yourself
-    1 restrict yourself|contractually|no way around|every * has to|all * have to|every * must
-    1 all * must
-    0.9 ^ keep|^ leave|^ stay|^ nothing|^ no|sign off|house rule|ground rule|policy|careful with
+    1 you never|you always|should never|should always|will never|never ever|under no
+    1 no circumstances|not allowed|only allowed|forbidden|not permitted|prohibited|off limits
+    1 hands off|keep your hands|keep your fingers|stay away|stay out of|stay clear|keep out
+    1 keep away|keep clear|leave * alone|leave * as is|leave * as it is|leave * as they are
+    1 leave * untouched|let * as it is|let * as is|keep * as it is|keep * untouched|keep * intact
+    1 keep * unchanged|until i say|until i tell|until i give|until i have|unless i|without my
+    1 without asking|ask me|ask before|ask first|check with me|wait for my|my approval
+    1 my permission|my okay|make sure|please avoid|should avoid|to avoid|lets avoid|you should not
+    1 we should not|shall not|you may not|may only|only use|use only|only touch|only change
+    1 only edit|only write|only run|only commit|only push|only deploy|only work|only when
+    1 only after|only if|only with|at no point|in no case|by no means|on no account|not before
+    1 not until|no * before|no * without|no * until|nothing * without|nothing goes|nothing leaves
+    1 ^ nobody|^ no one|read only|is frozen|are frozen|code freeze|hold off|wait with|wait until
+    1 ^ stick to|please stick to|^ stay on|^ stay below|^ stay under|^ stay within|stay under
+    1 stay below|stay within|keep * under|keep * below|keep * within|^ no new|no more than|at most
+    1 insists that|rather you did not|prefer you did not|prefer if you did not|do not want
+    1 would not want|not supposed|a no no|taboo|sacred|mandatory|compulsory|strictly|from now on
+    1 whatever you do|whatever happens|careful not|without changing|without touching
+    1 without breaking|without dropping|without adding|without using|not to touch|hard requirement
+    1 no matter what|at all costs|^ not even|exclusively|please not|not touch|please do not
+    1 you dare|needs my|need my|confirm with me|tell me before|let me review before|show me before
+    1 ^ no touching|no changes to|^ no edits|^ no commits|^ no pushing|^ no pushes|^ no deploys
+    1 ^ no deploying|^ no direct|not without|did not say|has to stay|have to stay|needs to stay
+    1 has to remain|must remain|no longer than|not exceed|limit yourself|restrict yourself
+    1 contractually|no way around|every * has to|all * have to|every * must|all * must
+    0.9 ^ keep|^ leave|^ stay|^^ nothing|^^ no|sign off|house rule|ground rule|policy|careful with
     0.9 be gentle with|wait for|legal says|compliance|security says|every * needs|capped at
     0.9 please no|^ ensure|please ensure|in any case|stays below|stays under|do not even
     0.9 is required|are required|keeps its|keeps their|required to|^ never again
@@ -47,6 +46,12 @@ CONSTRAINT = """
     0 ^ only the|^ only a|^ no but|^ no there|^ not quite|^ nothing else|^ no more|^ not the
     0 ^ only shows|^ leave out|^ never seen|^ not needed|we do not have|what must|^ no questions
 """
+
+# With these a sentence that opens like a rule only tells how things are.
+TELLS = word_set(
+    "was were is are has have had found seen exists appears appear shows show seems triggered"
+    " happens happened getting got gets matched yet"
+)
 
 REJECTED = """
     1 rejected|^ reject|ruled out|rule out|rules * out|ruling out|discarded|dismissed
@@ -71,19 +76,18 @@ REJECTED = """
     0 rejected by the
 """
 REJECTED_BY_MODEL = """
-    1 was rejected|were rejected|not suitable|is not an option|not fit for
-    1 did not help|i dropped|we dropped|no longer consider|falls away|there is no point
-    1 loses here|lost to|not worth it|does not pay off|was a dead end
-    1 i rejected|we rejected|^ rejected|rejected because|rejected in favour|rejected in favor
-    1 rejected since|rejected as|ruled out|ruling out|rules out|rule out|rules * out
-    1 decided against|i dismissed|we dismissed|i discarded|we discarded|discarded because
-    1 ^ not using|we are not using|i am not using|i will not use|we will not use|not going with
-    1 not going to use|considered * but|considered and|looked into * but|looked at * but
-    1 i tried * but|we tried * but|evaluated * but|thought about * but|explored * but|off the table
-    1 not an option|would not go|i would not use|dropped because|dropped in favour|dropped in favor
-    1 ^ scrapped|is out|are out|not viable|out of the question|instead of * because
-    1 we are not going|^ no go|is a no go|dead end|rather than * because|passed over|not a good fit
-    1 not a fit|^ against|abandoned because
+    1 was rejected|were rejected|not suitable|is not an option|not fit for|did not help|i dropped
+    1 we dropped|no longer consider|falls away|there is no point|loses here|lost to|not worth it
+    1 does not pay off|was a dead end|i rejected|we rejected|^ rejected|rejected because
+    1 rejected in favour|rejected in favor|rejected since|rejected as|ruled out|ruling out
+    1 rules out|rule out|rules * out|decided against|i dismissed|we dismissed|i discarded
+    1 we discarded|discarded because|^ not using|we are not using|i am not using|i will not use
+    1 we will not use|not going with|not going to use|considered * but|considered and
+    1 looked into * but|looked at * but|i tried * but|we tried * but|evaluated * but
+    1 thought about * but|explored * but|off the table|not an option|would not go|i would not use
+    1 dropped because|dropped in favour|dropped in favor|^ scrapped|is out|are out|not viable
+    1 out of the question|instead of * because|we are not going|^ no go|is a no go|dead end
+    1 rather than * because|passed over|not a good fit|not a fit|^ against|abandoned because
     0.8 not worth the|would be overkill|is overkill|too risky|unsuitable
     0 is out of|are out of|out of date|i looked at the|request was rejected|was rejected by
     0 i tried to|not an option in|is out there
@@ -101,9 +105,10 @@ DECISION = """
     1 my vote|is the plan|the plan is|make it|we want|would like to have
     0.9 ^ switch to|lets switch|lets move to|^ default to|lets default|confirmed|approved
     0.8 good enough|it is then|^ use|^ go for
-    0 not agreed|decision tree|chosen by|pick up|picked up|go for it|lets do it|lets do that
-    0 lets do this|make it work|make it so|the chosen|take a look|take a step|^ take your time
-    0 take into account|we want to know|would take|we use the|adopt the same|i agreed
+    0 take it off|take it from|take care|take over|not agreed|decision tree|chosen by|pick up
+    0 picked up|go for it|lets do it|lets do that|lets do this|make it work|make it so|the chosen
+    0 take a look|take a step|^ take your time|take into account|we want to know|would take
+    0 we use the|adopt the same|i agreed
 """
 DECISION_BY_MODEL = """
     1 agreed on|i will implement * with|i am implementing * with|i built * with|from now on
@@ -117,9 +122,9 @@ DECISION_BY_MODEL = """
     1 we are going with|i will use * instead|i will use * for|i will use * because
     1 i will use * since|i will use * over|i am using * instead|i used * instead|i am going to use
     1 i am going to go with|design choice|design decision|final decision|final choice|prefer * over
-    1 in favour of|in favor of|it is then|we are keeping|is the way to go
-    1 use * rather than|i have opted|i stick with|we stick with|as you decided|as agreed|as decided
-    1 you chose|you picked|you decided|chosen *
+    1 in favour of|in favor of|it is then|we are keeping|is the way to go|use * rather than
+    1 i have opted|i stick with|we stick with|as you decided|as agreed|as decided|you chose
+    1 you picked|you decided|chosen *
     0.8 verdict|i recommend|my recommendation|we use|we keep|the choice
     0 separate design decision|i will use the|i will use grep|i will use a search|decision tree
     0 chosen by|picked up|we use the|going with the flow|if you decided|it is for now|the chosen
@@ -288,18 +293,26 @@ ASKING = (
     *(" okay ", " look ", " have a look ", " review ", " implement ", " make ", " move "),
     *(" drop ", " change ", " and now ", " now "),
 )
+# What ends so is not for now.
+PUT_OFF = (
+    " later ",
+    " afterwards ",
+    " tomorrow ",
+    " soon ",
+    " eventually ",
+    " sometime ",
+    " someday ",
+)
 REQUESTS = (" can you ", " could you ", " would you ", " will you ", " please ", " mind ")
 # Where an assistant's sentence says so, or the line before its list, work is left.
 LEFT_TO_DO = """
-    1 next step is|next step would
-    1 are left|is left to|i postponed|we postponed|i deferred|put off|i left|left for the end
-    1 on my list|pending on|for another time|not gotten around
-    1 what remains|remaining work|still to do|not done yet|left for later|left to do
-    1 have not gotten to|we still need to|still needs to|i still need to|what is left
-    1 yet to be done|i still have to|still missing|not yet done|next steps|open items|follow ups
-    1 ^ todo|^ to do|outstanding items|outstanding tasks|outstanding work|remaining tasks
-    1 remaining items|remaining steps|the remaining ones|^ remaining|still open|is deferred
-    1 are deferred
+    1 next step is|next step would|are left|is left to|i postponed|we postponed|i deferred|put off
+    1 i left|left for the end|on my list|pending on|for another time|not gotten around|what remains
+    1 remaining work|still to do|not done yet|left for later|left to do|have not gotten to
+    1 we still need to|still needs to|i still need to|what is left|yet to be done|i still have to
+    1 still missing|not yet done|next steps|open items|follow ups|^ todo|^ to do|outstanding items
+    1 outstanding tasks|outstanding work|remaining tasks|remaining items|remaining steps
+    1 the remaining ones|^ remaining|still open|is deferred|are deferred
     0 no remaining|no outstanding|nothing left
 """
 # The assistant gives a reason: what a choice or a finding looks like where no cue names it.

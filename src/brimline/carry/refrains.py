@@ -30,7 +30,7 @@ def share(ledger: Ledger, plain: str) -> float:
 
 
 def quieten(ledger: Ledger) -> None:
-    """Drop all but the latest of many sentences alike; the first of them could not be told by then."""
+    """Drop all but the latest of many sentences alike: the first could not be told by then."""
     heard = ledger.state.get("refrains", {})
     if not any(times > _FACTS_ALIKE for times in heard.values()):
         return

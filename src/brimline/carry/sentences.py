@@ -170,7 +170,7 @@ def _prose_lines(text: str) -> Iterator[str]:
 def _is_prose(line: str) -> bool:
     if not line or line.startswith(_NOT_PROSE) or line.endswith(_NOT_PROSE_ENDS):
         return False
-    if line.startswith(">") or _RULERS.issuperset(line) or _is_code(line) or _is_stamped(line):
+    if line.startswith(">") or _RULERS.issuperset(line) or _is_code(line) or _is_logged(line):
         return False
     letters = sum(map(str.isalpha, line))
     has_words = letters >= _LEAST_LETTERS and " " in line
@@ -186,9 +186,11 @@ def _is_code(line: str) -> bool:
     return any(sign in line for sign in _CODE_SIGNS)
 
 
-def _is_stamped(line: str) -> bool:
-    """Whether a line begins with a date or a time, as those of logs do."""
-    first = line.split(None, 1)[0].lstrip("[(").removeprefix("time=")
+def _is_logged(line: str) -> bool:
+    """Whether a line is one of a log: it begins with a date or a time, or is made of settings."""
+    if line.count("=") > 1 and sum("=" in word[1:-1] for word in line.split()) > 1:
+        return True
+    first = line.split(None, 1)[0].lstrip("[(")
     digits = sum(map(str.isdigit, first))
     return digits >= len("hhmmss") and digits * 2 >= len(first) and (":" in first or "T" in first)
 

@@ -56,6 +56,8 @@ _STOP_WORDS = word_set(
 _QUOTE = "'"
 # Stands where a clause begins, after the words with which people open it.
 MARK = "¦"
+# Stands where the sentence begins.
+START = "§"
 _OPENINGS = word_set(
     "please just and but so then also okay hey again you now really kindly well yes oh because"
     " or to"
@@ -89,12 +91,12 @@ def plain(text: str) -> str:
 def marked(text: str) -> str:
     """The same with a mark before the first word of each clause that is more than an opening.
 
-    `Ok, and please never push` becomes ` okay and please ¦ never push `.
+    `Ok, and please never push` becomes ` § okay and please ¦ never push `.
     """
     text = text.lower()
     if "`" in text:
         text = " ".join(text.split("`")[::2])
-    found = [""]
+    found = ["", START]
     begins = True
     for token in text.split():
         begins = begins or token[0] in _OPENS_CLAUSE
