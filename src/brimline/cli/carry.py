@@ -133,9 +133,9 @@ def done(item: str, session: str | None, as_json: bool) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @_as_json
 def forget(item: str | None, session: str | None, yes: bool, as_json: bool) -> None:
-    """Take an item out for good, or with --session alone all that is kept of a session.
+    """Forget an item, or all that is carried of a session.
 
-    ITEM is its id, or words that only one item has.
+    ITEM is its id, or words that only one item has; without it --session names what goes.
 
     \b
     Example:
@@ -162,9 +162,9 @@ def forget(item: str | None, session: str | None, yes: bool, as_json: bool) -> N
 @_session
 @_as_json
 def print_card(session: str | None, as_json: bool) -> None:
-    """Print the card: what the model is given back after a compaction.
+    """Print what the model is given after a compaction.
 
-    Right after /clear it is that of the conversation before.
+    After /clear it is the card of the conversation before.
 
     \b
     Example:
@@ -188,7 +188,7 @@ def print_card(session: str | None, as_json: bool) -> None:
 @_session
 @_as_json
 def checkpoint(session: str | None, as_json: bool) -> None:
-    """Write the checkpoint of a session now, and check that it can be read back.
+    """Write a checkpoint now, and check that it can be read.
 
     \b
     Example:
