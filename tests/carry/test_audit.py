@@ -180,7 +180,7 @@ def test_nothing_is_given_back_where_nothing_is_missing() -> None:
 def test_the_remainder_stays_within_its_budget() -> None:
     """Hundreds of lost items: the most important first, and it says that more were cut."""
     ledger = ledger_of(
-        *[(items.FACT, f"Value {number} of the table is {number * 7919}") for number in range(400)],
+        *[(items.DECISION, f"Use {number * 7919} for part {number}") for number in range(400)],
         (items.CONSTRAINT, "Never deploy on Fridays."),
     )
 
