@@ -41,7 +41,7 @@ def main(samples: int, warmup: int, quick: bool, output: str | None) -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         run = measure(samples, warmup, QUICK_SIZES if quick else SIZES)
-        page = report.render(run)
+        page = report.render(run, _other_results())
         if output or not quick:
             Path(output or f"{_HERE}/RESULTS.md").write_text(page, encoding="utf-8")
     except (spawn.BenchError, BrimlineError, OSError, subprocess.SubprocessError) as error:
@@ -84,6 +84,12 @@ def measure(samples: int, warmup: int, sizes: list[int]) -> report.Run:
         forecast=forecast,
         command=_command(samples, warmup, with_forecast=forecast is not None),
     )
+
+
+def _other_results() -> list[str]:
+    """What other benchmarks found, each on a page of its own that is put behind this one."""
+    pages = sorted(Path(_HERE, "results").glob("*.md"))
+    return [page.read_text(encoding="utf-8").strip() for page in pages]
 
 
 def _fitting(folder: str, sizes: list[int]) -> tuple[list[int], list[str]]:

@@ -3,8 +3,11 @@
 Every tool gets a copy of the same generated session and a home of its own, in turn, round after
 round. CPU time and memory are the kernel's account of the whole process. The other tools are
 installed from PyPI into an environment in the benchmark's folder; where that fails, they are left
-out and the table says so. The folder is in memory where there is room, because creating files costs
-CPU time too, on some disks forty times as much: `--folder` puts it elsewhere.
+out and the table says so. They do not do the same: claude-code-tools shortens results in a new
+session and keeps nothing of what it cut, cozempic takes usage and thinking out too and keeps a
+backup, brimline stores what it takes out and proves that it can be put back. The folder is in
+memory where there is room, because creating files costs CPU time too, on some disks forty times as
+much; `--folder` puts it elsewhere.
 """
 
 from __future__ import annotations

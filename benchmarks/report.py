@@ -31,19 +31,21 @@ class Run(NamedTuple):
     command: str
 
 
-def render(run: Run) -> str:
-    """The page in Markdown."""
+def render(run: Run, others: list[str] | None = None) -> str:
+    """The page in Markdown, with what other benchmarks found behind it."""
     parts = [
-        "# What a hook costs",
+        "# Results",
+        "## What a hook costs",
         f"Made by `{run.command}`; do not edit.",
         _conditions(run),
         "\n".join(_table(run)),
         *run.skipped,
         "\n".join(_targets(run)),
-        "## How it is measured",
+        "### How it is measured",
         _METHOD,
         "## The forecast",
         f"```\n{run.forecast}\n```" if run.forecast else _NO_FORECAST,
+        *(others or []),
     ]
     return "\n\n".join(parts) + "\n"
 

@@ -132,7 +132,6 @@ def test_on_a_terminal_it_asks(
     assert (_read(broken.path) == before) == bool(code)
 
 
-@pytest.mark.row("K20")
 def test_a_session_in_use_is_refused_with_a_code_of_its_own(
     brimline: Callable[..., Outcome], broken: SessionBuilder
 ) -> None:

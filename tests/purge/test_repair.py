@@ -296,7 +296,6 @@ def test_a_line_too_long_to_parse_passes_through(path: Path, home_dir: str, worl
     assert path.read_bytes() == b"".join(lines)
 
 
-@pytest.mark.row("K20")
 def test_a_session_in_use_is_refused_unless_asked_for(
     path: Path, home_dir: str, world: Path
 ) -> None:
