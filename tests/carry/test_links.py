@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from brimline import fastio, paths
 from brimline.carry import items, links
 
 SESSION = "1f0c2d3e-aaaa-4bbb-8ccc-000000000001"
@@ -136,3 +137,21 @@ def test_forgetting_a_session_removes_its_links(home_dir: str, project_dir: str)
     assert links.session_of_client(home_dir, "2") == OTHER
     assert links.unfinished(home_dir, project_dir) is None
     assert links.unfinished(home_dir, "/elsewhere") is not None
+
+
+@pytest.mark.row("S4-46")
+def test_what_is_carried_goes_a_month_after_its_session(home_dir: str) -> None:
+    """The running session and the links of others stay."""
+    for name in ("old", "young", "running"):
+        fastio.replace_file(f"{paths.carry_session_dir(home_dir, name)}/ledger.json", b"{}")
+        links.note_client(home_dir, str(len(name)), name)
+    for name in ("old", "running"):
+        folder = paths.carry_session_dir(home_dir, name)
+        for path in (f"{folder}/ledger.json", folder):
+            os.utime(path, (1_000, 1_000))
+
+    links.retire(home_dir, "running", 30 * 86_400)
+
+    assert sorted(os.listdir(paths.carry_dir(home_dir))) == ["clients", "running", "young"]
+    assert links.session_of_client(home_dir, "3") is None
+    assert links.session_of_client(home_dir, "5") == "young"

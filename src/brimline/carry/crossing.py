@@ -28,6 +28,7 @@ _INCOMPLETE = "carry-incomplete"
 _REFUSAL_S = 60.0
 _PRE_COMPACT_BYTES = 8 << 20
 _START_S = 0.5
+_GIVEN_S = 60.0
 _OWN_INSTRUCTIONS = "compact-instructions.txt"
 _OWN_BYTES = 64 << 10
 _INCOMPLETE_NOTE = " The checkpoint could not be saved; this may be incomplete."
@@ -98,7 +99,7 @@ def after(session: Session, summary: str, trigger: str) -> None:
     from brimline.carry import audit
 
     ledger = _ledger(session, budget_bytes=0)
-    text = card.card(ledger, marked_rules(session))
+    text = _given_card(session) or card.card(ledger, marked_rules(session))
     found = audit.audit(summary, ledger, text, home_dir=session.home_dir)
     # The row of this compaction is written after this event.
     number = ledger.compactions + 1
@@ -110,6 +111,17 @@ def after(session: Session, summary: str, trigger: str) -> None:
     if left:
         path = f"{session.state.folder}/{REMAINDER}"
         fastio.replace_file(path, left.encode("utf-8", "replace"))
+
+
+def _given_card(session: Session) -> str:
+    """The card that was given a moment ago, which may have had to share its room."""
+    path = f"{paths.carry_session_dir(session.home_dir, session.state.session_id)}/card.md"
+    try:
+        if abs(time.time() - os.stat(path).st_mtime) > _GIVEN_S:
+            return ""
+        return fastio.read_file(path).decode("utf-8", "replace")
+    except OSError:
+        return ""
 
 
 def take_remainder(state: SessionState) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from brimline import clock, fastio, fastjson, paths
@@ -104,6 +105,26 @@ def forget(home_dir: str, session_id: str) -> None:
         for name in fastio.names_in(parent):
             if session_id.encode() in fastio.read_file(f"{parent}/{name}"):
                 fastio.remove(f"{parent}/{name}")
+
+
+def retire(home_dir: str, session_id: str, age_s: float) -> None:
+    """Drop what is carried of sessions in which nothing was written for that long.
+
+    Raises:
+        OSError: something of it cannot be deleted.
+    """
+    parent = paths.carry_dir(home_dir)
+    oldest = clock.now() - age_s
+    for name in fastio.names_in(parent):
+        folder = f"{parent}/{name}"
+        if name in (session_id, CLIENTS, PROJECTS) or os.path.islink(folder):
+            continue
+        files = [f"{folder}/{file}" for file in fastio.names_in(folder)]
+        if files and max(os.lstat(path).st_mtime for path in (folder, *files)) < oldest:
+            forget(home_dir, name)
+            for path in files:
+                fastio.remove(path)
+            os.rmdir(folder)
 
 
 def _is_pid(pid: str | None) -> TypeGuard[str]:

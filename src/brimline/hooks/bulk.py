@@ -55,3 +55,10 @@ def pin(
         lambda: made.append(pinning.on_prompt(prompt, state, values, home_dir, transcript)),
     )
     return made[0] if made else None
+
+
+def pin_before_compaction(state: SessionState, home_dir: str) -> None:
+    """What open ranges of pins have gathered is pinned now: the range may never be ended."""
+    from brimline.offload import pinning
+
+    guarded(home_dir, "pins", lambda: pinning.before_compaction(state, home_dir))

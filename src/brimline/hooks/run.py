@@ -222,6 +222,10 @@ def _before_compaction(event: wire.Event, home_dir: str) -> Decision | None:
     point = reading.compaction
     known = {"effective": point.effective_window_tokens, "expected": point.expected_tokens}
     state.add_line(event.name, {"trigger": event.text("trigger")} | reading.figures() | known)
+    if _PINS_WAIT in state.names:
+        from brimline.hooks import bulk
+
+        bulk.pin_before_compaction(state, home_dir)
     from brimline.hooks import carrying
 
     session = carrying.about(event, state, rules.values, home_dir, project_dir(event))
