@@ -30,8 +30,15 @@ _SHARES = {
 }
 # The share of its weight that the oldest item loses against the newest.
 _AGE = 0.25
-# What goes last when the whole is too large.
-_PRECIOUS = (kinds.NOTE, kinds.CONSTRAINT, kinds.GOAL, kinds.TASK, kinds.PLAN, kinds.ANSWER)
+# Which kinds make room when the whole is too large, and how many of each stay in a first round.
+_FIRST_TO_GO = (
+    *(kinds.PROMPT, kinds.FILE, kinds.BACKGROUND, kinds.FACT, kinds.ERROR, kinds.AGENT),
+    *(kinds.REJECTED, kinds.DECISION, kinds.ANSWER, kinds.PLAN, kinds.TASK, kinds.GOAL),
+    *(kinds.CONSTRAINT, kinds.NOTE),
+)
+_ROUNDS = (10, 0)
+_AT_ONCE = 10
+_ITEM_CHARACTERS = 150
 
 
 def bound(ledger: Ledger) -> None:
@@ -43,11 +50,17 @@ def bound(ledger: Ledger) -> None:
     for kind, count in counts.items():
         if count > _SHARES.get(kind, MOST_ITEMS):
             _shrink(ledger, [*ledger.of(kind)], count - _SHARES[kind])
-    excess = len(ledger.items) - MOST_ITEMS
-    while excess > 0 or _characters(ledger) > MOST_CHARACTERS:
-        ordinary = [i for i in ledger.items.values() if i.kind not in _PRECIOUS]
-        _shrink(ledger, ordinary or [*ledger.items.values()], max(excess, 10))
-        excess = len(ledger.items) - MOST_ITEMS
+    for least in _ROUNDS:
+        for kind in _FIRST_TO_GO:
+            while _is_too_large(ledger) and len(found := [*ledger.of(kind)]) > least:
+                _shrink(ledger, found, min(_AT_ONCE, len(found) - least))
+
+
+def _is_too_large(ledger: Ledger) -> bool:
+    if len(ledger.items) > MOST_ITEMS:
+        return True
+    characters = sum(len(item.text) for item in ledger.items.values())
+    return characters + len(ledger.items) * _ITEM_CHARACTERS > MOST_CHARACTERS
 
 
 def _shrink(ledger: Ledger, candidates: list[Item], count: int) -> None:
@@ -64,7 +77,3 @@ def _shrink(ledger: Ledger, candidates: list[Item], count: int) -> None:
         if not item.is_open:
             ledger.folded[item.kind] = ledger.folded.get(item.kind, 0) + 1
         ledger.items.pop(item.id, None)
-
-
-def _characters(ledger: Ledger) -> int:
-    return sum(len(item.text) + 150 for item in ledger.items.values())

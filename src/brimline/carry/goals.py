@@ -18,7 +18,7 @@ _GOAL_CHARACTERS = 330
 _MOST_SENTENCES = 3
 _LEAST_WORDS = 3
 _OPENING_CHARACTERS = 400
-_FREE = (None, kinds.FACT, kinds.TASK)
+_FREE = (None, kinds.FACT)
 _NEW_GOAL = (
     *(" new task ", " next task ", " lets work on ", " lets start ", " lets move on "),
     *(" the goal ", " your task ", " i want you to ", " i need you to "),
@@ -57,7 +57,7 @@ def _is_new(ledger: Ledger, text: str) -> bool:
 
 
 def _leading(meant: list[Heard]) -> Iterator[Heard]:
-    """The first sentences that are no rule and no choice, as many as make a goal."""
+    """The first sentences that are no rule, choice or task, as many as make a goal."""
     length = count = 0
     for heard in meant:
         text = heard.sentence.text

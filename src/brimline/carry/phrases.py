@@ -86,8 +86,8 @@ REJECTED_BY_MODEL = """
     1 looked into * but|looked at * but|i tried * but|we tried * but|evaluated * but
     1 thought about * but|explored * but|off the table|not an option|would not go|i would not use
     1 dropped because|dropped in favour|dropped in favor|^ scrapped|is out|are out|not viable
-    1 out of the question|instead of * because|we are not going|^ no go|is a no go|dead end
-    1 rather than * because|passed over|not a good fit|not a fit|^ against|abandoned because
+    1 out of the question|we are not going|^ no go|is a no go|dead end
+    1 passed over|not a good fit|not a fit|^ against|abandoned because
     0.8 not worth the|would be overkill|is overkill|too risky|unsuitable
     0 is out of|are out of|out of date|i looked at the|request was rejected|was rejected by
     0 i tried to|not an option in|is out there

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from brimline.carry.items import Ledger
 
 LEDGER_FILE = "ledger.json"
+_FILE_KIND, _REGULAR_FILE = 0o170000, 0o100000
 # Of what is read under a budget, so much of the end is read whole; of what comes before it only
 # what people said and what became of tasks, which costs a tenth.
 _WHOLE_BYTES = 1 << 20
@@ -123,6 +124,11 @@ def _is_sound(ledger: Ledger) -> bool:
         and item.status in items.STATES
         for item in ledger.items.values()
     )
+
+
+def _is_regular(path: str) -> bool:
+    """Whether it is a plain file: opening a named pipe would wait for whoever writes to it."""
+    return fastio.system.stat(fastio.to_bytes(path)).st_mode & _FILE_KIND == _REGULAR_FILE
 
 
 class _Reader:

@@ -25,7 +25,7 @@ _ENDS = ".!?"
 _CLOSERS = "\"'”’)]*_`"
 _LAST_CHARACTERS = frozenset(_ENDS + _CLOSERS)
 _ABBREVIATIONS = word_set(
-    "e.g i.e etc vs approx ca cf no nr fig mr mrs ms dr prof st incl excl resp bzw z.b max"
+    "e.g i.e etc vs approx ca cf nr fig mr mrs ms dr prof st incl excl resp bzw z.b max"
     " min sec dept est al"
 )
 # Lines that no person wrote as a sentence: tables, differences, traces, prompts of a shell, code.
@@ -87,8 +87,8 @@ def sentences(text: str) -> list[Sentence]:
     found: list[Sentence] = []
     for part in _parts(text):
         found += _cut(part)
-        if len(found) >= _MOST_SENTENCES:
-            break
+    if len(found) > _MOST_SENTENCES:
+        found[_MOST_SENTENCES * 2 // 3 : -_MOST_SENTENCES // 3] = []
     return found
 
 

@@ -67,6 +67,12 @@ _LINKS = ("and", "but", "so", "then", "or", "because")
 _OPENS_CLAUSE = '-–—"“'
 _ENDS_CLAUSE = ',;:)–—-"”.!'
 _LEAST_LETTERS_STEMMED = 4
+# Endings, longer ones first, and how many letters each has to leave.
+_ENDINGS = (
+    (("ations", "ation", "ating", "ated", "ates", "ate"), 4),
+    (("ings", "ing", "ied"), 3),
+    (("ies", "ers", "er", "ed", "es", "s"), 3),
+)
 # Items are compared with every sentence that may end one.
 _MOST_CONTENTS = 2_000
 _ONE_WORD = 0.7
@@ -157,12 +163,10 @@ def stem(word: str) -> str:
     """A word without its most common endings, so that `exports` and `exporting` are one."""
     if len(word) < _LEAST_LETTERS_STEMMED or not word.isalpha():
         return word
-    for ending, least in (("ations", 4), ("ation", 4), ("ings", 4), ("ing", 4), ("ied", 3)):
-        if word.endswith(ending) and len(word) - len(ending) >= least - 1:
-            return _bare(word[: -len(ending)])
-    for ending in ("ies", "ers", "er", "ed", "es", "s"):
-        if word.endswith(ending) and len(word) - len(ending) >= len("abc"):
-            return _bare(word[: -len(ending)])
+    for endings, least in _ENDINGS:
+        for ending in endings:
+            if word.endswith(ending) and len(word) - len(ending) >= least:
+                return _bare(word[: -len(ending)])
     return _bare(word)
 
 
