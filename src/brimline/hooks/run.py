@@ -216,20 +216,29 @@ def _tidy(home_dir: str, project: str, session_id: str, values: dict[str, Any]) 
 
 def _before_compaction(event: wire.Event, home_dir: str) -> Decision | None:
     """Record how full the window was and who asked for it; save the state, steer the summary."""
+    from brimline.hooks import carrying
+    from brimline.state.failures import guarded
+
     rules = policy.load(home_dir, project_dir(event))
     state = SessionState(home_dir, event.text("session_id"))
-    reading = gauge.measure(event.text("transcript_path"), state, rules)
-    point = reading.compaction
-    known = {"effective": point.effective_window_tokens, "expected": point.expected_tokens}
-    state.add_line(event.name, {"trigger": event.text("trigger")} | reading.figures() | known)
+    figures: dict[str, Any] = {}
+    guarded(home_dir, event.name, lambda: figures.update(_note_compaction(event, state, rules)))
     if _PINS_WAIT in state.names:
         from brimline.hooks import bulk
 
         bulk.pin_before_compaction(state, home_dir)
-    from brimline.hooks import carrying
-
     session = carrying.about(event, state, rules.values, home_dir, project_dir(event))
-    return carrying.before(session, event.text("trigger"), reading.figures())
+    return carrying.before(session, event.text("trigger"), figures)
+
+
+def _note_compaction(
+    event: wire.Event, state: SessionState, rules: policy.Policy
+) -> dict[str, object]:
+    reading = gauge.measure(event.text("transcript_path"), state, rules)
+    point = reading.compaction
+    known = {"effective": point.effective_window_tokens, "expected": point.expected_tokens}
+    state.add_line(event.name, {"trigger": event.text("trigger")} | reading.figures() | known)
+    return reading.figures()
 
 
 def _note_summary(event: wire.Event, home_dir: str) -> None:
