@@ -291,7 +291,7 @@ def test_a_home_that_cannot_be_written_is_no_obstacle(
         world, name, event(name, session), extra={"BRIMLINE_HOME": f"{world}/file/home"}
     )
 
-    assert _answer(done) == b""
+    assert (_answer(done) == b"") == (name != "PreCompact")  # a summary is steered all the same
     assert inventory(world) == before
 
 
@@ -303,7 +303,7 @@ def test_a_full_disk_is_no_obstacle(name: str, session: SessionBuilder, world: P
 
     done = run_hook(world, name, event(name, session), preexec=_forbid_growth)
 
-    assert _answer(done) == b""
+    assert (_answer(done) == b"") == (name != "PreCompact")
     leftovers = [path.name for path in (world / "brimline").rglob("*") if path.is_file()]
     assert not [n for n in leftovers if n.endswith(".tmp") or n.startswith("spoke-")]
     if name in ("PostToolUse", "UserPromptSubmit"):

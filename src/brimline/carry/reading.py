@@ -82,8 +82,10 @@ def bring_up_to_date(
     if not transcript or budget_bytes == 0:
         return ledger
     try:
+        if not _is_regular(transcript):
+            return ledger
         file = open(transcript, "rb")  # noqa: SIM115 - closed below
-    except OSError:
+    except (OSError, ValueError):
         return ledger
     with file:
         reader = _Reader(file, ledger, budget_s, budget_bytes)
