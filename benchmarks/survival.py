@@ -18,6 +18,7 @@ from benchmarks import (
     survival_heldout_b,
     survival_heldout_c,
     survival_heldout_d,
+    survival_heldout_e,
 )
 from benchmarks.survival_session import Ended, Expected, Fact, Grammar, write
 from brimline import testing
@@ -29,6 +30,7 @@ GRAMMARS = {
     "published": Grammar(survival_grammar.FACTS, survival_grammar.ENDED),
     "heldout": Grammar(survival_heldout.FACTS, survival_heldout.ENDED),
     "heldout-b": Grammar(survival_heldout_b.FACTS, survival_heldout_b.ENDED),
+    "heldout-e": Grammar(survival_heldout_e.FACTS, survival_heldout_e.ENDED, is_noisy=True),
     "heldout-d": Grammar(survival_heldout_d.FACTS, survival_heldout_d.ENDED, is_noisy=True),
     "heldout-c": Grammar(
         survival_heldout_c.FACTS, survival_heldout_c.ENDED, survival_heldout_c.POOLS, is_noisy=True

@@ -20,6 +20,8 @@ _ALIKE = 0.75
 # Rules that name their own end are the ones that a permission lifts.
 _UNTIL = ("until", "before", "unless", "without", "ask", "wait", "hold off", "frozen", "freeze")
 _UNTIL_BONUS = 0.1
+# Tasks are what is done or cancelled; rules and facts only where no task fits as well.
+_MEANT_BONUS = 0.15
 
 
 def close(ledger: Ledger, endings: Sequence[Ending], at: str | None) -> tuple[Item, Ending] | None:
@@ -37,7 +39,7 @@ def close(ledger: Ledger, endings: Sequence[Ending], at: str | None) -> tuple[It
     _, found, meant = best
     if found.is_open:
         end(found, _status(found, meant.status), at)
-        if found.kind == kinds.TASK:
+        if found.kind in (kinds.TASK, kinds.FACT):
             close_alike(ledger, found.text, found.status, at)
     return found, meant
 
@@ -75,14 +77,17 @@ def _best(ledger: Ledger, ending: Ending) -> tuple[float, Item | None]:
     least, share = _NEEDED[ending.strength]
     meant = kinds.CONSTRAINT if ending.status == kinds.SUPERSEDED else kinds.TASK
     best: Item | None = None
-    highest = least
+    highest = 0.0
     for item, content, shared_words in touched:
         fit = words.fit(said, content, len(known))
-        if fit and ending.status == kinds.SUPERSEDED:
+        if meant == kinds.CONSTRAINT:
             fit += _UNTIL_BONUS if _has_an_end(item) else -_UNTIL_BONUS * (ending.strength < 1)
-        # Of two that fit alike the later one is meant.
         needed = share if item.kind == meant else _OF_OTHERS
-        if fit >= highest and shared_words >= needed * len(said):
+        if fit < least or shared_words < needed * len(said):
+            continue
+        fit += _MEANT_BONUS * (item.kind == meant == kinds.TASK)
+        # Of two that fit alike the later one is meant.
+        if fit >= highest:
             best, highest = item, fit
     return highest, best
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 PROMPT_CHARACTERS = 2_000
 _TEXT_CHARACTERS = 600
-# What a user says again matters more, what the assistant says again is a phrase of its.
+# What a user says again matters more, what a model says again is a phrase of its.
 _REPEATED = 0.25
 _MOST_REPEATED = 1.0
 _LEAST_WEIGHT = 0.1
@@ -44,7 +44,7 @@ def note(
     if known is None:
         return ledger.add(item)
     if known.row != origin.row:
-        sign = -1 if source == kinds.ASSISTANT else 1
+        sign = 1 if source == kinds.USER else -1
         again = known.extra.get("again", 0) + 1
         known.extra["again"] = again
         change = sign * min(again * _REPEATED, _MOST_REPEATED)

@@ -5,32 +5,33 @@ from __future__ import annotations
 from brimline.carry.words import word_set
 
 CONSTRAINT = """
-    1 ^ never|^ always|^ do not|^ avoid|^ refrain|^ keep * as is|^ only|must not|must never|must
-    1 you never|you always|should never|should always|will never|never ever|under no
-    1 no circumstances|not allowed|only allowed|forbidden|not permitted|prohibited|off limits
-    1 hands off|keep your hands|keep your fingers|stay away|stay out of|stay clear|keep out
-    1 keep away|keep clear|leave * alone|leave * as is|leave * as it is|leave * as they are
-    1 leave * untouched|let * as it is|let * as is|keep * as it is|keep * untouched|keep * intact
-    1 keep * unchanged|until i say|until i tell|until i give|until i have|unless i|without my
-    1 without asking|ask me|ask before|ask first|check with me|wait for my|my approval
-    1 my permission|my okay|make sure|please avoid|should avoid|to avoid|lets avoid|you should not
-    1 we should not|shall not|you may not|may only|only use|use only|only touch|only change
-    1 only edit|only write|only run|only commit|only push|only deploy|only work|only when
-    1 only after|only if|only with|at no point|in no case|by no means|on no account|not before
-    1 not until|no * before|no * without|no * until|nothing * without|nothing goes|nothing leaves
-    1 ^ nobody|^ no one|read only|is frozen|are frozen|code freeze|hold off|wait with|wait until
-    1 ^ stick to|please stick to|^ stay on|^ stay below|^ stay under|^ stay within|stay under
-    1 stay below|stay within|keep * under|keep * below|keep * within|^ no new|no more than|at most
-    1 insists that|rather you did not|prefer you did not|prefer if you did not|do not want
-    1 would not want|not supposed|a no no|taboo|sacred|mandatory|compulsory|strictly|from now on
-    1 whatever you do|whatever happens|careful not|without changing|without touching
-    1 without breaking|without dropping|without adding|without using|not to touch|hard requirement
-    1 no matter what|at all costs|^ not even|exclusively|please not|not touch|please do not
-    1 you dare|needs my|need my|confirm with me|tell me before|let me review before|show me before
-    1 ^ no touching|no changes to|^ no edits|^ no commits|^ no pushing|^ no pushes|^ no deploys
-    1 ^ no deploying|^ no direct|not without|did not say|has to stay|have to stay|needs to stay
-    1 has to remain|must remain|no longer than|not exceed|limit yourself|restrict yourself
-    1 contractually|no way around|every * has to|all * have to|every * must|all * must
+    1 also never|also do not|also always|also only|^ never|^ always|^ do not|^ avoid|^ refrain
+    1 ^ keep * as is|^ only|must not|must never|must|you never|you always|should never
+    1 should always|will never|never ever|under no|no circumstances|not allowed|only allowed
+    1 forbidden|not permitted|prohibited|off limits|hands off|keep your hands|keep your fingers
+    1 stay away|stay out of|stay clear|keep out|keep away|keep clear|leave * alone|leave * as is
+    1 leave * as it is|leave * as they are|leave * untouched|let * as it is|let * as is
+    1 keep * as it is|keep * untouched|keep * intact|keep * unchanged|until i say|until i tell
+    1 until i give|until i have|unless i|without my|without asking|ask me|ask before|ask first
+    1 check with me|wait for my|my approval|my permission|my okay|make sure|please avoid
+    1 should avoid|to avoid|lets avoid|you should not|we should not|shall not|you may not|may only
+    1 only use|use only|only touch|only change|only edit|only write|only run|only commit|only push
+    1 only deploy|only work|only when|only after|only if|only with|at no point|in no case
+    1 by no means|on no account|not before|not until|no * before|no * without|no * until
+    1 nothing * without|nothing goes|nothing leaves|^ nobody|^ no one|read only|is frozen
+    1 are frozen|code freeze|hold off|wait with|wait until|^ stick to|please stick to|^ stay on
+    1 ^ stay below|^ stay under|^ stay within|stay under|stay below|stay within|keep * under
+    1 keep * below|keep * within|^ no new|no more than|at most|insists that|rather you did not
+    1 prefer you did not|prefer if you did not|do not want|would not want|not supposed|a no no
+    1 taboo|sacred|mandatory|compulsory|strictly|from now on|whatever you do|whatever happens
+    1 careful not|without changing|without touching|without breaking|without dropping
+    1 without adding|without using|not to touch|hard requirement|no matter what|at all costs
+    1 ^ not even|exclusively|please not|not touch|please do not|you dare|needs my|need my
+    1 confirm with me|tell me before|let me review before|show me before|^ no touching
+    1 no changes to|^ no edits|^ no commits|^ no pushing|^ no pushes|^ no deploys|^ no deploying
+    1 ^ no direct|not without|did not say|has to stay|have to stay|needs to stay|has to remain
+    1 must remain|no longer than|not exceed|limit yourself|restrict yourself|contractually
+    1 no way around|every * has to|all * have to|every * must|all * must
     0.9 ^ keep|^ leave|^ stay|^^ nothing|^^ no|sign off|house rule|ground rule|policy|careful with
     0.9 be gentle with|wait for|legal says|compliance|security says|every * needs|capped at
     0.9 please no|^ ensure|please ensure|in any case|stays below|stays under|do not even
@@ -86,8 +87,8 @@ REJECTED_BY_MODEL = """
     1 looked into * but|looked at * but|i tried * but|we tried * but|evaluated * but
     1 thought about * but|explored * but|off the table|not an option|would not go|i would not use
     1 dropped because|dropped in favour|dropped in favor|^ scrapped|is out|are out|not viable
-    1 out of the question|we are not going|^ no go|is a no go|dead end
-    1 passed over|not a good fit|not a fit|^ against|abandoned because
+    1 out of the question|we are not going|^ no go|is a no go|dead end|passed over|not a good fit
+    1 not a fit|^ against|abandoned because
     0.8 not worth the|would be overkill|is overkill|too risky|unsuitable
     0 is out of|are out of|out of date|i looked at the|request was rejected|was rejected by
     0 i tried to|not an option in|is out there
@@ -151,6 +152,8 @@ TASK = """
     0.8 second step|third step|in the next step|would be good to|would be nice to|would be good
     0.8 would be nice|^ missing|can come later|not urgent|low priority|nice to have|^ then
     0.8 ^ additionally|next week
+    0 also i|also we|also it|also the|also let|also there|also this|also that|also in|also if
+    0 also when|also do|also can|also my|also you|also a|also our|also what|also how|also never
     0 follow up question|see you later|sooner or later|not yet sure|are open pr|on the list of
     0 also note|is open source|also known
 """
@@ -189,8 +192,8 @@ DEED_ENDS = (
     *(" merged ", " in place ", " has landed ", " shipped ", " is in ", " now done "),
 )
 UNFINISHED = word_set(
-    "unfinished until unless if will should partially half almost except need needs pending"
-    " would blocked failing fails fail failed not never yet"
+    "once when unfinished until unless if will should partially half almost except need needs"
+    " pending would blocked failing fails fail failed not never yet"
 )
 
 CANCELLED = """
@@ -201,15 +204,14 @@ CANCELLED = """
     1 will not do|not going to do|abandon|descoped|leave out|no need|off the list|from the list
     1 unnecessary|wontfix|will not fix|can be dropped|drop the|drop that|^ drop|not doing|^ strike
     1 superseded|not worth doing|skip the|skip that|^ skip|lets skip|lets drop|lets not|forget it
-    1 forget the|dropped|called off|scratch that|scratch the|withdrawn|we can drop|we can skip
-    1 is off|are off|not happening|kill the|someone else|has taken over|takes over|will take over
-    1 took over|duplicate|redundant|axed|shelved|^ shelve|leave it out|^ forget|changed my mind
-    1 got rid of the need|solved itself|by itself|handed over|gave that to
+    1 forget the|dropped|called off|scratch that|scratch the|withdrawn|we can drop|you can drop
+    1 can skip|we can skip|is off|are off|not happening|kill the|someone else|has taken over
+    1 takes over|will take over|took over|duplicate|redundant|axed|shelved|^ shelve|leave it out
+    1 ^ forget|changed my mind|got rid of the need|solved itself|by itself|handed over|gave that to
     0.8 forget|drop|skip|dead|after all|not to do|not do|ignore
     0.5 anymore|instead|needless|no point|waste|irrelevant|leave it|let it go|without it|longer
     0 skip ci|do not forget|do not skip|do not drop|dead code|drop down|is off limits
     0 are off limits|is off by|do not cancel|do not need to ask|do not let me forget|do not need my
-    0 is off the table
 """
 
 LIFTED = """

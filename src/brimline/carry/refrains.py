@@ -5,7 +5,6 @@ from __future__ import annotations
 from zlib import crc32
 
 from brimline.carry import items as kinds
-from brimline.carry import words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,9 +17,8 @@ _MOST_REMEMBERED = 300
 _KEPT = 2
 
 
-def share(ledger: Ledger, plain: str) -> float:
-    """How much of its weight a sentence keeps, given how often its like was heard before."""
-    name = _wording(plain)
+def share(ledger: Ledger, name: str) -> float:
+    """How much of its weight a wording keeps, given how often it was heard before."""
     heard: dict[str, int] = ledger.state.setdefault("refrains", {})
     times = heard.pop(name, 0) + 1
     heard[name] = times
@@ -36,7 +34,7 @@ def quieten(ledger: Ledger) -> None:
         return
     left: dict[str, int] = {}
     for item in reversed([*ledger.of(kinds.FACT, status=kinds.OPEN)]):
-        name = _wording(words.plain(item.text)) if item.source != kinds.USER else ""
+        name = str(item.extra.get("wording", ""))
         if heard.get(name, 0) <= _FACTS_ALIKE:
             continue
         left[name] = left.get(name, 0) + 1
@@ -46,7 +44,7 @@ def quieten(ledger: Ledger) -> None:
             item.weight = min(item.weight, _SHARE)
 
 
-def _wording(plain: str) -> str:
-    """What is left of a sentence without its figures."""
+def wording(plain: str) -> str:
+    """Stands for what is left of a sentence without its figures."""
     spoken = " ".join([word for word in plain.split() if word.isalpha()])
     return f"{crc32(spoken.encode('utf-8', 'surrogatepass')):x}"

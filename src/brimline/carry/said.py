@@ -90,14 +90,19 @@ def _note_all(
 ) -> list[Item]:
     """Note what a text says, in its order; of its facts only the weightiest."""
     facts = [heard for heard in meant if heard.kind == kinds.FACT]
-    for heard in facts:
-        heard.weight *= refrains.share(ledger, heard.sentence.plain)
+    worded = {}
+    for heard in facts if source != kinds.USER else ():
+        worded[heard] = refrains.wording(heard.sentence.plain)
+        heard.weight *= refrains.share(ledger, worded[heard])
     dropped = sorted(facts, key=lambda heard: -heard.weight)[most_facts:]
-    return [
-        note(ledger, heard.kind, heard.text, source, origin, heard.weight)
-        for heard in meant
-        if heard.kind and heard not in dropped
-    ]
+    noted = []
+    for heard in meant:
+        if heard.kind and heard not in dropped:
+            item = note(ledger, heard.kind, heard.text, source, origin, heard.weight)
+            if heard in worded:
+                item.extra["wording"] = worded[heard]
+            noted.append(item)
+    return noted
 
 
 def _replace_list(ledger: Ledger, listed: list[Item], origin: Origin) -> None:

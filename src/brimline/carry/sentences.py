@@ -25,8 +25,7 @@ _ENDS = ".!?"
 _CLOSERS = "\"'”’)]*_`"
 _LAST_CHARACTERS = frozenset(_ENDS + _CLOSERS)
 _ABBREVIATIONS = word_set(
-    "e.g i.e etc vs approx ca cf nr fig mr mrs ms dr prof st incl excl resp bzw z.b max"
-    " min sec dept est al"
+    "e.g i.e etc vs approx ca cf nr fig mr mrs dr prof incl excl resp bzw z.b dept al"
 )
 # Lines that no person wrote as a sentence: tables, differences, traces, prompts of a shell, code.
 _NOT_PROSE = (

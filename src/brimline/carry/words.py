@@ -59,8 +59,7 @@ MARK = "¦"
 # Stands where the sentence begins.
 START = "§"
 _OPENINGS = word_set(
-    "please just and but so then also okay hey again you now really kindly well yes oh because"
-    " or to"
+    "please just and but so then okay hey again you now really kindly well yes oh because or to"
 )
 _HABITS = ("never", "always")
 _LINKS = ("and", "but", "so", "then", "or", "because")
