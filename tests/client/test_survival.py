@@ -22,7 +22,7 @@ ID = "5a5a5a5a-1111-4222-8333-444444444444"
 
 
 @pytest.mark.parametrize(("grammar", "seed"), [("published", 1), ("published", 2), ("heldout", 3)])
-def test_nearly_every_fact_is_in_the_next_request(  # noqa: PLR0913 - fixtures
+def test_nearly_every_fact_is_in_the_next_request(
     grammar: str,
     seed: int,
     client: Client,
