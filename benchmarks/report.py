@@ -5,11 +5,20 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from benchmarks import stats
-from benchmarks.world import BELOW, EMPTY, REPLACED_SIZES, quiet_name, replacing_name, size_name
+from benchmarks.world import (
+    BELOW,
+    EMPTY,
+    REPLACED_SIZES,
+    precompact_name,
+    quiet_name,
+    replacing_name,
+    size_name,
+)
 
 LARGEST_QUIET_RATIO = 1.25
 LARGEST_GROWTH_RATIO = 1.1
 LARGEST_REPLACING_RATIOS = (10, 40)
+LARGEST_PRECOMPACT_RATIO = 15
 _NO_FORECAST = (
     "Not part of this run. Point `BRIMLINE_GROWTH` to a table of recorded segments and repeat it, "
     "or run `python benchmarks/forecast.py` on transcripts."
@@ -108,6 +117,10 @@ def _targets(run: Run) -> list[str]:
         name = replacing_name(size)
         ratio = stats.ratio(run.seconds[name], base)
         lines.append(_target(f"{name} to empty interpreter", ratio, largest))
+    largest = run.sizes[:2][-1]
+    before = stats.ratio(run.seconds[precompact_name(largest)], base)
+    name = f"{precompact_name(largest)} to empty interpreter"
+    lines.append(_target(name, before, LARGEST_PRECOMPACT_RATIO))
     return lines
 
 

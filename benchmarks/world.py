@@ -89,6 +89,7 @@ class World:
             self._statusline(sizes[0]),
             self._crossing(sizes[0]),
             self._below_threshold(sizes[0]),
+            *[self._before_compaction(size) for size in sizes[:2]],
             *[self._replacing(size, sizes[0]) for size in REPLACED_SIZES],
             self._quiet("quiet PostToolUse without the bundle", sizes[0], self.plain),
             Case(
@@ -129,6 +130,18 @@ class World:
         command = self._command(self.bundled, "PostToolUse")
         forget = _forget_announcements(paths.session_dir(self.home_dir, session_id))
         return Case("PostToolUse that crosses a tier", command, stdin, _speaks_once, forget)
+
+    def _before_compaction(self, size_bytes: int) -> Case:
+        """A session of which no ledger has been made yet: the dearest there is."""
+        session = self._session(_QUIET_TOKENS, size_bytes)
+        payload = testing.event("PreCompact", session, trigger="auto", custom_instructions=None)
+        stdin = self._stdin(session, payload)
+
+        def forget() -> None:
+            shutil.rmtree(paths.carry_dir(self.home_dir), ignore_errors=True)
+
+        command = self._command(self.bundled, "PreCompact")
+        return Case(precompact_name(size_bytes), command, stdin, _steers, forget)
 
     def _below_threshold(self, size_bytes: int) -> Case:
         output = _log(7_000)
@@ -225,6 +238,11 @@ def quiet_name(size_bytes: int) -> str:
     return f"quiet PostToolUse, transcript of {size_name(size_bytes)}"
 
 
+def precompact_name(size_bytes: int) -> str:
+    """What the hook before a compaction at a transcript of that size is called."""
+    return f"PreCompact without a ledger, transcript of {size_name(size_bytes)}"
+
+
 def replacing_name(output_bytes: int) -> str:
     """What the hook that swaps an output of that size is called."""
     return f"PostToolUse that swaps {size_name(output_bytes)} for a reference"
@@ -287,6 +305,10 @@ def _log(size_bytes: int) -> str:
         lines.append(f"[{len(lines)}] {kind} src/module_{number % 977}/part_{number}.c\n")
         length += len(lines[-1])
     return "".join(lines)[:size_bytes]
+
+
+def _steers(output: bytes) -> str | None:
+    return None if b"When you summarise" in output else "did not say what the summary should hold"
 
 
 def _replaces(output: bytes) -> str | None:

@@ -42,6 +42,7 @@ by_kind: dict[str, tuple[str, Any]] = {
     "count": ("12", 12),
     "flag": ("on", True),
     "texts": ("one, two", ["one", "two"]),
+    "text": ("words {goal}", "words {goal}"),
     "path": ("~/notes.md", "~/notes.md"),
 }
 samples = {

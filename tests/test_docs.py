@@ -353,11 +353,13 @@ def _page(*names: str) -> str:
 
 
 def _answer(home_dir: str, payload: dict[str, Any]) -> dict[str, Any]:
-    """What one hook answered; empty where it was silent."""
+    """What one hook answered; empty where it was silent, or printed text for a summary."""
     from brimline.hooks.entry import respond
 
     raw = respond(payload["hook_event_name"], json.dumps(payload).encode(), home_dir)
-    found: dict[str, Any] = json.loads(raw)["hookSpecificOutput"] if raw else {}
+    found: dict[str, Any] = {}
+    if raw.startswith(b"{"):
+        found = json.loads(raw)["hookSpecificOutput"]
     return found
 
 

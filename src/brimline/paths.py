@@ -46,6 +46,12 @@ def project_config(project_dir: str) -> str:
     return project_dir + "/.claude/brimline.toml"
 
 
+def conductor_files(project_dir: str) -> tuple[str, ...]:
+    """Where a conductor of several sessions may keep its state in a project."""
+    name = "conductor-state.json"
+    return (f"{project_dir}/{name}", f"{project_dir}/.claude/{name}")
+
+
 def policy_file(home_dir: str, project_dir: str) -> str:
     """The compiled settings of one project, read by hooks."""
     return f"{home_dir}/policy/{fingerprint(project_dir)}.json"
@@ -125,6 +131,16 @@ def sessions_dir(home_dir: str) -> str:
 def session_dir(home_dir: str, session_id: object) -> str:
     """What we keep of one session. The id is foreign text and never becomes a path as it is."""
     return f"{sessions_dir(home_dir)}/{safe_session_id(session_id)}"
+
+
+def carry_dir(home_dir: str) -> str:
+    """What is carried across compactions, with one folder per session."""
+    return home_dir + "/carry"
+
+
+def carry_session_dir(home_dir: str, session_id: object) -> str:
+    """The ledger, checkpoints and audits of one session."""
+    return f"{carry_dir(home_dir)}/{safe_session_id(session_id)}"
 
 
 def safe_session_id(session_id: object) -> str:

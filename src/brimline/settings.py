@@ -1,308 +1,17 @@
-"""The one list of settings: name, kind, default, meaning. Config, policy and docs are made from it.
+"""Settings by name, their defaults, and how a value is checked or parsed.
 
-Fast path: imports nothing. A setting `a.b` has the environment form `BRIMLINE_A_B`.
+Fast path: imports only `brimline.settingslist`.
 """
 
 from __future__ import annotations
 
+from brimline.settingslist import SETTINGS, Setting
+
+__all__ = ["BY_KEY", "SETTINGS", "Setting", "coerce", "defaults"]
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-
-class Setting:
-    """One thing a user can set."""
-
-    __slots__ = ("choices", "default", "doc", "key", "kind", "project")
-
-    def __init__(
-        self,
-        key: str,
-        kind: str,
-        default: Any,
-        doc: str,
-        *,
-        choices: tuple[str, ...] = (),
-        project: bool = True,
-    ) -> None:
-        self.key = key
-        self.kind = kind
-        self.default = default
-        self.doc = doc
-        self.choices = choices
-        self.project = project
-
-    @property
-    def env(self) -> str:
-        """The environment variable that overrides it."""
-        return "BRIMLINE_" + self.key.upper().replace(".", "_")
-
-
-SETTINGS = (
-    Setting(
-        "context_window",
-        "tokens",
-        None,
-        "Size of the model's context window in tokens, where brimline cannot learn it from the "
-        "status line. Unset: found out by itself.",
-    ),
-    Setting(
-        "compaction_tokens",
-        "tokens",
-        None,
-        "Tokens at which the client is expected to compact. Unset: learned from earlier automatic "
-        "compactions, else from the client's settings, else the window less 33,000.",
-    ),
-    Setting(
-        "guard.preset",
-        "choice",
-        "default",
-        "Which set of warnings is in force; `brimline config presets` lists what each does.",
-        choices=("default", "adr11", "haios-80", "ccm-70-80-90", "guard-30-15-7-3", "off"),
-    ),
-    Setting(
-        "guard.tiers",
-        "numbers",
-        [30, 15, 7, 3],
-        "Where the tiers L1, L2, … begin, in the unit of `guard.tier_unit`; any number of them.",
-    ),
-    Setting(
-        "guard.tier_unit",
-        "choice",
-        "to_compaction",
-        "What `guard.tiers` counts: points of the window left before compaction, points of the "
-        "window remaining or used, or tokens.",
-        choices=("to_compaction", "remaining", "used", "tokens"),
-    ),
-    Setting(
-        "guard.velocity_points",
-        "number",
-        5,
-        "Growth in points of the window per request, over the last three, that raises the tier by "
-        "one; 0 switches it off.",
-    ),
-    Setting(
-        "guard.ceiling",
-        "choice",
-        "warn",
-        "What happens when an agent or a skill is loaded above the ceiling: advice, a refusal of "
-        "skills (on a verified window only), or nothing.",
-        choices=("warn", "strict", "off"),
-        project=False,
-    ),
-    Setting(
-        "guard.ceiling_percent",
-        "number",
-        40,
-        "The ceiling as a percentage of the window.",
-    ),
-    Setting(
-        "guard.ceiling_tokens",
-        "tokens",
-        350_000,
-        "The ceiling in tokens, where that is lower.",
-    ),
-    Setting(
-        "guard.recovery_skills",
-        "texts",
-        [
-            "context-summarization",
-            "context-loading-protocol",
-            "continue",
-            "handoff",
-            "review-summary",
-            "session-review",
-        ],
-        "Skills that always pass the ceiling, without their `plugin:` prefix.",
-        project=False,
-    ),
-    Setting(
-        "guard.block_delegation",
-        "flag",
-        False,
-        "Whether a strict ceiling refuses agents too; they work in a context of their own.",
-        project=False,
-    ),
-    Setting(
-        "guard.block_dispatch_at_critical",
-        "flag",
-        False,
-        "Whether agents are refused in the last tier.",
-        project=False,
-    ),
-    Setting(
-        "scout.enabled",
-        "flag",
-        False,
-        "Whether reads into ignored folders are watched; set by `brimline scout on` and `off`, "
-        "which also register the hook.",
-        project=False,
-    ),
-    Setting(
-        "scout.mode",
-        "choice",
-        "advise",
-        "Whether the scout adds a hint or refuses the read.",
-        choices=("advise", "block"),
-        project=False,
-    ),
-    Setting(
-        "reminder.file",
-        "path",
-        None,
-        "A text that is put before the model at the start of a session, after a compaction and "
-        "when it changed.",
-        project=False,
-    ),
-    Setting(
-        "reminder.every",
-        "count",
-        0,
-        "Repeat the reminder after this many prompts; 0 does not repeat it.",
-        project=False,
-    ),
-    Setting(
-        "measure.estimate",
-        "choice",
-        "off",
-        "What to do for a session without usage rows: nothing, or estimate from the size of its "
-        "file. Estimates are marked with `~` and never refuse anything.",
-        choices=("off", "size"),
-    ),
-    Setting(
-        "measure.bytes_per_token",
-        "number",
-        4,
-        "Bytes of the session file per token in such an estimate.",
-    ),
-    Setting(
-        "offload.preset",
-        "choice",
-        "default",
-        "Which large tool results are swapped for a reference: those that save at least half and "
-        "1,000 tokens, everything the `ccm` tools would have cached, or none.",
-        choices=("default", "ccm", "off"),
-    ),
-    Setting(
-        "offload.inline_bytes",
-        "count",
-        8_000,
-        "Largest output of a command, a search, a web page, an agent or an MCP tool that stays in "
-        "the window whole; 2,000 in the preset `ccm`.",
-    ),
-    Setting(
-        "offload.read_bytes",
-        "count",
-        25_000,
-        "From this size on a file that is read whole is shown as a preview.",
-    ),
-    Setting(
-        "offload.code_bytes",
-        "count",
-        12_000,
-        "The same for source code, with the line numbers that the client adds; its preview lists "
-        "the names that occur in what it leaves out. The preset `ccm` makes no difference.",
-    ),
-    Setting(
-        "store.pin_level",
-        "choice",
-        "soft",
-        "How firmly a pin holds that names no level: soft ones go when all others are gone.",
-        choices=("soft", "hard"),
-        project=False,
-    ),
-    Setting(
-        "purge.threshold_bytes",
-        "count",
-        5_000,
-        "From this size on an old tool result is large: a purge puts a reference in its place.",
-    ),
-    Setting(
-        "purge.keep_requests",
-        "count",
-        10,
-        "How many of the last requests a purge leaves alone, with all their results.",
-    ),
-    Setting(
-        "purge.recent",
-        "choice",
-        "keep",
-        "What a purge does to large results of those requests: nothing, or cut them after 500 "
-        "bytes.",
-        choices=("keep", "truncate"),
-    ),
-    Setting(
-        "store.compression",
-        "choice",
-        "auto",
-        "How stored outputs are compressed: zstd where it is there and gzip elsewhere, one of the "
-        "two, or not at all.",
-        choices=("auto", "zstd", "gzip", "none"),
-        project=False,
-    ),
-    Setting(
-        "store.max_mb",
-        "number",
-        500,
-        "Most megabytes the store may take on the disk; what sessions refer to is kept above it.",
-        project=False,
-    ),
-    Setting(
-        "store.max_age_days",
-        "number",
-        30,
-        "How many days an output is kept after it was last used; what sessions refer to stays.",
-        project=False,
-    ),
-    Setting(
-        "rules.organisation_file",
-        "path",
-        None,
-        "An instruction file of your organisation that Claude Code does not load by itself; it is "
-        "put before the model at the start of a session.",
-        project=False,
-    ),
-    Setting(
-        "rules.file_characters",
-        "count",
-        4_000,
-        "Most characters that one instruction file contributes to an assembled text.",
-    ),
-    Setting(
-        "rules.total_characters",
-        "count",
-        12_000,
-        "Most characters of an assembled text, headings included.",
-    ),
-    Setting(
-        "rules.stale_days",
-        "count",
-        90,
-        "An instruction file whose last commit is older than this many days is reported as stale "
-        "where the code around it moved on; 0 switches that off.",
-    ),
-    Setting(
-        "rules.stale_commits",
-        "count",
-        50,
-        "How many commits the code around such a file must have seen since.",
-    ),
-    Setting(
-        "statusline.order",
-        "choice",
-        "brimline-first",
-        "Where a status line that was there before brimline is printed.",
-        choices=("brimline-first", "brimline-last"),
-        project=False,
-    ),
-    Setting(
-        "state.max_age_hours",
-        "number",
-        24,
-        "How long announced tiers and telemetry of a session that no longer runs are kept.",
-        project=False,
-    ),
-)
 
 BY_KEY = {setting.key: setting for setting in SETTINGS}
 _MOST_TIERS = 9
@@ -388,6 +97,12 @@ def _flag(_: Setting, raw: Any) -> bool:
     raise ValueError("takes true or false")
 
 
+def _one_text(_: Setting, raw: Any) -> str:
+    if isinstance(raw, str) and raw.strip():
+        return raw
+    raise ValueError("takes a text")
+
+
 def _texts(_: Setting, raw: Any) -> list[str]:
     items = [item.strip() for item in raw.split(",")] if isinstance(raw, str) else raw
     if isinstance(items, list) and all(isinstance(item, str) for item in items):
@@ -403,6 +118,7 @@ def _path(_: Setting, raw: Any) -> str:
 
 _COERCIONS: dict[str, Any] = {
     "tokens": _tokens,
+    "text": _one_text,
     "choice": _choice,
     "numbers": _numbers,
     "number": _number,

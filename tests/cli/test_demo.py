@@ -53,6 +53,17 @@ def test_a_result_is_kept_out_fetched_back_and_counted(played: dict[str, Any]) -
     assert figures["kept_out_tokens"] > 10_000
 
 
+def test_a_compaction_is_crossed(played: dict[str, Any]) -> None:
+    """The summary forgets, the card brings back, and the last lines say how much."""
+    (card,) = [moment["instead"] for moment in played["moments"] if moment["kind"] == "compact"]
+    figures = played["figures"]
+
+    assert "Never touch prod_db." in card
+    assert "48213" in card
+    assert figures["carried"] == figures["kept"] + figures["lost"]
+    assert figures["lost"] >= figures["restored"] > 0
+
+
 def test_the_figures_are_those_of_the_moments(played: dict[str, Any]) -> None:
     """What the last lines say is what was played."""
     figures = played["figures"]

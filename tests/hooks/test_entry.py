@@ -129,11 +129,11 @@ def test_a_session_start_compiles_the_policy(
 def test_a_compaction_is_put_on_record_with_its_trigger(
     session: SessionBuilder, world: Path
 ) -> None:
-    """How full the window was, and who asked; what is printed there would become instructions."""
+    """How full the window was, and who asked; what is printed are instructions for the summary."""
     session.reply(166_900)
     payload = event("PreCompact", session, trigger="auto", custom_instructions=None)
 
-    assert _answer(run_hook(world, "PreCompact", payload)) == b""
+    assert _answer(run_hook(world, "PreCompact", payload)).startswith(b"When you summarise")
     (line,) = spool(world)
     assert (line["trigger"], line["occupancy"], line["event"]) == ("auto", 166_900, "PreCompact")
 
@@ -185,7 +185,8 @@ def test_a_garbled_event_is_answered_with_silence(name: str, payload: bytes, wor
     """Exit code 0, nothing on stdout, and one line in the error log unless it was readable."""
     done = run_hook(world, name, payload)
 
-    assert _answer(done) == b""
+    # The first of two documents is readable, and a compaction of nobody's session is one too.
+    assert _answer(done) == b"" or (name, payload) == ("PreCompact", b"{}{")
     assert len(errors(world)) == (0 if payload == b"{}{" else 1)
     assert all(entry["event"] == name for entry in errors(world))
 
@@ -242,7 +243,7 @@ def test_a_transcript_that_cannot_be_read_is_no_obstacle(
 
     done = run_hook(world, name, event(name, session, transcript_path=path))
 
-    assert _answer(done) == b""
+    assert (_answer(done) == b"") == (name != "PreCompact")  # a summary is steered all the same
     assert len(errors(world)) == (kind not in ("unnamed", "missing", "empty"))
 
 
@@ -290,7 +291,7 @@ def test_a_home_that_cannot_be_written_is_no_obstacle(
         world, name, event(name, session), extra={"BRIMLINE_HOME": f"{world}/file/home"}
     )
 
-    assert _answer(done) == b""
+    assert (_answer(done) == b"") == (name != "PreCompact")  # a summary is steered all the same
     assert inventory(world) == before
 
 
@@ -302,7 +303,7 @@ def test_a_full_disk_is_no_obstacle(name: str, session: SessionBuilder, world: P
 
     done = run_hook(world, name, event(name, session), preexec=_forbid_growth)
 
-    assert _answer(done) == b""
+    assert (_answer(done) == b"") == (name != "PreCompact")
     leftovers = [path.name for path in (world / "brimline").rglob("*") if path.is_file()]
     assert not [n for n in leftovers if n.endswith(".tmp") or n.startswith("spoke-")]
     if name in ("PostToolUse", "UserPromptSubmit"):

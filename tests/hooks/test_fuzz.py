@@ -148,6 +148,8 @@ def _check(name: str, answer: bytes) -> None:
     """One line for the screen, or one JSON document for the client, or nothing."""
     if name == "statusline":
         assert answer == b"" or (answer.decode().count("\n") == 1 and answer.endswith(b"\n"))
+    elif name == "PreCompact":
+        assert len(answer.decode()) <= 9_000  # plain text, for the summary
     elif answer:
         document = json.loads(answer)
         assert document["hookSpecificOutput"]["hookEventName"] == name

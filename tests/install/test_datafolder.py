@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from brimline import config, fastio, paths
+from brimline.carry import audit, items, links, notes, reading, save
 from brimline.install import datafolder, record, settingsfile
 from brimline.state import failures
 from brimline.state.session import SessionState, Snapshot
@@ -28,6 +29,21 @@ def fill(home_dir: str, project_dir: str) -> None:
     settingsfile.back_up(file, f"{home_dir}/backups")
     settingsfile.back_up(file, f"{home_dir}/backups")
     Path(home_dir, f"config.toml.{os.getpid()}.123.tmp").write_text("cut short")
+    _carry(home_dir, project_dir)
+
+
+def _carry(home_dir: str, project_dir: str) -> None:
+    ledger = items.Ledger("session-1")
+    ledger.add(items.Item(items.TASK, "a task", items.PERSON))
+    reading.save(home_dir, ledger)
+    notes.add(home_dir, "session-1", items.Item(items.NOTE, "a note", items.PERSON))
+    save.save(home_dir, ledger, save.Occasion("auto"))
+    audit.save(home_dir, "session-1", 1, audit.audit("", ledger, ""))
+    links.note_client(home_dir, "4711", "session-1")
+    links.note_unfinished(home_dir, project_dir, ledger)
+    for name in ("carried-4711", "carry-remainder", "carry-refused", "carry-incomplete"):
+        Path(home_dir, "sessions", "session-1", name).write_bytes(b"")
+    Path(home_dir, "carry", "session-1", "card.md").write_bytes(b"")
 
 
 def test_everything_we_write_is_known_as_ours(home_dir: str, project_dir: str) -> None:

@@ -10,7 +10,7 @@ from brimline import fastio, settings
 from brimline.offload import intercept, pinning
 from brimline.offload.waiting import WAITING_FILE
 from brimline.state.session import SessionState
-from brimline.store import layout, pins, put, scan
+from brimline.store import layout, pins, put, read, scan
 
 from .test_intercept import bash
 
@@ -182,3 +182,37 @@ def test_a_quoted_reason_survives_waiting(session: SessionBuilder, home_dir: str
     found = pins.read(home_dir, layout.digest_of(key))
     assert found is not None
     assert found.reason == r'a "b" \ c'
+
+
+@pytest.mark.row("S3-75")
+def test_a_compaction_finds_all_that_was_named_in_the_store_and_pinned(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """The last result, the next one, and those of a range that is still open."""
+    session.tool_result("t0", SMALL + "0")
+    say("brim:pin last level=hard", session, home_dir)
+    say("brim:pin next", session, home_dir)
+    say("brim:pin start level=hard", session, home_dir)
+    keys = ["sha256:" + put.sha256((SMALL + "0").encode())]
+    keys += [result(home_dir, SMALL + str(number)) for number in (1, 2)]
+
+    count = pinning.before_compaction(SessionState(home_dir, "s1"), home_dir)
+
+    assert count == 2
+    assert [pinned(home_dir, key) for key in keys] == ["hard", "hard", "hard"]
+    assert read.get(home_dir, keys[2]).decode() == SMALL + "2"
+    later = result(home_dir, SMALL + "3")
+    say("brim:pin end", session, home_dir)
+    assert pinned(home_dir, later) == "hard"
+
+
+@pytest.mark.row("S3-75")
+def test_without_open_directives_a_compaction_pins_nothing(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """A directive that still waits keeps waiting across it."""
+    assert pinning.before_compaction(SessionState(home_dir, "s1"), home_dir) == 0
+    say("brim:pin next", session, home_dir)
+
+    assert pinning.before_compaction(SessionState(home_dir, "s1"), home_dir) == 0
+    assert pinned(home_dir, result(home_dir, SMALL)) == "soft"

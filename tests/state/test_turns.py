@@ -215,3 +215,26 @@ def test_the_same_row_in_two_files_counts_once() -> None:
     twice = [row(100.0, uuid="a"), row(100.0, uuid="a"), row(9_000.0), row(19_000.0)]
 
     assert len(turns.merge([], twice)) == 3
+
+
+def test_a_clock_that_was_set_does_not_make_two_of_one_compaction() -> None:
+    """Hooks and transcript tell of it with times far apart, but with the same fill and trigger."""
+    own = [
+        turns.Compaction(9_000.0, 9_010.0, 1, "auto", pre_tokens=166_000, confirmed=True),
+        turns.Compaction(9_900.0, 9_910.0, 2, "manual", pre_tokens=80_000, confirmed=True),
+        turns.Compaction(9_950.0, 9_960.0, 3, "auto", pre_tokens=160_000, confirmed=True),
+    ]
+    rows = [
+        Recorded("a", 10.0, "auto", 167_400, 50_000, 9_000),
+        Recorded("b", 20.0, "auto", 90_000, 50_000, 9_000),
+        Recorded("c", 30.0, "manual", 82_000, 40_000, 7_000),
+    ]
+
+    found = turns.merge(own, rows)
+
+    assert [(one.trigger, one.pre_tokens, one.uuid) for one in found] == [
+        ("auto", 90_000, "b"),
+        ("auto", 167_400, "a"),
+        ("manual", 82_000, "c"),
+        ("auto", 160_000, None),
+    ]

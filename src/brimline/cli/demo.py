@@ -30,6 +30,7 @@ _REPEATED = "Still critical"
 _PAUSE_S = 0.12
 _CHARACTERS_PER_TOKEN = 2.85
 _SHOWN_LINES = 8
+_CARD_LINES = 24
 _SHOWN_WIDTH = 150
 _PAUSE_AFTER_NOTE_S = 0.6
 
@@ -69,7 +70,8 @@ def show(player: Player, console: Console, *, paced: bool) -> None:
         for moment in player.play():
             moments.append(moment)
             live.update(_gauge(moment, len(moments)))
-            for told in (_instead(moment, len(moments)), _told(moment, moments)):
+            shown = [_instead(moment, len(moments)), _told(moment, moments)]
+            for told in reversed(shown) if moment.step.kind == "compact" else shown:
                 if told is not None:
                     live.console.print(told)
             if paced:
@@ -140,6 +142,11 @@ def _instead(moment: Moment, number: int) -> Panel | None:
     """A result that was kept out, or a part of it that was fetched back."""
     if not moment.instead:
         return None
+    if moment.step.kind == "compact":
+        title = f"step {number}: after the compaction, the model is given back"
+        return Panel(
+            Text(_few_lines(moment.instead, _CARD_LINES)), title=title, border_style="cyan"
+        )
     if moment.step.kind == "recall":
         title = f"step {number}: the model fetches what it needs of it"
         return Panel(Text(_few_lines(moment.instead)), title=title, border_style="green")
@@ -149,13 +156,13 @@ def _instead(moment: Moment, number: int) -> Panel | None:
     return Panel(Text(_few_lines(moment.instead)), title=title, border_style="green")
 
 
-def _few_lines(text: str) -> str:
+def _few_lines(text: str, most: int = _SHOWN_LINES) -> str:
     lines = [
         line if len(line) <= _SHOWN_WIDTH else line[:_SHOWN_WIDTH] + "…"
         for line in text.rstrip("\n").split("\n")
     ]
-    if len(lines) > _SHOWN_LINES:
-        lines = [*lines[: _SHOWN_LINES - 2], "…", lines[-1]]
+    if len(lines) > most:
+        lines = [*lines[: most - 2], "…", lines[-1]]
     return "\n".join(lines)
 
 
@@ -185,6 +192,8 @@ def _summary(moments: list[Moment], player: Player) -> Text:
         f"  kept out: {figures['stored_bytes']:,} bytes in {figures['references']} references, ",
         f"{figures['recalled_bytes']:,} bytes fetched back; ",
         f"about {figures['kept_out_tokens']:,} tokens saved\n",
+        f"  of {figures['carried']} things to remember the summary kept {figures['kept']}, ",
+        f"lost {figures['lost']}; {figures['restored']} of those came back with the card\n",
         f"  a hook took {ratio:.2f} times an empty Python interpreter (median, same run),\n",
         "  in a session where nearly every step moves the gauge; quiet hooks cost less\n",
     )
@@ -192,7 +201,7 @@ def _summary(moments: list[Moment], player: Player) -> Text:
 
 def _figures(moments: list[Moment], player: Player) -> dict[str, Any]:
     notes = [moment.note for moment in moments if moment.note]
-    saved = player.saved()
+    saved, audited = player.saved(), player.audited()
     return {
         "steps": len(moments),
         "hook_processes": len(player.hook_seconds),
@@ -204,6 +213,10 @@ def _figures(moments: list[Moment], player: Player) -> dict[str, Any]:
         "stored_bytes": saved.stored_bytes,
         "recalled_bytes": saved.recalled_bytes,
         "kept_out_tokens": round(saved.kept_out_tokens),
+        "carried": audited["kept"] + audited["paraphrased"] + audited["missing"],
+        "kept": audited["kept"] + audited["paraphrased"],
+        "lost": audited["missing"],
+        "restored": audited["restored"],
         "hook_cost_ratio": round(
             statistics.median(player.hook_seconds) / statistics.median(player.empty_seconds), 2
         ),

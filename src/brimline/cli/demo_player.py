@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import brimline
 from brimline import bundle, config, paths, policy, testing
+from brimline.carry import audit
 from brimline.cli import demo_script
 from brimline.gauge import reading as gauge
 from brimline.launch import bootstrap
@@ -53,6 +54,8 @@ class Player:
     hook_seconds: list[float] = field(default_factory=list)
     empty_seconds: list[float] = field(default_factory=list)
     session: testing.SessionBuilder = field(init=False)
+    told_summary: bytes = b""
+    """What the client's summary was asked to hold."""
     kept_out: str = ""
     """The reference that the model got last."""
 
@@ -74,6 +77,8 @@ class Player:
                 note, instead = self._keep_out(step)
             elif step.kind == "recall":
                 note, instead = self._fetch_back()
+            elif step.kind == "compact":
+                note, instead = "", self._compact(step)
             else:
                 note, instead = self._take(step), ""
             yield Moment(step, self._measure(), note, instead)
@@ -128,12 +133,24 @@ class Player:
         self.tokens += int(len(text) / _CHARACTERS_PER_TOKEN)
         self._tell_statusline()
 
+    def _compact(self, step: Step) -> str:
+        """The client compacts, and its summary forgets; returns the card that comes after it."""
+        payload = testing.event("PreCompact", self.session, trigger="auto")
+        self.told_summary = self._run([_bootstrap(), "PreCompact"], json.dumps(payload).encode())
+        started = testing.event("SessionStart", self.session, source="compact")
+        card = self._send("SessionStart", started)
+        fields = {"trigger": "auto", "compact_summary": demo_script.SUMMARY}
+        self._send("PostCompact", testing.event("PostCompact", self.session, **fields))
+        self.session.compact(self.tokens, summary=demo_script.SUMMARY)
+        self.tokens = step.tokens
+        return card
+
+    def audited(self) -> dict[str, Any]:
+        """What the summary kept and dropped, and what was handed back."""
+        found = audit.load_all(f"{self.folder}/brimline", self.session.session_id)
+        return found[-1] if found else {}
+
     def _take(self, step: Step) -> str:
-        if step.kind == "compact":
-            self._send("PreCompact", testing.event("PreCompact", self.session, trigger="auto"))
-            self.session.compact(self.tokens)
-            self.tokens = step.tokens
-            return ""
         self.session.now = max(self.session.now, time.time())
         if step.kind == "prompt":
             payload = testing.event("UserPromptSubmit", self.session, prompt=step.label)

@@ -25,11 +25,18 @@ class Step(NamedTuple):
 
 FIRST_REQUEST_TOKENS = 24_000
 WINDOW_TOKENS = 200_000
+# What a summary is like: the gist, without the rule, the reason and the exact values.
+SUMMARY = (
+    "<analysis>The user asked for a fix of an import.</analysis>\n<summary>\nThe import was "
+    "investigated and a fix for large batches is under way. Tests were added and the docs were "
+    "updated. Next: the remaining imports.\n</summary>"
+)
 
 STORY = (
     Step(
         "prompt",
-        "The nightly import drops rows. Find out why and fix it. Never touch prod_db.",
+        "The nightly import drops rows. Find out why and fix it. Never touch prod_db. "
+        "The staging database listens on port 48213.",
         300,
     ),
     Step("tool", "rg -n 'import_rows' src", 1_900, "Grep"),

@@ -94,12 +94,30 @@ def _compactions(found: list[dict[str, Any]], *, with_session: bool) -> list[str
             _figure(one["pre_tokens"]),
             _figure(one["post_tokens"]),
             _figure(one["summary_characters"]),
+            *_carried(one),
         ]
         for one in found[-_LAST_COMPACTIONS:]
     ]
     head = ["at", *(["session"] if with_session else []), "trigger", "tokens before", "after"]
+    head += ["summary characters", "kept", "lost", "restored"]
     shown = f" (last {len(rows)} of {len(found)})" if len(found) > len(rows) else ""
-    return [f"Compactions{shown}", *_table([*head, "summary characters"], rows)]
+    audited = sum(one["items_lost"] is not None for one in found[-_LAST_COMPACTIONS:])
+    return [f"Compactions{shown}", *_table(head, rows), _audited(audited, len(rows))]
+
+
+def _carried(one: dict[str, Any]) -> list[str]:
+    """What the summary kept and lost of the ledger; blank where nobody looked."""
+    if one["items_lost"] is None:
+        return ["", "", ""]
+    kept = one["items_kept"] + one["items_paraphrased"]
+    return [f"{count:,}" for count in (kept, one["items_lost"], one["items_restored"])]
+
+
+def _audited(count: int, total: int) -> str:
+    return (
+        f"Kept, lost and restored count items that the session had to carry: {count} of these "
+        f"{total} were audited."
+    )
 
 
 def _turns(found: list[dict[str, Any]]) -> list[str]:

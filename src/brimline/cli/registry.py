@@ -20,6 +20,7 @@ COMMANDS = {
     "demo": Entry("brimline.cli.demo:demo", "Watch a session fill up; no client needed."),
     "status": Entry("brimline.cli.status:status", "Show how full a session is."),
     "history": Entry("brimline.cli.history:history", "Look back: turns, growth, compactions."),
+    "carry": Entry("brimline.cli.carry:carry", "See what crosses a compaction, and add to it."),
     "session": Entry("brimline.cli.session:session", "Inspect, purge and mend a session."),
     "store": Entry("brimline.cli.store:store", "Look into what was kept out of the window."),
     "offload": Entry("brimline.cli.offload:offload", "Review what was learned about outputs."),

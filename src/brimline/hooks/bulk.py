@@ -68,3 +68,10 @@ def _call(event: Event, project_dir: str) -> Call:
         transcript=event.text("transcript_path"),
         call_id=event.text("tool_use_id"),
     )
+
+
+def pin_before_compaction(state: SessionState, home_dir: str) -> None:
+    """What open ranges of pins have gathered is pinned now: the range may never be ended."""
+    from brimline.offload import pinning
+
+    guarded(home_dir, "pins", lambda: pinning.before_compaction(state, home_dir))

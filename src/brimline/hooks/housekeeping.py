@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from brimline import fastio, fastjson, paths
+from brimline.carry import links
 from brimline.gauge import growth
 from brimline.offload import learning
 from brimline.state import history, learned, series
@@ -42,6 +43,7 @@ def tidy(home_dir: str, session_id: str, values: dict[str, Any]) -> None:
     guarded(home_dir, "store", lambda: _keep_store_small(home_dir, values))
     guarded(home_dir, "learning", lambda: learning.compact(home_dir, time.time()))
     guarded(home_dir, "purges", lambda: _forget_purges(home_dir))
+    guarded(home_dir, "carry", lambda: links.retire(home_dir, session_id, _KEEP_DAYS * 86_400))
 
 
 def learn_point(home_dir: str, state: SessionState, trigger: str) -> None:

@@ -21,10 +21,14 @@ if TYPE_CHECKING:
 _LOADING_TOOLS = ("Agent", "Task", "Skill")
 # A larger merge of late lines is left to the next command.
 _MOST_MERGED_BYTES = 50_000_000
-# `offload.waiting` and `offload.seen` have these names too; a quiet hook does not load them for a
-# text.
+# `offload.waiting`, `offload.seen` and `carry.crossing` have these names too; a quiet hook does not
+# load them for a text.
 _PINS_WAIT = "offload-pins.jsonl"
 _PREVIEWED = "offload-read-"
+_REMAINDER = "carry-remainder"
+_CARRIED = "carried-"
+# After so much new transcript the ledger is brought up to date.
+_CARRY_EVERY_BYTES = 4 << 20
 
 
 def respond(name: str, raw: bytes, home_dir: str) -> bytes:
@@ -34,7 +38,7 @@ def respond(name: str, raw: bytes, home_dir: str) -> bytes:
         return b""
     event = wire.Event(name, raw)
     decision = handler(event, home_dir)
-    return wire.render(name, decision).encode() if decision else b""
+    return wire.render(name, decision).encode("utf-8", "replace") if decision else b""
 
 
 def project_dir(event: wire.Event) -> str:
@@ -59,6 +63,15 @@ def _evaluate(event: wire.Event, home_dir: str) -> Decision | None:
     state.add_line(event.name, reading.figures())
     if event.name != "PostToolUse" or telemetry.is_due(reading, state.telemetry()):
         telemetry.publish(reading, state)
+    if _REMAINDER in state.names:
+        from brimline.hooks import carrying
+
+        session = carrying.about(event, state, rules.values, home_dir, project_dir(event))
+        decisions.append(carrying.remainder(session))
+    if reading.offset > _CARRY_EVERY_BYTES and _has_grown(reading.offset, state):
+        from brimline.hooks import carrying
+
+        carrying.keep_up(carrying.about(event, state, rules.values, home_dir, project_dir(event)))
     if reading.tier or state.has_spoken:
         from brimline.guard import monitor
 
@@ -75,6 +88,14 @@ def _evaluate(event: wire.Event, home_dir: str) -> Decision | None:
 
             decisions.append(bulk.pin(event, state, rules.values, home_dir))
     return _merged(decisions)
+
+
+def _has_grown(offset: int, state: SessionState) -> bool:
+    """Whether much was written since the ledger was brought up to date."""
+    marks = [name[len(_CARRIED) :] for name in state.names if name.startswith(_CARRIED)]
+    return offset - max([int(mark) for mark in marks if mark.isdecimal()], default=0) > (
+        _CARRY_EVERY_BYTES
+    )
 
 
 def _may_be_bulk(event: wire.Event, values: dict[str, Any], state: SessionState) -> bool:
@@ -158,6 +179,7 @@ def _recorded(
 def _start(event: wire.Event, home_dir: str) -> Decision | None:
     """Fresh settings and the user's reminder first, then housekeeping."""
     from brimline import config
+    from brimline.decision import NOTE_BUDGET_CHARACTERS
     from brimline.guard import reminder
     from brimline.offload.seen import Looks
     from brimline.state.failures import guarded
@@ -165,7 +187,13 @@ def _start(event: wire.Event, home_dir: str) -> Decision | None:
     config.refresh(home_dir, project_dir(event))
     rules = policy.load(home_dir, project_dir(event))
     state = SessionState(home_dir, event.text("session_id"))
-    decision = reminder.on_start(state, rules.values)
+    from brimline.hooks import carrying
+
+    session = carrying.about(event, state, rules.values, home_dir, project_dir(event))
+    reminded = reminder.on_start(state, rules.values)
+    taken = sum(len(note) + 2 for note in reminded.model_notes) if reminded else 0
+    carried = carrying.at_start(session, event.text("source"), NOTE_BUDGET_CHARACTERS - taken - 2)
+    decision = _merged([carried, reminded])
     fields = {key: event.text(key) for key in ("source", "model", "cwd", "transcript_path")}
     state.add_line(event.name, {key: text for key, text in fields.items() if text})
     source = event.text("source")
@@ -201,14 +229,31 @@ def _tidy(home_dir: str, project: str, session_id: str, values: dict[str, Any]) 
     config.refresh(home_dir, project)
 
 
-def _note_compaction(event: wire.Event, home_dir: str) -> None:
-    """Record how full the window was when the client decided to compact, and who asked for it."""
+def _before_compaction(event: wire.Event, home_dir: str) -> Decision | None:
+    """Record how full the window was and who asked for it; save the state, steer the summary."""
+    from brimline.hooks import carrying
+    from brimline.state.failures import guarded
+
     rules = policy.load(home_dir, project_dir(event))
     state = SessionState(home_dir, event.text("session_id"))
+    figures: dict[str, Any] = {}
+    guarded(home_dir, event.name, lambda: figures.update(_note_compaction(event, state, rules)))
+    if _PINS_WAIT in state.names:
+        from brimline.hooks import bulk
+
+        bulk.pin_before_compaction(state, home_dir)
+    session = carrying.about(event, state, rules.values, home_dir, project_dir(event))
+    return carrying.before(session, event.text("trigger"), figures)
+
+
+def _note_compaction(
+    event: wire.Event, state: SessionState, rules: policy.Policy
+) -> dict[str, object]:
     reading = gauge.measure(event.text("transcript_path"), state, rules)
     point = reading.compaction
     known = {"effective": point.effective_window_tokens, "expected": point.expected_tokens}
     state.add_line(event.name, {"trigger": event.text("trigger")} | reading.figures() | known)
+    return reading.figures()
 
 
 def _note_summary(event: wire.Event, home_dir: str) -> None:
@@ -224,6 +269,35 @@ def _note_summary(event: wire.Event, home_dir: str) -> None:
     size = {"summary_characters": len(event.text("compact_summary"))}
     state.add_line(event.name, {"trigger": event.text("trigger")} | size)
     housekeeping.learn_point(home_dir, state, event.text("trigger"))
+    from brimline.hooks import carrying
+
+    rules = policy.load(home_dir, project_dir(event))
+    session = carrying.about(event, state, rules.values, home_dir, project_dir(event))
+    carrying.after(session, event.text("compact_summary"), event.text("trigger"))
+
+
+def _note_agent(event: wire.Event, home_dir: str) -> None:
+    """Keep what a subagent reported."""
+    from brimline.hooks import carrying
+
+    rules = policy.load(home_dir, project_dir(event))
+    state = SessionState(home_dir, event.text("session_id"))
+    carrying.note_agent(
+        event, carrying.about(event, state, rules.values, home_dir, project_dir(event))
+    )
+
+
+def _end(event: wire.Event, home_dir: str) -> None:
+    """Leave word for the next session of this project."""
+    from brimline.hooks import carrying
+
+    rules = policy.load(home_dir, project_dir(event))
+    state = SessionState(home_dir, event.text("session_id"))
+    carrying.at_end(carrying.about(event, state, rules.values, home_dir, project_dir(event)))
+    if event.text("reason") in ("clear", "resume"):
+        from brimline.purge import live
+
+        live.forget_client(home_dir, state.session_id)  # its client runs on with another session
 
 
 def _merged(decisions: list[Decision | None]) -> Decision | None:
@@ -241,6 +315,8 @@ HANDLERS: dict[str, Callable[[wire.Event, str], Decision | None]] = {
     "PreToolUse": _gate,
     "PostToolUse": _evaluate,
     "Stop": _evaluate,
-    "PreCompact": _note_compaction,
+    "PreCompact": _before_compaction,
     "PostCompact": _note_summary,
+    "SubagentStop": _note_agent,
+    "SessionEnd": _end,
 }

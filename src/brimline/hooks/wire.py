@@ -89,6 +89,8 @@ class Event:
 
 def render(event_name: str, decision: Decision) -> str:
     """The client's answer document; empty where there is nothing to say."""
+    if event_name == "PreCompact":
+        return _render_precompact(decision)
     specific: dict[str, Any] = {}
     if decision.permission:
         specific["permissionDecision"] = decision.permission
@@ -103,3 +105,10 @@ def render(event_name: str, decision: Decision) -> str:
     if specific:
         document["hookSpecificOutput"] = {"hookEventName": event_name} | specific
     return fastjson.dumps(document) if document else ""
+
+
+def _render_precompact(decision: Decision) -> str:
+    """There plain text goes into the request for the summary, and a refusal is a block."""
+    if decision.permission == "deny":
+        return fastjson.dumps({"decision": "block", "reason": decision.reason})
+    return "\n\n".join(decision.model_notes)

@@ -23,8 +23,12 @@ _OURS = (
             r"(statusline|checkpoint|telemetry)\.json|spool(\.\d+)?\.jsonl|(spoke-L|window-|compacted-)\d+"
             r"|ceiling-\d+\.\d+|quota-\d+[hd]\.\d+|reminder"
             r"|client|offload-(read|whole|warned)-[0-9a-f]{24}|offload-pins\.jsonl|yields-to-settings"
+            r"|carried-\d+|carry-(remainder|refused|incomplete)"
         ),
     ),
+    ("carry/*", r"(ledger|checkpoint|audit-\d+)\.json|(checkpoint|card)\.md|notes\.jsonl"),
+    ("carry/clients", r"\d+"),
+    ("carry/projects", r"[0-9a-f]{24}\.json"),
     (
         "store",
         (
@@ -38,7 +42,7 @@ _OURS = (
 )
 _FOLDERS = (
     *("", "policy", "install", "backups", "backups/purges", "backups/purges/*"),
-    *("sessions", "sessions/*"),
+    *("sessions", "sessions/*", "carry", "carry/*"),
     *("store", "store/tmp", "store/blobs", "store/blobs/*", "store/meta", "store/meta/*"),
 )
 # What a write that was cut short leaves behind.

@@ -60,6 +60,20 @@ COMMANDS = (
         runs=("store", "stats"),
     ),
     SlashCommand(
+        "card",
+        "Bring back what was recorded before a compaction or /clear",
+        "This was recorded word for word before. Take it as the state of the work and go on from "
+        "there; if nothing is open, ask what is next. Do not run anything.",
+        runs=("carry", "card"),
+    ),
+    SlashCommand(
+        "checkpoint",
+        "Write this session's checkpoint now",
+        _SHOW_NOTE,
+        runs=("carry", "checkpoint", "--session"),
+        about_session=True,
+    ),
+    SlashCommand(
         "purge",
         "Show what a purge of this session would save, and how to do it after leaving",
         f"{_SHOW_NOTE} The client does not notice changes to a session that runs, so the purge is "

@@ -21,7 +21,12 @@ class HookSpec(NamedTuple):
 
 
 HOOKS = (
-    HookSpec("SessionStart", None, 10, "housekeeping, fresh settings, the user's reminder"),
+    HookSpec(
+        "SessionStart",
+        None,
+        10,
+        "housekeeping, fresh settings, the card after a compaction, the user's reminder",
+    ),
     HookSpec(
         "UserPromptSubmit",
         None,
@@ -41,8 +46,20 @@ HOOKS = (
         "measures; announces a tier that was entered; keeps large results out of the window",
     ),
     HookSpec("Stop", None, 10, "measures; some presets tell the person here"),
-    HookSpec("PreCompact", None, 10, "records how full the window was, and who asked"),
-    HookSpec("PostCompact", None, 10, "records the size of the summary; learns the point"),
+    HookSpec(
+        "PreCompact",
+        None,
+        10,
+        "records how full the window was; saves the state; tells the summary what to hold",
+    ),
+    HookSpec(
+        "PostCompact",
+        None,
+        10,
+        "records the size of the summary; learns the point; finds what the summary dropped",
+    ),
+    HookSpec("SubagentStop", None, 10, "keeps what a subagent reported"),
+    HookSpec("SessionEnd", None, 5, "leaves word for the next session, and in the daily note"),
 )
 
 

@@ -46,6 +46,22 @@ def on_result(key: str, state: SessionState, home_dir: str) -> None:
     _settle(state, home_dir)
 
 
+def before_compaction(state: SessionState, home_dir: str) -> int:
+    """Pin what open ranges have gathered so far; returns how many results that are.
+
+    What a directive names is in the store from the moment it came. After the compaction it is no
+    longer in sight, and a session may end without the word that closes its range.
+    """
+    if WAITING_FILE not in state.names:
+        return 0
+    items = _noted(state)
+    ends = [directives.Said("brim:pin end")] * _open_ranges(items)
+    wanted = directives.resolve([*items, *ends])
+    for key, pin in wanted.items():
+        _pin(home_dir, key, pin.level, pin.reason)
+    return len(wanted)
+
+
 def _pin_last(
     directive: directives.Directive, state: SessionState, home_dir: str, transcript: str
 ) -> str:
@@ -127,17 +143,24 @@ def _settle(state: SessionState, home_dir: str) -> int:
 
 def _is_waiting(items: list[Item]) -> bool:
     """Whether a directive still waits for a result, or a range for its end."""
-    waits, open_ranges = False, 0
+    waits = False
     for item in items:
         if isinstance(item, directives.Result):
             waits = False
-            continue
-        for directive in directives.parse(item.text):
-            waits = waits or directive.kind == directives.NEXT
-            open_ranges += directive.kind == directives.START
-            open_ranges -= directive.kind == directives.END
-            open_ranges = max(open_ranges, 0)
-    return waits or open_ranges > 0
+        else:
+            found = directives.parse(item.text)
+            waits = waits or any(directive.kind == directives.NEXT for directive in found)
+    return waits or _open_ranges(items) > 0
+
+
+def _open_ranges(items: list[Item]) -> int:
+    count = 0
+    for item in items:
+        for directive in directives.parse(item.text) if isinstance(item, directives.Said) else ():
+            count += directive.kind == directives.START
+            count -= directive.kind == directives.END
+            count = max(count, 0)
+    return count
 
 
 def _noted(state: SessionState) -> list[Item]:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 _SLACK_S = 5.0
 # A summary takes minutes at most. Where only the beginning is known, its row may come this late.
 _LONGEST_COMPACTION_S = 1_800.0
+# Our own figure before a compaction ends with an estimate; it is at most this much off.
+_OWN_FIGURE_ERROR = 0.2
 
 
 class Event(NamedTuple):
@@ -122,11 +124,18 @@ def merge(own: Iterable[Compaction], recorded: Iterable[Recorded]) -> list[Compa
     """
     merged = list(own)
     seen: set[str] = set()
+    unmatched: list[Recorded] = []
     for row in recorded:
         if row.uuid in seen:
             continue  # the same session in two folders
         seen.add(row.uuid or "")
         match = _counterpart(merged, row)
+        if match is None:
+            unmatched.append(row)
+        else:
+            _fill(match, row)
+    for row in unmatched:
+        match = _counterpart_by_size(merged, row)
         if match is None:
             match = Compaction(row.at or 0.0, row.at)
             merged.append(match)
@@ -213,6 +222,18 @@ def _counterpart(merged: list[Compaction], row: Recorded) -> Compaction | None:
         return None
     fitting = [found for found in merged if not found.recorded and _is_close(found, row.at)]
     return max(fitting, key=lambda found: found.begun_at, default=None)
+
+
+def _counterpart_by_size(merged: list[Compaction], row: Recorded) -> Compaction | None:
+    """The same where a clock was set in between: the first one left with this fill and trigger."""
+    for found in merged:
+        if found.recorded or not found.confirmed or found.trigger != row.trigger:
+            continue
+        if found.pre_tokens and row.pre_tokens:
+            apart = abs(found.pre_tokens - row.pre_tokens)
+            if apart <= _OWN_FIGURE_ERROR * row.pre_tokens:
+                return found
+    return None
 
 
 def _is_close(found: Compaction, at: float) -> bool:

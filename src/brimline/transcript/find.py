@@ -68,6 +68,21 @@ def require_transcript(path: str) -> None:
         raise SessionError(f"{path} is not a session's transcript")
 
 
+def project_of(path: str) -> str | None:
+    """The folder in which a session began; None where its file does not tell."""
+    try:
+        with open(path, "rb") as file:
+            lines = file.read(_LOOK_BYTES).split(b"\n")
+    except OSError:
+        return None
+    for line in lines:
+        for row in fastjson.loads_all(line.decode("utf-8", "replace")):
+            folder = row.get("cwd") if isinstance(row, dict) else None
+            if isinstance(folder, str) and folder:
+                return folder
+    return None
+
+
 def session_id_of(path: str) -> str:
     """The id in a session file's name."""
     return os.path.basename(path).removesuffix(".jsonl")

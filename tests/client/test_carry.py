@@ -1,0 +1,302 @@
+"""Crossing a compaction in the real client: what the summary is told, what comes back after it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from brimline.carry import card, instructions
+
+from .stub_api import bash, filled, text, too_long, tool
+
+if TYPE_CHECKING:
+    from .brimline_home import Installed
+    from .harness import Client, PrintResult
+    from .stub_api import Request, StubApi
+
+OVERFLOW = (210_000, 200_000)
+RULE = "Never touch the table prod_orders_2019."
+PROMPT = (
+    f"Fix the import in src/importer/batch.py. {RULE} "
+    "The staging port is 48213. TODO: add a regression test for 501 rows."
+)
+DECISION = "I decided to use a carry-over buffer instead of a second pass."
+
+
+def crossing(*more: object) -> list[object]:
+    """Turns that end in an API-error compaction and go on after it."""
+    return [
+        tool_with_text(DECISION),
+        bash("cat no-such-file.cfg"),
+        too_long(*OVERFLOW),
+        *more,
+        text("end"),
+    ]
+
+
+def tool_with_text(words: str) -> object:
+    """A reply that says something and calls a tool."""
+    turn = bash("sleep 0.3")
+    return type(turn)(({"type": "text", "text": words}, *turn.blocks), turn.usage)
+
+
+def kinds(run: PrintResult) -> list[str]:
+    """Who asked, in order."""
+    return [request.kind for request in run.requests]
+
+
+def after_compaction(run: PrintResult) -> Request:
+    """The first request after the summary."""
+    return run.requests[kinds(run).index("compaction") + 1]
+
+
+@pytest.fixture
+def crossed(client: Client, stub: StubApi, installed: Installed) -> PrintResult:
+    """A session that was compacted because the API refused a request; its summary says nothing."""
+    stub.script(*crossing())  # type: ignore[arg-type]
+    run = client.run_print(PROMPT)
+    assert installed.errors() == ""
+    return run
+
+
+@pytest.mark.row("S3-13", "S3-83", "S4-25")
+def test_the_summary_is_told_what_to_hold(crossed: PrintResult) -> None:
+    """The general text, then what the session said, word for word."""
+    asked = crossed.requests[kinds(crossed).index("compaction")].seen_text()
+
+    assert instructions.DEFAULT in asked
+    assert RULE in asked
+    assert DECISION in asked
+    assert asked.count("Take every line over word for word") == 1
+
+
+@pytest.mark.row("S4-23", "S4-35", "S2-19")
+def test_the_card_is_in_the_first_request_after_it(crossed: PrintResult) -> None:
+    """Once, with the constraint, the decision, the value, the task and the open error."""
+    seen = after_compaction(crossed).seen_text()
+
+    assert seen.count(card.OPENING) == 1
+    held = seen[seen.index(card.OPENING) :]
+    for words in (RULE, DECISION, "48213", "regression test for 501 rows", "no-such-file.cfg"):
+        assert words in held, words
+    assert len(held) < 10_000
+
+
+def test_none_of_our_texts_comes_twice(crossed: PrintResult) -> None:
+    """Also not in the requests that follow."""
+    assert crossed.requests[-1].seen_text().count(card.OPENING) == 1
+
+
+@pytest.mark.row("S4-22", "S4-40")
+def test_the_checkpoint_is_on_the_disk(
+    crossed: PrintResult, client: Client, installed: Installed
+) -> None:
+    """For a person and for a program."""
+    assert crossed.result is not None
+    folder = installed.data / "carry" / crossed.result["session_id"]
+
+    assert RULE in (folder / "checkpoint.md").read_text(encoding="utf-8")
+    document = json.loads((folder / "checkpoint.json").read_text(encoding="utf-8"))
+    assert document["trigger"] == "auto"
+    assert (folder / "audit-1.json").exists()
+
+
+@pytest.mark.row("S3-81")
+def test_the_users_own_instructions_come_first(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """In place of the general text."""
+    own = client.config / "compact-instructions.txt"
+    own.write_text("Keep the names of all ships.", encoding="utf-8")
+    stub.script(*crossing())  # type: ignore[arg-type]
+
+    run = client.run_print(PROMPT)
+
+    asked = run.requests[kinds(run).index("compaction")].seen_text()
+    assert "Keep the names of all ships." in asked
+    assert instructions.DEFAULT not in asked
+    assert RULE in asked
+
+
+@pytest.mark.row("S4-03", "S4-26")
+def test_marked_rules_come_back_from_disk_each_once(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """First in the card, also where the summary forgot them."""
+    (client.project / "CLAUDE.md").write_text(
+        "# Rules\n\n- Ship only signed builds. (CRITICAL)\n- Prefer tabs.\n", encoding="utf-8"
+    )
+    stub.script(*crossing())  # type: ignore[arg-type]
+
+    run = client.run_print(PROMPT)
+
+    seen = after_compaction(run).seen_text()
+    held = seen[seen.index(card.OPENING) :]
+    assert held.index("Ship only signed builds.") < held.index(RULE)
+    assert held.count("Ship only signed builds.") == 1
+    assert "Prefer tabs." not in held
+
+
+@pytest.mark.row("S4-22")
+@pytest.mark.parametrize("cause", ["api error", "threshold"])
+def test_a_failing_save_never_stops_an_automatic_compaction(
+    client: Client, stub: StubApi, installed: Installed, cause: str
+) -> None:
+    """The session goes on, and the card says that it may be incomplete."""
+    (installed.data / "carry").write_text("in the way", encoding="utf-8")
+    args = []
+    if cause == "threshold":
+        args = ["--settings", json.dumps({"autoCompactWindow": 100_000})]
+        stub.script(
+            bash("sleep 0.3", filled(30_000)),
+            bash("sleep 0.3", filled(31_000)),
+            bash("sleep 0.3", filled(80_000)),
+            text("alive", filled(40_000)),
+        )
+    else:
+        stub.script(*crossing())  # type: ignore[arg-type]
+
+    run = client.run_print(PROMPT, args=args)
+
+    assert kinds(run).count("compaction") == 1
+    assert run.rc == 0
+    assert run.requests[-1].kind == "main"
+    assert RULE in after_compaction(run).seen_text()
+    assert "checkpoint" in installed.errors()
+
+
+@pytest.mark.row("S4-22")
+def test_a_failing_save_refuses_a_manual_compaction_once(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """With the reason; the second one within a minute goes through, and the session lives on."""
+    (installed.data / "carry").write_text("in the way", encoding="utf-8")
+    stub.script(bash("sleep 0.3"), bash("sleep 0.3"), text("FIRST-DONE"), text("STILL-ALIVE"))
+    with client.interactive() as session:
+        session.ready()
+        session.send_line(PROMPT)
+        session.wait_for("FIRST-DONE")
+        session.ready()
+        session.send_line("/compact")
+        session.wait_for("within a minute")
+        session.ready()
+        assert stub.requests("compaction") == []
+        session.send_line("/compact")
+        session.wait_until(lambda: len(stub.requests("compaction")) == 1)
+        session.ready()
+        session.send_line("go on")
+        session.wait_for("STILL-ALIVE")
+
+
+@pytest.mark.row("S4-35")
+def test_a_compacted_session_that_is_resumed_or_forked_gets_its_card(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """One that was never compacted gets nothing."""
+    stub.script(bash("sleep 0.3"), text("calm"))
+    calm = client.run_print(PROMPT)
+    stub.script(*crossing())  # type: ignore[arg-type]
+    full = client.run_print(PROMPT)
+    assert calm.result is not None
+    assert full.result is not None
+
+    resumed = client.run_print("on", args=["--resume", full.result["session_id"]])
+    forked = client.run_print("on", args=["--resume", full.result["session_id"], "--fork-session"])
+    quiet = client.run_print("on", args=["--resume", calm.result["session_id"]])
+
+    for run in (resumed, forked):
+        seen = run.requests[-1].seen_text()
+        assert RULE in seen[seen.index(card.OPENING) :]
+    assert card.OPENING not in quiet.requests[-1].seen_text()
+
+
+def test_a_new_session_is_told_in_three_lines_what_was_left(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """And no more than that; it can be switched off."""
+    task = {"subject": "Write the regression test", "description": "501 rows"}
+    stub.script(tool("TaskCreate", task), bash("sleep 0.3"), text("calm"))
+    client.run_print(PROMPT, env={"ENABLE_TOOL_SEARCH": "false"})
+
+    second = client.run_print("something else")
+    installed.command("config", "set", "carry.pointer", "false")
+    third = client.run_print("something else again")
+
+    seen = second.requests[-1].seen_text()
+    assert "The last session in this project was left with" in seen
+    assert RULE not in seen
+    assert "The last session in this project" not in third.requests[-1].seen_text()
+
+
+def test_after_clear_the_old_session_is_named_and_its_card_can_be_had(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """The new session has another id; the client's pid links the two."""
+    stub.script(bash("sleep 0.3"), text("FIRST-DONE"), text("SECOND-DONE"))
+    with client.interactive() as session:
+        session.ready()
+        session.send_line(PROMPT)
+        session.wait_for("FIRST-DONE")
+        session.ready()
+        session.send_line("/clear")
+        session.wait_until(lambda: len(list((installed.data / "sessions").iterdir())) >= 2)
+        session.ready()
+        session.send_line("hello again")
+        session.wait_for("SECOND-DONE")
+
+    seen = stub.requests("main")[-1].seen_text()
+    assert "The conversation before /clear was left with" in seen
+    assert RULE not in seen
+
+
+def test_what_the_card_has_no_room_for_comes_with_the_next_result(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """Once; what the summary kept is not repeated."""
+    many = " ".join(
+        f"Never rename the column legacy_field_{number:03d} of the yearly archive table, because "
+        f"the export job for partner number {number:03d} reads it by that name and nobody there "
+        "can be reached."
+        for number in range(70)
+    )
+    stub.script(*crossing(bash("sleep 0.3"), bash("sleep 0.3")))  # type: ignore[arg-type]
+
+    run = client.run_print(f"{PROMPT} {many}")
+
+    seen = run.requests[-1].seen_text()
+    assert seen.count("[brimline] The summary") == 1
+    first = after_compaction(run).seen_text()
+    assert "[truncated]" in first[first.index(card.OPENING) :]
+
+
+def test_switched_off_it_leaves_compactions_alone(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """Nothing is told and nothing is written."""
+    installed.command("config", "set", "carry.enabled", "false")
+    stub.script(*crossing())  # type: ignore[arg-type]
+
+    run = client.run_print(PROMPT)
+
+    assert instructions.DEFAULT not in run.requests[kinds(run).index("compaction")].seen_text()
+    assert card.OPENING not in run.requests[-1].seen_text()
+    assert not (installed.data / "carry").exists()
+
+
+def test_a_subagents_report_survives(client: Client, stub: StubApi, installed: Installed) -> None:
+    """What it said last is in the card."""
+    task = {"description": "d", "prompt": "look", "subagent_type": "general-purpose"}
+    stub.script(
+        tool("Agent", task | {"run_in_background": False}),
+        bash("sleep 0.3"),
+        too_long(*OVERFLOW),
+        text("end"),
+    )
+    stub.script_subagents(text("The lock is taken twice in src/pool/lease.c at line 418."))
+
+    run = client.run_print(PROMPT)
+
+    seen = after_compaction(run).seen_text()
+    assert "src/pool/lease.c at line 418" in seen[seen.index(card.OPENING) :]
