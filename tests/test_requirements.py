@@ -17,9 +17,9 @@ DECISIONS = [f"K{number}" for number in range(1, 31)]
 EXPECTED_IDS = {
     "S0": range(1, 39),
     "S1": range(1, 25),
-    "S2": (2, 3, 10, 11, 18, 28, 29, 32, 34, 38, *range(41, 45), 46, 48, 50, 51),
-    "S3": (*range(1, 13), *range(14, 75), 76),
-    "S4": (*range(10, 22), 36, 37, 39, 41, 42, *range(45, 48)),
+    "S2": (*range(2, 12), *range(18, 27), 28, 29, 32, 34, *range(36, 52)),
+    "S3": (*range(1, 77), *range(79, 84)),
+    "S4": (*range(2, 9), *range(10, 28), *range(35, 48)),
 }
 
 

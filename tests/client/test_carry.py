@@ -271,6 +271,7 @@ def test_what_the_card_has_no_room_for_comes_with_the_next_result(
     assert "[truncated]" in first[first.index(card.OPENING) :]
 
 
+@pytest.mark.row("S3-82")
 def test_switched_off_it_leaves_compactions_alone(
     client: Client, stub: StubApi, installed: Installed
 ) -> None:

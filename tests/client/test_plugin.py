@@ -49,6 +49,7 @@ def events(here: OwnEnvironment, run: PrintResult) -> list[str]:
     return [line["event"] for line in here.spool(run.result["session_id"])]
 
 
+@pytest.mark.row("S4-44")
 def test_the_client_finds_nothing_wrong_with_it(plugged: OwnEnvironment) -> None:
     """Neither with the marketplace nor with the plugin, warnings included."""
     folder = plugged.data / "plugin"
@@ -161,6 +162,7 @@ def test_a_large_result_is_replaced_from_the_plugin(
     assert "line 01000 of a large result" not in str(block["content"])
 
 
+@pytest.mark.row("S4-43")
 def test_both_ways_together_have_one_effect(
     client: Client, stub: StubApi, plugged: OwnEnvironment
 ) -> None:

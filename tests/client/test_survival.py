@@ -32,11 +32,11 @@ def test_nearly_every_fact_is_in_the_next_request(
 ) -> None:
     """At least 39 of 40 within 9,000 characters; nothing that is done or cancelled is open."""
     monkeypatch.syspath_prepend(str(ROOT))
-    from benchmarks import survival
+    from benchmarks import survival, survival_session
 
     folder = client.config / "projects" / str(client.project).replace("/", "-").replace("_", "-")
     session = SessionBuilder(f"{folder}/{ID}.jsonl", session_id=ID, cwd=str(client.project))
-    expected = survival.write(session, survival.GRAMMARS[grammar], seed)
+    expected = survival_session.write(session, survival.GRAMMARS[grammar], seed)
     stub.script(bash("sleep 0.3"), too_long(210_000, 200_000), text("end"))
 
     run = client.run_print("go on", args=["--resume", ID])

@@ -297,7 +297,7 @@ def test_a_status_line_alone_is_enough() -> None:
     assert reading.model == "claude"
 
 
-@pytest.mark.row("S0-28")
+@pytest.mark.row("S0-28", "S2-20")
 def test_a_configured_window_and_point_are_used(session: SessionBuilder) -> None:
     """The user's settings are the first source for both."""
     session.reply(100_000)

@@ -285,3 +285,40 @@ def _text(*arguments: str) -> str:
 def _settings(path: Path) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
     return found
+
+
+@pytest.mark.row("S3-79")
+def test_a_percentage_goes_beside_whatever_else_is_there(user_settings: Path) -> None:
+    """It can only lower the point; off takes both away and nothing else."""
+    before = b'{"env": {"A": "1"}, "model": "opus"}'
+    user_settings.write_bytes(before)
+
+    done = CliRunner().invoke(autocompact, ["200000", "--percent", "50", "--json"])
+
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.output)["compaction_tokens"] == 90_000
+    written = json.loads(user_settings.read_bytes())
+    assert written["env"] == {"A": "1", "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "50"}
+    CliRunner().invoke(autocompact, ["off"])
+    assert json.loads(user_settings.read_bytes()) == json.loads(before)
+
+
+def test_a_percentage_without_settings_makes_them(user_settings: Path) -> None:
+    """And above the usual point it changes nothing."""
+    done = CliRunner().invoke(autocompact, ["200000", "--percent", "100", "--json"])
+
+    assert json.loads(done.output)["compaction_tokens"] == 167_000
+    assert json.loads(user_settings.read_bytes())["env"] == {
+        "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "100"
+    }
+
+
+@pytest.mark.parametrize("arguments", [["off", "--percent", "50"], ["200000", "--percent", "0"]])
+def test_a_percentage_that_means_nothing_is_refused(
+    arguments: list[str], user_settings: Path
+) -> None:
+    """Nothing is written."""
+    done = CliRunner().invoke(autocompact, arguments)
+
+    assert done.exit_code == 2
+    assert not user_settings.exists()

@@ -18,7 +18,7 @@ def problems(found: Cascade) -> list[tuple[str, int | None]]:
     return [(problem.kind, problem.line) for problem in found.problems]
 
 
-@pytest.mark.row("S2-06", "S2-04")
+@pytest.mark.row("S2-06", "S2-04", "S4-02")
 def test_files_come_from_every_level_weakest_first(tree: Tree) -> None:
     """Organisation, user, own for the project, above, the project, below on the way."""
     private = str(tree.project).replace("/", "-").replace("_", "-")

@@ -16,6 +16,8 @@ from brimline.install import checks_order, installer, jsontext, settingsfile
 from brimline.transcript.tail import Tail
 
 _KEY = "autoCompactWindow"
+_PERCENT = "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"
+_REPLY_TOKENS = 20_000
 # The smallest value that the client was seen to honour.
 _SMALLEST_TOKENS = 100_000
 _TRIES = 5
@@ -23,33 +25,47 @@ _TRIES = 5
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("tokens", metavar="TOKENS|off")
+@click.option("--percent", type=click.IntRange(1, 100), help="Compact at this share already.")
 @click.option("--window", type=int, help="The model's window, where it is not 1,000,000.")
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
-def autocompact(tokens: str, window: int | None, as_json: bool) -> None:
+def autocompact(tokens: str, percent: int | None, window: int | None, as_json: bool) -> None:
     """Make the client compact by itself at TOKENS less 33,000, or leave it to its default.
 
-    It writes `autoCompactWindow` into the user's settings of the client. Running sessions keep the
-    value they started with.
+    It writes `autoCompactWindow` into the user's settings of the client, and a percentage as
+    `CLAUDE_AUTOCOMPACT_PCT_OVERRIDE` into their `env`; that can only lower the point. Running
+    sessions keep the values they started with.
 
     \b
     Example:
       brimline config autocompact 200000
+      brimline config autocompact 200000 --percent 80
       brimline config autocompact off
     """
+    if percent is not None and tokens == "off":
+        raise click.UsageError("--percent goes with TOKENS: without a window the client ignores it")
     home_dir, project_dir = paths.home(), os.getcwd()
     path = installer.settings_path("user", project_dir)
     wanted = None if tokens == "off" else _checked(tokens, window, home_dir, project_dir)
-    changed = _write(path, wanted, home_dir)
+    changed = _write(path, wanted, percent, home_dir)
     config.compile_policy(home_dir, project_dir)
     notes = [] if wanted is None else _warnings(window, home_dir, project_dir)
     report: dict[str, Any] = {
         "settings": path,
         "autoCompactWindow": wanted,
-        "compaction_tokens": None if wanted is None else wanted - COMPACTION_RESERVE_TOKENS,
+        "percent": percent,
+        "compaction_tokens": None if wanted is None else _point(wanted, percent),
         "changed": changed,
         "warnings": notes,
     }
     click.echo(json.dumps(report, indent=2) if as_json else _text(report))
+
+
+def _point(window_tokens: int, percent: int | None) -> int:
+    """Where the client then compacts: a percentage is of the window less room for the reply."""
+    usual = window_tokens - COMPACTION_RESERVE_TOKENS
+    if percent is None:
+        return usual
+    return min(usual, (window_tokens - _REPLY_TOKENS) * percent // 100)
 
 
 def _checked(tokens: str, window: int | None, home_dir: str, project_dir: str) -> int:
@@ -66,10 +82,11 @@ def _checked(tokens: str, window: int | None, home_dir: str, project_dir: str) -
     return wanted
 
 
-def _write(path: str, wanted: int | None, home_dir: str) -> bool:
+def _write(path: str, wanted: int | None, percent: int | None, home_dir: str) -> bool:
     for attempt in range(_TRIES):
         file = settingsfile.read(path)
-        text = _edited(file.text, wanted, path)
+        text = _edited(file.text, (_KEY,), wanted, path)
+        text = _edited(text, ("env", _PERCENT), None if percent is None else str(percent), path)
         if file.encode(text) == (file.raw or b""):
             return False
         try:
@@ -83,22 +100,30 @@ def _write(path: str, wanted: int | None, home_dir: str) -> bool:
     return False
 
 
-def _edited(text: str, wanted: int | None, path: str) -> str:
+def _edited(text: str, place: tuple[str, ...], wanted: int | str | None, path: str) -> str:
+    """The settings with one value in its place, or without it."""
     if not text.strip():
         text = "" if wanted is None else "{}\n"
     if not text:
         return text
     try:
         settings = jsontext.parse(text).value
-        if not isinstance(settings, dict):
+        holder = settings if len(place) == 1 else _env_of(settings)
+        if not isinstance(settings, dict) or not isinstance(holder, dict | None):
             raise InstallError(f"{path}: this is not a JSON object; nothing was changed")
         if wanted is None:
-            return jsontext.remove(text, (_KEY,)) if _KEY in settings else text
-        if _KEY in settings:
-            return jsontext.replace_value(text, (_KEY,), wanted)
-        return jsontext.insert_member(text, (), _KEY, wanted)
+            return jsontext.remove(text, place) if holder and place[-1] in holder else text
+        if holder is None:
+            return jsontext.insert_member(text, (), place[0], {place[-1]: wanted})
+        if place[-1] in holder:
+            return jsontext.replace_value(text, place, wanted)
+        return jsontext.insert_member(text, place[:-1], place[-1], wanted)
     except jsontext.JsonTextError as error:
         raise InstallError(f"{path} is not valid JSON ({error}); nothing was changed") from None
+
+
+def _env_of(settings: Any) -> Any:
+    return settings.get("env") if isinstance(settings, dict) else settings
 
 
 def _warnings(window: int | None, home_dir: str, project_dir: str) -> list[str]:
