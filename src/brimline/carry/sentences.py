@@ -93,14 +93,7 @@ def sentences(text: str) -> list[Sentence]:
 
 def left_out(text: str) -> str:
     """The lines that `sentences` leaves out: code, logs, what a user pasted."""
-    kept = []
-    inside = ""
-    for line in text[:_LONGEST_TEXT].splitlines():
-        stripped = line.strip()
-        if stripped.startswith(_FENCES):
-            inside = "" if inside and stripped.startswith(inside) else inside or stripped[:3]
-        elif inside or not _is_prose(stripped):
-            kept.append(stripped)
+    kept = [line.strip() for line, is_prose in _lines(text[:_LONGEST_TEXT]) if not is_prose]
     return "\n".join(line for line in kept if line)
 
 
@@ -156,14 +149,26 @@ def _goes_on(part: _Part, line: str) -> bool:
 
 
 def _prose_lines(text: str) -> Iterator[str]:
+    for line, is_prose in _lines(text):
+        yield line if is_prose else ""
+
+
+def _lines(text: str) -> Iterator[tuple[str, bool]]:
+    """Every line that is no fence, with whether it is prose; an empty line is."""
     inside = ""
     for line in text.splitlines():
         stripped = line.strip()
         if stripped.startswith(_FENCES):
-            inside = "" if inside and stripped.startswith(inside) else inside or stripped[:3]
-            yield ""
-        elif not inside:
-            yield line if not stripped or _is_prose(stripped) else ""
+            yield "", True
+            if inside and stripped.startswith(inside):
+                inside = ""
+                yield stripped.lstrip("`~. "), True  # people go on behind the fence
+            else:
+                inside = inside or stripped[:3]
+        elif inside:
+            yield line, False
+        else:
+            yield line, not stripped or _is_prose(stripped)
 
 
 def _is_prose(line: str) -> bool:
