@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 # By how clearly an ending is worded: how well it has to fit, and how much of it has to be about the
 # item, if that is a task or a rule.
 _NEEDED = {1.0: (0.6, 0.35), 0.8: (0.7, 0.4), 0.5: (0.8, 0.5)}
-_OF_OTHERS, _NEEDED_FOR_OTHERS = 0.75, 0.5
+# And for other items: so much of the mention, and of the item's own words.
+_OF_OTHERS, _OF_ITS_WORDS = 0.75, 0.5
+_NEEDED_FOR_OTHERS = 0.5
 _ALIKE = 0.85
 # Rules that name their own end are the ones that a permission lifts.
 _UNTIL = ("until", "before", "unless", "without", "ask", "wait", "hold off", "frozen", "freeze")
@@ -99,14 +101,22 @@ def _best(ledger: Ledger, ending: Ending, at_least: float) -> tuple[float, Item 
         fit = words.fit(said, content, len(known))
         if meant == kinds.CONSTRAINT:
             fit += _UNTIL_BONUS if _has_an_end(item) else -_UNTIL_BONUS * (ending.strength < 1)
-        needed = share if item.kind == meant else _OF_OTHERS
-        if fit < max(least, at_least) or shared_words < needed * len(said):
+        if fit < max(least, at_least):
+            continue
+        if item.kind == meant and shared_words < share * len(said):
+            continue
+        if item.kind != meant and not _is_about(shared_words, said, content):
             continue
         fit += _MEANT_BONUS * (item.kind == meant == kinds.TASK)
         # Of two that fit alike the later one is meant.
         if fit >= highest:
             best, highest = item, fit
     return highest, best
+
+
+def _is_about(shared: int, said: frozenset[str], content: frozenset[str]) -> bool:
+    """Whether a mention is about an item that is nothing to be ended by itself."""
+    return shared >= _OF_OTHERS * len(said) and shared >= _OF_ITS_WORDS * len(content)
 
 
 def _candidates(ledger: Ledger, ending: Ending) -> Iterator[Item]:

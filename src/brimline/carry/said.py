@@ -150,7 +150,7 @@ def _done(ledger: Ledger, told: str, origin: Origin) -> None:
 
 def _ended(ledger: Ledger, heard: Heard, source: str, origin: Origin) -> bool:
     """Whether a sentence put an end to something, and says no more than that."""
-    own = heard.kind if heard.kind != kinds.FACT and heard.weight >= 1 else None
+    own = heard.kind if heard.is_sure else None
     likely = [ending for ending in heard.endings if not _stands(own, ending, source)]
     least = _OF_A_STATEMENT if own else 0.0
     closed = closing.close(ledger, likely, origin.at, least=least) if likely else None
@@ -168,9 +168,9 @@ def _says_no_more(heard: Heard, own: str | None, closed: closing.Closed) -> bool
         return True
     beyond = closed.ending.mention - words.content(closed.item.text)
     is_mere = len(beyond) <= _MERE_ENDING
-    if own in (None, kinds.TASK):
-        return is_mere or closed.ending.strength == 1
-    return is_mere and closed.was_open
+    if not closed.was_open:
+        return is_mere and own is None
+    return is_mere or (own in (None, kinds.TASK) and closed.ending.strength == 1)
 
 
 def _stands(own: str | None, ending: Ending, source: str) -> bool:

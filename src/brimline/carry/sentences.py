@@ -29,7 +29,22 @@ _ABBREVIATIONS = word_set(
 )
 # Lines that no person wrote as a sentence: tables, differences, traces, prompts of a shell, code.
 _NOT_PROSE = (
-    *("|", "diff --git", "+++ ", "--- a/", "@@ ", "$ ", "❯", "% ", 'File "', "Traceback ("),
+    *(
+        "⏺",
+        "⎿",
+        "●",
+        "└",
+        "|",
+        "diff --git",
+        "+++ ",
+        "--- a/",
+        "@@ ",
+        "$ ",
+        "❯",
+        "% ",
+        'File "',
+        "Traceback (",
+    ),
     *("//", "/*", "#!", "#include", "</", "<?", "<!", "{", "}", "];", "from __"),
 )
 # English as well as code: only with the signs of code in the line.
@@ -174,6 +189,8 @@ def _lines(text: str) -> Iterator[tuple[str, bool]]:
 def _is_prose(line: str) -> bool:
     if not line or line.startswith(_NOT_PROSE) or line.endswith(_NOT_PROSE_ENDS):
         return False
+    if line.startswith('"') and '":' in line:
+        return False
     if line.startswith(">") or _RULERS.issuperset(line) or _is_code(line) or _is_logged(line):
         return False
     letters = sum(map(str.isalpha, line))
@@ -194,9 +211,14 @@ def _is_logged(line: str) -> bool:
     """Whether a line is one of a log: it begins with a date or a time, or is made of settings."""
     if line.count("=") > 1 and sum("=" in word[1:-1] for word in line.split()) > 1:
         return True
-    first = line.split(None, 1)[0].lstrip("[(")
-    digits = sum(map(str.isdigit, first))
-    return digits >= len("hhmmss") and digits * 2 >= len(first) and (":" in first or "T" in first)
+    return any(_is_a_time(word) for word in line.split(None, 4)[:4])
+
+
+def _is_a_time(word: str) -> bool:
+    digits = sum(map(str.isdigit, word))
+    if digits < len("hhmmss") or digits * 2 < len(word):
+        return False
+    return word.count(":") > 1 or ("T" in word and ":" in word)
 
 
 def _list_mark(line: str) -> tuple[str, str]:
