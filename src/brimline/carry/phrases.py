@@ -159,14 +159,15 @@ TASK = """
 """
 
 DONE = """
-    1 i have implemented|i have added|i have fixed|i have written|i have updated|i have removed
-    1 i have created|i implemented|i added|i fixed|has done|have done|is done|are done|^ done
-    1 done with|i am done|now done|all done|finished|completed|is complete|are complete
-    1 is now complete|is merged|are merged|has landed|just landed|shipped|in place now|is in place
-    1 are in place|works now|working now|wrapped up|ticked off|checked off|crossed off|tick off
-    1 check off|cross off|taken care of|is sorted|already done|is closed|are closed|is resolved
-    1 are resolved|all set|is live|went live|has been added|have been added|been fixed|been merged
-    1 been done|been completed|been implemented|got done|is implemented|are implemented
+    1 cross it off|tick it off|check it off|i have implemented|i have added|i have fixed
+    1 i have written|i have updated|i have removed|i have created|i implemented|i added|i fixed
+    1 has done|have done|is done|are done|^ done|done with|i am done|now done|all done|finished
+    1 completed|is complete|are complete|is now complete|is merged|are merged|has landed
+    1 just landed|shipped|in place now|is in place|are in place|works now|working now|wrapped up
+    1 ticked off|checked off|crossed off|tick off|check off|cross off|taken care of|is sorted
+    1 already done|is closed|are closed|is resolved|are resolved|all set|is live|went live
+    1 has been added|have been added|been fixed|been merged|been done|been completed
+    1 been implemented|got done|is implemented|are implemented
     0.8 added|fixed|created|updated|removed|renamed|wrote|written|moved|replaced|migrated|bumped
     0.8 documented|refactored|extracted|wired|ported|converted|upgraded|cleaned|deleted|extended
     0.8 committed|pushed|passes now|now passes|now green|are green|is green|handled|tested|merged
