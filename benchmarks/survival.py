@@ -19,6 +19,7 @@ from benchmarks import (
     survival_heldout_c,
     survival_heldout_d,
     survival_heldout_e,
+    survival_heldout_f,
 )
 from benchmarks.survival_session import Ended, Expected, Fact, Grammar, write
 from brimline import testing
@@ -30,6 +31,7 @@ GRAMMARS = {
     "published": Grammar(survival_grammar.FACTS, survival_grammar.ENDED),
     "heldout": Grammar(survival_heldout.FACTS, survival_heldout.ENDED),
     "heldout-b": Grammar(survival_heldout_b.FACTS, survival_heldout_b.ENDED),
+    "heldout-f": Grammar(survival_heldout_f.FACTS, survival_heldout_f.ENDED, is_noisy=True),
     "heldout-e": Grammar(survival_heldout_e.FACTS, survival_heldout_e.ENDED, is_noisy=True),
     "heldout-d": Grammar(survival_heldout_d.FACTS, survival_heldout_d.ENDED, is_noisy=True),
     "heldout-c": Grammar(

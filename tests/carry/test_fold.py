@@ -115,6 +115,16 @@ def test_a_pasted_error_is_a_fact_though_it_is_no_sentence(talk: Talk) -> None:
     assert "ECONNREFUSED 10.0.0.7:5433" in talk.texts(items.FACT)
 
 
+def test_a_short_paste_is_kept_whole_and_a_long_one_is_not(talk: Talk) -> None:
+    """A few settings are worth a line, a file is not."""
+    talk.user("This is how staging is set up:\n```\nPORT=8443\nREGION=eu-central-1\n```")
+    talk.user("And this is the file:\n```\n" + "x_1 = compute(4711)\n" * 50 + "```")
+
+    assert [text for text in talk.texts(items.FACT) if "=" in text] == [
+        "PORT=8443 / REGION=eu-central-1"
+    ]
+
+
 @pytest.mark.parametrize(
     "fields",
     [

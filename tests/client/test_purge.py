@@ -27,6 +27,9 @@ _NOT_IN_USE_S = 60
 @pytest.fixture
 def recorded(client: Client, stub: StubApi, installed: Installed) -> Path:
     """A session of two turns: large outputs, a file read twice, an edit, and a small last call."""
+    # What is kept out from the beginning need not be purged.
+    done = installed.command("config", "set", "offload.preset", "off")
+    assert done.returncode == 0, done.stderr
     big = client.project / "big.py"
     big.write_text("".join(f"value_{n} = {n}\n" for n in range(1_500)), encoding="utf-8")
     small = client.project / "small.py"

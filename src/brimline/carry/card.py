@@ -22,7 +22,8 @@ OPENING = (
     "is not done again."
 )
 _LINE_CHARACTERS = 420
-_SHORT_CHARACTERS = 160
+_FOUND_CHARACTERS = 300
+_SHORT_CHARACTERS = 110
 _FINISHED_CHARACTERS = 900
 _FILES = 12
 
@@ -84,7 +85,7 @@ _SECTIONS = (
     Section("Results of subagents", kinds.AGENT, 680, first=15),
     Section("Found out", kinds.FACT, 640, first=30, most=70, source=kinds.ASSISTANT),
     Section("Running in the background", kinds.BACKGROUND, 600),
-    Section("Files in play", kinds.FILE, 610),
+    Section("Files in play", kinds.FILE, 690, first=8),
 )
 _RULES, _FIRST_SECTION = 0, 1
 _FINISHED, _RESOLVED = len(_SECTIONS) + 1, len(_SECTIONS) + 2
@@ -210,7 +211,8 @@ def _resolved_lines(ledger: Ledger) -> Iterator[Line]:
 
 
 def _spelled(item: Item) -> str:
-    text = _bullet(item.text, _LINE_CHARACTERS)
+    is_found = item.kind == kinds.FACT and item.source != kinds.USER
+    text = _bullet(item.text, _FOUND_CHARACTERS if is_found else _LINE_CHARACTERS)
     if item.kind == kinds.TASK and item.extra.get("state") == "in_progress":
         return f"{text} (in progress)"
     if item.kind == kinds.ERROR and item.extra.get("command"):

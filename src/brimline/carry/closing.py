@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 # By how clearly an ending is worded: how well it has to fit, and how much of it has to be about the
 # item, if that is a task or a rule.
 _NEEDED = {1.0: (0.6, 0.35), 0.8: (0.7, 0.4), 0.5: (0.8, 0.5)}
-_OF_OTHERS, _NEEDED_FOR_OTHERS = 0.75, 0.5
-_ALIKE = 0.75
+# And for other items: so much of the mention, and of the item's own words.
+_OF_OTHERS, _OF_ITS_WORDS = 0.75, 0.5
+_NEEDED_FOR_OTHERS = 0.5
+_ALIKE = 0.85
 # Rules that name their own end are the ones that a permission lifts.
 _UNTIL = ("until", "before", "unless", "without", "ask", "wait", "hold off", "frozen", "freeze")
 _UNTIL_BONUS = 0.1
@@ -24,24 +26,41 @@ _UNTIL_BONUS = 0.1
 _MEANT_BONUS = 0.15
 
 
-def close(ledger: Ledger, endings: Sequence[Ending], at: str | None) -> tuple[Item, Ending] | None:
+class Closed:
+    """What a sentence put an end to."""
+
+    __slots__ = ("ending", "item", "was_open")
+
+    def __init__(self, item: Item, ending: Ending) -> None:
+        self.item = item
+        self.ending = ending
+        self.was_open = item.is_open
+        """False where it had ended before."""
+
+
+def close(
+    ledger: Ledger, endings: Sequence[Ending], at: str | None, *, least: float = 0.0
+) -> Closed | None:
     """Mark the item that one of several readings of a sentence speaks of; None for no known one.
 
     The reading that fits an item best is the right one. What has ended before stays as it is.
+
+    Args:
+        ledger: the ledger.
+        endings: the readings.
+        at: when it was said.
+        least: how well it has to fit at least, whatever its wording asks for.
     """
-    best: tuple[float, Item, Ending] | None = None
+    best, highest = None, 0.0
     for ending in endings:
-        fit, item = _best(ledger, ending)
-        if item is not None and (best is None or fit > best[0]):
-            best = fit, item, ending
-    if best is None:
-        return None
-    _, found, meant = best
-    if found.is_open:
-        end(found, _status(found, meant.status), at)
-        if found.kind in (kinds.TASK, kinds.FACT):
-            close_alike(ledger, found.text, found.status, at)
-    return found, meant
+        fit, item = _best(ledger, ending, least)
+        if item is not None and fit > highest:
+            best, highest = Closed(item, ending), fit
+    if best is not None and best.was_open:
+        end(best.item, _status(best.item, best.ending.status), at)
+        if best.item.kind in (kinds.TASK, kinds.FACT):
+            close_alike(ledger, best.item.text, best.item.status, at)
+    return best
 
 
 def close_alike(ledger: Ledger, text: str, status: str, at: str | None) -> None:
@@ -64,7 +83,7 @@ def end(item: Item, status: str, at: str | None) -> None:
         item.extra["ended"] = at
 
 
-def _best(ledger: Ledger, ending: Ending) -> tuple[float, Item | None]:
+def _best(ledger: Ledger, ending: Ending, at_least: float) -> tuple[float, Item | None]:
     said = ending.mention
     touched = []
     known: set[str] = set()
@@ -82,14 +101,22 @@ def _best(ledger: Ledger, ending: Ending) -> tuple[float, Item | None]:
         fit = words.fit(said, content, len(known))
         if meant == kinds.CONSTRAINT:
             fit += _UNTIL_BONUS if _has_an_end(item) else -_UNTIL_BONUS * (ending.strength < 1)
-        needed = share if item.kind == meant else _OF_OTHERS
-        if fit < least or shared_words < needed * len(said):
+        if fit < max(least, at_least):
+            continue
+        if item.kind == meant and shared_words < share * len(said):
+            continue
+        if item.kind != meant and not _is_about(shared_words, said, content):
             continue
         fit += _MEANT_BONUS * (item.kind == meant == kinds.TASK)
         # Of two that fit alike the later one is meant.
         if fit >= highest:
             best, highest = item, fit
     return highest, best
+
+
+def _is_about(shared: int, said: frozenset[str], content: frozenset[str]) -> bool:
+    """Whether a mention is about an item that is nothing to be ended by itself."""
+    return shared >= _OF_OTHERS * len(said) and shared >= _OF_ITS_WORDS * len(content)
 
 
 def _candidates(ledger: Ledger, ending: Ending) -> Iterator[Item]:

@@ -40,7 +40,7 @@ _OF_MODEL = index(
 )
 # At the same strength the first of these wins.
 _KINDS = (kinds.CONSTRAINT, kinds.REJECTED, kinds.DECISION, kinds.TASK)
-_SURE_ENOUGH = 0.8
+_SURE_ENOUGH, _SURE = 0.8, 0.9
 # A list's introduction is a little less sure than what the item itself says.
 _LEAD_SHARE = 0.9
 _LEAD_CHARACTERS = 100
@@ -52,7 +52,7 @@ _NO = (" no ", " nope ", " never ")
 class Heard:
     """A sentence, what it was taken for, and what it may put an end to."""
 
-    __slots__ = ("endings", "kind", "sentence", "text", "weight")
+    __slots__ = ("endings", "is_listed", "is_sure", "kind", "sentence", "text", "weight")
 
     def __init__(self, sentence: Sentence) -> None:
         self.sentence = sentence
@@ -60,12 +60,17 @@ class Heard:
         """None where it says nothing worth keeping."""
         self.text = sentence.text
         self.weight = 0.0
+        self.is_sure = False
+        """Whether it says what it is in so many words."""
+        self.is_listed = False
+        """Whether the words that introduce its list make it what it is."""
         self.endings: list[Ending] = []
 
-    def means(self, kind: str, weight: float) -> None:
+    def means(self, kind: str, weight: float, *, is_sure: bool = False) -> None:
         """Take it for something; a list item then includes the words that introduce its list."""
         self.kind = kind
         self.weight = weight
+        self.is_sure = is_sure
         self.text = _with_lead(self.sentence)
 
 
@@ -117,10 +122,12 @@ def _endings(sentence: Sentence, found: dict[str, float], led: dict[str, float])
         return [Ending(kinds.DONE, sentence.text, 1.0)]
     lifted, cancelled = found.get(_LIFTED, 0.0), found.get(_CANCELLED, 0.0)
     done = found.get(_DONE) or led.get(_DONE, 0.0)
-    if (lifted or done) and (lifted < 1 or done):
+    if lifted or done:
         spoken = sentence.plain.split()
         if phrases.STANDING.intersection(spoken):
-            lifted = lifted if lifted == 1 else 0.0
+            lifted = (
+                lifted if lifted == 1 and not any(word in spoken for word in phrases.UNTIL) else 0.0
+            )
         if phrases.UNFINISHED.intersection(spoken):
             done = 0.0
     readings = (
@@ -146,10 +153,10 @@ def _of_user(heard: Heard, exact: float, found: dict[str, float], led: dict[str,
         kind, strength = kinds.TASK, _SURE_ENOUGH
     if sentence.is_checked is False:
         kind, strength = kinds.TASK, 1.0
-    if sentence.text.endswith(":") and kind in ("", kinds.TASK):
+    if sentence.text.endswith(":") and kind in ("", kinds.TASK) and exact < 1:
         return  # it introduces what follows
     if kind:
-        heard.means(kind, strength + exact / 5)
+        heard.means(kind, strength + exact / 5, is_sure=strength >= _SURE)
     else:
         _told_by_user(heard, exact, found.get(_TELLING, 0.0))
 
@@ -177,11 +184,12 @@ def _of_model(
     if sentence.asks or sentence.text.endswith(":"):
         return
     kind, strength = _surest(found, led)
+    heard.is_listed = kind in led and kind not in found
     if sentence.is_checked is False:
         kind, strength = kinds.TASK, 1.0
     narrates = is_narration(sentence.plain)
     if kind and (strength == 1 or not narrates):
-        heard.means(kind, strength + exact / 5)
+        heard.means(kind, strength + exact / 5, is_sure=strength >= _SURE)
     elif not narrates or _TELLING in found:
         weight = _model_weight(sentence, exact, found.get(_TELLING, 0.0), is_report=is_report)
         if weight:

@@ -159,12 +159,15 @@ TASK = """
 """
 
 DONE = """
-    1 is done|are done|^ done|done with|i am done|now done|all done|finished|completed|is complete
-    1 are complete|is now complete|is merged|are merged|has landed|just landed|shipped|in place now
-    1 is in place|are in place|works now|working now|wrapped up|ticked off|checked off|crossed off
-    1 tick off|check off|cross off|taken care of|is sorted|already done|is closed|are closed
-    1 is resolved|are resolved|all set|is live|went live|has been added|have been added|been fixed
-    1 been merged|been done|been completed|been implemented|got done|is implemented|are implemented
+    1 cross it off|tick it off|check it off|i have implemented|i have added|i have fixed
+    1 i have written|i have updated|i have removed|i have created|i implemented|i added|i fixed
+    1 has done|have done|is done|are done|^ done|done with|i am done|now done|all done|finished
+    1 completed|is complete|are complete|is now complete|is merged|are merged|has landed
+    1 just landed|shipped|in place now|is in place|are in place|works now|working now|wrapped up
+    1 ticked off|checked off|crossed off|tick off|check off|cross off|taken care of|is sorted
+    1 already done|is closed|are closed|is resolved|are resolved|all set|is live|went live
+    1 has been added|have been added|been fixed|been merged|been done|been completed
+    1 been implemented|got done|is implemented|are implemented
     0.8 added|fixed|created|updated|removed|renamed|wrote|written|moved|replaced|migrated|bumped
     0.8 documented|refactored|extracted|wired|ported|converted|upgraded|cleaned|deleted|extended
     0.8 committed|pushed|passes now|now passes|now green|are green|is green|handled|tested|merged
@@ -232,7 +235,8 @@ LIFTED = """
     0 you may not|can not|never again|again and again|once again|not now|until now
 """
 # These say that a rule or a task stands.
-STANDING = word_set("still until unless only never not must remember reminder always yet")
+STANDING = word_set("still until till unless only never not must remember reminder always yet")
+UNTIL = word_set("until till unless")
 LIFTING_WORDS = word_set(
     "allowed rule rules restriction lifted lift free feel ahead permission okay fine applies"
     " apply freeze over said ignore forget again unblocked light green ban longer anymore wait"
@@ -246,7 +250,7 @@ CLOSING_WORDS = word_set(
     " needed necessary required relevant bother obsolete moot scope abandon descoped leave"
     " list unnecessary drop dropped strike superseded worth skip shelved anymore task item"
     " todo ticket job part idea thing longer successfully all been off out tick check cross"
-    " tested myself meantime"
+    " tested myself meantime pass passes passing green"
 )
 
 # What is worth keeping though it is neither a rule nor a choice.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from brimline.carry import closing, failures, goals, phrases, refrains, words
+from brimline.carry import closing, failures, goals, phrases, refrains, values, words
 from brimline.carry import items as kinds
 from brimline.carry.meaning import Ending, hear
 from brimline.carry.noting import PROMPT_CHARACTERS, note
@@ -23,8 +23,11 @@ _LEAST_WORDS_OF_A_DEED = 2
 _DEED_CHARACTERS = 160
 _DIRECTIVES = {"decide": kinds.DECISION, "note": kinds.NOTE}
 _MARKED = 5.0
-_PASTED_ERROR = 3.5
+_PASTED_ERROR, _PASTED = 3.5, 2.0
+_PASTED_CHARACTERS, _PASTED_SPECIFICITY = 300, 0.7
 _HINT = 0.5
+# How well a rule, a choice or a task has to fit an item to be the end of that item.
+_OF_A_STATEMENT = 0.8
 # So few words beside what it ended do not make a sentence worth keeping.
 _MERE_ENDING = 2
 
@@ -51,16 +54,24 @@ def by_user(ledger: Ledger, text: str, origin: Origin, *, is_plan: bool = False)
     told = [heard for heard in left if heard not in used]
     for item in _note_all(ledger, told, kinds.USER, origin, _FACTS_OF_A_PROMPT):
         item.extra["prompt"] = text[:_PROMPT_HEAD]
-    pasted = failures.reported(left_out(text))
-    if pasted:
-        note(ledger, kinds.FACT, pasted, kinds.USER, origin, _PASTED_ERROR)
+    _pasted(ledger, left_out(text), origin)
+
+
+def _pasted(ledger: Ledger, text: str, origin: Origin) -> None:
+    """Take in what is no sentence: the error that it names, or all of it where it is short."""
+    error = failures.reported(text)
+    if error:
+        note(ledger, kinds.FACT, error, kinds.USER, origin, _PASTED_ERROR)
+    text = "\n".join(line for line in text.splitlines() if line != error)
+    if len(text) <= _PASTED_CHARACTERS and values.specificity(text) >= _PASTED_SPECIFICITY:
+        note(ledger, kinds.FACT, " / ".join(text.splitlines()), kinds.USER, origin, _PASTED)
 
 
 def by_assistant(ledger: Ledger, text: str, origin: Origin) -> None:
     """Take in what the assistant told the user."""
     meant = [hear(sentence, kinds.ASSISTANT) for sentence in sentences(text)]
     left = [heard for heard in meant if not _ended(ledger, heard, kinds.ASSISTANT, origin)]
-    listed = {h.text for h in left if h.kind == kinds.TASK and h.sentence.is_item}
+    listed = {heard.text for heard in left if heard.kind == kinds.TASK and heard.is_listed}
     noted = _note_all(ledger, left, kinds.ASSISTANT, origin, _FACTS_OF_A_REPLY)
     if listed:
         _replace_list(ledger, [item for item in noted if item.text in listed], origin)
@@ -139,17 +150,27 @@ def _done(ledger: Ledger, told: str, origin: Origin) -> None:
 
 def _ended(ledger: Ledger, heard: Heard, source: str, origin: Origin) -> bool:
     """Whether a sentence put an end to something, and says no more than that."""
-    own = heard.kind if heard.kind != kinds.FACT and heard.weight >= 1 else None
+    own = heard.kind if heard.is_sure else None
     likely = [ending for ending in heard.endings if not _stands(own, ending, source)]
-    closed = closing.close(ledger, likely, origin.at) if likely else None
+    least = _OF_A_STATEMENT if own else 0.0
+    closed = closing.close(ledger, likely, origin.at, least=least) if likely else None
     if closed is not None:
-        item, ending = closed
-        beyond = ending.mention - words.content(item.text)
-        return heard.sentence.is_checked or own in (None, kinds.TASK) or len(beyond) <= _MERE_ENDING
+        return _says_no_more(heard, own, closed)
     if source != kinds.USER and any(_is_a_deed(heard, ending) for ending in likely):
         note(ledger, kinds.TASK, heard.sentence.text, source, origin).status = kinds.DONE
         return True
     return False
+
+
+def _says_no_more(heard: Heard, own: str | None, closed: closing.Closed) -> bool:
+    """Whether all that a sentence says is what it ended."""
+    if heard.sentence.is_checked:
+        return True
+    beyond = closed.ending.mention - words.content(closed.item.text)
+    is_mere = len(beyond) <= _MERE_ENDING
+    if not closed.was_open:
+        return is_mere and own is None
+    return is_mere or (own in (None, kinds.TASK) and closed.ending.strength == 1)
 
 
 def _stands(own: str | None, ending: Ending, source: str) -> bool:

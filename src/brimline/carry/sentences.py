@@ -29,7 +29,22 @@ _ABBREVIATIONS = word_set(
 )
 # Lines that no person wrote as a sentence: tables, differences, traces, prompts of a shell, code.
 _NOT_PROSE = (
-    *("|", "diff --git", "+++ ", "--- a/", "@@ ", "$ ", "❯", "% ", 'File "', "Traceback ("),
+    *(
+        "⏺",
+        "⎿",
+        "●",
+        "└",
+        "|",
+        "diff --git",
+        "+++ ",
+        "--- a/",
+        "@@ ",
+        "$ ",
+        "❯",
+        "% ",
+        'File "',
+        "Traceback (",
+    ),
     *("//", "/*", "#!", "#include", "</", "<?", "<!", "{", "}", "];", "from __"),
 )
 # English as well as code: only with the signs of code in the line.
@@ -93,14 +108,7 @@ def sentences(text: str) -> list[Sentence]:
 
 def left_out(text: str) -> str:
     """The lines that `sentences` leaves out: code, logs, what a user pasted."""
-    kept = []
-    inside = ""
-    for line in text[:_LONGEST_TEXT].splitlines():
-        stripped = line.strip()
-        if stripped.startswith(_FENCES):
-            inside = "" if inside and stripped.startswith(inside) else inside or stripped[:3]
-        elif inside or not _is_prose(stripped):
-            kept.append(stripped)
+    kept = [line.strip() for line, is_prose in _lines(text[:_LONGEST_TEXT]) if not is_prose]
     return "\n".join(line for line in kept if line)
 
 
@@ -156,18 +164,32 @@ def _goes_on(part: _Part, line: str) -> bool:
 
 
 def _prose_lines(text: str) -> Iterator[str]:
+    for line, is_prose in _lines(text):
+        yield line if is_prose else ""
+
+
+def _lines(text: str) -> Iterator[tuple[str, bool]]:
+    """Every line that is no fence, with whether it is prose; an empty line is."""
     inside = ""
     for line in text.splitlines():
         stripped = line.strip()
         if stripped.startswith(_FENCES):
-            inside = "" if inside and stripped.startswith(inside) else inside or stripped[:3]
-            yield ""
-        elif not inside:
-            yield line if not stripped or _is_prose(stripped) else ""
+            yield "", True
+            if inside and stripped.startswith(inside):
+                inside = ""
+                yield stripped.lstrip("`~. "), True  # people go on behind the fence
+            else:
+                inside = inside or stripped[:3]
+        elif inside:
+            yield line, False
+        else:
+            yield line, not stripped or _is_prose(stripped)
 
 
 def _is_prose(line: str) -> bool:
     if not line or line.startswith(_NOT_PROSE) or line.endswith(_NOT_PROSE_ENDS):
+        return False
+    if line.startswith('"') and '":' in line:
         return False
     if line.startswith(">") or _RULERS.issuperset(line) or _is_code(line) or _is_logged(line):
         return False
@@ -189,9 +211,14 @@ def _is_logged(line: str) -> bool:
     """Whether a line is one of a log: it begins with a date or a time, or is made of settings."""
     if line.count("=") > 1 and sum("=" in word[1:-1] for word in line.split()) > 1:
         return True
-    first = line.split(None, 1)[0].lstrip("[(")
-    digits = sum(map(str.isdigit, first))
-    return digits >= len("hhmmss") and digits * 2 >= len(first) and (":" in first or "T" in first)
+    return any(_is_a_time(word) for word in line.split(None, 4)[:4])
+
+
+def _is_a_time(word: str) -> bool:
+    digits = sum(map(str.isdigit, word))
+    if digits < len("hhmmss") or digits * 2 < len(word):
+        return False
+    return word.count(":") > 1 or ("T" in word and ":" in word)
 
 
 def _list_mark(line: str) -> tuple[str, str]:
