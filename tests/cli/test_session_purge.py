@@ -396,3 +396,18 @@ def test_figures_can_be_read_by_json_alone(brimline: Callable[..., Outcome], rec
     seen: Any = brimline("session", "purge", recorded, "--json")
 
     assert (seen.code, seen.out) == (1, "")
+
+
+@pytest.mark.parametrize("command", ["inspect", "purge", "repair", "restore", "backups list"])
+@pytest.mark.parametrize("arguments", [("",), ("--session", "")])
+def test_an_empty_name_is_wrong_usage(
+    brimline: Callable[..., Outcome], recorded: str, command: str, arguments: tuple[str, ...]
+) -> None:
+    """A script whose variable is empty does not mean the newest session."""
+    before = content(recorded)
+    sure = ["--yes"] if command in ("purge", "repair", "restore") else []
+
+    seen = brimline("session", *command.split(), *arguments, *sure)
+
+    assert seen.code == 2
+    assert content(recorded) == before

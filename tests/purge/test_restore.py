@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from brimline.purge import restore as restoring
-from brimline.purge import restore_record, verify_copy
-from brimline.purge.errors import PurgeError
+from brimline.purge import backups, disk, recovery, restore_record, verify_copy
+from brimline.purge.errors import PurgeError, RewrittenError
+from brimline.purge.repair import repair
 from brimline.store import layout, prune, scan
 from brimline.store.errors import StoreError
 
-from .recorded import LONG_AGO, data, output, prepare, purge, restore, talk
+from . import machines
+from .recorded import LONG_AGO, QUIET_S, data, output, prepare, purge, restore, talk
 
 if TYPE_CHECKING:
     from brimline.testing import SessionBuilder
@@ -288,3 +290,50 @@ def test_a_restore_needs_no_record_that_fits_another_session(
 
     assert restoring.plan(session.path, home_dir).is_empty
     assert prepare(session, home_dir).plan.is_empty
+
+
+@pytest.mark.parametrize("failure", [KeyboardInterrupt(), OSError(28, "No space left on device")])
+@pytest.mark.parametrize("rewrite", ["purge", "repair"])
+def test_whenever_a_rewrite_is_cut_short_there_is_a_way_back_if_and_only_if_it_happened(
+    session: SessionBuilder,
+    home_dir: str,
+    original: bytes,
+    monkeypatch: pytest.MonkeyPatch,
+    rewrite: str,
+    failure: BaseException,
+) -> None:
+    """At every step that writes: Ctrl-C or a full disk, before the swap and after it."""
+    if rewrite == "repair":
+        session.raw(b'{"type":"note"}' + LATE)
+        original = data(session)
+    step, told = 0, set()
+    while True:
+        machine = machines.Machine()
+        machine.fails_at, machine.failure = step, failure
+        with monkeypatch.context() as patched:
+            patched.setattr(disk, "system", machine)
+            try:
+                with open(session.path, "ab"):
+                    if rewrite == "purge":
+                        purge(session, home_dir)
+                    else:
+                        os.utime(session.path, (LONG_AGO, LONG_AGO))
+                        repair(session.path, home_dir=home_dir, quiet_s=QUIET_S)
+            except RewrittenError as error:
+                told.add("rewritten")
+                assert "brimline session restore" in str(error)
+                assert data(session) != original
+            except (KeyboardInterrupt, PurgeError):
+                told.add("nothing")
+                assert data(session) == original
+                assert restore_record.read_all(home_dir, "session") == []
+        if step >= len(machine.names):
+            break
+        recovery.recover(session.path)
+        if data(session) != original:
+            restore(session.path, home_dir)
+        assert data(session) == original
+        for backup in backups.of_session(session.path):
+            os.unlink(backup.path)
+        step += 1
+    assert told == {"nothing", "rewritten"}

@@ -183,6 +183,7 @@ def _purge(prepared: Prepared, home_dir: str, compression: str, given: dict[str,
             live=given["live"],
             compression=compression,
             progress=bar.update,
+            on_wait=bar.follow,
         )
     if not given["as_json"]:
         click.echo(report.done(prepared, rewritten))

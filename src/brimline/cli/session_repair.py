@@ -78,7 +78,13 @@ def repair(
             click.echo(render.encodable("\n".join(_found(report))), err=True)
             click.confirm(f"Mend {text.count(len(report.mended), 'fault')}?", abort=True, err=True)
         with Progress("Mending", 3 * os.path.getsize(path)) as progress:
-            report = repairing.repair(path, home_dir=home_dir, live=live, progress=progress.update)
+            report = repairing.repair(
+                path,
+                home_dir=home_dir,
+                live=live,
+                progress=progress.update,
+                on_wait=progress.follow,
+            )
     document = as_document(report, dry_run=dry_run)
     text.answer(document, "" if as_json else _told(report, document), as_json=as_json)
 

@@ -64,7 +64,7 @@ def restore(
         liveness.require_idle(found.path, home_dir)
     _require_consent(yes=yes)
     with Progress("Restoring", os.path.getsize(path)) as bar:
-        done = restoring.restore(found, live=live, progress=bar.update)
+        done = restoring.restore(found, live=live, progress=bar.update, on_wait=bar.follow)
     if not as_json:
         click.echo(f"Restored: {report.size(done.bytes_after)}. Backup: {done.backup}")
     told = {"applied": True, "bytes_after": done.bytes_after, "backup": done.backup}

@@ -89,6 +89,7 @@ def restore(
     live: bool = False,
     quiet_s: float = 1.0,
     progress: Callable[[int], None] | None = None,
+    on_wait: Callable[[], None] | None = None,
 ) -> Rewritten:
     """Put the session back, and forget the purges that were undone.
 
@@ -116,6 +117,7 @@ def restore(
         quiet_s=quiet_s,
         live=live,
         progress=progress,
+        on_wait=on_wait,
     )
     for record in [*restoration.undone, *restoration.stale]:
         restore_record.remove(record)
