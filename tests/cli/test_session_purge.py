@@ -155,6 +155,7 @@ def test_a_program_gets_one_document(brimline: Callable[..., Outcome], recorded:
         "lines": 4,
         "byte_exact": True,
         "lost_changes": 0,
+        "problems": [],
         "applied": True,
         "bytes_after": size,
         "backup": None,

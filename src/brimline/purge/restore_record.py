@@ -85,6 +85,13 @@ class Record:
     """Where it is kept."""
 
     @property
+    def keys(self) -> set[str]:
+        """All stored content that it needs."""
+        pieces = [step.was for step in self.steps if step.was is not None]
+        pieces += [patch.was for step in self.steps for patch in step.patches]
+        return {*self.chunks, *[piece.key for piece in pieces if piece.key is not None]}
+
+    @property
     def lines(self) -> int:
         """How many lines were changed or dropped."""
         return sum(step.rows or 1 for step in self.steps if step.kind != ADDED)
@@ -129,45 +136,50 @@ def write(home_dir: str, record: Record) -> None:
         raise
 
 
+def read_each(home_dir: str, session: str) -> tuple[list[Record], list[PurgeError]]:
+    """The records of a session, the newest first, and what is wrong with those that are damaged."""
+    found: list[Record] = []
+    problems: list[PurgeError] = []
+    for file in _files(folder(home_dir, session)):
+        try:
+            found.append(_read(file))
+        except PurgeError as problem:
+            problems.append(problem)
+    return found, problems
+
+
 def read_all(home_dir: str, session: str) -> list[Record]:
     """The records of a session, the newest first.
 
     Raises:
         PurgeError: one cannot be read.
     """
-    place = folder(home_dir, session)
-    names = sorted(name for name in fastio.names_in(place) if name.endswith(_ENDING))
-    return [_read(f"{place}/{name}") for name in reversed(names)]
+    found, problems = read_each(home_dir, session)
+    for problem in problems:
+        raise problem
+    return found
 
 
-def sessions(home_dir: str) -> list[Record]:
-    """The newest record of every session that has one.
+def sessions(home_dir: str) -> list[str]:
+    """The names of the sessions that have records."""
+    return sorted(fastio.names_in(all_folder(home_dir)))
 
-    Raises:
-        PurgeError: one cannot be read.
-    """
-    found = (read_all(home_dir, name) for name in sorted(fastio.names_in(all_folder(home_dir))))
-    return [records[0] for records in found if records]
+
+def belongs_to(record: Record, path: str) -> bool:
+    """Whether a record is a file's own: made there, or in a place where nothing is any more."""
+    return record.path == path or not os.path.exists(record.path)
 
 
 def remove(record: Record) -> None:
     """Forget a purge; what it had stored is no longer held."""
-    fastio.remove(record.file)
-    try:
-        os.rmdir(os.path.dirname(record.file))
-    except OSError:  # there are more
-        pass
+    _remove(record.file)
 
 
 def forget(home_dir: str, session: str) -> int:
-    """Forget every purge of a session; returns how many there were.
-
-    Raises:
-        PurgeError: one cannot be read.
-    """
-    found = read_all(home_dir, session)
-    for record in found:
-        remove(record)
+    """Forget every purge of a session; returns how many there were."""
+    found = _files(folder(home_dir, session))
+    for file in found:
+        _remove(file)
     return len(found)
 
 
@@ -177,20 +189,33 @@ def expire(home_dir: str, oldest: float) -> int:
     The client deletes sessions after a month, and what was taken out of them would stay for ever.
     """
     gone = 0
-    for name in fastio.names_in(all_folder(home_dir)):
-        for record in read_all(home_dir, name):
-            if record.at < oldest and not _is_anywhere(record):
+    for name in sessions(home_dir):
+        for record in read_each(home_dir, name)[0]:
+            if record.at < oldest and not places(record):
                 remove(record)
                 gone += 1
     return gone
 
 
-def _is_anywhere(record: Record) -> bool:
-    if os.path.exists(record.path):
-        return True
+def places(record: Record) -> list[str]:
+    """Where its session is: where it was purged, and wherever the client has one of that name."""
     projects = f"{glob.escape(paths.client_config_dir())}/projects"
     name = glob.escape(os.path.basename(record.path))
-    return bool(glob.glob(f"{projects}/**/{name}", recursive=True))
+    found = {os.path.realpath(p) for p in glob.glob(f"{projects}/**/{name}", recursive=True)}
+    return sorted(path for path in {record.path, *found} if os.path.isfile(path))
+
+
+def _files(place: str) -> list[str]:
+    names = sorted(name for name in fastio.names_in(place) if name.endswith(_ENDING))
+    return [f"{place}/{name}" for name in reversed(names)]
+
+
+def _remove(file: str) -> None:
+    fastio.remove(file)
+    try:
+        os.rmdir(os.path.dirname(file))
+    except OSError:  # there are more
+        pass
 
 
 def _create(place: str) -> tuple[str, int]:
