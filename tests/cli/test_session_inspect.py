@@ -27,6 +27,7 @@ KEYS = [
     "compactions",
     "peak_tokens",
     "measured_tokens",
+    "purged_since_tokens_estimated",
     "mendable_faults",
     "doubtful_faults",
     "lines",

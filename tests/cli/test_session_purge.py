@@ -412,3 +412,31 @@ def test_an_empty_name_is_wrong_usage(
 
     assert seen.code == 2
     assert content(recorded) == before
+
+
+def test_an_inspection_says_that_the_measurement_is_older_than_the_purge(
+    brimline: Callable[..., Outcome], world: Path
+) -> None:
+    """What was taken out since is subtracted, and told as an estimate; a restore ends that."""
+    session = SessionBuilder(str(world / "s.jsonl"), now=LONG_AGO)
+    session.prompt("please build")
+    session.reply(20_000)
+    call_id = session.tool_call(20_100, command="make")
+    session.tool_result(call_id, TEXT)
+    for number in range(12):
+        session.reply(24_000 + number)
+    rest(session.path)
+    saved = json.loads(brimline("session", "purge", session.path, "--yes", "--json").out)
+    tokens = saved["context_tokens_saved_estimated"]
+
+    told = brimline("session", "inspect", session.path).out
+    found = json.loads(brimline("session", "inspect", session.path, "--json").out)["context"]
+
+    assert tokens > 1_000
+    assert f"before a purge, which took out ~{tokens:,}" in told
+    assert found["measured_tokens"] == 24_011
+    whole = 24_011 + found["since_tokens_estimated"] - tokens
+    assert found["next_request_tokens_estimated"] == whole
+    assert sum(kind["tokens_estimated"] for kind in found["kinds"]) == whole
+    brimline("session", "restore", session.path, "--yes")
+    assert "before a purge" not in brimline("session", "inspect", session.path).out

@@ -84,7 +84,7 @@ def _told(found: Restoration) -> str:
         return (
             f"{found.path} was changed by others since it was purged: {found.known_steps:,} of "
             f"{len(found.altered.steps):,} changes are known again and can be undone, the rest "
-            "stays as it is, and on record. The backup that the purge made holds all of it as it was."
+            "stays as it is, and on record. The backup that the purge made holds what it was."
         )
     lines = sum(record.lines for record in found.undone)
     before = found.undone[-1].before.length - found.undone[-1].after.length

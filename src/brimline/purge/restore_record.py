@@ -83,6 +83,8 @@ class Record:
     steps: list[Step] = field(default_factory=list)
     file: str = ""
     """Where it is kept."""
+    context_tokens: int = 0
+    """By how much the next request shrank, estimated."""
 
     @property
     def keys(self) -> set[str]:
@@ -121,6 +123,7 @@ def write(home_dir: str, record: Record) -> None:
         "before": [record.before.length, record.before.digest],
         "after": [record.after.length, record.after.digest],
         "chunks": record.chunks,
+        "context_tokens": record.context_tokens,
     }
     place = folder(home_dir, record.session)
     fastio.make_folders(place)
@@ -218,6 +221,14 @@ def _remove(file: str) -> None:
         pass
 
 
+def context_tokens_since(home_dir: str, session: str, path: str, moment: float) -> int:
+    """How many tokens purges of a file took out of the context after a moment, estimated."""
+    found, _ = read_each(home_dir, session)
+    return sum(
+        record.context_tokens for record in found if record.path == path and record.at > moment
+    )
+
+
 def _create(place: str) -> tuple[str, int]:
     numbers = [int(name[:-6]) for name in fastio.names_in(place) if name[:-6].isdecimal()]
     number = max(numbers, default=0)
@@ -245,6 +256,7 @@ def _read(path: str) -> Record:
                 head["chunks"],
                 list(_steps(file)),
                 path,
+                int(head.get("context_tokens", 0)),
             )
     except (ValueError, KeyError, TypeError, IndexError, OSError) as error:
         raise PurgeError(

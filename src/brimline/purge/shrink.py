@@ -116,6 +116,7 @@ class _PurgedCopy:
         self._way_back = restore_record.Record(
             session, self.path, time.time(), before, after, store.chunks, writer.steps
         )
+        self._way_back.context_tokens = self.plan.context_tokens
 
     def verify(self, old_path: str, length: int, new_path: str) -> None:
         """See that the copy is sound and can be undone."""
