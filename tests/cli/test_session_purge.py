@@ -440,3 +440,67 @@ def test_an_inspection_says_that_the_measurement_is_older_than_the_purge(
     assert sum(kind["tokens_estimated"] for kind in found["kinds"]) == whole
     brimline("session", "restore", session.path, "--yes")
     assert "before a purge" not in brimline("session", "inspect", session.path).out
+
+
+@pytest.mark.parametrize(
+    "option", [("--strategy", "old"), ("--remove-thinking",), ("--threshold", "9")]
+)
+def test_a_repair_takes_no_options_of_a_purge(
+    brimline: Callable[..., Outcome], recorded: str, option: tuple[str, ...]
+) -> None:
+    """Nothing is left out in silence."""
+    seen = brimline("session", "purge", recorded, "--repair-only", "--yes", *option)
+
+    assert seen.code == 2
+    assert option[0] in seen.err
+
+
+def test_a_backup_is_never_purged(brimline: Callable[..., Outcome], recorded: str) -> None:
+    """It is what others are put back from."""
+    brimline("session", "purge", recorded, "--yes")
+    (backup,) = json.loads(brimline("session", "backups", "list", "--json").out)["backups"]
+    rest(backup["path"])
+    before = content(backup["path"])
+
+    seen = brimline("session", "purge", backup["path"], "--yes")
+
+    assert seen.code == 1
+    assert "is a backup" in seen.err
+    assert content(backup["path"]) == before
+
+
+def test_settings_do_not_widen_what_was_asked_for(
+    brimline: Callable[..., Outcome], recorded: str
+) -> None:
+    """A strategy for the disk alone leaves results alone; a threshold of 0 is one of 1."""
+    brimline("config", "set", "purge.recent", "truncate")
+    brimline("config", "set", "purge.threshold_bytes", "0")
+
+    seen = brimline("session", "purge", recorded, "--analyze", "--json", "--strategy", "copies")
+    found = json.loads(seen.out)
+
+    assert list(found["strategies"]) == ["copies"]
+    assert found["threshold_bytes"] == 1
+
+
+def test_a_session_is_found_by_the_only_beginning_of_its_id(
+    brimline: Callable[..., Outcome], recorded: str, project_dir: str
+) -> None:
+    """Where several begin so, they are named."""
+    seen = brimline("session", "purge", "--session", "ab", "--analyze", "--json")
+    assert json.loads(seen.out)["path"] == recorded
+
+    filled(f"{os.path.dirname(recorded)}/abd.jsonl", project_dir)
+    seen = brimline("session", "purge", "--session", "ab", "--analyze")
+    assert seen.code == 1
+    assert "abc, abd" in seen.err
+
+
+def test_a_hint_names_no_option_that_is_not_there(
+    brimline: Callable[..., Outcome], world: Path, project_dir: str
+) -> None:
+    """`session` takes a FILE, not --transcript."""
+    seen = brimline("session", "purge", "--analyze")
+
+    assert seen.code == 1
+    assert "--transcript" not in seen.err

@@ -14,7 +14,7 @@ from brimline.purge import restore as restoring
 from brimline.purge.errors import PurgeError, RewrittenError
 from brimline.purge.plan import Options
 from brimline.purge.repair import repair
-from brimline.store import layout, prune, scan
+from brimline.store import layout, prune, read, scan
 from brimline.store.errors import StoreError
 
 from . import machines
@@ -433,3 +433,28 @@ def test_a_damaged_older_purge_does_not_keep_a_newer_one_from_being_undone(
     assert len(found.problems) == 1
     assert data(session) == once
     assert os.path.exists(older.file)
+
+
+TORN = b'{"type":"user","uuid":"torn","message":{"con'
+
+
+@pytest.mark.parametrize("purged", [True, False])
+@pytest.mark.parametrize("late", [b"", LATE])
+def test_a_torn_last_line_comes_back_with_the_rest(
+    session: SessionBuilder, home_dir: str, original: bytes, late: bytes, *, purged: bool
+) -> None:
+    """After a purge and a repair, or the repair alone; later rows keep a line of their own."""
+    append(session, TORN)
+    if purged:
+        purge(session, home_dir)
+    os.utime(session.path, (LONG_AGO, LONG_AGO))
+    report = repair(session.path, home_dir=home_dir, quiet_s=QUIET_S)
+    assert report.cut_key is not None
+    append(session, late)
+    prune.collect(home_dir, prune.Search(), grace_s=0)
+    assert read.get(home_dir, report.cut_key) == TORN
+
+    restore(session.path, home_dir)
+
+    assert data(session) == original + TORN + (b"\n" + late if late else b"")
+    assert restore_record.sessions(home_dir) == []

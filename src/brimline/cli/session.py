@@ -30,7 +30,9 @@ file_argument = click.argument("file", metavar="[FILE]", required=False)
 current_option = click.option(
     "--current", is_flag=True, help="The session this runs in, else the project's newest one."
 )
-session_option = click.option("--session", "session_id", metavar="ID", help="By its id.")
+session_option = click.option(
+    "--session", "session_id", metavar="ID", help="By its id, or how that begins."
+)
 as_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
 live_option = click.option("--live", is_flag=True, help="Do it although the session is in use.")

@@ -29,7 +29,7 @@ DISK_NAMES = {
     "sidechain": "subagents' rows",
     "envelope": "what is written around messages",
     "bookkeeping": "bookkeeping",
-    "unreadable": "unreadable or too long to look into",
+    "unreadable": "unreadable or too long: not looked into",
 }
 CONTEXT_NAMES = {
     "floor": "system, tools, instructions",
@@ -178,11 +178,17 @@ def _disk(document: dict[str, Any]) -> list[str]:
         [
             text.size(one["bytes"]),
             f"{one['share']:.0%}",
-            one["name"] + ("" if one["reaches_the_model"] else " (never sent)"),
+            one["name"] + _sent(one),
         ]
         for one in found[:_SHOWN_KINDS]
     ]
     return ["", title, *_columns(rows, 2)]
+
+
+def _sent(one: dict[str, Any]) -> str:
+    if one["reaches_the_model"] or one["kind"] == "unreadable":
+        return ""
+    return " (never sent)"
 
 
 def _compactions(found: list[dict[str, Any]]) -> list[str]:

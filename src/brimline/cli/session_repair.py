@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _ACTIONS = {
     "split": "each row gets a line of its own",
+    "unmark": "the mark is taken out",
     "cut": "the piece is taken out and stored",
     "relink": "the row gets another parent",
     "drop": "the second copy is taken out",

@@ -195,7 +195,7 @@ class _MendedCopy:
         )
         self._rows = self.before.rows + writer.added - writer.dropped
         before, after = writer.read.content, writer.written.content
-        if before == after and not writer.cut_bytes and self._is_mendable:
+        if before == after and writer.cut_key is None and self._is_mendable:
             raise PurgeError("the faults could not be mended: nothing was changed; please report")
         self._way_back = restore_record.Record(
             session, self.path, time.time(), before, after, store.chunks, writer.steps

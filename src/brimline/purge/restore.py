@@ -166,6 +166,7 @@ def restore(
         home_dir=restoration.home_dir,
         quiet_s=quiet_s,
         live=live,
+        may_end_torn=True,
         progress=progress,
         on_wait=on_wait,
     )

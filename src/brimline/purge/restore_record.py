@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FORMAT = 1
-CHANGED, DROPPED, ADDED = "c", "d", "a"
+CHANGED, DROPPED, ADDED, TORN = "c", "d", "a", "t"
 _CREATE = (
     os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 )

@@ -67,6 +67,7 @@ def rewrite(  # noqa: PLR0913 - one per step of the order
     quiet_s: float = 1.0,
     live: bool = False,
     way_back: WayBack | None = None,
+    may_end_torn: bool = False,
     progress: Callable[[int], None] | None = None,
     on_wait: Callable[[], None] | None = None,
 ) -> Rewritten:
@@ -77,7 +78,8 @@ def rewrite(  # noqa: PLR0913 - one per step of the order
     last line is torn and has been so for `quiet_s`.
 
     `verify(old_path, length, new_path)` raises `PurgeError` where the copy is not sound: then
-    nothing is swapped and nothing is left behind. Then `way_back` is put on record.
+    nothing is swapped and nothing is left behind. Then `way_back` is put on record. Only with
+    `may_end_torn` may the copy end within a line where the session does not.
 
     What others append meanwhile is added to the new file, in order, until the old one is closed
     or has been quiet for `quiet_s`. `progress` is told how many bytes of `old` were read, and
@@ -93,6 +95,7 @@ def rewrite(  # noqa: PLR0913 - one per step of the order
     if not os.path.exists(session):
         raise PurgeError(f"{path} is not there")
     order = _Order(session, home_dir, quiet_s, live, make_new, verify, way_back, progress, on_wait)
+    order.may_end_torn = may_end_torn
     try:
         with recovery.opened(session) as chain:
             return _rewritten(order, chain)
@@ -115,6 +118,7 @@ class _Order:
     way_back: WayBack | None
     progress: Callable[[int], None] | None
     on_wait: Callable[[], None] | None
+    may_end_torn: bool = False
     has_swapped: bool = False
 
 
@@ -131,6 +135,8 @@ def _rewritten(order: _Order, chain: Chain) -> Rewritten:
         if new.size == length and disk.same(chain.descriptor, 0, new.descriptor, 0, length):
             return replace(done, swapped=False)
         order.verify(order.session, length, new.path)
+        if not order.may_end_torn:
+            _require_whole(backup.descriptor, new, done)
         _require_unchanged(chain, backup.descriptor, new, done)
         with _recorded(order, new):
             done = replace(done, backup=_swapped(chain, new, length, backup))
@@ -236,8 +242,8 @@ def _copy(order: _Order, old: int, length: int, new: New) -> None:
         order.make_new(source, length, sink)
 
 
-def _require_unchanged(chain: Chain, backup: int, new: New, done: Rewritten) -> None:
-    """See that neither the session nor the copy changed since the backup was made."""
+def _require_whole(backup: int, new: New, done: Rewritten) -> None:
+    """See that the copy does not end within a line, unless the session does."""
     if _ends_in_a_line_break(backup, done.bytes_before) and not _ends_in_a_line_break(
         new.descriptor, done.bytes_after
     ):
@@ -245,6 +251,10 @@ def _require_unchanged(chain: Chain, backup: int, new: New, done: Rewritten) -> 
             f"the copy of {done.path} ends within a line, which the next one would be added to:"
             " nothing was swapped"
         )
+
+
+def _require_unchanged(chain: Chain, backup: int, new: New, done: Rewritten) -> None:
+    """See that neither the session nor the copy changed since the backup was made."""
     is_same = disk.same(chain.descriptor, 0, backup, 0, done.bytes_before)
     if not is_same or new.size != done.bytes_after:
         raise PurgeError(
