@@ -432,6 +432,8 @@ def test_an_inspection_says_that_the_measurement_is_older_than_the_purge(
     told = brimline("session", "inspect", session.path).out
     found = json.loads(brimline("session", "inspect", session.path, "--json").out)["context"]
 
+    status = brimline("status", "--transcript", session.path).out
+    assert f"Measured before a purge, which took out ~{tokens:,} tokens." in status
     assert tokens > 1_000
     assert f"before a purge, which took out ~{tokens:,}" in told
     assert found["measured_tokens"] == 24_011
