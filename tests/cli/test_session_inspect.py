@@ -27,6 +27,7 @@ KEYS = [
     "compactions",
     "peak_tokens",
     "measured_tokens",
+    "purged_since_tokens_estimated",
     "mendable_faults",
     "doubtful_faults",
     "lines",
@@ -261,3 +262,15 @@ def test_foreign_texts_cannot_drive_the_terminal(
 
     assert "\x1b" not in page
     assert "\x07" not in page
+
+
+def test_a_line_that_is_too_long_is_not_said_to_be_never_sent(
+    brimline: Callable[..., Outcome], session: SessionBuilder
+) -> None:
+    """Nobody looked into it, so nobody knows."""
+    session.raw(b'{"type":"user","text":"' + b"x" * (9 << 20) + b'"}\n')
+
+    told = brimline("session", "inspect", session.path).out
+
+    (line,) = [line for line in told.splitlines() if "not looked into" in line]
+    assert "never sent" not in line

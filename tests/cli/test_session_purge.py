@@ -155,6 +155,7 @@ def test_a_program_gets_one_document(brimline: Callable[..., Outcome], recorded:
         "lines": 4,
         "byte_exact": True,
         "lost_changes": 0,
+        "problems": [],
         "applied": True,
         "bytes_after": size,
         "backup": None,
@@ -396,3 +397,112 @@ def test_figures_can_be_read_by_json_alone(brimline: Callable[..., Outcome], rec
     seen: Any = brimline("session", "purge", recorded, "--json")
 
     assert (seen.code, seen.out) == (1, "")
+
+
+@pytest.mark.parametrize("command", ["inspect", "purge", "repair", "restore", "backups list"])
+@pytest.mark.parametrize("arguments", [("",), ("--session", "")])
+def test_an_empty_name_is_wrong_usage(
+    brimline: Callable[..., Outcome], recorded: str, command: str, arguments: tuple[str, ...]
+) -> None:
+    """A script whose variable is empty does not mean the newest session."""
+    before = content(recorded)
+    sure = ["--yes"] if command in ("purge", "repair", "restore") else []
+
+    seen = brimline("session", *command.split(), *arguments, *sure)
+
+    assert seen.code == 2
+    assert content(recorded) == before
+
+
+def test_an_inspection_says_that_the_measurement_is_older_than_the_purge(
+    brimline: Callable[..., Outcome], world: Path
+) -> None:
+    """What was taken out since is subtracted, and told as an estimate; a restore ends that."""
+    session = SessionBuilder(str(world / "s.jsonl"), now=LONG_AGO)
+    session.prompt("please build")
+    session.reply(20_000)
+    call_id = session.tool_call(20_100, command="make")
+    session.tool_result(call_id, TEXT)
+    for number in range(12):
+        session.reply(24_000 + number)
+    rest(session.path)
+    saved = json.loads(brimline("session", "purge", session.path, "--yes", "--json").out)
+    tokens = saved["context_tokens_saved_estimated"]
+
+    told = brimline("session", "inspect", session.path).out
+    found = json.loads(brimline("session", "inspect", session.path, "--json").out)["context"]
+
+    status = brimline("status", "--transcript", session.path).out
+    assert f"Measured before a purge, which took out ~{tokens:,} tokens." in status
+    assert tokens > 1_000
+    assert f"before a purge, which took out ~{tokens:,}" in told
+    assert found["measured_tokens"] == 24_011
+    whole = 24_011 + found["since_tokens_estimated"] - tokens
+    assert found["next_request_tokens_estimated"] == whole
+    assert sum(kind["tokens_estimated"] for kind in found["kinds"]) == whole
+    brimline("session", "restore", session.path, "--yes")
+    assert "before a purge" not in brimline("session", "inspect", session.path).out
+
+
+@pytest.mark.parametrize(
+    "option", [("--strategy", "old"), ("--remove-thinking",), ("--threshold", "9")]
+)
+def test_a_repair_takes_no_options_of_a_purge(
+    brimline: Callable[..., Outcome], recorded: str, option: tuple[str, ...]
+) -> None:
+    """Nothing is left out in silence."""
+    seen = brimline("session", "purge", recorded, "--repair-only", "--yes", *option)
+
+    assert seen.code == 2
+    assert option[0] in seen.err
+
+
+def test_a_backup_is_never_purged(brimline: Callable[..., Outcome], recorded: str) -> None:
+    """It is what others are put back from."""
+    brimline("session", "purge", recorded, "--yes")
+    (backup,) = json.loads(brimline("session", "backups", "list", "--json").out)["backups"]
+    rest(backup["path"])
+    before = content(backup["path"])
+
+    seen = brimline("session", "purge", backup["path"], "--yes")
+
+    assert seen.code == 1
+    assert "is a backup" in seen.err
+    assert content(backup["path"]) == before
+
+
+def test_settings_do_not_widen_what_was_asked_for(
+    brimline: Callable[..., Outcome], recorded: str
+) -> None:
+    """A strategy for the disk alone leaves results alone; a threshold of 0 is one of 1."""
+    brimline("config", "set", "purge.recent", "truncate")
+    brimline("config", "set", "purge.threshold_bytes", "0")
+
+    seen = brimline("session", "purge", recorded, "--analyze", "--json", "--strategy", "copies")
+    found = json.loads(seen.out)
+
+    assert list(found["strategies"]) == ["copies"]
+    assert found["threshold_bytes"] == 1
+
+
+def test_a_session_is_found_by_the_only_beginning_of_its_id(
+    brimline: Callable[..., Outcome], recorded: str, project_dir: str
+) -> None:
+    """Where several begin so, they are named."""
+    seen = brimline("session", "purge", "--session", "ab", "--analyze", "--json")
+    assert json.loads(seen.out)["path"] == recorded
+
+    filled(f"{os.path.dirname(recorded)}/abd.jsonl", project_dir)
+    seen = brimline("session", "purge", "--session", "ab", "--analyze")
+    assert seen.code == 1
+    assert "abc, abd" in seen.err
+
+
+def test_a_hint_names_no_option_that_is_not_there(
+    brimline: Callable[..., Outcome], world: Path, project_dir: str
+) -> None:
+    """`session` takes a FILE, not --transcript."""
+    seen = brimline("session", "purge", "--analyze")
+
+    assert seen.code == 1
+    assert "--transcript" not in seen.err

@@ -16,7 +16,7 @@ import pexpect
 import pytest
 from click.testing import CliRunner
 
-from brimline import launch
+from brimline import launch, paths
 from brimline.cli.session_purge import purge
 from brimline.install import entries, slash, spec
 from brimline.install.command import uninstall
@@ -620,3 +620,69 @@ def test_purged_sessions_are_restored_before_the_data_is_deleted(world: Path) ->
 
     assert done.exit_code == 0, done.output
     assert Path(session.path).read_bytes() == before
+
+
+def purged_session(path: Path) -> tuple[SessionBuilder, bytes]:
+    """A purged session, and what it was."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    session = SessionBuilder(str(path), session_id=path.stem)
+    call = session.tool_call(10_000, "Bash", command="make")
+    session.tool_result(call, "a line of the log\n" * 2_000)
+    for number in range(12):
+        session.reply(10_000 + number)
+    before = path.read_bytes()
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    done = CliRunner().invoke(purge, [session.path, "--yes"])
+    assert done.exit_code == 0, done.output
+    assert path.read_bytes() != before
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    return session, before
+
+
+def test_purged_sessions_are_found_where_they_were_moved_to_and_with_the_same_id(
+    world: Path,
+) -> None:
+    """Two projects with one id each get back what is theirs; so does a session that was moved."""
+    projects = Path(paths.client_config_dir()) / "projects"
+    one, before_one = purged_session(projects / "a" / "same.jsonl")
+    other, before_other = purged_session(projects / "b" / "same.jsonl")
+    moved, before_moved = purged_session(world / "moved.jsonl")
+    (projects / "c").mkdir()
+    os.rename(moved.path, projects / "c" / "moved.jsonl")
+
+    done = CliRunner().invoke(uninstall, ["--delete-data", "--yes"])
+
+    assert done.exit_code == 0, done.output
+    assert Path(one.path).read_bytes() == before_one
+    assert Path(other.path).read_bytes() == before_other
+    assert (projects / "c" / "moved.jsonl").read_bytes() == before_moved
+    assert f"Restored the purged session {one.path}." in done.output
+
+
+@pytest.mark.parametrize("fault", ["changed", "rewritten", "record", "in use"])
+def test_data_that_a_purged_session_still_needs_is_kept(world: Path, fault: str) -> None:
+    """The file is named; other sessions are restored all the same."""
+    hurt, _ = purged_session(world / "hurt.jsonl")
+    sound, before = purged_session(world / "sound.jsonl")
+    path = Path(hurt.path)
+    named = str(path)
+    if fault == "changed":
+        path.write_bytes(path.read_bytes().replace(b"[brimline stored", b"[ brimline stored"))
+    elif fault == "rewritten":
+        key = path.read_bytes().partition(b"sha256:")[2][:64]
+        path.write_bytes(b'{"type":"user","uuid":"u","message":{"content":"sha256:%s"}}\n' % key)
+    elif fault == "record":
+        record = Path(paths.home()) / "backups/purges/hurt/000001.jsonl"
+        record.write_text("not json")
+        named = str(record)
+    os.utime(path, None if fault == "in use" else (1_700_000_000, 1_700_000_000))
+
+    done = CliRunner().invoke(uninstall, ["--delete-data", "--yes", "--json"])
+
+    assert done.exit_code != 0
+    told = json.loads(done.stdout)
+    assert told["data_deleted"] is False
+    assert told["restored_sessions"][-1:] == [sound.path]
+    assert any(named in problem for problem in told["problems"])
+    assert "--live" not in str(told["problems"])
+    assert Path(sound.path).read_bytes() == before

@@ -34,7 +34,7 @@ class Machine:
         self.names: list[str] = []
         self.dies_at: int | None = None
         self.fails_at: int | None = None
-        self.failure = OSError(28, "No space left on device")
+        self.failure: BaseException = OSError(28, "No space left on device")
 
     def __getattr__(self, name: str) -> Any:
         real = getattr(os, name)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from brimline.purge import inspect as inspecting
 from brimline.purge import shrink
 from brimline.purge.errors import BusyError, PurgeError
 from brimline.store import pins, put, read, stub
@@ -123,7 +124,8 @@ def test_the_figures_are_what_the_file_loses(
     lost_characters -= len(results(session)[old_result])
     assert before - len(data(session)) == found.plan.disk_bytes
     assert done.bytes_before - done.bytes_after == found.plan.disk_bytes
-    assert found.plan.context_tokens == int(lost_characters / 2.85)
+    scale = found.survey.scales["tool_result"]
+    assert found.plan.context_tokens == int(lost_characters / 2.85 * scale)
 
 
 @pytest.mark.row("S2-18")
@@ -375,3 +377,22 @@ def test_two_purges_at_once_do_not_mix(
     shrink.shrink(found, home_dir, quiet_s=QUIET_S)
     with pytest.raises(PurgeError):
         shrink.shrink(found, home_dir, quiet_s=QUIET_S)
+
+
+@pytest.mark.parametrize("growth", [0, 500, 3_000, 60_000])
+def test_no_more_tokens_are_claimed_than_the_inspection_shows(
+    session: SessionBuilder, home_dir: str, growth: int
+) -> None:
+    """Where requests measured less than the texts would take, the claim shrinks with them."""
+    session.prompt()
+    session.reply(20_000)
+    call_id = session.tool_call(20_100, command="make")
+    session.tool_result(call_id, output("build", 30_000))
+    for number in range(12):
+        session.reply(20_200 + growth + number)
+
+    plan = prepare(session, home_dir).plan
+
+    shown = inspecting.inspect(session.path).context.kinds["tool_result"]
+    assert plan.replaced == 1
+    assert 0.9 * shown <= plan.context_tokens <= shown

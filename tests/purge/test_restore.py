@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
 
+from brimline.purge import backups, disk, recovery, restore_record, shrink, verify_copy
 from brimline.purge import restore as restoring
-from brimline.purge import restore_record, verify_copy
-from brimline.purge.errors import PurgeError
-from brimline.store import layout, prune, scan
+from brimline.purge.errors import PurgeError, RewrittenError
+from brimline.purge.plan import Options
+from brimline.purge.repair import repair
+from brimline.store import layout, prune, read, scan
 from brimline.store.errors import StoreError
 
-from .recorded import LONG_AGO, data, output, prepare, purge, restore, talk
+from . import machines
+from .recorded import LONG_AGO, QUIET_S, data, output, prepare, purge, restore, talk
 
 if TYPE_CHECKING:
     from brimline.testing import SessionBuilder
@@ -222,7 +226,7 @@ def test_the_records_of_a_session_can_be_forgotten(
     """And the sessions that can be restored can be listed."""
     purge(session, home_dir)
 
-    assert [record.session for record in restore_record.sessions(home_dir)] == ["session"]
+    assert restore_record.sessions(home_dir) == ["session"]
     assert restore_record.forget(home_dir, "session") == 1
     assert restoring.plan(session.path, home_dir).is_empty
 
@@ -288,3 +292,169 @@ def test_a_restore_needs_no_record_that_fits_another_session(
 
     assert restoring.plan(session.path, home_dir).is_empty
     assert prepare(session, home_dir).plan.is_empty
+
+
+@pytest.mark.parametrize("failure", [KeyboardInterrupt(), OSError(28, "No space left on device")])
+@pytest.mark.parametrize("rewrite", ["purge", "repair"])
+def test_whenever_a_rewrite_is_cut_short_there_is_a_way_back_if_and_only_if_it_happened(
+    session: SessionBuilder,
+    home_dir: str,
+    original: bytes,
+    monkeypatch: pytest.MonkeyPatch,
+    rewrite: str,
+    failure: BaseException,
+) -> None:
+    """At every step that writes: Ctrl-C or a full disk, before the swap and after it."""
+    if rewrite == "repair":
+        session.raw(b'{"type":"note"}' + LATE)
+        original = data(session)
+    step, told = 0, set()
+    while True:
+        machine = machines.Machine()
+        machine.fails_at = step
+        machine.failure = failure
+        with monkeypatch.context() as patched:
+            patched.setattr(disk, "system", machine)
+            try:
+                with open(session.path, "ab"):
+                    if rewrite == "purge":
+                        purge(session, home_dir)
+                    else:
+                        os.utime(session.path, (LONG_AGO, LONG_AGO))
+                        repair(session.path, home_dir=home_dir, quiet_s=QUIET_S)
+            except RewrittenError:
+                told.add("rewritten")
+                assert data(session) != original
+            except (KeyboardInterrupt, PurgeError):
+                told.add("nothing")
+                assert data(session) == original
+                assert restore_record.read_all(home_dir, "session") == []
+        if step >= len(machine.names):
+            break
+        recovery.recover(session.path)
+        if data(session) != original:
+            restore(session.path, home_dir)
+        assert data(session) == original
+        for backup in backups.of_session(session.path):
+            os.unlink(backup.path)
+        step += 1
+    assert told == {"nothing", "rewritten"}
+
+
+def copied(session: SessionBuilder, folder: str = "copy") -> str:
+    """A file of the same name and content in another folder."""
+    path = f"{os.path.dirname(session.path)}/{folder}/{os.path.basename(session.path)}"
+    os.makedirs(os.path.dirname(path))
+    shutil.copy2(session.path, path)
+    os.utime(path, (LONG_AGO, LONG_AGO))
+    return path
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_restoring_a_copy_leaves_the_way_back_of_the_session(
+    session: SessionBuilder, home_dir: str, original: bytes, when: str
+) -> None:
+    """Whether the copy was made of the purged session, or before it was purged."""
+    early = copied(session, "early")
+    purge(session, home_dir)
+    if when == "before":
+        prepared = shrink.prepare(early, Options(), home_dir)
+        shrink.shrink(prepared, home_dir, quiet_s=QUIET_S)
+    copy = early if when == "before" else copied(session)
+
+    restore(copy, home_dir)
+    restore(session.path, home_dir)
+
+    with open(copy, "rb") as file:
+        assert file.read() == original
+    assert data(session) == original
+    assert restore_record.sessions(home_dir) == []
+
+
+def test_a_file_of_the_same_name_never_makes_a_record_stale(
+    session: SessionBuilder, home_dir: str, original: bytes
+) -> None:
+    """The original elsewhere, purged again and restored, says nothing about the session here."""
+    copy = copied(session)
+    purge(session, home_dir)
+    prepared = shrink.prepare(copy, Options(strategies=frozenset({"progress"})), home_dir)
+    shrink.shrink(prepared, home_dir, quiet_s=QUIET_S)
+
+    restore(copy, home_dir)
+    restore(session.path, home_dir)
+
+    assert data(session) == original
+
+
+def test_what_a_restore_could_not_undo_stays_on_record(
+    session: SessionBuilder, home_dir: str, original: bytes
+) -> None:
+    """Once the line is as the purge left it, it comes back too, and no row comes twice."""
+    purge(session, home_dir)
+    lines = data(session).splitlines(keepends=True)
+    (number,) = [n for n, line in enumerate(lines) if b"stored" in line][:1]
+    purged = lines[number]
+    lines[number] = purged.replace(b'"isSidechain":false', b'"isSidechain": false')
+    changed = lines[number]
+    with open(session.path, "wb") as file:
+        file.write(b"".join(lines))
+    restore(session.path, home_dir)
+    prune.collect(home_dir, prune.Search(), grace_s=0)
+
+    assert restoring.plan(session.path, home_dir).is_empty
+    partly = data(session)
+    with open(session.path, "wb") as file:
+        file.write(partly.replace(changed, purged))
+    restore(session.path, home_dir)
+
+    assert data(session) == original
+    assert restore_record.sessions(home_dir) == []
+
+
+@pytest.mark.parametrize("damage", ["record", "blob"])
+def test_a_damaged_older_purge_does_not_keep_a_newer_one_from_being_undone(
+    session: SessionBuilder, home_dir: str, original: bytes, damage: str
+) -> None:
+    """What stands in the way of the older one is told."""
+    purge(session, home_dir, strategies=frozenset({"progress"}))
+    once = data(session)
+    purge(session, home_dir)
+    newer, older = restore_record.read_all(home_dir, "session")
+    if damage == "record":
+        with open(older.file, "w", encoding="ascii") as file:
+            file.write("not json")
+    else:
+        os.unlink(layout.blob(home_dir, layout.digest_of(older.chunks[0])))
+
+    found = restoring.plan(session.path, home_dir)
+    restore(session.path, home_dir)
+
+    assert [record.file for record in found.undone] == [newer.file]
+    assert len(found.problems) == 1
+    assert data(session) == once
+    assert os.path.exists(older.file)
+
+
+TORN = b'{"type":"user","uuid":"torn","message":{"con'
+
+
+@pytest.mark.parametrize("purged", [True, False])
+@pytest.mark.parametrize("late", [b"", LATE])
+def test_a_torn_last_line_comes_back_with_the_rest(
+    session: SessionBuilder, home_dir: str, original: bytes, late: bytes, *, purged: bool
+) -> None:
+    """After a purge and a repair, or the repair alone; later rows keep a line of their own."""
+    append(session, TORN)
+    if purged:
+        purge(session, home_dir)
+    os.utime(session.path, (LONG_AGO, LONG_AGO))
+    report = repair(session.path, home_dir=home_dir, quiet_s=QUIET_S)
+    assert report.cut_key is not None
+    append(session, late)
+    prune.collect(home_dir, prune.Search(), grace_s=0)
+    assert read.get(home_dir, report.cut_key) == TORN
+
+    restore(session.path, home_dir)
+
+    assert data(session) == original + TORN + (b"\n" + late if late else b"")
+    assert restore_record.sessions(home_dir) == []

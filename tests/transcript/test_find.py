@@ -26,7 +26,7 @@ def test_the_newest_session_of_a_project_is_found(project_dir: str) -> None:
 
 def test_a_project_without_sessions_is_told_in_a_sentence(project_dir: str) -> None:
     """The message names the folder and the way out."""
-    with pytest.raises(SessionError, match=r"projects/.*--transcript FILE"):
+    with pytest.raises(SessionError, match=r"projects/.*: name its file"):
         find.newest(project_dir)
 
 

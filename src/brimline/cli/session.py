@@ -12,23 +12,27 @@ from brimline.cli.lazy import LazyGroup
 from brimline.cli.registry import SESSION_COMMANDS
 from brimline.errors import SessionError
 from brimline.purge import recovery
-from brimline.purge.errors import BusyError, LiveError, PurgeError
+from brimline.purge.errors import BusyError, LiveError, PurgeError, RewrittenError
 from brimline.transcript import find
 
 HELP = {"help_option_names": ["-h", "--help"]}
-EXIT_LIVE, EXIT_BUSY = 3, 4
+EXIT_LIVE, EXIT_BUSY, EXIT_REWRITTEN = 3, 4, 5
 EXIT_CODES = """\b
 Exit codes:
   0  done, or nothing to do
   1  failed, or not agreed to; nothing was changed
   2  wrong usage
   3  the session is in use; nothing was changed
-  4  another brimline command is at work on it"""
+  4  another brimline command is at work on it
+  5  interrupted, or failed, after the session was rewritten; the message says how to undo it"""
+_EXITS = {LiveError: EXIT_LIVE, BusyError: EXIT_BUSY, RewrittenError: EXIT_REWRITTEN}
 file_argument = click.argument("file", metavar="[FILE]", required=False)
 current_option = click.option(
     "--current", is_flag=True, help="The session this runs in, else the project's newest one."
 )
-session_option = click.option("--session", "session_id", metavar="ID", help="By its id.")
+session_option = click.option(
+    "--session", "session_id", metavar="ID", help="By its id, or how that begins."
+)
 as_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
 live_option = click.option("--live", is_flag=True, help="Do it although the session is in use.")
@@ -45,9 +49,9 @@ class _Group(LazyGroup):
         """
         try:
             return super().invoke(ctx)
-        except (LiveError, BusyError) as refusal:
-            click.echo(f"brimline: {refusal}", err=True)
-            ctx.exit(EXIT_LIVE if isinstance(refusal, LiveError) else EXIT_BUSY)
+        except (LiveError, BusyError, RewrittenError) as told:
+            click.echo(f"brimline: {told}", err=True)
+            ctx.exit(_EXITS[type(told)])
         except BrokenPipeError:
             raise
         except OSError as error:
@@ -78,6 +82,8 @@ def target(file: str | None, session_id: str | None, *, current: bool = False) -
     """
     if sum([file is not None, session_id is not None, current]) > 1:
         raise click.UsageError("Give one of FILE, --session and --current.")
+    if "" in (file, session_id):
+        raise click.UsageError("FILE and ID must not be empty.")
     path = file or _by_id(session_id) or _current()
     if not os.path.isfile(path):
         raise SessionError(

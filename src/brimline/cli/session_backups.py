@@ -105,6 +105,8 @@ def _chosen(file: str | None, session: str | None) -> list[kept.Backup]:
     Raises:
         SessionError: there is neither that session nor a backup of it.
     """
+    if "" in (file, session):
+        raise click.UsageError("FILE and ID must not be empty.")
     if file is not None and session is not None:
         raise click.UsageError("name a session by its file or by --session, not by both")
     if file is not None:

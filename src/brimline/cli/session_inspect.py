@@ -13,7 +13,7 @@ from brimline.cli import session as group
 from brimline.cli import session_inspect_text as render
 from brimline.cli import store_text as text
 from brimline.cli.session_progress import Progress
-from brimline.purge import faults
+from brimline.purge import faults, restore_record
 from brimline.purge import inspect as inspecting
 from brimline.transcript import find, weights
 
@@ -51,8 +51,20 @@ def inspect(
     path = group.target(file, session_id, current=current)
     with Progress("Reading", os.path.getsize(path)) as progress:
         found = inspecting.inspect(path, progress.update)
+    _take_out_purged(path, found)
     document = as_document(path, found)
     text.answer(document, "" if as_json else render.session(document), as_json=as_json)
+
+
+def _take_out_purged(path: str, found: Inspection) -> None:
+    """Tell what purges took out since the last request measured the context."""
+    measured_at = clock.parse(found.measured_at)
+    if measured_at is not None:
+        real = os.path.realpath(path)
+        session = find.session_id_of(real)
+        found.context.take_out(
+            restore_record.context_tokens_since(group.home(), session, real, measured_at)
+        )
 
 
 def as_document(path: str, found: Inspection) -> dict[str, Any]:
@@ -95,6 +107,7 @@ def summary(path: str, found: Inspection) -> dict[str, Any]:
         "compactions": len(found.compactions),
         "peak_tokens": max(found.occupancies, default=None),
         "measured_tokens": found.context.measured_tokens,
+        "purged_since_tokens_estimated": found.context.purged_tokens,
         "mendable_faults": len(found.findings.mendable),
         "doubtful_faults": len(found.findings.left_alone),
     }
@@ -136,7 +149,9 @@ def _inspect_all(*, as_json: bool) -> None:
     with Progress("Reading", sum(map(os.path.getsize, paths))) as progress:
         for path in paths:
             try:
-                sessions.append(summary(path, inspecting.inspect(path, progress.update)))
+                found = inspecting.inspect(path, progress.update)
+                _take_out_purged(path, found)
+                sessions.append(summary(path, found))
             except OSError as error:
                 unreadable.append({"transcript": path, "reason": error.strerror or str(error)})
     document = {"folder": folder, "sessions": sessions, "unreadable": unreadable}
@@ -171,6 +186,7 @@ def _context(found: Inspection) -> dict[str, Any]:
     return {
         "measured_tokens": context.measured_tokens,
         "since_tokens_estimated": context.since_tokens,
+        "purged_since_tokens_estimated": context.purged_tokens,
         "next_request_tokens_estimated": context.next_tokens,
         "is_complete": context.measured_tokens is not None,
         "kinds": [

@@ -29,7 +29,7 @@ DISK_NAMES = {
     "sidechain": "subagents' rows",
     "envelope": "what is written around messages",
     "bookkeeping": "bookkeeping",
-    "unreadable": "unreadable or too long to look into",
+    "unreadable": "unreadable or too long: not looked into",
 }
 CONTEXT_NAMES = {
     "floor": "system, tools, instructions",
@@ -71,14 +71,14 @@ def sessions(document: dict[str, Any]) -> str:
             str(one["turns"]),
             str(one["requests"]),
             str(one["compactions"]),
-            _figure(one["measured_tokens"]),
+            _context_figure(one),
             str(one["mendable_faults"] + one["doubtful_faults"]),
         ]
         for one in document["sessions"]
     ]
     lines = [f"Sessions in {document['folder']}, newest first"]
     lines.append(text.table(head, rows, {2, 3, 4, 5, 6, 7}))
-    lines.append("Context: tokens at the last request since the last compaction.")
+    lines.append("Context: tokens at the last request since the last compaction; ~ purged since.")
     lines += [f"Not read: {one['transcript']}: {one['reason']}" for one in document["unreadable"]]
     return encodable("\n".join(lines))
 
@@ -157,6 +157,9 @@ def _context(context: dict[str, Any]) -> list[str]:
             "yet, and the system prompt and the tools are not counted"
         )
     whole = context["next_request_tokens_estimated"]
+    purged = context["purged_since_tokens_estimated"]
+    if purged:
+        title += f"\nThat was before a purge, which took out ~{purged:,}: the next one ~{whole:,}"
     rows = [
         [f"~{one['tokens_estimated']:,}", _share(one["tokens_estimated"], whole), one["name"]]
         for one in context["kinds"][:_SHOWN_KINDS]
@@ -175,11 +178,17 @@ def _disk(document: dict[str, Any]) -> list[str]:
         [
             text.size(one["bytes"]),
             f"{one['share']:.0%}",
-            one["name"] + ("" if one["reaches_the_model"] else " (never sent)"),
+            one["name"] + _sent(one),
         ]
         for one in found[:_SHOWN_KINDS]
     ]
     return ["", title, *_columns(rows, 2)]
+
+
+def _sent(one: dict[str, Any]) -> str:
+    if one["reaches_the_model"] or one["kind"] == "unreadable":
+        return ""
+    return " (never sent)"
 
 
 def _compactions(found: list[dict[str, Any]]) -> list[str]:
@@ -259,6 +268,11 @@ def _share(part: int, whole: int) -> str:
 
 def _figure(value: int | None) -> str:
     return "unknown" if value is None else f"{value:,}"
+
+
+def _context_figure(one: dict[str, Any]) -> str:
+    purged = one["purged_since_tokens_estimated"]
+    return f"~{one['measured_tokens'] - purged:,}" if purged else _figure(one["measured_tokens"])
 
 
 def _moment(moment: str | None) -> str:

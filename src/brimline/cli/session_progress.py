@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from typing import TYPE_CHECKING, Any, Self
 
@@ -50,6 +51,18 @@ class Progress:
             self._bar.update(self._task, completed=self._done)
         elif time.monotonic() - self._begun > _AFTER_S:
             self._start()
+
+    def follow(self) -> None:
+        """Say that the work is done, and what is still waited for."""
+        if not self._wanted:
+            return
+        if self._bar is not None:
+            self._bar.stop()
+        sys.stderr.write(
+            "Rewritten. A program still writes to the former file: following it for up to 30 s\n"
+            "(Ctrl-C is safe now: later lines are added by the next `brimline session` command).\n"
+        )
+        sys.stderr.flush()
 
     def _start(self) -> None:
         from rich.console import Console

@@ -14,8 +14,8 @@ import click
 from brimline import config
 from brimline.cli import session as group
 from brimline.cli.session_progress import Progress
+from brimline.purge import backups, report, shrink, strategies
 from brimline.purge import live as liveness
-from brimline.purge import report, shrink, strategies
 from brimline.purge.errors import PurgeError
 from brimline.purge.plan import Options
 
@@ -79,7 +79,11 @@ def purge(
     ctx: click.Context, /, *, file: str | None, session_id: str | None, current: bool, **given: Any
 ) -> None:
     """Shrink a session."""
+    if given["repair_only"] and _repeated(given):
+        raise click.UsageError(f"--repair-only purges nothing: leave out {_repeated(given)[0]}.")
     path = group.target(file, session_id, current=current)
+    if backups.is_backup(path):
+        raise PurgeError(f"{path} is a backup, which stays as it is: copy it and purge the copy")
     if given["repair_only"]:
         _repair(ctx, path, given)
         return
@@ -103,11 +107,11 @@ def purge(
 def options_from(values: dict[str, Any], given: dict[str, Any]) -> Options:
     """How to purge: what was given, else what the settings say."""
     wanted = frozenset(given["strategy"]) or strategies.DEFAULT
-    if values["purge.recent"] == "truncate":
+    if values["purge.recent"] == "truncate" and not wanted <= strategies.DISK_ONLY:
         wanted |= {strategies.RECENT}
     threshold, keep = given["threshold"], given["keep_recent"]
     return Options(
-        values["purge.threshold_bytes"] if threshold is None else threshold,
+        max(1, values["purge.threshold_bytes"]) if threshold is None else threshold,
         values["purge.keep_requests"] if keep is None else keep,
         wanted,
         remove_thinking=given["remove_thinking"],
@@ -183,6 +187,7 @@ def _purge(prepared: Prepared, home_dir: str, compression: str, given: dict[str,
             live=given["live"],
             compression=compression,
             progress=bar.update,
+            on_wait=bar.follow,
         )
     if not given["as_json"]:
         click.echo(report.done(prepared, rewritten))

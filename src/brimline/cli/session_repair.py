@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _ACTIONS = {
     "split": "each row gets a line of its own",
+    "unmark": "the mark is taken out",
     "cut": "the piece is taken out and stored",
     "relink": "the row gets another parent",
     "drop": "the second copy is taken out",
@@ -78,7 +79,13 @@ def repair(
             click.echo(render.encodable("\n".join(_found(report))), err=True)
             click.confirm(f"Mend {text.count(len(report.mended), 'fault')}?", abort=True, err=True)
         with Progress("Mending", 3 * os.path.getsize(path)) as progress:
-            report = repairing.repair(path, home_dir=home_dir, live=live, progress=progress.update)
+            report = repairing.repair(
+                path,
+                home_dir=home_dir,
+                live=live,
+                progress=progress.update,
+                on_wait=progress.follow,
+            )
     document = as_document(report, dry_run=dry_run)
     text.answer(document, "" if as_json else _told(report, document), as_json=as_json)
 

@@ -57,6 +57,8 @@ def restore(
         found = restoring.plan(path, home_dir, bar.update)
     if not as_json:
         click.echo(_told(found))
+        for problem in found.problems:
+            click.echo(f"note: an older rewrite stays as it is: {problem}", err=True)
     if found.is_empty or dry_run:
         _answer(found, {"applied": False}, as_json=as_json)
         return
@@ -64,7 +66,7 @@ def restore(
         liveness.require_idle(found.path, home_dir)
     _require_consent(yes=yes)
     with Progress("Restoring", os.path.getsize(path)) as bar:
-        done = restoring.restore(found, live=live, progress=bar.update)
+        done = restoring.restore(found, live=live, progress=bar.update, on_wait=bar.follow)
     if not as_json:
         click.echo(f"Restored: {report.size(done.bytes_after)}. Backup: {done.backup}")
     told = {"applied": True, "bytes_after": done.bytes_after, "backup": done.backup}
@@ -82,7 +84,7 @@ def _told(found: Restoration) -> str:
         return (
             f"{found.path} was changed by others since it was purged: {found.known_steps:,} of "
             f"{len(found.altered.steps):,} changes are known again and can be undone, the rest "
-            "stays as it is. The backup that the purge made holds all of it as it was."
+            "stays as it is, and on record. The backup that the purge made holds what it was."
         )
     lines = sum(record.lines for record in found.undone)
     before = found.undone[-1].before.length - found.undone[-1].after.length
@@ -120,5 +122,6 @@ def _answer(found: Restoration, told: dict[str, Any], *, as_json: bool) -> None:
         "lines": sum(record.lines for record in found.undone),
         "byte_exact": found.original is not None,
         "lost_changes": found.lost_steps,
+        "problems": [str(problem) for problem in found.problems],
     }
     click.echo(json.dumps(document | told, indent=2))

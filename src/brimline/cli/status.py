@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from brimline import config, paths
+from brimline import clock, config, paths
 from brimline.errors import SessionError
 from brimline.gauge import reading as gauge
 from brimline.gauge import window as windows
@@ -58,7 +58,22 @@ def status(
         following.follow(path, paths.home(), project_dir, as_json=as_json)
         return
     report = read_status(path, paths.home(), project_dir)
-    click.echo(json.dumps(report, indent=2) if as_json else render(report))
+    if as_json:
+        click.echo(json.dumps(report, indent=2))
+    else:
+        click.echo(render(report) + _purged_note(path, report["measured_at"]))
+
+
+def _purged_note(path: str, measured_at: str | None) -> str:
+    """What to know where a purge came after the last measurement."""
+    from brimline.purge import restore_record
+
+    real, moment = os.path.realpath(path), clock.parse(measured_at)
+    if moment is None:
+        return ""
+    name = find.session_id_of(real)
+    purged = restore_record.context_tokens_since(paths.home(), name, real, moment)
+    return f"\nMeasured before a purge, which took out ~{purged:,} tokens." if purged else ""
 
 
 def read_status(path: str, home_dir: str, project_dir: str) -> dict[str, Any]:

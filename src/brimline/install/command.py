@@ -102,12 +102,13 @@ def uninstall(
     pieces = ways.installed(way, scope, home_dir, project_dir)
     elsewhere = installer.other_homes([piece.subject for piece in pieces], home_dir)
     problems: list[str] = []
+    restored: list[str] = []
     affected = [piece.subject for piece in pieces if _would_change(piece, problems)]
     if affected:
         _confirm("Take brimline out: " + ", ".join(affected) + "?", yes=yes)
     if delete_data:
         _confirm(f"Delete everything brimline has stored in {home_dir}?", yes=yes)
-        problems += _offer_to_put_back(home_dir, yes=yes)
+        restored = _offer_to_put_back(home_dir, problems, yes=yes)
     done = [_removed(piece, problems) for piece in pieces]
     if delete_data and problems:
         problems.append(f"the data in {home_dir} was kept: putting these files back needs it")
@@ -116,7 +117,12 @@ def uninstall(
     out = [piece for piece, plan in zip(pieces, done, strict=True) if plan.changes]
     files = [piece.subject for piece in out if isinstance(piece, SettingsEntries)]
     report = {"settings": files} | _outcome(done)
-    report |= {"data_deleted": deleted, "left": left, "other_data": elsewhere}
+    report |= {
+        "restored_sessions": restored,
+        "data_deleted": deleted,
+        "left": left,
+        "other_data": elsewhere,
+    }
     others = [piece.subject for piece in out if not isinstance(piece, SettingsEntries)]
     told = _uninstalled_text(others, report, home_dir)
     text = "\n".join([told, *showing.remarks(done)])
@@ -180,17 +186,19 @@ def _confirm(question: str, *, yes: bool) -> None:
     click.confirm(question, abort=True, err=True)
 
 
-def _offer_to_put_back(home_dir: str, *, yes: bool) -> list[str]:
-    """Purged sessions refer to the data that is about to go; returns what could not be restored."""
+def _offer_to_put_back(home_dir: str, problems: list[str], *, yes: bool) -> list[str]:
+    """Purged sessions refer to the data that is about to go; returns those that were restored."""
     from brimline.install import purged
 
     found = purged.sessions(home_dir)
-    if not found:
+    if not found.keys and not found.problems:
         return []
-    question = f"{len(found)} purged sessions refer to this data. Restore them first?"
-    if not yes and not click.confirm(question, default=True):
+    question = f"{len(found.keys)} purged sessions refer to this data. Restore them first?"
+    if not yes and not click.confirm(question, default=True, err=True):
         return []
-    return purged.put_back(found, home_dir)
+    done = purged.put_back(found, home_dir)
+    problems += done.problems
+    return done.restored
 
 
 def _make_home(home_dir: str) -> None:
@@ -282,6 +290,7 @@ def _uninstalled_text(others: list[str], report: dict[str, Any], home_dir: str) 
         lines.append("Sessions that are running keep their hooks until they end.")
     else:
         lines.append("Nothing of brimline was taken out of any settings.")
+    lines += [f"Restored the purged session {path}." for path in report["restored_sessions"]]
     if report["data_deleted"]:
         lines.append(f"Data deleted: {home_dir}")
     elif os.path.isdir(home_dir):

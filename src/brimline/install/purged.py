@@ -2,30 +2,74 @@
 
 from __future__ import annotations
 
-import os
+import re
+from typing import TYPE_CHECKING, NamedTuple
 
+from brimline.errors import BrimlineError
 from brimline.purge import restore, restore_record
-from brimline.purge.errors import PurgeError
+from brimline.purge.errors import LiveError
+
+if TYPE_CHECKING:
+    from brimline.purge.restore import Restoration
+
+_KEY = re.compile(rb"sha256:[0-9a-f]{64}")
 
 
-def sessions(home_dir: str) -> list[str]:
-    """The sessions on disk that were purged or repaired and can be put back.
+class Found(NamedTuple):
+    """What the records of purges and repairs lead to."""
 
-    Raises:
-        PurgeError: a record of a purge cannot be read.
-    """
-    found = {record.path for record in restore_record.sessions(home_dir)}
-    return sorted(path for path in found if os.path.exists(path))
+    keys: dict[str, set[str]]
+    """The session files on disk, each with the stored content that it may refer to."""
+    problems: list[str]
+    """A sentence for each record that cannot be read."""
 
 
-def put_back(paths: list[str], home_dir: str) -> list[str]:
-    """Restore sessions; returns a sentence for each that could not be."""
-    problems = []
-    for path in paths:
+class PutBack(NamedTuple):
+    """What became of them."""
+
+    restored: list[str]
+    problems: list[str]
+    """A sentence for each that still needs the data."""
+
+
+def sessions(home_dir: str) -> Found:
+    """The sessions that were purged or repaired, wherever they are now, and copies of them."""
+    keys: dict[str, set[str]] = {}
+    problems: list[str] = []
+    for name in restore_record.sessions(home_dir):
+        records, damaged = restore_record.read_each(home_dir, name)
+        problems += [str(problem) for problem in damaged]
+        for record in records:
+            for path in restore_record.places(record):
+                keys.setdefault(path, set()).update(record.keys)
+    return Found(dict(sorted(keys.items())), problems)
+
+
+def put_back(found: Found, home_dir: str) -> PutBack:
+    """Restore sessions as far as possible; the records stay, as another copy may need them."""
+    restored, problems = [], list(found.problems)
+    for path, keys in found.keys.items():
         try:
             plan = restore.plan(path, home_dir)
             if not plan.is_empty:
-                restore.restore(plan)
-        except (PurgeError, OSError) as error:
-            problems.append(f"{path} could not be restored: {error}")
-    return problems
+                restore.restore(plan, forgets=False)
+                restored.append(path)
+            reason = _still_needs(path, plan, keys)
+        except LiveError:
+            reason = "it is in use: end its client, then run this again"
+        except (BrimlineError, OSError) as error:
+            reason = str(error)
+        if reason is not None:
+            problems.append(f"{path} could not be restored: {reason}")
+    return PutBack(restored, problems)
+
+
+def _still_needs(path: str, plan: Restoration, keys: set[str]) -> str | None:
+    """Why a session would miss the data although it was put back as far as possible."""
+    if plan.lost_steps:
+        return f"others changed it since, and {plan.lost_steps:,} changes are not known again"
+    if plan.problems:
+        return str(plan.problems[0])
+    with open(path, "rb") as file:
+        left = {key.decode() for line in file for key in _KEY.findall(line)} & keys
+    return f"it still refers to {len(left):,} stored results" if left else None

@@ -61,6 +61,11 @@ class Unfinished:
         disk.remove(self._path)
 
 
+def is_backup(path: str) -> bool:
+    """Whether a file has the name of a backup."""
+    return _NAME.match(os.path.basename(path)) is not None
+
+
 def of_session(session: str) -> list[Backup]:
     """The backups of one session, the newest first."""
     real = os.path.realpath(session)

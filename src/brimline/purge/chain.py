@@ -131,7 +131,9 @@ class Chain:
         except BaseException:
             os.close(reader)
             stamp.close()
-            self._undo(kept)
+            # An interrupt may come after the rename: then the journal tells the next command.
+            if disk.inode_at(self.session) != new.inode:
+                self._undo(kept)
             raise
         self._former[self.state.inode] = self.descriptor
         self.descriptor = reader

@@ -2,7 +2,8 @@
 
 PurgeError              a session cannot be rewritten, or the copy made of it is not sound
 ├── LiveError           its client still runs, or it was written a moment ago
-└── BusyError           another brimline command is rewriting it
+├── BusyError           another brimline command is rewriting it
+└── RewrittenError      it was rewritten, but what follows a rewrite did not come to its end
 """
 
 from __future__ import annotations
@@ -16,6 +17,10 @@ class PurgeError(BrimlineError):
 
 class LiveError(PurgeError):
     """The session is in use: its client still runs, or it was written a moment ago."""
+
+
+class RewrittenError(PurgeError):
+    """The session was rewritten and can be put back; only the work after that was cut short."""
 
 
 class BusyError(PurgeError):

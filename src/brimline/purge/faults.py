@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 MERGED, FUSED, TORN = "merged_lines", "fused_line", "torn_last_line"
+STRAY_MARK = "stray_byte_order_mark"
 DANGLING, CYCLE = "dangling_parent", "parent_cycle"
 ORPHAN, UNANSWERED = "orphan_result", "unanswered_call"
 REPEATED, DIFFERING, SECOND_ROOT = "repeated_row", "differing_rows", "second_root"
@@ -14,6 +15,7 @@ MEANINGS = {
     MERGED: "several rows on one line: the client reads the first and loses the others",
     FUSED: "a broken piece and a whole row on one line: the client loses the row",
     TORN: "the last line breaks off: its row cannot be read",
+    STRAY_MARK: "a byte order mark in the middle of the file: the client loses the row behind it",
     DANGLING: "the parent is not in the session: the client may lose all history before this row",
     CYCLE: "the chain of parents runs in a circle: the client may lose all history before it",
     ORPHAN: "a result without its call: the client leaves it out of its requests",
@@ -42,6 +44,7 @@ NOTES = {
 
 # How a fault is mended.
 SPLIT, CUT, RELINK, DROP, STUB, ANSWER = "split", "cut", "relink", "drop", "stub", "answer"
+UNMARK = "unmark"
 
 
 class Place(NamedTuple):

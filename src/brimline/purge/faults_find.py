@@ -120,6 +120,8 @@ class Finder:
 
     def _take_shape(self, line: Line, whole: Whole) -> None:
         place = Place(line.number)
+        if whole.rows and line.number > 1 and line.raw.startswith(records.BOM):
+            self._faults.append(Fault(faults.STRAY_MARK, place, mend=Mend(faults.UNMARK)))
         if whole.rows and whole.is_broken:
             self._faults.append(Fault(faults.FUSED, place, mend=Mend(faults.SPLIT)))
         elif len(whole.rows) > 1:

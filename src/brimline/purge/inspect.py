@@ -41,6 +41,8 @@ class Inspection:
     """By requests."""
     first_at: str | None = None
     last_at: str | None = None
+    measured_at: str | None = None
+    """When the last request was answered."""
     turns: int = 0
     occupancies: array[int] = field(default_factory=lambda: array("q"))
     """Tokens of each request on the main thread, as the client recorded them."""
@@ -135,6 +137,7 @@ class _Inspector:
             found.turns += 1
         if entry and entry.usage:
             self._take_usage(entry.usage)
+            found.measured_at = moment or found.last_at
         self.results.take(row, len(found.occupancies), self.context.segment)
 
     def _take_usage(self, usage: rows.Usage) -> None:

@@ -38,11 +38,33 @@ class Context:
     tools: Counter[str] = field(default_factory=Counter)
     """Estimated tokens of results by tool, at the last request."""
     files: list[FileTokens] = field(default_factory=list)
+    lengths: Counter[str] = field(default_factory=Counter)
+    """By kind what the texts would take by their lengths alone, in tokens."""
+    purged_tokens: int = 0
+    """Estimated: what purges took out after the last request, which still counted it."""
 
     @property
     def next_tokens(self) -> int:
         """The estimated size of the next request."""
-        return (self.measured_tokens or 0) + self.since_tokens
+        return max(0, (self.measured_tokens or 0) + self.since_tokens - self.purged_tokens)
+
+    def scale_of(self, kind: str) -> float:
+        """How the measured tokens of a kind relate to what its texts' lengths say."""
+        return max(0, self.kinds[kind]) / self.lengths[kind] if self.lengths[kind] > 0 else 1.0
+
+    def take_out(self, tokens: int) -> None:
+        """Account for purges that no request has measured yet.
+
+        What is gone cannot explain what was measured, so it is found among the unexplained.
+        """
+        if self.measured_tokens is None or tokens <= 0:
+            return
+        self.purged_tokens = min(tokens, self.next_tokens)
+        left = self.purged_tokens
+        for kind in (composition.UNEXPLAINED, "tool_result", "thinking", composition.FLOOR):
+            part = min(left, max(0, self.kinds[kind]))
+            self.kinds[kind] -= part
+            left -= part
 
 
 class ContextReader:
@@ -77,7 +99,17 @@ class ContextReader:
         for piece in self._since:
             since[piece.kind] += round(composition.estimate_tokens(piece, self._model))
         kinds.update(since)
-        return Context(found.occupancy_tokens, since.total(), kinds, found.tools, found.files)
+        return Context(
+            found.occupancy_tokens, since.total(), kinds, found.tools, found.files, self._lengths()
+        )
+
+    def _lengths(self) -> Counter[str]:
+        sums: dict[str, float] = {}
+        for entry in self._entries:
+            for piece in entry.pieces:
+                cost = composition.estimate_tokens(piece, self._model)
+                sums[piece.kind] = sums.get(piece.kind, 0) + cost
+        return Counter({kind: round(tokens) for kind, tokens in sums.items()})
 
     def _is_summary_of_last(self, entry: Entry) -> bool:
         """Whether it is the summary that follows a boundary: the two are one compaction."""

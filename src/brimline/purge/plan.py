@@ -90,6 +90,7 @@ class Plan:
     """Lines that go, in their order."""
     savings: dict[str, Saving] = field(default_factory=dict)
     model: str | None = None
+    scales: dict[str, float] = field(default_factory=dict)
     added_names: frozenset[str] = frozenset()
     kept_recent: int = 0
     """Large results that stay because they are recent, and so on."""
@@ -125,11 +126,13 @@ class Plan:
     @property
     def context_tokens(self) -> int:
         """By how many tokens the next request shrinks, estimated from characters."""
-        return sum(self.tokens_of(saving) for saving in self.savings.values())
+        return sum(self.tokens_of(name) for name in self.savings)
 
-    def tokens_of(self, saving: Saving) -> int:
-        """A saving in tokens, estimated."""
-        return int(saving.context_characters / characters_per_token(self.model))
+    def tokens_of(self, name: str) -> int:
+        """What a strategy saves in tokens, estimated on the scale on which `inspect` shows them."""
+        kind = "thinking" if name == strategies.THINKING else "tool_result"
+        tokens = self.savings[name].context_characters / characters_per_token(self.model)
+        return int(tokens * self.scales.get(kind, 1.0))
 
 
 def make(survey: Survey, options: Options, pinned_digests: Collection[str] = ()) -> Plan:
@@ -140,7 +143,7 @@ def make(survey: Survey, options: Options, pinned_digests: Collection[str] = ())
         options: how to purge.
         pinned_digests: the digests of stored content that is pinned.
     """
-    plan = Plan(survey.length, options, model=survey.model)
+    plan = Plan(survey.length, options, model=survey.model, scales=survey.scales)
     guard = strategies.Guard(survey, options.keep_requests, pinned_digests, options.default_level)
     wanted = options.strategies
     plan.savings = {name: Saving() for name in strategies.ORDER if name in wanted}

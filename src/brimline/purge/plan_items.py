@@ -116,6 +116,8 @@ class Survey:
     model: str | None = None
     session_id: str | None = None
     occupancy_tokens: int | None = None
+    scales: dict[str, float] = field(default_factory=dict)
+    """By kind: what was measured, as `inspect` divides it, over what the lengths say."""
     facts: Facts = field(default_factory=Facts)
     texts: list[ResultText] = field(default_factory=list)
     copies: list[Copy] = field(default_factory=list)

@@ -13,6 +13,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from brimline.purge import verify
+from brimline.purge.inspect_context import ContextReader
 from brimline.purge.plan_items import (
     Copy,
     FileUse,
@@ -50,6 +51,7 @@ _ANY_BYTES = 1 << 62
 _HEAD_CHARACTERS = 80
 # The last replies that are kept until one is found that says what its request took.
 _REPLIES = 5
+_PURGED_KINDS = ("tool_result", "thinking")
 
 
 def survey(
@@ -94,6 +96,7 @@ class _Surveyor:
         self.requests: dict[str, int] = {}
         self.replies: deque[dict[str, Any]] = deque(maxlen=_REPLIES)
         self.request_of: dict[str, int] = {}
+        self.context = ContextReader()
 
     def take_line(self, line: Line) -> None:
         found = self.found
@@ -122,8 +125,12 @@ class _Surveyor:
             usage = rows.usage_of(row)
             if usage:
                 self.found.model, self.found.occupancy_tokens = usage.model, usage.prompt_tokens
+        context = self.context.close()
+        if context.measured_tokens is not None:
+            self.found.scales = {kind: context.scale_of(kind) for kind in _PURGED_KINDS}
 
     def _take(self, row: dict[str, Any], line: Line) -> None:
+        self.context.take(row)
         self.found.referenced.update(map(sys.intern, parts.references(row)))
         if rows.is_boundary(row):
             self._boundary(row)

@@ -1,8 +1,12 @@
-"""Mends a session: finds what is wrong, writes the copy, proves it, and has it swapped in."""
+"""Mends a session: finds what is wrong, writes the copy, proves it, and has it swapped in.
+
+How a rewrite keeps every line is told in docs/explanation/rewriting-sessions.md.
+"""
 
 from __future__ import annotations
 
 import os
+import shlex
 import time
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -10,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from brimline.purge import faults, faults_find, restore_record, restore_undo, swap
-from brimline.purge.errors import PurgeError
+from brimline.purge.errors import PurgeError, RewrittenError
 from brimline.purge.plan_apply import Store
 from brimline.purge.repair_write import Writer
 from brimline.transcript import find, records
@@ -95,6 +99,7 @@ def repair(
     live: bool = False,
     quiet_s: float = 1.0,
     progress: Progress | None = None,
+    on_wait: Callable[[], None] | None = None,
 ) -> Report:
     """Mend what has exactly one mend; a sound session is not touched.
 
@@ -103,6 +108,7 @@ def repair(
     Raises:
         LiveError: the session is in use and `live` is False.
         BusyError: another command is rewriting it.
+        RewrittenError: it was done, but the work after the swap was cut short.
         PurgeError: the copy is not sound, or the session changed; nothing was changed.
         OSError: the session cannot be read, or something could not be stored.
     """
@@ -112,43 +118,56 @@ def repair(
         _leave_last_line(found)
     if dry_run or not found.mendable:
         return Report(session, found)
-    job = partial(_mend, session, home_dir, live=live, quiet_s=quiet_s, progress=progress)
-    report = job()
+    mend = partial(
+        _mend, session, home_dir, live=live, quiet_s=quiet_s, progress=progress, on_wait=on_wait
+    )
+    report = mend()
     for _ in range(_MOST_ROUNDS):
         # What was doubtful may be certain once its neighbours are mended.
         if not report.after or not report.after_mendable:
             break
-        report = report.then(job())
+        try:
+            report = report.then(mend())
+        except (KeyboardInterrupt, PurgeError) as error:
+            reason = str(error) or "interrupted"
+            raise RewrittenError(
+                f"{session} was mended in part ({reason}): repair it again, or undo it with "
+                f"`{shlex.join(['brimline', 'session', 'restore', session])}`"
+            ) from error
     return report
 
 
 def _mend(
-    session: str, home_dir: str, *, live: bool, quiet_s: float, progress: Progress | None
+    session: str,
+    home_dir: str,
+    *,
+    live: bool,
+    quiet_s: float,
+    progress: Progress | None,
+    on_wait: Callable[[], None] | None,
 ) -> Report:
-    job = _Job(session, home_dir, live=live)
-    try:
-        done = swap.rewrite(
-            session,
-            job.make_new,
-            job.verify,
-            home_dir=home_dir,
-            quiet_s=quiet_s,
-            live=live,
-            progress=progress,
-        )
-    except BaseException:
-        job.forget()
-        raise
+    mended = _MendedCopy(session, home_dir, live=live)
+    done = swap.rewrite(
+        session,
+        mended.make_new,
+        mended.verify,
+        home_dir=home_dir,
+        quiet_s=quiet_s,
+        live=live,
+        way_back=mended,
+        progress=progress,
+        on_wait=on_wait,
+    )
+    found, refused = mended.before, mended.refused
     if not done.swapped:
         # Sound by now: whoever wrote to it meanwhile put it right.
-        job.forget()
-        return Report(session, job.before, refused=job.refused)
-    return Report(
-        session, job.before, job.after, done.backup, job.cut_key, job.refused, done.is_over
-    )
+        return Report(session, found, refused=refused)
+    return Report(session, found, mended.after, done.backup, mended.cut_key, refused, done.is_over)
 
 
-class _Job:
+class _MendedCopy:
+    """The steps of a repair in the order in which `swap.rewrite` takes them."""
+
     def __init__(self, path: str, home_dir: str, *, live: bool) -> None:
         self.path = path
         self.is_live = live
@@ -158,7 +177,7 @@ class _Job:
         self.refused: tuple[Fault, ...] = ()
         self.cut_key: str | None = None
         self._rows = 0
-        self._record: Record | None = None
+        self._way_back: Record | None = None
 
     def make_new(self, old: BinaryIO, length: int, new: BinaryIO) -> None:
         """Look at the session as it is now, and write the mended copy."""
@@ -176,17 +195,17 @@ class _Job:
         )
         self._rows = self.before.rows + writer.added - writer.dropped
         before, after = writer.read.content, writer.written.content
-        if before == after and not writer.cut_bytes and self._is_mendable:
+        if before == after and writer.cut_key is None and self._is_mendable:
             raise PurgeError("the faults could not be mended: nothing was changed; please report")
-        self._record = restore_record.Record(
+        self._way_back = restore_record.Record(
             session, self.path, time.time(), before, after, store.chunks, writer.steps
         )
 
     def verify(self, old_path: str, length: int, new_path: str) -> None:
-        """See that the copy is sound and can be undone, then put the way back on record."""
-        if self._record is None or length < self._record.before.length:
+        """See that the copy is sound and can be undone."""
+        if self._way_back is None or length < self._way_back.before.length:
             raise PurgeError("the copy was not made: nothing was changed")
-        self._require_undoable(self._record, old_path, new_path)
+        self._require_undoable(self._way_back, old_path, new_path)
         self.after = examine(new_path)
         if self.is_live:
             _leave_last_line(self.after)
@@ -194,8 +213,11 @@ class _Job:
             raise PurgeError(
                 "the mended copy is not sound: nothing was changed; please report this"
             )
-        if self._record.steps:
-            restore_record.write(self.home_dir, self._record)
+
+    def record(self) -> None:
+        """Put the way back on the disk."""
+        if self._way_back is not None and self._way_back.steps:
+            restore_record.write(self.home_dir, self._way_back)
 
     @property
     def _is_mendable(self) -> bool:
@@ -220,8 +242,8 @@ class _Job:
 
     def forget(self) -> None:
         """Remove the record of a repair that did not happen."""
-        if self._record is not None and self._record.file:
-            restore_record.remove(self._record)
+        if self._way_back is not None and self._way_back.file:
+            restore_record.remove(self._way_back)
 
 
 def _is_better(after: Findings, before: Findings) -> bool:

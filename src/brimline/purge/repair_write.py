@@ -8,7 +8,7 @@ from brimline.purge import faults, repair_edit
 from brimline.purge.faults_salvage import whole_rows
 from brimline.purge.plan_apply import Hasher, check, check_end
 from brimline.purge.repair_edit import Change
-from brimline.purge.restore_record import ADDED, CHANGED, DROPPED, Patch, Step
+from brimline.purge.restore_record import ADDED, CHANGED, DROPPED, TORN, Patch, Piece, Step
 from brimline.store import put
 from brimline.store import stub as stubs
 from brimline.transcript import links, records
@@ -45,7 +45,7 @@ class Writer:
         """Rows that wait for the end of the reply they belong to, with its id."""
         self.read, self.written = Hasher(), Hasher()
         self.steps: list[Step] = []
-        self.cut_bytes = 0
+        self._torn = b""
         self.cut_key: str | None = None
         self.dropped = self.added = 0
         self.refused: set[Place] = set()
@@ -67,10 +67,12 @@ class Writer:
                 self._mend(line, mends)
         self._write_answers()
         self._store.flush()
+        if self.cut_key is not None:
+            self._record_cut(self.cut_key)
 
     def _mend(self, line: Line, mends: dict[int, list[Mend]]) -> None:
         whole = whole_rows(line)
-        torn = any(mend.action == faults.CUT for found in mends.values() for mend in found)
+        torn = _is_meant(mends, faults.CUT)
         raw = self._cut(line, whole.broken_from) if torn else line.raw
         self.read.update(raw)
         pieces = [
@@ -83,21 +85,30 @@ class Writer:
             at -= sum(piece is None for piece in pieces[:at])
             junk = line.raw[whole.broken_from : whole.broken_to].strip(b" \t\r\n")
             kept.insert(at, _Piece(junk, [], None))
-        if len(kept) == 1 and kept[0].row is whole.rows[0] and len(whole.rows) == 1:
+        is_marked = _is_meant(mends, faults.UNMARK)
+        alone = len(kept) == 1 and kept[0].row is whole.rows[0] and len(whole.rows) == 1
+        if alone and not is_marked:
             self._write_changed(raw, whole.rows[0], kept[0])
         elif raw or kept:
             kept += [_Piece(data, [], None) for data, _ in self._answers]
             self.added += len(self._answers)
             self._answers = []
-            self._write_apart(line, raw, kept, whole.rows)
+            self._write_apart(line, raw, kept, () if is_marked else whole.rows)
 
     def _cut(self, line: Line, start: int) -> bytes:
-        """Store the torn end of the session; it does not come back with the rest."""
-        torn = line.raw[start:]
+        """Store the torn end of the session under a key of its own."""
+        self._torn = line.raw[start:]
         meta = {"tool": TOOL, "source": "torn last line"}
-        self.cut_key = put.put(self._home_dir, torn, meta)
-        self.cut_bytes = len(torn)
+        self.cut_key = put.put(self._home_dir, self._torn, meta)
         return line.raw[:start]
+
+    def _record_cut(self, key: str) -> None:
+        """The record holds what was stored, and puts it back at the end."""
+        was = Piece(None, len(self._store.chunks), 0, len(self._torn))
+        self._store.chunks.append(key)
+        step = Step(self.written.length, TORN, check_end(self._last), 0, was=was, rows=1)
+        self.steps.append(step)
+        self.read.update(self._torn)
 
     def _piece(self, line: Line, index: int, row: Record, mends: list[Mend]) -> _Piece | None:
         data = line.raw[row.start : row.end]
@@ -190,6 +201,10 @@ class Writer:
         self._target.write(data)
         self.written.update(data)
         self._last = data
+
+
+def _is_meant(mends: dict[int, list[Mend]], action: str) -> bool:
+    return any(mend.action == action for found in mends.values() for mend in found)
 
 
 def _by_line(findings: Findings) -> dict[int, dict[int, list[Mend]]]:

@@ -37,7 +37,7 @@ def document(prepared: Prepared) -> dict[str, Any]:
         "keep_requests": plan.options.keep_requests,
         "disk_bytes_saved": plan.disk_bytes,
         "context_tokens_saved_estimated": plan.context_tokens,
-        "strategies": {name: _saving(plan, saving) for name, saving in plan.savings.items()},
+        "strategies": {name: _saving(plan, name, saving) for name, saving in plan.savings.items()},
         "kept": {
             "recent": plan.kept_recent,
             "pinned": plan.kept_pinned,
@@ -130,17 +130,17 @@ def size(count: int) -> str:
     return f"{sign}{number:.1f} GB"
 
 
-def _saving(plan: Plan, saving: Saving) -> dict[str, int]:
+def _saving(plan: Plan, name: str, saving: Saving) -> dict[str, int]:
     return {
         "items": saving.items,
         "disk_bytes": saving.disk_bytes,
         "context_items": saving.context_items,
-        "context_tokens_estimated": plan.tokens_of(saving),
+        "context_tokens_estimated": plan.tokens_of(name),
     }
 
 
 def _row(plan: Plan, name: str, saving: Saving) -> list[str]:
-    context = _tokens(plan.tokens_of(saving)) if saving.context_items else "none"
+    context = _tokens(plan.tokens_of(name)) if saving.context_items else "none"
     return [name, f"{saving.items:,}", size(saving.disk_bytes), context, _WORDS[name]]
 
 

@@ -1,15 +1,20 @@
-"""Puts a purged session back to what it was, and keeps whatever was appended since."""
+"""Puts a purged session back to what it was, and keeps whatever was appended since.
+
+A record belongs to the path at which the purge was made. A copy elsewhere may use it, but only its
+own session, or one that was moved, uses it up.
+"""
 
 from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
 from brimline.purge import restore_record, restore_undo, swap
 from brimline.purge.errors import PurgeError
 from brimline.purge.plan_apply import Hasher
+from brimline.purge.restore_record import Content
 from brimline.store.errors import StoreError
 from brimline.transcript import find, records
 
@@ -17,7 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import BinaryIO
 
-    from brimline.purge.restore_record import Content, Record
+    from brimline.errors import BrimlineError
+    from brimline.purge.restore_record import Record
     from brimline.purge.restore_undo import Source
     from brimline.purge.swap import Rewritten
 
@@ -34,10 +40,12 @@ class Restoration:
     """Purges that can be undone byte for byte, the newest first."""
     altered: Record | None = None
     """A purge after which others changed the session; what is known again is put back."""
-    lost_steps: int = 0
-    """How many of its changes are not known again."""
+    known: frozenset[int] = frozenset()
+    """The numbers of its changes that are known again."""
     stale: list[Record] = field(default_factory=list)
     """Records of purges that never came to their end, or were undone by other means."""
+    problems: list[BrimlineError] = field(default_factory=list)
+    """Why purges cannot be undone: a record or stored content is damaged or gone."""
 
     @property
     def is_empty(self) -> bool:
@@ -47,7 +55,12 @@ class Restoration:
     @property
     def known_steps(self) -> int:
         """How many changes of a session that others changed since can be undone."""
-        return len(self.altered.steps) - self.lost_steps if self.altered else 0
+        return len(self.known)
+
+    @property
+    def lost_steps(self) -> int:
+        """How many cannot."""
+        return len(self.altered.steps) - len(self.known) if self.altered else 0
 
     @property
     def original(self) -> Content | None:
@@ -59,28 +72,64 @@ def plan(path: str, home_dir: str, progress: Callable[[int], None] | None = None
     """Find out which purges of a session can be undone; changes nothing.
 
     Raises:
-        PurgeError: a record cannot be read.
-        StoreError: what was taken out is gone.
+        PurgeError: no purge can be undone, as a record cannot be read.
+        StoreError: no purge can be undone, as what was taken out is gone.
         OSError: the session cannot be read.
     """
     found = Restoration(os.path.realpath(path), home_dir)
-    unknown: list[Record] = []
-    for record in restore_record.read_all(home_dir, find.session_id_of(found.path)):
+    made, damaged = restore_record.read_each(home_dir, find.session_id_of(found.path))
+    found.problems += damaged
+    unknown = _take_fitting(found, made, progress)
+    for record in [] if found.undone else unknown:
+        known = _known(found, record)
+        if known:
+            found.altered, found.known = record, known
+            break
+    if found.is_empty and found.problems:
+        raise found.problems[0]
+    return found
+
+
+def _take_fitting(
+    found: Restoration, made: list[Record], progress: Callable[[int], None] | None
+) -> list[Record]:
+    """Take what can be undone; returns the file's own records after which others changed it."""
+    unknown = []
+    for number, record in enumerate(made):
         lengths = (record.after.length, record.before.length)
         with open(found.path, "rb", buffering=_BUFFER_BYTES) as file:
             after, before = _prefixes(restored(file, found), lengths, progress)
+        is_own = restore_record.belongs_to(record, found.path)
         if after == record.after:
+            if not is_own and _has_own(made[number + 1 :], after, found.path):
+                continue
+            problem = _problem(found, record)
+            if problem is not None:
+                found.problems.append(problem)
+                break
             found.undone.append(record)
         elif before == record.before:
-            found.stale.append(record)
-        else:
+            if record.path == found.path:
+                found.stale.append(record)
+        elif is_own:
             unknown.append(record)
-    for record in [] if found.undone else unknown:
-        lost = _count_lost(found, record)
-        if lost < len(record.steps):
-            found.altered, found.lost_steps = record, lost
-            break
-    return found
+    return unknown
+
+
+def _has_own(made: list[Record], after: Content, path: str) -> bool:
+    return any(record.after == after and restore_record.belongs_to(record, path) for record in made)
+
+
+def _problem(found: Restoration, record: Record) -> BrimlineError | None:
+    """What stands in the way of undoing one more purge; older ones cannot be undone without it."""
+    further = replace(found, undone=[*found.undone, record])
+    try:
+        with open(found.path, "rb", buffering=_BUFFER_BYTES) as file:
+            for _ in restored(file, further):
+                pass
+    except (PurgeError, StoreError) as error:
+        return error
+    return None
 
 
 def restore(
@@ -88,9 +137,11 @@ def restore(
     *,
     live: bool = False,
     quiet_s: float = 1.0,
+    forgets: bool = True,
     progress: Callable[[int], None] | None = None,
+    on_wait: Callable[[], None] | None = None,
 ) -> Rewritten:
-    """Put the session back, and forget the purges that were undone.
+    """Put the session back and, unless told otherwise, forget the purges that were undone.
 
     Raises:
         LiveError: the session is in use and `live` is False.
@@ -115,13 +166,28 @@ def restore(
         home_dir=restoration.home_dir,
         quiet_s=quiet_s,
         live=live,
+        may_end_torn=True,
         progress=progress,
+        on_wait=on_wait,
     )
-    for record in [*restoration.undone, *restoration.stale]:
-        restore_record.remove(record)
-    if restoration.altered:
-        restore_record.remove(restoration.altered)
+    if forgets:
+        _forget(restoration)
     return done
+
+
+def _forget(restoration: Restoration) -> None:
+    """Remove the records that are used up; of a purge undone in part, the rest stays on record."""
+    altered = restoration.altered
+    if altered is not None:
+        lost = [s for number, s in enumerate(altered.steps) if number not in restoration.known]
+        if lost:
+            # No file begins with what this purge left any more.
+            rest = replace(altered, after=Content(0, ""), steps=lost)
+            restore_record.write(restoration.home_dir, rest)
+        restore_record.remove(altered)
+    for record in [*restoration.undone, *restoration.stale]:
+        if restore_record.belongs_to(record, restoration.path):
+            restore_record.remove(record)
 
 
 def restored(source: Source, restoration: Restoration) -> Iterator[bytes]:
@@ -155,7 +221,7 @@ def _prefixes(
     return [hasher.content for hasher in hashers]
 
 
-def _count_lost(restoration: Restoration, record: Record) -> int:
+def _known(restoration: Restoration, record: Record) -> frozenset[int]:
     known: set[int] = set()
     fetcher = restore_undo.Fetcher(restoration.home_dir, record.chunks)
     with open(restoration.path, "rb", buffering=_BUFFER_BYTES) as file:
@@ -163,7 +229,7 @@ def _count_lost(restoration: Restoration, record: Record) -> int:
         with suppress(StoreError):
             for _ in restore_undo.undo_where_known(lines, record, fetcher, known):
                 pass
-    return len(record.steps) - len(known)
+    return frozenset(known)
 
 
 def _checked(blocks: Iterable[bytes], expected: Content) -> Iterator[bytes]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FORMAT = 1
-CHANGED, DROPPED, ADDED = "c", "d", "a"
+CHANGED, DROPPED, ADDED, TORN = "c", "d", "a", "t"
 _CREATE = (
     os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 )
@@ -83,6 +83,15 @@ class Record:
     steps: list[Step] = field(default_factory=list)
     file: str = ""
     """Where it is kept."""
+    context_tokens: int = 0
+    """By how much the next request shrank, estimated."""
+
+    @property
+    def keys(self) -> set[str]:
+        """All stored content that it needs."""
+        pieces = [step.was for step in self.steps if step.was is not None]
+        pieces += [patch.was for step in self.steps for patch in step.patches]
+        return {*self.chunks, *[piece.key for piece in pieces if piece.key is not None]}
 
     @property
     def lines(self) -> int:
@@ -114,6 +123,7 @@ def write(home_dir: str, record: Record) -> None:
         "before": [record.before.length, record.before.digest],
         "after": [record.after.length, record.after.digest],
         "chunks": record.chunks,
+        "context_tokens": record.context_tokens,
     }
     place = folder(home_dir, record.session)
     fastio.make_folders(place)
@@ -129,45 +139,50 @@ def write(home_dir: str, record: Record) -> None:
         raise
 
 
+def read_each(home_dir: str, session: str) -> tuple[list[Record], list[PurgeError]]:
+    """The records of a session, the newest first, and what is wrong with those that are damaged."""
+    found: list[Record] = []
+    problems: list[PurgeError] = []
+    for file in _files(folder(home_dir, session)):
+        try:
+            found.append(_read(file))
+        except PurgeError as problem:
+            problems.append(problem)
+    return found, problems
+
+
 def read_all(home_dir: str, session: str) -> list[Record]:
     """The records of a session, the newest first.
 
     Raises:
         PurgeError: one cannot be read.
     """
-    place = folder(home_dir, session)
-    names = sorted(name for name in fastio.names_in(place) if name.endswith(_ENDING))
-    return [_read(f"{place}/{name}") for name in reversed(names)]
+    found, problems = read_each(home_dir, session)
+    for problem in problems:
+        raise problem
+    return found
 
 
-def sessions(home_dir: str) -> list[Record]:
-    """The newest record of every session that has one.
+def sessions(home_dir: str) -> list[str]:
+    """The names of the sessions that have records."""
+    return sorted(fastio.names_in(all_folder(home_dir)))
 
-    Raises:
-        PurgeError: one cannot be read.
-    """
-    found = (read_all(home_dir, name) for name in sorted(fastio.names_in(all_folder(home_dir))))
-    return [records[0] for records in found if records]
+
+def belongs_to(record: Record, path: str) -> bool:
+    """Whether a record is a file's own: made there, or in a place where nothing is any more."""
+    return record.path == path or not os.path.exists(record.path)
 
 
 def remove(record: Record) -> None:
     """Forget a purge; what it had stored is no longer held."""
-    fastio.remove(record.file)
-    try:
-        os.rmdir(os.path.dirname(record.file))
-    except OSError:  # there are more
-        pass
+    _remove(record.file)
 
 
 def forget(home_dir: str, session: str) -> int:
-    """Forget every purge of a session; returns how many there were.
-
-    Raises:
-        PurgeError: one cannot be read.
-    """
-    found = read_all(home_dir, session)
-    for record in found:
-        remove(record)
+    """Forget every purge of a session; returns how many there were."""
+    found = _files(folder(home_dir, session))
+    for file in found:
+        _remove(file)
     return len(found)
 
 
@@ -177,20 +192,41 @@ def expire(home_dir: str, oldest: float) -> int:
     The client deletes sessions after a month, and what was taken out of them would stay for ever.
     """
     gone = 0
-    for name in fastio.names_in(all_folder(home_dir)):
-        for record in read_all(home_dir, name):
-            if record.at < oldest and not _is_anywhere(record):
+    for name in sessions(home_dir):
+        for record in read_each(home_dir, name)[0]:
+            if record.at < oldest and not places(record):
                 remove(record)
                 gone += 1
     return gone
 
 
-def _is_anywhere(record: Record) -> bool:
-    if os.path.exists(record.path):
-        return True
+def places(record: Record) -> list[str]:
+    """Where its session is: where it was purged, and wherever the client has one of that name."""
     projects = f"{glob.escape(paths.client_config_dir())}/projects"
     name = glob.escape(os.path.basename(record.path))
-    return bool(glob.glob(f"{projects}/**/{name}", recursive=True))
+    found = {os.path.realpath(p) for p in glob.glob(f"{projects}/**/{name}", recursive=True)}
+    return sorted(path for path in {record.path, *found} if os.path.isfile(path))
+
+
+def _files(place: str) -> list[str]:
+    names = sorted(name for name in fastio.names_in(place) if name.endswith(_ENDING))
+    return [f"{place}/{name}" for name in reversed(names)]
+
+
+def _remove(file: str) -> None:
+    fastio.remove(file)
+    try:
+        os.rmdir(os.path.dirname(file))
+    except OSError:  # there are more
+        pass
+
+
+def context_tokens_since(home_dir: str, session: str, path: str, moment: float) -> int:
+    """How many tokens purges of a file took out of the context after a moment, estimated."""
+    found, _ = read_each(home_dir, session)
+    return sum(
+        record.context_tokens for record in found if record.path == path and record.at > moment
+    )
 
 
 def _create(place: str) -> tuple[str, int]:
@@ -220,6 +256,7 @@ def _read(path: str) -> Record:
                 head["chunks"],
                 list(_steps(file)),
                 path,
+                int(head.get("context_tokens", 0)),
             )
     except (ValueError, KeyError, TypeError, IndexError, OSError) as error:
         raise PurgeError(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from brimline.purge.errors import PurgeError
 from brimline.purge.plan_apply import check, check_end
-from brimline.purge.restore_record import CHANGED, DROPPED
+from brimline.purge.restore_record import CHANGED, DROPPED, TORN
 from brimline.store import read
 from brimline.transcript import spans
 
@@ -98,9 +98,12 @@ def undo(source: Source, record: Record, fetcher: Fetcher) -> Iterator[bytes]:
             yield block
         raw = source.read(step.length) if step.length else b""
         at += len(raw)
-        if step.kind == DROPPED:
+        if step.kind in (DROPPED, TORN):
             if step.was is not None:
                 yield fetcher.fetch(step.was)
+            # Rows that came after a torn line are not written onto it.
+            if step.kind == TORN and (block := source.read(BLOCK_BYTES)):
+                yield b"\n" + block
         elif check(raw) != step.check:
             raise _other()
         elif step.kind == CHANGED:
@@ -123,6 +126,8 @@ def undo_where_known(
     by_line: dict[str, list[int]] = {}
     after: dict[str, list[int]] = {}
     for number, step in enumerate(record.steps):
+        if step.kind == TORN:
+            continue  # only in a file that is known whole is its end the place of that line
         (after if step.kind == DROPPED else by_line).setdefault(step.check, []).append(number)
     yield from _rows_of(record, after.pop(check(b""), []), fetcher, found)
     for raw in lines:

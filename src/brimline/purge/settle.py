@@ -10,6 +10,8 @@ from brimline.purge import disk
 from brimline.purge.errors import PurgeError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from brimline.purge.chain import Chain
     from brimline.purge.journal import Old
 
@@ -33,16 +35,23 @@ class Settled(NamedTuple):
     is_over: bool
 
 
-def settle(chain: Chain, *, quiet_s: float, give_up_s: float = GIVE_UP_S) -> Settled:
+def settle(
+    chain: Chain,
+    *,
+    quiet_s: float,
+    give_up_s: float = GIVE_UP_S,
+    on_wait: Callable[[], None] | None = None,
+) -> Settled:
     """Merge late lines until every former file is closed, or has been quiet for `quiet_s`.
 
     With `give_up_s=0` nothing is waited for: how long a file has been quiet is told by its time.
+    `on_wait` is called once, when the wait takes longer than it takes a file to be quiet.
 
     Raises:
         PurgeError: late lines could not be merged; they are safe in the former file.
     """
     try:
-        settled = _settle(chain, _Watch(quiet_s, waits=give_up_s > 0), give_up_s)
+        settled = _settle(chain, _Watch(quiet_s, waits=give_up_s > 0), give_up_s, on_wait)
         chain.note()
     except OSError as error:
         kept = ", ".join([chain.path_of(old) for old in chain.state.olds])
@@ -54,7 +63,9 @@ def settle(chain: Chain, *, quiet_s: float, give_up_s: float = GIVE_UP_S) -> Set
     return settled
 
 
-def _settle(chain: Chain, watch: _Watch, give_up_s: float) -> Settled:
+def _settle(
+    chain: Chain, watch: _Watch, give_up_s: float, on_wait: Callable[[], None] | None
+) -> Settled:
     begun = time.monotonic()
     next_merge_at = begun + _MERGE_EVERY_S
     lines = size_bytes = merges = 0
@@ -73,6 +84,9 @@ def _settle(chain: Chain, watch: _Watch, give_up_s: float) -> Settled:
                 continue
         if is_calm or is_late:
             break
+        if on_wait and now - begun > watch.quiet_s:
+            on_wait()
+            on_wait = None
         time.sleep(_POLL_S)
     for old in chain.state.olds:
         if not old.name or watch.is_done(old):
@@ -84,7 +98,7 @@ class _Watch:
     """When something last came to each former file."""
 
     def __init__(self, quiet_s: float, *, waits: bool) -> None:
-        self._quiet_s = quiet_s
+        self.quiet_s = quiet_s
         self._waits = waits
         self._sizes: dict[int, int] = {}
         self._changed_at: dict[int, float] = {}
@@ -110,7 +124,7 @@ class _Watch:
         if old.inode not in self._sizes:
             return False
         rested = time.monotonic() - self._changed_at[old.inode]
-        return self._is_closed[old.inode] is True or rested >= self._quiet_s
+        return self._is_closed[old.inode] is True or rested >= self.quiet_s
 
     def is_done(self, old: Old) -> bool:
         """Whether the file can go: nobody has it open, or nobody can tell and it is forgotten."""

@@ -1,4 +1,7 @@
-"""Purges a session: surveys it, plans, writes the copy, proves it, and has it swapped in."""
+"""Purges a session: surveys it, plans, writes the copy, proves it, and has it swapped in.
+
+How a rewrite keeps every line is told in docs/explanation/rewriting-sessions.md.
+"""
 
 from __future__ import annotations
 
@@ -68,42 +71,41 @@ def shrink(
     quiet_s: float = 1.0,
     compression: str = "auto",
     progress: Callable[[int], None] | None = None,
+    on_wait: Callable[[], None] | None = None,
 ) -> Rewritten:
-    """Do it.
+    """Do it; `on_wait` is called when a program goes on writing to the old file.
 
     Raises:
         LiveError: the session is in use and `live` is False.
         BusyError: another command is rewriting it.
+        RewrittenError: it was done, but the work after the swap was cut short.
         PurgeError: the copy is not sound, or the session changed; nothing was changed.
         OSError: something could not be stored.
     """
-    job = _Job(prepared, home_dir, compression)
-    try:
-        done = swap.rewrite(
-            prepared.path,
-            job.make_new,
-            job.verify,
-            home_dir=home_dir,
-            quiet_s=quiet_s,
-            live=live,
-            progress=progress,
-        )
-    except BaseException:
-        job.forget()
-        raise
-    if not done.swapped:
-        job.forget()
-    return done
+    purged = _PurgedCopy(prepared, home_dir, compression)
+    return swap.rewrite(
+        prepared.path,
+        purged.make_new,
+        purged.verify,
+        home_dir=home_dir,
+        quiet_s=quiet_s,
+        live=live,
+        way_back=purged,
+        progress=progress,
+        on_wait=on_wait,
+    )
 
 
-class _Job:
+class _PurgedCopy:
+    """The steps of a purge in the order in which `swap.rewrite` takes them."""
+
     def __init__(self, prepared: Prepared, home_dir: str, compression: str) -> None:
         self.path = prepared.path
         self.plan = prepared.plan
         self.survey = prepared.survey
         self.home_dir = home_dir
         self.compression = compression
-        self.record: Record | None = None
+        self._way_back: Record | None = None
 
     def make_new(self, old: BinaryIO, length: int, new: BinaryIO) -> None:
         """Write the copy, and store what it lacks."""
@@ -111,24 +113,30 @@ class _Job:
         store = Store(self.home_dir, session, self.compression)
         writer = Writer(self.plan, store, new)
         before, after = writer.copy(old, length)
-        self.record = restore_record.Record(
+        self._way_back = restore_record.Record(
             session, self.path, time.time(), before, after, store.chunks, writer.steps
         )
+        self._way_back.context_tokens = self.plan.context_tokens
 
     def verify(self, old_path: str, length: int, new_path: str) -> None:
-        """See that the copy is sound and can be undone, then put the way back on record."""
-        if self.record is None:
+        """See that the copy is sound and can be undone."""
+        if self._way_back is None:
             raise PurgeError("the copy was not made: nothing was changed")
         dropped = frozenset(self.plan.drops.names)
         with (
             open(old_path, "rb", buffering=_BUFFER_BYTES) as old,
             open(new_path, "rb", buffering=_BUFFER_BYTES) as new,
         ):
-            verify_copy.prove(old, length, new, self.record, self.home_dir)
+            verify_copy.prove(old, length, new, self._way_back, self.home_dir)
             _take_rest(old, self.survey.ended_length, length, self.survey.facts)
         soundness.require_links(self.survey.facts, dropped)
+
+    def record(self) -> None:
+        """Put the way back on the disk."""
+        if self._way_back is None:
+            raise PurgeError("the copy was not made: nothing was changed")
         try:
-            restore_record.write(self.home_dir, self.record)
+            restore_record.write(self.home_dir, self._way_back)
         except OSError as error:
             raise PurgeError(
                 f"the record of the purge cannot be written in {self.home_dir} "
@@ -137,8 +145,8 @@ class _Job:
 
     def forget(self) -> None:
         """Remove the record of a purge that did not happen."""
-        if self.record is not None and self.record.file:
-            restore_record.remove(self.record)
+        if self._way_back is not None and self._way_back.file:
+            restore_record.remove(self._way_back)
 
 
 def _take_rest(old: BinaryIO, start: int, length: int, facts: soundness.Facts) -> None:

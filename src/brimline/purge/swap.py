@@ -1,10 +1,15 @@
-"""Swaps a verified copy in for a session file, with a backup; no line is ever in neither file."""
+"""Swaps a verified copy in for a session file, with a backup; no line is ever in neither file.
+
+The order is always the same: copy, verify, record the way back, swap, settle. Why it is this one is
+told in docs/explanation/rewriting-sessions.md.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import os
+import shlex
 import shutil
 import time
 from dataclasses import dataclass, replace
@@ -12,18 +17,26 @@ from typing import TYPE_CHECKING
 
 from brimline.purge import backups, disk, recovery, splice
 from brimline.purge import live as liveness
-from brimline.purge.errors import PurgeError
+from brimline.purge.errors import PurgeError, RewrittenError
 from brimline.purge.settle import settle
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import BinaryIO
+    from collections.abc import Callable, Iterator
+    from typing import BinaryIO, Protocol
 
     from brimline.purge.chain import Chain, New
     from brimline.purge.journal import Old
 
     MakeNew = Callable[[BinaryIO, int, BinaryIO], None]
     Verify = Callable[[str, int, str], None]
+
+    class WayBack(Protocol):
+        """What makes a rewrite undoable: on record before the swap, gone where there was none."""
+
+        def record(self) -> None: ...
+
+        def forget(self) -> None: ...
+
 
 _BUFFER_BYTES = 1 << 20
 _POLL_S = 0.005
@@ -45,7 +58,7 @@ class Rewritten:
     is_over: bool = True  # False when a program may still write to the old file
 
 
-def rewrite(
+def rewrite(  # noqa: PLR0913 - one per step of the order
     path: str,
     make_new: MakeNew,
     verify: Verify,
@@ -53,7 +66,10 @@ def rewrite(
     home_dir: str,
     quiet_s: float = 1.0,
     live: bool = False,
+    way_back: WayBack | None = None,
+    may_end_torn: bool = False,
     progress: Callable[[int], None] | None = None,
+    on_wait: Callable[[], None] | None = None,
 ) -> Rewritten:
     """Put `make_new`'s version of a session in its place.
 
@@ -62,57 +78,90 @@ def rewrite(
     last line is torn and has been so for `quiet_s`.
 
     `verify(old_path, length, new_path)` raises `PurgeError` where the copy is not sound: then
-    nothing is swapped and nothing is left behind.
+    nothing is swapped and nothing is left behind. Then `way_back` is put on record. Only with
+    `may_end_torn` may the copy end within a line where the session does not.
 
     What others append meanwhile is added to the new file, in order, until the old one is closed
-    or has been quiet for `quiet_s`. `progress` is told how many bytes of `old` were read.
+    or has been quiet for `quiet_s`. `progress` is told how many bytes of `old` were read, and
+    `on_wait` is called when a program holds the old file open after the swap.
 
     Raises:
         LiveError: the session is in use and `live` is False.
         BusyError: another brimline command is rewriting it.
+        RewrittenError: it was rewritten, but then interrupted, or the disk refused.
         PurgeError: it is no file to rewrite, the copy is not sound, or the disk refused.
     """
     session = os.path.realpath(path)
     if not os.path.exists(session):
         raise PurgeError(f"{path} is not there")
-    job = _Job(session, home_dir, quiet_s, live)
+    order = _Order(session, home_dir, quiet_s, live, make_new, verify, way_back, progress, on_wait)
+    order.may_end_torn = may_end_torn
     try:
         with recovery.opened(session) as chain:
-            return _rewritten(job, chain, make_new, verify, progress)
-    except OSError as error:
-        raise recovery.told(error, session) from error
+            return _rewritten(order, chain)
+    except (KeyboardInterrupt, PurgeError, OSError) as error:
+        if order.has_swapped:
+            raise _late(order, error) from error
+        if isinstance(error, OSError):
+            raise recovery.told(error, session) from error
+        raise
 
 
-@dataclass(frozen=True, slots=True)
-class _Job:
+@dataclass(slots=True)
+class _Order:
     session: str
     home_dir: str
     quiet_s: float
     is_live: bool
+    make_new: MakeNew
+    verify: Verify
+    way_back: WayBack | None
+    progress: Callable[[int], None] | None
+    on_wait: Callable[[], None] | None
+    may_end_torn: bool = False
+    has_swapped: bool = False
 
 
-def _rewritten(
-    job: _Job,
-    chain: Chain,
-    make_new: MakeNew,
-    verify: Verify,
-    progress: Callable[[int], None] | None,
-) -> Rewritten:
-    settle(chain, quiet_s=job.quiet_s, give_up_s=0)
-    _require_fit(job, chain)
-    length = _before_late_lines(chain, _snapshot(chain.descriptor, job.quiet_s))
+def _rewritten(order: _Order, chain: Chain) -> Rewritten:
+    settle(chain, quiet_s=order.quiet_s, give_up_s=0)
+    _require_fit(order, chain)
+    length = _before_late_lines(chain, _snapshot(chain.descriptor, order.quiet_s))
     with (
-        contextlib.closing(backups.Unfinished(job.session, chain.descriptor, length)) as backup,
+        contextlib.closing(backups.Unfinished(order.session, chain.descriptor, length)) as backup,
         chain.copy() as new,
     ):
-        _make(make_new, chain.descriptor, length, new, progress)
-        done = Rewritten(job.session, None, length, new.size)
+        _copy(order, chain.descriptor, length, new)
+        done = Rewritten(order.session, None, length, new.size)
         if new.size == length and disk.same(chain.descriptor, 0, new.descriptor, 0, length):
             return replace(done, swapped=False)
-        verify(job.session, length, new.path)
+        order.verify(order.session, length, new.path)
+        if not order.may_end_torn:
+            _require_whole(backup.descriptor, new, done)
         _require_unchanged(chain, backup.descriptor, new, done)
-        done = replace(done, backup=_swapped(chain, new, length, backup))
-    settled = settle(chain, quiet_s=job.quiet_s)
+        with _recorded(order, new):
+            done = replace(done, backup=_swapped(chain, new, length, backup))
+    return _settled(order, chain, done)
+
+
+@contextlib.contextmanager
+def _recorded(order: _Order, new: New) -> Iterator[None]:
+    """Put the way back on record; it is forgotten again where the swap did not happen."""
+    way_back = order.way_back
+    try:
+        if way_back is not None:
+            way_back.record()
+        yield
+        order.has_swapped = True
+    except BaseException:
+        order.has_swapped = disk.inode_at(order.session) == new.inode
+        if way_back is not None and not order.has_swapped:
+            way_back.forget()
+        raise
+
+
+def _settled(order: _Order, chain: Chain, done: Rewritten) -> Rewritten:
+    """Add what others appended to the old file meanwhile."""
+    settled = settle(chain, quiet_s=order.quiet_s, on_wait=order.on_wait)
     return replace(
         done,
         spliced_bytes=settled.size_bytes,
@@ -121,22 +170,37 @@ def _rewritten(
     )
 
 
-def _require_fit(job: _Job, chain: Chain) -> None:
+def _late(order: _Order, error: BaseException) -> RewrittenError:
+    """What says that it is too late for "nothing was changed", and how to undo what was."""
+    undo = shlex.join(["brimline", "session", "restore", order.session])
+    way = f"undo it with `{undo}`" if order.way_back else "its backup is beside it"
+    if isinstance(error, KeyboardInterrupt):
+        return RewrittenError(
+            f"interrupted, but {order.session} was rewritten before: {way}. What others appended "
+            "meanwhile is safe, and the next `brimline session` command adds it"
+        )
+    told = str(error)
+    if isinstance(error, OSError):
+        told = f"{order.session} was rewritten, but then: {error.strerror or error}"
+    return RewrittenError(f"{told}; to have the session as it was, {way}")
+
+
+def _require_fit(order: _Order, chain: Chain) -> None:
     """See that this is a session that can be rewritten, now."""
-    if not job.is_live:
-        liveness.require_idle(job.session, job.home_dir)
+    if not order.is_live:
+        liveness.require_idle(order.session, order.home_dir)
         chain.may_go_unnamed = True
     status = os.fstat(chain.descriptor)
     if status.st_nlink > 1:
         raise PurgeError(
-            f"{job.session} has {status.st_nlink - 1} more name(s) elsewhere (hard links), which"
+            f"{order.session} has {status.st_nlink - 1} more name(s) elsewhere (hard links), which"
             " would keep the old content: remove them, or copy the session and rewrite the copy"
         )
     needed = 2 * status.st_size + _SPARE_BYTES
-    free = shutil.disk_usage(os.path.dirname(job.session)).free
+    free = shutil.disk_usage(os.path.dirname(order.session)).free
     if free < needed:
         raise PurgeError(
-            f"rewriting {job.session} takes {needed >> 20} MB beside it, and only {free >> 20} MB"
+            f"rewriting {order.session} takes {needed >> 20} MB beside it, and only {free >> 20} MB"
             " are free: make room first; nothing was changed"
         )
 
@@ -172,20 +236,14 @@ def _before_late_lines(chain: Chain, length: int) -> int:
     return min([length, *[old.position for old in late]])
 
 
-def _make(
-    make_new: MakeNew,
-    old: int,
-    length: int,
-    new: New,
-    progress: Callable[[int], None] | None,
-) -> None:
-    source = io.BufferedReader(disk.Source(old, length, progress), _BUFFER_BYTES)
+def _copy(order: _Order, old: int, length: int, new: New) -> None:
+    source = io.BufferedReader(disk.Source(old, length, order.progress), _BUFFER_BYTES)
     with source, io.BufferedWriter(disk.Sink(new.descriptor), _BUFFER_BYTES) as sink:
-        make_new(source, length, sink)
+        order.make_new(source, length, sink)
 
 
-def _require_unchanged(chain: Chain, backup: int, new: New, done: Rewritten) -> None:
-    """See that neither the session nor the copy changed since the backup was made."""
+def _require_whole(backup: int, new: New, done: Rewritten) -> None:
+    """See that the copy does not end within a line, unless the session does."""
     if _ends_in_a_line_break(backup, done.bytes_before) and not _ends_in_a_line_break(
         new.descriptor, done.bytes_after
     ):
@@ -193,6 +251,10 @@ def _require_unchanged(chain: Chain, backup: int, new: New, done: Rewritten) -> 
             f"the copy of {done.path} ends within a line, which the next one would be added to:"
             " nothing was swapped"
         )
+
+
+def _require_unchanged(chain: Chain, backup: int, new: New, done: Rewritten) -> None:
+    """See that neither the session nor the copy changed since the backup was made."""
     is_same = disk.same(chain.descriptor, 0, backup, 0, done.bytes_before)
     if not is_same or new.size != done.bytes_after:
         raise PurgeError(
@@ -213,7 +275,7 @@ def _swapped(chain: Chain, new: New, length: int, backup: backups.Unfinished) ->
         _keep_time(chain, new)
         chain.exchange(new, olds, point)
     except BaseException:
-        if chain.state.inode != new.inode:
+        if disk.inode_at(chain.session) != new.inode:
             disk.remove(path)
         raise
     return path

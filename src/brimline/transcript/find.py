@@ -9,6 +9,7 @@ from brimline import fastjson, paths
 from brimline.errors import SessionError
 
 _LOOK_BYTES = 1 << 20
+_SHOWN_IDS = 5
 
 
 def newest(project_dir: str) -> str:
@@ -25,22 +26,24 @@ def newest(project_dir: str) -> str:
             return max(found, key=_modified)
         place = place.rpartition("/")[0]  # the client may have been started further up
     folder = paths.project_transcripts(project_dir)
-    raise SessionError(
-        f"no session of this project was found in {folder}: name one with --transcript FILE"
-    )
+    raise SessionError(f"no session of this project was found in {folder}: name its file")
 
 
 def by_id(session_id: str) -> str:
-    """The session with an id, in whichever project.
+    """The session with an id, or the only one whose id begins so, in whichever project.
 
     Raises:
-        SessionError: there is none.
+        SessionError: there is none, or the beginning is that of several.
     """
     name = paths.safe_session_id(session_id)
     if name != session_id:
         raise SessionError(f"{session_id!r} is no session id")
-    pattern = f"{glob.escape(paths.client_config_dir())}/projects/*/{name}.jsonl"
-    found = glob.glob(pattern)
+    projects = f"{glob.escape(paths.client_config_dir())}/projects/*"
+    found = glob.glob(f"{projects}/{name}.jsonl") or glob.glob(f"{projects}/{name}*.jsonl")
+    ids = sorted({session_id_of(path) for path in found})
+    if len(ids) > 1:
+        shown = ", ".join(ids[:_SHOWN_IDS]) + (", …" if len(ids) > _SHOWN_IDS else "")
+        raise SessionError(f"{session_id} is the beginning of {len(ids)} sessions: {shown}")
     if not found:
         raise SessionError(f"no session {session_id} was found under {paths.client_config_dir()}")
     return max(found, key=_modified)

@@ -20,7 +20,7 @@ PART_BYTES = 1 << 20
 
 BLANK, TORN, INVALID, TOO_LONG = "blank", "torn", "invalid", "too long"
 
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 _WHITESPACE = " \t\r\n"
 _SPACE_BYTES = _WHITESPACE.encode()
 _scan: Any = json.JSONDecoder(strict=False).scan_once  # type: ignore[attr-defined]
@@ -138,12 +138,12 @@ def _parse(raw: bytes, text: str) -> tuple[tuple[Record, ...], str | None]:
             return (Record(0, len(raw) - rest, value),), None
     spans, values, problem = _objects(text, 1 if text[:1] == "\ufeff" else 0)
     if len(spans) == 1 and problem is None:
-        first = 3 if raw.startswith(_BOM) else 0
+        first = 3 if raw.startswith(BOM) else 0
         start = len(raw) - len(raw[first:].lstrip(_SPACE_BYTES))
         return (Record(start, len(raw.rstrip(_SPACE_BYTES)), values[0]),), None
     if spans and len(raw) != len(text):
         # One character per byte: the structure of JSON is ASCII, so the same objects are found.
-        spans = _objects(raw.decode("latin-1"), 3 if raw.startswith(_BOM) else 0)[0]
+        spans = _objects(raw.decode("latin-1"), 3 if raw.startswith(BOM) else 0)[0]
     found = zip(spans, values, strict=True)
     return tuple(Record(start, end, value) for (start, end), value in found), problem
 
