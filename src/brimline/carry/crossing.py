@@ -26,7 +26,7 @@ _REFUSED = "carry-refused"
 _INCOMPLETE = "carry-incomplete"
 # A manual compaction is refused at most this often.
 _REFUSAL_S = 60.0
-_PRE_COMPACT_BYTES = 8 << 20
+_PRE_COMPACT_BYTES = 4 << 20
 _START_S = 0.5
 _GIVEN_S = 60.0
 _OWN_INSTRUCTIONS = "compact-instructions.txt"
