@@ -72,7 +72,7 @@ def results_in(request: Request) -> list[str]:
 
 def resumed(client: Client, stub: StubApi, transcript: Path) -> Request:
     """What the client sends when the session goes on."""
-    stub.script(text("gone on"))
+    stub.script(text("gone on", filled(_MEASURED_TOKENS)))
     run = client.run_print("go on", args=["--resume", transcript.stem])
     assert run.rc == 0, run.stderr
     return next(request for request in reversed(run.requests) if request.kind == "main")
