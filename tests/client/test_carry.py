@@ -212,6 +212,25 @@ def test_a_compacted_session_that_is_resumed_or_forked_gets_its_card(
     assert card.OPENING not in quiet.requests[-1].seen_text()
 
 
+@pytest.mark.row("S4-35")
+def test_a_fork_carries_its_own_copy_across_its_next_compaction(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """Its transcript begins at the boundary, so the rest comes from its origin's ledger."""
+    stub.script(*crossing())  # type: ignore[arg-type]
+    first = client.run_print(PROMPT)
+    assert first.result is not None
+    stub.script(bash("sleep 0.3"), bash("sleep 0.3"), too_long(*OVERFLOW), text("end"))
+
+    fork = client.run_print("on", args=["--resume", first.result["session_id"], "--fork-session"])
+
+    seen = after_compaction(fork).seen_text()
+    assert RULE in seen[seen.rindex(card.OPENING) :]
+    assert fork.result is not None
+    shown = installed.command("carry", "show", "--session", fork.result["session_id"])
+    assert RULE in shown.stdout.decode()
+
+
 def test_a_new_session_is_told_in_three_lines_what_was_left(
     client: Client, stub: StubApi, installed: Installed
 ) -> None:

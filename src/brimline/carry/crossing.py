@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import fastio, paths
-from brimline.carry import card, findings, gitstate, instructions, items, links, reading, save
+from brimline.carry import (
+    card,
+    findings,
+    forks,
+    gitstate,
+    instructions,
+    items,
+    links,
+    reading,
+    save,
+)
 from brimline.carry.notes import merged
 from brimline.errors import StateError
 from brimline.state import failures
@@ -31,6 +42,11 @@ _START_S = 0.5
 _GIVEN_S = 60.0
 _OWN_INSTRUCTIONS = "compact-instructions.txt"
 _OWN_BYTES = 64 << 10
+# Rules that are marked leave room for what the session itself said.
+MOST_RULES_CHARACTERS = 4_500
+BULLET_CHARACTERS = 3
+_MOST_NAMED = 12
+_LIST_MARK = re.compile(r"^\s*(?:[-*+]|\d+[.)]|#{1,6})\s+")
 _INCOMPLETE_NOTE = " The checkpoint could not be saved; this may be incomplete."
 
 
@@ -169,7 +185,12 @@ def marked_rules(session: Session) -> list[str]:
         from brimline.rules import api
 
         rules = api.marked(session.project_dir, values=session.values)
-        found.extend(rule.text for rule in rules)
+        kept, cut = api.fit(rules, MOST_RULES_CHARACTERS, overhead_characters=BULLET_CHARACTERS)
+        found.extend(_LIST_MARK.sub("", rule.text) for rule in kept)
+        if cut:
+            places = dict.fromkeys(f"{os.path.basename(rule.path)}:{rule.line}" for rule in cut)
+            named = ", ".join(list(places)[:_MOST_NAMED])
+            found.append(f"{card.TRUNCATED} {len(cut)} marked rules had no room, see {named}")
 
     guarded(session.home_dir, "rules", read)
     return found
@@ -230,6 +251,9 @@ def _ledger(session: Session, **budget: Any) -> Ledger:
             session.home_dir, "ledger", lambda: failures.record(session.home_dir, "ledger", error)
         ),
         **budget,
+    )
+    guarded(
+        session.home_dir, "fork", lambda: forks.adopt(session.home_dir, ledger, session.transcript)
     )
     return merged(session.home_dir, ledger)
 

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from brimline import config, fastio, paths
-from brimline.carry import links, notes, reading
+from brimline.carry import forks, links, notes, reading
 from brimline.carry.session import Session
 from brimline.errors import SessionError
 from brimline.state.session import SessionState
@@ -47,6 +47,7 @@ def ledger_of(home_dir: str, place: Place) -> Ledger:
         OSError: it cannot be written.
     """
     ledger = reading.bring_up_to_date(home_dir, place.session_id, place.transcript)
+    forks.adopt(home_dir, ledger, place.transcript)
     return notes.merged(home_dir, ledger)
 
 

@@ -9,6 +9,7 @@ from brimline.install import (
     checks_client,
     checks_data,
     checks_plugin,
+    checks_rules,
     checks_store,
     checks_user,
     checks_wiring,
@@ -31,6 +32,7 @@ def examine(home_dir: str, project_dir: str) -> list[Finding]:
         *checks_user.findings(home_dir, project_dir),
         *checks_data.findings(home_dir, project_dir),
         *checks_store.findings(home_dir, project_dir),
+        *checks_rules.findings(project_dir),
         *checks_client.findings(home_dir, project_dir),
     ]
     return list(dict.fromkeys(found))  # settings and plugin may start the same program

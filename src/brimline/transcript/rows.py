@@ -82,6 +82,11 @@ def timestamp_of(row: dict[str, Any]) -> str | None:
     return _text(row.get("timestamp"))
 
 
+def uuid_of(row: dict[str, Any]) -> str | None:
+    """The row's own name; a fork's copy of a row keeps it."""
+    return _text(row.get("uuid"))
+
+
 def prompt_text(row: Any) -> str:
     """What the user typed; empty for every other row, also for what the client adds for them."""
     if not isinstance(row, dict) or row.get("type") != "user" or row.get("isSidechain"):
