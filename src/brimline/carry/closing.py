@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from brimline.carry import items as kinds
-from brimline.carry import words
+from brimline.carry import phrases, words
+from brimline.carry.words import word_set
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,18 +25,31 @@ _UNTIL = ("until", "before", "unless", "without", "ask", "wait", "hold off", "fr
 _UNTIL_BONUS = 0.1
 # Tasks are what is done or cancelled; rules and facts only where no task fits as well.
 _MEANT_BONUS = 0.15
+# An item that names several things is ended by what names so much of it, or each of them.
+_OF_SEVERAL = 0.7
+_PARTLY = "partly"
+_OF_ONE_SENTENCE = 3
+_PART_ENDS = ",;:.!?"
+_PART_WORDS = word_set("and & plus then")
+# What begins so goes on with the part before it.
+_GOES_ON = word_set(
+    "with without when if before after once because so since but as for in on at while which that"
+    " please to by not too who where like from until unless okay"
+)
 
 
 class Closed:
     """What a sentence put an end to."""
 
-    __slots__ = ("ending", "item", "was_open")
+    __slots__ = ("ending", "is_limited", "item", "was_open")
 
     def __init__(self, item: Item, ending: Ending) -> None:
         self.item = item
         self.ending = ending
         self.was_open = item.is_open
         """False where it had ended before."""
+        self.is_limited = ending.limits(words.content(item.text))
+        """Whether a rule was lifted in part, and so stands."""
 
 
 def close(
@@ -43,7 +57,8 @@ def close(
 ) -> Closed | None:
     """Mark the item that one of several readings of a sentence speaks of; None for no known one.
 
-    The reading that fits an item best is the right one. What has ended before stays as it is.
+    The reading that fits an item best is the right one. What has ended before stays as it is, and
+    so does an item of several things, until each of them has ended.
 
     Args:
         ledger: the ledger.
@@ -53,10 +68,12 @@ def close(
     """
     best, highest = None, 0.0
     for ending in endings:
-        fit, item = _best(ledger, ending, least)
+        fit, item, partly = _best(ledger, ending, least)
+        if item is None and partly is not None and ending.status == kinds.DONE:
+            _remember(partly, ending.mention)
         if item is not None and fit > highest:
             best, highest = Closed(item, ending), fit
-    if best is not None and best.was_open:
+    if best is not None and best.was_open and not best.is_limited:
         end(best.item, _status(best.item, best.ending.status), at)
         if best.item.kind in (kinds.TASK, kinds.FACT):
             close_alike(ledger, best.item.text, best.item.status, at)
@@ -72,8 +89,12 @@ def close_alike(ledger: Ledger, text: str, status: str, at: str | None) -> None:
         asked = words.content(item.text)
         shared = mention & asked
         enough = len(shared) > 1 and len(shared) >= _ALIKE * min(len(mention), len(asked))
-        if enough and not words.differ(mention - shared, asked - shared):
+        if not enough or words.differ(mention - shared, asked - shared):
+            continue
+        if _covers(mention, item):
             end(item, status, at)
+        elif status == kinds.DONE:
+            _remember(item, mention)
 
 
 def end(item: Item, status: str, at: str | None) -> None:
@@ -83,7 +104,10 @@ def end(item: Item, status: str, at: str | None) -> None:
         item.extra["ended"] = at
 
 
-def _best(ledger: Ledger, ending: Ending, at_least: float) -> tuple[float, Item | None]:
+def _best(
+    ledger: Ledger, ending: Ending, at_least: float
+) -> tuple[float, Item | None, Item | None]:
+    """How well which item fits, and the last one of which only a part does."""
     said = ending.mention
     touched = []
     known: set[str] = set()
@@ -96,6 +120,7 @@ def _best(ledger: Ledger, ending: Ending, at_least: float) -> tuple[float, Item 
     least, share = _NEEDED[ending.strength]
     meant = kinds.CONSTRAINT if ending.status == kinds.SUPERSEDED else kinds.TASK
     best: Item | None = None
+    partly: Item | None = None
     highest = 0.0
     for item, content, shared_words in touched:
         fit = words.fit(said, content, len(known))
@@ -107,16 +132,66 @@ def _best(ledger: Ledger, ending: Ending, at_least: float) -> tuple[float, Item 
             continue
         if item.kind != meant and not _is_about(shared_words, said, content):
             continue
+        if ending.status != kinds.SUPERSEDED and not _covers(said, item):
+            partly = item if item.is_open else partly
+            continue
         fit += _MEANT_BONUS * (item.kind == meant == kinds.TASK)
         # Of two that fit alike the later one is meant.
         if fit >= highest:
             best, highest = item, fit
-    return highest, best
+    return highest, best, partly
 
 
 def _is_about(shared: int, said: frozenset[str], content: frozenset[str]) -> bool:
     """Whether a mention is about an item that is nothing to be ended by itself."""
     return shared >= _OF_OTHERS * len(said) and shared >= _OF_ITS_WORDS * len(content)
+
+
+def _covers(said: frozenset[str], item: Item) -> bool:
+    """Whether a mention is of all that an item names: one part that is done leaves the others."""
+    said = said.union(item.extra.get(_PARTLY, ()))
+    parts = _parts(item.text)
+    every = frozenset().union(*parts)
+    # The sentences and list items of a goal may be joined without a mark between them.
+    if len(parts) == 1 and (item.kind != kinds.GOAL or len(every) <= _OF_ONE_SENTENCE):
+        return True
+    if len(said & every) >= _OF_SEVERAL * len(every):
+        return True
+    own = [part.difference(*(other for other in parts if other is not part)) for part in parts]
+    return len(parts) > 1 and all(said & part for part in own if part)
+
+
+def _remember(item: Item, said: frozenset[str]) -> None:
+    """Keep which words of an item were told as done."""
+    told = said & words.content(item.text)
+    item.extra[_PARTLY] = sorted(told.union(item.extra.get(_PARTLY, ())))
+
+
+def _parts(text: str) -> list[frozenset[str]]:
+    """The content words of each thing that a text names; what only says how is no part."""
+    spoken: list[list[str]] = [[]]
+    for word in text.split():
+        if word.lower() in _PART_WORDS or _is_a_number(word):
+            spoken.append([])
+            continue
+        spoken[-1].append(word)
+        if word[-1] in _PART_ENDS:
+            spoken.append([])
+    found: list[frozenset[str]] = []
+    for part in spoken:
+        content = words.content_of(" ".join(part), phrases.CLOSING_WORDS)
+        if content and not _introduces_or_goes_on(part):
+            found.append(content)
+    return found or [words.content(text)]
+
+
+def _introduces_or_goes_on(part: list[str]) -> bool:
+    return part[-1].endswith(":") or part[0].lower().rstrip(_PART_ENDS) in _GOES_ON
+
+
+def _is_a_number(word: str) -> bool:
+    """Whether a word numbers what follows it: `2.`, `3)`, `(4)`."""
+    return word[-1] in ".)" and word.strip("().").isdigit()
 
 
 def _candidates(ledger: Ledger, ending: Ending) -> Iterator[Item]:

@@ -46,6 +46,21 @@ _LEAD_SHARE = 0.9
 _LEAD_CHARACTERS = 100
 _LEAST_WORDS, _LEAST_WORDS_OF_USER = 3, 2
 _PROSE_CHARACTERS = 250
+# A permission with one of these is for a time or a part; with `for` it is for what follows.
+_LIMITS = (
+    *(" once ", " this time ", " one time ", " only ", " just for ", " just this ", " just the "),
+    *(" just to ", " read only ", " until ", " till ", " unless ", " except ", " apart from "),
+    *(" as long as ", " if ", " provided ", " while ", " but not ", " for now ", " temporarily "),
+    *(" after ", " before ", " today ", " tonight "),
+)
+_NO_LIMITS = (
+    " if you want ",
+    " if you like ",
+    " at once ",
+    " once again ",
+    " once more ",
+    " after all ",
+)
 _NO = (" no ", " nope ", " never ")
 
 
@@ -77,7 +92,7 @@ class Heard:
 class Ending:
     """That something is done, cancelled or lifted, and the words by which to find it."""
 
-    __slots__ = ("mention", "status", "strength")
+    __slots__ = ("limit", "mention", "status", "strength")
 
     def __init__(self, status: str, text: str, strength: float) -> None:
         self.status = status
@@ -85,6 +100,22 @@ class Ending:
         """1 where it says so in so many words; less where what it is about has to make it clear."""
         without = phrases.LIFTING_WORDS if status == kinds.SUPERSEDED else phrases.CLOSING_WORDS
         self.mention = words.content_of(text, without)
+        self.limit = _limit(words.plain(text)) if status == kinds.SUPERSEDED else None
+        """The words that limit a permission; None where nothing does."""
+
+    def limits(self, rule: frozenset[str]) -> bool:
+        """Whether it lifts a rule, of these content words, in part only."""
+        return self.limit is not None and (not self.limit or bool(self.limit - rule))
+
+
+def _limit(plain: str) -> frozenset[str] | None:
+    """What a permission is limited to: no words where it says so itself, as in `this once`."""
+    for free in _NO_LIMITS:
+        plain = plain.replace(free, " ")
+    if any(limit in plain for limit in _LIMITS):
+        return frozenset()
+    _, found, rest = plain.partition(" for ")
+    return words.content(rest) or None if found else None
 
 
 def hear(sentence: Sentence, source: str) -> Heard:
@@ -104,7 +135,15 @@ def hear(sentence: Sentence, source: str) -> Heard:
         _of_model(heard, exact, found, led, is_report=source == kinds.SUBAGENT)
     if source != kinds.SUBAGENT:
         heard.endings = _endings(sentence, found, led)
+    if found.get(_LIFTED) == 1 and heard.kind == kinds.FACT and not sentence.asks:
+        _limited(heard)
     return heard
+
+
+def _limited(heard: Heard) -> None:
+    """Take a permission that names its own end for a rule."""
+    if phrases.UNTIL.intersection(heard.sentence.plain.split()):
+        heard.means(kinds.CONSTRAINT, 1.0, is_sure=True)
 
 
 def is_narration(plain: str) -> bool:

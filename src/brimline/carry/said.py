@@ -21,11 +21,17 @@ _FACTS_OF_A_REPLY = 6
 _FACTS_OF_A_REPORT = 10
 _LEAST_WORDS_OF_A_DEED = 2
 _DEED_CHARACTERS = 160
+_CORRECTIONS = (
+    *(" sorry make ", " make that ", " i meant ", " sorry i meant ", " correction "),
+    *(" actually make that ", " no make that ", " oops make that "),
+)
+_CORRECTED = (kinds.CONSTRAINT, kinds.DECISION, kinds.FACT)
 _DIRECTIVES = {"decide": kinds.DECISION, "note": kinds.NOTE}
 _MARKED = 5.0
 _PASTED_ERROR, _PASTED = 3.5, 2.0
 _PASTED_CHARACTERS, _PASTED_SPECIFICITY = 300, 0.7
 _HINT = 0.5
+_LIMITED = 1.2
 # How well a rule, a choice or a task has to fit an item to be the end of that item.
 _OF_A_STATEMENT = 0.8
 # So few words beside what it ended do not make a sentence worth keeping.
@@ -49,12 +55,29 @@ def by_user(ledger: Ledger, text: str, origin: Origin, *, is_plan: bool = False)
     if is_plan:
         goals.aim(ledger, text, meant, origin)
         return
+    for heard in meant:
+        _corrected(ledger, heard, origin)
     left = [heard for heard in meant if not _ended(ledger, heard, kinds.USER, origin)]
     used = goals.aim(ledger, text, left, origin)
     told = [heard for heard in left if heard not in used]
     for item in _note_all(ledger, told, kinds.USER, origin, _FACTS_OF_A_PROMPT):
         item.extra["prompt"] = text[:_PROMPT_HEAD]
     _pasted(ledger, left_out(text), origin)
+
+
+def _corrected(ledger: Ledger, heard: Heard, origin: Origin) -> None:
+    """End the last thing said with another figure: `Use port 80` by `sorry, make that port 81`."""
+    if not heard.sentence.plain.startswith(_CORRECTIONS):
+        return
+    said = words.content(heard.sentence.text)
+    named = {word for word in said if word.isalpha()}
+    for item in reversed(list(ledger.of(*_CORRECTED, status=kinds.OPEN))):
+        asked = words.content(item.text)
+        if item.source == kinds.USER and named and named <= asked:
+            if words.differ(said - asked, asked - said):
+                closing.end(item, kinds.SUPERSEDED, origin.at)
+                heard.means(kinds.DECISION, 1.0, is_sure=True)
+            return
 
 
 def _pasted(ledger: Ledger, text: str, origin: Origin) -> None:
@@ -154,12 +177,32 @@ def _ended(ledger: Ledger, heard: Heard, source: str, origin: Origin) -> bool:
     likely = [ending for ending in heard.endings if not _stands(own, ending, source)]
     least = _OF_A_STATEMENT if own else 0.0
     closed = closing.close(ledger, likely, origin.at, least=least) if likely else None
+    if closed is not None and closed.ending.status == kinds.SUPERSEDED:
+        return _lifted(ledger, heard, own, closed, origin)
     if closed is not None:
         return _says_no_more(heard, own, closed)
     if source != kinds.USER and any(_is_a_deed(heard, ending) for ending in likely):
         note(ledger, kinds.TASK, heard.sentence.text, source, origin).status = kinds.DONE
         return True
     return False
+
+
+def _lifted(
+    ledger: Ledger, heard: Heard, own: str | None, closed: closing.Closed, origin: Origin
+) -> bool:
+    """Keep a permission in its own words: as a rule where it is limited, else with what ended.
+
+    Among what holds it would look like the rule that it lifted.
+    """
+    if closed.is_limited:
+        note(ledger, kinds.CONSTRAINT, heard.sentence.text, kinds.USER, origin, _LIMITED)
+        return True
+    if not _says_no_more(heard, own, closed):
+        return False
+    if closed.was_open:
+        told = f'Rule lifted by the user: "{heard.sentence.text}"'
+        note(ledger, kinds.DECISION, told, kinds.USER, origin).status = kinds.DONE
+    return True
 
 
 def _says_no_more(heard: Heard, own: str | None, closed: closing.Closed) -> bool:

@@ -56,6 +56,16 @@ _CODE_SIGNS = ("(", " = ", "{", ";", "=>", "::")
 _CODE_ENDS = ("{", "};", ");", "=>", "\\", "({", "[{", "(", ",)", "):", ";", "}", ",")
 _NOT_PROSE_ENDS = ("{", "};", ");", "=>", "\\", "({", "[{")
 _CLAUSE_BREAKS = ("; ", " — ", " – ", " - ", ", but ", ", and ", ", so ", ", ")
+_LIST_LEADS = (
+    *("todo", "todos", "to do", "still to do", "left to do", "tasks", "next steps", "open items"),
+    *("remaining", "still open", "action items"),
+)
+_LEAST_LISTED = 3
+# What begins so is a part of what was said before it.
+_NO_ITEM = (
+    *("with ", "without ", "when ", "if ", "before ", "after ", "once ", "because ", "so ", "but "),
+    *("as ", "for ", "in ", "on ", "at ", "while ", "which ", "that ", "to ", "by ", "not "),
+)
 
 
 class Sentence:
@@ -253,8 +263,24 @@ def _cut(part: _Part) -> Iterator[Sentence]:
     text = " ".join(part.lines)
     checked, text = _box(text) if part.is_item else (None, text)
     for sentence in _answered(_split(text)):
-        for clause in _clauses(sentence):
-            yield Sentence(clause, part.lead, is_item=part.is_item, is_checked=checked)
+        lead, listed = _listed(sentence) if not part.is_item else ("", [])
+        for clause in listed or _clauses(sentence):
+            is_item = part.is_item or bool(listed)
+            yield Sentence(clause, lead or part.lead, is_item=is_item, is_checked=checked)
+
+
+def _listed(sentence: str) -> tuple[str, list[str]]:
+    """What `Todo: this one, that one and another` lists, with its lead; no items for the rest."""
+    lead, colon, rest = sentence.partition(": ")
+    if not colon or lead.lower() not in _LIST_LEADS:
+        return "", []
+    *first, last = rest.replace("; ", ", ").split(", ")
+    head, _, tail = last.partition("and ") if last.startswith("and ") else last.partition(" and ")
+    listed = [*first, *(part for part in (head, tail) if part)]
+    is_clear = len(first) > 0 and len(listed) >= _LEAST_LISTED
+    if not is_clear or any(" " not in part or part.startswith(_NO_ITEM) for part in listed):
+        return "", []
+    return lead + ":", listed
 
 
 def _box(text: str) -> tuple[bool | None, str]:
