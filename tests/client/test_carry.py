@@ -213,6 +213,27 @@ def test_a_compacted_session_that_is_resumed_or_forked_gets_its_card(
 
 
 @pytest.mark.row("S4-35")
+@pytest.mark.parametrize("how", [(), ("--fork-session",)], ids=["resumed", "forked"])
+def test_on_a_terminal_too_a_compacted_session_gets_its_card(
+    how: tuple[str, ...], client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """Resumed or forked, the first request holds it once."""
+    stub.script(*crossing())  # type: ignore[arg-type]
+    first = client.run_print(PROMPT)
+    assert first.result is not None
+    stub.script(text("GONE-ON"))
+
+    with client.interactive(args=["--resume", first.result["session_id"], *how]) as session:
+        session.ready()
+        session.send_line("go on")
+        session.wait_for("GONE-ON")
+
+    seen = stub.requests("main")[-1].seen_text()
+    assert RULE in seen[seen.index(card.OPENING) :]
+    assert installed.errors() == ""
+
+
+@pytest.mark.row("S4-35")
 def test_a_fork_carries_its_own_copy_across_its_next_compaction(
     client: Client, stub: StubApi, installed: Installed
 ) -> None:

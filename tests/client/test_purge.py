@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+import sys
 import time
 import uuid
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from brimline.purge import live
+from brimline.store.stub import parse
 
 from .harness import read_rows
 from .stub_api import bash, filled, text, too_long, tool
@@ -124,6 +126,25 @@ def test_a_reference_brings_the_result_back(
     got = installed.command("store", "get", command)
 
     assert got.stdout == "\n".join(str(n) for n in range(1, 3001)).encode()
+
+
+def test_the_recall_tool_brings_a_purged_result_back(
+    client: Client, stub: StubApi, installed: Installed, recorded: Path
+) -> None:
+    """The model asks for the key in the reference and gets what the purge took out."""
+    run_json(installed, "session", "purge", str(recorded), "--keep-recent", "1", "--yes")
+    found = next(s for text in results_in(resumed(client, stub, recorded)) if (s := parse(text)))
+    code = f"import sys; sys.path.insert(0, {str(installed.root)!r}); "
+    code += "from brimline.mcp.command import mcp; mcp()"
+    server = {"type": "stdio", "command": sys.executable, "args": ["-c", code]}
+    config = json.dumps({"mcpServers": {"brimline": server}})
+    stub.script(tool("mcp__brimline__recall", {"key": found.key, "lines": "1:40"}), text("end"))
+
+    run = client.run_print("go on", args=["--resume", recorded.stem, "--mcp-config", config])
+
+    answer = results_in(run.requests[-1])[-1]
+    stored = installed.command("store", "get", found.key, "--lines", "1:40").stdout.decode()
+    assert stored.rstrip("\n") in answer
 
 
 def test_a_purged_session_is_shown_and_goes_on_in_the_terminal(

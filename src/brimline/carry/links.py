@@ -77,8 +77,8 @@ def pointer(found: dict[str, Any], *, cleared: bool = False) -> str:
     what = "The conversation before /clear" if cleared else "The last session in this project"
     goal = found.get("goal")
     left = [
-        f"{found.get(name)} {word}"
-        for name, word in (("tasks", "open tasks"), ("errors", "open errors"))
+        f"{found[name]} open {word if found[name] == 1 else word + 's'}"
+        for name, word in (("tasks", "task"), ("errors", "error"))
         if found.get(name)
     ]
     about = f"It was about: {goal}" if goal else "Its goal is not known."
