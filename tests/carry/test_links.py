@@ -119,7 +119,7 @@ def test_the_pointer_has_three_lines_and_names_the_way(
 
     assert text.startswith("[brimline] ")
     assert len(text.split("\n")) == 3
-    assert "1 open tasks" in text
+    assert "1 open task" in text
     assert f"brimline carry card --session {SESSION}" in text
     assert ("before /clear" in text) is cleared
 
