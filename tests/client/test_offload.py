@@ -510,7 +510,7 @@ def test_a_second_rewriting_hook_leaves_a_valid_answer(
     run = client.run_print("go")
 
     (shown,) = results(run.requests[-1])
-    assert shown == "OTHER-HOOK" or shown.startswith("[brimline stored")
+    assert shown.startswith(("OTHER-HOOK", "[brimline stored"))
     assert run.rc == 0
     assert not rejected(run)
 
