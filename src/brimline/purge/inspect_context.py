@@ -79,6 +79,11 @@ class ContextReader:
         self._model: str | None = None
         self._message_id: object = None
 
+    @property
+    def rows(self) -> int:
+        """How many rows are held: those since the last compaction."""
+        return len(self._entries) + len(self._since)
+
     def take(self, row: dict[str, Any]) -> Entry | None:
         """Look at the next row; returns what it means for the context."""
         entry = pieces.entry_of(row)

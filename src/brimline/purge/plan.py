@@ -161,7 +161,18 @@ def make(survey: Survey, options: Options, pinned_digests: Collection[str] = ())
         _remove_thoughts(plan, survey, guard)
     if options.inject_compaction:
         _inject(plan, survey)
+    _keep_to_measured(plan, survey.occupancy_tokens)
     return plan
+
+
+def _keep_to_measured(plan: Plan, occupancy_tokens: int | None) -> None:
+    """No more is claimed than the last request held."""
+    claimed = plan.context_tokens
+    if occupancy_tokens is not None and claimed > occupancy_tokens:
+        scale = occupancy_tokens / claimed
+        plan.scales = {
+            kind: plan.scales.get(kind, 1.0) * scale for kind in ("tool_result", "thinking")
+        }
 
 
 def _count_kept(plan: Plan, survey: Survey, guard: strategies.Guard) -> None:

@@ -51,6 +51,8 @@ _ANY_BYTES = 1 << 62
 _HEAD_CHARACTERS = 80
 # The last replies that are kept until one is found that says what its request took.
 _REPLIES = 5
+# No window holds more; beyond it what was measured cannot be told apart by kinds.
+_MOST_CONTEXT_ROWS = 8_000
 _PURGED_KINDS = ("tool_result", "thinking")
 
 
@@ -96,7 +98,7 @@ class _Surveyor:
         self.requests: dict[str, int] = {}
         self.replies: deque[dict[str, Any]] = deque(maxlen=_REPLIES)
         self.request_of: dict[str, int] = {}
-        self.context = ContextReader()
+        self.context: ContextReader | None = ContextReader()
 
     def take_line(self, line: Line) -> None:
         found = self.found
@@ -125,12 +127,15 @@ class _Surveyor:
             usage = rows.usage_of(row)
             if usage:
                 self.found.model, self.found.occupancy_tokens = usage.model, usage.prompt_tokens
-        context = self.context.close()
-        if context.measured_tokens is not None:
+        context = self.context.close() if self.context else None
+        if context and context.measured_tokens is not None:
             self.found.scales = {kind: context.scale_of(kind) for kind in _PURGED_KINDS}
 
     def _take(self, row: dict[str, Any], line: Line) -> None:
-        self.context.take(row)
+        if self.context:
+            self.context.take(row)
+            if self.context.rows > _MOST_CONTEXT_ROWS:
+                self.context = None
         self.found.referenced.update(map(sys.intern, parts.references(row)))
         if rows.is_boundary(row):
             self._boundary(row)
