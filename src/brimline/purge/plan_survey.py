@@ -51,8 +51,8 @@ _ANY_BYTES = 1 << 62
 _HEAD_CHARACTERS = 80
 # The last replies that are kept until one is found that says what its request took.
 _REPLIES = 5
-# No window holds more; beyond it what was measured cannot be told apart by kinds.
-_MOST_CONTEXT_ROWS = 8_000
+# Hardly any window holds more rows; beyond that the whole claim is kept to what was measured.
+_MOST_CONTEXT_ROWS = 3_000
 _PURGED_KINDS = ("tool_result", "thinking")
 
 
