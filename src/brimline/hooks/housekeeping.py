@@ -23,7 +23,7 @@ _KEEP_DAYS = 30
 
 
 def tidy(home_dir: str, session_id: str, values: dict[str, Any]) -> None:
-    """Bring the time series, the learned figures and the session folders up to date.
+    """Bring the history, the learned figures and the session folders up to date.
 
     A failure of one task must cost neither the session its start nor the other tasks their turn.
     """

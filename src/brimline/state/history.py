@@ -245,20 +245,19 @@ def _let_go(home_dir: str, session_id: str, stale_s: float, until: float) -> Non
             return
         if name == session_id or os.path.islink(folder) or not os.path.isdir(folder):
             continue
-        files = [f"{folder}/{file}" for file in fastio.names_in(folder)]
-        age_s = time.time() - max(os.lstat(place).st_mtime for place in [folder, *files])
-        stamp = spool.stamp(folder)
-        spooled_bytes += sum(stamp[:1])
-        is_old = age_s > (_KEEP_S if spooled_bytes < _LARGEST_SPOOLS_BYTES else stale_s)
-        known = _parse(lines.get(name)) if is_old else None
-        is_kept = not stamp or (known is not None and known.stamp[:1] == [stamp])
-        for file in files:
-            if (is_old and is_kept) or (
-                age_s > stale_s and os.path.basename(file).startswith(_TRANSIENT)
-            ):
-                fastio.remove(file)
-        if is_old and is_kept:
-            os.rmdir(folder)
+        with contextlib.suppress(FileNotFoundError):  # another is at it too
+            files, stamp = fastio.names_in(folder), spool.stamp(folder)
+            places = [folder, *[f"{folder}/{file}" for file in files]]
+            age_s = time.time() - max(os.lstat(place).st_mtime for place in places)
+            spooled_bytes += sum(stamp[:1])
+            is_old = age_s > (_KEEP_S if spooled_bytes < _LARGEST_SPOOLS_BYTES else stale_s)
+            known = _parse(lines.get(name)) if is_old else None
+            is_gone = is_old and (not stamp or (known is not None and known.stamp[:1] == [stamp]))
+            for file in files:
+                if is_gone or (age_s > stale_s and file.startswith(_TRANSIENT)):
+                    fastio.remove(f"{folder}/{file}")
+            if is_gone:
+                os.rmdir(folder)
 
 
 def _by_session(transcripts: Iterable[str]) -> dict[str, list[str]]:
@@ -284,6 +283,8 @@ def _load(home_dir: str) -> dict[str, bytes]:
         data = fastio.read_file(_path(home_dir))
     except FileNotFoundError:
         return {}
+    except OSError as error:
+        raise StateError(f"{_path(home_dir)} cannot be read: {error.strerror or error}") from error
     lines = [line + b"\n" for line in data.split(b"\n") if line.startswith(_HEAD)]
     return {line[len(_HEAD) :].partition(b'"')[0].decode("ascii"): line for line in lines}
 

@@ -42,10 +42,12 @@ def parse_line(text: str) -> tuple[list[dict[str, Any]], int]:
     A line torn by a crash or a full disk has no end of its own, so the next event follows it on the
     same line: the events are looked for by how they begin.
     """
+    event = _event(text)
+    if event or not text:
+        return [event] if event else [], 0
     before, *rest = text.split(_START)
-    events = [_event(_START + part) for part in rest]
-    found = [event for event in events if event]
-    return found, len(events) - len(found) + bool(before)
+    found = [_event(_START + part) for part in rest]
+    return [event for event in found if event], found.count(None) + bool(before)
 
 
 def _files_in(folder: str) -> list[str]:
@@ -55,12 +57,12 @@ def _files_in(folder: str) -> list[str]:
 
 
 def _event(text: str) -> dict[str, Any] | None:
-    """What begins a text, if it names an event and a point in time."""
+    """What a text says, if that is one event with a point in time."""
     try:
-        value = fastjson.loads(text)
+        value, end = fastjson.scan(text, 0)
     except ValueError:
         return None
-    if not isinstance(value, dict) or not isinstance(value.get("event"), str):
+    if end < len(text) or not isinstance(value, dict) or not isinstance(value.get("event"), str):
         return None
     at = value.get("at")
     is_time = isinstance(at, int | float) and not isinstance(at, bool) and abs(at) < _LARGEST_TIME
