@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from brimline import fastio, fastjson
-from brimline.gauge.growth import summarise
+from brimline.gauge.forecast import summarise
 from brimline.state import failures, history
 from brimline.state.session import SessionState
 from brimline.testing import SessionBuilder

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from brimline import fastio, fastjson, paths
 from brimline.carry import links
-from brimline.gauge import growth
+from brimline.gauge import forecast
 from brimline.offload import learning
 from brimline.state import history, learned
 from brimline.state.failures import guarded
@@ -63,7 +63,7 @@ def _learn(home_dir: str) -> None:
     document: dict[str, Any] = {"points": learned.points(home_dir)}
     segments = history.growth_statistics(home_dir)
     if segments:
-        document["growth"] = growth.summarise(segments)
+        document["growth"] = forecast.summarise(segments)
     data = fastjson.dumps(document).encode()
     path = paths.learned_file(home_dir)
     if not os.path.exists(path) or fastio.read_file(path) != data:

@@ -32,12 +32,7 @@ class Snapshot:
     """What the status line last told about a session; each part may be unknown."""
 
     __slots__ = (
-        "at",
-        "model",
-        "occupancy_tokens",
-        "output_tokens",
-        "rate_limits",
-        "window_tokens",
+        *("at", "window_tokens", "occupancy_tokens", "output_tokens", "model", "rate_limits"),
     )
 
     def __init__(
@@ -113,8 +108,9 @@ class SessionState:
         fastio.replace_file(f"{self.folder}/{_TELEMETRY}", fastjson.dumps(head | document).encode())
 
     def add_line(self, event: str, fields: dict[str, Any]) -> None:
-        """Append one event to the session's spool."""
-        line = {"v": FORMAT, "at": round(time.time(), 3), "event": event} | fields
+        """Append one event to the session's spool, with the milliseconds that this hook took."""
+        own_ms = round(time.process_time() * 1000, 1)
+        line = {"v": FORMAT, "at": round(time.time(), 3), "event": event, "ms": own_ms} | fields
         fastio.append_line(f"{self.folder}/{SPOOL}", fastjson.dumps(line))
 
     def last_line(self, event: str) -> dict[str, Any]:
