@@ -14,6 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.decision import Decision
+from brimline.patterns import alternatives
 from brimline.scout import ignorefile
 
 if TYPE_CHECKING:
@@ -34,8 +35,6 @@ _IDLE = _READERS | {"echo", "printf", "pwd", "true", "test"}
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _LONGEST_LINE = 20_000
 _LONGEST_PATH = 4_096
-_BRACES = re.compile(r"\{([^{}]*)\}")
-_MOST_ALTERNATIVES = 64
 _WILD = re.compile(r"[*?\[{]")
 _ANY_FOLDER = re.compile(r"[*?]+\Z")
 _ANY_NAME = re.compile(r"(?:[*?]+(?:\.[\w*?{},+-]+)?|\.[*?]+)\Z")
@@ -96,7 +95,7 @@ class _Scene:
 
     def bulk(self, path: str, base: str = "") -> Iterator[Finding]:
         """The first of a path's brace alternatives that a pattern names."""
-        for choice in _alternatives(self._absolute(path[:_LONGEST_PATH], base[:_LONGEST_PATH])):
+        for choice in alternatives(self._absolute(path[:_LONGEST_PATH], base[:_LONGEST_PATH])):
             inside = self._inside(choice)
             if not inside:
                 continue
@@ -187,21 +186,6 @@ def _operands(words: list[str]) -> list[str]:
         if before not in _LEFT_OUT and not word.startswith(("-", "!"))
     ]
     return found[1:] if name in _SEARCHES and "--files" not in rest else found
-
-
-def _alternatives(path: str) -> list[str]:
-    """One path for each choice in braces."""
-    done: list[str] = []
-    waiting = [path]
-    while waiting and len(done) + len(waiting) <= _MOST_ALTERNATIVES:
-        each = waiting.pop()
-        braces = next((found for found in _BRACES.finditer(each) if "," in found[1]), None)
-        if braces:
-            head, tail = each[: braces.start()], each[braces.end() :]
-            waiting += [head + choice + tail for choice in reversed(braces[1].split(","))]
-        else:
-            done.append(each)
-    return done
 
 
 def _told(finding: Finding, scene: _Scene, *, refused: bool) -> str:

@@ -6,12 +6,11 @@ names. A file without patterns of its own (empty, only `!` lines) leaves the def
 
 from __future__ import annotations
 
-import fnmatch
 import os
 import re
 from typing import NamedTuple
 
-from brimline import fastio
+from brimline import fastio, patterns
 from brimline.errors import ConfigError
 
 IGNORE_FILE = ".brimlineignore"
@@ -27,41 +26,17 @@ _MOST_PATTERNS = 500
 _LONGEST_PATTERN = 256
 _LONGEST_PATH = 4_096
 _TRAILING_BLANKS = re.compile(r"(?<!\\)[ \t\r]+\Z")
-_ESCAPED = re.compile(r"\\(.)")
 _HEAD = (
     "# What brimline's scout watches for. The syntax is that of .gitignore;\n"
     "# a line with ! lets something through again, such as: !dist/types\n"
 )
 
 
-class Pattern(NamedTuple):
-    """One line of the file."""
-
-    text: str
-    parts: tuple[str, ...]
-    """What the names of a path must be, from the root; `**` is any number of names."""
-    folders_only: bool
-
-    def names(self, names: list[str], *, folder: bool) -> bool:
-        """Whether it means a path or a folder that the path lies in."""
-        ends = {0}
-        for part in self.parts:
-            if part == "**":
-                ends = set(range(min(ends, default=len(names) + 1), len(names) + 1))
-            else:
-                ends = {
-                    end + 1
-                    for end in ends
-                    if end < len(names) and fnmatch.fnmatchcase(names[end], part)
-                }
-        return any(end < len(names) or folder or not self.folders_only for end in ends)
-
-
 class Ignored(NamedTuple):
     """The patterns in force, the file they are from, and why it is not used."""
 
     file: str | None
-    patterns: list[Pattern]
+    patterns: list[patterns.Pattern]
     problem: str = ""
 
     def pattern_for(self, path: str, *, folder: bool) -> str | None:
@@ -69,8 +44,8 @@ class Ignored(NamedTuple):
         found = None
         names = path[:_LONGEST_PATH].split("/")
         for pattern in self.patterns:
-            if pattern.names(names, folder=folder):
-                found = None if pattern.text.startswith("!") else pattern.text
+            if pattern.means(names, folder=folder):
+                found = None if pattern.negated else pattern.text
         return found
 
 
@@ -86,7 +61,7 @@ def load(project_dir: str) -> Ignored:
         problem = f"{name} is not used: {getattr(error, 'strerror', None) or error}"
     if all(line.startswith("!") for line in lines):
         lines = [*DEFAULTS, *lines]
-    return Ignored(name, [_pattern(line) for line in lines], problem)
+    return Ignored(name, [patterns.parse(line) for line in lines], problem)
 
 
 def init(project_dir: str, *, force: bool = False) -> str:
@@ -124,14 +99,3 @@ def _lines(path: str) -> list[str]:
         for line in lines
         if not line.startswith("#") and line.strip("!/") and len(line) <= _LONGEST_PATTERN
     ][:_MOST_PATTERNS]
-
-
-def _pattern(line: str) -> Pattern:
-    """A line taken apart; without a slash before its end it means names at any depth."""
-    text = line.removeprefix("!").removeprefix("\\")
-    parts = [_ESCAPED.sub(r"[\1]", part) for part in text.strip("/").split("/")]
-    if "/" not in text.rstrip("/"):
-        parts.insert(0, "**")
-    elif parts[-1] == "**":
-        parts[-1] = "*"  # what lies inside, not the folder itself
-    return Pattern(line, tuple(parts), text.endswith("/"))
