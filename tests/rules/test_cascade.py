@@ -277,7 +277,7 @@ def test_a_repository_cannot_crowd_out_the_users_rules(tree: Tree) -> None:
 
     assert tree.names(found)[0] == "home/.claude/CLAUDE.md"
     assert 1 < len(tree.names(found)) < 6
-    assert "it is too much" in found.problems[0].text
+    assert "it would be too much" in found.problems[0].text
 
 
 def test_names_of_any_kind_are_found(tree: Tree) -> None:

@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 
     from brimline.rules.lines import Import, Line
 
-ORGANISATION, USER, PRIVATE, PARENT, PROJECT, CHILD = (
-    *("organisation", "user", "private", "parent", "project", "child"),
-)
+ORGANISATION, USER, PRIVATE = "organisation", "user", "private"
+PARENT, PROJECT, CHILD = "parent", "project", "child"
 # When Claude Code loads a file by itself.
 AT_START, ON_READ, ON_MATCH, NEVER = "start", "read", "match", "never"
 CLAUDE, LOCAL, AGENTS = "CLAUDE.md", "CLAUDE.local.md", "AGENTS.md"
+# The client's own folder in a project.
+OWN = os.path.basename(os.path.dirname(paths.project_config("")))
 
 _HOPS = 4
 # What one project may cost: a short line is as dear as so many characters, and so is a file.
@@ -134,8 +135,9 @@ def gather(
     for parent in _parents(walk.project):
         walk.folder(parent, PARENT)
     walk.folder(walk.project, PROJECT)
-    below = {each for path in walk.active for each in folders_to(walk.project, path)}
-    for each in sorted({*below, *folders}):
+    below = {each for path in walk.active for each in _parents(f"{path}/x")}
+    inside = {each for each in below if is_within(each, walk.project) and os.path.isdir(each)}
+    for each in sorted({*inside, *folders} - {walk.project}):
         walk.folder(each, CHILD)
     sources = _known_to_client(walk.project, walk.sources)
     return Cascade(walk.project, walk.boundary, sources, walk.problems)
@@ -163,13 +165,6 @@ def absolute(project: str, path: str) -> str:
     """A path that a person or a tool named, from the project's folder, its folders resolved."""
     joined = os.path.normpath(os.path.join(project, os.path.expanduser(path)))
     return os.path.join(os.path.realpath(os.path.dirname(joined)), os.path.basename(joined))
-
-
-def folders_to(project: str, path: str) -> list[str]:
-    """The folders below the project on the way to a file or folder, outermost first."""
-    last = path if os.path.isdir(path) else os.path.dirname(path)
-    around = [*_parents(last), last]
-    return [each for each in around if is_within(each, project) and each != project]
 
 
 class _Walk:
@@ -207,7 +202,7 @@ class _Walk:
         if isinstance(text, str) and text.strip():
             why = "`claudeMd` in your organisation's settings"
             self._take(template._replace(path=settings, why=why), text)
-        self._rule_files(f"{folder}/.claude/rules", template, folder, self.project)
+        self._rule_files(f"{folder}/{OWN}/rules", template, folder, self.project)
 
     def user(self) -> None:
         """The user's own files; these may import from anywhere."""
@@ -226,10 +221,10 @@ class _Walk:
         template = Source("", level, _WHY[level], when, folder)
         if not self._left_to_worktree(folder):
             self.add(f"{folder}/{CLAUDE}", template, inside)
-            self.add(f"{folder}/.claude/{CLAUDE}", template, inside)
-            self._rule_files(f"{folder}/.claude/rules", template, inside, folder)
+            self.add(f"{folder}/{OWN}/{CLAUDE}", template, inside)
+            self._rule_files(f"{folder}/{OWN}/rules", template, inside, folder)
             self.add(f"{folder}/{AGENTS}", template, inside)
-            self.add(f"{folder}/.claude/{AGENTS}", template, inside)
+            self.add(f"{folder}/{OWN}/{AGENTS}", template, inside)
         self.add(f"{folder}/{LOCAL}", template, inside)
 
     def add(
@@ -252,7 +247,11 @@ class _Walk:
         self._seen.add(real)
         if problem:
             self._complain("unreadable", path, None, f"it {problem}")
-        if text is not None and self._has_room(path, text):
+        cost = max(len(text or ""), (text or "").count("\n") * _LINE_CHARACTERS)
+        if cost > self._characters:
+            self._complain("unreadable", path, None, "it is not read: it would be too much")
+        elif text is not None:
+            self._characters -= cost
             source = self._take(template._replace(path=path, problem=problem or None), text, base)
             self._follow(source, real, inside, (*chain, real))
         return True
@@ -289,16 +288,6 @@ class _Walk:
             if meant and meant[-1]:
                 return True
         return False
-
-    def _has_room(self, path: str, text: str) -> bool:
-        """Whether the whole is still of a size that somebody could want a model to read."""
-        cost = max(len(text), text.count("\n") * _LINE_CHARACTERS)
-        if cost > self._characters:
-            more = "it is not read: with what comes before it, it is too much"
-            self._complain("unreadable", path, None, more)
-            return False
-        self._characters -= cost
-        return True
 
     def _follow(
         self, source: Source, real: str, inside: str | None, chain: tuple[str, ...]

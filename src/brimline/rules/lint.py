@@ -12,18 +12,8 @@ import re
 import subprocess
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline.rules import assemble, marked, memoryfiles
-from brimline.rules.cascade import (
-    AGENTS,
-    AT_START,
-    CHILD,
-    CLAUDE,
-    LOCAL,
-    NEVER,
-    Problem,
-    is_within,
-    shown,
-)
+from brimline.rules import assemble, cascade, marked, memoryfiles
+from brimline.rules.cascade import OWN, Problem, is_within, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -48,12 +38,13 @@ _GIT_TIMEOUT_S = 10
 _SECONDS_PER_DAY = 86_400
 _MOST_FOLDERS = 20_000
 _MOST_ENTRIES = 300_000
+_NAMES = {cascade.CLAUDE, cascade.LOCAL, cascade.AGENTS, OWN}
 # Other people's code and what builds leave behind.
 _SKIPPED = frozenset(
     (
         *(".git", ".hg", ".svn", "node_modules", ".venv", "venv", "__pycache__", "dist", "build"),
         *("target", "vendor", "coverage", ".next", ".nuxt", ".tox", ".mypy_cache", "worktrees"),
-        ".claude",
+        OWN,
     )
 )
 
@@ -97,7 +88,7 @@ def survey(project_dir: str) -> Survey:
         folders, entries = folders + 1, entries + len(inside)
         for name in inside:
             found.names.setdefault(name, []).append(folder[len(top) :] + "/")
-        if folder != top and not {CLAUDE, LOCAL, AGENTS, ".claude"}.isdisjoint(inside):
+        if folder != top and not _NAMES.isdisjoint(inside):
             found.folders.append(folder)
         below = [name for name, is_dir in inside.items() if is_dir and name not in _SKIPPED]
         waiting += [f"{folder}/{name}" for name in below]
@@ -114,7 +105,7 @@ def rules_of(source: Source) -> Iterator[Rule]:
 
 
 def lint(
-    cascade: Cascade,
+    found: Cascade,
     walked: Survey,
     limits: Limits,
     stale: tuple[int, int],
@@ -125,21 +116,20 @@ def lint(
 
     A file counts as left alone by days and by commits since; 0 days switches that off.
     """
-    sources = [source for source in cascade.sources if not source.excluded]
+    sources = [source for source in found.sources if not source.excluded]
     # What a file outside the project means by a path, and which code it is about, is not known.
-    own = [source for source in sources if is_within(source.path, cascade.boundary)]
+    own = [source for source in sources if is_within(source.path, found.boundary)]
     notes = [] if walked.is_complete else ["the project is large: not every folder was searched"]
     findings = [
-        *cascade.problems,
-        *_gone(own, cascade, walked),
+        *found.problems,
+        *_gone(own, found, walked),
         *_same(sources),
         *_unread(sources),
         *_sizes(sources, limits),
-        *_unfit(sources),
-        *memoryfiles.check(cascade.folder),
+        *memoryfiles.check(found.folder),
     ]
-    if stale[0] and _git(cascade.folder, "rev-parse", "--verify", "HEAD") is None:
-        notes.append(f"ages are not checked: git knows no commit in {cascade.folder}")
+    if stale[0] and _git(found.folder, "rev-parse", "--verify", "HEAD") is None:
+        notes.append(f"ages are not checked: git knows no commit in {found.folder}")
     elif stale[0]:
         for source in own:
             findings += _stale(source.path, stale, now)
@@ -159,14 +149,14 @@ def _inlines(source: Source) -> Iterator[tuple[int, Any]]:
             yield (token.map[0] if token.map else 0) + first, token
 
 
-def _gone(sources: Iterable[Source], cascade: Cascade, walked: Survey) -> Iterator[Problem]:
+def _gone(sources: Iterable[Source], found: Cascade, walked: Survey) -> Iterator[Problem]:
     """Files that are named by links and in code spans and are nowhere where they could be."""
     for source in sources:
         folder = os.path.dirname(os.path.realpath(source.path))
         for line, written, is_link in _named(source):
-            homes = (folder,) if is_link else (folder, cascade.folder, cascade.boundary)
+            homes = (folder,) if is_link else (folder, found.folder, found.boundary)
             places = [os.path.normpath(os.path.join(home, written)) for home in homes]
-            inside = [place for place in places if is_within(place, cascade.boundary)]
+            inside = [place for place in places if is_within(place, found.boundary)]
             known = any(map(os.path.lexists, inside)) or (not is_link and _lies(written, walked))
             if inside and not known:
                 text = f"{written} is not there any more"
@@ -213,14 +203,14 @@ def _same(sources: Sequence[Source]) -> Iterator[Problem]:
 
 def _can_meet(one: Source, other: Source) -> bool:
     """Whether two files can be before the model for one and the same file at hand."""
-    nested = one.level == other.level == CHILD
+    nested = one.level == other.level == cascade.CHILD
     return not nested or is_within(one.folder, other.folder) or is_within(other.folder, one.folder)
 
 
 def _unread(sources: Sequence[Source]) -> Iterator[Problem]:
     """Files in the project that people may take for loaded."""
     for source in sources:
-        if source.client == NEVER and source.client_note:
+        if source.client == cascade.NEVER and source.client_note:
             text = f"Claude Code does not load it: {source.client_note}"
             yield Problem("unread", source.path, None, text)
 
@@ -231,18 +221,14 @@ def _sizes(sources: Sequence[Source], limits: Limits) -> Iterator[Problem]:
         if count > limits.file_characters:
             text = f"has {count:,} characters, over {limits.file_characters:,}, in every request"
             yield Problem("large", source.path, None, text)
-    start = [source for source in sources if source.client == AT_START]
+    for rule in marked.fit(marked.marked_in(sources))[1]:
+        text = f"no room for it after a compaction: {marked.MOST_CHARACTERS:,} characters for all"
+        yield Problem("marked", rule.path, rule.line, text)
+    start = [source for source in sources if source.client == cascade.AT_START]
     total = sum(len(source.text) for source in assemble.unique(start))
     if start and total > limits.total_characters:
         text = f"what loads at the start has {total:,} characters, over {limits.total_characters:,}"
         yield Problem("large", start[-1].path, None, text)
-
-
-def _unfit(sources: Sequence[Source]) -> Iterator[Problem]:
-    """Marked rules that would not fit into the card after a compaction."""
-    for rule in marked.fit(marked.marked_in(sources))[1]:
-        text = f"no room for it after a compaction: {marked.MOST_CHARACTERS:,} characters for all"
-        yield Problem("marked", rule.path, rule.line, text)
 
 
 def _stale(path: str, stale: tuple[int, int], now: float) -> Iterator[Problem]:
@@ -251,7 +237,7 @@ def _stale(path: str, stale: tuple[int, int], now: float) -> Iterator[Problem]:
     last = _git(folder, "rev-list", "-1", "--timestamp", "HEAD", "--", name) or ""
     moment, _, commit = last.partition(" ")
     # The work that a file in the client's own folder is about lies around that folder.
-    about = f"{folder}/".partition("/.claude/")[0] or "/"
+    about = f"{folder}/".partition(f"/{OWN}/")[0] or "/"
     since = _git(about, "rev-list", "--count", f"{commit}..HEAD", "--", ".") if commit else None
     if not moment.isdigit() or not since or not since.isdigit():
         return

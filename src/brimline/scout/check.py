@@ -1,4 +1,4 @@
-"""Looks at one tool call before it runs: does it read what `.brimlineignore` names?
+"""Looks at one tool call before it runs, and speaks up where it reads bulk.
 
 Only paths inside the project count, seen from its root. A Bash line is split into words; those of
 commands that print what they read are looked at, and nothing else: building, running, writing and
