@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from brimline.errors import StoreError
 from brimline.mcp import pages, project, recall
 from brimline.store import fulltext, layout, put
-from brimline.store.errors import StoreError
 
 if TYPE_CHECKING:
     from pathlib import Path

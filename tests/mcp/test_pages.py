@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from brimline.errors import StoreError
 from brimline.mcp import pages
-from brimline.store.errors import StoreError
 
 LINE = st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]), max_size=60)
 

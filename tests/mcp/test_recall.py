@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from brimline.errors import StoreError
 from brimline.mcp import pages, recall
 from brimline.store import forget, grep, layout, plan, prune, put, read
-from brimline.store.errors import StoreError
 
 NUMBERED = b"".join(b"line %d of the output\n" % number for number in range(1, 5_001))
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from brimline.errors import StoreError
 from brimline import fastio, settings
 from brimline.offload import intercept
 from brimline.offload.calls import Call
 from brimline.state.session import SessionState
 from brimline.store import read, stub
-from brimline.store.errors import StoreError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from brimline.errors import StoreError
 from brimline.purge import backups, disk, recovery, restore_record, shrink, verify_copy
 from brimline.purge import restore as restoring
 from brimline.purge.errors import PurgeError, RewrittenError
 from brimline.purge.plan import Options
 from brimline.purge.repair import repair
 from brimline.store import layout, prune, read, scan
-from brimline.store.errors import StoreError
 
 from . import machines
 from .recorded import LONG_AGO, QUIET_S, data, output, prepare, purge, restore, talk

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from brimline.purge.errors import PurgeError
 from brimline.purge.plan_apply import check
 from brimline.purge.restore_record import CHANGED, DROPPED
-from brimline.store import layout, scan
+from brimline.store import layout, read
 from brimline.transcript import spans
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def prove(old: BinaryIO, length: int, new: BinaryIO, record: Record, home_dir: s
     if new.read(1) or old.tell() != length:
         raise _unproven()
     for key in {*record.chunks, *prover.keys}:
-        if scan.header(home_dir, layout.digest_of(key)) is None:
+        if read.header(home_dir, layout.digest_of(key)) is None:
             raise PurgeError(f"{key} did not arrive in the store: nothing was changed, try again")
 
 
