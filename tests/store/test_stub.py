@@ -36,7 +36,7 @@ def test_a_stub_is_found_again_as_it_was_built(wanted: Stub, before: str, after:
     assert stub.parse(f"{before}\n{stub.build(wanted)}\n{after}") == wanted
 
 
-@pytest.mark.row("S3-56")
+@pytest.mark.row("S3-15", "S3-56")
 def test_our_form_is_one_line_that_reads_well() -> None:
     """What it is, how much, how it ended, from where, and the key."""
     built = stub.build(
@@ -97,6 +97,7 @@ def test_the_first_stub_of_a_text_counts() -> None:
     assert stub.parse(f"{other}\n{ours}") == Stub(KEY, 2)
 
 
+@pytest.mark.row("S3-15")
 def test_a_stub_is_made_from_what_the_store_knows(home_dir: str) -> None:
     """The sidecar has all of it."""
     key = put.put(home_dir, b"one\ntwo\n", {"tool": "Bash", "source": "ls", "exit": 2})

@@ -20,8 +20,8 @@ from brimline.store import layout, pins, read, references, retention
 
 HELP = {"help_option_names": ["-h", "--help"]}
 _SEARCH_S = 20.0
-_LINES_PER_HIT = 5
-_LINE_CHARACTERS = 200
+_LINES_PER_HIT, _HIT_CHARACTERS = 5, 200
+_LINE_CHARACTERS = 600
 _LINE = re.compile(rb"[^\n]*\n|[^\n]+")
 # What a terminal would obey.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -348,22 +348,24 @@ def _list_text(document: dict[str, Any], *, reasons: bool) -> str:
 
 
 def _part(data: bytes, lines: str | None, span: str | None, find: str | None) -> bytes:
-    if lines is not None:
-        rows = _LINE.findall(data)
-        asked = read.span(lines, len(rows))
-        return b"".join(rows[asked.first - 1 : asked.last])
+    if lines is not None and data:
+        ends = _LINE.findall(data)
+        asked = read.span(lines, len(ends))
+        return b"".join(ends[asked.first - 1 : asked.last])
     if span is not None:
-        ends = re.fullmatch(r"\s*(-?\d{1,12})?\s*:\s*(-?\d{1,12})?\s*", span)
-        if ends is None or not any(ends.groups()):
+        match = re.fullmatch(r"\s*(-?\d{1,12})?\s*:\s*(-?\d{1,12})?\s*", span)
+        if match is None or not any(match.groups()):
             raise StoreError(f"{span!r} is no range of bytes: write A:B, A: or :B")
-        part = data[slice(*(int(end) if end else None for end in ends.groups()))]
+        part = data[slice(*(int(end) if end else None for end in match.groups()))]
         if data and not part:
             raise StoreError(f"{span!r} asks for no bytes: there are {len(data):,}")
         return part
     if find is not None:
         texts = [row.decode("utf-8", "replace") for row in read.split(data)]
-        found = sorted(words.holding(texts, words.terms(find)))
-        return "".join(f"{at + 1}:{texts[at]}\n" for at in found).encode()
+        wanted = words.terms(find)
+        found = sorted(words.holding(texts, wanted))
+        rows = [words.clipped(texts[at], wanted, _LINE_CHARACTERS) for at in found]
+        return "".join(f"{at + 1}:{row}\n" for at, row in zip(found, rows, strict=True)).encode()
     return data
 
 
@@ -379,9 +381,9 @@ def _hit(hit: Any, wanted: list[str]) -> dict[str, Any]:
     """A found output with the lines that fit, numbered."""
     lines = hit.document.text.split("\n")
     found = words.holding(lines, wanted)[:_LINES_PER_HIT]
-    shown = [f"{at + 1}: {text.shown(lines[at], _LINE_CHARACTERS)}" for at in found]
+    parts = [f"{at + 1}: {words.clipped(lines[at], wanted, _HIT_CHARACTERS)}" for at in found]
+    shown = [text.shown(part, 2 * _HIT_CHARACTERS) for part in parts or [hit.snippet]]
     document = {name: getattr(hit.document, name) for name in ("title", "project", "session", "at")}
-    shown = shown or [text.shown(hit.snippet, _LINE_CHARACTERS)]
     return {"key": layout.PREFIX + hit.document.ref, "lines": shown} | document
 
 

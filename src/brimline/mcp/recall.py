@@ -168,7 +168,7 @@ def _holding(name: str, lines: list[bytes], span: read.Span, query: str) -> str:
     found = sorted(words.holding(texts, wanted))
     room, shown, following = pages.ROOM, list[str](), ""
     for at in found:
-        row = f"{at + span.first}: {_clipped(texts[at], wanted, _LINE_CHARACTERS)}"
+        row = f"{at + span.first}: {words.clipped(texts[at], wanted, _LINE_CHARACTERS)}"
         room -= pages.width(row) + 1
         if room < 0:
             following = f'; next: lines="{at + span.first}:{span.last}"'
@@ -225,7 +225,7 @@ def _hit(hit: Hit, home_dir: str, wanted: list[str]) -> str:
     lines = document.text.split("\n")
     found = words.holding(lines, wanted)
     # The search knows words by their stems; lines are found by the words as they are written.
-    shown = [f"{at + 1}: {_clipped(lines[at], wanted, _HIT_CHARACTERS)}" for at in found]
+    shown = [f"{at + 1}: {words.clipped(lines[at], wanted, _HIT_CHARACTERS)}" for at in found]
     shown = shown[:_LINES_PER_HIT] or [" ".join(hit.snippet.split())]
     rest = [f"and {len(found) - len(shown):,} more"] if len(found) > len(shown) else []
     return "\n   ".join([", ".join(parts), *filter(None, shown), *rest])
@@ -260,16 +260,6 @@ def _moment(at: Any) -> str:
         return clock.format_utc(at)[:_MINUTE].replace("T", " ") + "Z"
     except (TypeError, OverflowError, ValueError, OSError):  # no time that a calendar has
         return ""
-
-
-def _clipped(line: str, wanted: list[str], most: int) -> str:
-    """A line, or of a long one the part around the first word that it holds."""
-    if len(line) <= most:
-        return line
-    places = [words.fold(line).find(words.fold(term)) for term in wanted]
-    start = max(0, max(places) - most // 4)
-    before = "…" if start else ""
-    return f"{before}{line[start : start + most]}… ({len(line):,} characters)"
 
 
 def _is_utf8(data: bytes) -> bool:

@@ -62,6 +62,15 @@ def holding(lines: list[str], wanted: list[str]) -> list[int]:
     return list(dict.fromkeys(at for found in sorted(held, key=len) for at in found))
 
 
+def clipped(line: str, wanted: list[str], most: int) -> str:
+    """A line, or of a long one the part around the last term to occur in it."""
+    if len(line) <= most:
+        return line
+    start = max(0, max(fold(line).find(fold(term)) for term in wanted) - most // 4)
+    before = "…" if start else ""
+    return f"{before}{line[start : start + most]}… ({len(line):,} characters)"
+
+
 def plain(text: str) -> str:
     """A text without colours, which would stick to the words beside them."""
     return _COLOUR.sub(" ", text) if "\x1b" in text else text
