@@ -425,7 +425,8 @@ def test_documents_of_other_sources_live_beside_the_outputs(home_dir: str) -> No
     def work(connection: sqlite3.Connection) -> list[documents.Hit]:
         documents.add(connection, memory[:1])
         documents.add(connection, memory[1:])
-        return documents.search(connection, '"needle"', "topic", HERE)
+        ids = documents.search(connection, '"needle"', "topic", HERE)
+        return documents.hits(connection, '"needle"', ids)
 
     (hit,) = documents.use(stored.folder(home_dir), work)
 

@@ -56,12 +56,14 @@ _SCHEMA = """
 # Inside a folder is what continues its path after a slash, the character before `0`.
 _WITHIN = "(:project IS NULL OR project = :project OR project >= :below AND project < :above)"
 _FITTING = f"""
-    FROM words JOIN documents ON documents.id = words.rowid
+    SELECT documents.id FROM words JOIN documents ON documents.id = words.rowid
     WHERE words MATCH :expression AND source = :source AND {_WITHIN}
-"""
-_HITS = """
+    ORDER BY bm25(words, 2.0, 1.0), at DESC
+"""  # noqa: S608 - nothing foreign is put in
+_HIT = """
     SELECT source, ref, project, session, at, documents.title, documents.text, state,
         snippet(words, 1, '', '', '…', 24)
+    FROM words JOIN documents ON documents.id = words.rowid WHERE words MATCH ? AND words.rowid = ?
 """
 
 
@@ -149,30 +151,18 @@ def states(
     return dict(connection.execute(query, {"source": source} | _bounds(project)).fetchall())
 
 
-def count(
-    connection: sqlite3.Connection, expression: str, source: str, project: str | None = None
-) -> int:
-    """How many documents an expression of FTS5 fits."""
-    values = {"expression": expression, "source": source} | _bounds(project)
-    found = (
-        connection.execute("SELECT count(*)" + _FITTING, values).fetchone() if expression else [0]
-    )
-    return int(found[0])
-
-
 def search(
-    connection: sqlite3.Connection,
-    expression: str,
-    source: str,
-    project: str | None = None,
-    limit: int = 10,
-    skipped: int = 0,
-) -> list[Hit]:
-    """Some of the documents that an expression of FTS5 fits, the best first."""
+    connection: sqlite3.Connection, expression: str, source: str, project: str | None = None
+) -> list[int]:
+    """The ids of the documents that an expression of FTS5 fits, the best first."""
     values = {"expression": expression, "source": source} | _bounds(project)
-    order = f" ORDER BY bm25(words, 2.0, 1.0), at DESC LIMIT {limit:d} OFFSET {skipped:d}"
-    rows = connection.execute(_HITS + _FITTING + order, values).fetchall()
-    return [Hit(Document(*row[:-1]), row[-1]) for row in rows]
+    return [row[0] for row in connection.execute(_FITTING, values)] if expression else []
+
+
+def hits(connection: sqlite3.Connection, expression: str, ids: Iterable[int]) -> list[Hit]:
+    """Documents that were found, with the parts that fit."""
+    rows = [connection.execute(_HIT, (expression, number)).fetchone() for number in ids]
+    return [Hit(Document(*row[:-1]), row[-1]) for row in rows if row]
 
 
 def used_bytes(connection: sqlite3.Connection) -> int:

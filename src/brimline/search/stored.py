@@ -75,13 +75,12 @@ def find(
         pending = _take_in(connection, home_dir, until)
         states = list(documents.states(connection, SOURCE, project).values())
         for joined_by in ("AND", "OR"):
-            asked = (words.expression(wanted, joined_by), SOURCE, project)
-            total = documents.count(connection, *asked)
-            if total:
-                span = pick(total)
-                limit, skipped = span.last - span.first + 1, span.first - 1
-                hits = documents.search(connection, *asked, limit, skipped)
-                return Found(total, hits, span, joined_by == "AND", states, pending)
+            expression = words.expression(wanted, joined_by)
+            ids = documents.search(connection, expression, SOURCE, project)
+            if ids:
+                span = pick(len(ids))
+                hits = documents.hits(connection, expression, ids[span.first - 1 : span.last])
+                return Found(len(ids), hits, span, joined_by == "AND", states, pending)
         return Found(states=states, pending=pending)
 
     return documents.use(folder(home_dir), work)

@@ -73,23 +73,16 @@ def count_lines(data: bytes) -> int:
 
 
 def _sha256_for(size: int) -> Any:
-    if "_hashlib" in sys.modules:  # in a command it is there already
-        return sys.modules["_hashlib"].openssl_sha256
-    if size >= _LARGE_BYTES:
+    names = ["_sha2", "_sha256", "hashlib"]  # of Python 3.12 and later, of 3.11, of any other
+    if size >= _LARGE_BYTES or "_hashlib" in sys.modules:  # in a command it is there already
+        names.insert(0, "_hashlib")
+    for name in names:
         try:
-            from _hashlib import openssl_sha256
-
-            return openssl_sha256
-        except ImportError:  # pragma: no cover - a Python without OpenSSL
-            pass
-    try:
-        from _sha2 import sha256 as found  # type: ignore[import-not-found,unused-ignore]
-    except ImportError:
-        try:
-            from _sha256 import sha256 as found  # type: ignore[import-not-found,unused-ignore]
-        except ImportError:  # pragma: no cover - another Python implementation
-            from hashlib import sha256 as found
-    return found
+            module = __import__(name)
+        except ImportError:
+            continue
+        return module.openssl_sha256 if name == "_hashlib" else module.sha256
+    raise ImportError("this Python has no SHA-256")
 
 
 def _keep_existing(home_dir: str, digest: str, data: bytes) -> bool:

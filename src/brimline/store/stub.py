@@ -1,7 +1,6 @@
 """The reference that stands in for stored content: built, and found again in any text.
 
-Fast path: imports only `brimline.fastjson`, `brimline.errors` and `brimline.store.layout`; finding
-loads `re`.
+Fast path: imports only `brimline.fastjson` and `brimline.store.layout`; finding loads `re`.
 
 There is one form, a line with key, bytes, lines, exit code and pin; `way_back` says how to get the
 rest. `[CCM_CACHED]` blocks, which earlier versions and another tool wrote, are only read, in each
@@ -11,7 +10,6 @@ of the forms they had: with and without `path`, `source`, `~tokens` and `exit`.
 from __future__ import annotations
 
 from brimline import fastjson
-from brimline.errors import StoreError
 from brimline.store import layout
 
 TYPE_CHECKING = False
@@ -118,45 +116,25 @@ def parse(text: str) -> Stub | None:
     import re
 
     for match in re.finditer(_PATTERN, text, re.DOTALL):
-        found = _read_ours(match) if match["key"] else _read_ccm(match["body"])
-        if found is not None:
-            return found
+        told: dict[str, Any] = match.groupdict()
+        if told["body"] is not None:
+            parts = [line.partition(":") for line in told["body"].split("\n")]
+            told = {name.strip(" ~"): value.strip() for name, colon, value in parts if colon}
+        if layout.is_digest(told.get("key", "").removeprefix(layout.PREFIX)):
+            return _read(told)
     return None
 
 
-def _read_ours(match: Any) -> Stub | None:
-    try:
-        tool, source = (fastjson.loads(match[name] or "null") for name in ("tool", "source"))
-    except ValueError:
-        return None
+def _read(told: dict[str, Any]) -> Stub:
+    pinned = told.get("pinned")
     return Stub(
-        match["key"],
-        _number(match["bytes"]),
-        _number(match["lines"]),
-        exit_code=_number(match["exit"]),
-        tokens=_number(match["tokens"]),
-        tool=tool,
-        source=source,
-        pinned=match["pinned"] or "none",
-    )
-
-
-def _read_ccm(body: str) -> Stub | None:
-    parts = [line.partition(":") for line in body.split("\n")]
-    fields = {name.strip(): value.strip() for name, colon, value in parts if colon}
-    try:
-        layout.digest_of(fields.get("key", ""))
-    except StoreError:
-        return None
-    pinned = fields.get("pinned", "none")
-    return Stub(
-        fields["key"],
-        _number(fields.get("bytes")),
-        _number(fields.get("lines")),
-        exit_code=_number(fields.get("exit")),
-        tokens=_number(fields.get("~tokens")),
-        tool=_unquoted(fields.get("tool")),
-        source=_unquoted(fields.get("source")),
+        told["key"],
+        _number(told.get("bytes")),
+        _number(told.get("lines")),
+        exit_code=_number(told.get("exit")),
+        tokens=_number(told.get("tokens")),
+        tool=_unquoted(told.get("tool")),
+        source=_unquoted(told.get("source")),
         pinned=pinned if pinned in _LEVELS else "none",
     )
 
@@ -178,7 +156,7 @@ def _quote(text: str) -> str:
 
 
 def _unquoted(text: str | None) -> str | None:
-    """A value of a block; our earlier versions quoted what was more than one plain line."""
+    """A value; blocks quote only what is more than one plain line."""
     if text is None or not text.startswith('"'):
         return text
     try:
