@@ -9,11 +9,12 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from brimline.purge import spans
 from brimline.purge.errors import PurgeError
 from brimline.purge.plan_apply import check
 from brimline.purge.restore_record import CHANGED, DROPPED
-from brimline.store import layout, read
-from brimline.transcript import spans
+from brimline.store import layout
+from brimline.store.read import header
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -41,7 +42,7 @@ def prove(old: BinaryIO, length: int, new: BinaryIO, record: Record, home_dir: s
     if new.read(1) or old.tell() != length:
         raise _unproven()
     for key in {*record.chunks, *prover.keys}:
-        if read.header(home_dir, layout.digest_of(key)) is None:
+        if header(home_dir, layout.digest_of(key)) is None:
             raise PurgeError(f"{key} did not arrive in the store: nothing was changed, try again")
 
 
