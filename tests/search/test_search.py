@@ -325,6 +325,10 @@ def test_a_disk_that_cannot_be_written_can_be_searched(
         monkeypatch.setattr(sqlite3, "connect", read_only)
 
     assert keys(find(home_dir, "needle")) == [key]
+    if fault != "folder":
+        Path(stored.folder(home_dir)).mkdir(exist_ok=True)
+        with pytest.raises(StoreError, match="the search index cannot be used"):
+            stored.forget(home_dir, [key])
 
 
 def test_without_full_text_search_it_is_said(

@@ -27,6 +27,7 @@ FORMAT = 1  # also in the schema
 _BUSY_S = 5.0
 _ATTEMPTS = 3
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_WORTH_ANOTHER_TRY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _UNWRITABLE = (
     *(sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL),
     *(sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_NOLFS),
@@ -87,29 +88,41 @@ class Hit(NamedTuple):
     snippet: str
 
 
-def use(folder: str, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
+def use(
+    folder: str, work: Callable[[sqlite3.Connection], Answer], *, in_memory: bool = True
+) -> Answer:
     """Let some work have the database, made where it is missing and anew where it is damaged.
 
     The work may be begun again, and then finds nothing of what it wrote before.
 
+    Args:
+        folder: where the file lies.
+        work: what to do.
+        in_memory: whether it makes sense without a file, where none can be written.
+
     Raises:
-        StoreError: there is no full-text search here, or others keep the database busy.
+        StoreError: there is no full-text search here, or no file where one is needed.
     """
+    problem: Exception | None = None
     for _ in range(_ATTEMPTS):
         try:
             path = _newest(folder)
             with contextlib.closing(_connected(path)) as connection:
                 return work(connection)
         except sqlite3.Error as error:
+            problem = error
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-            if code not in (*_DAMAGED, *_UNWRITABLE):
-                raise StoreError(f"the search index cannot be used: {error}") from error
-            if code in _UNWRITABLE:
+            if code in _DAMAGED:
+                with contextlib.suppress(OSError):
+                    _renew(folder, path)
+            elif code not in _WORTH_ANOTHER_TRY:
+                in_memory = in_memory and code in _UNWRITABLE
                 break
-            with contextlib.suppress(OSError):
-                _renew(folder, path)
-        except OSError:
+        except OSError as error:
+            problem = error
             break
+    if not in_memory:
+        raise StoreError(f"the search index cannot be used: {problem}") from problem
     with contextlib.closing(_connected(":memory:")) as connection:
         return work(connection)
 

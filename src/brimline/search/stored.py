@@ -100,11 +100,15 @@ def forget(home_dir: str, keys: Iterable[str]) -> None:
     """Take outputs that were forgotten out of the search, with every trace of their words.
 
     Raises:
-        StoreError: others keep the database busy.
+        StoreError: the file cannot be written.
     """
     digests = [layout.digest_of(key) for key in keys]
-    if os.path.isdir(folder(home_dir)):
-        documents.use(folder(home_dir), lambda found: documents.erase(found, SOURCE, digests))
+    if digests and os.path.isdir(folder(home_dir)):
+
+        def work(connection: sqlite3.Connection) -> None:
+            documents.erase(connection, SOURCE, digests)
+
+        documents.use(folder(home_dir), work, in_memory=False)
 
 
 def place(cwd: object) -> str:
