@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,7 +16,12 @@ from brimline.testing import SessionBuilder, bash_event, event
 
 from .processes import errors, spool
 
-LOG = "\n".join(f"{n:05d} INFO worker {n % 7}: handled request {n * 37 % 9973}" for n in range(2_500))
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LOG = "\n".join(
+    f"{n:05d} INFO worker {n % 7}: handled request {n * 37 % 9973}" for n in range(2_500)
+)
 BASH = ["interrupted", "isImage", "noOutputExpected", "stderr", "stdout"]
 SUBAGENT = {"agent_id": "a1b2", "agent_type": "general-purpose"}
 
