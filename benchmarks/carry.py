@@ -58,11 +58,9 @@ def main() -> int:
             record = _record(case)
             wanted = needed(case)
             said = [card.held_part(message) for message in record.messages]
-            cases, wanted_count, said_count = (
-                cases + 1,
-                wanted_count + len(wanted),
-                said_count + len(said),
-            )
+            cases += 1
+            wanted_count += len(wanted)
+            said_count += len(said)
             texts = {"card": card.card(record), "B1": _messages(record), "B2": _structure(record)}
             for name, text in texts.items():
                 flat = " ".join(f"{case.summary} {text}".split())

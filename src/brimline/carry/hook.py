@@ -36,15 +36,17 @@ def pre_compact(turn: Turn) -> Decision | None:
     """
     if not turn.values["carry.enabled"]:
         return None
+    from brimline import fastio
     from brimline.carry import card, checkpoint
     from brimline.decision import Decision
     from brimline.errors import StateError
 
     record = _ledger(turn)
-    trigger = turn.event.text("trigger")
+    trigger = turn.event.trigger
     try:
         _save_checkpoint(turn, record, trigger)
-        turn.state.drop(_INCOMPLETE)
+        if _INCOMPLETE in turn.state.names:
+            fastio.remove(f"{turn.state.folder}/{_INCOMPLETE}")
     except StateError as error:
         turn.attempt("PreCompact", _note_incomplete, turn, error)
         if trigger == "manual" and turn.values["carry.block_manual"] and _may_refuse(turn):
@@ -62,7 +64,7 @@ def session_start(turn: Turn) -> Decision | None:
     from brimline.carry import links
     from brimline.decision import Decision
 
-    source, pid = turn.event.text("source"), fastio.env("CLAUDE_PID")
+    source, pid = turn.event.source, fastio.env("CLAUDE_PID")
     previous = links.session_of_client(turn.home, pid) if source == "clear" else None
     turn.attempt("links", links.note_client, turn.home, pid, turn.state.session_id)
     text = ""
@@ -80,7 +82,7 @@ def session_start(turn: Turn) -> Decision | None:
 
 def post_compact(turn: Turn) -> None:
     """Note which messages of the user the summary holds word for word."""
-    summary = " ".join(turn.event.text("compact_summary").split())
+    summary = " ".join(turn.event.summary.split())
     if not summary or not turn.values["carry.enabled"]:
         return
     from brimline.carry import card, ledger, notes
@@ -103,7 +105,7 @@ def post_tool_use(turn: Turn) -> None:
     from brimline import fastio
 
     for name in marks:
-        turn.state.drop(name)
+        fastio.remove(f"{turn.state.folder}/{name}")
     fastio.create_exclusively(f"{turn.state.folder}/{FOLDED}{size}", b"")
     turn.attempt("carry", _ledger, turn)
 
@@ -166,7 +168,7 @@ def _card(turn: Turn) -> str:
 
     text = card.card(
         _ledger(turn),
-        turn.policy.marked,
+        _marked(turn.project, turn.values),
         budget=min(card.BUDGET_CHARACTERS, turn.note_room() - 2),
         incomplete=_INCOMPLETE in turn.state.names,
     )
@@ -229,3 +231,12 @@ def _may_refuse(turn: Turn) -> bool:
         # Where even this cannot be written, nobody could tell a second refusal from the first.
         return False
     return True
+
+
+def _marked(project_dir: str, values: dict[str, Any]) -> list[list[str]]:
+    from brimline.rules import api
+
+    return [
+        [rule.path.rpartition("/")[2], rule.text.lstrip("-*+ ")]
+        for rule in api.marked(project_dir, values=values)
+    ]

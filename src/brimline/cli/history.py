@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from brimline import paths
-from brimline.cli import history_audits, history_text
+from brimline.cli import history_text
 from brimline.cli.history_document import overview_document, session_document
 from brimline.errors import SessionError
 from brimline.state import database, recorded, series
@@ -54,11 +54,9 @@ def history(
     notes = gather(home_dir, session)
     if session is None:
         document = overview_document(questions.overview(home_dir), every_compaction=compactions)
-        history_audits.add(home_dir, document)
         text = history_text.overview(document, only_compactions=compactions)
     else:
         document = session_document(questions.session(home_dir, find(home_dir, session)))
-        history_audits.add(home_dir, document)
         text = history_text.session(document, only_compactions=compactions)
     if as_json:
         click.echo(json.dumps(document | {"notes": notes}, indent=2))

@@ -74,7 +74,6 @@ def _claim(reading: Reading, state: SessionState) -> bool:
 
 def _record(reading: Reading, state: SessionState, home_dir: str, *, escalated: bool) -> None:
     """Leave a trace of what is said, and a checkpoint in the last two tiers; none may stop it."""
-    from brimline.carry import checkpoint
     from brimline.state import audit
     from brimline.state.failures import guarded
 
@@ -85,12 +84,6 @@ def _record(reading: Reading, state: SessionState, home_dir: str, *, escalated: 
             home_dir,
             "audit",
             lambda: audit.record_escalation(home_dir, state.session_id, figures, level, name),
-        )
-    if level >= reading.tier_count - CHECKPOINT_TIERS + 1:
-        guarded(
-            home_dir,
-            "checkpoint",
-            lambda: checkpoint.write(state, reading.transcript, figures),
         )
 
 

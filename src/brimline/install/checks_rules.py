@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from brimline.carry import crossing
 from brimline.install.finding import Finding
 from brimline.rules import api
 
@@ -22,8 +21,8 @@ def findings(project_dir: str) -> Iterator[Finding]:
         return
     _, cut = api.fit(
         rules,
-        crossing.MOST_RULES_CHARACTERS,
-        overhead_characters=crossing.BULLET_CHARACTERS,
+        4_500,
+        overhead_characters=3,
     )
     if not cut:
         yield Finding("rules", "ok", f"{len(rules)} marked rules come back after every compaction")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-RECALL, STATUS = "recall", "context_status"
+RECALL, STATUS, NOTE = "recall", "context_status", "note"
 
 # Shown at the start of every session, also where the client loads tools on demand.
 INSTRUCTIONS = (
@@ -54,5 +54,22 @@ TOOLS: list[dict[str, Any]] = [
         ),
         "inputSchema": {"type": "object", "properties": {}, "additionalProperties": False},
         "annotations": _UNTOUCHED,
+    },
+    {
+        "name": NOTE,
+        "description": (
+            "Write down a decision with its reason. It is handed back after every compaction of "
+            "this session, in these words, until the user marks it as done."
+        ),
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "text": {"type": "string", "description": "What was decided, in one sentence."},
+                "reason": {"type": "string", "description": "Why."},
+            },
+            "required": ["text"],
+            "additionalProperties": False,
+        },
+        "annotations": {"readOnlyHint": False, "destructiveHint": False, "openWorldHint": False},
     },
 ]
