@@ -10,6 +10,7 @@ import pytest
 from brimline.carry import card
 
 from .stub_api import bash, filled, text, too_long, tool
+from .test_mcp import Registered
 
 if TYPE_CHECKING:
     from .brimline_home import Installed
@@ -235,7 +236,7 @@ def test_a_manual_compaction_shows_a_few_lines_and_no_source(
         session.ready()
         session.send_line("go on")
         session.wait_for("STILL-ALIVE")
-        screen = session.text()
+        screen = session.text
 
     seen = stub.requests("main")[-1].seen_text()
     assert RULE in seen[seen.index(card.OPENING) :]
@@ -251,26 +252,35 @@ def test_what_is_typed_while_the_model_works_and_refusals_with_words_are_carried
     stub.script(
         bash("sleep 2"),
         tool("Write", {"file_path": str(client.project / "x.txt"), "content": "x"}),
-        text("REFUSED-HEARD"),
+        text("REFUSAL-HEARD"),
         too_long(*OVERFLOW),
         text("end"),
     )
-    with client.interactive() as session:
+    with client.interactive(args=["--permission-mode", "default"]) as session:
         session.ready()
         session.send_line(PROMPT)
         session.wait_until(lambda: len(stub.requests("main")) >= 1)
         session.send_line("please do not amend commits")
-        session.wait_for("create x.txt")
-        session.send_keys("3")
-        session.wait_for("REFUSED-HEARD")
+        session.wait_for("Do you want")
+        session.send_keys("\x1b[B")
+        session.wait_for("❯ 2. Yes")
+        session.send_keys("\x1b[B")
+        session.wait_for("❯ 3. No")
+        session.send_keys("\t")
+        session.wait_for("what to do differently")
+        session.send_keys("no, not that file")
+        session.wait_for("not that file")
+        session.send_keys("\r")
+        session.wait_for("REFUSAL-HEARD")
         session.ready()
         session.send_line("go on then")
         session.wait_until(lambda: len(stub.requests("compaction")) == 1)
-        session.ready()
+        session.wait_until(lambda: card.OPENING in stub.requests("main")[-1].seen_text())
 
     seen = stub.requests("main")[-1].seen_text()
     held = seen[seen.index(card.OPENING) :]
     assert held.count("- please do not amend commits") == 1
+    assert held.count("- (refusing Write) no, not that file") == 1
 
 
 @pytest.mark.row("S4-35")
@@ -305,8 +315,8 @@ def test_a_new_session_is_told_in_three_lines_what_was_left(
     third = client.run_print("something else again")
 
     seen = second.requests[-1].seen_text()
-    assert "The last session in this project was left with" in seen
-    assert RULE not in seen
+    assert "The last session in this project was left with 1 open task." in seen
+    assert card.OPENING not in seen
     assert "The last session in this project" not in third.requests[-1].seen_text()
 
 
@@ -327,8 +337,8 @@ def test_after_clear_the_old_session_is_named_and_its_card_can_be_had(
         session.wait_for("SECOND-DONE")
 
     seen = stub.requests("main")[-1].seen_text()
-    assert "The conversation before /clear was left with" in seen
-    assert RULE not in seen
+    assert "The conversation before /clear was left with nothing open." in seen
+    assert card.OPENING not in seen
 
 
 @pytest.mark.row("S3-82")
@@ -382,7 +392,8 @@ def test_a_note_of_the_model_is_carried(
         tool("mcp__brimline__note", decision), bash("sleep 0.3"), too_long(*OVERFLOW), text("end")
     )
 
-    run = client.run_print(PROMPT)
+    client_args = ["--mcp-config", str(Registered(client).config)]
+    run = client.run_print(PROMPT, args=client_args)
 
     seen = after_compaction(run).seen_text()
     line = "- decided: Use zlib (because zstd has no wheel here)"

@@ -34,6 +34,8 @@ _MOST_CALLS, _MOST_TASKS, _MOST_PATHS = 200, 200, 120
 _LONGEST_TEXT = 200_000
 # A line without any of these holds nothing of what is taken here, and is not even parsed.
 _WANTED = (b'"user"', b'"assistant"', b'"attachment"', b'"queue-operation"', b'"compact_boundary"')
+# The client also keeps the requests themselves.
+_REQUEST_COPIES = b'{"type":"api-request'
 _SIDECHAIN = b'"isSidechain":true'
 
 # What the client, a hook or brimline itself writes where the user's words stand.
@@ -116,7 +118,9 @@ def bring_up_to_date(
 
 def _rows_of(line: bytes) -> list[Any]:
     """The rows on a line of a transcript that may tell something."""
-    if _SIDECHAIN in line or not any(mark in line for mark in _WANTED):
+    if line.startswith(_REQUEST_COPIES) or _SIDECHAIN in line:
+        return []
+    if not any(mark in line for mark in _WANTED):
         return []
     return fastjson.loads_all(line.decode("utf-8", "replace"))
 
