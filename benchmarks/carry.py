@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from brimline.carry import card, fold, ledger
-from brimline.transcript import exchange, rows
+from brimline.transcript import row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,8 +77,8 @@ def main() -> int:
         print("no session with a compaction was named", file=sys.stderr)
         return 1
     print(f"{cases} compactions, {wanted_count} names needed, {said_count} messages")
-    for name, (found, held, size) in totals.items():
-        print(f"{name:5} needed {found:4}  messages {held:4}  mean characters {size / cases:6.0f}")
+    for name, (named, held, size) in totals.items():
+        print(f"{name:5} needed {named:4}  messages {held:4}  mean characters {size / cases:6.0f}")
     return 0
 
 
@@ -87,15 +87,15 @@ def compactions(path: str) -> Iterator[Case]:
     lines = []
     for raw in Path(path).read_bytes().splitlines(keepends=True):
         try:
-            row = json.loads(raw)
+            found = json.loads(raw)
         except ValueError:
             continue
-        if isinstance(row, dict):
-            lines.append((raw, row))
-    ends = [at for at, (_, row) in enumerate(lines) if rows.is_summary(row)]
+        if isinstance(found, dict):
+            lines.append((raw, found))
+    ends = [at for at, (_, one) in enumerate(lines) if row.is_summary(one)]
     for number, end in enumerate(ends):
         start = end
-        while start and rows.is_boundary(lines[start - 1][1]):
+        while start and row.is_boundary(lines[start - 1][1]):
             start -= 1
         until = ends[number + 1] if number + 1 < len(ends) else len(lines)
         summary = "\n".join(_texts(lines[end][1]))
@@ -103,19 +103,19 @@ def compactions(path: str) -> Iterator[Case]:
             f"{Path(path).stem[:24]}-{number + 1}",
             lines[:start],
             summary,
-            [row for _, row in lines[end + 1 : until]],
+            [one for _, one in lines[end + 1 : until]],
         )
 
 
 def needed(case: Case) -> set[str]:
     """Names that were used after a compaction, known before it, and not in its summary."""
-    known = names_in("\n".join(text for _, row in case.before for text in _texts(row)))
+    known = names_in("\n".join(text for _, one in case.before for text in _texts(one)))
     shown: set[str] = set()
     used: set[str] = set()
     requests = 0
-    for row in case.after:
-        found = names_in("\n".join(_texts(row)))
-        if row.get("type") == "assistant" and not row.get("isSidechain"):
+    for one in case.after:
+        found = names_in("\n".join(_texts(one)))
+        if row.kind_of(one) == "assistant" and not row.is_sidechain(one):
             requests += 1
             used |= found - shown
         shown |= found
@@ -131,13 +131,13 @@ def names_in(text: str) -> set[str]:
     return {name for name in short if len(name) >= _SHORTEST_NAME}
 
 
-def _texts(row: dict[str, Any]) -> Iterator[str]:
-    for block in rows.content_blocks(row):
-        if rows.is_block(block, "text"):
-            yield exchange.text_of(block.get("text"))
-        elif rows.is_block(block, "tool_result"):
-            yield rows.result_text(block)
-        elif rows.is_block(block, "tool_use"):
+def _texts(one: dict[str, Any]) -> Iterator[str]:
+    for block in row.content_blocks(one):
+        if row.is_block(block, "text"):
+            yield row.text_of(block.get("text"))
+        elif row.is_block(block, "tool_result"):
+            yield row.result_text(block)
+        elif row.is_block(block, "tool_use"):
             yield json.dumps(block.get("input"), ensure_ascii=False)
 
 

@@ -37,8 +37,9 @@ def _carry(home_dir: str, project_dir: str) -> None:
     record.tasks = {"1": ["pending", "a task"]}
     ledger.save(home_dir, record)
     notes.add(home_dir, "session-1", ledger.KEEP, "a note")
-    about = {"trigger": "auto", "transcript": None, "figures": {}}
-    checkpoint.save(home_dir, record, project_dir=project_dir, **about)
+    checkpoint.save(
+        home_dir, record, trigger="auto", project_dir=project_dir, transcript=None, figures={}
+    )
     links.note_client(home_dir, "4711", "session-1")
     links.note_unfinished(home_dir, project_dir, record)
     for name in ("carried-4711", "carry-refused", "carry-incomplete", "carry-remainder"):

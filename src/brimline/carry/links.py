@@ -10,7 +10,7 @@ from brimline import clock, fastio, fastjson, paths
 from brimline.carry import fold, ledger
 from brimline.carry.card import flat
 from brimline.carry.commands import FAILED
-from brimline.transcript import rows
+from brimline.transcript import row
 
 if TYPE_CHECKING:
     from typing import TypeGuard
@@ -211,10 +211,10 @@ def _first_boundary(transcript: str) -> str | None:
     for line in head.split(b"\n"):
         if b"ompact" not in line and not any(mark in line for mark in _SPOKEN):
             continue
-        for row in fastjson.loads_all(line.decode("utf-8", "replace")):
-            if rows.is_boundary(row):
-                return rows.uuid_of(row)
-            if rows.content_blocks(row):
+        for one in fastjson.loads_all(line.decode("utf-8", "replace")):
+            if row.is_boundary(one):
+                return row.uuid_of(one)
+            if row.content_blocks(one):
                 return None
     return None
 
