@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from brimline.carry.clean import clean
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -165,7 +167,7 @@ def _note_check(
     if result != PASSED and all(after == "|" for _, after in steps[at:-1]):
         # What the line ended with is this check's own, if only for the end of a pipe.
         end = output.rstrip()[-_LONGEST_COMMAND:].rpartition("\n")[2].strip()
-        told["end"] = "" if end == _NO_OUTPUT else end
+        told["end"] = "" if end == _NO_OUTPUT else clean(end)
     ledger.checks.pop(name, None)
     ledger.checks[name] = told
     while len(ledger.checks) > _MOST_CHECKS:
@@ -189,7 +191,8 @@ def _note_published(ledger: Ledger, steps: list[Step], output: str) -> None:
     for words, _ in steps:
         program = _program(words)
         if program == "git" and "commit" in words:
-            found = [list(pair) for pair in _COMMITTED.findall(output)]
+            made = _COMMITTED.findall(output)
+            found = [[commit, clean(subject)] for commit, subject in made]
             if "--amend" in words and found and ledger.commits:
                 ledger.commits.pop()
             known = [pair for pair in ledger.commits if pair not in found]

@@ -101,27 +101,36 @@ def fold(ledger: Ledger, one: Any) -> None:
     """Take one row in; any JSON value is fine."""
     if not isinstance(one, dict) or row.is_sidechain(one):
         return
-    operation, queued = row.queue_operation(one)
     if row.is_boundary(one):
         # A boundary and its summary are one; old sessions have the summary only.
         ledger.compactions += not (row.is_summary(one) and ledger.summary_expected)
         ledger.summary_expected = not row.is_summary(one)
-    elif operation:
-        _queue(ledger, operation, queued, row.timestamp_of(one))
     else:
-        _said(ledger, words.message(one), row.timestamp_of(one))
-        _attached(ledger, row.attachment_of(one))
-        for call in row.calls(one):
-            _called(ledger, call)
-        for result in row.results(one):
-            asked = ledger.calls.pop(result.call_id, None)
-            if asked is not None:
-                _answered(ledger, asked[0], asked[1], result, row.timestamp_of(one))
+        taking = _TAKING.get(row.kind_of(one))
+        if taking is not None:
+            taking(ledger, one, row.timestamp_of(one))
     ledger.folder = ledger.folder or row.cwd_of(one) or ""
-    ledger.branch = clean(row.branch_of(one) or "") or ledger.branch
+    branch = row.branch_of(one)
+    if branch and branch != ledger.branch:
+        ledger.branch = clean(branch)
 
 
-def _attached(ledger: Ledger, attachment: dict[str, Any]) -> None:
+def _assistant(ledger: Ledger, one: dict[str, Any], _at: str | None) -> None:
+    for call in row.calls(one):
+        _called(ledger, call)
+
+
+def _user(ledger: Ledger, one: dict[str, Any], at: str | None) -> None:
+    _said(ledger, words.message(one), at)
+    for result in row.results(one):
+        asked = ledger.calls.pop(result.call_id, None)
+        if asked is not None:
+            _answered(ledger, asked[0], asked[1], result, at)
+
+
+def _attachment(ledger: Ledger, one: dict[str, Any], at: str | None) -> None:
+    _said(ledger, words.message(one), at)
+    attachment = row.attachment_of(one)
     kind = text_of(attachment.get("type"))
     if kind == "task_reminder":
         _task_list(ledger, attachment.get("content"))
@@ -129,8 +138,9 @@ def _attached(ledger: Ledger, attachment: dict[str, Any]) -> None:
         ledger.plan = clean(text_of(attachment.get("planFilePath"))) or ledger.plan
 
 
-def _queue(ledger: Ledger, operation: str, text: str, at: str | None) -> None:
+def _queue(ledger: Ledger, one: dict[str, Any], at: str | None) -> None:
     """What the user typed while the assistant worked; what was taken back was not said."""
+    operation, text = row.queue_operation(one)
     said = words.own_words(text)
     if operation == "enqueue" and not said.startswith(("<", "/")):
         kept = _said(ledger, said, at, "queued")
@@ -139,12 +149,22 @@ def _queue(ledger: Ledger, operation: str, text: str, at: str | None) -> None:
         last = ledger.messages[-1]
         if last["kind"] == "queued" and last["text"] == clean(said):
             ledger.messages.pop()
-            ledger.queued = [one for one in ledger.queued if one != last["text"]]
+            ledger.queued = [known for known in ledger.queued if known != last["text"]]
+
+
+_TAKING = {
+    "assistant": _assistant,
+    "user": _user,
+    "attachment": _attachment,
+    "queue-operation": _queue,
+}
 
 
 def _said(ledger: Ledger, text: str, at: str | None, kind: str = "prompt") -> str:
     """Keep a message of the user, and the notes marked in it; returns what was kept."""
-    if text and not is_paste(text):
+    if not text:
+        return ""
+    if "brim:" in text.lower() and not is_paste(text):
         for word, told in _BRIM_LINE.findall(text):
             if word.lower() in _NOTE_WORDS:
                 add_note(ledger, _NOTE_WORDS[word.lower()], told, at)
@@ -246,10 +266,7 @@ def _ran(ledger: Ledger, given: dict[str, Any], result: row.Result) -> None:
     command = clean(text_of(given.get("command")))
     unknown = result.told.get("interrupted") or result.told.get("backgroundTaskId")
     if command and not unknown and not given.get("run_in_background"):
-        # Nothing of an output is kept but its last line, a commit's first and an address.
-        commands.ran(
-            ledger, command, clean(result.text[-_OUTPUT_CHARACTERS:]), failed=result.is_error
-        )
+        commands.ran(ledger, command, result.text[-_OUTPUT_CHARACTERS:], failed=result.is_error)
 
 
 def _touch(paths: dict[str, int], path: str) -> None:

@@ -47,7 +47,7 @@ def message(found: dict[str, Any]) -> str:
 
 def own_words(text: str) -> str:
     """The user's own part of a prompt; a command of theirs with what it was given."""
-    text = _AROUND.sub("", text).strip()
+    text = _AROUND.sub("", text).strip() if "<" in text else text.strip()
     if text.startswith("<command-"):
         text = f"{row.tagged(text, 'command-name')} {row.tagged(text, 'command-args')}".strip()
     is_others = _CLIENT_COMMANDS.match(text) or text.startswith(_NOT_THE_USERS)
