@@ -120,7 +120,7 @@ def _state(ledger: Ledger, room: int) -> str:
         _section("Checks, the last result of each", _within(_check_lines(ledger), 500)),
         _section("Files changed, latest first", _within(_grouped(ledger.changed, ledger), 500)),
         _section("Worked after a similar command had failed", worked[:3]),
-        _section("Last commands that succeeded", others[:8]),
+        _section("Last commands that ended without an error", others[:8]),
         _section("Files read lately", _within(_grouped(ledger.read, ledger), 300)),
     ]
     kept = ""

@@ -41,6 +41,7 @@ _TOKEN = re.compile(
 )
 _OPERATORS = ("&&", "||", ";", "|", "&", "\n")
 _ENDS_LIST = (";", "&", "\n")
+_COMMENTS = re.compile(r"\A(?:\s*#[^\n]*\n)+")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 # What only starts another program, the second with a word of their own before it.
 _WRAPPERS = {"env", "time", "sudo", "nice", "exec", "command", "npx", "bunx", "xvfb-run"}
@@ -72,6 +73,7 @@ _LOOKING = words_of("""
 
 def ran(ledger: Ledger, command: str, output: str, *, failed: bool) -> None:
     """Take in a command that has run."""
+    command = _COMMENTS.sub("", command)
     steps = split(command)
     line = command[:_LONGEST_COMMAND]
     names = [check_name(words) for words, _ in steps]
