@@ -32,7 +32,7 @@ _TRUE = frozenset({"1", "true", "yes", "on"})
 class Policy:
     """Values by setting name, and what the client's own settings say (`client`)."""
 
-    __slots__ = ("client", "explicit", "learned", "sources", "values")
+    __slots__ = ("_preset", "client", "explicit", "learned", "sources", "values")
 
     def __init__(
         self,
@@ -41,6 +41,7 @@ class Policy:
         sources: list[list[Any]],
         explicit: list[str] | None = None,
         learned: dict[str, Any] | None = None,
+        preset: dict[str, Any] | None = None,
     ) -> None:
         self.values = values
         self.client = client
@@ -49,6 +50,16 @@ class Policy:
         self.explicit = explicit or []
         # Compaction points and growth that housekeeping found in earlier sessions.
         self.learned = learned or {}
+        self._preset = preset or {}
+
+    @property
+    def preset(self) -> dict[str, Any]:
+        """The preset in force with its words; only one that was not compiled in is looked up."""
+        if self._preset.get("name") != self.values["guard.preset"]:
+            from brimline import presets
+
+            self._preset = presets.named(self.values["guard.preset"])
+        return self._preset
 
 
 def switched_off() -> bool:
@@ -60,10 +71,10 @@ def load(home_dir: str, project_dir: str) -> Policy:
     """The compiled policy of a project with the environment on top; the defaults without one."""
     policy = stored(home_dir, project_dir) or _from_defaults()
     _apply_environment(policy)
-    if policy.values["guard.preset"] != "default" or policy.values["offload.preset"] == "ccm":
+    if policy.values["guard.preset"] != "default" and policy.preset["environment"]:
         from brimline import presets
 
-        presets.apply_environment(policy.values, fastio.env)
+        presets.apply_environment(policy.values, policy.preset, fastio.env)
     apply_client_environment(policy.client)
     return policy
 
@@ -84,6 +95,7 @@ def stored(home_dir: str, project_dir: str) -> Policy | None:
             document["sources"],
             document["explicit"],
             document["learned"],
+            document.get("preset"),
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None

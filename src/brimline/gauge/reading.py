@@ -195,7 +195,7 @@ def make_reading(
         version=usage.version if usage else None,
         requested_model=requested,
         learned=policy.learned.get("points"),
-        remaining_percent=_assumed_remaining(policy.values["guard.preset"]),
+        remaining_percent=_assumed_remaining(policy),
     )
     reading = Reading(window, compaction)
     reading.model = model
@@ -274,12 +274,11 @@ def estimate_if_asked(
         _place(reading, min(tokens, reading.window.tokens), 0, policy)
 
 
-def _assumed_remaining(preset: str) -> int | None:
-    if preset == "default":
-        return None  # spares the usual case an import
-    from brimline import presets
-
-    return presets.named(preset).point_remaining
+def _assumed_remaining(policy: Policy) -> int | None:
+    if policy.values["guard.preset"] == "default":
+        return None
+    remaining: int | None = policy.preset["point_remaining"]
+    return remaining
 
 
 def characters_per_token(model: str | None) -> float:
