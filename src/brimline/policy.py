@@ -70,7 +70,8 @@ def switched_off() -> bool:
 def load(home_dir: str, project_dir: str) -> Policy:
     """The compiled policy of a project with the environment on top; the defaults without one."""
     policy = stored(home_dir, project_dir) or _from_defaults()
-    _apply_environment(policy)
+    if names := environment_overrides():
+        _apply_environment(policy, names)
     if policy.values["guard.preset"] != "default" and policy.preset["environment"]:
         from brimline import presets
 
@@ -103,13 +104,15 @@ def stored(home_dir: str, project_dir: str) -> Policy | None:
 
 def apply_client_environment(client: dict[str, Any]) -> None:
     """Put the client's own environment variables over what its settings files say."""
-    window = _positive(fastio.env("CLAUDE_CODE_AUTO_COMPACT_WINDOW"))
-    if window:
-        client["autocompact_window"] = window
-        client["autocompact_window_by_model"] = {}
-    percent = _positive(fastio.env("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"))
-    if percent:
-        client["autocompact_pct"] = percent
+    for variable, key in (
+        ("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "autocompact_window"),
+        ("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", "autocompact_pct"),
+    ):
+        text = fastio.env(variable) or ""
+        if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS and int(text):
+            client[key] = int(text)
+            if key == "autocompact_window":
+                client["autocompact_window_by_model"] = {}
     model = fastio.env("ANTHROPIC_MODEL")
     if model:
         client["model"] = model
@@ -117,14 +120,7 @@ def apply_client_environment(client: dict[str, Any]) -> None:
 
 def environment_overrides() -> list[str]:
     """Names of the environment variables that look like settings of ours."""
-    names = fastio.env_names(_ENV_PREFIX)
-    return [name for name in names if name not in _NO_SETTINGS]
-
-
-def _positive(text: str | None) -> int | None:
-    if not text or not (text.isascii() and text.isdigit()) or len(text) > _MOST_DIGITS:
-        return None
-    return int(text) or None
+    return [name for name in fastio.env_names(_ENV_PREFIX) if name not in _NO_SETTINGS]
 
 
 def _from_defaults() -> Policy:
@@ -133,10 +129,7 @@ def _from_defaults() -> Policy:
     return Policy(settings.defaults(), {}, [])
 
 
-def _apply_environment(policy: Policy) -> None:
-    names = environment_overrides()
-    if not names:
-        return
+def _apply_environment(policy: Policy, names: list[str]) -> None:
     from brimline import presets, settings
 
     by_env = {setting.env: setting for setting in settings.SETTINGS}
