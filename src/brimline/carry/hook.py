@@ -168,7 +168,7 @@ def _card(turn: Turn) -> str:
 
     text = card.card(
         _ledger(turn),
-        _marked(turn.project, turn.values),
+        turn.policy.marked,
         budget=min(card.BUDGET_CHARACTERS, turn.note_room() - 2),
         incomplete=_INCOMPLETE in turn.state.names,
     )
@@ -231,12 +231,3 @@ def _may_refuse(turn: Turn) -> bool:
         # Where even this cannot be written, nobody could tell a second refusal from the first.
         return False
     return True
-
-
-def _marked(project_dir: str, values: dict[str, Any]) -> list[list[str]]:
-    from brimline.rules import api
-
-    return [
-        [rule.path.rpartition("/")[2], rule.text.lstrip("-*+ ")]
-        for rule in api.marked(project_dir, values=values)
-    ]

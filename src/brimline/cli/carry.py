@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from brimline import config, fastio, paths
-from brimline.carry import card, checkpoint, fold, hook, ledger, links, notes
+from brimline.carry import card, checkpoint, fold, ledger, links, notes
 from brimline.cli.store_text import answer, count, shown
 from brimline.errors import SessionError, StateError
 from brimline.gauge import reading as gauge
@@ -189,8 +189,7 @@ def print_card(session: str | None, as_json: bool) -> None:
     if session is None and not record.compactions and record.adopted in ("", "-"):
         # What it holds itself is still in its window.
         place, record = _earlier(place, record)
-    values = config.live_policy(paths.home(), place.project_dir).values
-    marked = hook._marked(place.project_dir, values)
+    marked = config.live_policy(paths.home(), place.project_dir).marked
     told = card.card(record, marked)
     report = {"session_id": place.session_id, "card": told, "characters": len(told)}
     answer(report, told or f"Nothing is known of session {place.session_id} yet.", as_json=as_json)

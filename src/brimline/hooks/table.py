@@ -44,7 +44,7 @@ class Answered:
 EVENTS = {
     "SessionStart": Answered(
         "session_start",
-        {"state": "", "guard": "", "carry": "", "offload": "", "purge": ""},
+        {"state": "", "guard": "", "rules": "", "carry": "", "offload": "", "purge": ""},
         "fresh settings, the card after a compaction, the user's reminder; then housekeeping",
     ),
     "UserPromptSubmit": Answered(
