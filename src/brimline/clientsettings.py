@@ -13,7 +13,7 @@ from brimline import fastio, paths
 _MOST_DIGITS = 12
 _LARGEST_LIMIT = 10**9
 # A project's settings come with the repository: what is larger or more says nothing.
-_MOST_BYTES = 4 << 20
+_MOST_BYTES = 2 << 20
 _MOST_MODELS = 100
 SCOPES = ("user", "project", "local", "managed")
 
