@@ -78,7 +78,7 @@ def tidy(home_dir: str, session_id: str, stale_s: float, until: float) -> None:
     """
     now = time.monotonic()
     try:
-        # Neither part may take the other's time, however many sessions there are.
+        # Half of the time: where sessions are many, there must be some left to let go of old ones.
         update(home_dir, until=now + (until - now) / 2)
     finally:
         _let_go(home_dir, session_id, stale_s, until)
