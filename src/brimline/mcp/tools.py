@@ -59,18 +59,16 @@ TOOLS: list[dict[str, Any]] = [
     {
         "name": NOTE,
         "description": (
-            "Write down a decision with its reason. It is handed back after every compaction of "
-            "this session, in these words, until the user marks it as done."
+            "Write down a decision with its reason: it is handed back after every compaction of "
+            "this session, in these words."
         ),
         "inputSchema": {
             "type": "object",
-            "properties": {
-                "text": {"type": "string", "description": "What was decided, in one sentence."},
-                "reason": {"type": "string", "description": "Why."},
-            },
+            "properties": {"text": {"type": "string"}, "reason": {"type": "string"}},
             "required": ["text"],
             "additionalProperties": False,
         },
-        "annotations": {"readOnlyHint": False, "destructiveHint": False, "openWorldHint": False},
+        # The call itself is the record: carry reads it in the transcript.
+        "annotations": _UNTOUCHED,
     },
 ]
