@@ -67,15 +67,12 @@ class Turn:
     def reading(self) -> Reading:
         """How full the window is; all unknown where the transcript cannot be read."""
         if self._reading is None:
-            found = self.attempt("measuring", self._measure, self.event.transcript)
-            self._reading = found or self._measure(None)
+            from brimline.gauge.reading import measure
+
+            known = (self.state, self.policy, self.event.added_characters())
+            found = self.attempt("measuring", measure, self.event.transcript, *known)
+            self._reading = found or measure(None, *known)
         return self._reading
-
-    def _measure(self, transcript: str | None) -> Reading:
-        from brimline.gauge import reading
-
-        added = self.event.added_characters()
-        return reading.measure(transcript, self.state, self.policy, added_characters=added)
 
     def attempt(self, what: str, task: Callable[..., Made], *arguments: Any) -> Made | None:
         """Do what must not stop the turn: the task's value, or None and a line in the error log."""
