@@ -80,11 +80,6 @@ def at_start(session: Session, source: str, pid: str | None, room: int) -> list[
         pid: the client's process.
         room: how many characters there are for it.
     """
-    extra = _unknown_rules(session, room // 2) if source in ("startup", "clear", "compact") else []
-    return [*_carried(session, source, pid, room - sum(len(text) + 2 for text in extra)), *extra]
-
-
-def _carried(session: Session, source: str, pid: str | None, room: int) -> list[str]:
     previous = links.session_of_client(session.home_dir, pid) if source == "clear" else None
     guarded(
         session.home_dir,
@@ -181,20 +176,6 @@ def marked_rules(session: Session) -> list[str]:
 
     guarded(session.home_dir, "rules", read)
     return found
-
-
-def _unknown_rules(session: Session, room: int) -> list[str]:
-    """Instruction files that the client itself does not load."""
-    found: list[str] = []
-
-    def read() -> None:
-        from brimline.rules import assemble
-
-        chosen = session.values["rules.organisation_file"]
-        found.append(assemble.unknown_to_client(session.project_dir, chosen, room))
-
-    guarded(session.home_dir, "rules", read)
-    return [text for text in found if text]
 
 
 def _hand_back(session: Session, source: str, room: int) -> list[str]:

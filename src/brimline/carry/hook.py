@@ -35,7 +35,7 @@ def pre_compact(turn: Turn) -> Decision | None:
 
 
 def session_start(turn: Turn) -> Decision | None:
-    """The card after a compaction, a pointer otherwise, rules nobody else loads."""
+    """The card after a compaction, a pointer otherwise."""
     if not turn.values["carry.enabled"]:
         return None
     from brimline import fastio

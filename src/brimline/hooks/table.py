@@ -44,8 +44,8 @@ class Answered:
 EVENTS = {
     "SessionStart": Answered(
         "session_start",
-        {"state": "", "guard": "", "carry": "", "offload": "", "purge": ""},
-        "fresh settings, the card after a compaction, the user's reminder; then housekeeping",
+        {"state": "", "guard": "", "rules": "", "carry": "", "offload": "", "purge": ""},
+        "fresh settings, reminder, rules that the client does not load, the card; then housekeeping",
     ),
     "UserPromptSubmit": Answered(
         "user_prompt_submit",
