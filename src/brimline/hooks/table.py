@@ -45,7 +45,7 @@ EVENTS = {
     "SessionStart": Answered(
         "session_start",
         {"state": "", "guard": "", "rules": "", "carry": "", "offload": "", "purge": ""},
-        "fresh settings, reminder, rules that the client does not load, the card; then housekeeping",
+        "fresh settings, reminder, rules the client does not load, the card; then housekeeping",
     ),
     "UserPromptSubmit": Answered(
         "user_prompt_submit",
