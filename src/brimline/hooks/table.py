@@ -45,7 +45,7 @@ EVENTS = {
     "SessionStart": Answered(
         "session_start",
         {"state": "", "guard": "", "rules": "", "carry": "", "offload": "", "purge": ""},
-        "fresh settings, reminder, rules the client does not load, the card; then housekeeping",
+        "fresh settings, the card after a compaction, the user's reminder; then housekeeping",
     ),
     "UserPromptSubmit": Answered(
         "user_prompt_submit",
@@ -79,9 +79,8 @@ EVENTS = {
     "PostCompact": Answered(
         "post_compact",
         {"gauge": "", "guard": "", "carry": ""},
-        "records the size of the summary; learns the point; finds what the summary dropped",
+        "records the size of the summary and which messages it holds; learns the point",
     ),
-    "SubagentStop": Answered("subagent_stop", {"carry": ""}, "keeps what a subagent reported"),
     "SessionEnd": Answered(
         "session_end",
         {"carry": "", "purge": ""},
@@ -93,4 +92,4 @@ EVENTS = {
 OPTIONAL = ("scout",)
 # After this event's answer is written, these rooms' `tidy` is called, each for its share of time.
 TIDY_AFTER = "SessionStart"
-TIDY = ("gauge", "state", "store", "offload", "carry", "purge")
+TIDY = ("gauge", "state", "store", "search", "offload", "carry", "purge")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from typing import Any
 
-from brimline import clock, paths
-from brimline.errors import BrimlineError
-from brimline.mcp import project, tools
+from brimline import clock, fastio, paths
+from brimline.errors import BrimlineError, SessionError
+from brimline.mcp import tools
+
+_LONGEST_NOTE = 600
 
 
 def answer(name: str, arguments: dict[str, Any]) -> tuple[str, bool]:
@@ -29,12 +32,33 @@ def _dispatched(name: str, arguments: dict[str, Any]) -> str:
     if name == tools.RECALL:
         from brimline.mcp import recall
 
-        return recall.answer(home_dir, project.folder(), arguments)
+        return recall.answer(home_dir, _project_dir(), arguments)
     if name == tools.STATUS:
         from brimline.mcp import status
 
-        return status.answer(home_dir, project.folder(), clock.now())
-    raise BrimlineError(f"there is no tool {name[:40]!r}: use {tools.RECALL} or {tools.STATUS}")
+        return status.answer(home_dir, _project_dir(), clock.now())
+    if name == tools.NOTE:
+        return _noted(arguments)
+    known = f"{tools.RECALL}, {tools.STATUS} or {tools.NOTE}"
+    raise BrimlineError(f"there is no tool {name[:40]!r}: use {known}")
+
+
+def _noted(arguments: dict[str, Any]) -> str:
+    """Accept a note. Its call stands in the session's transcript, where carry reads it."""
+    text = arguments.get("text")
+    if not isinstance(text, str) or not text.strip():
+        raise BrimlineError("there is nothing to write down: give a `text`")
+    if len(text) > _LONGEST_NOTE:
+        raise BrimlineError(f"a note has at most {_LONGEST_NOTE} characters: say it shorter")
+    return "Noted. It comes back after every compaction of this session."
+
+
+def _project_dir() -> str:
+    """The folder of the project, which the client tells where it can."""
+    try:
+        return fastio.env("CLAUDE_PROJECT_DIR") or os.getcwd()
+    except OSError as error:
+        raise SessionError(f"the project's folder is not there: {error.strerror}") from error
 
 
 def _record(name: str, error: Exception) -> None:

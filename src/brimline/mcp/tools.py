@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-RECALL, STATUS = "recall", "context_status"
+RECALL, STATUS, NOTE = "recall", "context_status", "note"
 
 # Shown at the start of every session, also where the client loads tools on demand.
 INSTRUCTIONS = (
@@ -19,8 +19,9 @@ TOOLS: list[dict[str, Any]] = [
         "description": (
             "Get back tool output that was stored outside the context. Give `key` to read one "
             "output, or `query` to find outputs of this project, earlier sessions included. "
-            "To save context, narrow with `lines` or `pattern`. The answer's first line says "
-            "which lines it shows of how many, and how to ask for the next."
+            "To save context, narrow with `lines`, or give both: the lines of that output that "
+            "hold the words. The first line says which lines are shown of how many, and how to "
+            "ask for the next."
         ),
         "inputSchema": {
             "type": "object",
@@ -35,11 +36,11 @@ TOOLS: list[dict[str, Any]] = [
                 },
                 "lines": {
                     "type": "string",
-                    "description": "A:B, from 1; -20: for the last 20. With query: hits A to B.",
+                    "description": "A:B, from 1; -20: for the last 20. Query alone: hits A to B.",
                 },
-                "pattern": {
-                    "type": "string",
-                    "description": "Python regular expression: show only lines that match.",
+                "everywhere": {
+                    "type": "boolean",
+                    "description": "Other projects too, if the user asks.",
                 },
             },
             "additionalProperties": False,
@@ -53,6 +54,21 @@ TOOLS: list[dict[str, Any]] = [
             "compacted, and about how many requests that is."
         ),
         "inputSchema": {"type": "object", "properties": {}, "additionalProperties": False},
+        "annotations": _UNTOUCHED,
+    },
+    {
+        "name": NOTE,
+        "description": (
+            "Write down a decision with its reason: it is handed back after every compaction of "
+            "this session, in these words."
+        ),
+        "inputSchema": {
+            "type": "object",
+            "properties": {"text": {"type": "string"}, "reason": {"type": "string"}},
+            "required": ["text"],
+            "additionalProperties": False,
+        },
+        # The call itself is the record: carry reads it in the transcript.
         "annotations": _UNTOUCHED,
     },
 ]
