@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from brimline.purge import repair, restore, shrink, strategies
-from brimline.purge.plan import Options
+from brimline.session import repair, restore, shrink, strategies
+from brimline.session.plan import Options
 
 _OLD = 1_700_000_000
 _LATE = b'{"type":"user","uuid":"late","message":{"role":"user","content":"late"}}\n'

@@ -11,7 +11,7 @@ import pexpect
 import pytest
 
 from brimline import paths
-from brimline.purge import recovery
+from brimline.session import recovery
 from brimline.store import scan
 from brimline.testing import SessionBuilder
 

@@ -6,7 +6,7 @@ import os
 import threading
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from brimline.purge import live, recovery, swap
+from brimline.session import live, recovery, swap
 
 from .harness import read_rows
 from .stub_api import bash, text
@@ -54,9 +54,9 @@ def test_a_running_client_is_known_without_hooks_and_forgotten_when_it_ends(
         session.wait_until(lambda: _has_reply(path, "FIRST"))
         os.utime(path, (1_700_000_000, 1_700_000_000))
 
-        assert f"process {session.pid}" in str(live.why_live(str(path), home_dir))
+        assert f"process {session.pid}" in str(in_use.why(str(path), home_dir))
     os.utime(path, (1_700_000_000, 1_700_000_000))
-    assert live.why_live(str(path), home_dir) is None
+    assert in_use.why(str(path), home_dir) is None
 
 
 def test_no_row_is_lost_while_the_session_is_rewritten_again_and_again(

@@ -40,14 +40,6 @@ CONFIG_COMMANDS = {
     ),
 }
 
-SESSION_COMMANDS = {
-    "inspect": Entry("brimline.cli.session_inspect:inspect", "Show what a session consists of."),
-    "purge": Entry("brimline.cli.session_purge:purge", "Shrink a session without losing a line."),
-    "repair": Entry("brimline.cli.session_repair:repair", "Mend a session that is damaged."),
-    "restore": Entry("brimline.cli.session_restore:restore", "Undo purges and repairs."),
-    "backups": Entry("brimline.cli.session_backups:backups", "List and remove backups."),
-}
-
 SCOUT_COMMANDS = {
     "on": Entry("brimline.install.scoutswitch:on", "Register the scout's hook."),
     "off": Entry("brimline.install.scoutswitch:off", "Remove the scout's hook."),

@@ -112,9 +112,9 @@ def _keep_store_small(home_dir: str, values: dict[str, Any]) -> None:
 def _forget_purges(home_dir: str) -> None:
     """The way back of purges goes with the sessions that the client has deleted."""
     if os.path.isdir(f"{home_dir}/backups/purges"):
-        from brimline.purge import restore_record
+        from brimline.session import hook
 
-        restore_record.expire(home_dir, time.time() - _KEEP_DAYS * 86_400)
+        hook.tidy(home_dir)
 
 
 def _sessions_older_than(home_dir: str, session_id: str, age_s: float) -> list[str]:

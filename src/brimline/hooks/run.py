@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from brimline.decision import Decision
 
 _LOADING_TOOLS = ("Agent", "Task", "Skill")
-# A larger merge of late lines is left to the next command.
-_MOST_MERGED_BYTES = 50_000_000
 # `offload.waiting`, `offload.seen` and `carry.crossing` have these names too; a quiet hook does not
 # load them for a text.
 _PINS_WAIT = "offload-pins.jsonl"
@@ -211,14 +209,9 @@ def _start(event: wire.Event, home_dir: str) -> Decision | None:
 
 def _watch_over(home_dir: str, session_id: str, transcript: str) -> None:
     """Note whose session this is, and finish what a rewrite of one beside it has left undone."""
-    from brimline.purge import live, recovery
+    from brimline.session import hook
 
-    pid = fastio.env("CLAUDE_PID") or ""
-    if pid.isdecimal():
-        live.note_client(home_dir, session_id, int(pid))
-    folder = transcript.rpartition("/")[0]
-    if folder:
-        recovery.recover(folder, most_bytes=_MOST_MERGED_BYTES)
+    hook.session_start(home_dir, session_id, transcript)
 
 
 def _tidy(home_dir: str, project: str, session_id: str, values: dict[str, Any]) -> None:
@@ -295,9 +288,9 @@ def _end(event: wire.Event, home_dir: str) -> None:
     state = SessionState(home_dir, event.text("session_id"))
     carrying.at_end(carrying.about(event, state, rules.values, home_dir, project_dir(event)))
     if event.text("reason") in ("clear", "resume"):
-        from brimline.purge import live
+        from brimline.session import hook
 
-        live.forget_client(home_dir, state.session_id)  # its client runs on with another session
+        hook.session_end(home_dir, state.session_id)  # its client runs on with another session
 
 
 def _merged(decisions: list[Decision | None]) -> Decision | None:
