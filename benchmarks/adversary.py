@@ -63,7 +63,12 @@ def make_session(path: Path, size_bytes: int) -> int:
     written = count = 0
     with path.open("wb") as file:
         while written < size_bytes:
-            call = {"type": "tool_use", "id": f"t{count}", "name": "Bash", "input": {"command": "x"}}
+            call = {
+                "type": "tool_use",
+                "id": f"t{count}",
+                "name": "Bash",
+                "input": {"command": "x"},
+            }
             told = f"{count} " + "x" * result_bytes
             result = {"type": "tool_result", "tool_use_id": f"t{count}", "content": told}
             for kind, block in (("assistant", call), ("user", result)):
@@ -266,7 +271,9 @@ def kills(folder: Path, count: int, size_bytes: int, seed: int) -> dict[str, Any
     rows = make_session(path, size_bytes)
     original = path.read_bytes()
     chance = random.Random(seed)
-    report: dict[str, Any] = dict.fromkeys(("kills", "with_an_old_file", *_WRONG, "merged_later"), 0)
+    report: dict[str, Any] = dict.fromkeys(
+        ("kills", "with_an_old_file", *_WRONG, "merged_later"), 0
+    )
     in_use.RECENT_S = 0.0  # the writer writes all the time
     longest = _duration(path, home_dir)
     with Appender(path, seed) as appender:

@@ -150,7 +150,8 @@ def shorten(old: BinaryIO, length: int, new: BinaryIO) -> None:
     data = old.read(length)
     assert len(data) == length
     for index, row in enumerate(data.splitlines(keepends=True)):
-        new.write(row.replace(b'"old"', b'"new"') if index % 3 == 0 else row)
+        changed = row.replace(b'"old"', b'"new"')
+        new.write(changed if index % 3 == 0 else row)
 
 
 def accept(_old_path: str, _length: int, _new_path: str) -> None:

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brimline.gauge import composition
+from brimline.session import bytes_spent as weights
 from brimline.session import inspect as inspecting
 from brimline.session.find_faults import Finder
 from brimline.session.inspect import LARGEST
 from brimline.testing import SessionBuilder, text_block
-from brimline.session import bytes_spent as weights
 from brimline.transcript import compactions, pieces, records, scan
 
 from .broken import ROWS, lines_of, worked

@@ -168,7 +168,7 @@ def test_a_session_that_others_changed_is_not_guessed_about(
         file.write(b'{"type":"X"')
     changed = data(session)
 
-    with pytest.raises(RewriteError, match="changed by another program since.*in its backup"):
+    with pytest.raises(RewriteError, match=r"changed by another program since.*in its backup"):
         restoring.plan(session.path, home_dir)
 
     assert data(session) == changed

@@ -291,7 +291,8 @@ def test_a_second_command_on_the_same_session_is_told_to_wait(path: Path, home_d
 
 def test_the_lock_of_a_process_that_died_is_free(path: Path, home_dir: str) -> None:
     """It holds nothing up, and is cleared away."""
-    code = f"from brimline.session import disk; import os\nwith disk.locked({str(path)!r}): os._exit(9)"
+    code = "import os; from brimline.session import disk\n"
+    code += f"with disk.locked({str(path)!r}): os._exit(9)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 9
     assert machines.ours(path) == ["s.jsonl.brimline-lock"]
 

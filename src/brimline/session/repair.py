@@ -128,8 +128,7 @@ class _MendedCopy:
         with contextlib.ExitStack() as files:
             source, length = self._mended(old, length, found, files)
             source.seek(0)
-            for line in records.read(source, length):
-                new.write(line.raw)
+            new.writelines(line.raw for line in records.read(source, length))
 
     def _mended(
         self, source: BinaryIO, length: int, found: Findings, files: contextlib.ExitStack
@@ -141,7 +140,7 @@ class _MendedCopy:
             if not [fault for fault in found.mendable if fault.kind not in refused]:
                 break
             source.seek(0)
-            target = files.enter_context(tempfile.TemporaryFile(dir=folder))
+            target = files.enter_context(tempfile.TemporaryFile(dir=folder))  # noqa: SIM115
             mender = _Mender(found, self._home_dir, target, self.keys)
             mender.copy(source, length)
             self.report.cut_key = mender.cut_key or self.report.cut_key
