@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from brimline.offload import replaced
-from brimline.transcript.exchanges import Call, Result
+from brimline.offload.exchanges import Call, Result
 
 from .transcripts import bulk, numbered, stub
 

@@ -19,7 +19,7 @@ from brimline.session import inspect as inspecting
 from brimline.session.find_faults import Finder
 from brimline.session.inspect import LARGEST
 from brimline.testing import SessionBuilder, text_block
-from brimline.transcript import compactions, pieces, records, scan
+from brimline.transcript import compactions, pieces, read
 
 from .broken import ROWS, lines_of, worked
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from brimline.session.inspect import Inspection
-    from brimline.transcript.records import Line
+    from brimline.transcript.read import Line
 
 CORPUS = os.environ.get("BRIMLINE_CORPUS")
 RECORDED = sorted(Path(CORPUS).glob("*.jsonl")) if CORPUS else []
 
 
 def _inspected(data: bytes) -> Inspection:
-    return inspecting.inspect_lines(records.read(io.BytesIO(data)))
+    return inspecting.inspect_lines(read.lines(io.BytesIO(data)))
 
 
 def _kinds(session: SessionBuilder) -> dict[str, int]:
@@ -260,7 +260,7 @@ def _many_rows(count: int) -> Iterator[Line]:
             f'{{"parentUuid":{parent},"type":"{kind}","uuid":"{number:036d}",'
             f'"message":{{"content":[{block}]}}}}\n'
         )
-        yield records.Line(number + 1, 0, text.encode())
+        yield read.Line(number + 1, 0, text.encode())
 
 
 @pytest.mark.skipif(not RECORDED, reason="BRIMLINE_CORPUS is not set")
@@ -268,10 +268,10 @@ def _many_rows(count: int) -> Iterator[Line]:
 def test_recorded_sessions_agree_with_the_other_readers(path: Path) -> None:
     """The same compactions, the same last occupancy, the same composition before scaling."""
     found = inspecting.inspect(str(path))
-    composed = composition.compose(pieces.read(str(path)))
+    composed = composition.compose(pieces.entries(str(path)))
 
-    assert found.compactions == compactions.read_compactions(str(path))
-    since = scan.scan(str(path)).occupancies
+    assert found.compactions == compactions.scan(str(path)).compactions
+    since = compactions.scan(str(path)).occupancies
     assert found.occupancies.tolist()[-len(since) :] == since
     assert found.context.measured_tokens == composed.occupancy_tokens
     assert found.context.kinds.total() == found.context.next_tokens

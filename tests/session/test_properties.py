@@ -17,7 +17,7 @@ from brimline.session import purge as purging
 from brimline.session import restore as restoring
 from brimline.session.plan import Options
 from brimline.testing import SessionBuilder
-from brimline.transcript import records
+from brimline.transcript import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -124,7 +124,7 @@ class World:
         """Its structure."""
         found = Structure()
         with open(self.path, "rb") as file:
-            for line in records.read(file):
+            for line in read.lines(file):
                 for record in line.records:
                     found.take(record.value)
         return found
@@ -232,7 +232,7 @@ def write_again(session: SessionBuilder, number: int) -> None:
 
 def branch(session: SessionBuilder, number: int) -> None:
     """Go on from an earlier row."""
-    for record in records.Line(1, 0, earlier(session, number)).records:
+    for record in read.Line(1, 0, earlier(session, number)).records:
         session.parent = record.value.get("uuid", session.parent)
 
 

@@ -13,7 +13,7 @@ from brimline.errors import SessionError
 from brimline.offload import savings as reading
 from brimline.offload.accounts import Account, Session, Tally
 from brimline.offload.replaced import BASH_CHARACTERS
-from brimline.transcript import exchanges, find
+from brimline.transcript import find
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,7 +84,7 @@ def _require_one(files: Sequence[str], session: str) -> None:
 
 
 def _parts(path: str) -> list[str]:
-    return [path, *exchanges.subagents_of(path)]
+    return [path, *find.subagents_of(path)]
 
 
 def _modified(path: str) -> float:

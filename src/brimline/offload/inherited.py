@@ -9,16 +9,15 @@ from __future__ import annotations
 import time
 
 from brimline import paths
-from brimline.offload import experience, recall, toolresult
+from brimline.offload import answers, experience, recall, toolresult
 from brimline.offload.calls import Call
-from brimline.transcript import answers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from brimline.offload.answers import Answer
     from brimline.offload.seen import Looks
-    from brimline.transcript.answers import Answer
 
 _MARKS = (b'"Read"', b"brimline")
 _HEAD_CHARACTERS = 4_000

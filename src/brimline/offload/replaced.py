@@ -9,7 +9,7 @@ from brimline.offload import recall, toolresult
 from brimline.store import stub as stubs
 
 if TYPE_CHECKING:
-    from brimline.transcript.exchanges import Call, Result
+    from brimline.offload.exchanges import Call, Result
 
 # Above these the client keeps an output in a file by itself, and shows its beginning.
 BASH_CHARACTERS = toolresult.BASH_CHARACTERS

@@ -9,16 +9,16 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from brimline.offload import replaced
+from brimline.offload import exchanges, replaced
 from brimline.offload.accounts import Account, Session, Tally
 from brimline.offload.threads import Change, Thread
-from brimline.transcript import exchanges
+from brimline.transcript import find
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from brimline.transcript.exchanges import Moment
-    from brimline.transcript.rows import Usage
+    from brimline.offload.exchanges import Moment
+    from brimline.transcript.row import Usage
 
 _MARKS = (b"brimline", b"CCM_CACHED", b"Cached (")
 _BLOCK_BYTES = 4 << 20
@@ -47,7 +47,7 @@ def read_session(
     session = Session(path)
     tallies = [session.tally, *([total] if total else [])]
     limit = bash_characters or (lambda _: replaced.BASH_CHARACTERS)
-    for file in [path, *exchanges.subagents_of(path)]:
+    for file in [path, *find.subagents_of(path)]:
         if _mentions_us(file):
             reader = _Reader(session, tallies, limit)
             for moment in exchanges.read(file, progress):

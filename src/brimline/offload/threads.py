@@ -12,7 +12,7 @@ from brimline.offload.accounts import Account
 from brimline.transcript.pieces import Piece
 
 if TYPE_CHECKING:
-    from brimline.transcript.exchanges import Call, Moment, Result
+    from brimline.offload.exchanges import Call, Moment, Result
 
 
 @dataclass(slots=True)

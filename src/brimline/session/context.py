@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from brimline.gauge import composition
-from brimline.transcript import parts, pieces
+from brimline.transcript import pieces
+from brimline.transcript import row as shapes
 from brimline.transcript.pieces import Entry
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ class ContextReader:
             self._start_over(row, entry)
         else:
             self._add(entry)
-        self._recent.append((parts.uuid_of(row), entry))
+        self._recent.append((shapes.uuid_of(row), entry))
         return entry
 
     def close(self) -> Context:
@@ -137,13 +138,14 @@ class ContextReader:
 
     def _kept(self, row: dict[str, Any]) -> list[Entry]:
         """The rows that a compaction says it kept, without what they measured."""
-        preserved = parts.preserved(row)
-        if preserved is None or not preserved.uuids:
+        preserved = shapes.preserved(row)
+        if preserved is None or not preserved[0]:
             return []
         names = [name for name, _ in self._recent]
-        wanted = set(preserved.uuids)
-        if preserved.head in names and preserved.tail in names:
-            first, last = names.index(preserved.head), names.index(preserved.tail)
+        uuids, head, tail = preserved
+        wanted = set(uuids)
+        if head in names and tail in names:
+            first, last = names.index(head), names.index(tail)
             wanted.update(name for name in names[first : last + 1] if name)
         return [
             Entry(one.pieces)

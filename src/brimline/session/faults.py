@@ -9,12 +9,13 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline.transcript import records, rows
+from brimline.transcript import read
+from brimline.transcript import row as shapes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from brimline.transcript.records import Line, Record
+    from brimline.transcript.read import Line, Record
 
 MERGED, FUSED, TORN = "merged_lines", "fused_line", "torn_last_line"
 STRAY_MARK = "stray_byte_order_mark"
@@ -169,8 +170,8 @@ def links_of(row: dict[str, Any]) -> Links:
         calls,
         results,
         is_answer,
-        rows.is_boundary(row),
-        rows.timestamp_of(row),
+        shapes.is_boundary(row),
+        shapes.timestamp_of(row),
     )
 
 
@@ -223,7 +224,7 @@ class Whole(NamedTuple):
 def whole_rows(line: Line) -> Whole:
     """Take a line apart."""
     found = line.records
-    if line.problem not in (records.TORN, records.INVALID):
+    if line.problem not in (read.TORN, read.INVALID):
         return Whole(found, is_broken=False, broken_from=0, broken_to=0)
     start = found[-1].end if found else 0
     behind = _behind(line, start)
@@ -237,7 +238,7 @@ def _behind(line: Line, start: int) -> tuple[Record, ...]:
         if tries == _MOST_TRIES:
             break
         at = match.start()
-        rest = records.Line(line.number, line.offset + at, line.raw[at:])
+        rest = read.Line(line.number, line.offset + at, line.raw[at:])
         if rest.problem is None and all(_is_row(one.value) for one in rest.records):
             return tuple(
                 one._replace(start=one.start + at, end=one.end + at) for one in rest.records

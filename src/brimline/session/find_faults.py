@@ -10,15 +10,15 @@ from brimline.session import faults
 from brimline.session import lost_parents as graph
 from brimline.session.faults import Fault, Findings, Mend, Note, Place
 from brimline.session.lost_parents import Candidate, Hint
-from brimline.transcript import links as transcript_links
-from brimline.transcript import records
+from brimline.transcript import read
+from brimline.transcript import row as shapes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from brimline.session.faults import Links, Whole
     from brimline.session.lost_parents import Lost
-    from brimline.transcript.records import Line, Record
+    from brimline.transcript.read import Line, Record
 
 _FIRST_LINES = 5
 _CANDIDATES = 8
@@ -90,7 +90,7 @@ class Finder:
                 self._note(faults.LONG, line.number)
             self._unparsed.take(line)
             return
-        if line.problem == records.BLANK:
+        if line.problem == read.BLANK:
             return
         whole = faults.whole_rows(line)
         self._take_shape(line, whole)
@@ -120,7 +120,7 @@ class Finder:
 
     def _take_shape(self, line: Line, whole: Whole) -> None:
         place = Place(line.number)
-        if whole.rows and line.number > 1 and line.raw.startswith(records.BOM):
+        if whole.rows and line.number > 1 and line.raw.startswith(read.BOM):
             self._faults.append(Fault(faults.STRAY_MARK, place, mend=Mend(faults.UNMARK)))
         if whole.rows and whole.is_broken:
             self._faults.append(Fault(faults.FUSED, place, mend=Mend(faults.SPLIT)))
@@ -222,7 +222,8 @@ class Finder:
 
     def _take_boundary(self, value: dict[str, Any], thread: _Thread, number: int) -> None:
         """Nothing before a compaction is in the context, but for what it says it kept."""
-        kept = [self.graph.number_of(name) for name in transcript_links.preserved_by(value)]
+        preserved = shapes.preserved(value)
+        kept = [self.graph.number_of(name) for name in preserved[0]] if preserved else []
         self._context_from = min([found for found in kept if found is not None], default=number)
         self._cut_calls |= thread.open_calls
         thread.open_calls.clear()

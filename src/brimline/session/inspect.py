@@ -18,15 +18,17 @@ from brimline.session.bytes_spent import ENVELOPE, UNREADABLE, spent, text_bytes
 from brimline.session.context import Context, ContextReader
 from brimline.session.faults import Findings
 from brimline.session.find_faults import Finder
-from brimline.transcript import find, parts, records, rows
-from brimline.transcript.compactions import Reader as CompactionReader
+from brimline.session.survey import calls_in, texts_in
+from brimline.transcript import find, read
+from brimline.transcript import row as shapes
+from brimline.transcript.compactions import Scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from brimline.session.survey import Call
     from brimline.transcript.compactions import Recorded
-    from brimline.transcript.parts import Call
-    from brimline.transcript.records import Line, Record
+    from brimline.transcript.read import Line, Record
 
 _BUFFER_BYTES = 1 << 20
 LARGEST = 10
@@ -110,7 +112,7 @@ def inspect(path: str, progress: Callable[[int], None] | None = None) -> Inspect
         OSError: it cannot be read.
     """
     with open(path, "rb", buffering=_BUFFER_BYTES) as file:
-        found = inspect_lines(records.read(file, os.fstat(file.fileno()).st_size), progress)
+        found = inspect_lines(read.lines(file, os.fstat(file.fileno()).st_size), progress)
     found.session_id = found.session_id or find.session_id_of(path)
     return found
 
@@ -131,7 +133,7 @@ class _Inspector:
     def __init__(self) -> None:
         self.found = Inspection()
         self.finder = Finder()
-        self.compactions = CompactionReader()
+        self.compactions = Scan()
         self.context = ContextReader()
         self.results = ResultReader()
         self.message_id: object = None
@@ -145,7 +147,7 @@ class _Inspector:
         for record in line.records:
             used += record.end - record.start
             self._take_row(record)
-        if line.problem in (records.TORN, records.INVALID, records.TOO_LONG):
+        if line.problem in (read.TORN, read.INVALID, read.TOO_LONG):
             found.disk_bytes[UNREADABLE] += len(line.raw) - used
         else:
             found.disk_bytes[ENVELOPE] += len(line.raw) - used
@@ -155,7 +157,7 @@ class _Inspector:
     def close(self) -> Inspection:
         found = self.found
         found.findings = self.finder.close()
-        found.compactions = self.compactions.found
+        found.compactions = self.compactions.compactions
         found.context = self.context.close()
         found.largest = self.results.largest(since=self.context.segment)
         found.repeated = self.results.repeated()
@@ -167,7 +169,7 @@ class _Inspector:
         found.types[_type(row)] += 1
         for kind, size_bytes in spent(row, record.end - record.start):
             found.disk_bytes[kind] += size_bytes
-        moment = rows.timestamp_of(row)
+        moment = shapes.timestamp_of(row)
         if moment:
             found.first_at, found.last_at = found.first_at or moment, moment
         self.compactions.take(row)
@@ -179,7 +181,7 @@ class _Inspector:
             found.measured_at = moment or found.last_at
         self.results.take(row, len(found.occupancies), self.context.segment)
 
-    def _take_usage(self, usage: rows.Usage) -> None:
+    def _take_usage(self, usage: shapes.Usage) -> None:
         found = self.found
         if usage.session_id:
             found.session_id = usage.session_id
@@ -208,16 +210,16 @@ class ResultReader:
 
     def take(self, row: dict[str, Any], request: int, segment: int) -> None:
         """Look at the next row of the main thread; others are passed over."""
-        if parts.is_sidechain(row):
+        if shapes.is_sidechain(row):
             return
-        for call in parts.calls(row):
+        for call in calls_in(row):
             source = call.source[:_SOURCE_CHARACTERS] if call.source else call.source
             self._calls[call.id] = call._replace(source=source)
         sizes: Counter[str] = Counter()
         failed = set()
-        for text in parts.result_texts(row):
+        for text in texts_in(row):
             sizes[text.call_id] += text_bytes(text.text)
-            if text.is_error or parts.is_unchanged_notice(text.text):
+            if not text.is_content:
                 failed.add(text.call_id)
         for call_id, size_bytes in sizes.items():
             asked = self._calls.pop(call_id, None)

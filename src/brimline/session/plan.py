@@ -19,7 +19,7 @@ from brimline.gauge.reading import characters_per_token
 from brimline.session.survey import COPY, TEXT, THOUGHT, TRUNCATED, Mark
 from brimline.store import directives, layout, stub
 from brimline.store.pins import NONE
-from brimline.transcript import parts
+from brimline.transcript import row as shapes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -323,9 +323,9 @@ def _inject(plan: Plan) -> None:
         f"by hand. Nothing was summarised; {count} old tool results below are references to "
         "stored content, and every message is still there."
     )
-    plan.compaction = parts.compact_summary(around, name, text)
+    plan.compaction = shapes.compact_summary(around, name, text)
     plan.edits.setdefault(mark, [])
-    parent = around.get(parts.PARENT_FIELD)
+    parent = around.get(shapes.PARENT_FIELD)
     saving.add(-len(encoded(plan.compaction)) - 1 - len(json.dumps(name)) + len(json.dumps(parent)))
 
 

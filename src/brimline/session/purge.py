@@ -16,7 +16,8 @@ from brimline.session.disk import BLOCK_BYTES, RewriteError
 from brimline.session.rewrite import Order, rewrite
 from brimline.session.survey import COPY, TEXT
 from brimline.store import layout, put, scan
-from brimline.transcript import find, parts, records
+from brimline.transcript import find, read
+from brimline.transcript import row as shapes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -128,19 +129,19 @@ class _PurgedCopy:
 
     def _edited(self, raw: bytes, edits: list[Edit]) -> bytes:
         """A line as it is to be, and the row that comes in front of the first message."""
-        start, end, row = records.Line(1, 0, raw).records[0]
+        start, end, row = read.Line(1, 0, raw).records[0]
         ties = _ties_of(row)
         before = b""
         summary, first = self._plan.compaction, self._plan.survey.first_message
-        if summary and first and parts.uuid_of(row) == first[1]["uuid"]:
+        if summary and first and shapes.uuid_of(row) == first[1]["uuid"]:
             before = planning.encoded(summary) + b"\n"
-            row[parts.PARENT_FIELD] = ties[1] = summary["uuid"]
+            row[shapes.PARENT_FIELD] = ties[1] = summary["uuid"]
         gone = []
         for item, strategy in edits:
             if item.kind == TEXT:
                 self._replace(row, item, strategy)
             elif item.kind == COPY:
-                del row[parts.COPY_FIELD]
+                del row[shapes.COPY_FIELD]
             else:
                 gone.append(item.path[-1])
         for index in sorted(gone, reverse=True):
@@ -204,8 +205,8 @@ class _PurgedCopy:
 
 def _ties_of(row: dict[str, Any]) -> list[Any]:
     """All that ties a message to others: type, names, calls, results, usage."""
-    names = [row.get(name) for name in ("type", parts.PARENT_FIELD, "uuid", "isSidechain")]
-    return [*names, *parts.structure(row)]
+    names = [row.get(name) for name in ("type", shapes.PARENT_FIELD, "uuid", "isSidechain")]
+    return [*names, *shapes.structure(row)]
 
 
 def _require_same(old: BinaryIO, new: BinaryIO, count: int) -> None:

@@ -21,14 +21,15 @@ from brimline.session.plan import encoded
 from brimline.session.rewrite import Order, rewrite
 from brimline.store import put
 from brimline.store import stub as stubs
-from brimline.transcript import parts, records
+from brimline.transcript import read
+from brimline.transcript import row as shapes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import BinaryIO
 
     from brimline.session.faults import Fault, Findings, Mend, Place
-    from brimline.transcript.records import Line, Record
+    from brimline.transcript.read import Line, Record
 
     Progress = Callable[[int], None]
 
@@ -128,7 +129,7 @@ class _MendedCopy:
         with contextlib.ExitStack() as files:
             source, length = self._mended(old, length, found, files)
             source.seek(0)
-            new.writelines(line.raw for line in records.read(source, length))
+            new.writelines(line.raw for line in read.lines(source, length))
 
     def _mended(
         self, source: BinaryIO, length: int, found: Findings, files: contextlib.ExitStack
@@ -191,7 +192,7 @@ class _Mender:
         Raises:
             OSError: the session cannot be read, stored or written.
         """
-        for line in records.read(source, length):
+        for line in read.lines(source, length):
             mends = self._mends.get(line.number, {}) if not line.part else {}
             if mends:
                 self._mend(line, mends)
@@ -220,8 +221,8 @@ class _Mender:
             ending = b""
         else:
             ending = b"\r\n" if line.raw.endswith(b"\r\n") else b"\n"
-            if line.number == 1 and raw.startswith(records.BOM) and pieces[0]:
-                pieces[0] = pieces[0]._replace(data=records.BOM + pieces[0].data)
+            if line.number == 1 and raw.startswith(read.BOM) and pieces[0]:
+                pieces[0] = pieces[0]._replace(data=read.BOM + pieces[0].data)
         if whole.is_broken and not is_cut:
             junk = line.raw[whole.broken_from : whole.broken_to].strip(b" \t\r\n")
             at = sum(row.end <= whole.broken_from for row in whole.rows)
@@ -244,11 +245,11 @@ class _Mender:
                 answers.append((_answer(row.value, mend.calls), message_id))
             elif mend.action == faults.RELINK and (linked := _relinked(data, value, mend.parent)):
                 data = linked
-                value[parts.PARENT_FIELD] = row.value[parts.PARENT_FIELD] = mend.parent
+                value[shapes.PARENT_FIELD] = row.value[shapes.PARENT_FIELD] = mend.parent
             elif mend.action in (faults.RELINK, faults.STUB) and not _is_utf8(data):
                 self.refused.add(faults.Place(line.number, index))
             elif mend.action == faults.RELINK:
-                value[parts.PARENT_FIELD] = mend.parent
+                value[shapes.PARENT_FIELD] = mend.parent
             elif mend.action == faults.STUB:
                 value["message"] = {**value["message"], "content": self._stubbed(value, mend)}
         return _Piece(data if value == row.value else encoded(value), (row,), answers)
@@ -293,8 +294,8 @@ class _Mender:
 
 def _relinked(data: bytes, value: dict[str, Any], parent: str | None) -> bytes | None:
     """A row with another parent and no other byte changed; None where that takes more."""
-    name = re.escape(json.dumps(value.get(parts.PARENT_FIELD)).encode())
-    found = list(re.finditer(rb'"%s"\s*:\s*(%s)' % (parts.PARENT_FIELD.encode(), name), data))
+    name = re.escape(json.dumps(value.get(shapes.PARENT_FIELD)).encode())
+    found = list(re.finditer(rb'"%s"\s*:\s*(%s)' % (shapes.PARENT_FIELD.encode(), name), data))
     if len(found) != 1:
         return None
     return data[: found[0].start(1)] + json.dumps(parent).encode() + data[found[0].end(1) :]
@@ -315,16 +316,16 @@ def _answer(value: dict[str, Any], calls: tuple[str, ...]) -> bytes:
         {"tool_use_id": call, "type": "tool_result", "content": MISSING_RESULT, "is_error": True}
         for call in calls
     ]
-    around = parts.envelope(value)
+    around = shapes.envelope(value)
     if "agentId" in value:
         around["agentId"] = value["agentId"]
     row = {
         **around,
-        parts.PARENT_FIELD: call_row,
+        shapes.PARENT_FIELD: call_row,
         "type": "user",
         "message": {"role": "user", "content": blocks},
         "uuid": answer_uuid(call_row),
-        parts.COPY_FIELD: f"Error: {MISSING_RESULT}",
+        shapes.COPY_FIELD: f"Error: {MISSING_RESULT}",
         "sourceToolAssistantUUID": call_row,
     }
     return encoded(row)
@@ -344,7 +345,7 @@ def _by_line(findings: Findings) -> dict[int, dict[int, list[Mend]]]:
 
 def _findings(stream: BinaryIO, length: int, progress: Progress | None = None) -> Findings:
     finder = Finder()
-    for line in records.read(stream, length):
+    for line in read.lines(stream, length):
         finder.take(line)
         if progress:
             progress(len(line.raw))

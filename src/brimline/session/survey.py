@@ -19,14 +19,14 @@ from zlib import crc32
 from brimline.session.context import ContextReader
 from brimline.store import stub
 from brimline.store.directives import Result, Said
-from brimline.transcript import parts, records, rows
+from brimline.transcript import read
+from brimline.transcript import row as shapes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import BinaryIO
 
-    from brimline.transcript.parts import Call, Text
-    from brimline.transcript.records import Line
+    from brimline.transcript.read import Line
 
 TEXT, COPY, THOUGHT = "text", "copy", "thought"
 # A reference takes about 400 bytes; where less than twice that is saved, the text stays.
@@ -60,6 +60,52 @@ class Mark(NamedTuple):
     offset: int
     length: int
     check: int
+
+
+class Call(NamedTuple):
+    """A tool call."""
+
+    id: str
+    name: str
+    source: str | None
+    """The file, command, address, … that it is about."""
+    file: str | None
+    lines: tuple[int, int]
+    """The first line that a read asked for, and the first that it did not."""
+
+
+class Text(NamedTuple):
+    """One text in the result of a tool call."""
+
+    call_id: str
+    path: tuple[str | int, ...]
+    """How to get to it in the row."""
+    text: str
+    is_error: bool
+
+    @property
+    def is_content(self) -> bool:
+        """Whether it holds what was asked for."""
+        return not self.is_error and not shapes.is_unchanged_notice(self.text)
+
+
+def calls_in(row: dict[str, Any]) -> list[Call]:
+    """The tool calls in a reply."""
+    return [
+        Call(
+            one.id,
+            one.name,
+            shapes.subject_of(one.arguments),
+            shapes.file_of(one.arguments),
+            shapes.lines_of(one.arguments),
+        )
+        for one in shapes.tool_uses(row)
+    ]
+
+
+def texts_in(row: dict[str, Any]) -> list[Text]:
+    """Every text in the results of a row."""
+    return [Text(*found) for found in shapes.located_texts(row)]
 
 
 @dataclass(slots=True)
@@ -160,7 +206,7 @@ def survey(
         OSError: it cannot be read.
     """
     surveyor = _Surveyor(threshold_bytes, thinking=thinking, cuts=cuts)
-    for line in records.read(stream, length):
+    for line in read.lines(stream, length):
         surveyor.take_line(line)
         if progress:
             progress(len(line.raw))
@@ -192,11 +238,11 @@ class _Surveyor:
                 if name in found.parents:
                     found.referenced.add(name)
                 else:
-                    parent = row.get(parts.PARENT_FIELD)
+                    parent = row.get(shapes.PARENT_FIELD)
                     known = sys.intern(parent) if isinstance(parent, str) else None
                     found.parents[sys.intern(name)] = known
                 self.last_name = name
-            if row.get("type") == parts.PROGRESS:
+            if row.get("type") == shapes.PROGRESS:
                 self._progress(row, line)
             else:
                 self._take(row, line)
@@ -205,7 +251,7 @@ class _Surveyor:
         """Find out what the last request took."""
         found = self.found
         for row in self.replies:
-            usage = rows.usage_of(row)
+            usage = shapes.usage_of(row)
             if usage:
                 found.model, found.occupancy_tokens = usage.model, usage.prompt_tokens
         context = self.context.close() if self.context else None
@@ -220,8 +266,8 @@ class _Surveyor:
             self.context.take(row)
             if self.context.rows > _MOST_CONTEXT_ROWS:
                 self.context = None
-        self.found.referenced.update(map(sys.intern, parts.references(row)))
-        if rows.is_boundary(row):
+        self.found.referenced.update(map(sys.intern, shapes.references(row)))
+        if shapes.is_boundary(row):
             self._boundary(row)
         kind = row.get("type")
         if kind == "assistant":
@@ -229,16 +275,16 @@ class _Surveyor:
         elif kind == "user":
             self._told(row, line)
         elif kind == "attachment":
-            self._say(parts.queued_prompt(row))
+            self._say(shapes.queued_prompt(row))
         elif kind == "system":
-            self.found.cleared.update(parts.cleared_ids(row))
+            self.found.cleared.update(shapes.cleared_ids(row))
         if kind in ("user", "assistant") and self.found.first_message is None:
             self._first(row, line)
 
     def _progress(self, row: dict[str, Any], line: Line) -> None:
         name = row.get("uuid")
         if not isinstance(name, str) or not _can_change(line) or name in self.found.referenced:
-            self.found.referenced.update(parts.references(row))
+            self.found.referenced.update(shapes.references(row))
             return
         found = self.found.progress
         mark = _mark(line)
@@ -251,7 +297,7 @@ class _Surveyor:
     def _boundary(self, row: dict[str, Any]) -> None:
         found = self.found
         found.segment += 1
-        kept = parts.preserved(row)
+        kept = shapes.preserved(row)
         if kept is None:
             return
         uuids, head, name = kept
@@ -264,22 +310,24 @@ class _Surveyor:
 
     def _reply(self, row: dict[str, Any], line: Line) -> None:
         found = self.found
-        is_main = not parts.is_sidechain(row)
+        is_main = not shapes.is_sidechain(row)
         number = self._number(row) if is_main else found.requests
-        for call in parts.calls(row):
+        for call in calls_in(row):
             self.calls[call.id] = call
             self.request_of[call.id] = number
             if is_main and call.file and call.name in _FILE_TOOLS:
                 found.uses.append((call, call.name in _WRITERS))
-        for index, characters in parts.thoughts(row) if self.thinking and _can_change(line) else ():
+        for index, characters in (
+            shapes.thoughts(row) if self.thinking and _can_change(line) else ()
+        ):
             block = _encode(row["message"]["content"][index]).encode("utf-8", "replace")
             item = self._item(THOUGHT, line, row, ("message", "content", index), number)
             item.disk_bytes, item.characters, item.is_main = len(block) + 1, characters, is_main
 
     def _number(self, row: dict[str, Any]) -> int:
         """The number of the request that a reply answers; rows of one reply share it."""
-        name = parts.message_id(row)
-        if name is None or parts.is_synthetic(row):
+        name = shapes.message_id(row)
+        if name is None or shapes.is_synthetic(row):
             return self.found.requests
         number = self.requests.get(name)
         if number is None:
@@ -288,22 +336,24 @@ class _Surveyor:
         return number
 
     def _told(self, row: dict[str, Any], line: Line) -> None:
-        if rows.is_summary(row):
+        if shapes.is_summary(row):
             return
-        ids = parts.result_ids(row)
+        ids = shapes.result_ids(row)
         if not ids:
-            said = rows.prompt_text(row)
+            said = shapes.prompt_text(row)
             self.found.turn += bool(said)
             self._say(said)
             return
-        texts = list(parts.result_texts(row))
-        is_main = not parts.is_sidechain(row)
+        texts = texts_in(row)
+        is_main = not shapes.is_sidechain(row)
         taken = [self._result(row, text, line, is_main) for text in texts]
         call = self.calls.get(ids[0])
-        if len(ids) == 1 and call and parts.COPY_FIELD in row and _can_change(line):
+        if len(ids) == 1 and call and shapes.COPY_FIELD in row and _can_change(line):
             self._copy(row, call, line, [item for item in taken if item])
         if any(call and call.file for call in map(self.calls.get, ids)):
-            useless = {text.call_id for text in texts if _is_useless(text)}
+            useless = {
+                t.call_id for t in texts if not t.is_content or replaced_bytes(t.text) is not None
+            }
             self.found.answered.update(set(ids) - useless)
 
     def _say(self, said: str) -> None:
@@ -345,33 +395,33 @@ class _Surveyor:
         """Note the client's own copy of a result; it takes what the rest of the line does not."""
         if call.name.startswith(_KEPT_COPIES):
             return
-        copy = row.pop(parts.COPY_FIELD)
+        copy = row.pop(shapes.COPY_FIELD)
         taken = [put_at(row, item.path, "") for item in texts]
         rest = len(_encode(row).encode("utf-8", "replace"))
         for item, text in zip(texts, taken, strict=True):
             put_at(row, item.path, text)
-        row[parts.COPY_FIELD] = copy
+        row[shapes.COPY_FIELD] = copy
         size = len(line.raw) - 1 - rest - sum(item.disk_bytes - 2 for item in texts)
         if size >= SMALLEST_COPY_BYTES:
             request = self.request_of.get(call.id, self.found.requests)
-            item = self._item(COPY, line, row, (parts.COPY_FIELD,), request)
+            item = self._item(COPY, line, row, (shapes.COPY_FIELD,), request)
             item.disk_bytes = size
 
     def _item(
         self, kind: str, line: Line, row: dict[str, Any], path: tuple[str | int, ...], request: int
     ) -> Item:
         found = self.found
-        item = Item(kind, _mark(line), path, request, parts.uuid_of(row), 0)
+        item = Item(kind, _mark(line), path, request, shapes.uuid_of(row), 0)
         item.segment, item.turn = found.segment, found.turn
         found.items.append(item)
         return item
 
     def _first(self, row: dict[str, Any], line: Line) -> None:
-        if parts.is_sidechain(row) or not _can_change(line):
+        if shapes.is_sidechain(row) or not _can_change(line):
             return
-        if parts.PARENT_FIELD in row and parts.uuid_of(row) is not None:
-            self.found.first_message = _mark(line), {**parts.envelope(row), "uuid": row["uuid"]}
-            self.found.session_id = parts.session_of(row)
+        if shapes.PARENT_FIELD in row and shapes.uuid_of(row) is not None:
+            self.found.first_message = _mark(line), {**shapes.envelope(row), "uuid": row["uuid"]}
+            self.found.session_id = shapes.session_of(row)
 
 
 def put_at(row: dict[str, Any], path: tuple[str | int, ...], value: Any) -> Any:
@@ -397,12 +447,6 @@ def replaced_bytes(text: str) -> int | None:
 def check_of(raw: bytes) -> int:
     """Tells a line from others of its length, by its end, where a row has its name or its time."""
     return crc32(raw[-_CHECKED_BYTES:])
-
-
-def _is_useless(text: Text) -> bool:
-    """Whether a result does not hold what was asked for."""
-    is_gone = parts.is_unchanged_notice(text.text) or replaced_bytes(text.text) is not None
-    return text.is_error or is_gone
 
 
 def _can_change(line: Line) -> bool:

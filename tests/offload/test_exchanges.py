@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from brimline.offload import exchanges
 from brimline.testing import SessionBuilder, text_block
-from brimline.transcript import exchanges
+from brimline.transcript import find
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from brimline.transcript.exchanges import Moment
+    from brimline.offload.exchanges import Moment
 
 
 def moments(session: SessionBuilder) -> list[Moment]:
@@ -128,7 +129,7 @@ def test_the_files_of_subagents_are_found(world: Path) -> None:
     for name in ("agent-b.jsonl", "agent-a.jsonl", "agent-a.meta.json"):
         (folder / "session" / "subagents" / name).touch()
 
-    found = exchanges.subagents_of(str(folder / "session.jsonl"))
+    found = find.subagents_of(str(folder / "session.jsonl"))
 
     assert [path.rpartition("/")[2] for path in found] == ["agent-a.jsonl", "agent-b.jsonl"]
-    assert exchanges.subagents_of(str(world / "none.jsonl")) == []
+    assert find.subagents_of(str(world / "none.jsonl")) == []

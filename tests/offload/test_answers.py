@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline.transcript import answers
+from brimline.offload import answers
 
 if TYPE_CHECKING:
     from pathlib import Path

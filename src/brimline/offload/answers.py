@@ -1,13 +1,14 @@
 """Tool calls of a session with the client's own record of their answers, in order.
 
-Fast path: imports only `brimline.fastjson`, `brimline.transcript.rows` and `.tail`. Of a transcript
+Fast path: imports only `brimline.fastjson`, `brimline.transcript.row` and `.tail`. Of a transcript
 only the end is read, and of that only the calls that are wanted are parsed with their answers.
 """
 
 from __future__ import annotations
 
 from brimline import fastjson
-from brimline.transcript import rows, tail
+from brimline.transcript import tail
+from brimline.transcript.row import COPY_FIELD, content_blocks, cwd_of, is_block, result_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,20 +92,19 @@ def _call_ids(line: bytes) -> Iterator[str]:
 def _expect(
     calls: dict[str, Answer], row: Any, is_wanted: Callable[[str, dict[str, Any]], bool]
 ) -> None:
-    for block in rows.content_blocks(row):
-        if rows.is_block(block, "tool_use"):
+    for block in content_blocks(row):
+        if is_block(block, "tool_use"):
             name, asked = str(block.get("name")), block.get("input")
             if isinstance(asked, dict) and is_wanted(name, asked):
                 calls[str(block.get("id"))] = Answer(name, asked)
 
 
 def _answered(calls: dict[str, Answer], row: Any) -> Iterator[Answer]:
-    results = [b for b in rows.content_blocks(row) if rows.is_block(b, "tool_result")]
+    results = [b for b in content_blocks(row) if is_block(b, "tool_result")]
     for block in results:
         answer = calls.pop(str(block.get("tool_use_id")), None)
         if answer is not None:
-            answer.response = row.get("toolUseResult") if len(results) == 1 else None
-            answer.text = rows.result_text(block)
-            cwd = row.get("cwd")
-            answer.cwd = cwd if isinstance(cwd, str) else ""
+            answer.response = row.get(COPY_FIELD) if len(results) == 1 else None
+            answer.text = result_text(block)
+            answer.cwd = cwd_of(row) or ""
             yield answer

@@ -6,12 +6,11 @@ of a call only what it is about: a session may be larger than memory.
 
 from __future__ import annotations
 
-import glob
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from brimline import fastjson
-from brimline.transcript import rows
+from brimline.transcript import read as transcripts
+from brimline.transcript import row as shapes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -55,7 +54,7 @@ class Moment:
     project: str | None = None
     calls: tuple[Call, ...] = ()
     results: tuple[Result, ...] = ()
-    usage: rows.Usage | None = None
+    usage: shapes.Usage | None = None
     is_final: bool = False
     """Whether the usage's `output_tokens` can be trusted."""
     is_boundary: bool = False
@@ -74,88 +73,62 @@ def read(path: str, progress: Callable[[int], None] | None = None) -> Iterator[M
     Raises:
         OSError: the file cannot be read.
     """
-    with open(path, "rb") as file:
-        for line in file:
-            if any(mark in line for mark in _MARKS):
-                for row in fastjson.loads_all(line.decode("utf-8", "replace")):
-                    if isinstance(row, dict):
-                        yield moment_of(row)
-            if progress:
-                progress(len(line))
-
-
-def subagents_of(path: str) -> list[str]:
-    """The files of the subagents that a session started."""
-    return sorted(glob.glob(f"{glob.escape(path.removesuffix('.jsonl'))}/subagents/*.jsonl"))
+    return map(moment_of, transcripts.rows(path, _MARKS, progress))
 
 
 def moment_of(row: dict[str, Any]) -> Moment:
     """What a row tells."""
     in_subagent = bool(row.get("isSidechain"))
     # A subagent's rows have the shapes of the main thread's.
-    row = row | {"isSidechain": False} if in_subagent else row
-    blocks = rows.content_blocks(row)
-    replied = row.get("type") == "assistant"
-    results = () if replied else tuple(_results(blocks))
-    boundary = rows.is_boundary(row)
-    others = [] if replied else [block for block in blocks if not _is(block, "tool_result")]
+    row = shapes.as_main_thread(row)
+    blocks = shapes.content_blocks(row)
+    replied = shapes.kind_of(row) == "assistant"
+    boundary = shapes.is_boundary(row)
+    others = [] if replied else [b for b in blocks if not shapes.is_block(b, "tool_result")]
+    attached = shapes.visible_characters(row) if shapes.attachment_of(row) else 0
     return Moment(
-        uuid=_text(row.get("uuid")) or None,
+        uuid=shapes.uuid_of(row) or None,
         in_subagent=in_subagent,
-        timestamp=rows.timestamp_of(row),
-        project=_text(row.get("cwd")) or None,
-        calls=tuple(_calls(blocks, _text(row.get("cwd")))) if replied else (),
-        results=results,
-        usage=rows.usage_of(row),
-        is_final=replied and rows.is_final(row),
+        timestamp=shapes.timestamp_of(row),
+        project=shapes.cwd_of(row),
+        calls=tuple(_calls(blocks, shapes.cwd_of(row) or "")) if replied else (),
+        results=() if replied else tuple(_results(blocks)),
+        usage=shapes.usage_of(row),
+        is_final=replied and shapes.is_final(row),
         is_boundary=boundary,
-        is_summary=boundary and rows.is_summary(row),
-        other_characters=rows.content_characters(others)
-        + (rows.visible_characters(row) if rows.attachment_of(row) else 0),
+        is_summary=boundary and shapes.is_summary(row),
+        other_characters=shapes.content_characters(others) + attached,
     )
 
 
 def _calls(blocks: list[Any], folder: str) -> Iterator[Call]:
     for block in blocks:
-        if _is(block, "tool_use"):
-            name, asked = _text(block.get("name")), block.get("input")
-            subject = (
-                _subject(asked, folder)[:_SUBJECT_CHARACTERS] if isinstance(asked, dict) else ""
+        if shapes.is_block(block, "tool_use"):
+            asked = block.get("input")
+            subject = _subject(asked, folder) if isinstance(asked, dict) else ""
+            yield Call(
+                shapes.text_of(block.get("id")),
+                shapes.text_of(block.get("name")),
+                subject[:_SUBJECT_CHARACTERS],
+                shapes.content_characters([block]),
             )
-            yield Call(_text(block.get("id")), name, subject, rows.content_characters([block]))
 
 
 def _subject(asked: dict[str, Any], folder: str) -> str:
     """What a call is about; a file by its full path, however it was spelt."""
     name = next((name for name in _SUBJECTS if isinstance(asked.get(name), str)), "")
-    text = _text(asked.get(name))
+    text = shapes.text_of(asked.get(name))
     is_relative = name in _FILES and folder and not text.startswith("/") and text[1:2] != ":"
     return f"{folder}/{text.removeprefix('./')}" if is_relative else text
 
 
 def _results(blocks: list[Any]) -> Iterator[Result]:
     for block in blocks:
-        if _is(block, "tool_result"):
-            texts = _texts(block.get("content"))
+        if shapes.is_block(block, "tool_result"):
+            texts = shapes.content_texts(block.get("content"))
             yield Result(
-                _text(block.get("tool_use_id")),
+                shapes.text_of(block.get("tool_use_id")),
                 "\n".join(texts)[:HEAD_CHARACTERS],
                 sum(len(text) for text in texts),
                 sum(len(text.encode("utf-8", "surrogatepass")) for text in texts),
             )
-
-
-def _texts(content: Any) -> list[str]:
-    if isinstance(content, str):
-        return [content]
-    blocks = content if isinstance(content, list) else []
-    found = [block.get("text") for block in blocks if isinstance(block, dict)]
-    return [text for text in found if isinstance(text, str)]
-
-
-def _is(block: Any, kind: str) -> bool:
-    return isinstance(block, dict) and block.get("type") == kind
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
