@@ -246,7 +246,7 @@ def test_an_orphan_on_a_line_with_broken_bytes_is_left_alone(world: Path) -> Non
     found = findings(lines)
 
     (orphan,) = [fault for fault in found.faults if fault.kind == faults.ORPHAN]
-    assert orphan.is_left_alone
+    assert orphan.mend is None
     assert "UTF-8" in orphan.detail
 
 
@@ -277,7 +277,7 @@ def test_a_repeated_row_at_an_unfinished_end_is_left_alone(world: Path) -> None:
     (fault,) = findings([*lines, lines[3].rstrip(b"\n")]).faults
 
     assert fault.kind == faults.REPEATED
-    assert fault.is_left_alone
+    assert fault.mend is None
 
 
 def test_rows_that_share_an_id_and_differ_are_left_alone(world: Path) -> None:
@@ -288,7 +288,7 @@ def test_rows_that_share_an_id_and_differ_are_left_alone(world: Path) -> None:
     (fault,) = findings(lines).faults
 
     assert fault.kind == faults.DIFFERING
-    assert fault.is_left_alone
+    assert fault.mend is None
     assert "also in line 4" in fault.detail
 
 
@@ -325,7 +325,7 @@ def test_a_row_without_a_parent_in_the_middle_is_left_alone(world: Path) -> None
     (fault,) = findings(lines).faults
 
     assert fault.kind == faults.SECOND_ROOT
-    assert fault.is_left_alone
+    assert fault.mend is None
 
 
 def test_a_first_row_that_was_written_late_is_no_second_root(world: Path) -> None:
@@ -346,7 +346,7 @@ def test_a_circle_with_two_possible_breaks_is_left_alone(world: Path) -> None:
     (fault,) = findings(lines).faults
 
     assert fault.kind == faults.CYCLE
-    assert fault.is_left_alone
+    assert fault.mend is None
     assert fault.detail == "the wrong link may be in any of lines 1, 3"
 
 

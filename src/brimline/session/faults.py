@@ -6,6 +6,7 @@ Rows are foreign data: any JSON object is accepted, and what is not known of it 
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -61,8 +62,6 @@ UNMARK = "unmark"
 # The main conversation; every other thread is named after its agent.
 MAIN = ""
 _UNNAMED_SIDECHAIN = "sidechain"
-# Reports on the way to a result; no request contains them.
-PROGRESS = "progress"
 _LONGEST_ID = 256
 _NAMED = re.compile(rb'"(?:uuid|id|tool_use_id)"\s*:\s*"([^"\\]{1,256})"')
 # With these a row begins, whichever client wrote it.
@@ -103,11 +102,6 @@ class Fault:
     in_context: bool = True
     """Whether it stands after the last compaction, where it can matter to the next request."""
 
-    @property
-    def is_left_alone(self) -> bool:
-        """Whether more than one mend is possible, so that none is made."""
-        return self.mend is None
-
 
 @dataclass(slots=True)
 class Note:
@@ -137,12 +131,13 @@ class Findings:
         return [fault for fault in self.faults if not fault.mend]
 
 
-class Links(NamedTuple):
-    """One row as the others see it."""
+@dataclass(slots=True, eq=False)
+class Row:
+    """A row that has an id, as the others see it."""
 
     kind: str
-    uuid: str | None
-    parent: str | None
+    uuid: str
+    parent_id: str | None
     thread: str
     message_id: str | None
     """Rows of one reply share it."""
@@ -153,25 +148,55 @@ class Links(NamedTuple):
     is_answer: bool
     """Whether it holds results and nothing else."""
     is_boundary: bool
-    timestamp: str | None
+    moment: str
+    asks: bool
+    """Whether there are calls in it."""
+    place: Place = Place(0)
+    number: int = 0
+    digest: int = 0
+    is_exact: bool = True
+    continues: bool = False
+    """Whether it is a further part of the reply before it."""
+    is_copy: bool = False
+    """Whether an earlier row has its id."""
+    is_contested: bool = False
+    """Whether another row has its id, so that nothing is certain of either."""
+    parent: Row | None = None
+    """None for the first row of a thread, and for one that has lost its parent."""
+    is_lost: bool = False
+    has_child: bool = False
+    is_crossed: bool = False
+    """Whether it lies between a row and a parent that was written after it."""
+    certain: Row | None = None
+    """Where its parent did not come before it: the call that it answers, or the part before it."""
+    before: tuple[Row, ...] = ()
+    """And the rows before it on its thread, nearest first."""
 
 
-def links_of(row: dict[str, Any]) -> Links:
-    """How a row is tied to others."""
-    kind = _id(row.get("type")) or ""
-    calls, results, is_answer = _pairs(row, kind)
-    message = row.get("message")
-    return Links(
+def row_of(value: dict[str, Any]) -> Row | None:
+    """How a row is tied to others; None for one without an id."""
+    uuid, kind = _id(value.get("uuid")), _id(value.get("type")) or ""
+    if uuid is None:
+        return None
+    message = value.get("message") if kind in ("user", "assistant") else None
+    message = message if isinstance(message, dict) else {}
+    content = message.get("content")
+    content = content if isinstance(content, list) else []
+    is_reply = kind == "assistant"
+    calls = tuple(_ids(content, "tool_use", "id")) if is_reply else ()
+    results = () if is_reply else tuple(_ids(content, "tool_result", "tool_use_id"))
+    return Row(
         kind,
-        _id(row.get("uuid")),
-        _id(row.get("parentUuid")),
-        _thread(row),
-        _id(message.get("id")) if kind == "assistant" and isinstance(message, dict) else None,
+        uuid,
+        _id(value.get(shapes.PARENT_FIELD)),
+        _thread(value),
+        _id(message.get("id")) if is_reply else None,
         calls,
         results,
-        is_answer,
-        shapes.is_boundary(row),
-        shapes.timestamp_of(row),
+        bool(results) and len(results) == len(content),
+        shapes.is_boundary(value),
+        shapes.timestamp_of(value) or "",
+        bool(calls),
     )
 
 
@@ -180,34 +205,20 @@ def ids_in(part: bytes) -> Iterator[str]:
     return (found.decode("utf-8", "replace") for found in _NAMED.findall(part))
 
 
-def _pairs(row: dict[str, Any], kind: str) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
-    message = row.get("message")
-    if kind not in ("user", "assistant") or not isinstance(message, dict):
-        return (), (), False
-    content = message.get("content")
-    if not isinstance(content, list):
-        return (), (), False
-    blocks = [block for block in content if isinstance(block, dict)]
-    if kind == "assistant":
-        return tuple(_ids(blocks, "tool_use", "id")), (), False
-    results = tuple(_ids(blocks, "tool_result", "tool_use_id"))
-    return (), results, bool(results) and len(results) == len(content)
-
-
-def _ids(blocks: list[dict[str, Any]], kind: str, field: str) -> Iterator[str]:
+def _ids(blocks: list[Any], kind: str, field: str) -> Iterator[str]:
     for block in blocks:
-        if block.get("type") == kind and (found := _id(block.get(field))):
+        if shapes.is_block(block, kind) and (found := _id(block.get(field))):
             yield found
 
 
-def _thread(row: dict[str, Any]) -> str:
-    if not row.get("isSidechain"):
+def _thread(value: dict[str, Any]) -> str:
+    if not value.get("isSidechain"):
         return MAIN
-    return _id(row.get("agentId")) or _UNNAMED_SIDECHAIN
+    return _id(value.get("agentId")) or _UNNAMED_SIDECHAIN
 
 
 def _id(value: Any) -> str | None:
-    return value if isinstance(value, str) and 0 < len(value) <= _LONGEST_ID else None
+    return sys.intern(value) if isinstance(value, str) and 0 < len(value) <= _LONGEST_ID else None
 
 
 class Whole(NamedTuple):

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import uuid
 from collections import deque
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from brimline.session import faults
-from brimline.session import lost_parents as graph
+from brimline.session import faults, lost_parents
 from brimline.session.faults import Fault, Findings, Mend, Note, Place
-from brimline.session.lost_parents import Candidate, Hint
 from brimline.transcript import read
 from brimline.transcript import row as shapes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from brimline.session.faults import Links, Whole
+    from brimline.session.faults import Row, Whole
     from brimline.session.lost_parents import Lost
     from brimline.transcript.read import Line, Record
 
@@ -24,7 +23,6 @@ _FIRST_LINES = 5
 _CANDIDATES = 8
 _OVERLAP_BYTES = 512
 _MOST_UNPARSED_IDS = 100_000
-_MASK = (1 << 64) - 1
 _ANSWERS = uuid.UUID("5b0f4f6e-0f2b-5d6a-9d52-6a2b7c0e8f11")
 
 
@@ -41,23 +39,11 @@ def answer_uuid(call_row: str) -> str:
     return str(uuid.uuid5(_ANSWERS, call_row))
 
 
-class _Asked(NamedTuple):
-    number: int
-    uuid: str
-    thread: str
-
-
-class _Told(NamedTuple):
-    place: Place
-    number: int
-    exact: bool
-
-
 class _Thread:
     """Where one conversation has got to."""
 
     def __init__(self) -> None:
-        self.recent: deque[Candidate] = deque(maxlen=_CANDIDATES)
+        self.recent: deque[Row] = deque(maxlen=_CANDIDATES)
         self.reply_id: str | None = None
         self.open_calls: set[str] = set()
         self.latest = ""
@@ -68,19 +54,18 @@ class Finder:
 
     def __init__(self) -> None:
         self.rows = 0
-        self.graph = graph.Graph()
+        self._rows: list[Row] = []
+        self._by_id: dict[str, Row] = {}
         self._faults: list[Fault] = []
         self._notes: dict[str, Note] = {}
         self._threads: dict[str, _Thread] = {}
-        self._hints: dict[int, Hint] = {}
-        self._missing: dict[int, str] = {}
-        self._contested: set[int] = set()
-        self._roots: list[int] = []
-        self._asked: dict[str, _Asked] = {}
-        self._told: dict[str, _Told] = {}
+        self._roots: list[Row] = []
+        self._asked: dict[str, Row] = {}
+        self._told: dict[str, Row] = {}
         self._answered: set[int] = set()
         self._cut_calls: set[str] = set()
-        self._context_from = self._main_from = 0
+        self._context_from: Row | None = None
+        self._main_first: Row | None = None
         self._unparsed = _Unparsed()
 
     def take(self, line: Line) -> None:
@@ -101,19 +86,26 @@ class Finder:
 
     def close(self) -> Findings:
         """Say what was found."""
-        self.graph.close()
-        lost = graph.find_lost(self.graph, self._hints, self._is_elsewhere, self._contested)
-        answers = self._take_unanswered({one.number for one in lost})
+        lost_parents.link(self._rows, self._by_id)
+        forward = [row for row in self._rows if row.parent and row.parent.number > row.number]
+        lost = lost_parents.find_lost(
+            self._rows, lambda row: self._unparsed.may_hold(row.parent_id or "")
+        )
+        answers = self._take_unanswered({one.row.number for one in lost})
         for one in lost:
             self._take_lost(one, answers)
         self._take_orphans()
-        self._take_roots()
-        self._take_forward()
-        context_line = (
-            self.graph.lines[self._context_from] if self._context_from < len(self.graph) else 0
-        )
+        for row in self._roots:
+            is_late = lost_parents.descends(self._main_first, row, len(self._rows))
+            if row.has_child and not is_late:
+                detail = "a return to the start of the session, or a lost link"
+                self._faults.append(Fault(faults.SECOND_ROOT, row.place, detail))
+        for row in forward:
+            if row.parent and row.parent.number > row.number:
+                self._note(faults.CHILD_FIRST, row.place.line)
+        context_line = self._context_from.place.line if self._context_from else 0
         found = [
-            fault if fault.place.line >= context_line else _out_of_context(fault)
+            fault if fault.place.line >= context_line else replace(fault, in_context=False)
             for fault in sorted(self._faults, key=lambda fault: fault.place)
         ]
         return Findings(found, self._notes, self.rows)
@@ -136,183 +128,142 @@ class Finder:
             self._note(faults.UNREADABLE, line.number)
 
     def _take_row(self, line: Line, index: int, record: Record, *, is_open: bool) -> None:
-        row = faults.links_of(record.value)
-        if row.uuid is None:
+        row = faults.row_of(record.value)
+        if row is None:
             return
-        place = Place(line.number, index)
-        digest = hash(line.raw[record.start : record.end]) & _MASK
-        earlier = self.graph.number_of(row.uuid)
-        if earlier is not None:
-            first = self.graph.lines[earlier]
-            if self.graph.digests[earlier] == digest:
-                self._faults.append(_repeated(place, first, is_open=is_open))
+        row.place, row.number, row.is_exact = Place(line.number, index), len(self._rows), line.exact
+        row.digest = hash(line.raw[record.start : record.end])
+        earlier = self._by_id.setdefault(row.uuid, row)
+        if earlier is not row:
+            self._take_again(row, earlier, is_open=is_open)
+            if earlier.digest == row.digest:
                 return
-            self._faults.append(_differing(place, first, row.uuid))
         thread = self._threads.setdefault(row.thread, _Thread())
-        number = len(self.graph)
-        if earlier is not None:
-            self._contested |= {earlier, number}
+        row.continues = row.message_id is not None and row.message_id == thread.reply_id
         if row.thread == faults.MAIN and not thread.recent:
-            self._main_from = number
-        self._take_links(row, thread, number)
-        self._take_time(row, thread, line.number)
-        flags = _flags(row, thread) | graph.COPY * (earlier is not None)
-        self.graph.add(row.uuid, row.parent, row.thread, flags, digest)
-        self.graph.place(line.number, index)
-        self._take_pairs(row, thread, _Told(place, number, line.exact))
+            self._main_first = row
+        self._take_links(row, thread)
+        if row.moment and row.moment < thread.latest:
+            self._note(faults.TIME_BACK, line.number)
+        thread.latest = max(thread.latest, row.moment)
+        self._rows.append(row)
+        self._take_pairs(row, thread)
+        # There may be hundreds of thousands, and nobody asks for these again.
+        row.calls, row.results, row.moment = (), (), ""
         if row.is_boundary:
-            self._take_boundary(record.value, thread, number)
+            self._take_boundary(record.value, thread, row)
         if row.kind == "assistant":
             thread.reply_id = row.message_id
         elif row.kind == "user" and not row.is_answer:
             thread.reply_id = None
-        if row.kind != faults.PROGRESS or not thread.recent:
-            thread.recent.appendleft(Candidate(number, row.uuid))
+        if row.kind != shapes.PROGRESS or not thread.recent:
+            thread.recent.appendleft(row)
 
-    def _take_links(self, row: Links, thread: _Thread, number: int) -> None:
-        if row.parent is None:
+    def _take_again(self, row: Row, earlier: Row, *, is_open: bool) -> None:
+        first = earlier.place.line
+        if earlier.digest != row.digest:
+            detail = f"id {row.uuid}, also in line {first}: which of them is meant is not certain"
+            self._faults.append(Fault(faults.DIFFERING, row.place, detail))
+            row.is_copy = row.is_contested = earlier.is_contested = True
+            return
+        detail = f"the same as in line {first}"
+        mend = None if is_open else Mend(faults.DROP)
+        detail += ", and the last line may still be written" if is_open else ""
+        self._faults.append(Fault(faults.REPEATED, row.place, detail, mend))
+
+    def _take_links(self, row: Row, thread: _Thread) -> None:
+        if row.parent_id is None:
             if row.thread == faults.MAIN and not row.is_boundary and thread.recent:
-                self._roots.append(number)
-        elif self.graph.number_of(row.parent) is None:
-            self._hints[number] = Hint(self._certain(row, thread), tuple(thread.recent))
-            self._missing[number] = row.parent
+                self._roots.append(row)
+        elif row.parent_id not in self._by_id or row.parent_id == row.uuid:
+            # What must be the parent, from what the row holds.
+            asked = [self._asked[call] for call in row.results if call in self._asked]
+            same_reply = [thread.recent[0]] if row.continues and thread.recent else []
+            row.certain = next(iter([*asked, *same_reply]), None)
+            row.before = tuple(thread.recent)
 
-    def _certain(self, row: Links, thread: _Thread) -> Candidate | None:
-        """The row that must be the parent, from what a row holds."""
-        for call in row.results:
-            if call in self._asked:
-                asked = self._asked[call]
-                return Candidate(asked.number, asked.uuid)
-        if _continues(row, thread) and thread.recent:
-            return thread.recent[0]
-        return None
-
-    def _take_time(self, row: Links, thread: _Thread, line: int) -> None:
-        moment = row.timestamp or ""
-        if moment < thread.latest and moment:
-            self._note(faults.TIME_BACK, line)
-        thread.latest = max(thread.latest, moment)
-
-    def _take_pairs(self, row: Links, thread: _Thread, told: _Told) -> None:
-        starts_new = row.kind == "assistant" and not _continues(row, thread)
+    def _take_pairs(self, row: Row, thread: _Thread) -> None:
+        starts_new = row.kind == "assistant" and not row.continues
         if starts_new or (row.kind == "user" and not row.is_answer):
             thread.open_calls.clear()
         for call in row.calls:
-            self._ask(call, row, thread, told)
+            if call in self._told:
+                self._note(faults.ANSWER_FIRST, self._told.pop(call).place.line)
+                self._answered.add(hash(call))
+            elif hash(call) not in self._answered and call not in self._asked:
+                self._asked[call] = row
+                thread.open_calls.add(call)
         for call in row.results:
-            self._answer(call, told)
+            if self._asked.pop(call, None):
+                self._answered.add(hash(call))
+            elif hash(call) in self._answered or call in self._told:
+                self._note(faults.REPEATED_ANSWER, row.place.line)
+            else:
+                self._told[call] = row
 
-    def _ask(self, call: str, row: Links, thread: _Thread, told: _Told) -> None:
-        key = hash(call)
-        if call in self._told:
-            self._note(faults.ANSWER_FIRST, self._told.pop(call).place.line)
-            self._answered.add(key)
-        elif key not in self._answered and call not in self._asked and row.uuid:
-            self._asked[call] = _Asked(told.number, row.uuid, row.thread)
-            thread.open_calls.add(call)
-
-    def _answer(self, call: str, told: _Told) -> None:
-        key = hash(call)
-        if self._asked.pop(call, None):
-            self._answered.add(key)
-        elif key in self._answered or call in self._told:
-            self._note(faults.REPEATED_ANSWER, told.place.line)
-        else:
-            self._told[call] = told
-
-    def _take_boundary(self, value: dict[str, Any], thread: _Thread, number: int) -> None:
+    def _take_boundary(self, value: dict[str, Any], thread: _Thread, row: Row) -> None:
         """Nothing before a compaction is in the context, but for what it says it kept."""
         preserved = shapes.preserved(value)
-        kept = [self.graph.number_of(name) for name in preserved[0]] if preserved else []
-        self._context_from = min([found for found in kept if found is not None], default=number)
+        kept = (
+            [self._by_id[name] for name in preserved[0] if name in self._by_id] if preserved else []
+        )
+        self._context_from = min(kept, default=row, key=lambda one: one.number)
         self._cut_calls |= thread.open_calls
         thread.open_calls.clear()
 
     def _take_unanswered(self, lost: set[int]) -> dict[int, str]:
         """The calls without a result; the rows of those that get one, with the answer's id."""
-        answers: dict[int, str] = {}
         by_row: dict[int, list[str]] = {}
-        for call, asked in self._asked.items():
-            line = self.graph.lines[asked.number]
-            if call in self._threads[asked.thread].open_calls:
-                self._note(faults.OPEN_CALL, line)
+        for call, row in self._asked.items():
+            if call in self._threads[row.thread].open_calls:
+                self._note(faults.OPEN_CALL, row.place.line)
             elif call in self._cut_calls:
-                self._note(faults.CUT_CALL, line)
+                self._note(faults.CUT_CALL, row.place.line)
             elif not self._unparsed.may_hold(call):
-                by_row.setdefault(asked.number, []).append(call)
-                answers[asked.number] = answer_uuid(asked.uuid)
-        moves = self._followers(answers.keys(), lost | self._contested)
+                by_row.setdefault(row.number, []).append(call)
+        moves: dict[int, list[Place]] = {}
+        for row in self._rows if by_row else []:
+            parent = row.parent
+            is_free = row.number not in lost and not row.is_contested
+            if parent and parent.number in by_row and is_free and _follows(row, parent):
+                moves.setdefault(parent.number, []).append(row.place)
+        answers = {number: answer_uuid(self._rows[number].uuid) for number in by_row}
         for number, calls in by_row.items():
             mend = Mend(faults.ANSWER, answers[number], tuple(calls), tuple(moves.get(number, ())))
-            self._faults.append(
-                Fault(faults.UNANSWERED, self._place(number), ", ".join(calls), mend)
-            )
+            place = self._rows[number].place
+            self._faults.append(Fault(faults.UNANSWERED, place, ", ".join(calls), mend))
         return answers
 
-    def _followers(self, numbers: Iterable[int], fixed: set[int]) -> dict[int, list[Place]]:
-        wanted = frozenset(numbers)
-        found: dict[int, list[Place]] = {}
-        if wanted:
-            for number, parent in enumerate(self.graph.parents):
-                if parent in wanted and number not in fixed and self._follows(number, parent):
-                    found.setdefault(parent, []).append(self._place(number))
-        return found
-
-    def _follows(self, number: int, parent: int) -> bool:
-        """Whether a row is what came after a call, and no part or report of it."""
-        apart = graph.SAME_REPLY | graph.ANSWER | graph.PROGRESS
-        return not self.graph.flags[number] & apart and self.graph.same_thread(number, parent)
-
     def _take_lost(self, lost: Lost, answers: dict[int, str]) -> None:
-        kind = faults.CYCLE if lost.in_cycle else faults.DANGLING
-        place = self._place(lost.number)
-        if lost.number in self._contested:
-            self._faults.append(Fault(kind, place, "another row has its id too"))
-            return
-        if lost.choices:
-            lines = ", ".join(str(self.graph.lines[number]) for number in sorted(lost.choices))
+        mend = None
+        if lost.row.is_contested:
+            detail = "another row has its id too"
+        elif lost.choices:
+            lines = ", ".join(str(line) for line in sorted(row.place.line for row in lost.choices))
             what = "the wrong link may be in any of lines" if lost.in_cycle else "may follow lines"
-            self._faults.append(Fault(kind, place, f"{what} {lines}"))
-            return
-        parent = lost.parent.uuid if lost.parent else None
-        detail = "nothing stands before it"
-        if lost.parent:
-            detail = f"follows line {self.graph.lines[lost.parent.number]}"
-            if lost.parent.number in answers and self._follows(lost.number, lost.parent.number):
-                parent = answers[lost.parent.number]
-        self._faults.append(Fault(kind, place, detail, Mend(faults.RELINK, parent)))
+            detail = f"{what} {lines}"
+        elif lost.parent is None:
+            detail, mend = "nothing stands before it", Mend(faults.RELINK)
+        else:
+            detail = f"follows line {lost.parent.place.line}"
+            answer = answers.get(lost.parent.number) if _follows(lost.row, lost.parent) else None
+            mend = Mend(faults.RELINK, answer or lost.parent.uuid)
+        kind = faults.CYCLE if lost.in_cycle else faults.DANGLING
+        self._faults.append(Fault(kind, lost.row.place, detail, mend))
 
     def _take_orphans(self) -> None:
-        by_row: dict[_Told, list[str]] = {}
-        for call, told in self._told.items():
+        by_row: dict[int, list[str]] = {}
+        for call, row in self._told.items():
             if not self._unparsed.may_hold(call):
-                by_row.setdefault(told, []).append(call)
-        for told, calls in by_row.items():
-            detail = ", ".join(calls)
+                by_row.setdefault(row.number, []).append(call)
+        for number, calls in by_row.items():
+            row, detail = self._rows[number], ", ".join(calls)
             mend: Mend | None = Mend(faults.STUB, calls=tuple(calls))
-            if told.number in self._contested:
+            if row.is_contested:
                 detail, mend = f"{detail}: another row has its id too", None
-            elif not told.exact:
+            elif not row.is_exact:
                 detail, mend = f"{detail}: the line is not valid UTF-8", None
-            self._faults.append(Fault(faults.ORPHAN, told.place, detail, mend))
-
-    def _take_roots(self) -> None:
-        for number in self._roots:
-            is_late = self.graph.descends(self._main_from, number)
-            if self.graph.has_child[number] and not is_late:
-                detail = "a return to the start of the session, or a lost link"
-                self._faults.append(Fault(faults.SECOND_ROOT, self._place(number), detail))
-
-    def _take_forward(self) -> None:
-        for number in self._hints:
-            if number < self.graph.parents[number] < graph.MISSING:
-                self._note(faults.CHILD_FIRST, self.graph.lines[number])
-
-    def _is_elsewhere(self, number: int) -> bool:
-        return self._unparsed.may_hold(self._missing[number])
-
-    def _place(self, number: int) -> Place:
-        return Place(self.graph.lines[number], self.graph.places.get(number, 0))
+            self._faults.append(Fault(faults.ORPHAN, row.place, detail, mend))
 
     def _note(self, kind: str, line: int) -> None:
         note = self._notes.setdefault(kind, Note())
@@ -339,32 +290,7 @@ class _Unparsed:
         return len(self._ids) >= _MOST_UNPARSED_IDS or hash(name) in self._ids
 
 
-def _continues(row: Links, thread: _Thread) -> bool:
-    """Whether a row is a further part of the reply under way."""
-    return row.message_id is not None and row.message_id == thread.reply_id
-
-
-def _flags(row: Links, thread: _Thread) -> int:
-    return (
-        graph.ANSWER * row.is_answer
-        | graph.PROGRESS * (row.kind == faults.PROGRESS)
-        | graph.CALL * bool(row.calls)
-        | graph.SAME_REPLY * _continues(row, thread)
-        | graph.TALK * (row.kind in ("user", "assistant"))
-    )
-
-
-def _repeated(place: Place, first: int, *, is_open: bool) -> Fault:
-    detail = f"the same as in line {first}"
-    if is_open:
-        return Fault(faults.REPEATED, place, f"{detail}, and the last line may still be written")
-    return Fault(faults.REPEATED, place, detail, Mend(faults.DROP))
-
-
-def _differing(place: Place, first: int, name: str) -> Fault:
-    detail = f"id {name}, also in line {first}: which of them is meant is not certain"
-    return Fault(faults.DIFFERING, place, detail)
-
-
-def _out_of_context(fault: Fault) -> Fault:
-    return Fault(fault.kind, fault.place, fault.detail, fault.mend, in_context=False)
+def _follows(row: Row, parent: Row) -> bool:
+    """Whether a row is what came after a call, and no part or report of it."""
+    is_apart = row.continues or row.is_answer or row.kind == shapes.PROGRESS
+    return not is_apart and row.thread == parent.thread

@@ -241,8 +241,7 @@ class _Mender:
                 self.added -= 1
                 return None
             if mend.action == faults.ANSWER:
-                message_id = faults.links_of(row.value).message_id
-                answers.append((_answer(row.value, mend.calls), message_id))
+                answers.append((_answer(row.value, mend.calls), shapes.message_id(row.value)))
             elif mend.action == faults.RELINK and (linked := _relinked(data, value, mend.parent)):
                 data = linked
                 value[shapes.PARENT_FIELD] = row.value[shapes.PARENT_FIELD] = mend.parent
@@ -281,9 +280,9 @@ class _Mender:
         self._target.write(data)
 
     def _ends_reply(self, rows: tuple[Record, ...]) -> bool:
-        found = [faults.links_of(row.value) for row in rows]
-        named = [row for row in found if row.uuid is not None]
-        return any(row.message_id != self._answers[-1][1] or not row.message_id for row in named)
+        named = [row.value for row in rows if shapes.uuid_of(row.value)]
+        ids = [shapes.message_id(value) for value in named]
+        return any(not one or one != self._answers[-1][1] for one in ids)
 
     def _write_answers(self) -> None:
         for data, _ in self._answers:
