@@ -10,6 +10,8 @@ from typing import Any
 from brimline import paths
 
 _MOST_DIGITS = 12
+# A project's settings may be a stranger's.
+_MOST_BYTES = 2 << 20
 _LARGEST_LIMIT = 10**9
 SCOPES = ("user", "project", "local", "managed")
 
@@ -62,6 +64,8 @@ def read_settings(path: str) -> dict[str, Any]:
     if not Path(path).is_file():
         return {}
     try:
+        if Path(path).stat().st_size > _MOST_BYTES:
+            return {}
         found = json.loads(Path(path).read_bytes())
     except (OSError, ValueError, RecursionError):
         return {}

@@ -134,13 +134,11 @@ def _gate(event: wire.Event, home_dir: str) -> Decision | None:
     if tool not in _LOADING_TOOLS:
         if not rules.values["scout.enabled"]:
             return None  # switched off while this session runs
-        from brimline import libraries
-        from brimline.guard import scout
+        from brimline.scout import check
 
-        libraries.make_importable(home_dir)
         state = SessionState(home_dir, event.text("session_id"))
         mode = rules.values["scout.mode"]
-        decision = scout.decide(
+        decision = check.decide(
             tool, tool_input, cwd=event.text("cwd"), project_dir=project_dir(event), mode=mode
         )
         return _recorded(decision, tool, state, home_dir, audited=True)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from brimline.guard import ceiling, scout
+from brimline.guard import ceiling
+from brimline.scout.hook import TOOLS
 
 LOADING_TOOLS = "|".join(ceiling.GATED_TOOLS)
 GATED_TOOLS = f"{LOADING_TOOLS}|Write"
-READING_TOOLS = "|".join(scout.TOOLS)
+READING_TOOLS = "|".join(TOOLS)
 
 
 class HookSpec(NamedTuple):

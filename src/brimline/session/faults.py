@@ -151,7 +151,7 @@ class Row:
     moment: str
     asks: bool
     """Whether there are calls in it."""
-    place: Place = Place(0)
+    place: Place
     number: int = 0
     digest: int = 0
     is_exact: bool = True
@@ -197,6 +197,7 @@ def row_of(value: dict[str, Any]) -> Row | None:
         shapes.is_boundary(value),
         shapes.timestamp_of(value) or "",
         bool(calls),
+        Place(0),
     )
 
 
