@@ -179,28 +179,35 @@ class Chain:
             self.state = before
         else:
             self.state = replace(after, inode=inode)
+        is_known = inode in (before.inode, after.inode) and self._is_as_noted()
         for old in self.state.olds:
             if disk.identity(self.path_of(old))[0] != old.inode:
-                self.state = self.state.without(old)
-        if inode not in (before.inode, after.inode) or not self._is_as_noted():
+                self.state = self.state.without(old)  # as when it was dropped, but not noted yet
+        if not is_known or not all(self._is_in_place(*one) for one in self.state.places()):
             # Others rewrote the session meanwhile: what is still to come belongs at its end.
             end = disk.after_last_line_break(self.descriptor, 0, disk.size(self.descriptor))
             ends = [min(o.carried, disk.size(self.former(o))) for o in self.state.olds]
             olds = [Old(o.name, o.inode, n, n) for o, n in zip(self.state.olds, ends, strict=True)]
-            mark = crc32(disk.tail_before(self.descriptor, end))
-            self.state = State(inode, end, mark, tuple(olds))
+            self.state = State(inode, end, olds=tuple(olds))
+        self._mark()
 
     def _is_as_noted(self) -> bool:
-        """Whether the lines of former files are in their places: others change a session too."""
-        kept, mark = self.state.kept, self.state.mark
-        if disk.size(self.descriptor) < self.state.base or kept < 0:
+        """Whether what comes before the lines of former files is still what it was."""
+        state = self.state
+        if state.kept < 0 or disk.size(self.descriptor) < state.base:
             return False
-        return crc32(disk.tail_before(self.descriptor, kept)) == mark and all(
-            disk.size(former := self.former(old)) >= old.carried
-            and disk.same(former, old.start, self.descriptor, place - length, length)
-            for old, place in self.state.places()
-            if (length := old.carried - old.start) >= 0
+        return crc32(disk.tail_before(self.descriptor, state.kept)) == state.mark
+
+    def _is_in_place(self, old: Old, place: int) -> bool:
+        """Whether the lines of a former file are where they should be: others change things too."""
+        former, length = self.former(old), old.carried - old.start
+        return disk.size(former) >= old.carried and disk.same(
+            former, old.start, self.descriptor, place - length, length
         )
+
+    def _mark(self) -> None:
+        mark = crc32(disk.tail_before(self.descriptor, self.state.kept))
+        self.state = replace(self.state, mark=mark)
 
     def merge(self, takes_torn: Callable[[Old], bool]) -> Merged:
         """Carry over what came to former files, complete lines only unless `takes_torn`."""
@@ -346,8 +353,8 @@ class Chain:
         if old.name:
             disk.remove(self.path_of(old))
         os.close(self._former.pop(old.inode))
-        state = self.state.without(old)
-        self.state = replace(state, mark=crc32(disk.tail_before(self.descriptor, state.kept)))
+        self.state = self.state.without(old)
+        self._mark()
 
     def note(self) -> None:
         """Write down the present state; without former files there is nothing to write."""
