@@ -50,14 +50,13 @@ def fork_refuses(session: SessionBuilder, home_dir: str, path: str = "/p/a.py") 
     return refused(home_dir, path, "s2", session.path)
 
 
-@pytest.mark.parametrize("preset", ["default", "ccm"])
 def test_a_fork_guards_what_its_past_saw_as_a_preview(
-    session: SessionBuilder, home_dir: str, preset: str
+    session: SessionBuilder, home_dir: str
 ) -> None:
-    """Once, and no other file; in the words of either preset."""
+    """Once, and no other file."""
     state = SessionState(home_dir, "s1")
     call = reading(content=f"{LINES}\n{LINES}")
-    decision = intercept.after(call, state, values(**{"offload.preset": preset}), home_dir)
+    decision = intercept.after(call, state, values(), home_dir)
     assert decision is not None
     call_id = session.tool_call(1_000, "Read", file_path="/p/a.py")
     session.tool_result(call_id, shown("Read", decision.replacement), toolUseResult={})

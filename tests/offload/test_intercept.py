@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from brimline import fastio, settings
+from brimline.errors import StoreError
 from brimline.offload import intercept
 from brimline.offload.calls import Call
 from brimline.state.session import SessionState
 from brimline.store import read, stub
-from brimline.store.errors import StoreError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -94,31 +94,6 @@ def test_the_threshold_is_exact(home_dir: str, size: int, *, swapped: bool) -> N
 def test_the_users_own_threshold_counts(home_dir: str) -> None:
     """From the settings."""
     assert after(bash(), home_dir, **{"offload.inline_bytes": 1_000_000}) is None
-
-
-@pytest.mark.row("S3-15", "S3-26")
-def test_the_ccm_preset_speaks_as_the_ccm_tools_did(home_dir: str) -> None:
-    """2,001 bytes go; their five lines, their block, and then the way back, which they lacked."""
-    changes = {"offload.preset": "ccm", "offload.inline_bytes": 2_000}
-
-    assert after(bash(stdout="x\n" * 1_000), home_dir, **changes) is None
-    text = after(bash("ls -R", "x\n" * 1_000 + "y"), home_dir, **changes)
-
-    lines = text.split("\n")
-    assert lines[0] == "Cached (1001 lines, 2001 bytes, exit 0)."
-    assert lines[1].startswith("File: sha256:")
-    assert lines[2:5] == [
-        "Original: ls -R",
-        "",
-        "Options: Task agent (summarize or full content), or paginate with offset/limit.",
-    ]
-    found = stub.parse(text)
-    assert found is not None
-    assert lines[5] == "[CCM_CACHED]"
-    assert lines[-2:] == [
-        "[/CCM_CACHED]",
-        f"The rest: brimline store get {found.key[:19]} --lines A:B.",
-    ]
 
 
 def test_nothing_is_swapped_when_switched_off(home_dir: str) -> None:
@@ -219,7 +194,7 @@ def test_a_full_disk_leaves_the_result_as_it_was(
     def full(*_: Any, **__: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("brimline.store.files.place", full)
+    monkeypatch.setattr("brimline.store.layout.place", full)
 
     with pytest.raises(OSError, match="No space"):
         after(reading(), home_dir)

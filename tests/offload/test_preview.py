@@ -527,7 +527,7 @@ def test_lines_too_long_to_be_asked_for_come_with_other_ways(text: str, long: bo
     shown = make_preview(text, "Bash", "cat dist.js").text
 
     assert ("--bytes A:B" in shown.splitlines()[-1]) == long
-    assert ("store grep KEY PATTERN" in shown) == long
+    assert ("store get KEY --find WORDS" in shown) == long
 
 
 def test_words_that_the_call_itself_holds_are_not_repeated() -> None:

@@ -29,7 +29,13 @@ def stub(text: str, tool: str = "Bash", source: str = "make all", *, ccm: bool =
         "source": source,
     }
     if ccm:
-        return reference.cached_message(meta)
+        fields = {"key": meta["key"], "tool": tool, "source": source, "bytes": meta["bytes"]}
+        block = "".join(f"{name}: {value}\n" for name, value in fields.items())
+        return (
+            f"Cached ({meta['lines']} lines, {meta['bytes']} bytes).\nFile: {meta['key']}\n"
+            f"Original: {source}\n\nOptions: Task agent (summarize or full content), or paginate "
+            f"with offset/limit.\n[CCM_CACHED]\n{block}[/CCM_CACHED]"
+        )
     return reference.reference(meta, preview.make_preview(text, tool, source))
 
 

@@ -18,7 +18,7 @@ from brimline.session import restore as restoring
 from brimline.session.disk import RewriteError, RewrittenError
 from brimline.session.repair import repair
 from brimline.session.rewrite import Rewritten
-from brimline.store import layout, prune, put, read, scan
+from brimline.store import layout, put, read, retention
 
 from . import machines
 from .machines import line
@@ -97,15 +97,15 @@ def test_what_a_purged_session_refers_to_is_never_collected_as_garbage(
 ) -> None:
     """The note mentions every key; after a restore nothing does, and the store lets go."""
     purge(session, home_dir)
-    kept = len(scan.blobs(home_dir))
+    kept = len(read.blobs(home_dir))
 
-    prune.collect(home_dir, prune.Search(), grace_s=0)
-    assert len(scan.blobs(home_dir)) == kept > 0
+    retention.prune(home_dir, retention.Limits(unreferenced=True), retention.Pass())
+    assert len(read.blobs(home_dir)) == kept > 0
     restore(session.path, home_dir)
-    prune.collect(home_dir, prune.Search(), grace_s=0)
+    retention.prune(home_dir, retention.Limits(unreferenced=True), retention.Pass())
 
     assert data(session) == original
-    assert scan.blobs(home_dir) == []
+    assert read.blobs(home_dir) == []
 
 
 @pytest.mark.parametrize("with_backups", [True, False])
@@ -296,7 +296,7 @@ def test_a_torn_last_line_comes_back_with_the_rest(
     report = repair(session.path, home_dir=home_dir, quiet_s=QUIET_S)
     assert report.cut_key is not None
     append(session, late)
-    prune.collect(home_dir, prune.Search(), grace_s=0)
+    retention.prune(home_dir, retention.Limits(unreferenced=True), retention.Pass())
     assert read.get(home_dir, report.cut_key) == TORN
 
     restore(session.path, home_dir)

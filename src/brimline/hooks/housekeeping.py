@@ -71,14 +71,15 @@ def _learn(home_dir: str) -> None:
 
 
 def _keep_store_small(home_dir: str, values: dict[str, Any]) -> None:
-    """Once a day: the store's limits, then a better compression of what hooks wrote in haste."""
+    """The store's limits, once a day, and the words of new outputs for the search."""
     if not os.path.isdir(f"{home_dir}/store"):
         return
-    from brimline.store import caps, recompress
+    from brimline.search import stored
+    from brimline.store import retention
 
-    limits = {"max_mb": values["store.max_mb"], "max_age_days": values["store.max_age_days"]}
-    if caps.enforce_caps(home_dir, **limits, budget_s=_BUDGET_S) is not None:
-        recompress.recompress(home_dir, values["store.compression"], budget_s=_BUDGET_S)
+    limits = (values["store.max_mb"], values["store.max_age_days"])
+    retention.tidy(home_dir, *limits, until=time.monotonic() + _BUDGET_S)
+    stored.tidy(home_dir, until=time.monotonic() + _BUDGET_S)
 
 
 def _forget_purges(home_dir: str) -> None:

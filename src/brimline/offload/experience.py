@@ -91,8 +91,8 @@ def note_recall(call: Call, found: ToolResult, looks: Looks, home_dir: str) -> N
 
 def fetches(call: Call, found: ToolResult, home_dir: str) -> Iterator[Fetched]:
     """The stored content that a call brought back, as far as the model was shown it."""
+    from brimline.errors import StoreError
     from brimline.store import read
-    from brimline.store.errors import StoreError
 
     is_cut = _is_cut(call, found)
     shown = recall.body(found.text)[: toolresult.BEGINNING_CHARACTERS if is_cut else None]

@@ -126,10 +126,7 @@ def _swap(case: _Case, rules: Rules) -> Decision | None:
         return None
     _pin_if_waiting(key, case)
     program = recallcommand.find(case.home_dir)
-    if case.values["offload.preset"] == "ccm":
-        text = references.cached_message(described, note=found.note, program=program)
-    else:
-        text = references.reference(described, preview, note=found.note, program=program)
+    text = references.reference(described, preview, note=found.note, program=program)
     fields = {"tool": call.tool, "key": key, "bytes": described["bytes"], "shown": len(text)}
     case.state.add_line("Offloaded", fields)
     experience.note_swap(call, key, described["bytes"], case.home_dir)

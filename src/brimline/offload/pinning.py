@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from brimline import fastio, fastjson
 from brimline.decision import Decision
+from brimline.errors import StoreError
 from brimline.offload import recall
 from brimline.offload.waiting import LARGE_BYTES, WAITING_FILE
-from brimline.store import directives, layout, pins, put, read, scan, stub
-from brimline.store.errors import StoreError
+from brimline.store import directives, layout, pins, put, read, stub
 from brimline.transcript import tail
 from brimline.transcript.row import result_texts
 
@@ -105,7 +105,7 @@ def _key_of(text: str, state: SessionState, home_dir: str) -> str | None:
     # The client takes the last line break off what a command prints.
     for original in (content, content + b"\n"):
         key = layout.PREFIX + put.sha256(original)
-        if scan.matching(home_dir, layout.digest_of(key)):
+        if read.matching(home_dir, layout.digest_of(key)):
             return key
     return put.put(home_dir, content, {"session": state.session_id})
 

@@ -26,7 +26,9 @@ _SMALLEST_BUDGET = 200
 _CLIENT_SHOWS_CHARACTERS = {"Bash": 30_000, "Grep": 20_000}
 _NARROWEST_HEADING = 30
 _LONG_LINE_CHARACTERS = 2_000
-_LONG_LINES = "\n(Lines are long: use --bytes A:B instead of --lines, or `store grep KEY PATTERN`.)"
+_LONG_LINES = (
+    "\n(Lines are long: use --bytes A:B instead of --lines, or `store get KEY --find WORDS`.)"
+)
 
 
 class Preview:

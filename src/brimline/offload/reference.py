@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from brimline.offload.preview import Preview
 
 _SOURCE_CHARACTERS = 60
-# Enough of a key to find one blob among more than any store holds.
-_SHORT_DIGITS = 12
 # Kinds whose preview is a description, not numbered lines.
 _DESCRIBED = frozenset({"json", "paths", "binary"})
 
@@ -35,29 +33,6 @@ def reference(
     return text.encode("utf-8", "replace").decode()  # half of a surrogate pair cannot be sent
 
 
-def cached_message(meta: Mapping[str, Any], *, note: str = "", program: str = "brimline") -> str:
-    """The same in the words of the `ccm` tools: their message, their block, then the way back.
-
-    Args:
-        meta: as for `reference`.
-        note: as for `reference`.
-        program: as for `reference`.
-    """
-    exit_code = "" if meta.get("exit") is None else f", exit {meta['exit']}"
-    source = str(meta.get("source") or "")
-    lines = [
-        f"Cached ({meta['lines']} lines, {meta['bytes']} bytes{exit_code}).",
-        f"File: {source if meta.get('tool') == 'Read' else meta['key']}",
-        f"Original: {' '.join(source.split())}",
-        "",
-        "Options: Task agent (summarize or full content), or paginate with offset/limit.",
-        stubs.build(stubs.of_meta({**meta}), stubs.CCM),
-        *([note] if note else []),
-        _way_back(meta, program),
-    ]
-    return "\n".join(lines).encode("utf-8", "replace").decode()
-
-
 def _first_line(meta: Mapping[str, Any]) -> str:
     source = " ".join(str(meta.get("source") or "").split())
     if len(source) > _SOURCE_CHARACTERS:
@@ -76,6 +51,5 @@ def _last_line(meta: Mapping[str, Any], preview: Preview, program: str) -> str:
 
 
 def _way_back(meta: Mapping[str, Any], program: str) -> str:
-    key = meta["key"][: len("sha256:") + _SHORT_DIGITS]
     again = ", or Read it again" if meta.get("tool") == "Read" else ""
-    return f"The rest: {program} store get {key} --lines A:B{again}."
+    return stubs.way_back(meta["key"], program, again)

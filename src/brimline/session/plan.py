@@ -48,8 +48,6 @@ _REASONS = {
     DUPLICATE: "The same output came again later.",
 }
 _SOURCE_CHARACTERS = 60
-# Enough of a key to find one blob among more than any store holds.
-_SHORT_DIGITS = 12
 _EXIT = re.compile(r"(?:Error: )?Exit code (\d{1,3})\b")
 _COMPACTIONS = uuid.UUID("6f1c8a70-52b4-4d0e-9a53-0b4b1d1d6c11")
 
@@ -350,9 +348,7 @@ def replacement(item: Item, strategy: str) -> str:
         source=_source_of(item),
     )
     again = ", or Read it again" if item.call and item.call.name == "Read" else ""
-    key = key_of(item)[: len(layout.PREFIX) + _SHORT_DIGITS]
-    way_back = f"All of it: brimline store get {key} (parts: --lines A:B){again}."
-    return f"{stub.build(told)}\n{_REASONS[strategy]} {way_back}"
+    return f"{stub.build(told)}\n{_REASONS[strategy]} {stub.way_back(key_of(item), again=again)}"
 
 
 def key_of(item: Item) -> str:

@@ -15,9 +15,10 @@ from brimline.session import survey as surveying
 from brimline.session.disk import BLOCK_BYTES, RewriteError
 from brimline.session.rewrite import Order, rewrite
 from brimline.session.survey import COPY, TEXT
-from brimline.store import layout, put, scan
-from brimline.transcript import find, read
+from brimline.store import layout, pins, put, read
+from brimline.transcript import find
 from brimline.transcript import row as shapes
+from brimline.transcript.read import Line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +47,7 @@ def prepare(
             cuts=not planning.CUTTING.isdisjoint(options.strategies),
             progress=progress,
         )
-    plan = planning.make(survey, options, scan.pinned(home_dir))
+    plan = planning.make(survey, options, pins.pinned(home_dir))
     # Only a plan is made from these; it keeps what it needs.
     survey.items, survey.uses, survey.conversation = [], [], []
     survey.answered, survey.referenced = set(), set()
@@ -129,7 +130,7 @@ class _PurgedCopy:
 
     def _edited(self, raw: bytes, edits: list[Edit]) -> bytes:
         """A line as it is to be, and the row that comes in front of the first message."""
-        start, end, row = read.Line(1, 0, raw).records[0]
+        start, end, row = Line(1, 0, raw).records[0]
         ties = _ties_of(row)
         before = b""
         summary, first = self._plan.compaction, self._plan.survey.first_message
@@ -197,7 +198,7 @@ class _PurgedCopy:
             if parent in dropped and name not in dropped:
                 raise _unsound()
         for key in self._keys:
-            if scan.header(self._home_dir, layout.digest_of(key)) is None:
+            if read.header(self._home_dir, layout.digest_of(key)) is None:
                 raise RewriteError(
                     f"{key} did not arrive in the store: nothing was changed, try again"
                 )

@@ -40,7 +40,6 @@ TRUNCATED = "[TRUNCATED - original: "
 _KEPT_COPIES = ("Agent", "Task", "Todo", "Skill", "ExitPlanMode", "EnterPlanMode", "AskUser")
 _WRITERS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
 _FILE_TOOLS = _WRITERS | {"Read"}
-_REPLACED = ("[brimline stored ", "[CCM_CACHED]")
 _CUT = re.compile(re.escape(TRUNCATED) + r"(\d{1,18}) bytes\]$")
 # A reference of another tool that does not say how much it stands for.
 _ANY_BYTES = 1 << 62
@@ -436,7 +435,7 @@ def put_at(row: dict[str, Any], path: tuple[str | int, ...], value: Any) -> Any:
 
 def replaced_bytes(text: str) -> int | None:
     """How large a result was that is no longer itself but a reference, or cut; None otherwise."""
-    if text.startswith(_REPLACED):
+    if text.startswith(stub.BEGINNINGS):
         found = stub.parse(text)
         if found is not None:
             return _ANY_BYTES if found.content_bytes is None else found.content_bytes
