@@ -18,7 +18,7 @@ from brimline.session import restore as restoring
 from brimline.session.disk import RewriteError, RewrittenError
 from brimline.session.repair import repair
 from brimline.session.rewrite import Rewritten
-from brimline.store import layout, put, read, retention
+from brimline.store import layout, put, read, references, retention
 
 from . import machines
 from .machines import line
@@ -99,10 +99,10 @@ def test_what_a_purged_session_refers_to_is_never_collected_as_garbage(
     purge(session, home_dir)
     kept = len(read.blobs(home_dir))
 
-    retention.prune(home_dir, retention.Limits(unreferenced=True), retention.Pass())
+    retention.prune(home_dir, retention.Limits(unreferenced=True), references.Pass())
     assert len(read.blobs(home_dir)) == kept > 0
     restore(session.path, home_dir)
-    retention.prune(home_dir, retention.Limits(unreferenced=True), retention.Pass())
+    retention.prune(home_dir, retention.Limits(unreferenced=True), references.Pass())
 
     assert data(session) == original
     assert read.blobs(home_dir) == []
@@ -296,7 +296,7 @@ def test_a_torn_last_line_comes_back_with_the_rest(
     report = repair(session.path, home_dir=home_dir, quiet_s=QUIET_S)
     assert report.cut_key is not None
     append(session, late)
-    retention.prune(home_dir, retention.Limits(unreferenced=True), retention.Pass())
+    retention.prune(home_dir, retention.Limits(unreferenced=True), references.Pass())
     assert read.get(home_dir, report.cut_key) == TORN
 
     restore(session.path, home_dir)
