@@ -15,10 +15,10 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from brimline import presets
 from brimline.cli.main import program
 from brimline.cli.registry import COMMANDS
-from brimline.install.spec import HOOKS
-from brimline.presets import PRESETS
+from brimline.hooks.table import EVENTS
 from brimline.settings import SETTINGS
 from brimline.testing import bash_event, event, statusline_event
 
@@ -104,7 +104,7 @@ def test_every_setting_is_mentioned_in_a_written_page(key: str, written: str) ->
 
 
 @pytest.mark.row("S1-19")
-@pytest.mark.parametrize("event", [hook.event for hook in HOOKS])
+@pytest.mark.parametrize("event", list(EVENTS))
 def test_every_hook_event_is_mentioned_in_a_written_page(event: str, written: str) -> None:
     """What brimline registers in the client is named in prose as well."""
     assert f"`{event}`" in written
@@ -254,8 +254,8 @@ def test_every_preset_is_described_in_the_guide() -> None:
     """With the very words of `brimline config presets`."""
     guide = _page("how-to", "tune-warnings.md")
 
-    for preset in PRESETS:
-        assert f"{preset.name:16} {preset.doc}\n" in guide
+    for name, preset in presets.load().items():
+        assert f"{name:16} {preset['doc']}\n" in guide
 
 
 def test_every_file_of_the_data_folder_is_documented(

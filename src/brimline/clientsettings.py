@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from brimline import paths
+from brimline import fastio, paths
 
 _MOST_DIGITS = 12
-# A project's settings may be a stranger's.
-_MOST_BYTES = 2 << 20
 _LARGEST_LIMIT = 10**9
+# A project's settings come with the repository: what is larger or more says nothing.
+_MOST_BYTES = 2 << 20
+_MOST_MODELS = 100
 SCOPES = ("user", "project", "local", "managed")
 
 
@@ -64,9 +66,8 @@ def read_settings(path: str) -> dict[str, Any]:
     if not Path(path).is_file():
         return {}
     try:
-        if Path(path).stat().st_size > _MOST_BYTES:
-            return {}
-        found = json.loads(Path(path).read_bytes())
+        raw = fastio.read_file(path, _MOST_BYTES + 1)
+        found = json.loads(raw) if len(raw) <= _MOST_BYTES else {}
     except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
@@ -83,7 +84,7 @@ def _windows_by_model(model_settings: dict[str, Any], env: dict[str, Any]) -> di
         return {}  # the variable is stronger than any setting
     windows = {
         model: _whole(entry.get("autoCompactWindow"))
-        for model, entry in model_settings.items()
+        for model, entry in islice(model_settings.items(), _MOST_MODELS)
         if isinstance(entry, dict)
     }
     return {model: tokens for model, tokens in windows.items() if tokens}

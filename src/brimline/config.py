@@ -58,7 +58,7 @@ def _fill_from_preset(config: Config, *, environment: bool) -> None:
         config.sources[key] = f"preset {name}"
     if environment:
         before = dict(config.values)
-        presets.apply_environment(config.values, fastio.env)
+        presets.apply_environment(config.values, presets.named(name), fastio.env)
         for key in [key for key, value in config.values.items() if before[key] != value]:
             config.sources[key] = "environment (the preset's own variables)"
 
@@ -138,6 +138,7 @@ def compile_policy(home_dir: str, project_dir: str) -> None:
         "learned": _learned(home_dir),
         "marked": _marked(project_dir, config.values),
         "explicit": _explicit(config),
+        "preset": presets.named(config.values["guard.preset"]),
         "client": clientsettings.compaction_facts(project_dir),
         "sources": sources,
     }
@@ -169,9 +170,9 @@ def _merge_file(config: Config, path: str, source: str, *, project: bool) -> Non
         return
     unknown = [key for key, _ in entries if key not in BY_KEY]
     for key in unknown[:_MOST_UNKNOWN]:
-        config.problems.append(f"{path}: unknown setting {key!r}{_nearest(key)}")
+        config.problems.append(f"{path}: unknown setting {key[:80]!r}{_nearest(key[:80])}")
     if len(unknown) > _MOST_UNKNOWN:
-        config.problems.append(f"{path}: {len(unknown) - _MOST_UNKNOWN} more unknown settings")
+        config.problems.append(f"{path}: {len(unknown) - _MOST_UNKNOWN:,} more unknown settings")
     for key, raw in entries:
         setting = BY_KEY.get(key)
         if setting is None:
@@ -270,7 +271,7 @@ def _stamps(home_dir: str, project_dir: str) -> list[list[Any]]:
     """What a policy is made from; another version has other settings and other defaults."""
     client_files = clientsettings.settings_files(project_dir).values()
     ours = (paths.user_config(home_dir), paths.project_config(project_dir))
-    files = [*ours, paths.learned_file(home_dir), *client_files]
+    files = [*ours, presets.FILE, paths.learned_file(home_dir), *client_files]
     return [["brimline", __version__, None], *[_stamp(path) for path in files]]
 
 

@@ -32,7 +32,7 @@ _TRUE = frozenset({"1", "true", "yes", "on"})
 class Policy:
     """Values by setting name, and what the client's own settings say (`client`)."""
 
-    __slots__ = ("client", "explicit", "learned", "marked", "sources", "values")
+    __slots__ = ("_preset", "client", "explicit", "learned", "marked", "sources", "values")
 
     def __init__(
         self,
@@ -41,6 +41,7 @@ class Policy:
         sources: list[list[Any]],
         explicit: list[str] | None = None,
         learned: dict[str, Any] | None = None,
+        preset: dict[str, Any] | None = None,
         marked: list[list[str]] | None = None,
     ) -> None:
         self.values = values
@@ -52,6 +53,16 @@ class Policy:
         self.learned = learned or {}
         # Rules that survive every compaction: the name of the file and the text of each.
         self.marked = marked or []
+        self._preset = preset or {}
+
+    @property
+    def preset(self) -> dict[str, Any]:
+        """The preset in force with its words; only one that was not compiled in is looked up."""
+        if self._preset.get("name") != self.values["guard.preset"]:
+            from brimline import presets
+
+            self._preset = presets.named(self.values["guard.preset"])
+        return self._preset
 
 
 def switched_off() -> bool:
@@ -62,11 +73,12 @@ def switched_off() -> bool:
 def load(home_dir: str, project_dir: str) -> Policy:
     """The compiled policy of a project with the environment on top; the defaults without one."""
     policy = stored(home_dir, project_dir) or _from_defaults()
-    _apply_environment(policy)
-    if policy.values["guard.preset"] != "default" or policy.values["offload.preset"] == "ccm":
+    if names := environment_overrides():
+        _apply_environment(policy, names)
+    if policy.values["guard.preset"] != "default" and policy.preset["environment"]:
         from brimline import presets
 
-        presets.apply_environment(policy.values, fastio.env)
+        presets.apply_environment(policy.values, policy.preset, fastio.env)
     apply_client_environment(policy.client)
     return policy
 
@@ -87,6 +99,7 @@ def stored(home_dir: str, project_dir: str) -> Policy | None:
             document["sources"],
             document["explicit"],
             document["learned"],
+            document.get("preset"),
             document.get("marked"),
         )
     except (OSError, ValueError, KeyError, TypeError):
@@ -95,13 +108,15 @@ def stored(home_dir: str, project_dir: str) -> Policy | None:
 
 def apply_client_environment(client: dict[str, Any]) -> None:
     """Put the client's own environment variables over what its settings files say."""
-    window = _positive(fastio.env("CLAUDE_CODE_AUTO_COMPACT_WINDOW"))
-    if window:
-        client["autocompact_window"] = window
-        client["autocompact_window_by_model"] = {}
-    percent = _positive(fastio.env("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"))
-    if percent:
-        client["autocompact_pct"] = percent
+    for variable, key in (
+        ("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "autocompact_window"),
+        ("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", "autocompact_pct"),
+    ):
+        text = fastio.env(variable) or ""
+        if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS and int(text):
+            client[key] = int(text)
+            if key == "autocompact_window":
+                client["autocompact_window_by_model"] = {}
     model = fastio.env("ANTHROPIC_MODEL")
     if model:
         client["model"] = model
@@ -109,14 +124,7 @@ def apply_client_environment(client: dict[str, Any]) -> None:
 
 def environment_overrides() -> list[str]:
     """Names of the environment variables that look like settings of ours."""
-    names = fastio.env_names(_ENV_PREFIX)
-    return [name for name in names if name not in _NO_SETTINGS]
-
-
-def _positive(text: str | None) -> int | None:
-    if not text or not (text.isascii() and text.isdigit()) or len(text) > _MOST_DIGITS:
-        return None
-    return int(text) or None
+    return [name for name in fastio.env_names(_ENV_PREFIX) if name not in _NO_SETTINGS]
 
 
 def _from_defaults() -> Policy:
@@ -125,10 +133,7 @@ def _from_defaults() -> Policy:
     return Policy(settings.defaults(), {}, [])
 
 
-def _apply_environment(policy: Policy) -> None:
-    names = environment_overrides()
-    if not names:
-        return
+def _apply_environment(policy: Policy, names: list[str]) -> None:
     from brimline import presets, settings
 
     by_env = {setting.env: setting for setting in settings.SETTINGS}

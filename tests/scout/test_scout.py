@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from brimline.decision import NOTE_BUDGET_CHARACTERS
 from brimline.errors import ConfigError
+from brimline.hooks.table import EVENTS
 from brimline.install.scoutswitch import scout
 from brimline.scout import check, ignorefile
-from brimline.scout.hook import TOOLS
 
 if TYPE_CHECKING:
     from brimline.decision import Decision
@@ -296,7 +296,7 @@ def test_costly_patterns_of_a_stranger_are_answered() -> None:
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    st.sampled_from(TOOLS),
+    st.sampled_from(EVENTS["PreToolUse"].rooms["scout"].split("|")),
     st.dictionaries(FIELDS, VALUES) | VALUES | st.none(),
     VALUES,
     st.lists(PATTERNS, max_size=6),

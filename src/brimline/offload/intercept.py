@@ -8,8 +8,8 @@ from __future__ import annotations
 from brimline.decision import Decision
 from brimline.offload import decide as deciding
 from brimline.offload import experience, recall, toolresult
+from brimline.offload.hook import LARGE_BYTES, PINS_WAIT
 from brimline.offload.seen import Looks, refusal
-from brimline.offload.waiting import LARGE_BYTES, WAITING_FILE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def after(
     """What becomes of a result that may be large: a reference in its place, or nothing.
 
     The questions, in their order; the first that says so lets the result pass. Before all of them
-    `hooks.run` has asked whether it is a subagent's, and whether it can be large at all.
+    `hook.py` has asked whether it is a subagent's, and whether it can be large at all.
 
     1. Is its shape unknown? (`toolresult.find`)
     2. Does it come from us? (`recall.is_ours`)
@@ -144,7 +144,7 @@ def _note_passing(case: _Case) -> None:
     found = case.found
     if case.call.tool == "Read" and found.lines:
         case.looks.note_lines(found.subject, found.lines)
-    if WAITING_FILE in case.state.names and len(found.text) >= LARGE_BYTES:
+    if PINS_WAIT in case.state.names and len(found.text) >= LARGE_BYTES:
         _pin_if_waiting(_store(case)[0], case)
 
 
@@ -167,7 +167,7 @@ def _store(case: _Case) -> tuple[str, dict[str, Any]]:
 
 
 def _pin_if_waiting(key: str, case: _Case) -> None:
-    if WAITING_FILE in case.state.names:
+    if PINS_WAIT in case.state.names:
         from brimline.offload import pinning
 
         pinning.on_result(key, case.state, case.home_dir)

@@ -12,7 +12,7 @@ from brimline import fastio, fastjson
 from brimline.decision import Decision
 from brimline.errors import StoreError
 from brimline.offload import recall
-from brimline.offload.waiting import LARGE_BYTES, WAITING_FILE
+from brimline.offload.hook import LARGE_BYTES, PINS_WAIT
 from brimline.store import directives, layout, pins, put, read, stub
 from brimline.transcript import tail
 from brimline.transcript.row import result_texts
@@ -53,7 +53,7 @@ def before_compaction(state: SessionState, home_dir: str) -> int:
     What a directive names is in the store from the moment it came. After the compaction it is no
     longer in sight, and a session may end without the word that closes its range.
     """
-    if WAITING_FILE not in state.names:
+    if PINS_WAIT not in state.names:
         return 0
     items = _noted(state)
     ends = [directives.Said("brim:pin end")] * _open_ranges(items)
@@ -138,7 +138,7 @@ def _settle(state: SessionState, home_dir: str) -> int:
     for key, pin in wanted.items():
         _pin(home_dir, key, pin.level, pin.reason)
     if not _is_waiting(items):
-        fastio.remove(f"{state.folder}/{WAITING_FILE}")
+        fastio.remove(f"{state.folder}/{PINS_WAIT}")
     return len(wanted)
 
 
@@ -165,7 +165,7 @@ def _open_ranges(items: list[Item]) -> int:
 
 
 def _noted(state: SessionState) -> list[Item]:
-    raw = fastio.read_file(f"{state.folder}/{WAITING_FILE}").decode("utf-8", "replace")
+    raw = fastio.read_file(f"{state.folder}/{PINS_WAIT}").decode("utf-8", "replace")
     items: list[Item] = []
     for found in [found for line in raw.split("\n") for found in fastjson.loads_all(line)]:
         if isinstance(found.get("said"), str):
@@ -194,4 +194,4 @@ def _pin(home_dir: str, key: str, level: str, reason: str | None) -> str:
 
 
 def _append(state: SessionState, line: dict[str, Any]) -> None:
-    fastio.append_line(f"{state.folder}/{WAITING_FILE}", fastjson.dumps(line))
+    fastio.append_line(f"{state.folder}/{PINS_WAIT}", fastjson.dumps(line))

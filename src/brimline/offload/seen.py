@@ -10,12 +10,12 @@ Marks are named by the file that a path leads to: a link to a file is no other f
 from __future__ import annotations
 
 from brimline import fastio, paths
+from brimline.offload.hook import PREVIEWED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from brimline.state.session import SessionState
 
-_PREVIEWED = "offload-read-"
 _LINES = "offload-lines-"
 _WARNED = "offload-warned-"
 # Says that the session has no past, or that what its transcript tells of it is noted too.
@@ -37,7 +37,7 @@ class Looks:
         """Whether the file was shown as a preview before: the next look at it is at the whole."""
         if not isinstance(path, str) or not self._previewed():
             return False
-        return self._mark(_PREVIEWED, path) in self._state.names
+        return self._mark(PREVIEWED, path) in self._state.names
 
     @property
     def knows_the_past(self) -> bool:
@@ -46,7 +46,7 @@ class Looks:
 
     def claim_preview(self, path: str, key: str, total_lines: int) -> bool:
         """Take the right to show a preview of a file; of parallel hooks exactly one gets it."""
-        mark = self._mark(_PREVIEWED, path)
+        mark = self._mark(PREVIEWED, path)
         data = f"{key} {total_lines}".encode()
         is_first = fastio.create_exclusively(f"{self._state.folder}/{mark}", data)
         self._state.names.append(mark)  # whoever made it, it is there now
@@ -62,7 +62,7 @@ class Looks:
         for name in self._previewed():
             previewed, total_lines = self._read(name)
             if previewed == key:
-                self._append(_LINES + name[len(_PREVIEWED) :], first, last, total_lines)
+                self._append(_LINES + name[len(PREVIEWED) :], first, last, total_lines)
 
     def note_start(self, source: str) -> None:
         """The session begins, with a past or without one."""
@@ -96,7 +96,7 @@ class Looks:
         return bool(spans) and reached >= spans[-1][2]
 
     def _previewed(self) -> list[str]:
-        return [name for name in self._state.names if name.startswith(_PREVIEWED)]
+        return [name for name in self._state.names if name.startswith(PREVIEWED)]
 
     def _read(self, name: str) -> tuple[str, int]:
         try:

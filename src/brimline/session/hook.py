@@ -1,33 +1,46 @@
-"""What the hooks ask of this room: whose session it is, and to finish what rewrites left."""
+"""The face to the hooks: whose client a session is, and rewrites that were cut short.
+
+Fast path: imports nothing.
+"""
 
 from __future__ import annotations
 
-import time
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from brimline.hooks.turn import Turn
 
-from brimline import fastio
-from brimline.session import backups, in_use, recovery
-
-# A merge copies the session, for which the start of another has no time.
+# A larger merge of late lines is left to the next command.
 _MOST_MERGED_BYTES = 50_000_000
-# The client deletes sessions after a month, and what was noted about them would stay for ever.
 _KEEP_S = 30 * 86_400
 
 
-def session_start(home_dir: str, session_id: str, transcript: str) -> None:
-    """Note which process runs a session; finish the rewrites of it and of those beside it."""
+def session_start(turn: Turn) -> None:
+    """Note that the session is in use, and by which process."""
+    from brimline import fastio
+    from brimline.session import in_use
+
     pid = fastio.env("CLAUDE_PID") or ""
     if pid.isdecimal():
-        in_use.note_client(home_dir, session_id, int(pid))
-    folder = transcript.rpartition("/")[0]
+        in_use.note_client(turn.home, turn.state.session_id, int(pid))
+
+
+def session_end(turn: Turn) -> None:
+    """Its client may run on, with another session."""
+    if turn.event.reason in ("clear", "resume"):
+        from brimline.session import in_use
+
+        in_use.forget_client(turn.home, turn.state.session_id)
+
+
+def tidy(turn: Turn, until: float) -> None:
+    """Finish what a rewrite beside the session left undone; drop the way back of what is gone."""
+    import os
+    import time
+
+    from brimline.session import backups, recovery
+
+    folder = turn.event.transcript.rpartition("/")[0]
     if folder:
         recovery.recover(folder, most_bytes=_MOST_MERGED_BYTES)
-
-
-def session_end(home_dir: str, session_id: str) -> None:
-    """A process left a session and goes on with another, as after `/clear`."""
-    in_use.forget_client(home_dir, session_id)
-
-
-def tidy(home_dir: str) -> None:
-    """Forget the way back of rewrites whose session the client has deleted."""
-    backups.expire(home_dir, time.time() - _KEEP_S)
+    if os.path.isdir(f"{turn.home}/backups/purges") and time.monotonic() < until:
+        backups.expire(turn.home, time.time() - _KEEP_S)

@@ -1,0 +1,72 @@
+"""The guard's face to the hooks: tiers, ceiling, reminder, rate limits.
+
+Fast path: imports nothing.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from brimline.decision import Decision
+    from brimline.hooks.turn import Turn
+
+
+def post_tool_use(turn: Turn) -> Decision | None:
+    """Announce a tier that was entered."""
+    if not turn.reading.tier and not turn.state.has_spoken:
+        return None
+    from brimline.guard import monitor
+
+    return monitor.decide(turn)
+
+
+stop = post_tool_use
+
+
+def user_prompt_submit(turn: Turn) -> Decision | None:
+    """A tier, then the user's reminder, then the rate limits."""
+    told = []
+    if turn.values["reminder.file"]:
+        from brimline.guard import reminder
+
+        told.append(turn.attempt("reminder", reminder.at_prompt, turn))
+    snapshot = turn.state.snapshot()
+    if snapshot and snapshot.rate_limits and turn.values["guard.preset"] != "off":
+        from brimline.guard import quota
+
+        told.append(turn.attempt("quota", quota.at_prompt, turn, snapshot.rate_limits))
+    notes = [decision for decision in told if decision]
+    if notes:
+        turn.note("Told", notes=len(notes))
+    tier = post_tool_use(turn)
+    decisions = [tier, *notes] if tier else notes
+    if not decisions:
+        return None
+    from brimline.decision import merge
+
+    return merge(decisions)
+
+
+def pre_tool_use(turn: Turn) -> Decision | None:
+    """The ceiling, before an agent or a skill is loaded."""
+    from brimline.guard import ceiling
+
+    return ceiling.decide(turn)
+
+
+def session_start(turn: Turn) -> Decision | None:
+    """The user's reminder."""
+    if not turn.values["reminder.file"]:
+        return None
+    from brimline.guard import reminder
+
+    return reminder.at_start(turn)
+
+
+def post_compact(turn: Turn) -> None:
+    """The next climb is news, for tiers and ceiling alike."""
+    from brimline.guard import ceiling
+
+    ceiling.forget(turn.state)
+    for level in turn.state.spoken_levels():
+        turn.state.release_level(level)
