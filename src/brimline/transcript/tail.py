@@ -1,16 +1,15 @@
 """The latest state of a session, found by walking its transcript backwards from the end.
 
-Fast path: imports only `brimline.fastio`, `brimline.fastjson` and `brimline.transcript.row`.
+Fast path: imports only `brimline.fastio`, `brimline.fastjson` and `brimline.transcript.usage`.
 The cost does not depend on the length of the file; a whole-file parse never happens here.
 """
 
 from __future__ import annotations
 
 from brimline import fastio, fastjson
-from brimline.transcript.row import (
+from brimline.transcript.usage import (
     Usage,
     is_boundary,
-    prompt_text,
     timestamp_of,
     usage_of,
     visible_characters,
@@ -69,6 +68,8 @@ def read_tail(path: str, requests: int = 4) -> Tail:
 
 def last_prompts(path: str, count: int) -> list[str]:
     """Up to `count` prompts of the user, oldest first; none where the session cannot be read."""
+    from brimline.transcript.row import prompt_text
+
     found: list[str] = []
     try:
         for row in rows_backward(path, b'"user"', _PROMPTS_LIMIT_BYTES):
