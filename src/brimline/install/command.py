@@ -214,7 +214,7 @@ def _make_home(home_dir: str) -> None:
 
 def _note_for_hooks(home_dir: str, baked_home: str | None) -> None:
     """What hooks cannot find out: how to start the command."""
-    with contextlib.suppress(OSError, ImportError):  # it only makes an answer a little better
+    with contextlib.suppress(OSError):  # it only makes an answer a little better
         line = program.find(baked_home).line()
         if line:
             fastio.replace_file(paths.command_file(home_dir), line.encode())
