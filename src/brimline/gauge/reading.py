@@ -5,15 +5,15 @@ Fast path: imports only rooms below it. `measure` reads files, `make_reading` is
 
 from __future__ import annotations
 
-from brimline import fastio
+from brimline.fast import io
 from brimline.gauge import tiers
 from brimline.gauge import window as windows
 from brimline.transcript import tail as tails
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from brimline.fast.policy import Policy
     from brimline.gauge.forecast import Forecast
-    from brimline.policy import Policy
     from brimline.state.session import SessionState, Snapshot
 
 # Requests to look back once a tier is reached: the velocity rule and the forecast need them.
@@ -238,7 +238,7 @@ def _read_tail(
 def file_size(path: str) -> int:
     """How long a file is; 0 where it cannot be seen."""
     try:
-        return fastio.system.stat(fastio.to_bytes(path)).st_size
+        return io.system.stat(io.to_bytes(path)).st_size
     except OSError:
         return 0
 
