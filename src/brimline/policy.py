@@ -60,7 +60,7 @@ def load(home_dir: str, project_dir: str) -> Policy:
     """The compiled policy of a project with the environment on top; the defaults without one."""
     policy = stored(home_dir, project_dir) or _from_defaults()
     _apply_environment(policy)
-    if policy.values["guard.preset"] != "default" or policy.values["offload.preset"] == "ccm":
+    if policy.values["guard.preset"] != "default":
         from brimline import presets
 
         presets.apply_environment(policy.values, fastio.env)

@@ -111,12 +111,6 @@ PRESETS = (
 
 BY_NAME = {preset.name: preset for preset in PRESETS}
 
-# What the presets of `offload.preset` set beyond the defaults.
-OFFLOAD: dict[str, dict[str, Any]] = {
-    "default": {},
-    "ccm": {"offload.inline_bytes": 2_000, "offload.read_bytes": 25_000},
-    "off": {},
-}
 _FALSE = ("false", "0", "no", "off")
 
 
@@ -127,8 +121,6 @@ def named(name: str) -> Preset:
 
 def apply_environment(values: dict[str, Any], read: Callable[[str], str | None]) -> None:
     """Let a preset's own environment variables change what it does; malformed ones are ignored."""
-    if values["offload.preset"] == "ccm":
-        _apply_ccm(values, read)
     if values["guard.preset"] != "ccm-70-80-90":
         return
     if (read("CONTEXT_MONITOR_ENABLED") or "").strip().lower() in _FALSE:
@@ -142,19 +134,6 @@ def apply_environment(values: dict[str, Any], read: Callable[[str], str | None])
         values["guard.tiers"] = sorted({number for number in numbers if number})
 
 
-def _apply_ccm(values: dict[str, Any], read: Callable[[str], str | None]) -> None:
-    if (read("CCM_ENABLED") or "").strip().lower() in _FALSE:
-        values["offload.preset"] = "off"
-    level = (read("CCM_DEFAULT_PIN_LEVEL") or "").strip().lower()
-    if level in ("soft", "hard"):
-        values["store.pin_level"] = level
-    for name, key in (
-        ("CCM_PRUNE_MAX_AGE_DAYS", "store.max_age_days"),
-        ("CCM_PRUNE_MAX_SIZE_MB", "store.max_mb"),
-    ):
-        values[key] = _digits(read(name)) or values[key]
-
-
 def _digits(text: str | None) -> int | None:
     stripped = (text or "").strip()
     plain = stripped.isascii() and stripped.isdigit() and len(stripped) <= _MOST_DIGITS
@@ -166,9 +145,8 @@ def fill(values: dict[str, Any], defaults: dict[str, Any], explicit: set[str]) -
     chosen = named(values["guard.preset"]).values
     if _is_of_another_unit(values, chosen, explicit):
         explicit = explicit - {"guard.tiers"}
-    chosen = chosen | OFFLOAD.get(values["offload.preset"], {})
-    for preset in (*[preset.values for preset in PRESETS], *OFFLOAD.values()):
-        for key in preset:
+    for preset in PRESETS:
+        for key in preset.values:
             if key not in explicit:
                 values[key] = chosen.get(key, defaults[key])
     return {key for key in chosen if key not in explicit}

@@ -11,7 +11,7 @@ from brimline import config, fastio, paths
 # Folder, then the names in it that only brimline writes. `*` stands for every folder there is.
 _OURS = (
     ("", r"(errors|audit|learned)\.jsonl(\.old)?|learned\.json|libraries|command|config\.toml"),
-    ("", r"offload-learned(\.\d+)?\.jsonl"),
+    ("", r"offload-learned(\.\d+)?\.jsonl(\.old)?"),
     ("", r"series\.lock|series\.sqlite3(\.damaged-\d+)?(-wal|-shm|-journal)?"),
     ("policy", r"[0-9a-f]{24}\.json"),
     ("install", r"[0-9a-f]{16}(\.json|\.[0-9a-f]{16}\.original)"),
@@ -22,7 +22,8 @@ _OURS = (
         (
             r"(statusline|checkpoint|telemetry)\.json|spool(\.\d+)?\.jsonl|(spoke-L|window-|compacted-)\d+"
             r"|ceiling-\d+\.\d+|quota-\d+[hd]\.\d+|reminder"
-            r"|client|offload-(read|whole|warned)-[0-9a-f]{24}|offload-pins\.jsonl|yields-to-settings"
+            r"|client|offload-(read|whole|warned|lines)-[0-9a-f]{24}|offload-past|offload-(pins|edited)\.jsonl"
+            r"|offload-(again|taken)-[0-9a-f]{24}-\d+|yields-to-settings"
             r"|carried-\d+|carry-(remainder|refused|incomplete)"
         ),
     ),

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from brimline import fastio, fastjson
 from brimline.decision import Decision
-from brimline.offload import recall
-from brimline.offload.waiting import LARGE_BYTES, WAITING_FILE
+from brimline.offload import recalls
+from brimline.offload.hook import LARGE_BYTES, PINS_WAIT
 from brimline.store import directives, layout, pins, put, read, scan, stub
 from brimline.store.errors import StoreError
 from brimline.transcript import rows, tail
 
 if TYPE_CHECKING:
+    from brimline.hooks.turn import Turn
     from brimline.state.session import SessionState
 
     Item = directives.Said | directives.Result
@@ -27,16 +28,14 @@ _SHORT_DIGITS = 12
 _OWN_ANSWER = "[brimline recall"
 
 
-def on_prompt(
-    prompt: str, state: SessionState, values: dict[str, Any], home_dir: str, transcript: str
-) -> Decision | None:
+def on_prompt(turn: Turn) -> Decision | None:
     """Do what the directives in a prompt say, and tell the person."""
     told = []
-    for directive in directives.parse(prompt, values["store.pin_level"]):
+    for directive in directives.parse(turn.event.prompt, turn.values["store.pin_level"]):
         if directive.kind == directives.LAST:
-            told.append(_pin_last(directive, state, home_dir, transcript))
+            told.append(_pin_last(directive, turn.state, turn.home, turn.event.transcript))
         else:
-            told.append(_note_directive(directive, state, home_dir))
+            told.append(_note_directive(directive, turn.state, turn.home))
     return Decision(person_notes=tuple(told)) if told else None
 
 
@@ -52,7 +51,7 @@ def before_compaction(state: SessionState, home_dir: str) -> int:
     What a directive names is in the store from the moment it came. After the compaction it is no
     longer in sight, and a session may end without the word that closes its range.
     """
-    if WAITING_FILE not in state.names:
+    if PINS_WAIT not in state.names:
         return 0
     items = _noted(state)
     ends = [directives.Said("brim:pin end")] * _open_ranges(items)
@@ -111,9 +110,9 @@ def _key_of(text: str, state: SessionState, home_dir: str) -> str | None:
 
 def _recalled(text: str, home_dir: str) -> str | None:
     """The key that the first line of our own answer names."""
-    if not text.startswith(recall.HEADER + layout.PREFIX):
+    if not text.startswith(recalls.HEADER + layout.PREFIX):
         return None
-    name = text[len(recall.HEADER) :].split(maxsplit=1)[0].rstrip(":]")
+    name = text[len(recalls.HEADER) :].split(maxsplit=1)[0].rstrip(":]")
     try:
         return read.resolve(home_dir, name)
     except StoreError:
@@ -137,7 +136,7 @@ def _settle(state: SessionState, home_dir: str) -> int:
     for key, pin in wanted.items():
         _pin(home_dir, key, pin.level, pin.reason)
     if not _is_waiting(items):
-        fastio.remove(f"{state.folder}/{WAITING_FILE}")
+        fastio.remove(f"{state.folder}/{PINS_WAIT}")
     return len(wanted)
 
 
@@ -164,7 +163,7 @@ def _open_ranges(items: list[Item]) -> int:
 
 
 def _noted(state: SessionState) -> list[Item]:
-    raw = fastio.read_file(f"{state.folder}/{WAITING_FILE}").decode("utf-8", "replace")
+    raw = fastio.read_file(f"{state.folder}/{PINS_WAIT}").decode("utf-8", "replace")
     items: list[Item] = []
     for found in [found for line in raw.split("\n") for found in fastjson.loads_all(line)]:
         if isinstance(found.get("said"), str):
@@ -193,4 +192,4 @@ def _pin(home_dir: str, key: str, level: str, reason: str | None) -> str:
 
 
 def _append(state: SessionState, line: dict[str, Any]) -> None:
-    fastio.append_line(f"{state.folder}/{WAITING_FILE}", fastjson.dumps(line))
+    fastio.append_line(f"{state.folder}/{PINS_WAIT}", fastjson.dumps(line))

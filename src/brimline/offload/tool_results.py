@@ -23,6 +23,9 @@ _CUT = "The client had read lines 1-"
 BASH_CHARACTERS = 30_000
 MCP_CHARACTERS = 50_000
 BEGINNING_CHARACTERS = 2_000
+PREVIEW_CHARACTERS = 2_300
+# A line number in front of each line that Read shows.
+_NUMBERING_CHARACTERS = 5
 
 
 class ToolResult:
@@ -72,6 +75,16 @@ class ToolResult:
             return self.text.encode("utf-8", "surrogateescape")
         except UnicodeEncodeError:  # half of a surrogate pair, written as an escape in JSON
             return self.text.encode("utf-8", "surrogatepass")
+
+
+def shown_characters(found: ToolResult, tool: str) -> int:
+    """About how many characters the client would have shown of an answer."""
+    if found.was_persisted or (tool != "Read" and len(found.text) > MCP_CHARACTERS):
+        return PREVIEW_CHARACTERS
+    numbering = 0
+    if tool == "Read":
+        numbering = _NUMBERING_CHARACTERS * (found.text.count("\n") + 1)
+    return len(found.text) + numbering
 
 
 def find(tool: str, tool_input: dict[str, Any], response: Any) -> ToolResult | None:
