@@ -16,7 +16,7 @@ from rich.console import Console
 
 from brimline.cli.main import program
 from brimline.cli.registry import COMMANDS
-from brimline.install.spec import HOOKS
+from brimline.hooks.table import EVENTS
 from brimline.settings import SETTINGS
 
 DOCS = Path(__file__).parent
@@ -111,9 +111,10 @@ def _events() -> str:
         "| event | matcher | timeout | what it does |",
         "|---|---|---|---|",
     ]
-    for hook in HOOKS:
-        matcher = f"`{hook.matcher}`" if hook.matcher else "all"
-        lines.append(f"| `{hook.event}` | {matcher} | {hook.timeout_s} s | {hook.purpose} |")
+    for name, answered in EVENTS.items():
+        tools = answered.matcher()
+        matcher = f"`{tools}`" if tools else "all"
+        lines.append(f"| `{name}` | {matcher} | {answered.timeout_s} s | {answered.purpose} |")
     return "\n".join(lines) + "\n"
 
 

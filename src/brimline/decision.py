@@ -42,6 +42,8 @@ def merge(decisions: list[Decision]) -> Decision:
     Deny wins over ask, ask over none; among equals the first speaks. The first replacement wins.
     Notes add up in order within the budget; the note that no longer fits is left out whole.
     """
+    if len(decisions) == 1:
+        return decisions[0]
     strongest = max(decisions, key=lambda d: _RANK[d.permission])
     replacements = [d.replacement for d in decisions if d.replacement is not None]
     return Decision(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from pathlib import Path
@@ -150,7 +151,7 @@ def test_what_is_carried_goes_a_month_after_its_session(home_dir: str) -> None:
         for path in (f"{folder}/ledger.json", folder):
             os.utime(path, (1_000, 1_000))
 
-    links.retire(home_dir, "running", 30 * 86_400)
+    links.retire(home_dir, "running", 30 * 86_400, math.inf)
 
     assert sorted(os.listdir(paths.carry_dir(home_dir))) == ["clients", "running", "young"]
     assert links.session_of_client(home_dir, "3") is None

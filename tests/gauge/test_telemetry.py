@@ -19,7 +19,7 @@ from tests.guard.dialogue import (
 )
 
 from brimline.cli import status
-from brimline.gauge import telemetry
+from brimline.gauge import hook
 from brimline.gauge.reading import Reading
 from brimline.gauge.window import CompactionPoint, Window
 from brimline.state.session import SessionState
@@ -287,7 +287,7 @@ def test_a_point_is_one_of_the_window(
     reading = Reading(Window(1_000_000, "config"), point)
     reading.occupancy_tokens, reading.tier = occupancy, tier
 
-    assert telemetry.is_due(reading, known) is due
+    assert hook.is_due(reading, known) is due
 
 
 def _told(session: SessionBuilder, home_dir: str) -> dict[str, Any]:

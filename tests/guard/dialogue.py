@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline.hooks.run import respond
+from brimline.hooks.entry import ask_rooms, open_turn, tidy
 from brimline.settings import BY_KEY
 from brimline.testing import bash_event, event, statusline_event
 
@@ -30,8 +30,13 @@ SILENT = Answer()
 def send(home_dir: str, payload: dict[str, Any]) -> Answer:
     """One event, answered in this process; the answer must be in the client's shape."""
     name = payload["hook_event_name"]
-    raw = respond(name, json.dumps(payload).encode(), home_dir)
-    return understood(name, raw)
+    turn = open_turn(name, json.dumps(payload).encode(), home_dir)
+    if turn is None:
+        return SILENT
+    answer = understood(name, ask_rooms(turn))
+    if name == "SessionStart":
+        tidy(turn, seconds=60)
+    return answer
 
 
 def understood(name: str, raw: bytes) -> Answer:

@@ -17,7 +17,7 @@ from tests.hooks.processes import command, environment
 
 from brimline.gauge.window import Window
 from brimline.guard.ceiling import BUCKET_POINTS, Ceiling, Load, judge
-from brimline.install.spec import HOOKS
+from brimline.hooks import table
 from brimline.presets import PRESETS
 from brimline.settings import BY_KEY, defaults
 from brimline.testing import SessionBuilder
@@ -79,7 +79,7 @@ def test_the_verdict_is_that_of_the_file_the_payload_names(
 @pytest.mark.parametrize("tool", LOADS)
 def test_what_loads_more_is_asked_about(tool: str, session: SessionBuilder, home_dir: str) -> None:
     """Each of the three tools is registered, and advised against over the ceiling."""
-    (matcher,) = [hook.matcher for hook in HOOKS if hook.event == "PreToolUse"]
+    matcher = table.EVENTS["PreToolUse"].matcher()
     session.reply(OVER)
 
     assert matcher is not None

@@ -31,10 +31,10 @@ def watch(event, arguments):
     if event == "open" and "credentials" in str(arguments[0]):
         raise SystemExit("read the credentials")
 sys.addaudithook(watch)
-from brimline.hooks import run, statusline
+from brimline.hooks import entry, statusline
 told, asked, home = json.loads(sys.argv[1])
 statusline.respond(json.dumps(told).encode(), home)
-sys.stdout.write(run.respond("UserPromptSubmit", json.dumps(asked).encode(), home).decode())
+sys.stdout.write(entry.respond("UserPromptSubmit", json.dumps(asked).encode(), home).decode())
 """
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from brimline.decision import NOTE_BUDGET_CHARACTERS, Decision
 from brimline.guard import ignorefile, scout
 from brimline.guard.ignorefile import DEFAULT_RULES, Matcher
-from brimline.install import spec
+from brimline.hooks import table
 
 ROOT = "/srv/build/node_modules-x"  # names above the root must not matter
 NAMES = ["node_modules", "dist", "build", ".git", ".venv", "venv", "__pycache__", ".next", ".nuxt"]
@@ -492,7 +492,7 @@ def test_windows_paths_are_understood() -> None:
 
 def test_the_hook_matcher_names_every_tool() -> None:
     """The registration is made from the same list as the verdicts."""
-    assert spec.READING_TOOLS.split("|") == list(scout.TOOLS)
+    assert table.EVENTS["PreToolUse"].rooms["scout"].split("|") == list(scout.TOOLS)
     assert set(scout.MAIN_FIELD) == set(scout.TOOLS)
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from brimline import config, fastjson
 from brimline.bundle import FAST_MODULES
-from brimline.install.spec import HOOKS
+from brimline.hooks import table
 from brimline.launch import bootstrap
 from brimline.testing import SessionBuilder, bash_event, event, statusline_event
 
@@ -29,7 +29,7 @@ from .processes import (
     spool,
 )
 
-EVENTS = tuple(hook.event for hook in HOOKS)
+EVENTS = tuple(table.EVENTS)
 MEASURING = ("UserPromptSubmit", "PostToolUse", "PreCompact", "Stop")
 NOTE = (
     "[brimline] Context tier L2 Advisory. A good moment to write down the state of the work (plan, "
@@ -253,7 +253,10 @@ def test_a_transcript_of_somebody_else_is_no_obstacle(session: SessionBuilder) -
     # Library and package may be out of reach for others: the change of user comes after loading.
     become = (
         f"import os, sys; sys.path.insert(0, {ROOT!r})\n"
-        "import brimline.hooks.run, brimline.settings, brimline.state.failures\n"
+        "import brimline.hooks.entry, brimline.settings, brimline.state.failures\n"
+        "from brimline.hooks.table import face\n"
+        "faces = [face(room) for room in ('offload', 'gauge', 'carry', 'guard')]\n"
+        "import brimline.gauge.reading, brimline.state.session\n"
         "if os.geteuid() == 0: os.seteuid(65534)\n"
     )
     with tempfile.TemporaryDirectory() as folder:
@@ -360,7 +363,7 @@ def test_a_package_without_one_of_its_modules_is_silence(
     """Half an upgrade: whichever module is cut short, exit code 0, no output."""
     session.reply(160_000)
     root = copy_package(world / "copy")
-    modules = ["launch", "hooks/entry", "hooks/run", "fastio", "guard/messages", "gauge/reading"]
+    modules = ["launch", "hooks/entry", "hooks/turn", "fastio", "guard/messages", "gauge/reading"]
 
     for module in modules:
         path = Path(root) / "brimline" / f"{module}.py"

@@ -12,14 +12,14 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tests.transcript.generated import json_values, mutated_transcripts, transcripts
 
+from brimline.hooks import table
 from brimline.hooks.entry import log_failure, respond
-from brimline.install.spec import HOOKS
 from brimline.state import failures
 from brimline.testing import SessionBuilder, bash_event, event, statusline_event
 
 from .processes import errors, inventory, run_hook
 
-EVENTS = tuple(hook.event for hook in HOOKS)
+EVENTS = tuple(table.EVENTS)
 names = st.sampled_from([*EVENTS, "statusline", "", "Nonsense"])
 thorough = settings(
     max_examples=900,

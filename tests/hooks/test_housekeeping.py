@@ -165,7 +165,7 @@ def test_many_old_sessions_are_all_tidied(session: SessionBuilder, home_dir: str
 
 @pytest.mark.parametrize(
     ("broken", "task"),
-    [("series.sqlite3", "draining"), ("series.lock", "draining"), ("learned.json", "learning")],
+    [("series.sqlite3", "draining"), ("series.lock", "draining"), ("learned.json", "tidy gauge")],
 )
 def test_a_failure_is_logged_and_the_start_goes_on(
     broken: str, task: str, old: Path, session: SessionBuilder, home_dir: str

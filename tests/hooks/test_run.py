@@ -9,18 +9,13 @@ from typing import Any
 import pytest
 
 from brimline import config, paths
-from brimline.hooks import run
+from brimline.hooks import table
 from brimline.hooks.entry import respond
+from brimline.hooks.turn import Turn
 from brimline.hooks.wire import Event
-from brimline.install.spec import HOOKS
 from brimline.testing import SessionBuilder, bash_event, event
 
 from .processes import spool
-
-
-def test_every_registered_event_has_a_handler() -> None:
-    """The installer's list and the handlers are the same."""
-    assert set(run.HANDLERS) == {hook.event for hook in HOOKS}
 
 
 @pytest.mark.row("S4-19", "S1-24")
@@ -70,8 +65,8 @@ def test_the_switch_turns_every_event_off(
     monkeypatch.setenv(name, "1")
     session.reply(165_000)
 
-    for hook in HOOKS:
-        assert respond(hook.event, _raw(bash_event(session)), home_dir) == b""
+    for answered in table.EVENTS:
+        assert respond(answered, _raw(bash_event(session)), home_dir) == b""
     assert not Path(home_dir).exists()
 
 
@@ -80,13 +75,13 @@ def test_the_project_is_the_sessions_not_the_current_folder(
 ) -> None:
     """The client names it in the environment; the event's folder may be anywhere below."""
     found = Event("PostToolUse", _raw(bash_event(session, cwd="/somewhere/else")))
-    assert run.project_dir(found) == "/somewhere/else"
+    assert Turn(found, "/h").project == "/somewhere/else"
 
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", "/project")
-    assert run.project_dir(found) == "/project"
+    assert Turn(found, "/h").project == "/project"
 
     monkeypatch.delenv("CLAUDE_PROJECT_DIR")
-    assert run.project_dir(Event("PostToolUse", b"{}")) == "/"
+    assert Turn(Event("PostToolUse", b"{}"), "/h").project == "/"
 
 
 @pytest.fixture

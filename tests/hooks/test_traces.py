@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from brimline import paths
-from brimline.hooks import run
+from brimline.hooks.entry import respond
 from brimline.testing import event
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def _answer(session: SessionBuilder, home_dir: str, name: str, **fields: Any) -> str:
     payload = json.dumps(event(name, session, **fields)).encode()
-    return run.respond(name, payload, home_dir).decode()
+    return respond(name, payload, home_dir).decode()
 
 
 def _events(session: SessionBuilder, home_dir: str) -> list[str]:

@@ -63,16 +63,8 @@ def test_a_missing_or_foreign_field_is_empty() -> None:
     """The client's versions differ; nothing is relied on."""
     event = _event("PostToolUse", session_id=5, cwd=None)
 
-    assert event.text("session_id") == ""
-    assert event.text("cwd") == ""
-    assert event.text("transcript_path") == ""
-    assert not event.from_subagent
-
-
-def test_an_event_of_a_subagent_is_told_by_its_id() -> None:
-    """It carries the parent's transcript, so only the id tells."""
-    assert _event("PostToolUse", agent_id="a654").from_subagent
-    assert not _event("PostToolUse", agent_id="").from_subagent
+    assert (event.session_id, event.cwd, event.transcript, event.tool_input) == ("", "", "", {})
+    assert not event.agent_id
 
 
 @pytest.mark.parametrize("raw", [b"", b"[]", b"5", b"{", b"nonsense", b"\xff"])
@@ -86,7 +78,7 @@ def test_broken_characters_survive_in_texts() -> None:
     """A path of any bytes reaches the file system as the same bytes."""
     event = Event("PostToolUse", b'{"cwd":"/p/\xff"}')
 
-    assert event.text("cwd").encode("utf-8", "surrogateescape") == b"/p/\xff"
+    assert event.cwd.encode("utf-8", "surrogateescape") == b"/p/\xff"
 
 
 @given(

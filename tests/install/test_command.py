@@ -18,7 +18,8 @@ from click.testing import CliRunner
 
 from brimline import launch, paths
 from brimline.cli.session_purge import purge
-from brimline.install import entries, slash, spec
+from brimline.hooks import table
+from brimline.install import entries, slash
 from brimline.install.command import uninstall
 from brimline.testing import SessionBuilder
 
@@ -225,8 +226,8 @@ def test_data_stays_unless_it_is_to_be_deleted(
     event = json.dumps(
         {"session_id": "s", "cwd": "/", "hook_event_name": "x", "transcript_path": ""}
     )
-    for hook in spec.HOOKS:
-        command = hook_command(settings, hook.event)
+    for name in table.EVENTS:
+        command = hook_command(settings, name)
         subprocess.run(command, input=event.encode(), check=True, capture_output=True)
     line = json.loads(settings.read_bytes())["statusLine"]["command"]
     shown = subprocess.run(line, shell=True, input=event.encode(), check=True, capture_output=True)  # noqa: S602

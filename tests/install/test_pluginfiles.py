@@ -7,7 +7,8 @@ import json
 import pytest
 
 from brimline import __version__
-from brimline.install import entries, pluginfiles, slash, spec
+from brimline.hooks import table
+from brimline.install import entries, pluginfiles, slash
 from brimline.install.program import Program
 
 WIRED = entries.Wiring("/usr/bin/python3", "/opt/it's here/lib", "/data é")
@@ -18,13 +19,13 @@ def test_it_registers_exactly_the_events_of_the_list() -> None:
     """With their matchers and timeouts, each marked as the plugin's."""
     hooks = json.loads(pluginfiles.files(WIRED, STARTED, mcp=True)[pluginfiles.HOOKS_FILE])["hooks"]
 
-    assert list(hooks) == [hook.event for hook in spec.HOOKS]
-    for hook in spec.HOOKS:
-        ((group,),) = [hooks[hook.event]]
+    assert list(hooks) == list(table.EVENTS)
+    for event, answered in table.EVENTS.items():
+        ((group,),) = [hooks[event]]
         (entry,) = group["hooks"]
-        assert group.get("matcher") == hook.matcher
-        assert entry["timeout"] == hook.timeout_s
-        assert entry["args"][-3:] == [hook.event, "/data é", "plugin"]
+        assert group.get("matcher") == answered.matcher()
+        assert entry["timeout"] == answered.timeout_s
+        assert entry["args"][-3:] == [event, "/data é", "plugin"]
 
 
 @pytest.mark.parametrize("scout", [True, False])
@@ -42,7 +43,7 @@ def test_the_mark_does_not_hide_what_an_entry_says() -> None:
         made = pluginfiles.files(WIRED._replace(home=home), STARTED, mcp=True)
         found = pluginfiles.installed_hooks(made[pluginfiles.HOOKS_FILE])
 
-        assert len(found) == len(spec.HOOKS)
+        assert len(found) == len(table.EVENTS)
         for hook in found:
             assert (hook.interpreter, hook.root, hook.home) == (WIRED.interpreter, WIRED.root, home)
 

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from brimline import config, paths
-from brimline.install import installer, program, spec
+from brimline.install import installer, program
 from brimline.install.pieces import plugin
 from brimline.install.pieces.plugin import NewPlugin
 from brimline.install.scoutswitch import off, on
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     Run = Callable[..., subprocess.CompletedProcess[str]]
 
 ORIGINAL = b'{\r\n\t"model": "opus",\r\n\t"statusLine": {"type": "command", "command": "date"}\r\n}'
-NARROW, WIDE = spec.GATED_TOOLS, f"{spec.GATED_TOOLS}|Read|Glob|Grep|Bash"
+NARROW = "Agent|Task|Skill|Write"
+WIDE = f"{NARROW}|Read|Glob|Grep|Bash"
 
 
 @pytest.fixture

@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from brimline.errors import InstallError
-from brimline.install import entries, jsontext, spec, wiring
+from brimline.hooks import table
+from brimline.install import entries, jsontext, wiring
 
 WIRED = entries.Wiring("/usr/bin/python3", "/opt/brim line's/lib", "/data/brim")
 PLAIN = entries.Wiring("/usr/bin/python3", "/opt/lib", None)
@@ -33,7 +34,7 @@ groups = st.fixed_dictionaries(
     {"hooks": st.lists(st.just(OTHER), max_size=2)},
     optional={"matcher": st.sampled_from(["*", "Bash", ""])},
 )
-events = st.sampled_from([hook.event for hook in spec.HOOKS] + ["Elicitation", "Notification"])
+events = st.sampled_from([*table.EVENTS, "Elicitation", "Notification"])
 hooks = st.dictionaries(events, st.lists(groups, max_size=2), max_size=4)
 status_lines = st.one_of(
     st.just({"type": "command", "command": '~/line.sh --it\'s "so"', "padding": 0}),
@@ -176,13 +177,13 @@ def test_every_event_of_the_list_gets_one_entry() -> None:
     """The settings name each event once, in exec form, with its matcher and timeout."""
     settings_ = json.loads(wiring.wire("{}", WIRED)[0])
 
-    assert list(settings_["hooks"]) == [hook.event for hook in spec.HOOKS]
-    for hook in spec.HOOKS:
-        (group,) = settings_["hooks"][hook.event]
+    assert list(settings_["hooks"]) == list(table.EVENTS)
+    for event, answered in table.EVENTS.items():
+        (group,) = settings_["hooks"][event]
         (entry,) = group["hooks"]
-        assert group.get("matcher") == hook.matcher
-        assert (entry["command"], entry["timeout"]) == ("/usr/bin/python3", hook.timeout_s)
-        assert entry["args"][-2:] == [hook.event, "/data/brim"]
+        assert group.get("matcher") == answered.matcher()
+        assert (entry["command"], entry["timeout"]) == ("/usr/bin/python3", answered.timeout_s)
+        assert entry["args"][-2:] == [event, "/data/brim"]
 
 
 def test_an_entry_moved_into_a_narrower_group_gets_its_own_again() -> None:
@@ -286,7 +287,7 @@ def test_of_duplicate_keys_the_one_in_force_is_edited() -> None:
 
     assert set(json.loads(installed)["hooks"]) == {
         "X",
-        *[hook.event for hook in spec.HOOKS],
+        *table.EVENTS,
     }
     assert wiring.unwire(installed, made) == text
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from brimline import paths, policy
+from brimline.gauge import hook
 from brimline.gauge import reading as gauge
-from brimline.gauge import telemetry
 from brimline.mcp import status
 from brimline.state.session import SessionState
 from brimline.testing import SessionBuilder
@@ -32,7 +32,7 @@ def publish(home_dir: str, built: SessionBuilder) -> None:
     """Record the figures as a hook does."""
     state = SessionState(home_dir, built.session_id)
     reading = gauge.measure(built.path, state, policy.load(home_dir, built.cwd))
-    telemetry.publish(reading, state)
+    hook.publish(reading, state)
 
 
 def test_the_figures_are_those_that_the_hooks_recorded(home_dir: str, project_dir: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from brimline import fastio, settings
 from brimline.offload import intercept, pinning
-from brimline.offload.waiting import WAITING_FILE
+from brimline.offload.hook import PINS_WAIT
 from brimline.state.session import SessionState
 from brimline.store import layout, pins, put, read, scan
 
@@ -126,7 +126,7 @@ def test_the_next_large_result_is_pinned_and_no_other(
     tiny, first, second = (result(home_dir, text) for text in ("tiny", SMALL, SMALL + "\nmore"))
 
     assert [pinned(home_dir, key) for key in (tiny, first, second)] == ["none", "hard", "none"]
-    assert WAITING_FILE not in SessionState(home_dir, "s1").names
+    assert PINS_WAIT not in SessionState(home_dir, "s1").names
 
 
 @pytest.mark.row("S3-60")
@@ -143,7 +143,7 @@ def test_a_range_is_pinned_when_it_ends(session: SessionBuilder, home_dir: str) 
     assert [pinned(home_dir, key) for key in inside] == ["soft", "soft"]
     assert [pinned(home_dir, key) for key in (before, after)] == ["none", "none"]
     assert notes == ("brimline: pinned 2 large results of the range.",)
-    assert WAITING_FILE not in SessionState(home_dir, "s1").names
+    assert PINS_WAIT not in SessionState(home_dir, "s1").names
 
 
 @pytest.mark.row("S3-60")
@@ -152,7 +152,7 @@ def test_an_end_without_a_start_pins_nothing(session: SessionBuilder, home_dir: 
     assert say("brim:pin end", session, home_dir) == (
         "brimline: pinned 0 large results of the range.",
     )
-    assert WAITING_FILE not in SessionState(home_dir, "s1").names
+    assert PINS_WAIT not in SessionState(home_dir, "s1").names
 
 
 @pytest.mark.row("S3-61", "S3-71")

@@ -19,6 +19,7 @@ from brimline.carry import (
     reading,
     save,
 )
+from brimline.carry.hook import CARRIED, REMAINDER
 from brimline.carry.notes import merged
 from brimline.errors import StateError
 from brimline.state import failures
@@ -29,10 +30,6 @@ if TYPE_CHECKING:
     from brimline.carry.session import Session
     from brimline.state.session import SessionState
 
-# In a session's folder: what the summary dropped and the card did not hold, given back once.
-REMAINDER = "carry-remainder"
-# And how long the transcript was when the ledger was last brought up to date by the way.
-CARRIED = "carried-"
 _REFUSED = "carry-refused"
 _INCOMPLETE = "carry-incomplete"
 # A manual compaction is refused at most this often.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from typing import TYPE_CHECKING, Any
 
 from brimline import clock, fastio, fastjson, paths
@@ -107,8 +108,8 @@ def forget(home_dir: str, session_id: str) -> None:
                 fastio.remove(f"{parent}/{name}")
 
 
-def retire(home_dir: str, session_id: str, age_s: float) -> None:
-    """Drop what is carried of sessions in which nothing was written for that long.
+def retire(home_dir: str, session_id: str, age_s: float, until: float) -> None:
+    """Drop what is carried of sessions in which nothing was written for that long, as time allows.
 
     Raises:
         OSError: something of it cannot be deleted.
@@ -117,6 +118,8 @@ def retire(home_dir: str, session_id: str, age_s: float) -> None:
     oldest = clock.now() - age_s
     for name in fastio.names_in(parent):
         folder = f"{parent}/{name}"
+        if time.monotonic() >= until:
+            return
         if name in (session_id, CLIENTS, PROJECTS) or os.path.islink(folder):
             continue
         files = [f"{folder}/{file}" for file in fastio.names_in(folder)]

@@ -1,4 +1,4 @@
-"""The process behind every installed hook: read the event, answer, leave.
+"""The process behind every installed hook: read the event, ask the rooms, answer, tidy up, leave.
 
 Fast path: imports only `sys` and rooms of ours. Whatever goes wrong, the client gets an empty
 answer and exit code 0, and the failure becomes one line in the error log.
@@ -9,10 +9,19 @@ from __future__ import annotations
 import sys
 
 from brimline import fastio, paths, policy
+from brimline.hooks import table, wire
+from brimline.hooks.turn import Turn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from brimline.decision import Decision
 
 STDIN_LIMIT_BYTES = 256 << 20
 # The argument by which the plugin's hooks are told from those in the client's settings.
 PLUGIN = "plugin"
+# All of housekeeping, and what it may take at most should one of its steps hang.
+TIDY_S = 0.5
+LEAVE_S = 2.0
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -25,34 +34,88 @@ def main(arguments: list[str] | None = None) -> None:
     """
     given = [*(arguments or sys.argv[1:]), "", "", ""]
     name, installed_home, extra = given[:3]
-    home_dir = None
+    home_dir = turn = None
+    answer = b""
     try:
         home_dir = paths.home(installed_home or None)
-        answer = respond(name, fastio.read_all(0, STDIN_LIMIT_BYTES), home_dir, extra)
+        raw = fastio.read_all(0, STDIN_LIMIT_BYTES)
+        if name == "statusline":
+            answer = respond(name, raw, home_dir, extra)
+        elif turn := open_turn(name, raw, home_dir, extra):
+            answer = ask_rooms(turn)
     except BaseException as error:  # noqa: BLE001 - nothing of ours may reach the session
-        answer = b""
+        turn = None
         log_failure(home_dir, name, error)
     _write(answer)
+    if turn and name == table.TIDY_AFTER:
+        try:
+            _leave_in_time()
+            tidy(turn)
+        except BaseException as error:  # noqa: BLE001 - the answer is given
+            log_failure(home_dir, name, error)
     # Skipping the interpreter's own shutdown saves a tenth of the whole cost.
     fastio.system._exit(0)  # noqa: SLF001 - its public name
 
 
 def respond(name: str, raw: bytes, home_dir: str, extra: str = "") -> bytes:
-    """The answer to one event."""
+    """The answer to one event; housekeeping is not part of it."""
     if name == "statusline":
         from brimline.hooks import statusline
 
         return statusline.respond(raw, home_dir, extra)
-    if policy.switched_off():
-        return b""
+    turn = open_turn(name, raw, home_dir, extra)
+    return ask_rooms(turn) if turn else b""
+
+
+def open_turn(name: str, raw: bytes, home_dir: str, extra: str = "") -> Turn | None:
+    """The turn of an event; None for one that nobody here answers.
+
+    Raises:
+        ValueError: the event is not a JSON object.
+    """
+    if name not in table.EVENTS or policy.switched_off():
+        return None
     if extra == PLUGIN:
         from brimline import yielding
 
         if yielding.yields(name, raw, home_dir):
-            return b""
-    from brimline.hooks import run
+            return None
+    return Turn(wire.Event(name, raw), home_dir)
 
-    return run.respond(name, raw, home_dir)
+
+def ask_rooms(turn: Turn) -> bytes:
+    """What the rooms answer together; one that fails costs its own answer and nothing else."""
+    event = turn.event
+    answered = table.EVENTS[event.name]
+    if event.agent_id and not answered.subagents:
+        return b""
+    for room, tools in answered.rooms.items():
+        if tools not in ("", "*") and event.tool not in tools.split("|"):
+            continue
+        decision: Decision | None = turn.attempt(room, _ask, room, answered.function, turn)
+        if decision is None:
+            continue
+        turn.decisions.append(decision)
+        if decision.replacement is not None:
+            # What is measured from here on is what the model will see.
+            event.tool_response = decision.replacement
+    if not turn.decisions:
+        return b""
+    from brimline.decision import merge
+
+    return wire.render(event.name, merge(turn.decisions)).encode("utf-8", "replace")
+
+
+def tidy(turn: Turn, seconds: float = TIDY_S) -> None:
+    """Housekeeping, which nobody waits for: each room has its share of the time that is left."""
+    from time import monotonic
+
+    end = monotonic() + seconds
+    for at, room in enumerate(table.TIDY):
+        now = monotonic()
+        until = now + max(0.0, end - now) / (len(table.TIDY) - at)
+        turn.attempt(f"tidy {room}", _tidy, room, turn, until)
+    turn.attempt("settings", turn.refresh_settings)  # what was learned is part of them
 
 
 def log_failure(home_dir: str | None, name: str, error: BaseException) -> None:
@@ -65,9 +128,28 @@ def log_failure(home_dir: str | None, name: str, error: BaseException) -> None:
         pass
 
 
+def _ask(room: str, function: str, turn: Turn) -> Decision | None:
+    answer: Decision | None = getattr(table.face(room), function)(turn)
+    return answer
+
+
+def _tidy(room: str, turn: Turn, until: float) -> None:
+    table.face(room).tidy(turn, until)
+
+
 def _write(answer: bytes) -> None:
     try:
         while answer:
             answer = answer[fastio.system.write(1, answer) :]
     except OSError:
         pass  # the client is gone
+
+
+def _leave_in_time() -> None:
+    """Whatever housekeeping finds, and wherever it hangs: the process ends, with exit code 0."""
+    import signal
+
+    if hasattr(signal, "setitimer"):
+        leave = fastio.system._exit  # noqa: SLF001 - its public name
+        signal.signal(signal.SIGALRM, lambda *_: leave(0))
+        signal.setitimer(signal.ITIMER_REAL, LEAVE_S)

@@ -17,15 +17,35 @@ if TYPE_CHECKING:
 # These tools report back to the model in a sentence; their records hold whole files.
 _TERSE_TOOLS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit", "TodoWrite", "Skill"})
 _TERSE_CHARACTERS = 200
-_NUMBERING_CHARACTERS = 9
 # The client shows the model this much of an output that it put on disk.
 _PERSISTED_PREVIEW_CHARACTERS = 2_300
 
 
 class Event:
-    """One hook event with the fields we use; what is missing or of the wrong kind is empty."""
+    """One hook event in our words; what is missing or of the wrong kind is empty."""
 
-    __slots__ = ("name", "payload", "size_bytes")
+    __slots__ = (
+        "agent_id",
+        "agent_transcript",
+        "agent_type",
+        "call_id",
+        "cwd",
+        "model",
+        "name",
+        "payload",
+        "prompt",
+        "reason",
+        "report",
+        "session_id",
+        "size_bytes",
+        "source",
+        "summary",
+        "tool",
+        "tool_input",
+        "tool_response",
+        "transcript",
+        "trigger",
+    )
 
     def __init__(self, name: str, raw: bytes) -> None:
         """Parse the client's payload.
@@ -39,42 +59,35 @@ class Event:
         self.name = name
         self.payload: dict[str, Any] = payload
         self.size_bytes = len(raw)
-
-    def text(self, key: str) -> str:
-        """A text field of the payload."""
-        value = self.payload.get(key)
-        return value if isinstance(value, str) else ""
-
-    @property
-    def from_subagent(self) -> bool:
-        """Whether a subagent caused the event: its results never enter the main context."""
-        return bool(self.payload.get("agent_id"))
-
-    def file_characters(self) -> int:
-        """About how long a file is that was read, with the numbers the client puts before lines."""
-        response = self.payload.get("tool_response")
-        file = response.get("file") if isinstance(response, dict) else None
-        content = file.get("content") if isinstance(file, dict) else None
-        if not isinstance(content, str):
-            return self.size_bytes  # a notebook, an image
-        characters = len(content) if content.isascii() else self.size_bytes
-        return characters + _NUMBERING_CHARACTERS * (content.count("\n") + 1)
-
-    def names_us(self) -> bool:
-        """Whether a tool call mentions brimline: only then can it have fetched a stored output."""
-        tool_input = self.payload.get("tool_input")
-        command = tool_input.get("command") if isinstance(tool_input, dict) else None
-        text = command if isinstance(command, str) else self.text("tool_name")
-        return "brimline" in text
+        self.session_id = self._text("session_id")
+        self.transcript = self._text("transcript_path")
+        self.cwd = self._text("cwd")
+        # A subagent caused the event: its results never enter the main context.
+        self.agent_id = payload.get("agent_id")
+        self.agent_type = self._text("agent_type")
+        self.agent_transcript = self._text("agent_transcript_path")
+        self.report = self._text("last_assistant_message")
+        self.tool = self._text("tool_name")
+        tool_input = payload.get("tool_input")
+        self.tool_input: dict[str, Any] = tool_input if isinstance(tool_input, dict) else {}
+        self.tool_response = payload.get("tool_response")
+        self.call_id = self._text("tool_use_id")
+        self.prompt = self._text("prompt")
+        # How a session starts or ends, and who asked for a compaction.
+        self.source = self._text("source")
+        self.model = self._text("model")
+        self.reason = self._text("reason")
+        self.trigger = self._text("trigger")
+        self.summary = self._text("compact_summary")
 
     def added_characters(self) -> int:
         """Characters this event adds to the context that are not in the transcript yet."""
         if self.name == "UserPromptSubmit":
-            return len(self.text("prompt"))
+            return len(self.prompt)
         if self.name != "PostToolUse":
             return 0
-        response = self.payload.get("tool_response")
-        if self.text("tool_name") in _TERSE_TOOLS:
+        response = self.tool_response
+        if self.tool in _TERSE_TOOLS:
             return _TERSE_CHARACTERS
         if isinstance(response, dict) and response.get("persistedOutputPath"):
             return _PERSISTED_PREVIEW_CHARACTERS
@@ -85,6 +98,10 @@ class Event:
         if isinstance(response, dict) and response.get("type") == "image":
             return rows.IMAGE_CHARACTERS
         return rows.text_characters(response)
+
+    def _text(self, key: str) -> str:
+        value = self.payload.get(key)
+        return value if isinstance(value, str) else ""
 
 
 def render(event_name: str, decision: Decision) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from brimline import clientsettings
 from brimline.errors import InstallError
+from brimline.hooks import table
 from brimline.install import (
     clientstate,
     entries,
@@ -15,7 +16,6 @@ from brimline.install import (
     interpreter,
     precompile,
     settingsfile,
-    spec,
     wiring,
 )
 from brimline.install.finding import Finding
@@ -104,7 +104,7 @@ def _not_installed(broken: list[Finding]) -> Finding:
 def _entries_current(
     path: str, ours: list[entries.Installed], home_dir: str, project_dir: str
 ) -> Finding:
-    missing = [hook.event for hook in spec.HOOKS if hook.event not in {e.event for e in ours}]
+    missing = [event for event in table.EVENTS if event not in {e.event for e in ours}]
     fix = _install_in(path, project_dir)
     if missing:
         return Finding(

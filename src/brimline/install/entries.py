@@ -8,7 +8,7 @@ import shlex
 from typing import Any, NamedTuple
 
 from brimline import clientsettings
-from brimline.install import spec
+from brimline.hooks import table
 from brimline.launch import bootstrap, is_bootstrap
 
 # Present in every entry any version of ours has written.
@@ -75,7 +75,8 @@ class StatusLine(NamedTuple):
 
 def hook_groups(wiring: Wiring) -> dict[str, dict[str, Any]]:
     """The settings group of every event."""
-    return {hook.event: _group(hook, wiring) for hook in spec.hooks(scout=wiring.scout)}
+    switched_on = ("scout",) if wiring.scout else ()
+    return {event: _group(event, wiring, switched_on) for event in table.EVENTS}
 
 
 def statusline_command(wiring: Wiring, wrapped: str | None = None) -> str:
@@ -159,12 +160,13 @@ def mention_us(raw: bytes) -> bool:
     return _OUR_MARK.encode() in raw
 
 
-def _group(hook: spec.HookSpec, wiring: Wiring) -> dict[str, Any]:
+def _group(event: str, wiring: Wiring, switched_on: tuple[str, ...]) -> dict[str, Any]:
+    answered = table.EVENTS[event]
     entry = {
         "type": "command",
         "command": wiring.interpreter,
-        "args": wiring.arguments(hook.event),
-        "timeout": hook.timeout_s,
+        "args": wiring.arguments(event),
+        "timeout": answered.timeout_s,
     }
-    matcher = {"matcher": hook.matcher} if hook.matcher is not None else {}
-    return matcher | {"hooks": [entry]}
+    matcher = answered.matcher(switched_on)
+    return ({} if matcher is None else {"matcher": matcher}) | {"hooks": [entry]}

@@ -24,8 +24,8 @@ EDITED = "offload-edited.jsonl"
 # One for each preview whose call may be repeated: a stamp, and a line for each result since; and
 # one for each of those that was.
 OFFER, TAKEN = "offload-again-", "offload-taken-"
-_OFFERED_RESULTS = 10
-_EDITING = ("Edit", "MultiEdit", "Write", "NotebookEdit")
+OFFERED_RESULTS = 10
+EDITING = ("Edit", "MultiEdit", "Write", "NotebookEdit")
 # How a session begins that has no past.
 _FRESH = ("startup", "clear")
 
@@ -34,7 +34,7 @@ def post_tool_use(turn: Turn) -> Decision | None:
     """The replacement for a result that is bulk; also notes what was fetched back, seen, changed."""
     for name in [name for name in turn.state.names if name.startswith(OFFER)]:
         _count_result(f"{turn.state.folder}/{name}")
-    if turn.event.tool in _EDITING:
+    if turn.event.tool in EDITING:
         _note_edit(turn)
     if not _is_worth_a_look(turn):
         return None
@@ -89,7 +89,7 @@ def read_offer(path: str) -> tuple[str, int | None]:
     except OSError:
         return "", None
     count = len(results) - 1
-    return stamp, count if count <= _OFFERED_RESULTS else None
+    return stamp, count if count <= OFFERED_RESULTS else None
 
 
 def _count_result(path: str) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import fastjson, paths
 from brimline.offload import commands, recalls, tool_results
+from brimline.offload.hook import EDITING, OFFERED_RESULTS
 from brimline.offload.looks import call_name
 from brimline.store import stub as stubs
 from brimline.transcript import rows, tail
@@ -23,10 +24,8 @@ if TYPE_CHECKING:
 
 _CALL, _RESULT = b'"tool_use"', b'"tool_result"'
 _MARKS = (b'"Read"', b'"Edit"', b'"Write"', b'"NotebookEdit"', b"brimline")
-_EDITING = ("Edit", "MultiEdit", "Write", "NotebookEdit")
 # Offers are good for ten results; a call and its result are a line each, and others lie between.
 _RECENT_LINES = 24
-_OFFERED_RESULTS = 10
 _END_BYTES = 4 << 20
 _HEAD_CHARACTERS = 4_000
 # The client was seen to write a call up to 67 ms after the hook before it was started.
@@ -94,7 +93,7 @@ def _replay(turn: Turn, looks: Looks) -> None:
     for at, answer in enumerate(answers):
         head = answer.text[:_HEAD_CHARACTERS]
         is_preview = head.lstrip(_NUMBERING).startswith("[brimline stored ")
-        if at >= len(answers) - _OFFERED_RESULTS:
+        if at >= len(answers) - OFFERED_RESULTS:
             offered = {call_name("", answer.tool, answer.tool_input)}
             open_offers = open_offers | offered if is_preview else open_offers - offered
         path = answer.tool_input.get("file_path")
@@ -108,7 +107,7 @@ def _replay(turn: Turn, looks: Looks) -> None:
 
 
 def _look(answer: _Answer, path: str, preview: str, looks: Looks) -> None:
-    if answer.tool in _EDITING:
+    if answer.tool in EDITING:
         looks.note_edit(path)
     elif answer.tool == "Read" and preview:
         text = "\n".join([line.lstrip(_NUMBERING) for line in preview.split("\n")])

@@ -7,12 +7,16 @@ that the user asked for says nothing about the client, and one far off would poi
 
 from __future__ import annotations
 
+import time
+
 from brimline import fastio, fastjson
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
+
+    from brimline.state.session import SessionState
 
 FORMAT = 1
 LAST_SAMPLES = 10
@@ -21,6 +25,8 @@ LEAST_SAMPLES = 3
 NEAR_RATIO = 0.10
 # What the client keeps free: 20,000 tokens for the summary and 13,000 as a buffer.
 RESERVE_TOKENS = 33_000
+# A compaction takes seconds; an older note belongs to one that never came to its end.
+_OLDEST_NOTE_S = 600
 _FIELDS = ("at", "session", "window", "effective", "expected", "tokens", "trigger")
 
 
@@ -63,6 +69,30 @@ def record(home_dir: str, sample: Sample) -> None:
     """
     line = {"v": FORMAT} | {name: getattr(sample, name) for name in _FIELDS}
     fastio.append_line(_path(home_dir), fastjson.dumps(line))
+
+
+def note_compaction(home_dir: str, state: SessionState, trigger: str) -> None:
+    """Keep where the client compacted by itself; called once the compaction is known to be done.
+
+    Raises:
+        OSError: it could not be written.
+    """
+    before = state.last_line("PreCompact")
+    occupancy, now = before.get("occupancy"), time.time()
+    if trigger != "auto" or before.get("trigger") != "auto" or occupancy is None:
+        return
+    if abs(now - before["at"]) > _OLDEST_NOTE_S:
+        return
+    sample = Sample(
+        at=now,
+        session=state.session_id,
+        window=before["window"],
+        effective=before["effective"],
+        expected=before.get("expected"),
+        tokens=occupancy + (before.get("tail") or 0),
+        trigger=trigger,
+    )
+    record(home_dir, sample)
 
 
 def points(home_dir: str, settings_points: Mapping[str, int] | None = None) -> dict[str, int]:

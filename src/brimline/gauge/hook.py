@@ -1,0 +1,108 @@
+"""The gauge's face to the hooks: every turn is measured, on record, and there for who polls.
+
+Fast path: imports nothing.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from brimline.gauge.reading import Reading
+    from brimline.hooks.turn import Turn
+    from brimline.state.session import SessionState
+
+# Replacing a file costs more than everything else a quiet hook does, so the telemetry is renewed
+# when something worth polling for has changed: the tier, a point of the window, the end of a turn.
+_STEP_RATIO = 0.01
+
+
+def post_tool_use(turn: Turn) -> None:
+    """Measure; tell those who poll where the figures moved enough."""
+    turn.note(turn.event.name, **turn.reading.figures())
+    if is_due(turn.reading, turn.state.telemetry()):
+        publish(turn.reading, turn.state)
+
+
+def user_prompt_submit(turn: Turn) -> None:
+    """Measure, and tell those who poll."""
+    turn.note(turn.event.name, **turn.reading.figures())
+    publish(turn.reading, turn.state)
+
+
+stop = user_prompt_submit
+
+
+def pre_compact(turn: Turn) -> None:
+    """Record how full the window was, who asked for the compaction and where it was expected."""
+    point = turn.reading.compaction
+    known = {"effective": point.effective_window_tokens, "expected": point.expected_tokens}
+    figures = turn.reading.figures()
+    turn.note(turn.event.name, trigger=turn.event.trigger, **figures, **known)
+
+
+def post_compact(turn: Turn) -> None:
+    """What was measured before is gone; learn where the client compacts by itself."""
+    from brimline.gauge.reading import file_size
+    from brimline.state import learned
+
+    event, state = turn.event, turn.state
+    state.remember_compaction(file_size(event.transcript))
+    turn.note(event.name, trigger=event.trigger, summary_characters=len(event.summary))
+    learned.note_compaction(turn.home, state, event.trigger)
+
+
+def tidy(turn: Turn, _until: float) -> None:
+    """Bring what was learned from earlier sessions up to date, for the compiled settings."""
+    import os
+
+    from brimline import fastio, fastjson, paths
+    from brimline.gauge import growth
+    from brimline.state import history, learned
+
+    document: dict[str, Any] = {"points": learned.points(turn.home)}
+    segments = history.growth_statistics(turn.home)
+    if segments:
+        document["growth"] = growth.summarise(segments)
+    data = fastjson.dumps(document).encode()
+    path = paths.learned_file(turn.home)
+    if not os.path.exists(path) or fastio.read_file(path) != data:
+        fastio.replace_file(path, data)
+
+
+def is_due(reading: Reading, told: dict[str, Any]) -> bool:
+    """Whether the figures moved enough since they were told last."""
+    if reading.occupancy_tokens is None:
+        return False
+    before = told.get("occupancy_tokens")
+    if not isinstance(before, int) or told.get("level") != reading.tier:
+        return True
+    return abs(reading.occupancy_tokens - before) >= _STEP_RATIO * reading.window.tokens
+
+
+def publish(reading: Reading, state: SessionState) -> None:
+    """Write the figures; an unknown occupancy leaves the last known ones in place."""
+    if reading.occupancy_tokens is None:
+        return
+    reading.look_back()
+    outlook = reading.forecast()
+    state.save_telemetry(
+        {
+            "level": reading.tier,
+            "tier_name": reading.tier_name,
+            "velocity_tokens_per_op": reading.velocity(),
+            "predicted_exhaustion_ops": outlook.ops if outlook else None,
+            "predicted_exhaustion_ops_low": outlook.low if outlook else None,
+            "predicted_exhaustion_ops_high": outlook.high if outlook else None,
+            "occupancy_tokens": reading.occupancy_tokens,
+            "projected_tokens": reading.projected_tokens,
+            "margin_tokens": reading.margin_tokens,
+            "window_tokens": reading.window.tokens,
+            "window_source": reading.window.source,
+            "compaction_tokens": reading.compaction.tokens,
+            "compaction_source": reading.compaction.source,
+            "measured_by": reading.measured_by,
+            "measured_at": reading.measured_at,
+        }
+    )

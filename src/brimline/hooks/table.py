@@ -1,0 +1,105 @@
+"""Which rooms answer which event of the client, in which order.
+
+Fast path: imports nothing. A room is a folder with a `hook.py`, whose functions are named here; it
+is taken out by deleting that folder and its words below. Everything else is made from this table:
+the entry asks the rooms, the installer and the plugin register the events, `doctor` and the docs
+list them.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Answered:
+    """One event: the function that each room offers for it, and how the client is to call us."""
+
+    __slots__ = ("function", "purpose", "rooms", "subagents", "timeout_s")
+
+    def __init__(
+        self,
+        function: str,
+        rooms: dict[str, str],
+        purpose: str,
+        *,
+        timeout_s: int = 10,
+        subagents: bool = True,
+    ) -> None:
+        self.function = function
+        # In the order they are asked, each with the tools it is asked about, where there are any.
+        self.rooms = rooms
+        self.purpose = purpose
+        self.timeout_s = timeout_s
+        # Whether the event counts too where a subagent caused it: that one has its own window.
+        self.subagents = subagents
+
+    def matcher(self, switched_on: tuple[str, ...] = ()) -> str | None:
+        """The tools that the client is to call us for; None for events that are about none."""
+        asked = [
+            tools
+            for room, tools in self.rooms.items()
+            if tools and (room not in OPTIONAL or room in switched_on)
+        ]
+        return "*" if "*" in asked else "|".join(asked) or None
+
+
+EVENTS = {
+    "SessionStart": Answered(
+        "session_start",
+        {"state": "", "guard": "", "carry": "", "offload": "", "purge": ""},
+        "fresh settings, the card after a compaction, the user's reminder; then housekeeping",
+    ),
+    "UserPromptSubmit": Answered(
+        "user_prompt_submit",
+        {"gauge": "", "carry": "", "guard": "", "offload": ""},
+        "measures; announces a tier that was entered, a rate limit, a changed reminder",
+        subagents=False,
+    ),
+    "PreToolUse": Answered(
+        "pre_tool_use",
+        {"guard": "Agent|Task|Skill", "offload": "Write", "scout": "Read|Glob|Grep|Bash"},
+        "the ceiling; an overwrite of a file seen as a preview; with the scout on, also reads",
+        subagents=False,
+    ),
+    "PostToolUse": Answered(
+        "post_tool_use",
+        {"offload": "*", "gauge": "*", "carry": "*", "guard": "*"},
+        "measures; announces a tier that was entered; keeps large results out of the window",
+        subagents=False,
+    ),
+    "Stop": Answered(
+        "stop",
+        {"gauge": "", "carry": "", "guard": ""},
+        "measures; some presets tell the person here",
+        subagents=False,
+    ),
+    "PreCompact": Answered(
+        "pre_compact",
+        {"gauge": "", "offload": "", "carry": ""},
+        "records how full the window was; saves the state; tells the summary what to hold",
+    ),
+    "PostCompact": Answered(
+        "post_compact",
+        {"gauge": "", "guard": "", "carry": ""},
+        "records the size of the summary; learns the point; finds what the summary dropped",
+    ),
+    "SubagentStop": Answered("subagent_stop", {"carry": ""}, "keeps what a subagent reported"),
+    "SessionEnd": Answered(
+        "session_end",
+        {"carry": "", "purge": ""},
+        "leaves word for the next session, and in the daily note",
+        timeout_s=5,
+    ),
+}
+# Rooms that are registered with the client only once they were switched on.
+OPTIONAL = ("scout",)
+# After this event's answer is written, these rooms' `tidy` is called, each for its share of time.
+TIDY_AFTER = "SessionStart"
+TIDY = ("gauge", "state", "store", "offload", "carry", "purge")
+
+
+def face(room: str) -> Any:
+    """A room's `hook` module, loaded when it is first asked."""
+    return __import__(f"brimline.{room}.hook", None, None, ("hook",))

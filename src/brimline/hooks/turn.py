@@ -1,0 +1,108 @@
+"""One hook event being answered: all that a room may ask about it, made when first asked for.
+
+Fast path: imports only `brimline.fastio`; the rest is loaded by whoever asks for it. Rooms get a
+`Turn` and return a `Decision` or nothing.
+"""
+
+from __future__ import annotations
+
+from brimline import fastio
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeVar
+
+    from brimline.decision import Decision
+    from brimline.gauge.reading import Reading
+    from brimline.hooks.wire import Event
+    from brimline.policy import Policy
+    from brimline.state.session import SessionState
+
+    Made = TypeVar("Made")
+
+
+class Turn:
+    """The event and what was decided so far; settings, state and reading on demand."""
+
+    __slots__ = ("_policy", "_reading", "_state", "decisions", "event", "home", "project")
+
+    def __init__(self, event: Event, home_dir: str) -> None:
+        self.event = event
+        self.home = home_dir
+        # The project a session belongs to, which its current folder may have left.
+        self.project = fastio.env("CLAUDE_PROJECT_DIR") or event.cwd or "/"
+        # What the rooms that were asked before have answered.
+        self.decisions: list[Decision] = []
+        self._policy: Policy | None = None
+        self._state: SessionState | None = None
+        self._reading: Reading | None = None
+
+    @property
+    def policy(self) -> Policy:
+        """The settings in force; a session's start brings the compiled file up to date first."""
+        if self._policy is None:
+            from brimline import policy
+
+            if self.event.name == "SessionStart":
+                self.attempt("settings", self.refresh_settings)
+            self._policy = policy.load(self.home, self.project)
+        return self._policy
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """Settings by name."""
+        return self.policy.values
+
+    @property
+    def state(self) -> SessionState:
+        """What we remember of the session."""
+        if self._state is None:
+            from brimline.state.session import SessionState
+
+            self._state = SessionState(self.home, self.event.session_id)
+        return self._state
+
+    @property
+    def reading(self) -> Reading:
+        """How full the window is; all unknown where the transcript cannot be read."""
+        if self._reading is None:
+            found = self.attempt("measuring", self._measure, self.event.transcript)
+            self._reading = found or self._measure(None)
+        return self._reading
+
+    def _measure(self, transcript: str | None) -> Reading:
+        from brimline.gauge import reading
+
+        added = self.event.added_characters()
+        return reading.measure(transcript, self.state, self.policy, added_characters=added)
+
+    def attempt(self, what: str, task: Callable[..., Made], *arguments: Any) -> Made | None:
+        """Do what must not stop the turn: the task's value, or None and a line in the error log."""
+        try:
+            return task(*arguments)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the session goes on
+            from brimline.state import failures
+
+            try:
+                failures.record(self.home, what, error)
+            except OSError:
+                pass
+            return None
+
+    def note(self, kind: str, **fields: Any) -> None:
+        """Leave a line in the session's spool."""
+        self.attempt("spool", self.state.add_line, kind, fields)
+
+    def note_room(self) -> int:
+        """How many characters are left of what one answer may hold for the model."""
+        from brimline.decision import NOTE_BUDGET_CHARACTERS
+
+        notes = [note for decision in self.decisions for note in decision.model_notes]
+        return NOTE_BUDGET_CHARACTERS - sum([len(note) + 2 for note in notes])
+
+    def refresh_settings(self) -> None:
+        """Compile the settings again where one of their sources has changed."""
+        from brimline import config
+
+        config.refresh(self.home, self.project)

@@ -1,0 +1,38 @@
+"""The scout's face to the hooks: asked before a read, once `brimline scout on` registered it.
+
+Fast path: imports nothing.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from brimline.decision import Decision
+    from brimline.hooks.turn import Turn
+
+
+def pre_tool_use(turn: Turn) -> Decision | None:
+    """Advise against a read into an ignored folder, or refuse it; either is on record."""
+    if not turn.values["scout.enabled"]:
+        return None  # switched off while this session runs
+    from brimline import libraries
+    from brimline.guard import scout
+    from brimline.state import audit
+
+    libraries.make_importable(turn.home)
+    tool = turn.event.tool
+    decision = scout.decide(
+        tool,
+        turn.event.tool_input,
+        cwd=turn.event.cwd,
+        project_dir=turn.project,
+        mode=turn.values["scout.mode"],
+    )
+    if decision and decision.permission:
+        subject = f"a read by {tool}"
+        turn.note("Blocked", blocked=True, tool=tool, subject="a read")
+        session = turn.state.session_id
+        turn.attempt("audit", audit.record_block, turn.home, session, {}, subject, "scout")
+    elif decision:
+        turn.note("Advised", tool=tool)
+    return decision
