@@ -187,7 +187,7 @@ SETTINGS = (
         "offload.inline_bytes",
         "count",
         8_000,
-        "Largest bulk that stays in the window whole: logs, listings, search hits by the hundred, "
+        "Largest bulk that stays in the window whole: logs, listings, search hits by the thousand, "
         "JSON and other dumps, minified text, tests that passed.",
     ),
     Setting(

@@ -35,7 +35,7 @@ _WAYS = click.Choice(ways.WAYS)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--interpreter", "asked", metavar="PATH", help="The Python that runs the hooks.")
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
-def install(  # noqa: PLR0913 - one for each option
+def install(  # noqa: PLR0913, PLR0917 - one for each option
     way: str,
     scope: str,
     no_mcp: bool,
@@ -48,7 +48,8 @@ def install(  # noqa: PLR0913 - one for each option
     """Wire brimline into Claude Code, keeping everything that is there.
 
     Hooks, the status line and permission rules for fetching stored output go into the client's
-    settings; slash commands and the MCP server come along for the user. As a plugin, the client loads all but the status line from one folder.
+    settings; slash commands and the MCP server come along for the user. As a plugin, the client
+    loads hooks, commands and server from one folder.
 
     \b
     Example:

@@ -31,7 +31,7 @@ _FRESH = ("startup", "clear")
 
 
 def post_tool_use(turn: Turn) -> Decision | None:
-    """The replacement for a result that is bulk; also notes what was fetched back, seen, changed."""
+    """The replacement for a result that is bulk; notes what was fetched back, seen, changed."""
     for name in [name for name in turn.state.names if name.startswith(OFFER)]:
         _count_result(f"{turn.state.folder}/{name}")
     if turn.event.tool in EDITING:

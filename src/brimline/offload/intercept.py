@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from brimline import fastio, paths
 from brimline.decision import Decision
-from brimline.offload import commands, kinds, learning, looks, preview, recalls, tool_results
+from brimline.offload import commands, kinds, learning, looks, preview, tool_results
 from brimline.offload.hook import LARGE_BYTES, PINS_WAIT
 from brimline.store import put
 from brimline.store import stub as stubs
@@ -55,10 +55,10 @@ def after(turn: Turn) -> Decision | None:
     found = tool_results.find(event.tool, event.tool_input, event.tool_response)
     if found is None:
         return None
-    case = _Case(turn, found)
     if commands.is_our_tool(event.tool) or commands.fetches(event.tool, event.tool_input):
-        case.note_recall()
+        _note_recall(turn, found)
         return None
+    case = _Case(turn, found)
     if event.tool in ("Read", "Bash") and not case.looks.knows_the_past:
         from brimline.offload import past
 
@@ -91,143 +91,124 @@ class _Case:
         event = turn.event
         self.turn = turn
         self.found = found
+        self.tool = event.tool
         self.looks = looks.Looks(turn.state, event.cwd)
+        self.command = commands.read(found.subject) if event.tool == "Bash" else None
+        self.files = self.command.files if self.command else []
+        self.files = [found.subject] if event.tool == "Read" else self.files
         self.source = preview.Source(found.text)
-        self.kind = kinds.kind_of(found.text, self.source.lines, event.tool, found.subject)
-        self.files = [found.subject] if event.tool == "Read" else []
-        if event.tool == "Bash":
-            self.files = commands.shown_files(found.subject)
+        self.kind = kinds.kind_of(
+            found.text, self.source.lines, event.tool, self.files, self.command
+        )
         self.call = looks.call_name(str(event.agent_id or ""), event.tool, event.tool_input)
-        self.pattern = commands.pattern_of(event.tool, found.subject)
+        self.stamp = self.looks.stamp(self.files)
+        self.pattern = commands.pattern_of(event.tool, found.subject, self.command)
+        reads = self.command is not None and self.command.only_reads
+        self.may_repeat = reads or event.tool in _REPEATABLE
 
     def passes(self) -> bool:
         """The answers to questions 3 to 9."""
-        turn, text = self.turn, self.found.text
-        values = turn.values
+        values, text = self.turn.values, self.found.text
         if values["offload.preset"] == "off" or text.startswith(_OUR_MARK):
             return True
-        if not turn.event.tool.startswith(("mcp__", *_PREVIEWED_TOOLS)) or self._is_named("never"):
+        if not self.tool.startswith(("mcp__", *_PREVIEWED_TOOLS)) or self._is_named("never"):
             return True
         always = self._is_named("always")
         bulk, content = values["offload.inline_bytes"], values["offload.read_bytes"]
         least = bulk if always else kinds.least_bytes(self.kind, self.source.total, bulk, content)
+        # Of a huge text nobody counts the bytes: the characters do.
+        is_plain = text.isascii() or len(text) > _CONFIGURATION_BYTES
+        size = len(text) if is_plain else len(text.encode("utf-8", "surrogatepass"))
         # The sources keep a file of exactly 25,000 bytes out, and leave 2,000 bytes of output in.
-        if size_bytes(text) < least + (turn.event.tool != "Read"):
+        if size < least + (self.tool != "Read"):
             return True
-        if not always and (self._is_spared() or self._is_learned() or self._is_out_of_reach()):
-            return True
-        return self._is_repeated()
+        return (not always and self._is_spared()) or self._is_repeated()
 
     def _is_named(self, which: str) -> bool:
         """Whether the user's list holds the tool, the file or the command."""
-        tool, subject = self.turn.event.tool, self.found.subject
         for pattern in self.turn.values[f"offload.{which}"]:
-            if any(_matches(text, pattern) for text in (tool, *self.files)):
+            texts = [self.tool, *self.files, *([self.found.subject] if self.command else [])]
+            if any(
+                fnmatch.fnmatchcase(text, form)
+                for text in texts
+                for form in (pattern, f"*/{pattern}")
+            ):
                 return True
-            if tool == "Bash" and (_matches(subject, pattern) or _runs(subject, pattern)):
-                return True
+            wanted = pattern.split()
+            for command in self.command.pipelines if self.command else []:
+                for words in ([one.program, *one.words[1:]][: len(wanted)] for one in command):
+                    if len(words) == len(wanted) and all(map(fnmatch.fnmatchcase, words, wanted)):
+                        return True
         return False
 
     def _is_spared(self) -> bool:
-        """The answers to question 6."""
-        event, found = self.turn.event, self.found
-        if event.tool == "Read" and any(event.tool_input.get(key) is not None for key in _PAGE):
+        """The answers to questions 6 to 8."""
+        turn, event, found = self.turn, self.turn.event, self.found
+        if self.tool == "Read" and any(event.tool_input.get(key) is not None for key in _PAGE):
             return True
         if any(kinds.is_never_text(file) or self.looks.was_edited(file) for file in self.files):
             return True
         if len(found.text) <= _CONFIGURATION_BYTES and any(map(kinds.is_configuration, self.files)):
             return True
-        if event.tool != "Bash":
-            return False
-        failed = found.exit_code is None or kinds.is_failing(found.text, event.tool, found.subject)
-        # Of what the client itself cuts to its beginning, a preview shows more.
-        return commands.is_exempt(found.subject) or (failed and not found.was_persisted)
-
-    def _is_learned(self) -> bool:
-        turn, tool = self.turn, self.turn.event.tool
-        if not learning.passes(turn.home, turn.project, tool, self.pattern):
-            return False
-        self._learn(learning.PASSED, len(self.found.text))
-        return True
-
-    def _is_out_of_reach(self) -> bool:
-        turn = self.turn
-        allowed = turn.policy.client.get("recall_allowed")
-        bypassed = turn.event.payload.get("permission_mode") == "bypassPermissions"
-        return not (allowed or bypassed or self._may_repeat())
-
-    def _may_repeat(self) -> bool:
-        tool, subject = self.turn.event.tool, self.found.subject
-        return tool in _REPEATABLE or (tool == "Bash" and commands.only_reads(subject))
+        if self.command:
+            failed = found.exit_code is None or kinds.is_failing(found.text, self.command)
+            # Of what the client itself cuts to its beginning, a preview shows more.
+            if self.command.is_exempt or (failed and not found.was_persisted):
+                return True
+        if learning.passes(turn.home, turn.project, self.tool, self.pattern):
+            self._learn(learning.PASSED, len(found.text))
+            return True
+        bypassed = event.payload.get("permission_mode") == "bypassPermissions"
+        return not (turn.policy.client.get("recall_allowed") or bypassed or self.may_repeat)
 
     def _is_repeated(self) -> bool:
-        if not self.looks.claim_repeat(self.call, self._stamp()):
+        if not self.looks.claim_repeat(self.call, self.stamp):
             return False
         self._learn(learning.RECALL)
-        self.turn.note("Recalled", tool=self.turn.event.tool, shown=len(self.found.text))
+        self.turn.note("Recalled", tool=self.tool, shown=len(self.found.text))
         return True
-
-    def _stamp(self) -> str:
-        return self.looks.stamp(self.files)
 
     def swap(self) -> Decision | None:
         """The answer to question 10, and the reference where it is no."""
-        turn, found = self.turn, self.found
-        tool = turn.event.tool
-        shown = preview.make_preview(found.text, self.source, self.kind, tool, found.subject)
-        if not self._is_worth_it(shown):
+        turn, found, text = self.turn, self.found, self.found.text
+        shown = preview.make_preview(text, self.source, self.kind, self.tool, found.subject)
+        saved = len(text) - len(shown.text) - _FRAME_CHARACTERS
+        # The preview of a diff shows what there is to see, so that less need be saved.
+        share = 0.0 if self.kind == kinds.DIFF else _LEAST_SHARE
+        if saved < max(_LEAST_TOKENS * CHARACTERS_PER_TOKEN, len(text) * share):
             return None
         meta = self._store()
-        if tool == "Read":
+        key, size = meta["key"], meta["bytes"]
+        if self.tool == "Read":
             total = found.lines[2] if found.lines else self.source.total
-            self.looks.note_preview(found.subject, meta["key"], total)
-        stamp = self._stamp()
+            self.looks.note_preview(found.subject, key, total)
         # A parallel twin that was first shows the preview, and this is its repetition.
-        while not self.looks.offer(self.call, stamp):
+        while not self.looks.offer(self.call, self.stamp):
             if self._is_repeated():
                 return None
-        self._pin_if_waiting(meta["key"])
-        text = reference(meta, shown, found.note, program(turn.home), repeats=self._may_repeat())
-        would = tool_results.shown_characters(found, tool)
-        turn.note("Offloaded", tool=tool, key=meta["key"], bytes=meta["bytes"], would=would, shown=len(text))
-        self._learn(learning.STUB, meta["bytes"], meta["key"])
-        return Decision(replacement=found.replaced(text))
-
-    def _is_worth_it(self, shown: Preview) -> bool:
-        """Whether the reference is no worse than the text; a diff's shows what there is to see."""
-        saved = len(self.found.text) - len(shown.text) - _FRAME_CHARACTERS
-        share = 0.0 if self.kind == kinds.DIFF else _LEAST_SHARE
-        return saved >= max(_LEAST_TOKENS * CHARACTERS_PER_TOKEN, len(self.found.text) * share)
+        self._learn(learning.STUB, size, key)
+        given = reference(meta, shown, found.note, program(turn.home), repeats=self.may_repeat)
+        would = tool_results.shown_characters(found, self.tool)
+        turn.note("Offloaded", tool=self.tool, key=key, bytes=size, would=would, shown=len(given))
+        return Decision(replacement=found.replaced(given))
 
     def note_passing(self) -> None:
-        """What is noted of a result that stays: lines of a file, and content for a pin that waits."""
+        """What is noted of a result that stays: lines of a file, content for a pin that waits."""
         found = self.found
-        if self.turn.event.tool == "Read" and found.lines:
+        if self.tool == "Read" and found.lines:
             self.looks.note_lines(found.subject, found.lines)
         if PINS_WAIT in self.turn.state.names and len(found.text) >= LARGE_BYTES:
-            self._pin_if_waiting(self._store()["key"])
-
-    def note_recall(self) -> None:
-        """The model fetched stored content: whose it was, and how much of it."""
-        turn, event = self.turn, self.turn.event
-        for fetched in recalls.fetched(turn, event.tool, event.tool_input, self.found):
-            if fetched.lines:
-                self.looks.note_recalled(fetched.key, *fetched.lines)
-            tool = str(fetched.meta.get("tool") or "")
-            pattern = commands.pattern_of(tool, fetched.meta.get("source"))
-            size, key = fetched.shown_bytes, fetched.key
-            learning.note(turn.home, learning.RECALL, turn.project, tool, pattern, size, key)
-            turn.note("Recalled", tool=tool, key=key, shown=size)
+            self._store()
 
     def _learn(self, kind: str, size: int | None = None, key: str | None = None) -> None:
         turn = self.turn
-        learning.note(turn.home, kind, turn.project, turn.event.tool, self.pattern, size, key)
+        learning.note(turn.home, kind, turn.project, self.tool, self.pattern, size, key)
 
     def _store(self) -> dict[str, Any]:
-        """Keep the content; returns what a reference tells about it."""
+        """Keep the content, pinned where that waits; returns what a reference tells about it."""
         turn, content = self.turn, self.found.content()
         meta = {
-            "tool": turn.event.tool,
+            "tool": self.tool,
             "source": self.found.subject or None,
             "exit": self.found.exit_code,
             "session": turn.state.session_id,
@@ -235,13 +216,26 @@ class _Case:
         }
         compression = turn.values["store.compression"]
         key = put.put(turn.home, content, meta, compression=compression)
-        return meta | {"key": key, "bytes": len(content), "lines": put.count_lines(content)}
-
-    def _pin_if_waiting(self, key: str) -> None:
-        if PINS_WAIT in self.turn.state.names:
+        if PINS_WAIT in turn.state.names:
             from brimline.offload import pinning
 
-            pinning.on_result(key, self.turn.state, self.turn.home)
+            pinning.on_result(key, turn.state, turn.home)
+        return meta | {"key": key, "bytes": len(content), "lines": put.count_lines(content)}
+
+
+def _note_recall(turn: Turn, found: ToolResult) -> None:
+    """The model fetched stored content: whose it was, and how much of it."""
+    from brimline.offload import recalls
+
+    seen = looks.Looks(turn.state, turn.event.cwd)
+    for fetched in recalls.fetched(turn, turn.event.tool, turn.event.tool_input, found):
+        if fetched.lines:
+            seen.note_recalled(fetched.key, *fetched.lines)
+        tool = str(fetched.meta.get("tool") or "")
+        pattern = commands.pattern_of(tool, fetched.meta.get("source"))
+        size, key = fetched.shown_bytes, fetched.key
+        learning.note(turn.home, learning.RECALL, turn.project, tool, pattern, size, key)
+        turn.note("Recalled", tool=tool, key=key, shown=size)
 
 
 def reference(
@@ -254,11 +248,16 @@ def reference(
         room = _SOURCE_CHARACTERS - 1
         source = "…" + source[-room:] if meta.get("tool") == "Read" else source[:room] + "…"
     first = stubs.build(stubs.of_meta({**meta, "source": source or None}))
-    legend = '("A-B: x … y": line A, then names in the lines left out up to B.) ' if shown.numbered else ""
+    legend = (
+        '("A-B: x … y": line A, then names in the lines left out up to B.) '
+        if shown.numbered
+        else ""
+    )
     key = meta["key"][:_SHORT_KEY]
     again = "the same call again shows all of it, once; parts: " if repeats else ""
     page = " Read with offset and limit," if meta.get("tool") == "Read" else ""
-    rest = f"The rest: {again}{page} recall key={key} lines=A:B, or {program} store get {key} --lines A:B."
+    ways = f"recall key={key} lines=A:B, or {program} store get {key} --lines A:B."
+    rest = f"The rest: {again}{page} {ways}"
     parts = [f"{first} Preview, not the whole:", note, shown.text, legend + " ".join(rest.split())]
     text = "\n".join(part for part in parts if part)
     return text.encode("utf-8", "replace").decode()  # half of a surrogate pair cannot be sent
@@ -277,24 +276,3 @@ def program(home_dir: str) -> str:
     except OSError:
         return "brimline"
     return noted.decode("utf-8", "replace").strip() or "brimline"
-
-
-def size_bytes(text: str) -> int:
-    """How many bytes a text takes; of a huge one the characters do."""
-    if text.isascii() or len(text) > _CONFIGURATION_BYTES:
-        return len(text)
-    return len(text.encode("utf-8", "surrogatepass"))
-
-
-def _matches(text: str, pattern: str) -> bool:
-    return fnmatch.fnmatchcase(text, pattern) or fnmatch.fnmatchcase(text, f"*/{pattern}")
-
-
-def _runs(line: str, pattern: str) -> bool:
-    """Whether a command of the line begins with the words of a pattern: `git diff`, `npm *`."""
-    wanted = pattern.split()
-    for command in (one for pipeline in commands.pipelines(line) for one in pipeline):
-        words = [command.program, *command.words[1:]][: len(wanted)]
-        if len(words) == len(wanted) and all(map(fnmatch.fnmatchcase, words, wanted)):
-            return True
-    return False

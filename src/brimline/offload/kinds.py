@@ -1,27 +1,28 @@
 """What kind of text an output is, and from which size on that kind is kept out. Pure.
 
-Bulk (logs, listings, search hits by the hundred, JSON and other dumps, minified text) is what a
+Bulk (logs, listings, search hits by the thousand, JSON and other dumps, minified text) is what a
 model skims; content (source, diffs, documents) is what it asked for in order to read it. Of a file
 the name decides, of other output the command and the text; what is not recognised is content.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from itertools import islice, pairwise
-from typing import TYPE_CHECKING
-
-from brimline.offload import commands
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from brimline.offload.commands import Line
 
 BINARY, CODE, DIFF, DUMP, FOUND, JSON, LOG, PATHS, PROSE = (
     *("binary", "code", "diff", "dump", "found", "json", "log", "paths", "prose"),
 )
 BULK = frozenset({BINARY, DUMP, JSON, LOG, PATHS})
 # Fewer hits than this are an answer, not bulk.
-_FEWEST_HITS = 200
+_FEWEST_HITS = 1_000
 _SAMPLE_LINES = 400
 _FEWEST_LINES = 30
 # Shares of the sampled lines from which on a text is taken for one of its kind.
@@ -35,9 +36,12 @@ _CELLS_SHARE = 0.9
 _DEFINITIONS_SHARE = 0.01
 _STATEMENTS_SHARE = 0.4
 _FEWEST_HEADINGS = 3
-_FEWEST_DIRECTORIES = 2
 _FEWEST_CELLS = 3
 _LONG_LINE_CHARACTERS = 2_000
+_LARGEST_JSON_CHARACTERS = 4_000_000
+_MOST_DOCUMENTS = 400
+# A list in brackets at the start of a log is no document: JSON has to be most of the text.
+_LEAST_JSON_SHARE = 1 / 3
 _FORM_CHARACTERS = 60
 _BINARY_SAMPLE_CHARACTERS = 8_192
 _MOST_CONTROLS = 0.02
@@ -83,7 +87,6 @@ _HEADING = re.compile(r"#{1,5}\s+\S|\*\*[^*]+\*\*:?\s*$|[^\s#|>-].{2,80}:\s*$|<h
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _DIFF = re.compile(r"diff --git |@@ -\d+(?:,\d+)? \+\d|Index: ")
 _HIT = re.compile(r"(?P<path>(?:[A-Za-z]:)?[^\s:]*[./][^\s:]*?[A-Za-z_][^\s:]*?)[:-]\d+[:-]")
-_DIRECTORY = re.compile(r"[^\s:][^:]*:")
 _ROOTED = re.compile(r"\.{0,2}/|~/|[A-Za-z]:[\\/]")
 _PATH = re.compile(r"(?:[A-Za-z]:)?[\w.~@/\\+-][\w .~@/\\+()\[\]$=,-]*")
 _TIME = re.compile(r".{0,60}?\d{1,4}[-/:]\d\d[-/:]\d\d")
@@ -91,22 +94,32 @@ _PASSED = re.compile(
     r"\s*(?:ok\b|PASS|=== |--- PASS|[✓✔√]|\.+\s|(?:Compiling|Downloading|Fetching|Installing) )|"
     r".*(?:\.\.\. ?ok|PASSED|\bpassed)\s*(?:\[.*)?$"
 )
-# What a test run, a linter or a build prints when it fails, though its exit code was lost in a pipe.
+# What a test run, a linter or a build prints when it fails; a pipe may have lost its exit code.
 _FAILED = re.compile(
     r"^\s*(?:(?:-+ )?FAIL(?:ED|URE)?\b|not ok \d|[✗✘✕❌])|^Traceback |^E   |##\[error\]|"
-    r"^(?:error|fatal)(?:\[\w+\])?: |\bpanic: |panicked at|\bBUILD FAIL|^make(?:\[\d+\])?: \*\*\*|npm ERR!|"
+    r"^(?:error|fatal)(?:\[\w+\])?: |\bpanic: |panicked at|\bBUILD FAIL|npm ERR!|"
+    r"^make(?:\[\d+\])?: \*\*\*|"
     r"\b[1-9]\d* (?:tests? )?(?:failed|failures?|errors?)\b|[Ee]xit (?:code|status):? [1-9]",
     re.MULTILINE,
 )
-_DOCUMENT = re.compile(r"\s*[\[{]\s*(?:[\"{\[\]}\d-]|true\b|false\b|null\b)")
+_NEXT = re.compile(r"\S")
 _NUMBER = re.compile(r"\d+")
 
 
-def kind_of(text: str, lines: list[str], tool: str, subject: str) -> str:
-    """The kind of an output, from its tool, the file or command, and its first lines."""
+def kind_of(
+    text: str, lines: list[str], tool: str, files: list[str], command: Line | None = None
+) -> str:
+    """The kind of an output.
+
+    Args:
+        text: the output.
+        lines: those that are looked at.
+        tool: the tool's name.
+        files: the files that it shows, and nothing else.
+        command: the command line that ran, if it was one.
+    """
     if is_binary(text):
         return BINARY
-    files = [subject] if tool == "Read" else commands.shown_files(subject) if tool == "Bash" else []
     named = {_kind_by_name(file.lower()) for file in files}
     sample = list(islice((line for line in lines if line.strip()), _SAMPLE_LINES))
     if not sample:
@@ -115,7 +128,7 @@ def kind_of(text: str, lines: list[str], tool: str, subject: str) -> str:
         return DUMP if kind in (CODE, PROSE) and _is_minified(text, lines) else kind
     if tool == "Read":
         return _kind_of_text(sample, text, lines, CODE)
-    return _kind_of_output(sample, text, lines, tool, subject)
+    return _kind_of_output(sample, text, lines, tool, command)
 
 
 def least_bytes(kind: str, lines: int, bulk_bytes: int, content_bytes: int) -> int:
@@ -149,20 +162,9 @@ def is_configuration(path: str) -> bool:
     return name.endswith(_CONFIGURATION) or ".env." in name
 
 
-def is_failing(text: str, tool: str, subject: str) -> bool:
+def is_failing(text: str, command: Line) -> bool:
     """Whether a command says itself that it failed: then its words are what was asked for."""
-    return tool == "Bash" and bool(_FAILED.search(text)) and commands.ran_something(subject)
-
-
-def is_listing(lines: list[str]) -> bool:
-    """Whether this is what `ls -R` prints: below every blank line stands a directory's name."""
-    openings = [line for before, line in pairwise(["", *lines]) if not before]
-    # Files that were named to `ls` come first, under no directory.
-    openings = openings if openings and _DIRECTORY.fullmatch(openings[0]) else openings[1:]
-    if len(openings) < _FEWEST_DIRECTORIES or not any("/" in line for line in openings):
-        return False
-    indented = any(line[:1].isspace() for line in lines)
-    return not indented and all(map(_DIRECTORY.fullmatch, openings))
+    return bool(_FAILED.search(text)) and command.ran_something
 
 
 def headings(lines: list[str], kind: str) -> list[int]:
@@ -182,6 +184,29 @@ def alike(text: str) -> str:
     return _NUMBER.sub("0", text)
 
 
+def documents(text: str) -> tuple[list[Any], str] | None:
+    """The JSON documents that a text consists of, and what follows; None where it is no JSON."""
+    text = text.lstrip()
+    if text[:1] not in ("{", "[") or len(text) > _LARGEST_JSON_CHARACTERS:
+        return None
+    decoder = json.JSONDecoder(strict=False)
+    found: list[Any] = []
+    position = end = 0
+    while position < len(text) and len(found) < _MOST_DOCUMENTS:
+        try:
+            document, end = decoder.raw_decode(text, position)
+        except (ValueError, RecursionError):
+            break
+        if not isinstance(document, dict | list):
+            break
+        found.append(document)
+        following = _NEXT.search(text, end)
+        position = following.start() if following else len(text)
+    if not found or end <= len(text) * _LEAST_JSON_SHARE:
+        return None
+    return found, text[end:].strip()
+
+
 def _kind_by_name(path: str) -> str:
     """The kind of a file whose name tells it; empty where it does not."""
     for kind, endings in (
@@ -196,18 +221,21 @@ def _kind_by_name(path: str) -> str:
     return CODE if "." in path.rpartition("/")[2] else ""
 
 
-def _kind_of_output(sample: list[str], text: str, lines: list[str], tool: str, subject: str) -> str:
+def _kind_of_output(
+    sample: list[str], text: str, lines: list[str], tool: str, command: Line | None
+) -> str:
     if _share(sample, _DIFF.match) > _DIFF_SHARE:
         return DIFF
-    if tool == "Glob" or _share(sample, _looks_like_path) > _PATHS_SHARE or is_listing(lines):
+    listed = tool == "Glob" or (command and command.prints_a_listing)
+    if listed or _share(sample, _looks_like_path) > _PATHS_SHARE:
         return PATHS
     if tool == "Grep" or _share(sample, _HIT.match) > _FOUND_SHARE:
         return FOUND
-    if _DOCUMENT.match(text):
+    if documents(text):
         return JSON
     if tool in _REPORTS:
         return PROSE
-    if tool == "Bash" and commands.prints_a_log(subject):
+    if command and command.prints_a_log:
         return LOG
     return _kind_of_text(sample, text, lines, PROSE)
 
@@ -219,11 +247,17 @@ def _kind_of_text(sample: list[str], text: str, lines: list[str], otherwise: str
         return CODE
     if len(sample) < _FEWEST_LINES:
         return otherwise
-    if sum(line.startswith("#") and bool(_HEADING.match(line)) for line in sample) > 2:
+    if (
+        sum(line.startswith("#") and bool(_HEADING.match(line)) for line in sample)
+        >= _FEWEST_HEADINGS
+    ):
         return PROSE
     if _share(sample, _TIME.match) > _TIMES_SHARE or _share(sample, _PASSED.match) > _PASSED_SHARE:
         return LOG
-    if any(_share(sample, lambda line, s=s: line.count(s) >= _FEWEST_CELLS) > _CELLS_SHARE for s in ",\t|"):
+    if any(
+        _share(sample, lambda line, s=s: line.count(s) >= _FEWEST_CELLS) > _CELLS_SHARE
+        for s in ",\t|"
+    ):
         return DUMP
     forms = {alike(line[:_FORM_CHARACTERS]) for line in sample}
     return LOG if len(forms) <= len(sample) * _FORMS_SHARE else otherwise

@@ -11,12 +11,9 @@ ignored. A file that grew large is put aside, and read once more in its place.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from brimline import fastio, fastjson
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 FORMAT = 1
 EXPIRY_S = 30 * 86_400
@@ -100,7 +97,7 @@ class _Event(NamedTuple):
     key: str | None
 
 
-def note(  # noqa: PLR0913 - what one line of the file holds
+def note(  # noqa: PLR0913, PLR0917 - what one line of the file holds
     home_dir: str,
     kind: str,
     project_dir: str | None,
@@ -199,7 +196,15 @@ def _events(home_dir: str, pattern: str | None) -> list[_Event]:
     """Lines that are neither expired nor forgotten, in the order in which they were appended."""
     found: list[_Event] = []
     now = time.time()
-    for event in _lines(home_dir, b"" if pattern is None else fastjson.dumps(pattern).encode()):
+    needle = b"" if pattern is None else fastjson.dumps(pattern).encode()
+    lines: list[bytes] = []
+    for path in (file(home_dir) + ".old", file(home_dir)):
+        try:
+            # By how a line begins, not by its end: a torn one has none, and the next one follows.
+            lines += fastio.read_file(path).split(_START)[1:]
+        except FileNotFoundError:
+            continue
+    for event in filter(None, [_parse(line) for line in lines if needle in line]):
         if event.kind == FORGET:
             found = [
                 one
@@ -210,19 +215,6 @@ def _events(home_dir: str, pattern: str | None) -> list[_Event]:
         elif abs(now - event.at) <= EXPIRY_S and pattern in (None, event.pattern):
             found.append(event)
     return found
-
-
-def _lines(home_dir: str, needle: bytes) -> Iterator[_Event]:
-    for path in (file(home_dir) + ".old", file(home_dir)):
-        try:
-            data = fastio.read_file(path)
-        except FileNotFoundError:
-            continue
-        # By how a line begins, not by its end: a torn one has none, and the next one follows it.
-        for rest in data.split(_START)[1:]:
-            event = _parse(rest) if needle in rest else None
-            if event is not None:
-                yield event
 
 
 def _parse(rest: bytes) -> _Event | None:

@@ -144,7 +144,7 @@ class Looks:
 
 
 def call_name(agent: str, tool: str, tool_input: dict[str, Any]) -> str:
-    """What tells a call from every other: who makes it, the tool, and all of its input but words."""
+    """What tells a call from every other: who makes it, the tool, and what goes into it."""
     told = {key: tool_input[key] for key in sorted(tool_input) if key != "description"}
     return paths.fingerprint(fastjson.dumps([agent, tool, told]))
 

@@ -69,15 +69,6 @@ def last_state(line: str) -> str:
     return line if "\r" not in line else line.partition("\r")[0]
 
 
-def redraws(line: str) -> int:
-    """How many states a line had beside the one that `last_state` gives."""
-    if "\r" not in line:
-        return 0
-    states = [state for state in line.split("\r") if state.strip()]
-    # One that only clears the line is none.
-    return max(0, sum(1 for state in states if state.isprintable() or _plain(state)) - 1)
-
-
 def clip(text: str, width: int, beyond: int = 0) -> str:
     """The text, cut at a word near `width` with a mark; long rests are counted.
 
@@ -94,14 +85,9 @@ def clip(text: str, width: int, beyond: int = 0) -> str:
     return f"{text[:end]}…{f'+{rest}' if rest >= _COUNTED_REST else ''}"
 
 
-def words_of(text: str) -> tuple[set[str], set[str]]:
-    """The words and the runs (dotted, slashed, dashed words) that a text already shows."""
-    return set(_WORD.findall(text)), set(_RUN.findall(text))
-
-
 def names(lines: Iterable[tuple[int, str]], shown: str) -> list[Name]:
     """Every name in the lines that `shown` does not hold, each once, where it occurs first."""
-    words, runs = words_of(shown)
+    words, runs = set(_WORD.findall(shown)), set(_RUN.findall(shown))
     first: dict[str, int] = {}
     for number, line in lines:
         for run in _RUN.findall(line):

@@ -1,4 +1,4 @@
-"""What a session knew before its first hook: previews, looks and edits that its transcript tells of.
+"""What a session knew before its first hook: previews, looks and edits in its transcript.
 
 Loaded once in a session that was resumed or forked. A fork begins with the rows of the session
 that it came from under an id of its own, and with none of its marks.

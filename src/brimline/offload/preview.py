@@ -20,7 +20,6 @@ from brimline.offload import kinds, names
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_SMALLEST_BUDGET = 200
 # Of more than this the client itself shows no more than 2,000 characters: a preview that takes
 # more than that would make matters worse.
 _CLIENT_SHOWS_CHARACTERS = {"Bash": 30_000, "Grep": 20_000}
@@ -87,8 +86,15 @@ def make_preview(text: str, source: Source, kind: str, tool: str, subject: str) 
         return Preview(f"Binary data, not shown ({len(text):,} characters).", kind)
     if kind == kinds.DIFF:
         return Preview(changed_lines(text), kind)
-    hint = _hint(text, source.total)
-    allowed = _allowed(PLANS[kind], tool, len(text)) - len(hint)
+    # Such lines are too long to be asked for by their numbers.
+    hint = (
+        _LONG_LINES if len(text) > _LONG_LINE_CHARACTERS * (source.total + text.count("\r")) else ""
+    )
+    plan = PLANS[kind]
+    allowed = plan.floor
+    if len(text) <= _CLIENT_SHOWS_CHARACTERS.get(tool, len(text)):
+        allowed = max(allowed, min(plan.ceiling, int(plan.share * len(text))))
+    allowed -= len(hint)
     if kind in (kinds.JSON, kinds.PATHS):
         from brimline.offload import dumps
 
@@ -102,7 +108,7 @@ def make_preview(text: str, source: Source, kind: str, tool: str, subject: str) 
 
 
 def changed_lines(text: str, budget: int = DIFF_CHARACTERS) -> str:
-    """The changed lines of a diff with the headers of their files and hunks, and what is missing."""
+    """The changed lines of a diff under their files and hunks, and how many are missing."""
     shown: list[str] = []
     missing: dict[str, int] = {}
     file, in_hunk, left = "", False, budget - _FILES_CHARACTERS
@@ -121,9 +127,17 @@ def changed_lines(text: str, budget: int = DIFF_CHARACTERS) -> str:
             shown.append(line)
         elif in_hunk and not line.startswith("@@"):
             missing[file] = missing.get(file, 0) + 1
-    rest = "nothing is missing" if not missing else f"{sum(missing.values()):,} changed lines are missing"
-    files = names.clip(", ".join(f"{name} ({count})" for name, count in missing.items()), _FILES_CHARACTERS // 2)
-    return "\n".join([*shown, f"[changed lines only, without context; {rest}{': ' if files else ''}{files}]"])
+    rest = (
+        "nothing is missing"
+        if not missing
+        else f"{sum(missing.values()):,} changed lines are missing"
+    )
+    files = names.clip(
+        ", ".join(f"{name} ({count})" for name, count in missing.items()), _FILES_CHARACTERS // 2
+    )
+    return "\n".join(
+        [*shown, f"[changed lines only, without context; {rest}{': ' if files else ''}{files}]"]
+    )
 
 
 def _choose(board: Board, plan: Plan, kind: str, subject: str) -> list[names.Name]:
@@ -133,13 +147,13 @@ def _choose(board: Board, plan: Plan, kind: str, subject: str) -> list[names.Nam
     if is_log:
         from brimline.offload import logs
 
-        logs.choose(board, plan.width)
+        logs.choose_alarms(board, plan.width)
     filled = [position for position, line in enumerate(lines) if line.strip()]
     for position in [*filled[: plan.head], *filled[len(filled) - plan.tail :]]:
         board.pick(position, plan.width)
     if plan.headings_share:
         _choose_headings(board, plan, kinds.headings(lines, kind))
-    shown = "\n".join([subject, *[pick.text for pick in board.picks.values()]])
+    shown = "\n".join([subject, *[text for text, _ in board.picks.values()]])
     found = names.names(board.unseen(), shown)
     return logs.fill(board, found, plan.width) if is_log else found
 
@@ -156,19 +170,6 @@ def _choose_headings(board: Board, plan: Plan, found: list[int]) -> None:
             break
 
 
-def _allowed(plan: Plan, tool: str, characters: int) -> int:
-    budget = plan.floor
-    if characters <= _CLIENT_SHOWS_CHARACTERS.get(tool, characters):
-        budget = max(budget, min(plan.ceiling, int(plan.share * characters)))
-    return max(_SMALLEST_BUDGET, budget)
-
-
-def _hint(text: str, lines: int) -> str:
-    """How to reach into lines that are too long to be asked for by their numbers."""
-    states = lines + text.count("\r")
-    return _LONG_LINES if len(text) > _LONG_LINE_CHARACTERS * states else ""
-
-
 class Source:
     """The lines of an output that are looked at, and the number of each, counted from 0.
 
@@ -179,50 +180,22 @@ class Source:
     def __init__(self, text: str) -> None:
         self.total = text.count("\n") + bool(text and not text.endswith("\n"))
         self.numbers: Sequence[int] = range(self.total)
-        # How often a line was drawn over the one before it, where that is not to be seen in it.
-        self._redraws: dict[int, int] = {}
         # How many characters of a line are not looked at; by position.
         self.beyond: dict[int, int] = {}
-        if len(text) > _HEAD_CHARACTERS + _TAIL_CHARACTERS:
-            text = self._without_redraws(text)
         if len(text) <= _HEAD_CHARACTERS + _TAIL_CHARACTERS:
             self.lines = text.split("\n")[: self.total]
         else:
             self.lines, self.numbers = _ends(text, self.total)
         for position, line in enumerate(self.lines):
             if len(line) > _LONGEST_LINE_CHARACTERS:
-                self._shorten(position, line)
+                last = names.last_state(line)
+                self.lines[position] = last[:_LONGEST_LINE_CHARACTERS]
+                self.beyond[position] = max(0, len(last) - _LONGEST_LINE_CHARACTERS)
 
     @property
     def is_whole(self) -> bool:
         """Whether every line is looked at."""
         return len(self.lines) == self.total
-
-    def redraws_of(self, position: int) -> int:
-        """How often a line was drawn anew: a progress bar, in most cases."""
-        return self._redraws.get(self.numbers[position]) or names.redraws(self.lines[position])
-
-    def _without_redraws(self, text: str) -> str:
-        """A text with the last state of each line."""
-        if "\r" not in text or text.count("\r") == text.count("\r\n"):
-            return text
-        lines = text.split("\n")
-        for number, line in enumerate(lines):
-            if "\r" in line:
-                lines[number] = self._last_state(number, line)
-        return "\n".join(lines)
-
-    def _last_state(self, number: int, line: str) -> str:
-        redraws = names.redraws(line)
-        if redraws:
-            self._redraws[number] = redraws
-        return names.last_state(line) if redraws else line
-
-    def _shorten(self, position: int, line: str) -> None:
-        last = self._last_state(self.numbers[position], line)
-        self.lines[position] = last[:_LONGEST_LINE_CHARACTERS]
-        if len(last) > _LONGEST_LINE_CHARACTERS:
-            self.beyond[position] = len(last) - _LONGEST_LINE_CHARACTERS
 
 
 def _ends(text: str, total: int) -> tuple[list[str], list[int]]:
@@ -240,16 +213,6 @@ def _ends(text: str, total: int) -> tuple[list[str], list[int]]:
     return [*head, *between.values(), *tail], numbers
 
 
-class Pick(NamedTuple):
-    """A line, or a run of equal ones, as it is shown."""
-
-    text: str
-    last: int
-    """The position of the last line that it stands for."""
-    whole: bool
-    """Whether these lines are shown to their ends."""
-
-
 class Board:
     """The lines chosen so far, and what is left of the budget."""
 
@@ -260,67 +223,41 @@ class Board:
         self.budget = budget
         # What comes before the first line that is shown has a row of its own.
         self.left = budget - self.frame
-        self.picks: dict[int, Pick] = {}
-        self.taken: set[int] = set()
-        self.opening: re.Pattern[str] | None = None
+        # By position: a line as it is shown, and whether that is to its end.
+        self.picks: dict[int, tuple[str, bool]] = {}
 
-    def pick(self, position: int, width: int, last: int | None = None, note: str = "") -> bool:
-        """Show a line, or a fold that ends with `last`; False where there is no room for it."""
-        last = position if last is None else last
-        if not self.taken.isdisjoint(range(position, last + 1)):
+    def pick(self, position: int, width: int, note: str = "") -> bool:
+        """Show a line; False where there is no room for it."""
+        if position in self.picks:
             return True
         line = names.clean(self.source.lines[position])
-        # The first line shows what the others begin with.
-        bare = self.opening.sub("…", line, count=1) if self.opening and position else line
-        text = names.clip(bare, width, self.source.beyond.get(position, 0))
-        redraws = self.source.redraws_of(position)
-        note += f" (last of {redraws + 1:,} states)" if redraws else ""
-        # What is left out after a fold has a row of its own, too.
-        cost = len(text) + len(note) + self.frame * (2 if last > position else 1)
+        text = names.clip(line, width, self.source.beyond.get(position, 0))
+        cost = len(text) + len(note) + self.frame
         if cost > self.left:
             return False
         self.left -= cost
-        self.picks[position] = Pick(text + note, last, text == bare and not redraws)
-        self.taken.update(range(position, last + 1))
+        self.picks[position] = (text + note, text == line)
         return True
 
     def unseen(self) -> list[tuple[int, str]]:
         """Every line that is not shown to its end."""
-        cut = {position for position, pick in self.picks.items() if not pick.whole}
-        seen = self.taken - cut
+        seen = {position for position, (_, whole) in self.picks.items() if whole}
         return [(i, line) for i, line in enumerate(self.source.lines) if i not in seen]
 
     def render(self, found: list[names.Name]) -> str:
         """Lines and names in their order."""
         numbers, total = self.source.numbers, self.source.total
+        rows = []
         order = sorted(self.picks)
-        start = numbers[order[0]] if order else total
-        rows = [_row(0, start, "", _between(found, 0, order[0] if order else None))]
-        for position, following in zip(order, [*order[1:], None], strict=True):
-            pick = self.picks[position]
+        for position, following in zip([None, *order], [*order, None], strict=True):
+            first, after = -1 if position is None else position, following or len(numbers)
+            inside = [name.text for name in found if first <= name.line < after]
+            start = 0 if position is None else numbers[position]
             end = total if following is None else numbers[following]
-            inside = _between(found, position, following)
-            first, last = numbers[position], numbers[pick.last]
-            if last > first:
-                rows.append(f"{first + 1}-{last + 1}: {pick.text}")
-                rows.append(_row(last + 1, end, "", inside))
-            else:
-                rows.append(_row(first, end, pick.text, inside))
-        return "\n".join([row for row in rows if row])
-
-
-def _between(found: list[names.Name], first: int, following: int | None) -> list[str]:
-    return [
-        name.text
-        for name in found
-        if first <= name.line and (following is None or name.line < following)
-    ]
-
-
-def _row(start: int, end: int, text: str, inside: list[str]) -> str:
-    """One line of the preview; `end` is the number of the next line that is shown."""
-    if end <= start:
-        return ""
-    label = str(start + 1) if end == start + 1 else f"{start + 1}-{end}"
-    rest = " ".join(["…", *inside]) if inside or end > start + 1 or not text else ""
-    return f"{label}: {text} {rest}".rstrip() if text else f"{label}: {rest}"
+            if end <= start:
+                continue
+            text = "" if position is None else self.picks[position][0]
+            label = str(start + 1) if end == start + 1 else f"{start + 1}-{end}"
+            rest = " ".join(["…", *inside]) if inside or end > start + 1 or not text else ""
+            rows.append(f"{label}: {text} {rest}".rstrip() if text else f"{label}: {rest}")
+        return "\n".join(rows)

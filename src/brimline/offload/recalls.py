@@ -36,9 +36,9 @@ def fetched(
     is_cut = _is_cut(turn, tool, found)
     text = found.text.partition("\n")[2] if found.text.startswith(HEADER) else found.text
     shown = text[: tool_results.BEGINNING_CHARACTERS if is_cut else None]
-    for asked in commands.fetches(tool, tool_input):
+    for name, asked in commands.fetches(tool, tool_input):
         try:
-            key = read.resolve(turn.home, asked.name)
+            key = read.resolve(turn.home, name)
             meta = read.meta(turn.home, key)
             size = meta.get("bytes")
             content = ""
@@ -47,7 +47,7 @@ def fetched(
         except (BrimlineError, OSError):
             continue  # not a key, or no longer there
         # Where exactly the client cuts is its own affair, so no line of a beginning counts.
-        lines = None if is_cut or not content else shown_lines(content, shown, asked.lines)
+        lines = None if is_cut or not content else shown_lines(content, shown, asked)
         yield Fetched(key, meta, len(shown.encode("utf-8", "replace")), lines)
 
 
@@ -65,7 +65,12 @@ def shown_lines(content: str, shown: str, asked: str) -> tuple[int, int] | None:
     start += len(content[start:]) - len(content[start:].lstrip("\n"))
     at = start if content.startswith(text, start) else content.find(text)
     end = at + len(text)
-    if not text or at < 0 or content[at - 1 : at] not in ("", "\n") or content[end : end + 1] not in ("", "\n"):
+    if (
+        not text
+        or at < 0
+        or content[at - 1 : at] not in ("", "\n")
+        or content[end : end + 1] not in ("", "\n")
+    ):
         return None
     above, below = content[:at], content[end:]
     first_line = above.rstrip("\n").count("\n") + 2 if above.strip("\n") else 1

@@ -49,7 +49,7 @@ class NewSettingsEntries(SettingsEntries):
         plan = _plan(found)
         if any(rule.encode() not in (found.file.raw or b"") for rule in self.wired.rules):
             plan.notes.append(
-                "the model may fetch stored output without asking (`recall`, `brimline store get`); "
+                "the model may fetch stored output unasked (`recall`, `brimline store get`); "
                 "`--no-allow` leaves these permission rules out"
             )
         return plan
