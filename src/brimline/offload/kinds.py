@@ -26,7 +26,6 @@ _FEWEST_HITS = 1_000
 _SAMPLE_LINES = 400
 _FEWEST_LINES = 30
 # Shares of the sampled lines from which on a text is taken for one of its kind.
-_DIFF_SHARE = 0.005
 _PATHS_SHARE = 0.9
 _FOUND_SHARE = 0.6
 _TIMES_SHARE = 0.5
@@ -224,7 +223,7 @@ def _kind_by_name(path: str) -> str:
 def _kind_of_output(
     sample: list[str], text: str, lines: list[str], tool: str, command: Line | None
 ) -> str:
-    if _share(sample, _DIFF.match) > _DIFF_SHARE:
+    if any(map(_DIFF.match, sample)):
         return DIFF
     listed = tool == "Glob" or (command and command.prints_a_listing)
     if listed or _share(sample, _looks_like_path) > _PATHS_SHARE:
@@ -247,17 +246,13 @@ def _kind_of_text(sample: list[str], text: str, lines: list[str], otherwise: str
         return CODE
     if len(sample) < _FEWEST_LINES:
         return otherwise
-    if (
-        sum(line.startswith("#") and bool(_HEADING.match(line)) for line in sample)
-        >= _FEWEST_HEADINGS
-    ):
+    titles = [line for line in sample if line.startswith("#") and _HEADING.match(line)]
+    if len(titles) >= _FEWEST_HEADINGS:
         return PROSE
     if _share(sample, _TIME.match) > _TIMES_SHARE or _share(sample, _PASSED.match) > _PASSED_SHARE:
         return LOG
-    if any(
-        _share(sample, lambda line, s=s: line.count(s) >= _FEWEST_CELLS) > _CELLS_SHARE
-        for s in ",\t|"
-    ):
+    cells = [sum(line.count(mark) >= _FEWEST_CELLS for line in sample) for mark in ",\t|"]
+    if max(cells) > len(sample) * _CELLS_SHARE:
         return DUMP
     forms = {alike(line[:_FORM_CHARACTERS]) for line in sample}
     return LOG if len(forms) <= len(sample) * _FORMS_SHARE else otherwise

@@ -33,6 +33,8 @@ _ATTEMPTS = 50
 _PAUSE_S = 0.02
 # What the client puts before each line of a file.
 _NUMBERING = " 0123456789\t→"
+# How references begin, those of older versions too.
+_REFERENCES = ("[brimline stored ", "[CCM_CACHED]", "Cached (")
 
 
 class _Answer(NamedTuple):
@@ -92,7 +94,7 @@ def _replay(turn: Turn, looks: Looks) -> None:
     open_offers: set[str] = set()
     for at, answer in enumerate(answers):
         head = answer.text[:_HEAD_CHARACTERS]
-        is_preview = head.lstrip(_NUMBERING).startswith("[brimline stored ")
+        is_preview = head.lstrip(_NUMBERING).startswith(_REFERENCES)
         if at >= len(answers) - OFFERED_RESULTS:
             offered = {call_name("", answer.tool, answer.tool_input)}
             open_offers = open_offers | offered if is_preview else open_offers - offered
