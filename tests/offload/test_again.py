@@ -84,7 +84,7 @@ def test_of_parallel_twins_one_shows_the_preview_and_one_the_whole(
 ) -> None:
     """Each is asked before the others have answered; a third is a preview again."""
     for attempt in range(5):
-        player = Player(home_dir, project_dir, f"s{attempt}")
+        player = Player(f"{home_dir}-{attempt}", project_dir)
         response = {"stdout": BUILD, "stderr": "", "interrupted": False}
         turns = [player.result("Bash", {"command": "cat app.log"}, response) for _ in range(3)]
         for turn in turns:
@@ -177,9 +177,12 @@ def test_a_fork_knows_what_its_transcript_shows(
 
 
 def test_a_link_is_no_other_file(player: Player, project_dir: str) -> None:
-    """Marks are about the file that a path leads to."""
+    """Marks are about the file that a path leads to; who is refused is then shown the file."""
     Path(project_dir, "a.py").write_text(SOURCE, encoding="utf-8")
     Path(project_dir, "link.py").symlink_to("a.py")
     player.read("link.py", SOURCE)
+    for number in range(20):
+        player.bash(f"echo {number}", "small")
 
     assert player.write(f"{project_dir}/a.py") is not None
+    assert player.read("a.py", SOURCE) is None

@@ -29,7 +29,9 @@ def test_a_command_whose_references_come_back_passes_in_its_project(player: Play
     """Every fifth is replaced all the same: else nothing could ever change."""
     fetch_back(player, 3)
 
-    passed = [player.bash(f"make deploy --again {n}", f"{BUILD}\n again {n}") is None for n in range(5)]
+    passed = [
+        player.bash(f"make deploy --again {n}", f"{BUILD}\n again {n}") is None for n in range(5)
+    ]
 
     assert passed == [True, True, True, True, False]
     elsewhere = Player(player.home_dir, "/other", "s2")

@@ -21,7 +21,6 @@ _HERE_DOCUMENT = re.compile(
 )
 _COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
-_NAME = re.compile(r"[A-Za-z][\w:-]*")
 _IN_PLACE = re.compile(r"-[a-zA-Z]*i")
 _BEFORE_SUBCOMMANDS = ("-C", "-c", "--no-pager", "-R", "--repo", "--prefix")
 _FETCHING = ("get", "grep")
@@ -108,7 +107,7 @@ class Command(NamedTuple):
     program: str
     """Without its folder; a program in the current folder keeps its `./`."""
     pattern: str
-    """Its first two words, the second only where it is a name: `git log`, `pytest`."""
+    """Its first two words, options left out: `git log`, `make test`, `cat app.log`."""
     words: tuple[str, ...]
     writes: bool
     """Whether its output goes to a file."""
@@ -212,7 +211,7 @@ def _command(words: list[str], writes: bool) -> list[Command]:
         rest = rest[1 if rest[0] == "--no-pager" else 2 :]
     if program in ("python", "python3") and rest[:1] == ["-m"]:
         program, rest = (rest[1:] or [program])[0], rest[2:]
-    second = rest[0] if rest and _NAME.fullmatch(rest[0]) else ""
+    second = next((word for word in rest if not word.startswith("-")), "")
     pattern = f"{program} {second}".strip()[:_LONGEST_PATTERN]
     return [Command(program, pattern, tuple(words), writes)]
 

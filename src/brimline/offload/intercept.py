@@ -80,6 +80,8 @@ def before_write(turn: Turn) -> Decision | None:
 
         past.take_over(turn, seen, waits=True)
     if seen.claim_warning(path):
+        # However long ago the preview was: who is told to read the file again shall see it.
+        seen.offer(seen.call_name("", "Read", {"file_path": path}), "")
         return Decision(permission="deny", reason=looks.refusal(path))
     return None
 
@@ -100,7 +102,7 @@ class _Case:
         self.kind = kinds.kind_of(
             found.text, self.source.lines, event.tool, self.files, self.command
         )
-        self.call = looks.call_name(str(event.agent_id or ""), event.tool, event.tool_input)
+        self.call = self.looks.call_name(str(event.agent_id or ""), event.tool, event.tool_input)
         self.stamp = self.looks.stamp(self.files)
         self.pattern = commands.pattern_of(event.tool, found.subject, self.command)
         reads = self.command is not None and self.command.only_reads

@@ -98,6 +98,14 @@ class Looks:
             found.append(f"{status.st_mtime_ns}:{status.st_size}")
         return " ".join(found) or f"edits:{self._read(EDITED).count(chr(10))}"
 
+    def call_name(self, agent: str, tool: str, tool_input: dict[str, Any]) -> str:
+        """What tells a call from every other: who makes it, the tool, and what goes into it."""
+        told = {key: tool_input[key] for key in sorted(tool_input) if key != "description"}
+        path = told.get("file_path")
+        if tool == "Read" and isinstance(path, str):
+            told["file_path"] = paths.real(path, self._cwd)
+        return paths.fingerprint(fastjson.dumps([agent, tool, told]))
+
     def offer(self, call: str, stamp: str) -> bool:
         """Open the offer that the same call may pass; False where a parallel twin was first."""
         start = f"{OFFER}{call}-"
@@ -141,12 +149,6 @@ class Looks:
 
     def _path(self, name: str) -> str:
         return f"{self._state.folder}/{name}"
-
-
-def call_name(agent: str, tool: str, tool_input: dict[str, Any]) -> str:
-    """What tells a call from every other: who makes it, the tool, and what goes into it."""
-    told = {key: tool_input[key] for key in sorted(tool_input) if key != "description"}
-    return paths.fingerprint(fastjson.dumps([agent, tool, told]))
 
 
 def refusal(path: str) -> str:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from brimline import fastjson, paths
 from brimline.offload import commands, recalls, tool_results
 from brimline.offload.hook import EDITING, OFFERED_RESULTS
-from brimline.offload.looks import call_name
 from brimline.store import stub as stubs
 from brimline.transcript import rows, tail
 
@@ -96,7 +95,7 @@ def _replay(turn: Turn, looks: Looks) -> None:
         head = answer.text[:_HEAD_CHARACTERS]
         is_preview = head.lstrip(_NUMBERING).startswith(_REFERENCES)
         if at >= len(answers) - OFFERED_RESULTS:
-            offered = {call_name("", answer.tool, answer.tool_input)}
+            offered = {looks.call_name("", answer.tool, answer.tool_input)}
             open_offers = open_offers | offered if is_preview else open_offers - offered
         path = answer.tool_input.get("file_path")
         if isinstance(path, str):
