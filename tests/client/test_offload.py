@@ -616,6 +616,17 @@ def test_source_below_the_limit_is_seen_whole(
     assert "[brimline" not in by_read
 
 
+def on_path(installed: Installed) -> Path:
+    """A folder that holds the command, as an installed package brings it."""
+    folder = installed.root.parent / "bin"
+    folder.mkdir()
+    code = f"import sys; sys.path.insert(0, {str(installed.root)!r})\n"
+    code += "from brimline.cli.main import main; main()\n"
+    (folder / "brimline").write_text(f"#!{sys.executable}\n{code}", encoding="utf-8")
+    (folder / "brimline").chmod(0o755)
+    return folder
+
+
 def test_a_log_is_previewed_recalled_without_a_prompt_and_whole_when_the_command_is_repeated(
     client: Client, stub: StubApi, installed: Installed
 ) -> None:
@@ -624,8 +635,9 @@ def test_a_log_is_previewed_recalled_without_a_prompt_and_whole_when_the_command
     (client.project / "app.log").write_text(log, encoding="utf-8")
     settings = json.loads(client.settings_path().read_text(encoding="utf-8"))
     client.write_settings(settings | {"bashOutputMaxChars": 150_000})
+    env = {"PATH": f"{on_path(installed)}:{client.env({})['PATH']}"}
     stub.script(bash("cat app.log"), text("end"))
-    first = client.run_print("go", args=ASKING)
+    first = client.run_print("go", args=ASKING, env=env)
     (shown,) = results(first.requests[-1])
     assert 95_000 < len(log) < 105_000
     assert shown.startswith("[brimline stored")
@@ -637,7 +649,7 @@ def test_a_log_is_previewed_recalled_without_a_prompt_and_whole_when_the_command
 
     stub.script(bash(recall), bash("cat app.log"), bash("cat app.log"), text("end"))
     again = ["--resume", first.result["session_id"], *ASKING]
-    run = client.run_print("on", args=again)
+    run = client.run_print("on", args=again, env=env)
 
     _, recalled, whole, preview = results(run.requests[-1])
     assert recalled.startswith("\n".join(log.split("\n")[1200:1203]))
