@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import fastjson
-from brimline.transcript import rows
+from brimline.transcript.row import attachment_of, content_blocks, is_boundary, usage_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,7 +57,7 @@ def read(path: str) -> list[Segment]:
     with open(path, "rb") as file:
         for line in file:
             for row in fastjson.loads_all(line.decode("utf-8", "replace")):
-                if rows.is_boundary(row):
+                if is_boundary(row):
                     segments.append(reader.cut())
                 reader.take(row)
     return [segment for segment in [*segments, reader.cut()] if segment.items]
@@ -82,15 +82,15 @@ class _Reader:
 
     def take(self, row: Any) -> None:
         """Add what a row holds."""
-        usage = rows.usage_of(row)
+        usage = usage_of(row)
         if usage:
             self.model = usage.model
             if usage.prompt_tokens > self.fullest_tokens:
                 self.fullest_tokens, self.fullest_at = usage.prompt_tokens, len(self.items)
-        for block in rows.content_blocks(row):
+        for block in content_blocks(row):
             if isinstance(block, dict):
                 self._take_block(block, row["type"])
-        attached = rows.attachment_of(row)
+        attached = attachment_of(row)
         if attached:
             self.items.append(Item("other", _texts(row.get("rendered") or attached)))
 

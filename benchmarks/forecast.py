@@ -27,7 +27,7 @@ from brimline.gauge.window import (
     DEFAULT_WINDOW_TOKENS,
     proved_window,
 )
-from brimline.transcript import rows
+from brimline.transcript.row import is_boundary, usage_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -293,12 +293,12 @@ def _read_transcript(path: str) -> list[Segment]:
     segments: list[Segment] = []
     model, occupancies, known = "", [], set()
     for row in _rows(path):
-        usage = rows.usage_of(row)
+        usage = usage_of(row)
         if usage and (usage.message_id is None or usage.message_id not in known):
             known.add(usage.message_id)
             occupancies.append(usage.prompt_tokens)
             model = usage.model or model
-        elif rows.is_boundary(row):
+        elif is_boundary(row):
             segments.append(Segment(model, _ended_by(row), occupancies))
             occupancies = []
     segments.append(Segment(model, "end", occupancies))

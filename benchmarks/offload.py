@@ -38,7 +38,7 @@ from brimline.gauge.reading import characters_per_token
 from brimline.hooks.turn import Turn
 from brimline.hooks.wire import Event
 from brimline.offload import hook
-from brimline.transcript import rows
+from brimline.transcript import row as rows
 
 FULLEST_TOKENS = 100_000
 HORIZON_REQUESTS = 20

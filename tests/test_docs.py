@@ -15,10 +15,10 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from brimline import presets
 from brimline.cli.main import program
 from brimline.cli.registry import COMMANDS
 from brimline.hooks.table import EVENTS
-from brimline.presets import PRESETS
 from brimline.settings import SETTINGS
 from brimline.testing import bash_event, event, statusline_event
 
@@ -254,8 +254,8 @@ def test_every_preset_is_described_in_the_guide() -> None:
     """With the very words of `brimline config presets`."""
     guide = _page("how-to", "tune-warnings.md")
 
-    for preset in PRESETS:
-        assert f"{preset.name:16} {preset.doc}\n" in guide
+    for name, preset in presets.load().items():
+        assert f"{name:16} {preset['doc']}\n" in guide
 
 
 def test_every_file_of_the_data_folder_is_documented(

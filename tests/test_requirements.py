@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent
 GROUP_SIZES = {"S0": 38, "S1": 24, "S2": 51, "S3": 83, "S4": 47}
-DECISIONS = [f"K{number}" for number in range(1, 31)]
+FIRST_DECISIONS = [f"K{number}" for number in range(1, 31)]
 EXPECTED_IDS = {
     "S0": range(1, 39),
     "S1": range(1, 25),
@@ -81,8 +81,10 @@ def test_every_decision_is_stated_and_overrules_something(rows: tuple[Row, ...])
 
     named = {decision for row in rows for decision in row.overruled}
 
-    assert list(requirements.load(ROOT).decisions) == DECISIONS
-    assert named == set(DECISIONS)
+    decisions = list(requirements.load(ROOT).decisions)
+    assert decisions[:30] == FIRST_DECISIONS
+    assert decisions == sorted(decisions, key=lambda name: int(name[1:]))
+    assert named == set(decisions)
     assert [row.id for row in rows if row.in_part and not row.overruled] == []
 
 

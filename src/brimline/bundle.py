@@ -18,7 +18,7 @@ FAST_MODULES = (
     "brimline.paths",
     "brimline.policy",
     "brimline.transcript",
-    "brimline.transcript.rows",
+    "brimline.transcript.row",
     "brimline.transcript.tail",
     "brimline.gauge",
     "brimline.gauge.tiers",

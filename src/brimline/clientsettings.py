@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from brimline import paths
+from brimline import fastio, paths
 
 _MOST_DIGITS = 12
 _LARGEST_LIMIT = 10**9
@@ -17,6 +18,9 @@ RECALL_RULES = (
     "mcp__brimline__recall",
     "mcp__plugin_brimline_brimline__recall",
 )
+# A project's settings come with the repository: what is larger or more says nothing.
+_MOST_BYTES = 4 << 20
+_MOST_MODELS = 100
 SCOPES = ("user", "project", "local", "managed")
 
 
@@ -98,7 +102,8 @@ def read_settings(path: str) -> dict[str, Any]:
     if not Path(path).is_file():
         return {}
     try:
-        found = json.loads(Path(path).read_bytes())
+        raw = fastio.read_file(path, _MOST_BYTES + 1)
+        found = json.loads(raw) if len(raw) <= _MOST_BYTES else {}
     except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
@@ -115,7 +120,7 @@ def _windows_by_model(model_settings: dict[str, Any], env: dict[str, Any]) -> di
         return {}  # the variable is stronger than any setting
     windows = {
         model: _whole(entry.get("autoCompactWindow"))
-        for model, entry in model_settings.items()
+        for model, entry in islice(model_settings.items(), _MOST_MODELS)
         if isinstance(entry, dict)
     }
     return {model: tokens for model, tokens in windows.items() if tokens}

@@ -12,7 +12,6 @@ import os
 import stat
 import tomllib
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from brimline import __version__, clientsettings, fastio, fastjson, paths, policy, presets
@@ -20,6 +19,10 @@ from brimline.errors import ConfigError
 from brimline.settings import BY_KEY, SETTINGS, Setting, coerce, defaults
 
 _FILES = ("user", "project")
+# A file may come from a stranger's repository: one that is larger, or holds more keys that mean
+# nothing, must not make a session wait.
+_MOST_BYTES = 64_000
+_MOST_UNKNOWN = 10
 
 
 @dataclass(slots=True)
@@ -54,7 +57,7 @@ def _fill_from_preset(config: Config, *, environment: bool) -> None:
         config.sources[key] = f"preset {name}"
     if environment:
         before = dict(config.values)
-        presets.apply_environment(config.values, fastio.env)
+        presets.apply_environment(config.values, presets.named(name), fastio.env)
         for key in [key for key, value in config.values.items() if before[key] != value]:
             config.sources[key] = "environment (the preset's own variables)"
 
@@ -133,6 +136,7 @@ def compile_policy(home_dir: str, project_dir: str) -> None:
         "values": config.values,
         "learned": _learned(home_dir),
         "explicit": _explicit(config),
+        "preset": presets.named(config.values["guard.preset"]),
         "client": clientsettings.compaction_facts(project_dir),
         "sources": sources,
     }
@@ -154,11 +158,16 @@ def _merge_file(config: Config, path: str, source: str, *, project: bool) -> Non
     except (OSError, ValueError, RecursionError) as error:
         config.problems.append(f"{path} is ignored: {error}")
         return
+    unknown = [key for key, _ in entries if key not in BY_KEY]
+    for key in unknown[:_MOST_UNKNOWN]:
+        config.problems.append(f"{path}: unknown setting {key[:80]!r}{_nearest(key[:80])}")
+    if len(unknown) > _MOST_UNKNOWN:
+        config.problems.append(f"{path}: {len(unknown) - _MOST_UNKNOWN:,} more unknown settings")
     for key, raw in entries:
         setting = BY_KEY.get(key)
         if setting is None:
-            config.problems.append(f"{path}: unknown setting {key!r}{_nearest(key)}")
-        elif project and not setting.project:
+            continue
+        if project and not setting.project:
             config.problems.append(f"{path}: {key} cannot be set by a project and is ignored")
         else:
             _set(config, setting, raw, source, path)
@@ -227,14 +236,17 @@ def _read_text(path: str) -> str:
     if not os.path.isfile(path):
         # A stranger's repository may hold a link to a device that never ends.
         raise OSError("it is no regular file")
-    return Path(path).read_bytes().decode("utf-8")
+    raw = fastio.read_file(path, _MOST_BYTES + 1)
+    if len(raw) > _MOST_BYTES:
+        raise OSError(f"it is larger than {_MOST_BYTES:,} bytes")
+    return raw.decode("utf-8")
 
 
 def _stamps(home_dir: str, project_dir: str) -> list[list[Any]]:
     """What a policy is made from; another version has other settings and other defaults."""
     client_files = clientsettings.settings_files(project_dir).values()
     ours = (paths.user_config(home_dir), paths.project_config(project_dir))
-    files = [*ours, paths.learned_file(home_dir), *client_files]
+    files = [*ours, presets.FILE, paths.learned_file(home_dir), *client_files]
     return [["brimline", __version__, None], *[_stamp(path) for path in files]]
 
 

@@ -40,7 +40,7 @@ def loads(text: str) -> Any:
     Raises:
         ValueError: the text is no JSON, is cut off, or is nested too deeply.
     """
-    return _scan_at(text, _skip_whitespace(text, 0))[0]
+    return scan(text, _skip_whitespace(text, 0))[0]
 
 
 def loads_all(text: str) -> list[Any]:
@@ -49,7 +49,7 @@ def loads_all(text: str) -> list[Any]:
     position = _skip_whitespace(text, 0)
     while position < len(text):
         try:
-            document, end = _scan_at(text, position)
+            document, end = scan(text, position)
         except ValueError:
             break
         documents.append(document)
@@ -76,7 +76,12 @@ def dumps(value: Any) -> str:
     return "[" + ",".join([dumps(item) for item in value]) + "]"
 
 
-def _scan_at(text: str, position: int) -> tuple[Any, int]:
+def scan(text: str, position: int) -> tuple[Any, int]:
+    """The document that begins at a position, and where it ends.
+
+    Raises:
+        ValueError: the text is no JSON, is cut off, or is nested too deeply.
+    """
     try:
         found: tuple[Any, int] = _scan(text, position)
     except (StopIteration, SystemError):

@@ -130,7 +130,7 @@ def sessions_dir(home_dir: str) -> str:
 
 def session_dir(home_dir: str, session_id: object) -> str:
     """What we keep of one session. The id is foreign text and never becomes a path as it is."""
-    return f"{sessions_dir(home_dir)}/{safe_session_id(session_id)}"
+    return f"{home_dir}/sessions/{safe_session_id(session_id)}"
 
 
 def carry_dir(home_dir: str) -> str:

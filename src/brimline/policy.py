@@ -32,7 +32,7 @@ _TRUE = frozenset({"1", "true", "yes", "on"})
 class Policy:
     """Values by setting name, and what the client's own settings say (`client`)."""
 
-    __slots__ = ("client", "explicit", "learned", "sources", "values")
+    __slots__ = ("_preset", "client", "explicit", "learned", "sources", "values")
 
     def __init__(
         self,
@@ -41,6 +41,7 @@ class Policy:
         sources: list[list[Any]],
         explicit: list[str] | None = None,
         learned: dict[str, Any] | None = None,
+        preset: dict[str, Any] | None = None,
     ) -> None:
         self.values = values
         self.client = client
@@ -49,6 +50,16 @@ class Policy:
         self.explicit = explicit or []
         # Compaction points and growth that housekeeping found in earlier sessions.
         self.learned = learned or {}
+        self._preset = preset or {}
+
+    @property
+    def preset(self) -> dict[str, Any]:
+        """The preset in force with its words; only one that was not compiled in is looked up."""
+        if self._preset.get("name") != self.values["guard.preset"]:
+            from brimline import presets
+
+            self._preset = presets.named(self.values["guard.preset"])
+        return self._preset
 
 
 def switched_off() -> bool:
@@ -59,11 +70,12 @@ def switched_off() -> bool:
 def load(home_dir: str, project_dir: str) -> Policy:
     """The compiled policy of a project with the environment on top; the defaults without one."""
     policy = stored(home_dir, project_dir) or _from_defaults()
-    _apply_environment(policy)
-    if policy.values["guard.preset"] != "default":
+    if names := environment_overrides():
+        _apply_environment(policy, names)
+    if policy.values["guard.preset"] != "default" and policy.preset["environment"]:
         from brimline import presets
 
-        presets.apply_environment(policy.values, fastio.env)
+        presets.apply_environment(policy.values, policy.preset, fastio.env)
     apply_client_environment(policy.client)
     return policy
 
@@ -84,6 +96,7 @@ def stored(home_dir: str, project_dir: str) -> Policy | None:
             document["sources"],
             document["explicit"],
             document["learned"],
+            document.get("preset"),
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -91,13 +104,15 @@ def stored(home_dir: str, project_dir: str) -> Policy | None:
 
 def apply_client_environment(client: dict[str, Any]) -> None:
     """Put the client's own environment variables over what its settings files say."""
-    window = _positive(fastio.env("CLAUDE_CODE_AUTO_COMPACT_WINDOW"))
-    if window:
-        client["autocompact_window"] = window
-        client["autocompact_window_by_model"] = {}
-    percent = _positive(fastio.env("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"))
-    if percent:
-        client["autocompact_pct"] = percent
+    for variable, key in (
+        ("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "autocompact_window"),
+        ("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", "autocompact_pct"),
+    ):
+        text = fastio.env(variable) or ""
+        if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS and int(text):
+            client[key] = int(text)
+            if key == "autocompact_window":
+                client["autocompact_window_by_model"] = {}
     model = fastio.env("ANTHROPIC_MODEL")
     if model:
         client["model"] = model
@@ -105,14 +120,7 @@ def apply_client_environment(client: dict[str, Any]) -> None:
 
 def environment_overrides() -> list[str]:
     """Names of the environment variables that look like settings of ours."""
-    names = fastio.env_names(_ENV_PREFIX)
-    return [name for name in names if name not in _NO_SETTINGS]
-
-
-def _positive(text: str | None) -> int | None:
-    if not text or not (text.isascii() and text.isdigit()) or len(text) > _MOST_DIGITS:
-        return None
-    return int(text) or None
+    return [name for name in fastio.env_names(_ENV_PREFIX) if name not in _NO_SETTINGS]
 
 
 def _from_defaults() -> Policy:
@@ -121,10 +129,7 @@ def _from_defaults() -> Policy:
     return Policy(settings.defaults(), {}, [])
 
 
-def _apply_environment(policy: Policy) -> None:
-    names = environment_overrides()
-    if not names:
-        return
+def _apply_environment(policy: Policy, names: list[str]) -> None:
     from brimline import presets, settings
 
     by_env = {setting.env: setting for setting in settings.SETTINGS}

@@ -1,155 +1,83 @@
-"""Named sets of settings. A preset fills in what the user did not set.
+"""Named sets of settings and words, read from one data file. A preset fills in what nobody set.
 
-Fast path: imports nothing; loaded when settings are compiled and when a tier speaks.
+Fast path: imports nothing at module level; hooks find the preset in force in the compiled settings.
 """
 
 from __future__ import annotations
+
+from brimline.launch import PACKAGE_DIR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+FILE = f"{PACKAGE_DIR}/guard/presets.toml"
+_DEFAULTS: dict[str, Any] = {
+    "settings": {},
+    "environment": [],
+    "events": ["PostToolUse", "UserPromptSubmit"],
+    "tiers": None,
+    "persistent": False,
+    "repeats": False,
+    "point_remaining": None,
+    "gated": ["Agent", "Task", "Skill"],
+    "ceiling": "brimline",
+    "verified": True,
+    "quiet": False,
+}
 _MOST_DIGITS = 12
+_read: dict[str, dict[str, Any]] = {}
 
 
-class Preset:
-    """What a preset sets, and what it does beyond settings."""
+def load() -> dict[str, dict[str, Any]]:
+    """Every preset by name, each with all its fields and its words."""
+    if not _read:
+        import tomllib
 
-    __slots__ = (
-        "doc",
-        "events",
-        "name",
-        "persistent",
-        "point_remaining",
-        "repeats",
-        "values",
-        "voice",
-    )
-
-    def __init__(  # noqa: PLR0913 - a table row, written out once
-        self,
-        name: str,
-        doc: str,
-        values: dict[str, Any],
-        *,
-        voice: str = "brimline",
-        events: tuple[str, ...] = ("PostToolUse", "UserPromptSubmit"),
-        persistent: bool = False,
-        repeats: bool = False,
-        point_remaining: int | None = None,
-    ) -> None:
-        self.name = name
-        self.doc = doc
-        self.values = values
-        # Whose words the tiers use; none means that tiers are silent.
-        self.voice = voice
-        self.events = events
-        # Whether the last tier speaks on every call, and whether every tier does.
-        self.persistent = persistent
-        self.repeats = repeats
-        # Percent of the window still free at the expected compaction, unless it was learned.
-        self.point_remaining = point_remaining
+        with open(FILE, "rb") as file:
+            document = tomllib.load(file)
+        words = document.pop("words")
+        for name, fields in document.items():
+            preset = {"name": name} | _DEFAULTS | fields
+            preset["tiers"] = words["tiers"].get(preset["tiers"])
+            preset["ceiling"] = words["ceiling"][preset["ceiling"]]
+            _read[name] = preset
+    return _read
 
 
-PRESETS = (
-    Preset(
-        "default",
-        "Tiers at 30, 15, 7 and 3 points before compaction; the ceiling advises, never refuses.",
-        {},
-        persistent=True,
-    ),
-    Preset(
-        "adr11",
-        "Only the context ceiling: agents and skills above 40 % of the window are warned about, "
-        "and refused with `DEV_TEAM_CONTEXT_STRICT=on`. Reads `DEV_TEAM_CONTEXT_*`.",
-        {"guard.ceiling": "warn", "guard.ceiling_percent": 40, "guard.ceiling_tokens": 350_000},
-        voice="",
-    ),
-    Preset(
-        "haios-80",
-        "One line with every prompt once 80 % of the window is in use.",
-        {
-            "guard.tiers": [80],
-            "guard.tier_unit": "used",
-            "guard.velocity_points": 0,
-            "guard.ceiling": "off",
-        },
-        voice="haios",
-        events=("UserPromptSubmit",),
-        repeats=True,
-    ),
-    Preset(
-        "ccm-70-80-90",
-        "Notes at 70, 80 and 90 % of the window, also to the person when a turn ends. "
-        "Reads `CONTEXT_*`.",
-        {
-            "guard.tiers": [70, 80, 90],
-            "guard.tier_unit": "used",
-            "guard.velocity_points": 0,
-            "guard.ceiling": "off",
-        },
-        voice="ccm",
-        events=("PostToolUse", "Stop"),
-    ),
-    Preset(
-        "guard-30-15-7-3",
-        "Tiers at 30, 15, 7 and 3 points before compaction, which is expected with 16 % of the "
-        "window left until it was observed; the last tier refuses to dispatch agents.",
-        {
-            "guard.tiers": [30, 15, 7, 3],
-            "guard.tier_unit": "to_compaction",
-            "guard.velocity_points": 5,
-            "guard.block_dispatch_at_critical": True,
-            "guard.ceiling": "off",
-        },
-        persistent=True,
-        point_remaining=16,
-    ),
-    Preset("off", "Measures and stays silent.", {"guard.ceiling": "off"}, voice="", events=()),
-)
-
-BY_NAME = {preset.name: preset for preset in PRESETS}
-
-_FALSE = ("false", "0", "no", "off")
-
-
-def named(name: str) -> Preset:
+def named(name: str) -> dict[str, Any]:
     """The preset of that name; the default one for a name from another version."""
-    return BY_NAME.get(name, BY_NAME["default"])
-
-
-def apply_environment(values: dict[str, Any], read: Callable[[str], str | None]) -> None:
-    """Let a preset's own environment variables change what it does; malformed ones are ignored."""
-    if values["guard.preset"] != "ccm-70-80-90":
-        return
-    if (read("CONTEXT_MONITOR_ENABLED") or "").strip().lower() in _FALSE:
-        values["guard.preset"] = "off"
-    window = _digits(read("CONTEXT_MAX_TOKENS"))
-    if window:
-        values["context_window"] = window
-    thresholds = (read("CONTEXT_WARN_THRESHOLDS") or "").strip().strip("[]").split(",")
-    numbers = [_digits(threshold) for threshold in thresholds]
-    if all(numbers):
-        values["guard.tiers"] = sorted({number for number in numbers if number})
-
-
-def _digits(text: str | None) -> int | None:
-    stripped = (text or "").strip()
-    plain = stripped.isascii() and stripped.isdigit() and len(stripped) <= _MOST_DIGITS
-    return int(stripped) or None if plain else None
+    found = load()
+    return found.get(name, found["default"])
 
 
 def fill(values: dict[str, Any], defaults: dict[str, Any], explicit: set[str]) -> set[str]:
     """Give every setting that nobody set the value of the preset in force; returns their names."""
-    chosen = named(values["guard.preset"]).values
+    chosen = named(values["guard.preset"])["settings"]
     if _is_of_another_unit(values, chosen, explicit):
         explicit = explicit - {"guard.tiers"}
-    for preset in PRESETS:
-        for key in preset.values:
+    for preset in load().values():
+        for key in preset["settings"]:
             if key not in explicit:
                 values[key] = chosen.get(key, defaults[key])
     return {key for key in chosen if key not in explicit}
+
+
+def apply_environment(
+    values: dict[str, Any], preset: dict[str, Any], read: Callable[[str], str | None]
+) -> None:
+    """Let the variables of a preset's source change settings; malformed ones change nothing."""
+    for entry in preset["environment"]:
+        text = (read(entry["variable"]) or "").strip()
+        words = entry.get("words")
+        if words is None:
+            plain = text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
+            found = int(text) or None if plain else None
+        else:
+            found = words.get(text.lower(), entry.get("otherwise")) if text else None
+        if found is not None:
+            values[entry["setting"]] = found
 
 
 def _is_of_another_unit(values: dict[str, Any], chosen: dict[str, Any], explicit: set[str]) -> bool:

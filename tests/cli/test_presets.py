@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from brimline.presets import PRESETS
+from brimline import presets
 from brimline.settings import BY_KEY, coerce
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ def test_every_preset_is_listed_with_what_it_does(brimline: Callable[..., Outcom
 
     assert [line[2:].split()[0] for line in lines] == NAMES
     assert [line for line in lines if line.startswith("*")] == [lines[0]]
-    for line, preset in zip(lines, PRESETS, strict=True):
-        assert line.endswith(preset.doc)
+    for line, preset in zip(lines, presets.load().values(), strict=True):
+        assert line.endswith(preset["doc"])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -66,8 +66,8 @@ def test_choosing_one_puts_its_settings_in_force(
 
     explained = json.loads(brimline("config", "explain", "--json").out)["settings"]
 
-    chosen = next(preset for preset in PRESETS if preset.name == name)
-    for key, value in chosen.values.items():
+    chosen = presets.load()[name]["settings"]
+    for key, value in chosen.items():
         if key != "guard.ceiling_percent":
             assert (explained[key]["value"], explained[key]["source"]) == (value, f"preset {name}")
     assert explained["guard.ceiling_percent"]["value"] == 33
@@ -76,9 +76,9 @@ def test_choosing_one_puts_its_settings_in_force(
 
 def test_every_preset_can_be_chosen_and_sets_what_there_is() -> None:
     """The choices of the setting are the presets, and their values are ones it takes."""
-    assert list(BY_KEY["guard.preset"].choices) == [preset.name for preset in PRESETS]
-    for preset in PRESETS:
-        for key, value in preset.values.items():
+    assert list(BY_KEY["guard.preset"].choices) == list(presets.load())
+    for preset in presets.load().values():
+        for key, value in preset["settings"].items():
             assert coerce(BY_KEY[key], value) == value
 
 

@@ -20,8 +20,8 @@ from brimline.gauge.composition import (
 )
 from brimline.testing import SessionBuilder, text_block
 from brimline.transcript import pieces
+from brimline.transcript.compactions import scan
 from brimline.transcript.pieces import Piece
-from brimline.transcript.scan import scan
 
 from ..transcript.generated import mutated_transcripts, transcripts  # noqa: TID252
 
@@ -39,7 +39,7 @@ thorough = settings(
 
 def composed(session: SessionBuilder) -> Composition:
     """The composition of the session as written so far, checked for the sums that always hold."""
-    found = compose(pieces.read(session.path))
+    found = compose(pieces.entries(session.path))
     check_sums(found)
     return found
 
@@ -89,7 +89,7 @@ def test_on_any_file_the_parts_add_up_to_the_occupancy(data: bytes, tmp_path: Pa
     path = tmp_path / "transcript.jsonl"
     path.write_bytes(data)
 
-    found = compose(pieces.read(str(path)))
+    found = compose(pieces.entries(str(path)))
 
     occupancies = scan(str(path)).occupancies
     assert found.occupancy_tokens == (occupancies[-1] if occupancies else None)

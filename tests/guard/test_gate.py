@@ -15,10 +15,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tests.hooks.processes import command, environment
 
-from brimline.gauge.window import Window
-from brimline.guard.ceiling import BUCKET_POINTS, Ceiling, Load, judge
+from brimline import presets
+from brimline.guard.ceiling import Ceiling, Load
 from brimline.hooks import table
-from brimline.presets import PRESETS
 from brimline.settings import BY_KEY, defaults
 from brimline.testing import SessionBuilder
 
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LOADS = ("Agent", "Task", "Skill")
+PRESETS = list(presets.load())
 RECOVERY_SKILLS = BY_KEY["guard.recovery_skills"].default
 # Tools that recovery needs, with what they are called with.
 PLAIN_TOOLS: dict[str, dict[str, Any]] = {
@@ -88,7 +88,7 @@ def test_what_loads_more_is_asked_about(tool: str, session: SessionBuilder, home
 
 
 @pytest.mark.row("S0-08", "S0-09")
-@pytest.mark.parametrize("preset", [preset.name for preset in PRESETS])
+@pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("tool", PLAIN_TOOLS)
 def test_other_tools_pass_without_a_word(
     tool: str,
@@ -243,18 +243,6 @@ def test_a_rising_band_breaks_through_the_bucket(
 
 
 @pytest.mark.parametrize(
-    ("tokens", "band"),
-    [(79_999, None), (80_000, 1), (99_999, 1), (100_000, 2), (119_999, 2), (120_000, 3)],
-)
-def test_a_band_begins_at_its_exact_multiple(tokens: int, band: int | None) -> None:
-    """One token makes the difference at 1, 1.25 and 1.5 times the ceiling."""
-    verdict = judge(Load("Skill", {"skill": "x"}), tokens, Window(200_000, "config"), defaults())
-
-    assert (verdict.band if verdict else None) == band
-    assert verdict is None or verdict.bucket == tokens // (2_000 * BUCKET_POINTS)
-
-
-@pytest.mark.parametrize(
     ("window", "tokens", "bound"),
     [
         (200_000, 80_000, "percentage"),
@@ -268,7 +256,7 @@ def test_the_lower_bound_is_the_ceiling_and_gives_its_name(
     window: int, tokens: int, bound: str
 ) -> None:
     """40 % of the window or 350,000, whichever is less; a tie is called percentage."""
-    ceiling = Ceiling(window, 40, 350_000)
+    ceiling = Ceiling(window, defaults())
 
     assert (ceiling.tokens, ceiling.bound) == (tokens, bound)
 
@@ -418,12 +406,10 @@ def test_a_name_that_only_resembles_a_recovery_skill_is_gated(
         ("Task", {"name": "worker"}, "worker", "worker"),
         ("Skill", {}, "", ""),
         ("Skill", {"skill": 7}, "", ""),
-        ("Skill", None, "", ""),
-        ("Agent", ["x"], "", ""),
     ],
 )
 def test_the_name_of_a_load_is_found_in_its_input(
-    tool: str, tool_input: object, name: str, bare: str
+    tool: str, tool_input: dict[str, Any], name: str, bare: str
 ) -> None:
     """Where the client puts it, now or formerly; anything else is unnamed."""
     load = Load(tool, tool_input)
@@ -443,7 +429,7 @@ def test_the_name_of_a_load_is_found_in_its_input(
 @given(
     tokens=st.integers(1, 1_200_000),
     window=st.sampled_from([None, 100_000, 200_000, 1_000_000]),
-    preset=st.sampled_from([preset.name for preset in PRESETS]),
+    preset=st.sampled_from(PRESETS),
     posture=st.sampled_from(["warn", "strict", "off"]),
     percent=st.integers(0, 100),
     eager=st.booleans(),
@@ -471,7 +457,7 @@ def test_the_way_back_is_never_closed(  # noqa: PLR0913, PLR0917 - what can be s
 
         refusals = [before_load(session, home_dir, tool).refusal for tool in LOADS]
 
-        assert all("/compact" in text or "/handoff" in text for text in refusals if text)
+        assert all("/compact" in text or "/brim:checkpoint" in text for text in refusals if text)
         for skill in RECOVERY_SKILLS:
             assert before_load(session, home_dir, "Skill", skill) == SILENT
 

@@ -100,9 +100,9 @@ def test_our_voice_names_a_way_back_and_the_settings(
 @pytest.mark.parametrize(
     ("tokens", "action", "knobs"),
     [
-        (BANDS[0], "Consider /handoff soon", True),
-        (BANDS[1], "Run /handoff now", True),
-        (BANDS[2], "Run /handoff before anything else", False),
+        (BANDS[0], "Consider /brim:checkpoint soon", True),
+        (BANDS[1], "Run /brim:checkpoint now", True),
+        (BANDS[2], "Run /brim:checkpoint before anything else", False),
     ],
 )
 def test_the_voice_of_adr11_names_a_way_back_and_its_variables(
@@ -142,7 +142,7 @@ def test_every_refusal_of_the_ceiling_names_the_way_out(
     assert "Way out: write the state of the work to a file and run /compact" in ours
     assert "`guard.recovery_skills` always pass" in ours
     assert "(warn, strict, off)" in ours
-    assert "[blocked: context ceiling] Run /handoff or another recovery skill" in theirs
+    assert "[blocked: context ceiling] Run /brim:checkpoint, or a recovery skill" in theirs
     assert "those are never gated" in theirs
     assert "DEV_TEAM_CONTEXT_STRICT=off warns instead" in theirs
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from brimline.guard import voices
 from brimline.testing import event
 
 from .dialogue import SILENT, after_tool, at_prompt, at_stop, audit, before_load, send, use
@@ -14,7 +13,7 @@ from .dialogue import SILENT, after_tool, at_prompt, at_stop, audit, before_load
 if TYPE_CHECKING:
     from brimline.testing import SessionBuilder
 
-LINE = "CONTEXT: ~{}% used. Consider /new-checkpoint before context exhaustion."
+LINE = "CONTEXT: ~{}% used. Consider /brim:checkpoint before context exhaustion."
 
 
 @pytest.fixture(autouse=True)
@@ -121,15 +120,6 @@ def test_the_size_of_the_file_does_not_move_the_figure(
     session.reply(170_000)
 
     assert at_prompt(session, home_dir).note == LINE.format(85)
-
-
-@pytest.mark.row("S1-22")
-@pytest.mark.parametrize(
-    ("percent", "shown"), [(75, 75), (80.0, 80), (85.0, 85), (89.6, 90), (100.0, 100), (6_553, 100)]
-)
-def test_the_line_is_fixed_but_for_its_percentage(percent: float, shown: int) -> None:
-    """Rounded to a whole number, 100 at most."""
-    assert voices.haios(percent) == LINE.format(shown)
 
 
 def test_75_percent_is_told_where_the_threshold_is_lower(

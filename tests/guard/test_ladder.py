@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from brimline import config, paths
+from brimline.decision import NOTE_BUDGET_CHARACTERS
+from brimline.guard.monitor import REARM_POINTS
 from brimline.hooks import statusline
-from brimline.testing import statusline_event
+from brimline.hooks.entry import ask_rooms, open_turn
+from brimline.testing import bash_event, statusline_event
 
-from .dialogue import SILENT, after_tool, at_prompt, at_start, at_stop, audit, use
+from .dialogue import SILENT, after_tool, at_prompt, at_start, at_stop, audit, kept, use
 
 if TYPE_CHECKING:
     from brimline.testing import SessionBuilder
@@ -352,6 +356,115 @@ def test_every_announcement_has_figure_source_advice_and_setting(
     assert "window from the model's name, unverified" in figures
     assert "compaction expected at 167,000" in figures
     assert not re.search(r"\b(stop|halt|abort|cease|do not continue)\b", head, re.IGNORECASE)
+
+
+@pytest.mark.row("S4-19", "S4-47")
+@pytest.mark.parametrize(
+    ("climb", "heard"),
+    [
+        # A jump is told as what it leads to; what it skipped is not told later.
+        ((60_000, 157_000, 157_500, 165_000), ["-", "L3", "-", "L4"]),
+        # From L3 back to L1: L2 and L3 may speak again, L1 may not.
+        ((120_000, 145_000, 157_000, 120_000, 145_000), ["L1", "L2", "L3", "-", "L2"]),
+        # The estimated part of a reading moves from call to call; that is no drop.
+        ((107_000, 107_000 - REARM_POINTS * POINT, 107_000), ["L1", "-", "-"]),
+    ],
+)
+def test_a_tier_is_told_again_once_it_was_clearly_left(
+    climb: tuple[int, ...],
+    heard: list[str],
+    session: SessionBuilder,
+    home_dir: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """And not before."""
+    use(monkeypatch, guard__velocity_points=0)
+
+    assert _heard(session, home_dir, *climb) == heard
+
+
+def test_a_stale_reading_arms_nothing(
+    session: SessionBuilder, home_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hook that read the file before the others and decides after them changes nothing."""
+    use(monkeypatch, guard__velocity_points=0)
+    session.reply(60_000)
+    slow = open_turn("PostToolUse", json.dumps(bash_event(session)).encode(), home_dir)
+    assert slow is not None
+    assert slow.reading.tier == 0
+    assert _heard(session, home_dir, 157_000) == ["L3"]
+
+    assert ask_rooms(slow) == b""
+    assert _heard(session, home_dir, 157_100) == ["-"]
+
+
+@pytest.mark.row("S1-06", "S1-07", "S1-08")
+def test_an_unknown_reading_says_and_arms_nothing(session: SessionBuilder, home_dir: str) -> None:
+    """Right after a compaction there is no figure to judge by."""
+    assert _heard(session, home_dir, 145_000) == ["L2"]
+    session.compact(167_000)
+
+    assert after_tool(session, home_dir) == SILENT
+    assert kept(session, home_dir, "spoke-L2").exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"x", b"-1", b"9" * 40])
+def test_a_damaged_claim_still_counts_as_spoken(
+    content: bytes, session: SessionBuilder, home_dir: str
+) -> None:
+    """A claim that was torn while written keeps its tier quiet, until a drop clears it."""
+    assert _heard(session, home_dir, 120_000) == ["L1"]
+    kept(session, home_dir, "spoke-L1").write_bytes(content)
+
+    assert _heard(session, home_dir, 120_010) == ["-"]
+
+
+@pytest.mark.parametrize(("tokens", "level"), [(157_000, 3), (165_000, 4)])
+@pytest.mark.row("S1-18")
+def test_a_high_tier_saves_the_last_prompts_by_itself(
+    tokens: int,
+    level: int,
+    session: SessionBuilder,
+    home_dir: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Compaction may come before the model acts on the note; half an emoji is no obstacle."""
+    use(monkeypatch, guard__velocity_points=0)
+    prompt = {"role": "user", "content": "never touch prod_db \ud83d"}
+    session.raw(json.dumps({"type": "user", "message": prompt, "isSidechain": False}) + "\n")
+    saved = kept(session, home_dir, "checkpoint.json")
+
+    assert _heard(session, home_dir, 145_000) == ["L2"]
+    assert not saved.exists()
+    assert _heard(session, home_dir, tokens) == [f"L{level}"]
+
+    found = json.loads(saved.read_bytes())
+    assert "never touch prod_db" in str(found["last_prompts"])
+    assert found["reading"]["tier"] == level
+
+
+@pytest.mark.row("S0-29", "S1-02", "S2-03", "S2-23", "S2-35")
+@pytest.mark.parametrize("level", [1, 2, 3, 4])
+def test_what_changes_comes_last_and_says_where_it_is_from(
+    level: int, session: SessionBuilder, home_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Prompt caches reward stable text; a window is named with its source, a guess as a guess."""
+    use(monkeypatch, guard__velocity_points=0)
+    session.reply((110_000, 140_000, 155_000, 163_000)[level - 1])
+    first = after_tool(session, home_dir).note
+    session.session_id = "another"
+    use(monkeypatch, context_window=200_000, measure__estimate="size", measure__bytes_per_token=1)
+    Path(session.path).write_text("x" * (111_000, 141_000, 156_000, 164_000)[level - 1])
+    second = after_tool(session, home_dir).note
+
+    head, _, figures = first.partition("Measured: ")
+    other, _, guessed = second.partition("Estimated: ~")
+    assert head == other
+    assert re.findall(r"\d", head) == [str(level)]
+    assert "window from the model's name, unverified" in figures
+    assert "from the size of the session file, window from your configuration" in guessed
+    assert len(first) < NOTE_BUDGET_CHARACTERS
+    assert "\n" not in first
 
 
 def _heard(session: SessionBuilder, home_dir: str, *occupancies: int) -> list[str]:

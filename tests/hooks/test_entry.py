@@ -254,9 +254,8 @@ def test_a_transcript_of_somebody_else_is_no_obstacle(session: SessionBuilder) -
     become = (
         f"import os, sys; sys.path.insert(0, {ROOT!r})\n"
         "import brimline.hooks.entry, brimline.settings, brimline.state.failures\n"
-        "from brimline.hooks.table import face\n"
-        "faces = [face(room) for room in ('offload', 'gauge', 'carry', 'guard')]\n"
-        "import brimline.gauge.reading, brimline.state.session\n"
+        "import brimline.offload.hook, brimline.gauge.hook, brimline.carry.hook\n"
+        "import brimline.guard.hook, brimline.gauge.reading, brimline.state.session\n"
         "if os.geteuid() == 0: os.seteuid(65534)\n"
     )
     with tempfile.TemporaryDirectory() as folder:

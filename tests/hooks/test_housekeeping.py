@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
+import json
 import os
 import sqlite3
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.guard.dialogue import (
@@ -20,9 +22,13 @@ from tests.guard.dialogue import (
     use,
 )
 
-from brimline import paths, policy
+from brimline import config, paths, policy
+from brimline.hooks.entry import open_turn, tidy
 from brimline.state import failures, series
 from brimline.store import layout, put
+from brimline.testing import event
+
+from .processes import copy_package, run_hook
 
 if TYPE_CHECKING:
     from brimline.testing import SessionBuilder
@@ -66,7 +72,7 @@ def old(
 
 
 @pytest.mark.row("S4-46")
-@pytest.mark.parametrize(("hours", "stale"), [(23, False), (25, True), (24 * 365, True)])
+@pytest.mark.parametrize(("hours", "stale"), [(23, False), (25, True), (24 * 20, True)])
 def test_marks_of_a_session_that_is_gone_for_a_day_are_removed(
     hours: int, stale: bool, old: Path, session: SessionBuilder, home_dir: str
 ) -> None:
@@ -224,3 +230,73 @@ def test_what_the_store_kept_too_long_goes_at_a_start(
 
     assert not os.path.exists(layout.blob(home_dir, layout.digest_of(old)))
     assert os.path.exists(layout.blob(home_dir, layout.digest_of(young)))
+
+
+@pytest.mark.row("S4-46")
+def test_thousands_of_old_sessions_take_their_share_of_time_and_no_more(
+    session: SessionBuilder, home_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a clock that ticks at every look: no room goes on after its time, none is forgotten."""
+    sessions = Path(home_dir, "sessions")
+    for number in range(5_000):
+        folder = sessions / f"old-{number}"
+        folder.mkdir(parents=True)
+        (folder / "spoke-L1").write_bytes(b"")
+        _age(folder, 40 * 24)
+    clock = itertools.count(1_000_000)
+    monkeypatch.setattr(time, "monotonic", lambda: next(clock) / 1_000)
+    left = 5_000
+
+    for _ in range(3):
+        begun = next(clock)
+        turn = open_turn("SessionStart", _raw(event("SessionStart", session)), home_dir)
+        assert turn is not None
+        tidy(turn, seconds=0.6)
+
+        assert next(clock) - begun < 700
+        before, left = left, len(list(sessions.glob("old-*/spoke-L1")))
+        assert 0 < before - left < 600
+
+
+def test_a_step_of_housekeeping_that_hangs_costs_neither_answer_nor_session(
+    session: SessionBuilder, world: Path
+) -> None:
+    """The answer is out before, and the process ends by itself with exit code 0."""
+    (world / "home" / "rules.md").write_text("No preambles.")
+    root = copy_package(world / "copy")
+    with open(f"{root}/brimline/gauge/hook.py", "a", encoding="utf-8") as file:
+        file.write("\n\ndef tidy(turn, until):\n    while True:\n        pass\n")
+
+    done = run_hook(
+        world,
+        "SessionStart",
+        event("SessionStart", session, source="startup"),
+        root=root,
+        extra={"BRIMLINE_REMINDER_FILE": str(world / "home" / "rules.md")},
+    )
+
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"No preambles." in done.stdout
+
+
+def test_a_strangers_settings_are_bounded(session: SessionBuilder, home_dir: str) -> None:
+    """Keys by the thousand, models by the ten thousand: little is said and little is kept."""
+    folder = Path(session.cwd, ".claude")
+    folder.mkdir()
+    models = {f"model-{number}": {"autoCompactWindow": 50_000} for number in range(20_000)}
+    (folder / "settings.json").write_text(json.dumps({"modelSettings": models}))
+    for keys, problems in ((3_000, 11), (15_000, 1)):
+        (folder / "brimline.toml").write_text(
+            "compaction_tokens = 90000\n" + "".join(f"key{n} = {n}\n" for n in range(keys))
+        )
+        at_start(session, home_dir)
+
+        assert len(config.load(home_dir, session.cwd).problems) == problems
+        assert Path(paths.policy_file(home_dir, session.cwd)).stat().st_size < 20_000
+        known = policy.load(home_dir, session.cwd).values["compaction_tokens"]
+        assert known == (90_000 if keys == 3_000 else None)
+    assert failures.recent(home_dir, 0) == []
+
+
+def _raw(payload: dict[str, Any]) -> bytes:
+    return json.dumps(payload).encode()

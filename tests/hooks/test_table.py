@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING
+
 import pytest
 
 from brimline import config, paths
 from brimline.hooks import table
 from brimline.hooks.table import EVENTS
 from brimline.install import entries, installer
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 WIRED = entries.Wiring("/usr/bin/python3", "/opt/lib", "/data")
 
@@ -44,8 +50,8 @@ def test_every_room_offers_what_the_table_says() -> None:
         assert answered.purpose
         assert 1 <= answered.timeout_s <= 30
         for room in answered.rooms:
-            assert callable(getattr(table.face(room), answered.function))
-    assert all(callable(table.face(room).tidy) for room in table.TIDY)
+            assert callable(getattr(_face(room), answered.function))
+    assert all(callable(_face(room).tidy) for room in table.TIDY)
 
 
 def test_only_tool_events_have_a_matcher() -> None:
@@ -53,3 +59,7 @@ def test_only_tool_events_have_a_matcher() -> None:
     matched = {event for event, answered in EVENTS.items() if answered.matcher() is not None}
 
     assert matched == {"PreToolUse", "PostToolUse"}
+
+
+def _face(room: str) -> ModuleType:
+    return importlib.import_module(f"brimline.{room}.hook")

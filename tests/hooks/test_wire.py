@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from brimline.decision import Decision
 from brimline.hooks.wire import Event, render
-from brimline.transcript.rows import IMAGE_CHARACTERS
+from brimline.transcript.row import IMAGE_CHARACTERS
 
 READ = {
     "type": "text",

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from brimline.purge.faults_find import find
 from brimline.testing import SessionBuilder, text_block
-from brimline.transcript import records
+from brimline.transcript import read as records
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,7 +77,7 @@ def index_of(lines: Lines, text: str) -> int:
 def findings(data: bytes | Lines) -> Findings:
     """What is wrong with some bytes."""
     whole = data if isinstance(data, bytes) else b"".join(data)
-    return find(records.read(io.BytesIO(whole)))
+    return find(records.lines(io.BytesIO(whole)))
 
 
 def kinds(data: bytes | Lines) -> list[str]:

@@ -15,10 +15,12 @@ from hypothesis import strategies as st
 
 from brimline.gauge import composition
 from brimline.purge import inspect as inspecting
+from brimline.purge import weights
 from brimline.purge.faults_find import Finder
 from brimline.purge.inspect_results import LARGEST
 from brimline.testing import SessionBuilder, text_block
-from brimline.transcript import compactions, pieces, records, scan, weights
+from brimline.transcript import compactions, pieces
+from brimline.transcript import read as records
 
 from .broken import ROWS, lines_of, worked
 
@@ -26,14 +28,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from brimline.purge.inspect import Inspection
-    from brimline.transcript.records import Line
+    from brimline.transcript.read import Line
 
 CORPUS = os.environ.get("BRIMLINE_CORPUS")
 RECORDED = sorted(Path(CORPUS).glob("*.jsonl")) if CORPUS else []
 
 
 def _inspected(data: bytes) -> Inspection:
-    return inspecting.inspect_lines(records.read(io.BytesIO(data)))
+    return inspecting.inspect_lines(records.lines(io.BytesIO(data)))
 
 
 def _kinds(session: SessionBuilder) -> dict[str, int]:
@@ -267,10 +269,10 @@ def _many_rows(count: int) -> Iterator[Line]:
 def test_recorded_sessions_agree_with_the_other_readers(path: Path) -> None:
     """The same compactions, the same last occupancy, the same composition before scaling."""
     found = inspecting.inspect(str(path))
-    composed = composition.compose(pieces.read(str(path)))
+    composed = composition.compose(pieces.entries(str(path)))
 
-    assert found.compactions == compactions.read_compactions(str(path))
-    since = scan.scan(str(path)).occupancies
+    assert found.compactions == compactions.scan(str(path)).compactions
+    since = compactions.scan(str(path)).occupancies
     assert found.occupancies.tolist()[-len(since) :] == since
     assert found.context.measured_tokens == composed.occupancy_tokens
     assert found.context.kinds.total() == found.context.next_tokens

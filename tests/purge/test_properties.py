@@ -16,7 +16,7 @@ from brimline.purge import restore as restoring
 from brimline.purge import shrink, strategies
 from brimline.purge.plan import Options
 from brimline.testing import SessionBuilder
-from brimline.transcript import records
+from brimline.transcript import read as records
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -121,7 +121,7 @@ class World:
         """Its structure."""
         found = Structure()
         with open(self.path, "rb") as file:
-            for line in records.read(file):
+            for line in records.lines(file):
                 for record in line.records:
                     found.take(record.value)
         return found

@@ -183,7 +183,7 @@ def test_a_transcript_that_cannot_be_read_is_named(
     os.mkfifo(tmp_path / "pipe.jsonl")
     odd = [str(tmp_path), str(tmp_path / "pipe.jsonl"), "/none.jsonl", "/lone\udcff.jsonl"]
     files = recorded.unread(home_dir, [bad.path, good.path, *odd])
-    read = compactions.read_compactions
+    read = compactions.scan
 
     def refuse(path: str, progress: Any = None) -> Any:
         if "bad" in path:
@@ -191,7 +191,7 @@ def test_a_transcript_that_cannot_be_read_is_named(
         return read(path, progress)
 
     with monkeypatch.context() as patch:
-        patch.setattr(compactions, "read_compactions", refuse)
+        patch.setattr(compactions, "scan", refuse)
         unreadable = recorded.remember(home_dir, files)
 
     assert unreadable == [f"{bad.path}: Permission denied"]

@@ -240,7 +240,7 @@ def test_a_file_is_read_row_by_row_whatever_its_lines(
     session.prompt("three")
     steps: list[int] = []
 
-    entries = list(pieces.read(session.path, steps.append))
+    entries = list(pieces.entries(session.path, steps.append))
 
     assert [entry.prompt for entry in entries] == ["one", "two", "three"]
     assert sum(steps) == (tmp_path / "session.jsonl").stat().st_size

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import pytest
-
-from brimline.transcript import prompts
+from brimline.transcript.tail import last_prompts
 
 if TYPE_CHECKING:
     from brimline.testing import SessionBuilder
@@ -20,8 +17,8 @@ def test_the_last_prompts_come_oldest_first(session: SessionBuilder) -> None:
         session.prompt(f"prompt {number}")
         session.reply(1_000)
 
-    assert prompts.last(session.path, 2) == ["prompt 2", "prompt 3"]
-    assert prompts.last(session.path, 9) == [f"prompt {number}" for number in range(4)]
+    assert last_prompts(session.path, 2) == ["prompt 2", "prompt 3"]
+    assert last_prompts(session.path, 9) == [f"prompt {number}" for number in range(4)]
 
 
 def test_results_and_notices_are_no_prompts(session: SessionBuilder) -> None:
@@ -36,7 +33,7 @@ def test_results_and_notices_are_no_prompts(session: SessionBuilder) -> None:
     session.row("system", content="of the client")
     session.row("attachment", rendered="of the client")
 
-    assert prompts.last(session.path, 9) == ["typed"]
+    assert last_prompts(session.path, 9) == ["typed"]
 
 
 def test_prompts_from_before_a_compaction_are_found(session: SessionBuilder) -> None:
@@ -45,30 +42,7 @@ def test_prompts_from_before_a_compaction_are_found(session: SessionBuilder) -> 
     session.compact(167_000, summary="A summary.")
     session.prompt("after")
 
-    assert prompts.last(session.path, 5) == ["before", "after"]
-
-
-def test_the_text_of_a_prompt_with_an_image_is_its_text(session: SessionBuilder) -> None:
-    """The blocks that hold text, joined by lines."""
-    content = [
-        {"type": "text", "text": "Look at"},
-        {"type": "image", "source": {"data": "AAAA"}},
-        {"type": "text", "text": "this"},
-        "odd",
-        None,
-    ]
-    session.row("user", message={"role": "user", "content": content})
-
-    assert prompts.last(session.path, 1) == ["Look at\nthis"]
-
-
-def test_a_very_long_prompt_is_cut(session: SessionBuilder) -> None:
-    """A pasted file is not what a checkpoint is for."""
-    session.prompt("x" * 100_000)
-
-    (found,) = prompts.last(session.path, 1)
-
-    assert found == "x" * 4_000
+    assert last_prompts(session.path, 5) == ["before", "after"]
 
 
 def test_torn_and_foreign_lines_are_passed_over(session: SessionBuilder) -> None:
@@ -81,7 +55,7 @@ def test_torn_and_foreign_lines_are_passed_over(session: SessionBuilder) -> None
     path.write_bytes(path.read_bytes().rstrip(b"\n"))
     session.prompt("third")
 
-    assert prompts.last(session.path, 9) == ["first", "second", "third"]
+    assert last_prompts(session.path, 9) == ["first", "second", "third"]
 
 
 def test_what_cannot_be_read_has_no_prompts(tmp_path: Path) -> None:
@@ -89,50 +63,7 @@ def test_what_cannot_be_read_has_no_prompts(tmp_path: Path) -> None:
     (tmp_path / "empty").write_bytes(b"")
 
     for name in ("missing", "empty", "."):
-        assert prompts.last(str(tmp_path / name), 5) == []
-
-
-@pytest.mark.parametrize(
-    ("row", "typed"),
-    [
-        ({"type": "user", "message": {"content": "go on"}}, ["go on"]),
-        ({"type": "user", "message": {"content": [{"type": "text", "text": "go on"}]}}, ["go on"]),
-        ({"type": "assistant", "user": "user", "message": {"content": "go on"}}, []),
-        ({"type": "user", "message": {"content": ""}}, []),
-        ({"type": "user", "message": "go on"}, []),
-        ({"type": "user"}, []),
-        ({"type": "user", "message": {"content": [{"type": "tool_result"}]}}, []),
-        ({"type": "user", "message": {"content": "s"}, "isCompactSummary": True}, []),
-        ("user", []),
-        (["user", {"type": "user"}], []),
-    ],
-)
-def test_a_row_is_a_prompt_where_the_user_typed_something(
-    row: Any, typed: list[str], session: SessionBuilder
-) -> None:
-    """Any JSON value may stand on a line."""
-    session.raw(json.dumps(row) + "\n")
-
-    assert prompts.last(session.path, 5) == typed
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "<command-name>/compact</command-name>",
-        "<local-command-stdout>Compacted</local-command-stdout>",
-        "<bash-input>ls</bash-input>",
-        "[Request interrupted by user]",
-    ],
-)
-def test_what_the_client_writes_in_the_users_name_is_no_prompt(
-    text: str, session: SessionBuilder
-) -> None:
-    """Its own commands and marks; a prompt that only mentions one is the user's."""
-    session.prompt(f"What does {text} mean?")
-    session.prompt(text)
-
-    assert prompts.last(session.path, 5) == [f"What does {text} mean?"]
+        assert last_prompts(str(tmp_path / name), 5) == []
 
 
 def test_the_search_for_prompts_ends_somewhere(session: SessionBuilder) -> None:
@@ -142,4 +73,4 @@ def test_the_search_for_prompts_ends_somewhere(session: SessionBuilder) -> None:
         session.row("progress", data="x" * 1_000_000)
     session.prompt("lately")
 
-    assert prompts.last(session.path, 5) == ["lately"]
+    assert last_prompts(session.path, 5) == ["lately"]

@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from brimline import fastio
-from brimline.transcript import prompts
+from brimline.transcript import tail
 
 if TYPE_CHECKING:
     from brimline.state.session import SessionState
@@ -32,7 +32,7 @@ def write(state: SessionState, transcript: str | None, reading: dict[str, Any]) 
         "session": state.session_id,
         "transcript": transcript,
         "reading": reading,
-        "last_prompts": prompts.last(transcript, _PROMPTS) if transcript else [],
+        "last_prompts": tail.last_prompts(transcript, _PROMPTS) if transcript else [],
     }
     path = f"{state.folder}/{FILE_NAME}"
     text = json.dumps(document, indent=1, ensure_ascii=False)

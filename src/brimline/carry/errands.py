@@ -5,7 +5,7 @@ from __future__ import annotations
 from brimline.carry import closing, said
 from brimline.carry import items as kinds
 from brimline.carry.noting import note
-from brimline.transcript.exchange import text_of
+from brimline.transcript.row import text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

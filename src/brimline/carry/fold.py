@@ -9,7 +9,7 @@ from __future__ import annotations
 from brimline.carry import errands, said, tasks, tooling
 from brimline.carry import items as kinds
 from brimline.carry.noting import Origin, note
-from brimline.transcript import exchange, rows
+from brimline.transcript import row as shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ def fold(ledger: Ledger, row: Any) -> None:
         return
     if _was_folded(ledger, row):
         return
-    origin = Origin(rows.timestamp_of(row), exchange.text_of(row.get("uuid")) or None)
-    if rows.is_boundary(row):
+    origin = Origin(shapes.timestamp_of(row), shapes.text_of(row.get("uuid")) or None)
+    if shapes.is_boundary(row):
         _compacted(ledger, row)
     elif row["type"] == "assistant":
         _assistant(ledger, row, origin)
@@ -49,7 +49,7 @@ def _was_folded(ledger: Ledger, row: dict[str, Any]) -> bool:
     seen = ledger.state.setdefault("seen", [_generation(), _generation()])
     if any(uuid in generation["ids"] for generation in seen):
         return True
-    at = rows.timestamp_of(row) or ""
+    at = shapes.timestamp_of(row) or ""
     if at and at <= ledger.state.get("forgotten", "") and not _goes_on(row, seen):
         return True
     newer = seen[1]
@@ -78,32 +78,32 @@ def _mark(uuid: Any) -> str:
 
 def _compacted(ledger: Ledger, row: dict[str, Any]) -> None:
     """Count a boundary and its summary as one; old sessions have the summary only."""
-    if rows.is_summary(row) and ledger.state.pop("summary_expected", None):
+    if shapes.is_summary(row) and ledger.state.pop("summary_expected", None):
         return
     ledger.compactions += 1
-    if not rows.is_summary(row):
+    if not shapes.is_summary(row):
         ledger.state["summary_expected"] = True
 
 
 def _assistant(ledger: Ledger, row: dict[str, Any], origin: Origin) -> None:
     ledger.state.pop("summary_expected", None)
-    for text in exchange.replied(row):
+    for text in shapes.replied(row):
         said.by_assistant(ledger, text, origin)
-    for call in exchange.calls(row):
+    for call in shapes.calls(row):
         tooling.called(ledger, call, origin)
 
 
 def _user(ledger: Ledger, row: dict[str, Any], origin: Origin) -> None:
-    for result in exchange.results(row):
+    for result in shapes.results(row):
         tooling.answered(ledger, result, origin)
-    told = exchange.notification(row)
+    told = shapes.notification(row)
     if told:
         errands.notified(ledger, told, origin)
         return
-    text = exchange.typed(row)
+    text = shapes.typed(row)
     if not text:
         return
-    plan = exchange.text_of(row.get("planContent"))
+    plan = shapes.text_of(row.get("planContent"))
     is_plan = bool(plan) or text.startswith(_PLAN_OPENING)
     if is_plan:
         tooling.plan(ledger, "", plan or text.removeprefix(_PLAN_OPENING), origin)
@@ -111,8 +111,8 @@ def _user(ledger: Ledger, row: dict[str, Any], origin: Origin) -> None:
 
 
 def _attached(ledger: Ledger, row: dict[str, Any], origin: Origin) -> None:
-    attachment = rows.attachment_of(row)
-    kind = exchange.text_of(attachment.get("type"))
+    attachment = shapes.attachment_of(row)
+    kind = shapes.text_of(attachment.get("type"))
     if kind == "queued_command":
         _user(ledger, row, origin)
     elif kind == "task_reminder":
@@ -120,14 +120,14 @@ def _attached(ledger: Ledger, row: dict[str, Any], origin: Origin) -> None:
     elif kind == "goal_status":
         _goal_status(ledger, attachment, origin)
     elif kind.startswith("plan_"):
-        path = exchange.text_of(attachment.get("planFilePath"))
-        text = exchange.text_of(attachment.get("planContent"))
+        path = shapes.text_of(attachment.get("planFilePath"))
+        text = shapes.text_of(attachment.get("planContent"))
         if text or (path and attachment.get("planExists") is True):
             tooling.plan(ledger, path, text, origin)
 
 
 def _goal_status(ledger: Ledger, attachment: dict[str, Any], origin: Origin) -> None:
-    condition = exchange.text_of(attachment.get("condition"))
+    condition = shapes.text_of(attachment.get("condition"))
     if condition:
         item = note(ledger, kinds.GOAL, condition, kinds.USER, origin, _GOAL_WEIGHT)
         item.status = kinds.DONE if attachment.get("met") is True else kinds.OPEN

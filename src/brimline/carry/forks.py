@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from brimline import fastio, fastjson
 from brimline.carry import reading
-from brimline.transcript import rows
+from brimline.transcript import row as shapes
 
 if TYPE_CHECKING:
     from brimline.carry.items import Ledger
@@ -67,9 +67,9 @@ def _first_boundary(transcript: str) -> str | None:
         if b"ompact" not in line and not any(mark in line for mark in _SPOKEN):
             continue
         for row in fastjson.loads_all(line.decode("utf-8", "replace")):
-            if rows.is_boundary(row):
-                return rows.uuid_of(row)
-            if rows.content_blocks(row):
+            if shapes.is_boundary(row):
+                return shapes.uuid_of(row)
+            if shapes.content_blocks(row):
                 return None
     return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from brimline.carry import errands, failures, tasks
 from brimline.carry import items as kinds
 from brimline.carry.noting import note
-from brimline.transcript.exchange import text_of
+from brimline.transcript.row import text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from brimline.carry.items import Ledger
     from brimline.carry.noting import Origin
-    from brimline.transcript.exchange import Call, Result
+    from brimline.transcript.row import Call, Result
 
 _MOST_WAITING = 64
 _MOST_EARLY = 16

@@ -82,9 +82,9 @@ def read_composition(path: str) -> dict[str, Any]:
 def _compose(path: str) -> gauge.Composition:
     size = os.path.getsize(path)
     if size < _PROGRESS_FROM_BYTES or not os.isatty(2):
-        return gauge.compose(pieces.read(path))
+        return gauge.compose(pieces.entries(path))
     with click.progressbar(length=size, label="Reading", file=sys.stderr) as bar:
-        return gauge.compose(pieces.read(path, bar.update))
+        return gauge.compose(pieces.entries(path, bar.update))
 
 
 def as_document(found: gauge.Composition) -> dict[str, Any]:

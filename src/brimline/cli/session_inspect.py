@@ -13,9 +13,9 @@ from brimline.cli import session as group
 from brimline.cli import session_inspect_text as render
 from brimline.cli import store_text as text
 from brimline.cli.session_progress import Progress
-from brimline.purge import faults, restore_record
+from brimline.purge import faults, restore_record, weights
 from brimline.purge import inspect as inspecting
-from brimline.transcript import find, weights
+from brimline.transcript import find
 
 if TYPE_CHECKING:
     from brimline.purge.faults import Fault, Findings

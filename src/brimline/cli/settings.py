@@ -152,14 +152,14 @@ def presets(as_json: bool) -> None:
     chosen = _load().values["guard.preset"]
     if as_json:
         rows = [
-            {"name": p.name, "meaning": p.doc, "sets": p.values, "in_force": p.name == chosen}
-            for p in preset_list.PRESETS
+            {"name": name, "meaning": p["doc"], "sets": p["settings"], "in_force": name == chosen}
+            for name, p in preset_list.load().items()
         ]
         click.echo(json.dumps(rows, indent=2))
         return
-    for preset in preset_list.PRESETS:
-        mark = "*" if preset.name == chosen else " "
-        click.echo(f"{mark} {preset.name:16} {preset.doc}")
+    for name, preset in preset_list.load().items():
+        mark = "*" if name == chosen else " "
+        click.echo(f"{mark} {name:16} {preset['doc']}")
 
 
 def _load() -> configuration.Config:

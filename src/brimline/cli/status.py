@@ -14,7 +14,7 @@ from brimline.errors import SessionError
 from brimline.gauge import reading as gauge
 from brimline.gauge import window as windows
 from brimline.state.session import SessionState
-from brimline.transcript import find, scan, tail
+from brimline.transcript import compactions, find, tail
 
 # Reading a session takes about a second for this much.
 _PROGRESS_FROM_BYTES = 500 << 20
@@ -98,7 +98,7 @@ def read_status(path: str, home_dir: str, project_dir: str) -> dict[str, Any]:
     reading = gauge.make_reading(last, state.snapshot(), rules, observed or None)
     gauge.estimate_if_asked(reading, last, path, rules)
     reading.history = session.occupancies
-    return as_document(reading, state.session_id, os.path.abspath(path), session.compactions)
+    return as_document(reading, state.session_id, os.path.abspath(path), len(session.compactions))
 
 
 def as_document(
@@ -181,9 +181,9 @@ def _left(margin: int) -> str:
     return f"{margin:,} tokens left" if margin >= 0 else f"{-margin:,} tokens past it"
 
 
-def _scan(path: str) -> scan.Scan:
+def _scan(path: str) -> compactions.Scan:
     size = os.path.getsize(path)
     if size < _PROGRESS_FROM_BYTES or not os.isatty(2):
-        return scan.scan(path)
+        return compactions.scan(path)
     with click.progressbar(length=size, label="Reading", file=sys.stderr) as bar:
-        return scan.scan(path, bar.update)
+        return compactions.scan(path, bar.update)

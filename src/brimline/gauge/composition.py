@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from brimline.transcript.pieces import Entry, Piece
-    from brimline.transcript.rows import Usage
+    from brimline.transcript.row import Usage
 
 FLOOR, UNEXPLAINED = "floor", "unexplained"
 SYSTEM = "system prompt and tools"

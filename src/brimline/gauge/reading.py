@@ -187,6 +187,7 @@ def make_reading(
         model=model,
         requested_model=requested,
     )
+    is_special = policy.values["guard.preset"] != "default"
     compaction = windows.resolve_compaction(
         configured=policy.values["compaction_tokens"],
         client=policy.client,
@@ -195,7 +196,7 @@ def make_reading(
         version=usage.version if usage else None,
         requested_model=requested,
         learned=policy.learned.get("points"),
-        remaining_percent=_assumed_remaining(policy.values["guard.preset"]),
+        remaining_percent=policy.preset["point_remaining"] if is_special else None,
     )
     reading = Reading(window, compaction)
     reading.model = model
@@ -272,14 +273,6 @@ def estimate_if_asked(
         tokens = int(size / (policy.values["measure.bytes_per_token"] or 1))
         reading.measured_by = "estimate"
         _place(reading, min(tokens, reading.window.tokens), 0, policy)
-
-
-def _assumed_remaining(preset: str) -> int | None:
-    if preset == "default":
-        return None  # spares the usual case an import
-    from brimline import presets
-
-    return presets.named(preset).point_remaining
 
 
 def characters_per_token(model: str | None) -> float:

@@ -1,7 +1,7 @@
-"""The ceiling: an economy gate on what loads more into the context (agents, skills). Pure.
+"""The ceiling: an economy gate on what loads more into the context (agents, skills).
 
-Fast path: imports nothing; loaded for the few tool calls it gates. It looks at occupancy, not at
-the projection: what counts is what is already in use.
+Fast path: imports nothing at module level; loaded for the few tool calls it gates. It looks at
+occupancy, not at the projection: what counts is what is already in use.
 """
 
 from __future__ import annotations
@@ -10,14 +10,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from brimline.gauge.window import Window
+    from brimline.decision import Decision
+    from brimline.gauge.reading import Reading
+    from brimline.hooks.turn import Turn
+    from brimline.state.session import SessionState
 
-GATED_TOOLS = ("Agent", "Task", "Skill")
 DELEGATING_TOOLS = ("Agent", "Task")
 BUCKET_POINTS = 5
 _LONGEST_NAME = 200
 # Multiples of the ceiling at which the advice becomes more pressing.
 BANDS = (1.0, 1.25, 1.5)
+# In a session's folder: bucket and band of an advice that was given.
+_MARK = "ceiling-"
 
 
 class Ceiling:
@@ -25,10 +29,10 @@ class Ceiling:
 
     __slots__ = ("bound", "tokens")
 
-    def __init__(self, window_tokens: int, percent: float, most_tokens: int) -> None:
-        share = int(window_tokens * percent / 100)
-        self.tokens = min(share, most_tokens)
-        self.bound = "percentage" if share <= most_tokens else "absolute"
+    def __init__(self, window_tokens: int, values: dict[str, Any]) -> None:
+        share = int(window_tokens * values["guard.ceiling_percent"] / 100)
+        self.tokens: int = min(share, values["guard.ceiling_tokens"])
+        self.bound = "percentage" if share <= values["guard.ceiling_tokens"] else "absolute"
 
 
 class Load:
@@ -36,13 +40,13 @@ class Load:
 
     __slots__ = ("name", "tool")
 
-    def __init__(self, tool: str, tool_input: Any) -> None:
+    def __init__(self, tool: str, tool_input: dict[str, Any]) -> None:
         self.tool = tool
-        fields = tool_input if isinstance(tool_input, dict) else {}
         keys = ("skill", "name", "command") if tool == "Skill" else ("subagent_type", "name")
-        found = [fields[key] for key in keys if isinstance(fields.get(key), str) and fields[key]]
+        found = [tool_input.get(key) for key in keys]
+        names = [name for name in found if isinstance(name, str) and name]
         # Foreign text that ends up in a message: one line, and not a long one.
-        self.name = " ".join(found[0][:_LONGEST_NAME].split()) if found else ""
+        self.name = " ".join(names[0][:_LONGEST_NAME].split()) if names else ""
 
     @property
     def label(self) -> str:
@@ -56,50 +60,106 @@ class Load:
         return self.name.rpartition(":")[2].lstrip("/").strip()
 
 
-class Verdict:
-    """What the ceiling says about one load: its band, and why it does not refuse, if it could."""
+def decide(turn: Turn) -> Decision | None:
+    """What to say or refuse before an agent or a skill is loaded.
 
-    __slots__ = ("band", "bucket", "ceiling", "excuse", "refuse")
-
-    def __init__(
-        self, ceiling: Ceiling, band: int, bucket: int, *, refuse: bool, excuse: str
-    ) -> None:
-        self.ceiling = ceiling
-        self.band = band
-        self.bucket = bucket
-        self.refuse = refuse
-        self.excuse = excuse
-
-
-def judge(
-    load: Load,
-    occupancy_tokens: int | None,
-    window: Window,
-    rules: dict[str, Any],
-    doubt: str = "",
-) -> Verdict | None:
-    """Whether a load is over the ceiling; None where it is not, or may never be held up.
-
-    Args:
-        load: the tool call.
-        occupancy_tokens: tokens in use; None says nothing.
-        window: the window and its source.
-        rules: settings by name.
-        doubt: what is not known well enough to refuse anything; empty where all is.
+    A refusal every time; advice once per bucket of five points, and again when the band rises.
     """
-    posture = rules["guard.ceiling"]
-    if posture == "off" or occupancy_tokens is None or load.tool not in GATED_TOOLS:
+    from brimline.decision import Decision
+    from brimline.guard import messages
+
+    preset, values, reading = turn.policy.preset, turn.values, turn.reading
+    load = Load(turn.event.tool, turn.event.tool_input)
+    if preset["quiet"]:
         return None
-    if load.tool == "Skill" and load.bare_name in rules["guard.recovery_skills"]:
+    if _is_last_tier(load, reading, values):
+        _record_block(turn, load, "critical tier")
+        return Decision(permission="deny", reason=messages.dispatch_refusal(load, reading))
+    used = reading.occupancy_tokens
+    if values["guard.ceiling"] == "off" or used is None or load.tool not in preset["gated"]:
         return None
-    ceiling = Ceiling(window.tokens, rules["guard.ceiling_percent"], rules["guard.ceiling_tokens"])
-    if occupancy_tokens < ceiling.tokens:
+    ceiling = Ceiling(reading.window.tokens, values)
+    if used < ceiling.tokens:
+        forget(turn.state)  # the next climb over it is news
         return None
-    band = sum([occupancy_tokens >= factor * ceiling.tokens for factor in BANDS])
-    bucket = occupancy_tokens * 100 // window.tokens // BUCKET_POINTS
-    excuse = ""
-    if posture == "strict":
-        delegation = load.tool in DELEGATING_TOOLS and not rules["guard.block_delegation"]
-        excuse = "delegation" if delegation else doubt
-    refuse = posture == "strict" and not excuse
-    return Verdict(ceiling, band, bucket, refuse=refuse, excuse=excuse)
+    if load.tool == "Skill" and load.bare_name in values["guard.recovery_skills"]:
+        return None
+    excuse = _excuse(load, reading, values, verified=preset["verified"])
+    band = sum([used >= factor * ceiling.tokens for factor in BANDS])
+    words = preset["ceiling"]
+    if values["guard.ceiling"] == "strict" and not excuse:
+        _record_block(turn, load, "context ceiling")
+        return Decision(
+            permission="deny", reason=messages.over(words, load, reading, ceiling, band)
+        )
+    bucket = used * 100 // reading.window.tokens // BUCKET_POINTS
+    if not _is_news(turn.state, bucket, band):
+        return None
+    turn.note("Advised", tool=load.tool)
+    return Decision(model_notes=(messages.over(words, load, reading, ceiling, band, excuse),))
+
+
+def forget(state: SessionState) -> None:
+    """Every advice may be given again."""
+    for bucket, band in _marks(state):
+        _release(state, bucket, band)
+
+
+def _is_last_tier(load: Load, reading: Reading, values: dict[str, Any]) -> bool:
+    """Whether agents are refused because their results would come into a full context."""
+    return (
+        bool(values["guard.block_dispatch_at_critical"])
+        and load.tool in DELEGATING_TOOLS
+        and reading.tier == len(values["guard.tiers"])
+        and not reading.is_estimate
+    )
+
+
+def _excuse(load: Load, reading: Reading, values: dict[str, Any], *, verified: bool) -> str:
+    """Why a strict ceiling does not refuse this load; empty where it does."""
+    from brimline.gauge.window import VERIFIED_SOURCES
+
+    if values["guard.ceiling"] != "strict":
+        return ""
+    if load.tool in DELEGATING_TOOLS and not values["guard.block_delegation"]:
+        return "delegation"
+    if reading.is_estimate:
+        return "fill only estimated"
+    known = not verified or reading.window.source in VERIFIED_SOURCES
+    return "" if known else "window unverified"
+
+
+def _record_block(turn: Turn, load: Load, reason: str) -> None:
+    from brimline.state import audit
+
+    turn.note("Blocked", blocked=True, tool=load.tool, subject=load.label)
+    session, figures = turn.state.session_id, turn.reading.figures()
+    turn.attempt("audit", audit.record_block, turn.home, session, figures, load.label, reason)
+
+
+def _is_news(state: SessionState, bucket: int, band: int) -> bool:
+    """Whether this advice is due; of all parallel hooks exactly one gets to give it."""
+    from brimline import fastio
+
+    known = _marks(state)
+    news = all(bucket > old or (band > worn and bucket >= old) for old, worn in known)
+    for old, worn in known:
+        if old > bucket:
+            _release(state, old, worn)
+    return fastio.create_exclusively(f"{state.folder}/{_MARK}{bucket}.{band}", b"") and news
+
+
+def _marks(state: SessionState) -> list[tuple[int, int]]:
+    """Bucket and band of every advice that still counts."""
+    found = []
+    for name in state.names:
+        bucket, _, band = name.removeprefix(_MARK).partition(".")
+        if name.startswith(_MARK) and bucket.isdecimal() and band.isdecimal():
+            found.append((int(bucket), int(band)))
+    return found
+
+
+def _release(state: SessionState, bucket: int, band: int) -> None:
+    from brimline import fastio
+
+    fastio.remove(f"{state.folder}/{_MARK}{bucket}.{band}")

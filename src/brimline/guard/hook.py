@@ -17,7 +17,7 @@ def post_tool_use(turn: Turn) -> Decision | None:
         return None
     from brimline.guard import monitor
 
-    return monitor.decide(turn.event.name, turn.reading, turn.state, turn.policy, turn.home)
+    return monitor.decide(turn)
 
 
 stop = post_tool_use
@@ -25,13 +25,21 @@ stop = post_tool_use
 
 def user_prompt_submit(turn: Turn) -> Decision | None:
     """A tier, then the user's reminder, then the rate limits."""
-    from brimline.guard import prompt
+    told = []
+    if turn.values["reminder.file"]:
+        from brimline.guard import reminder
 
-    told = [decision for decision in prompt.decide(turn.state, turn.policy) if decision]
-    if told:
-        turn.note("Told", notes=len(told))
+        told.append(turn.attempt("reminder", reminder.at_prompt, turn))
+    snapshot = turn.state.snapshot()
+    if snapshot and snapshot.rate_limits and turn.values["guard.preset"] != "off":
+        from brimline.guard import quota
+
+        told.append(turn.attempt("quota", quota.at_prompt, turn, snapshot.rate_limits))
+    notes = [decision for decision in told if decision]
+    if notes:
+        turn.note("Told", notes=len(notes))
     tier = post_tool_use(turn)
-    decisions = [tier, *told] if tier else told
+    decisions = [tier, *notes] if tier else notes
     if not decisions:
         return None
     from brimline.decision import merge
@@ -40,14 +48,10 @@ def user_prompt_submit(turn: Turn) -> Decision | None:
 
 
 def pre_tool_use(turn: Turn) -> Decision | None:
-    """The ceiling before an agent or a skill is loaded."""
-    from brimline.guard import ceiling, gate
+    """The ceiling, before an agent or a skill is loaded."""
+    from brimline.guard import ceiling
 
-    load = ceiling.Load(turn.event.tool, turn.event.tool_input)
-    decision = gate.decide(load, turn.reading, turn.state, turn.policy, turn.home)
-    if decision and not decision.permission:
-        turn.note("Advised", tool=load.tool)
-    return decision
+    return ceiling.decide(turn)
 
 
 def session_start(turn: Turn) -> Decision | None:
@@ -56,13 +60,13 @@ def session_start(turn: Turn) -> Decision | None:
         return None
     from brimline.guard import reminder
 
-    return reminder.on_start(turn.state, turn.values)
+    return reminder.at_start(turn)
 
 
 def post_compact(turn: Turn) -> None:
-    """The next climb is news."""
-    from brimline.state import marks
+    """The next climb is news, for tiers and ceiling alike."""
+    from brimline.guard import ceiling
 
-    marks.forget_ceiling(turn.state)
+    ceiling.forget(turn.state)
     for level in turn.state.spoken_levels():
         turn.state.release_level(level)

@@ -1,57 +1,109 @@
-"""What the guard says. Stable text first, changing figures last: prompt caches reward it."""
+"""What the guard says: the words of a preset, filled with the figures of a reading."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from brimline.guard import voices
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from brimline.gauge.reading import Reading
+    from brimline.guard.ceiling import Ceiling, Load
 
-_ADVICE = {
-    "Warning": "There is room to work, but it is worth spending well: prefer targeted searches "
-    "and partial reads over whole files.",
-    "Advisory": "A good moment to write down the state of the work (plan, decisions, open items) "
-    "in a file, then carry on.",
-    "Yellow Alert": "Compaction is near: what is only in this conversation may be lost. Save plan, "
-    "decisions and exact values to a file now, then carry on in small steps.",
-    "Critical": "Compaction is imminent. Save what must survive first; after that continue, or let "
-    "the user run /compact at a point of their choosing.",
+_TIERS_TUNE = "Tiers are set by `guard.tiers` (see `brimline config explain`)."
+_CEILING_TUNE = (
+    "Tune: `guard.ceiling` (warn, strict, off), `guard.ceiling_percent`, `guard.ceiling_tokens`."
+)
+_WINDOW_FROM = {
+    "config": "your configuration",
+    "statusline": "the status line",
+    "settings": "the client's settings",
+    "observed": "what was observed",
+    "model": "the model's name, unverified",
+    "default": "the default, unverified",
 }
-_REMINDER = "Still critical: save what must survive before anything large."
-_TUNE = "Tiers are set by `guard.tiers` (see `brimline config explain`)."
+# How preset `adr11` calls where a window is known from; everything else was detected.
+_PROVENANCE = {"config": "override", "default": "default"}
 
 
-def spoken(voice: str, reading: Reading, *, first: bool) -> str:
-    """The text of a tier in the words of a preset."""
-    used_percent = 100 * (reading.used_ratio or 0.0)
-    if voice == "haios":
-        return voices.haios(used_percent)
-    if voice == "ccm":
-        method = "estimated" if reading.is_estimate else "measured"
-        return voices.ccm(reading.tier or 1, used_percent, reading.occupancy_tokens or 0, method)
-    return tier_note(reading) if first else f"{_head(reading)} {_REMINDER} {figures(reading)}"
+def tier(words: dict[str, str], reading: Reading, *, first: bool) -> str:
+    """The announcement of a tier, or what is said while it lasts."""
+    why = ", one up because it fills fast" if reading.raised else ""
+    name = reading.tier_name or ""
+    template = words.get(name, words["other"])
+    return (template if first else words.get("again", template)).format_map(
+        _figures(reading)
+        | {
+            "head": f"[brimline] Context tier L{reading.tier} {name}{why}.",
+            "tune": _TIERS_TUNE,
+            "figures": _distance(reading),
+        }
+    )
 
 
-def tier_note(reading: Reading) -> str:
-    """The announcement of a tier, for the model."""
-    advice = _ADVICE.get(reading.tier_name or "", _ADVICE["Advisory"])
-    return f"{_head(reading)} {advice} {_TUNE} {figures(reading)}"
+def over(
+    words: dict[str, Any],
+    load: Load,
+    reading: Reading,
+    ceiling: Ceiling,
+    band: int,
+    excuse: str | None = None,
+) -> str:
+    """Advice on a load over the ceiling; a refusal where there is not even an excuse to give."""
+    fields = _figures(reading) | {
+        "load": load.label,
+        "ceiling": ceiling.tokens,
+        "bound": ceiling.bound,
+        "provenance": _PROVENANCE.get(reading.window.source, "detected"),
+        "excuse": words["excuse"].format(why=excuse) if excuse else "",
+        "tune": _CEILING_TUNE,
+        "knobs": words.get("knobs", ""),
+        "figures": f"{_in_use(reading)} ({reading.used_ratio or 0:.0%}; window from: "
+        f"{reading.window.source}), ceiling {ceiling.tokens:,} ({ceiling.bound} bound).",
+    }
+    fields["diagnostic"] = words.get("diagnostic", "").format_map(fields)
+    note: str = words["notes"][band - 1].format_map(fields)
+    if excuse is not None:
+        return note
+    refusal: str = words["refusal"].format_map(fields | {"note": note})
+    return refusal
 
 
-def figures(reading: Reading) -> str:
+def dispatch_refusal(load: Load, reading: Reading) -> str:
+    """Why no agent is started in the last tier, and how to go on."""
+    return (
+        f"[brimline] Compaction is imminent: not {load.label}, because its result would come back "
+        "into a context that has no room for it. Way out: save the state of the work, then "
+        "/compact; Read, Write, Edit and Bash all work. Tune: `guard.block_dispatch_at_critical`. "
+        f"{_in_use(reading)}."
+    )
+
+
+def _figures(reading: Reading) -> dict[str, Any]:
+    """What any template may name."""
+    occupancy, window = reading.occupancy_tokens or 0, reading.window.tokens
+    return {
+        "about": "~" if reading.is_estimate else "",
+        "method": "estimated" if reading.is_estimate else "measured",
+        "occupancy": occupancy,
+        "window": window,
+        "percent": min(100.0, 100 * occupancy / window),
+        "floor": occupancy * 100 // window,
+    }
+
+
+def _in_use(reading: Reading) -> str:
+    head = "Estimated: ~" if reading.is_estimate else "Measured: "
+    return f"{head}{reading.occupancy_tokens:,} of {reading.window.tokens:,} tokens in use"
+
+
+def _distance(reading: Reading) -> str:
     """The measured figures with their sources, and how long they will last."""
     margin = reading.margin_tokens or 0
     room = f"{max(0, margin):,} tokens left" if margin >= 0 else f"{-margin:,} tokens past it"
-    ratio = reading.used_ratio or 0
-    mark = "~" if reading.is_estimate else ""
-    verb = "Estimated" if reading.is_estimate else "Measured"
+    source = "size of the session file" if reading.is_estimate else reading.measured_by
     text = (
-        f"{verb}: {mark}{reading.occupancy_tokens:,} of {reading.window.tokens:,} tokens in use "
-        f"({ratio:.0%}; from the {_measured_by(reading)}, "
-        f"window from {_named(reading.window.source)}), about {reading.tail_tokens:,} more in the "
-        f"next request, compaction expected at {reading.compaction.tokens:,}: {room}"
+        f"{_in_use(reading)} ({reading.used_ratio or 0:.0%}; from the {source}, "
+        f"window from {_WINDOW_FROM[reading.window.source]}), about {reading.tail_tokens:,} more "
+        f"in the next request, compaction expected at {reading.compaction.tokens:,}: {room}"
     )
     if reading.compaction.enforced is False:
         text += " (the client itself waits until the API refuses a request)"
@@ -60,23 +112,3 @@ def figures(reading: Reading) -> str:
         return text + "."
     requests = "request" if outlook.ops == 1 else "requests"
     return f"{text}, about {outlook.ops} {requests} ({outlook.low} to {outlook.high})."
-
-
-def _head(reading: Reading) -> str:
-    why = ", one up because it fills fast" if reading.raised else ""
-    return f"[brimline] Context tier L{reading.tier} {reading.tier_name}{why}."
-
-
-def _measured_by(reading: Reading) -> str:
-    return "size of the session file" if reading.is_estimate else str(reading.measured_by)
-
-
-def _named(source: str) -> str:
-    return {
-        "config": "your configuration",
-        "statusline": "the status line",
-        "settings": "the client's settings",
-        "observed": "what was observed",
-        "model": "the model's name, unverified",
-        "default": "the default, unverified",
-    }[source]

@@ -8,10 +8,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from brimline.decision import Decision
-    from brimline.gauge.reading import Reading
-    from brimline.policy import Policy
-    from brimline.presets import Preset
-    from brimline.state.session import SessionState
+    from brimline.hooks.turn import Turn
 
 # The estimated part of a reading wavers from call to call; a tier is left only past this much.
 REARM_POINTS = 2
@@ -19,31 +16,32 @@ REARM_POINTS = 2
 CHECKPOINT_TIERS = 2
 
 
-def decide(
-    event: str, reading: Reading, state: SessionState, policy: Policy, home_dir: str
-) -> Decision | None:
+def decide(turn: Turn) -> Decision | None:
     """Speak when a tier is entered from below; stay silent until it was left again.
 
     Where the preset says so, the last tier goes on speaking, and a preset may repeat every tier.
     """
-    from brimline import presets
-
-    preset = presets.named(policy.values["guard.preset"])
-    if reading.tier is None or not preset.voice:
+    preset, reading, event = turn.policy.preset, turn.reading, turn.event.name
+    if reading.tier is None or not preset["tiers"]:
         return None
-    _rearm(reading, state, policy)
-    if reading.tier == 0 or event not in preset.events:
+    _rearm(turn)
+    if reading.tier == 0 or event not in preset["events"]:
         return None
-    won = _claim(reading, state)
-    lasting = preset.persistent and reading.tier == reading.tier_count > 1
+    won = _claim(turn)
+    lasting = preset["persistent"] and reading.tier == reading.tier_count > 1
     if won or lasting:
-        _record(reading, state, home_dir, escalated=won)
-    if not (won or lasting or preset.repeats):
+        _record(turn, escalated=won)
+    if not (won or lasting or preset["repeats"]):
         return None
-    return _decision(event, reading, preset, first=won)
+    from brimline.decision import Decision
+    from brimline.guard import messages
+
+    text = messages.tier(preset["tiers"], reading, first=won)
+    # Context added at the end of a turn would make the model go on; the person is told instead.
+    return Decision(person_notes=(text,)) if event == "Stop" else Decision(model_notes=(text,))
 
 
-def _rearm(reading: Reading, state: SessionState, policy: Policy) -> None:
+def _rearm(turn: Turn) -> None:
     """Forget the tiers that a reading has clearly left, so that the next climb is announced again.
 
     The reading must be newer than the announcement: a hook that started earlier may still hold an
@@ -51,55 +49,37 @@ def _rearm(reading: Reading, state: SessionState, policy: Policy) -> None:
     """
     from brimline.gauge import tiers
 
-    thresholds, unit = policy.values["guard.tiers"], policy.values["guard.tier_unit"]
+    reading = turn.reading
+    thresholds, unit = turn.values["guard.tiers"], turn.values["guard.tier_unit"]
     at = tiers.position(reading, unit)
     if at is None:
         return
-    for level, offset in state.spoken_levels().items():
+    for level, offset in turn.state.spoken_levels().items():
         if level <= (reading.tier or 0):
             continue
         left = tiers.has_left(at, level, thresholds, unit, REARM_POINTS, reading.window.tokens)
         if left and reading.offset > offset:
-            state.release_level(level)
+            turn.state.release_level(level)
 
 
-def _claim(reading: Reading, state: SessionState) -> bool:
+def _claim(turn: Turn) -> bool:
     """Take this tier and, silently, the ones below it, which a steep climb has skipped."""
-    level = reading.tier or 0
-    won = state.claim_level(level, reading.offset)
+    level, offset = turn.reading.tier or 0, turn.reading.offset
+    won = turn.state.claim_level(level, offset)
     for lower in range(1, level):
-        state.claim_level(lower, reading.offset)
+        turn.state.claim_level(lower, offset)
     return won
 
 
-def _record(reading: Reading, state: SessionState, home_dir: str, *, escalated: bool) -> None:
+def _record(turn: Turn, *, escalated: bool) -> None:
     """Leave a trace of what is said, and a checkpoint in the last two tiers; none may stop it."""
     from brimline.carry import checkpoint
     from brimline.state import audit
-    from brimline.state.failures import guarded
 
-    level, name, figures = reading.tier or 0, reading.tier_name or "", reading.figures()
+    reading, session = turn.reading, turn.state.session_id
+    level, name, figures = reading.tier or 0, reading.tier_name, reading.figures()
     if escalated:
-        guarded(home_dir, "spool", lambda: state.add_line("Announced", {"spoke": level}))
-        guarded(
-            home_dir,
-            "audit",
-            lambda: audit.record_escalation(home_dir, state.session_id, figures, level, name),
-        )
+        turn.note("Announced", spoke=level)
+        turn.attempt("audit", audit.record_escalation, turn.home, session, figures, level, name)
     if level >= reading.tier_count - CHECKPOINT_TIERS + 1:
-        guarded(
-            home_dir,
-            "checkpoint",
-            lambda: checkpoint.write(state, reading.transcript, figures),
-        )
-
-
-def _decision(event: str, reading: Reading, preset: Preset, *, first: bool) -> Decision:
-    from brimline.decision import Decision
-    from brimline.guard import messages
-
-    text = messages.spoken(preset.voice, reading, first=first)
-    if event == "Stop":
-        # Context added there would make the model go on; the person is told instead.
-        return Decision(person_notes=(text,))
-    return Decision(model_notes=(text,))
+        turn.attempt("checkpoint", checkpoint.write, turn.state, reading.transcript, figures)

@@ -8,24 +8,24 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from brimline import fastio
 from brimline.decision import Decision
-from brimline.state import marks
 
 if TYPE_CHECKING:
+    from brimline.hooks.turn import Turn
     from brimline.state.session import SessionState
 
 WARN_PERCENT = 70
 CRITICAL_PERCENT = 90
 _LIMITS = (("five_hour", "5h"), ("seven_day", "7d"))
+# In a session's folder: the bands that were told.
+_MARK = "quota-"
 
 
-def decide(state: SessionState, rate_limits: dict[str, Any]) -> Decision | None:
+def at_prompt(turn: Turn, rate_limits: dict[str, Any]) -> Decision | None:
     """Tell the limits once when any of them enters a higher band."""
     now = time.time()
-    entered = [
-        marks.enter_quota_band(state, limit, band)
-        for limit, band in bands(rate_limits, now).items()
-    ]
+    entered = [_enters(turn.state, *found) for found in bands(rate_limits, now).items()]
     return Decision(model_notes=(line(rate_limits, now),)) if any(entered) else None
 
 
@@ -83,3 +83,16 @@ def _reset_time(limit: Any) -> float | None:
     if isinstance(value, str):
         return clock.parse(value)
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _enters(state: SessionState, limit: str, band: int) -> bool:
+    """Whether a band of a limit is entered just now; leaving it lets it be told again."""
+    for higher in (1, 2):
+        name = f"{_MARK}{limit}.{higher}"
+        if higher > band and name in state.names:
+            fastio.remove(f"{state.folder}/{name}")
+    claims = [
+        fastio.create_exclusively(f"{state.folder}/{_MARK}{limit}.{reached}", b"")
+        for reached in range(1, band + 1)
+    ]
+    return bool(claims) and claims[-1]

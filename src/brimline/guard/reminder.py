@@ -8,60 +8,59 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from brimline import fastio, paths
 from brimline.decision import NOTE_BUDGET_CHARACTERS, Decision
-from brimline.state import marks
 
 if TYPE_CHECKING:
+    from brimline.hooks.turn import Turn
     from brimline.state.session import SessionState
 
 TRUNCATED = "[truncated]"
+# In a session's folder: the fingerprint of the text given last, and how many prompts came since.
+_MARK = "reminder"
 _LARGEST_BYTES = 64 << 10
 # Leaves room for a tier and the rate limits, which may come with the same prompt.
 _LARGEST_CHARACTERS = NOTE_BUDGET_CHARACTERS - 1_000
 
 
-def on_start(state: SessionState, rules: dict[str, Any]) -> Decision | None:
+def at_start(turn: Turn) -> Decision | None:
     """At the start of a session and after a compaction, always."""
-    text = _own_text(rules)
-    if not text:
-        return None
-    marks.remember_reminder(state, _fingerprint(text), 0)
-    return Decision(model_notes=(_note(text, rules, state),))
+    text = _own_text(turn)
+    return _given(turn, text) if text else None
 
 
-def on_prompt(state: SessionState, rules: dict[str, Any]) -> Decision | None:
+def at_prompt(turn: Turn) -> Decision | None:
     """With a prompt: when the text changed, or as many prompts passed as the user asked for."""
-    text = _own_text(rules)
+    text = _own_text(turn)
     if not text:
         return None
-    known, prompts = marks.reminder(state)
-    every = rules["reminder.every"]
-    due = every and prompts + 1 >= every
-    if _fingerprint(text) == known and not due:
-        marks.remember_reminder(state, known, prompts + 1)
+    known, prompts = _last(turn.state)
+    every = turn.values["reminder.every"]
+    if _fingerprint(text) == known and not (every and prompts + 1 >= every):
+        _remember(turn.state, known, prompts + 1)
         return None
-    marks.remember_reminder(state, _fingerprint(text), 0)
-    return Decision(model_notes=(_note(text, rules, state),))
+    return _given(turn, text)
 
 
-def _own_text(rules: dict[str, Any]) -> str:
+def _given(turn: Turn, text: str) -> Decision:
+    _remember(turn.state, _fingerprint(text), 0)
+    return Decision(model_notes=(_note(turn, text),))
+
+
+def _own_text(turn: Turn) -> str:
     """What the user wrote; only a change of this makes the reminder due again."""
-    file = rules["reminder.file"]
-    if not file:
-        return ""
     try:
-        raw = fastio.read_file(os.path.expanduser(file), _LARGEST_BYTES)
+        raw = fastio.read_file(os.path.expanduser(turn.values["reminder.file"]), _LARGEST_BYTES)
     except OSError:
         return ""
     return raw.decode("utf-8", "replace").strip()
 
 
-def _note(text: str, rules: dict[str, Any], state: SessionState) -> str:
-    head = f"[brimline] Reminder from {rules['reminder.file']} (`reminder.file`):\n"
-    plan = _active_plan(state)
+def _note(turn: Turn, text: str) -> str:
+    head = f"[brimline] Reminder from {turn.values['reminder.file']} (`reminder.file`):\n"
+    plan = _active_plan(turn.state)
     active = f"\nActive plan: {plan}" if plan else ""
     room = _LARGEST_CHARACTERS - len(head) - len(active)
     if len(text) > room:
@@ -86,3 +85,18 @@ def _modified(path: str) -> float:
 
 def _fingerprint(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _last(state: SessionState) -> tuple[str, int]:
+    if _MARK not in state.names:
+        return "", 0
+    try:
+        text = fastio.read_file(f"{state.folder}/{_MARK}", 64).decode("ascii", "replace")
+    except OSError:
+        return "", 0
+    fingerprint, _, prompts = text.partition(" ")
+    return fingerprint, int(prompts) if prompts.isdecimal() else 0
+
+
+def _remember(state: SessionState, fingerprint: str, prompts: int) -> None:
+    fastio.replace_file(f"{state.folder}/{_MARK}", f"{fingerprint} {prompts}".encode())

@@ -14,6 +14,8 @@ from brimline.hooks.turn import Turn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from brimline.decision import Decision
 
 STDIN_LIMIT_BYTES = 256 << 20
@@ -92,7 +94,7 @@ def ask_rooms(turn: Turn) -> bytes:
     for room, tools in answered.rooms.items():
         if tools not in ("", "*") and event.tool not in tools.split("|"):
             continue
-        decision: Decision | None = turn.attempt(room, _ask, room, answered.function, turn)
+        decision: Decision | None = turn.attempt(room, call, room, answered.function, turn)
         if decision is None:
             continue
         turn.decisions.append(decision)
@@ -106,6 +108,12 @@ def ask_rooms(turn: Turn) -> bytes:
     return wire.render(event.name, merge(turn.decisions)).encode("utf-8", "replace")
 
 
+def call(room: str, function: str, *arguments: Any) -> Any:
+    """Call a function of a room's `hook` module, which is loaded when it is first needed."""
+    module = __import__(f"brimline.{room}.hook", None, None, ("hook",))
+    return getattr(module, function)(*arguments)
+
+
 def tidy(turn: Turn, seconds: float = TIDY_S) -> None:
     """Housekeeping, which nobody waits for: each room has its share of the time that is left."""
     from time import monotonic
@@ -114,7 +122,7 @@ def tidy(turn: Turn, seconds: float = TIDY_S) -> None:
     for at, room in enumerate(table.TIDY):
         now = monotonic()
         until = now + max(0.0, end - now) / (len(table.TIDY) - at)
-        turn.attempt(f"tidy {room}", _tidy, room, turn, until)
+        turn.attempt(f"tidy {room}", call, room, "tidy", turn, until)
     turn.attempt("settings", turn.refresh_settings)  # what was learned is part of them
 
 
@@ -126,15 +134,6 @@ def log_failure(home_dir: str | None, name: str, error: BaseException) -> None:
         failures.record(home_dir or paths.home(), name, error)
     except BaseException:  # noqa: BLE001, S110 - there is nobody left to tell
         pass
-
-
-def _ask(room: str, function: str, turn: Turn) -> Decision | None:
-    answer: Decision | None = getattr(table.face(room), function)(turn)
-    return answer
-
-
-def _tidy(room: str, turn: Turn, until: float) -> None:
-    table.face(room).tidy(turn, until)
 
 
 def _write(answer: bytes) -> None:

@@ -8,10 +8,6 @@ list them.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 
 class Answered:
     """One event: the function that each room offers for it, and how the client is to call us."""
@@ -98,8 +94,3 @@ OPTIONAL = ("scout",)
 # After this event's answer is written, these rooms' `tidy` is called, each for its share of time.
 TIDY_AFTER = "SessionStart"
 TIDY = ("gauge", "state", "store", "offload", "carry", "purge")
-
-
-def face(room: str) -> Any:
-    """A room's `hook` module, loaded when it is first asked."""
-    return __import__(f"brimline.{room}.hook", None, None, ("hook",))

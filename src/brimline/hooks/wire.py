@@ -1,12 +1,12 @@
 """Claude Code's hook JSON, in and out. No other module knows it.
 
-Fast path: imports only `brimline.fastjson` and `brimline.transcript.rows`.
+Fast path: imports only `brimline.fastjson` and `brimline.transcript.row`.
 """
 
 from __future__ import annotations
 
 from brimline import fastjson
-from brimline.transcript import rows
+from brimline.transcript.row import IMAGE_CHARACTERS, content_characters, text_characters
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,12 +92,12 @@ class Event:
         if isinstance(response, dict) and response.get("persistedOutputPath"):
             return _PERSISTED_PREVIEW_CHARACTERS
         if isinstance(response, list):
-            return rows.content_characters(response)
+            return content_characters(response)
         if isinstance(response, dict) and isinstance(response.get("content"), list):
-            return rows.content_characters(response["content"])
+            return content_characters(response["content"])
         if isinstance(response, dict) and response.get("type") == "image":
-            return rows.IMAGE_CHARACTERS
-        return rows.text_characters(response)
+            return IMAGE_CHARACTERS
+        return text_characters(response)
 
     def _text(self, key: str) -> str:
         value = self.payload.get(key)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from brimline import clock, config, fastio, paths, policy
 from brimline.errors import SessionError
-from brimline.install import datafolder, entries
+from brimline.install import datafolder, entries, hookerrors
 from brimline.install.finding import Finding
 from brimline.state import failures
-from brimline.transcript import find, hookerrors
+from brimline.transcript import find
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

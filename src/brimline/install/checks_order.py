@@ -62,7 +62,7 @@ def finding(values: dict[str, Any], reading: Reading) -> Finding:
 
 def tier_tokens(values: dict[str, Any], reading: Reading) -> list[int]:
     """Where the tiers begin, in tokens, the first one first; none where the preset is silent."""
-    if not presets.BY_NAME[values["guard.preset"]].voice:
+    if not presets.named(values["guard.preset"])["tiers"]:
         return []
     unit = values["guard.tier_unit"]
     return sorted(int(_begin(tier, unit, reading)) for tier in values["guard.tiers"])
@@ -81,8 +81,7 @@ def _begin(tier: float, unit: str, reading: Reading) -> float:
 def _ceiling(values: dict[str, Any], reading: Reading) -> int | None:
     if values["guard.ceiling"] == "off":
         return None
-    percent, most = values["guard.ceiling_percent"], values["guard.ceiling_tokens"]
-    return Ceiling(reading.window.tokens, percent, most).tokens
+    return Ceiling(reading.window.tokens, values).tokens
 
 
 def _chain(ceiling: int | None, tiers: list[int], point: int) -> str:

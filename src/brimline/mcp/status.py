@@ -7,7 +7,7 @@ from typing import Any
 from brimline import fastio
 from brimline.errors import SessionError
 from brimline.state.session import SessionState
-from brimline.transcript import find, lineage
+from brimline.transcript import find
 
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3_600, 86_400
 
@@ -16,7 +16,7 @@ def answer(home_dir: str, project_dir: str, now: float) -> str:
     """The text for the model; what is unknown is said to be."""
     first = fastio.env("CLAUDE_CODE_SESSION_ID")
     if first:
-        session, which = lineage.current(first), "this session"
+        session, which = find.current(first), "this session"
     else:
         try:
             path = find.newest(project_dir)

@@ -13,7 +13,7 @@ from brimline import fastjson, paths
 from brimline.offload import commands, recalls, tool_results
 from brimline.offload.hook import EDITING, OFFERED_RESULTS
 from brimline.store import stub as stubs
-from brimline.transcript import rows, tail
+from brimline.transcript import row, tail
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -147,21 +147,17 @@ def _answers(path: str) -> Iterator[_Answer]:
     for line in reversed(kept):
         if _CALL not in line and not any(call.encode() in line for call in calls):
             continue
-        for row in fastjson.loads_all(line.decode("utf-8", "replace")):
-            yield from _answered(calls, row)
+        for found in fastjson.loads_all(line.decode("utf-8", "replace")):
+            yield from _answered(calls, found)
 
 
-def _answered(calls: dict[str, tuple[str, dict[str, Any]]], row: Any) -> Iterator[_Answer]:
-    blocks = rows.content_blocks(row)
-    results = [block for block in blocks if rows.is_block(block, "tool_result")]
-    for block in blocks:
-        asked = block.get("input") if rows.is_block(block, "tool_use") else None
-        if isinstance(asked, dict):
-            calls[str(block.get("id"))] = (str(block.get("name")), asked)
+def _answered(calls: dict[str, tuple[str, dict[str, Any]]], line: Any) -> Iterator[_Answer]:
+    blocks = row.content_blocks(line)
+    results = [block for block in blocks if row.is_block(block, "tool_result")]
+    for call_id, name, asked in row.tool_uses(line):
+        calls[call_id] = (name, asked)
     for block in results:
         call = calls.pop(str(block.get("tool_use_id")), None)
         if call is not None:
-            response = row.get("toolUseResult") if len(results) == 1 else None
-            cwd = row.get("cwd")
-            text = rows.result_text(block)
-            yield _Answer(*call, response, text, cwd if isinstance(cwd, str) else "")
+            response = line.get(row.COPY_FIELD) if len(results) == 1 else None
+            yield _Answer(*call, response, row.result_text(block), row.cwd_of(line) or "")

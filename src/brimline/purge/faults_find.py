@@ -6,19 +6,19 @@ import uuid
 from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline.purge import faults, graph
+from brimline.purge import faults, graph, links
 from brimline.purge.faults import Fault, Findings, Mend, Note, Place
 from brimline.purge.faults_links import Candidate, Hint, find_lost
 from brimline.purge.faults_salvage import whole_rows
-from brimline.transcript import links, records
+from brimline.transcript import read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from brimline.purge.faults_links import Lost
     from brimline.purge.faults_salvage import Whole
-    from brimline.transcript.links import Links
-    from brimline.transcript.records import Line, Record
+    from brimline.purge.links import Links
+    from brimline.transcript.read import Line, Record
 
 _FIRST_LINES = 5
 _CANDIDATES = 8
@@ -90,7 +90,7 @@ class Finder:
                 self._note(faults.LONG, line.number)
             self._unparsed.take(line)
             return
-        if line.problem == records.BLANK:
+        if line.problem == read.BLANK:
             return
         whole = whole_rows(line)
         self._take_shape(line, whole)
@@ -120,7 +120,7 @@ class Finder:
 
     def _take_shape(self, line: Line, whole: Whole) -> None:
         place = Place(line.number)
-        if whole.rows and line.number > 1 and line.raw.startswith(records.BOM):
+        if whole.rows and line.number > 1 and line.raw.startswith(read.BOM):
             self._faults.append(Fault(faults.STRAY_MARK, place, mend=Mend(faults.UNMARK)))
         if whole.rows and whole.is_broken:
             self._faults.append(Fault(faults.FUSED, place, mend=Mend(faults.SPLIT)))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline.transcript import records
+from brimline.transcript import read
 
 if TYPE_CHECKING:
-    from brimline.transcript.records import Line, Record
+    from brimline.transcript.read import Line, Record
 
 # With these a row begins, whichever client wrote it.
 _BEGINNINGS = re.compile(rb'\{"(?:parentUuid|logicalParentUuid|isSidechain|uuid|type)"')
@@ -31,7 +31,7 @@ class Whole(NamedTuple):
 def whole_rows(line: Line) -> Whole:
     """Take a line apart."""
     found = line.records
-    if line.problem not in (records.TORN, records.INVALID):
+    if line.problem not in (read.TORN, read.INVALID):
         return Whole(found, is_broken=False, broken_from=0, broken_to=0)
     start = found[-1].end if found else 0
     behind = _behind(line, start)
@@ -45,7 +45,7 @@ def _behind(line: Line, start: int) -> tuple[Record, ...]:
         if tries == _MOST_TRIES:
             break
         at = match.start()
-        rest = records.Line(line.number, line.offset + at, line.raw[at:])
+        rest = read.Line(line.number, line.offset + at, line.raw[at:])
         if rest.problem is None and all(_is_row(one.value) for one in rest.records):
             return tuple(
                 one._replace(start=one.start + at, end=one.end + at) for one in rest.records

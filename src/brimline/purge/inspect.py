@@ -12,18 +12,20 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from brimline.purge import weights
 from brimline.purge.faults import Findings
 from brimline.purge.faults_find import Finder
 from brimline.purge.inspect_context import Context, ContextReader
 from brimline.purge.inspect_results import LargeResult, RepeatedRead, ResultReader
-from brimline.transcript import find, records, rows, weights
-from brimline.transcript.compactions import Reader as CompactionReader
+from brimline.transcript import find, read
+from brimline.transcript.compactions import Scan
+from brimline.transcript.row import Usage, timestamp_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from brimline.transcript.compactions import Recorded
-    from brimline.transcript.records import Line, Record
+    from brimline.transcript.read import Line, Record
 
 _BUFFER_BYTES = 1 << 20
 
@@ -71,7 +73,7 @@ def inspect(path: str, progress: Callable[[int], None] | None = None) -> Inspect
         OSError: it cannot be read.
     """
     with open(path, "rb", buffering=_BUFFER_BYTES) as file:
-        found = inspect_lines(records.read(file, os.fstat(file.fileno()).st_size), progress)
+        found = inspect_lines(read.lines(file, os.fstat(file.fileno()).st_size), progress)
     found.session_id = found.session_id or find.session_id_of(path)
     return found
 
@@ -92,7 +94,7 @@ class _Inspector:
     def __init__(self) -> None:
         self.found = Inspection()
         self.finder = Finder()
-        self.compactions = CompactionReader()
+        self.compactions = Scan()
         self.context = ContextReader()
         self.results = ResultReader()
         self.message_id: object = None
@@ -106,7 +108,7 @@ class _Inspector:
         for record in line.records:
             used += record.end - record.start
             self._take_row(record)
-        if line.problem in (records.TORN, records.INVALID, records.TOO_LONG):
+        if line.problem in (read.TORN, read.INVALID, read.TOO_LONG):
             found.disk_bytes[weights.UNREADABLE] += len(line.raw) - used
         else:
             found.disk_bytes[weights.ENVELOPE] += len(line.raw) - used
@@ -116,7 +118,7 @@ class _Inspector:
     def close(self) -> Inspection:
         found = self.found
         found.findings = self.finder.close()
-        found.compactions = self.compactions.found
+        found.compactions = self.compactions.compactions
         found.context = self.context.close()
         found.largest = self.results.largest(since=self.context.segment)
         found.repeated = self.results.repeated()
@@ -128,7 +130,7 @@ class _Inspector:
         found.types[_type(row)] += 1
         for kind, size_bytes in weights.spent(row, record.end - record.start):
             found.disk_bytes[kind] += size_bytes
-        moment = rows.timestamp_of(row)
+        moment = timestamp_of(row)
         if moment:
             found.first_at, found.last_at = found.first_at or moment, moment
         self.compactions.take(row)
@@ -140,7 +142,7 @@ class _Inspector:
             found.measured_at = moment or found.last_at
         self.results.take(row, len(found.occupancies), self.context.segment)
 
-    def _take_usage(self, usage: rows.Usage) -> None:
+    def _take_usage(self, usage: Usage) -> None:
         found = self.found
         if usage.session_id:
             found.session_id = usage.session_id

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from brimline.gauge import composition
-from brimline.transcript import parts, pieces
+from brimline.purge import parts
+from brimline.transcript import pieces
 from brimline.transcript.pieces import Entry
 
 if TYPE_CHECKING:

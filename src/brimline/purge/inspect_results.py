@@ -8,10 +8,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline.transcript import parts, weights
+from brimline.purge import parts, weights
 
 if TYPE_CHECKING:
-    from brimline.transcript.parts import Call
+    from brimline.purge.parts import Call
 
 LARGEST = 10
 MOST_REPEATED = 20

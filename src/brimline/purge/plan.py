@@ -11,15 +11,14 @@ from heapq import merge
 from typing import TYPE_CHECKING, NamedTuple
 
 from brimline.gauge.reading import characters_per_token
-from brimline.purge import strategies, strategies_opt_in, stubbing
+from brimline.purge import spans, strategies, strategies_opt_in, stubbing
 from brimline.purge.plan_items import Mark, ProgressRows
-from brimline.transcript import spans
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from brimline.purge.plan_items import ResultText, Survey, Thought
-    from brimline.transcript.spans import Span
+    from brimline.purge.spans import Span
 
 THRESHOLD_BYTES = 5_000
 KEEP_REQUESTS = 10

@@ -6,14 +6,13 @@ import json
 from hashlib import blake2b, sha256
 from typing import TYPE_CHECKING
 
+from brimline.purge import parts as row_parts
 from brimline.purge import plan as planning
-from brimline.purge import strategies_opt_in, stubbing, verify
+from brimline.purge import spans, strategies_opt_in, stubbing, verify
 from brimline.purge.errors import PurgeError
 from brimline.purge.plan_items import check_of
 from brimline.purge.restore_record import ADDED, CHANGED, DROPPED, Content, Patch, Piece, Step
 from brimline.store import layout, put
-from brimline.transcript import parts as row_parts
-from brimline.transcript import spans
 
 if TYPE_CHECKING:
     from typing import Any, BinaryIO

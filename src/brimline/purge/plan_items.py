@@ -10,9 +10,9 @@ from zlib import crc32
 from brimline.purge.verify import Facts
 
 if TYPE_CHECKING:
+    from brimline.purge.parts import Call
+    from brimline.purge.spans import Span
     from brimline.store.directives import Result, Said
-    from brimline.transcript.parts import Call
-    from brimline.transcript.spans import Span
 
 _CHECKED_BYTES = 512
 

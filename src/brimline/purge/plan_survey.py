@@ -12,7 +12,7 @@ from collections import deque
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from brimline.purge import verify
+from brimline.purge import parts, spans, verify
 from brimline.purge.inspect_context import ContextReader
 from brimline.purge.plan_items import (
     Copy,
@@ -26,14 +26,15 @@ from brimline.purge.plan_items import (
 )
 from brimline.store import stub
 from brimline.store.directives import Result, Said
-from brimline.transcript import parts, records, rows, spans
+from brimline.transcript import read
+from brimline.transcript.row import is_boundary, is_summary, prompt_text, usage_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import BinaryIO
 
-    from brimline.transcript.parts import Call, Text
-    from brimline.transcript.records import Line
+    from brimline.purge.parts import Call, Text
+    from brimline.transcript.read import Line
 
 # A reference takes about 400 bytes; where less than twice that is saved, the text stays.
 SMALLEST_TEXT_BYTES = 1_000
@@ -79,7 +80,7 @@ def survey(
         OSError: it cannot be read.
     """
     surveyor = _Surveyor(threshold_bytes, thinking=thinking, head_bytes=head_bytes)
-    for line in records.read(stream, length):
+    for line in read.lines(stream, length):
         surveyor.take_line(line)
         if progress:
             progress(len(line.raw))
@@ -124,7 +125,7 @@ class _Surveyor:
     def close(self) -> None:
         """Find out what the last request took."""
         for row in self.replies:
-            usage = rows.usage_of(row)
+            usage = usage_of(row)
             if usage:
                 self.found.model, self.found.occupancy_tokens = usage.model, usage.prompt_tokens
         context = self.context.close() if self.context else None
@@ -137,7 +138,7 @@ class _Surveyor:
             if self.context.rows > _MOST_CONTEXT_ROWS:
                 self.context = None
         self.found.referenced.update(map(sys.intern, parts.references(row)))
-        if rows.is_boundary(row):
+        if is_boundary(row):
             self._boundary(row)
         kind = row.get("type")
         if kind == "assistant":
@@ -229,7 +230,7 @@ class _Surveyor:
     def _told(self, row: dict[str, Any], line: Line) -> None:
         found = self.found
         ids = parts.result_ids(row)
-        if rows.is_summary(row):
+        if is_summary(row):
             self._first(row, line)
             return
         if not ids:
@@ -260,7 +261,7 @@ class _Surveyor:
         return [call_id for call_id in ids if call_id not in useless]
 
     def _prompt(self, row: dict[str, Any]) -> None:
-        said = rows.prompt_text(row)
+        said = prompt_text(row)
         if said:
             self.found.turn += 1
             self._say(said)

@@ -17,7 +17,7 @@ from brimline.purge import faults, faults_find, restore_record, restore_undo, sw
 from brimline.purge.errors import PurgeError, RewrittenError
 from brimline.purge.plan_apply import Store
 from brimline.purge.repair_write import Writer
-from brimline.transcript import find, records
+from brimline.transcript import find, read
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -264,7 +264,7 @@ def _leave_last_line(found: Findings) -> None:
 
 def _findings(stream: BinaryIO, length: int, progress: Progress | None = None) -> Findings:
     finder = faults_find.Finder()
-    for line in records.read(stream, length):
+    for line in read.lines(stream, length):
         finder.take(line)
         if progress:
             progress(len(line.raw))

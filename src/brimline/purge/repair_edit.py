@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from brimline.purge import parts, spans
 from brimline.purge.faults_find import answer_uuid
-from brimline.transcript import parts, spans
-from brimline.transcript.spans import Span
+from brimline.purge.spans import Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline.purge import faults, repair_edit
+from brimline.purge import faults, links, repair_edit
 from brimline.purge.faults_salvage import whole_rows
 from brimline.purge.plan_apply import Hasher, check, check_end
 from brimline.purge.repair_edit import Change
 from brimline.purge.restore_record import ADDED, CHANGED, DROPPED, TORN, Patch, Piece, Step
+from brimline.purge.spans import Span
 from brimline.store import put
 from brimline.store import stub as stubs
-from brimline.transcript import links, records
-from brimline.transcript.spans import Span
+from brimline.transcript import read
 
 if TYPE_CHECKING:
     from typing import BinaryIO
 
     from brimline.purge.faults import Fault, Findings, Mend, Place
     from brimline.purge.plan_apply import Store
-    from brimline.transcript.records import Line, Record
+    from brimline.transcript.read import Line, Record
 
 TOOL = "brimline session repair"
 
@@ -56,7 +56,7 @@ class Writer:
         Raises:
             OSError: the session cannot be read, stored or written.
         """
-        for line in records.read(source, length):
+        for line in read.lines(source, length):
             mends = self._mends.get(line.number, {}) if not line.part else {}
             if self._answers and (not line.is_ended or self._ends_reply(line)):
                 self._write_answers()

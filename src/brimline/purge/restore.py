@@ -16,7 +16,7 @@ from brimline.purge.errors import PurgeError
 from brimline.purge.plan_apply import Hasher
 from brimline.purge.restore_record import Content
 from brimline.store.errors import StoreError
-from brimline.transcript import find, records
+from brimline.transcript import find, read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -195,7 +195,7 @@ def restored(source: Source, restoration: Restoration) -> Iterator[bytes]:
     if restoration.altered:
         record = restoration.altered
         fetcher = restore_undo.Fetcher(restoration.home_dir, record.chunks)
-        lines = (line.raw for line in records.read(cast("BinaryIO", source)))
+        lines = (line.raw for line in read.lines(cast("BinaryIO", source)))
         yield from restore_undo.undo_where_known(lines, record, fetcher, set())
         return
     for record in restoration.undone:
@@ -225,7 +225,7 @@ def _known(restoration: Restoration, record: Record) -> frozenset[int]:
     known: set[int] = set()
     fetcher = restore_undo.Fetcher(restoration.home_dir, record.chunks)
     with open(restoration.path, "rb", buffering=_BUFFER_BYTES) as file:
-        lines = (line.raw for line in records.read(file))
+        lines = (line.raw for line in read.lines(file))
         with suppress(StoreError):
             for _ in restore_undo.undo_where_known(lines, record, fetcher, known):
                 pass

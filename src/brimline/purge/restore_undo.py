@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from brimline.purge import spans
 from brimline.purge.errors import PurgeError
 from brimline.purge.plan_apply import check, check_end
 from brimline.purge.restore_record import CHANGED, DROPPED, TORN
 from brimline.store import read
-from brimline.transcript import spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

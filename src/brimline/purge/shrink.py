@@ -16,7 +16,7 @@ from brimline.purge.errors import PurgeError
 from brimline.purge.plan_apply import Store, Writer
 from brimline.purge.stubbing import KEPT_BYTES
 from brimline.store import scan
-from brimline.transcript import find, records
+from brimline.transcript import find, read
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -152,6 +152,6 @@ class _PurgedCopy:
 def _take_rest(old: BinaryIO, start: int, length: int, facts: soundness.Facts) -> None:
     """Add what came after the survey, or had no line end then, to what the survey gathered."""
     old.seek(start)
-    for line in records.read(old, length - start):
+    for line in read.lines(old, length - start):
         for record in line.records:
             facts.take(record.value)

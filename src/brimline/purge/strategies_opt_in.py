@@ -11,7 +11,7 @@ import json
 import uuid
 from typing import TYPE_CHECKING
 
-from brimline.transcript import parts, spans
+from brimline.purge import parts, spans
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -11,8 +11,8 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from brimline.purge import parts
 from brimline.purge.errors import PurgeError
-from brimline.transcript import parts
 
 if TYPE_CHECKING:
     from collections.abc import Collection

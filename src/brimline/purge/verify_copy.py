@@ -9,11 +9,11 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from brimline.purge import spans
 from brimline.purge.errors import PurgeError
 from brimline.purge.plan_apply import check
 from brimline.purge.restore_record import CHANGED, DROPPED
 from brimline.store import layout, scan
-from brimline.transcript import spans
 
 if TYPE_CHECKING:
     from typing import BinaryIO

@@ -57,7 +57,7 @@ def remember(
         unreadable.clear()
         for file in files:
             try:
-                found = compactions.read_compactions(file.path, progress)
+                found = compactions.scan(file.path, progress).compactions
             except OSError as error:
                 unreadable.append(f"{file.path}: {error.strerror or error}")
                 continue

@@ -1,12 +1,21 @@
-"""The compactions in a transcript: who asked, how full before and after, how long a summary."""
+"""What a session went through: every request and every compaction, in one streaming pass."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import clock
-from brimline.transcript import rows
-from brimline.transcript.scan import measured_rows
+from brimline.transcript import read
+from brimline.transcript.row import (
+    compaction_of,
+    content_blocks,
+    content_characters,
+    is_boundary,
+    is_summary,
+    timestamp_of,
+    usage_of,
+    uuid_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,8 +32,8 @@ class Recorded(NamedTuple):
     summary_characters: int | None
 
 
-def read_compactions(path: str, progress: Callable[[int], None] | None = None) -> list[Recorded]:
-    """Read a transcript in one streaming pass.
+def scan(path: str, progress: Callable[[int], None] | None = None) -> Scan:
+    """Read a transcript from its first line to its last.
 
     Args:
         path: the session's file.
@@ -33,64 +42,62 @@ def read_compactions(path: str, progress: Callable[[int], None] | None = None) -
     Raises:
         OSError: the file cannot be read.
     """
-    reader = Reader()
-    for row in measured_rows(path, progress):
-        reader.take(row)
-    return reader.found
+    found = Scan()
+    for row in read.rows(path, read.MEASURED, progress):
+        found.take(row)
+    return found
 
 
-class Reader:
+class Scan:
     """Takes the rows of a session one after the other."""
 
     def __init__(self) -> None:
-        self.found: list[Recorded] = []
-        self.waits_for_usage = False
-        self.waits_for_summary = False
+        self.compactions: list[Recorded] = []
+        self.largest_occupancy_tokens = 0
+        self.occupancies: list[int] = []
+        """Occupancy at each request since the last compaction, oldest first."""
+        self._message_id: object = None
+        self._waits_for_summary = False
 
-    def take(self, row: Any) -> None:
+    def take(self, row: dict[str, Any]) -> None:
         """Look at the next row."""
-        if rows.is_boundary(row):
-            self._boundary(row)
+        if is_boundary(row):
+            self._compaction(row)
             return
-        usage = rows.usage_of(row)
-        if usage is None or not self.waits_for_usage:
+        usage = usage_of(row)
+        if usage is None:
             return
-        # What the next request really took wins over what the client expected it to take.
-        self.found[-1] = self.found[-1]._replace(post_tokens=usage.prompt_tokens)
-        self.waits_for_usage = self.waits_for_summary = False
+        if self.compactions and not self.occupancies:
+            # What the next request really took wins over what the client expected it to take.
+            last = self.compactions[-1]
+            self.compactions[-1] = last._replace(post_tokens=usage.prompt_tokens)
+        self._waits_for_summary = False
+        self.largest_occupancy_tokens = max(self.largest_occupancy_tokens, usage.prompt_tokens)
+        if usage.message_id is None or usage.message_id != self._message_id:
+            self._message_id = usage.message_id
+            self.occupancies.append(usage.prompt_tokens)
+        else:
+            self.occupancies[-1] = usage.prompt_tokens
 
-    def _boundary(self, row: dict[str, Any]) -> None:
+    def _compaction(self, row: dict[str, Any]) -> None:
         """A boundary and the summary after it are one; old sessions have the summary only."""
-        length = _summary_characters(row) if rows.is_summary(row) else None
-        if length is not None and self.waits_for_summary:
-            self.found[-1] = self.found[-1]._replace(summary_characters=length)
-            self.waits_for_summary = False
+        self.occupancies = []
+        self._message_id = None
+        length = content_characters(content_blocks(row)) if is_summary(row) else None
+        if length is not None and self._waits_for_summary:
+            self.compactions[-1] = self.compactions[-1]._replace(summary_characters=length)
+            self._waits_for_summary = False
             return
-        told = row.get("compactMetadata")
-        figures = told if isinstance(told, dict) else {}
-        self.found.append(
+        named = uuid_of(row)
+        trigger, before, after = compaction_of(row)
+        self.compactions.append(
             Recorded(
-                uuid=_text(row.get("uuid")),
-                at=clock.parse(rows.timestamp_of(row)),
-                trigger=_text(figures.get("trigger")),
-                pre_tokens=_count(figures.get("preTokens")),
-                post_tokens=_count(figures.get("postTokens")),
-                summary_characters=length,
+                named if named and named.isprintable() else None,
+                clock.parse(timestamp_of(row)),
+                trigger,
+                before,
+                after,
+                length,
             )
         )
-        self.waits_for_usage = True
-        self.waits_for_summary = length is None
-
-
-def _summary_characters(row: dict[str, Any]) -> int:
-    message = row.get("message")
-    return rows.content_characters(message.get("content")) if isinstance(message, dict) else 0
-
-
-def _count(value: Any) -> int | None:
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    return value if whole and 0 < value < 1 << 40 else None
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value.isprintable() else None
+        self._waits_for_summary = length is None

@@ -1,15 +1,19 @@
-"""Finds session files: the newest of a project, or the one with a given id."""
+"""Which file is a session's: the newest of a project, the one with an id, the one it went on in."""
 
 from __future__ import annotations
 
 import glob
 import os
 
-from brimline import fastjson, paths
+from brimline import paths
 from brimline.errors import SessionError
+from brimline.transcript import read, tail
+from brimline.transcript.row import client_session_mark, client_session_of, cwd_of
 
 _LOOK_BYTES = 1 << 20
 _SHOWN_IDS = 5
+_MOST_LATER_FILES = 20
+_LATER_LOOK_BYTES = 4 << 20
 
 
 def newest(project_dir: str) -> str:
@@ -38,8 +42,7 @@ def by_id(session_id: str) -> str:
     name = paths.safe_session_id(session_id)
     if name != session_id:
         raise SessionError(f"{session_id!r} is no session id")
-    projects = f"{glob.escape(paths.client_config_dir())}/projects/*"
-    found = glob.glob(f"{projects}/{name}.jsonl") or glob.glob(f"{projects}/{name}*.jsonl")
+    found = beginning_with(f"{name}.jsonl") or beginning_with(name)
     ids = sorted({session_id_of(path) for path in found})
     if len(ids) > 1:
         shown = ", ".join(ids[:_SHOWN_IDS]) + (", …" if len(ids) > _SHOWN_IDS else "")
@@ -49,46 +52,78 @@ def by_id(session_id: str) -> str:
     return max(found, key=_modified)
 
 
+def beginning_with(name: str = "") -> list[str]:
+    """The client's session files, of all projects, whose names begin so."""
+    folder = glob.escape(paths.client_config_dir())
+    end = "" if name.endswith(".jsonl") else "*.jsonl"
+    return glob.glob(f"{folder}/projects/*/{glob.escape(name)}{end}")
+
+
+def current(first_session: str) -> str:
+    """The latest session of the client that began with `first_session`, maybe that one itself.
+
+    What a client starts (an MCP server, for example) is told the first session only, also after
+    `/clear`. The rows of later ones name that first session beside their own.
+    """
+    try:
+        own = by_id(first_session)
+        began = os.path.getmtime(own)
+        with os.scandir(os.path.dirname(own)) as entries:
+            later = [
+                (entry.stat().st_mtime, entry.path)
+                for entry in entries
+                if entry.name.endswith(".jsonl") and entry.path != own
+            ]
+    except (SessionError, OSError):
+        return first_session
+    for changed, path in sorted(later, reverse=True)[:_MOST_LATER_FILES]:
+        if changed >= began and _continues(path, first_session):
+            return session_id_of(path)
+    return first_session
+
+
+def subagents_of(path: str) -> list[str]:
+    """The files of the subagents that a session started."""
+    return sorted(glob.glob(f"{glob.escape(path.removesuffix('.jsonl'))}/subagents/*.jsonl"))
+
+
 def require_transcript(path: str) -> None:
     """Refuse a file that is something else than a session; an empty one may still become one.
 
     Raises:
         SessionError: nothing at its beginning is a row.
     """
-    if not os.path.isfile(path):
-        return  # whoever reads it says what is wrong
     try:
-        with open(path, "rb") as file:
-            start = file.read(_LOOK_BYTES)
+        with read.open_regular(path) as file:
+            found = [line for line in read.lines(file, _LOOK_BYTES) if line.problem != read.BLANK]
     except OSError:
-        return
-    lines = start.split(b"\n")
-    whole = lines if len(start) < _LOOK_BYTES else lines[:-1]
-    if not start.strip() or (not whole and start.lstrip().startswith(b"{")):
-        return
-    found = [row for line in whole for row in fastjson.loads_all(line.decode("utf-8", "replace"))]
-    if not any(isinstance(row, dict) for row in found):
+        return  # whoever reads it says what is wrong
+    is_cut = len(found) == 1 and found[0].problem == read.TORN and len(found[0].raw) == _LOOK_BYTES
+    if found and not is_cut and not any(line.records for line in found):
         raise SessionError(f"{path} is not a session's transcript")
 
 
 def project_of(path: str) -> str | None:
     """The folder in which a session began; None where its file does not tell."""
     try:
-        with open(path, "rb") as file:
-            lines = file.read(_LOOK_BYTES).split(b"\n")
+        folders = map(cwd_of, read.rows(path, length=_LOOK_BYTES))
+        return next((folder for folder in folders if folder), None)
     except OSError:
         return None
-    for line in lines:
-        for row in fastjson.loads_all(line.decode("utf-8", "replace")):
-            folder = row.get("cwd") if isinstance(row, dict) else None
-            if isinstance(folder, str) and folder:
-                return folder
-    return None
 
 
 def session_id_of(path: str) -> str:
     """The id in a session file's name."""
     return os.path.basename(path).removesuffix(".jsonl")
+
+
+def _continues(path: str, first_session: str) -> bool:
+    mark = client_session_mark(first_session)
+    try:
+        found = tail.rows_backward(path, mark, _LATER_LOOK_BYTES)
+        return any(client_session_of(row) == first_session for row in found)
+    except OSError:
+        return False
 
 
 def _sessions(folder: str) -> list[str]:

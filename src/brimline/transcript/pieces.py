@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from brimline import fastjson
-from brimline.transcript import rows
+from brimline.transcript import read
+from brimline.transcript.row import (
+    Usage,
+    attachment_of,
+    content_blocks,
+    content_characters,
+    file_of,
+    is_block,
+    is_boundary,
+    is_final,
+    is_meta,
+    is_summary,
+    kind_of,
+    lines_of,
+    rendered_of,
+    tagged,
+    text_characters,
+    text_of,
+    usage_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,15 +36,11 @@ REPLY_KINDS = frozenset({"assistant", "thinking", "tool_input"})
 TOOL_REFERENCE_CHARACTERS = 2_200
 
 _SHOWN_TYPES = ("text", "image", "document")
+_THINKING = ("thinking", "redacted_thinking")
 # User messages that no user typed.
 _CLIENT_TEXTS = (
-    "<local-command-",
-    "<bash-stdout>",
-    "<bash-stderr>",
-    "<task-notification>",
-    "<system-reminder>",
-    "<ide_",
-    "[Request interrupted by user",
+    *("<local-command-", "<bash-stdout>", "<bash-stderr>", "<task-notification>"),
+    *("<system-reminder>", "<ide_", "[Request interrupted by user"),
 )
 # Clients that keep no rendered text send these types, and put what matters in these fields.
 _SENT_UNRENDERED = {
@@ -41,10 +54,9 @@ _SENT_UNRENDERED = {
     "skill_listing": "content",
     "task_reminder": "content",
 }
-_COMMAND_WITHIN_CHARACTERS = 2_000
-_COMMAND = re.compile(r"<command-(name|args)>(.*?)</command-\1>", re.DOTALL)
 # A signature is base64 and holds the whole thought, also where the text is shortened or left out.
 _SIGNATURE_OVERHEAD_CHARACTERS = 180
+_COMMAND_WITHIN_CHARACTERS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,88 +82,111 @@ class Entry:
     pieces: tuple[Piece, ...] = ()
     prompt: str | None = None
     """What the user typed, where the row opens a turn."""
-    usage: rows.Usage | None = None
+    usage: Usage | None = None
     is_final: bool = False
     """Whether the usage's `output_tokens` can be trusted."""
     is_boundary: bool = False
     is_summary: bool = False
 
 
-def read(path: str, progress: Callable[[int], None] | None = None) -> Iterator[Entry]:
+def entries(path: str, progress: Callable[[int], None] | None = None) -> Iterator[Entry]:
     """Read a transcript forward, one entry per row that means anything.
-
-    Args:
-        path: the session's file.
-        progress: called with the number of bytes of each line.
 
     Raises:
         OSError: the file cannot be read.
     """
-    with open(path, "rb") as file:
-        for line in file:
-            for row in fastjson.loads_all(line.decode("utf-8", "replace")):
-                entry = entry_of(row)
-                if entry:
-                    yield entry
-            if progress:
-                progress(len(line))
+    for row in read.rows(path, progress=progress):
+        entry = entry_of(row)
+        if entry:
+            yield entry
 
 
 def entry_of(row: Any) -> Entry | None:
     """What a row means; None where it adds nothing and measures nothing."""
-    blocks = rows.content_blocks(row)
-    if rows.is_boundary(row):
-        return _compacted(blocks, is_summary=rows.is_summary(row))
-    usage = rows.usage_of(row)
-    if usage or (blocks and row["type"] == "assistant"):
-        return Entry(tuple(_replied(blocks)), usage=usage, is_final=rows.is_final(row))
+    blocks = content_blocks(row)
+    if is_boundary(row):
+        summary = is_summary(row)
+        found = (Piece("summary", content_characters(blocks)),) if summary else ()
+        return Entry(found, is_boundary=True, is_summary=summary)
+    usage = usage_of(row)
+    if usage or (blocks and kind_of(row) == "assistant"):
+        return Entry(tuple(_replied(blocks)), usage=usage, is_final=is_final(row))
     if blocks:
-        meta = rows.is_meta(row)
+        meta = is_meta(row)
         return Entry(tuple(_told(blocks, meta=meta)), None if meta else _prompt(blocks))
-    attached = tuple(_attached(rows.attachment_of(row), row))
+    attached = tuple(_attached(row, attachment_of(row)))
     return Entry(attached) if attached else None
-
-
-def _compacted(blocks: list[Any], *, is_summary: bool) -> Entry:
-    found = (Piece("summary", rows.content_characters(blocks)),) if is_summary else ()
-    return Entry(found, is_boundary=True, is_summary=is_summary)
 
 
 def _replied(blocks: list[Any]) -> Iterator[Piece]:
     for block in blocks:
         kind = _type(block)
         if kind == "text":
-            yield Piece("assistant", rows.content_characters([block]))
-        elif kind == "thinking":
+            yield Piece("assistant", content_characters([block]))
+        elif kind in _THINKING:
             yield Piece("thinking", _thought_characters(block))
-        elif kind == "redacted_thinking":
-            yield Piece("thinking", _decoded_characters(block.get("data")))
         elif kind == "tool_use":
             yield _call(block)
+
+
+def _thought_characters(block: dict[str, Any]) -> int:
+    encoded = text_of(block.get("signature")) or text_of(block.get("data"))
+    decoded = max(0, len(encoded) * 3 // 4 - _SIGNATURE_OVERHEAD_CHARACTERS)
+    return max(len(text_of(block.get("thinking"))), decoded)
+
+
+def _call(block: dict[str, Any]) -> Piece:
+    asked = block.get("input")
+    asked = asked if isinstance(asked, dict) else {}
+    name = text_of(block.get("name"))
+    return Piece(
+        "tool_input",
+        content_characters([block]),
+        name,
+        call_id=text_of(block.get("id")),
+        file=file_of(asked) or "",
+        lines=lines_of(asked) if name == "Read" else None,
+    )
 
 
 def _told(blocks: list[Any], *, meta: bool) -> Iterator[Piece]:
     for block in blocks:
         kind = _type(block)
         if kind == "tool_result":
-            characters = rows.content_characters([block]) + _reference_characters(block)
-            yield Piece("tool_result", characters, call_id=_text(block.get("tool_use_id")))
+            characters = content_characters([block]) + _reference_characters(block)
+            yield Piece("tool_result", characters, call_id=text_of(block.get("tool_use_id")))
         elif kind in _SHOWN_TYPES:
-            typed = not meta and not _is_clients(_text(block.get("text")))
-            yield Piece(
-                "user" if typed else "client",
-                rows.content_characters([block]),
-                name="" if typed else "message",
-            )
+            characters = content_characters([block])
+            if meta or _is_clients(text_of(block.get("text"))):
+                yield Piece("client", characters, "message")
+            else:
+                yield Piece("user", characters)
 
 
-def _attached(attachment: dict[str, Any], row: Any) -> Iterator[Piece]:
-    if not attachment:
-        return
-    name = _text(attachment.get("type"))
-    characters = rows.text_characters(row.get("rendered"))
-    if not characters and "rendered" not in row and name in _SENT_UNRENDERED:
-        characters = rows.text_characters(attachment.get(_SENT_UNRENDERED[name]))
+def _reference_characters(block: dict[str, Any]) -> int:
+    content = block.get("content")
+    if not isinstance(content, list):
+        return 0
+    return TOOL_REFERENCE_CHARACTERS * sum(is_block(inner, "tool_reference") for inner in content)
+
+
+def _prompt(blocks: list[Any]) -> str | None:
+    """The user's words; None where nothing in the message is theirs."""
+    texts = [text_of(block.get("text")) for block in blocks if _type(block) in _SHOWN_TYPES]
+    texts = [text for text in texts if not _is_clients(text)]
+    if not texts:
+        return None
+    text = next(filter(None, texts), "")
+    head = text[:_COMMAND_WITHIN_CHARACTERS]
+    command = tagged(head, "command-name")
+    return f"{command} {tagged(head, 'command-args')}".strip() if command else text
+
+
+def _attached(row: Any, attachment: dict[str, Any]) -> Iterator[Piece]:
+    name, rendered = text_of(attachment.get("type")), rendered_of(row)
+    characters = text_characters(rendered)
+    if rendered is None and name in _SENT_UNRENDERED:
+        characters = text_characters(attachment.get(_SENT_UNRENDERED[name]))
     if not characters:
         return
     if name.startswith("hook_"):
@@ -159,68 +194,19 @@ def _attached(attachment: dict[str, Any], row: Any) -> Iterator[Piece]:
     elif name == "queued_command" and attachment.get("commandMode") == "prompt":
         yield Piece("user", characters)
     else:
-        yield Piece("client", characters, name, file=_text(attachment.get("filename")))
+        yield Piece("client", characters, name, file=text_of(attachment.get("filename")))
 
 
 def _hooked(attachment: dict[str, Any], characters: int) -> Iterator[Piece]:
     """One piece per text; each bears its share of the frame around them."""
     content = attachment.get("content")
     texts = [text for text in content if isinstance(text, str)] if isinstance(content, list) else []
-    texts = texts or [_text(content)]
+    texts = texts or [text_of(content)]
     whole = sum(len(text) for text in texts)
-    name = _text(attachment.get("hookName")) or _text(attachment.get("hookEvent")) or "hook"
+    name = text_of(attachment.get("hookName")) or text_of(attachment.get("hookEvent")) or "hook"
     for text in texts:
         share = characters * len(text) // whole if whole else characters
         yield Piece("hook", share, name, ours=text.startswith(OUR_MARK))
-
-
-def _call(block: dict[str, Any]) -> Piece:
-    asked = block.get("input")
-    asked = asked if isinstance(asked, dict) else {}
-    name = _text(block.get("name"))
-    return Piece(
-        "tool_input",
-        rows.content_characters([block]),
-        name,
-        call_id=_text(block.get("id")),
-        file=_text(asked.get("file_path")) or _text(asked.get("notebook_path")),
-        lines=_lines(asked) if name == "Read" else None,
-    )
-
-
-def _lines(asked: dict[str, Any]) -> tuple[int, int]:
-    """The lines a read asked for; without a limit the client's own, whose end is open here."""
-    offset, limit = asked.get("offset"), asked.get("limit")
-    first = offset if isinstance(offset, int) and offset > 0 else 1
-    open_end = 1 << 62
-    return first, first + limit if isinstance(limit, int) and limit > 0 else open_end
-
-
-def _prompt(blocks: list[Any]) -> str | None:
-    """The user's words; None where nothing in the message is theirs."""
-    texts = [_text(block.get("text")) for block in blocks if _type(block) in _SHOWN_TYPES]
-    texts = [text for text in texts if not _is_clients(text)]
-    if not texts:
-        return None
-    text = next(filter(None, texts), "")
-    command = dict(_COMMAND.findall(text[:_COMMAND_WITHIN_CHARACTERS]))
-    return f"{command['name']} {command.get('args', '')}".strip() if "name" in command else text
-
-
-def _thought_characters(block: dict[str, Any]) -> int:
-    return max(len(_text(block.get("thinking"))), _decoded_characters(block.get("signature")))
-
-
-def _decoded_characters(encoded: Any) -> int:
-    return max(0, len(_text(encoded)) * 3 // 4 - _SIGNATURE_OVERHEAD_CHARACTERS)
-
-
-def _reference_characters(block: dict[str, Any]) -> int:
-    content = block.get("content")
-    if not isinstance(content, list):
-        return 0
-    references = sum(_type(inner) == "tool_reference" for inner in content)
-    return references * TOOL_REFERENCE_CHARACTERS
 
 
 def _is_clients(text: str) -> bool:
@@ -228,8 +214,4 @@ def _is_clients(text: str) -> bool:
 
 
 def _type(block: Any) -> str:
-    return _text(block.get("type")) if isinstance(block, dict) else ""
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
+    return text_of(block.get("type")) if isinstance(block, dict) else ""

@@ -1,13 +1,20 @@
 """The latest state of a session, found by walking its transcript backwards from the end.
 
-Fast path: imports only `brimline.fastio`, `brimline.fastjson` and `brimline.transcript.rows`.
+Fast path: imports only `brimline.fastio`, `brimline.fastjson` and `brimline.transcript.row`.
 The cost does not depend on the length of the file; a whole-file parse never happens here.
 """
 
 from __future__ import annotations
 
 from brimline import fastio, fastjson
-from brimline.transcript import rows
+from brimline.transcript.row import (
+    Usage,
+    is_boundary,
+    prompt_text,
+    timestamp_of,
+    usage_of,
+    visible_characters,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +22,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 WALK_LIMIT_BYTES = 32 << 20
+_PROMPTS_LIMIT_BYTES = 2 << 20
+_LONGEST_PROMPT = 4_000
 # Once the last usage is known, older requests are only worth a short walk.
 HISTORY_LIMIT_BYTES = 1 << 20
 _FIRST_BLOCK_BYTES = 64 << 10
@@ -44,7 +53,7 @@ class Tail:
     )
 
     def __init__(self) -> None:
-        self.usage: rows.Usage | None = None
+        self.usage: Usage | None = None
         self.boundary_timestamp: str | None = None
         self.offset = 0
         self.output_tokens = 0
@@ -66,6 +75,21 @@ def read_tail(path: str, requests: int = 4) -> Tail:
         if walk.take_line(line, offset):
             break
     return walk.tail
+
+
+def last_prompts(path: str, count: int) -> list[str]:
+    """Up to `count` prompts of the user, oldest first; none where the session cannot be read."""
+    found: list[str] = []
+    try:
+        for row in rows_backward(path, b'"user"', _PROMPTS_LIMIT_BYTES):
+            text = prompt_text(row)
+            if text:
+                found.insert(0, text[:_LONGEST_PROMPT])
+            if len(found) == count:
+                break
+    except OSError:
+        return []
+    return found
 
 
 def rows_backward(path: str, mark: bytes, limit_bytes: int) -> Iterator[Any]:
@@ -120,10 +144,10 @@ class _Walk:
         return any(self._take(row, offset) for row in reversed(_parse(line)))
 
     def _take(self, row: Any, offset: int) -> bool:
-        if rows.is_boundary(row):
-            self.tail.boundary_timestamp = rows.timestamp_of(row) or ""
+        if is_boundary(row):
+            self.tail.boundary_timestamp = timestamp_of(row) or ""
             return True
-        usage = rows.usage_of(row)
+        usage = usage_of(row)
         if usage is None:
             self.pending.append(row)
             return False
@@ -139,16 +163,16 @@ class _Walk:
         self.pending.clear()
         return False
 
-    def _next_request(self, usage: rows.Usage) -> None:
+    def _next_request(self, usage: Usage) -> None:
         self.message_id = usage.message_id
         self.tail.history.append(usage.prompt_tokens)
 
-    def _add_reply(self, row: Any, usage: rows.Usage) -> None:
+    def _add_reply(self, row: Any, usage: Usage) -> None:
         # One reply is several rows, and results of its first calls may stand between them.
         for item in self.pending:
             for later in _parse(item) if isinstance(item, bytes) else (item,):
-                self.tail.result_characters += rows.visible_characters(later)
-        self.tail.reply_characters += rows.visible_characters(row)
+                self.tail.result_characters += visible_characters(later)
+        self.tail.reply_characters += visible_characters(row)
         self.tail.output_tokens = max(self.tail.output_tokens, usage.output_tokens)
 
 

@@ -1,4 +1,4 @@
-"""Every line of a session as it is, byte for byte, with the JSON objects that are on it.
+"""The one way to read a session forward: every line byte for byte, parsed only when asked.
 
 Total: any bytes can be read. Putting the `raw` of all lines in a row gives the file again, so a
 line that nobody touches is written back exactly as it was. A line is parsed when it is asked what
@@ -7,23 +7,30 @@ is on it, not before: most of a session never has to be.
 
 from __future__ import annotations
 
-import json
+import os
+import stat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from brimline import fastjson
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import BinaryIO
 
 # A longer line is passed on in parts and never parsed: it would cost several times its length.
 LONGEST_PARSED_BYTES = 8 << 20
 PART_BYTES = 1 << 20
+# What is only read, and not held to be written again, may be longer.
+_LONGEST_ROW_BYTES = 32 << 20
 
 BLANK, TORN, INVALID, TOO_LONG = "blank", "torn", "invalid", "too long"
-
 BOM = b"\xef\xbb\xbf"
+# A line without one of these measures nothing and is no compaction. Quotes inside JSON texts are
+# escaped, so only a real key can match the first.
+MEASURED = (b'"usage"', b"ompact")
+
 _WHITESPACE = " \t\r\n"
 _SPACE_BYTES = _WHITESPACE.encode()
-_scan: Any = json.JSONDecoder(strict=False).scan_once  # type: ignore[attr-defined]
 
 
 class Record(NamedTuple):
@@ -43,7 +50,7 @@ class Line:
         self.number = number
         """Counted from 1."""
         self.offset = offset
-        """Where it begins in the stream, in bytes."""
+        """Where it begins in the file, in bytes."""
         self.raw = raw
         """Its bytes with the line end, if it has one: LF, CRLF, or none on the last."""
         self.part = part
@@ -98,21 +105,59 @@ class Line:
         self._records, self._problem = _parse(self.raw, text)
 
 
-def read(stream: BinaryIO, length: int | None = None) -> Iterator[Line]:
+def rows(
+    path: str,
+    marks: tuple[bytes, ...] = (),
+    progress: Callable[[int], None] | None = None,
+    *,
+    start: int = 0,
+    length: int | None = None,
+) -> Iterator[dict[str, Any]]:
+    """The rows of a session, first to last.
+
+    Args:
+        path: the session's file.
+        marks: where given, lines without any of these are not even parsed.
+        progress: called with the number of bytes of each line.
+        start: the byte to begin at, which a line should begin at too.
+        length: how many bytes to read at most.
+
+    Raises:
+        OSError: the file cannot be read, or is not a regular file.
+    """
+    with open_regular(path) as file:
+        file.seek(start)
+        for line in lines(file, length, offset=start, longest=_LONGEST_ROW_BYTES):
+            if line.part is None and (not marks or any(mark in line.raw for mark in marks)):
+                found = fastjson.loads_all(line.raw.decode("utf-8", "replace"))
+                yield from (row for row in found if isinstance(row, dict))
+            if progress:
+                progress(len(line.raw))
+
+
+def lines(
+    stream: BinaryIO,
+    length: int | None = None,
+    *,
+    offset: int = 0,
+    longest: int = LONGEST_PARSED_BYTES,
+) -> Iterator[Line]:
     """Read a session line by line.
 
     Args:
-        stream: a file opened for reading bytes, at its beginning.
+        stream: a file opened for reading bytes.
         length: how many bytes to read at most; what is appended meanwhile stays out.
+        offset: where in the file the stream is.
+        longest: lines of more bytes come in parts.
 
     Raises:
         OSError: the stream cannot be read; whatever its bytes are, they raise nothing.
     """
     left = length if length is not None else 1 << 62
-    offset = number = 0
-    while raw := stream.readline(min(left, LONGEST_PARSED_BYTES + 1)):
+    number = 0
+    while raw := stream.readline(min(left, longest + 1)):
         number += 1
-        part = 0 if len(raw) > LONGEST_PARSED_BYTES else None
+        part = 0 if len(raw) > longest else None
         yield Line(number, offset, raw, part)
         offset += len(raw)
         left -= len(raw)
@@ -126,12 +171,26 @@ def read(stream: BinaryIO, length: int | None = None) -> Iterator[Line]:
             left -= len(raw)
 
 
+def open_regular(path: str) -> BinaryIO:
+    """Open a file to read; a named pipe in its place is refused rather than waited for.
+
+    Raises:
+        OSError: it cannot be opened, or is something else.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    file = open(path, "rb", opener=lambda name, _: os.open(name, flags))  # noqa: SIM115
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError("the transcript is not a regular file")
+    return file
+
+
 def _parse(raw: bytes, text: str) -> tuple[tuple[Record, ...], str | None]:
     """The objects on a line, and what is wrong with it."""
     if text[:1] == "{":
         try:
-            value, end = _scan(text, 0)
-        except (StopIteration, ValueError, RecursionError):
+            value, end = fastjson.scan(text, 0)
+        except ValueError:
             return (), TORN
         rest = len(text) - end
         if not rest or (rest == 1 and text[end] == "\n"):  # nearly every line
@@ -161,8 +220,8 @@ def _objects(
         if text[position] != "{":
             return spans, values, INVALID
         try:
-            value, end = _scan(text, position)
-        except (StopIteration, ValueError, RecursionError):
+            value, end = fastjson.scan(text, position)
+        except ValueError:
             return spans, values, TORN
         spans.append((position, end))
         values.append(value)

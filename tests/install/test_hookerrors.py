@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline.transcript import hookerrors
+from brimline.install import hookerrors
 
 if TYPE_CHECKING:
     from brimline.testing import SessionBuilder

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import tracemalloc
 from typing import TYPE_CHECKING
 
@@ -11,10 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brimline.transcript import records
+from brimline.transcript import read
 
 if TYPE_CHECKING:
-    from brimline.transcript.records import Line
+    from pathlib import Path
+
+    from brimline.transcript.read import Line
 
 ROW = st.dictionaries(st.text(max_size=5), st.text(max_size=20) | st.integers(), max_size=3).map(
     lambda row: json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass")
@@ -25,16 +28,16 @@ FILES = st.lists(LINE, max_size=6).flatmap(
 )
 
 
-def read(data: bytes, length: int | None = None) -> list[Line]:
+def lines(data: bytes, length: int | None = None) -> list[Line]:
     """Every line of some bytes."""
-    return list(records.read(io.BytesIO(data), length))
+    return list(read.lines(io.BytesIO(data), length))
 
 
 @given(st.binary(max_size=200) | FILES)
 @settings(max_examples=300, deadline=None)
 def test_any_bytes_can_be_read_and_written_back(data: bytes) -> None:
     """The parser is total, and the raw lines in a row are the file."""
-    found = read(data)
+    found = lines(data)
 
     assert b"".join(line.raw for line in found) == data
     for line in found:
@@ -47,7 +50,7 @@ def test_any_bytes_can_be_read_and_written_back(data: bytes) -> None:
 
 def test_an_object_is_found_where_it_lies() -> None:
     """A byte order mark, blanks, CRLF and letters of several bytes count as bytes."""
-    (line,) = read('\ufeff {"a":"é"} \r\n'.encode())
+    (line,) = lines('\ufeff {"a":"é"} \r\n'.encode())
 
     assert [tuple(record) for record in line.records] == [(4, 14, {"a": "é"})]
     assert line.only == {"a": "é"}
@@ -56,7 +59,7 @@ def test_an_object_is_found_where_it_lies() -> None:
 
 def test_two_objects_on_one_line_are_both_found() -> None:
     """Their places are given in bytes, letters of several bytes before them included."""
-    (line,) = read('{"a":"é"}{"b":2}\n'.encode())
+    (line,) = lines('{"a":"é"}{"b":2}\n'.encode())
 
     assert [line.raw[start:end] for start, end, _ in line.records] == [
         '{"a":"é"}'.encode(),
@@ -82,7 +85,7 @@ def test_two_objects_on_one_line_are_both_found() -> None:
 )
 def test_what_is_wrong_with_a_line_is_told(raw: bytes, problem: str, objects: int) -> None:
     """And whole objects before the damage are still found."""
-    (line,) = read(raw)
+    (line,) = lines(raw)
 
     assert line.problem == problem
     assert len(line.records) == objects
@@ -90,7 +93,7 @@ def test_what_is_wrong_with_a_line_is_told(raw: bytes, problem: str, objects: in
 
 def test_broken_utf8_is_read_with_replacement_and_said_so() -> None:
     """The bytes stay, the text shows where they are broken."""
-    (line,) = read(b'{"a":"\xff"}\n')
+    (line,) = lines(b'{"a":"\xff"}\n')
 
     assert line.only == {"a": "\ufffd"}
     assert not line.exact
@@ -103,7 +106,7 @@ def test_a_line_that_is_too_long_passes_in_parts() -> None:
     tracemalloc.start()
 
     sizes = []
-    for line in records.read(io.BytesIO(long + b'{"b":1}\n')):
+    for line in read.lines(io.BytesIO(long + b'{"b":1}\n')):
         sizes.append((line.number, line.part, line.problem, len(line.raw)))
         assert line.offset == sum(size for *_, size in sizes[:-1])
     peak_bytes = tracemalloc.get_traced_memory()[1]
@@ -112,12 +115,12 @@ def test_a_line_that_is_too_long_passes_in_parts() -> None:
     assert [one[:3] for one in sizes[:2]] == [(1, 0, "too long"), (1, 1, "too long")]
     assert sizes[-1] == (2, None, None, 8)
     assert sum(size for *_, size in sizes) == len(long) + 8
-    assert peak_bytes < 3 * records.LONGEST_PARSED_BYTES + len(long) + (1 << 20)
+    assert peak_bytes < 3 * read.LONGEST_PARSED_BYTES + len(long) + (1 << 20)
 
 
 def test_only_so_much_is_read_as_was_asked_for() -> None:
     """What is appended while a session is read stays out."""
-    found = read(b'{"a":1}\n{"b":2}\n{"c":3}\n', 12)
+    found = lines(b'{"a":1}\n{"b":2}\n{"c":3}\n', 12)
 
     assert [line.raw for line in found] == [b'{"a":1}\n', b'{"b"']
     assert found[-1].problem == "torn"
@@ -125,7 +128,27 @@ def test_only_so_much_is_read_as_was_asked_for() -> None:
 
 def test_a_line_is_parsed_when_it_is_asked() -> None:
     """A line that nobody asks costs no parsing, and one that is asked is parsed once."""
-    line = records.Line(1, 0, b'{"a":1}\n')
+    line = read.Line(1, 0, b'{"a":1}\n')
 
     assert line._records is None
     assert line.records is line.records
+
+
+def test_rows_are_read_from_a_place_on_where_a_mark_stands(tmp_path: Path) -> None:
+    """Lines without a mark are not parsed, and every byte is reported all the same."""
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(b'{"a":1}\n{"b":2}{"b":3}\n{"b":4}\n{"c":5}\n{"b":6')
+    steps: list[int] = []
+
+    found = list(read.rows(str(path), (b'"b"', b'"c"'), steps.append, start=8, length=32))
+
+    assert found == [{"b": 2}, {"b": 3}, {"b": 4}, {"c": 5}]
+    assert sum(steps) == 32
+
+
+def test_a_pipe_in_the_place_of_a_session_is_refused(tmp_path: Path) -> None:
+    """Nobody waits for a writer."""
+    os.mkfifo(tmp_path / "session.jsonl")
+
+    with pytest.raises(OSError, match="not a regular file"):
+        list(read.rows(str(tmp_path / "session.jsonl")))

@@ -1,0 +1,626 @@
+"""What the rows of Claude Code's transcripts say. No other module names their keys.
+
+Fast path: imports nothing. Rows are foreign data: every function here accepts any JSON value (or,
+where it says so, any JSON object) and answers "nothing" for what it does not know.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+SYNTHETIC_MODEL = "<synthetic>"
+# What an image costs the model, expressed in characters so that one sum serves all content.
+IMAGE_CHARACTERS = 4_000
+# The type of rows that only tell how far a tool or a hook had come; the model never sees these.
+PROGRESS = "progress"
+COPY_FIELD = "toolUseResult"
+PARENT_FIELD = "parentUuid"
+
+# More than any window can hold: a larger count is damage, and no arithmetic should have to bear it.
+_LARGEST_COUNT = 10**12
+_LONGEST_TEXT = 200_000
+_LONGEST_SOURCE = 400
+_OPEN_END = 1 << 62
+_PROMPT_FIELDS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+_REFERENCES = (
+    *(PARENT_FIELD, "logicalParentUuid", "leafUuid", "messageId", "sourceToolAssistantUUID"),
+)
+_ENVELOPE = (
+    *(PARENT_FIELD, "isSidechain", "userType", "cwd", "sessionId", "version", "gitBranch"),
+    "timestamp",
+)
+_FILES = ("file_path", "notebook_path")
+_SOURCES = (*_FILES, "command", "url", "pattern", "query", "path", "prompt")
+_THINKING = ("thinking", "redacted_thinking")
+# What the client writes as if the user had: output of its own commands, marks of an interruption.
+_CLIENT_TEXTS = ("<local-command-", "<command-", "<bash-", "[Request interrupted")
+# What the client, a hook or brimline itself writes where the user's words stand.
+_NOT_THE_USERS = (
+    *("<local-command-", "<bash-", "<task-notification>", "<ide_", "<teammate-message"),
+    *("[Request interrupted", "Caveat: The messages below", "This session is being continued"),
+    *("[brimline", "brimline:", "Stop hook feedback", "Base directory for this skill"),
+)
+# Commands of the client whose arguments say nothing about the work.
+_CLIENT_COMMANDS = (
+    "/add-dir /agents /clear /color /compact /config /context /copy /cost /doctor /effort /exit"
+    " /export /fast /help /hooks /ide /init /keybindings /login /logout /mcp /memory /model"
+    " /output-style /permissions /plugin /quit /release-notes /rename /resume /rewind /status"
+    " /statusline /tasks /theme /usage /vim "
+)
+_REFUSED = "The user doesn't want to proceed with this tool use."
+_REFUSED_BECAUSE = "the user said:\n"
+# What the client answers to a read whose result is still in the conversation.
+_UNCHANGED = "File unchanged since last read"
+
+
+class Usage:
+    """What one model request cost, as the client recorded it with the reply."""
+
+    def __init__(self, row: dict[str, Any], message: dict[str, Any], prompt_tokens: int) -> None:
+        self.prompt_tokens = prompt_tokens
+        self.output_tokens = _count(message["usage"].get("output_tokens")) or 0
+        self.message_id = message.get("id")
+        self.model = _text(message.get("model"))
+        self.timestamp = timestamp_of(row)
+        # The name as it was asked for: only here does `[1m]` leave a trace.
+        self.requested_model = _text(row.get("requestedModel"))
+        self.version = _text(row.get("version"))
+        self.session_id = _text(row.get("sessionId"))
+
+
+class Call:
+    """A tool call of the assistant."""
+
+    __slots__ = ("arguments", "id", "name")
+
+    def __init__(self, call_id: str, name: str, arguments: dict[str, Any]) -> None:
+        self.id = call_id
+        self.name = name
+        self.arguments = arguments
+
+
+class Result:
+    """What a tool answered: the text that the model got, and the client's own copy."""
+
+    __slots__ = ("call_id", "is_error", "text", "told")
+
+    def __init__(self, call_id: str, text: str, *, is_error: bool, told: Any) -> None:
+        self.call_id = call_id
+        self.text = text
+        self.is_error = is_error
+        self.told = told if isinstance(told, dict) else {}
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the user did not let the tool run."""
+        return self.is_error and self.text.startswith(_REFUSED)
+
+
+def usage_of(row: Any) -> Usage | None:
+    """The usage of a main-thread reply; None for every other row, also synthetic and zero ones."""
+    if not isinstance(row, dict) or row.get("type") != "assistant" or row.get("isSidechain"):
+        return None
+    message = row.get("message")
+    if not isinstance(message, dict) or message.get("model") == SYNTHETIC_MODEL:
+        return None
+    usage = message.get("usage")
+    if row.get("isApiErrorMessage") or not isinstance(usage, dict):
+        return None
+    counts = [_count(usage.get(field, 0)) for field in _PROMPT_FIELDS]
+    if None in counts:
+        return None
+    prompt_tokens = sum(count for count in counts if count)
+    return Usage(row, message, prompt_tokens) if prompt_tokens > 0 else None
+
+
+def is_final(row: Any) -> bool:
+    """Whether the reply's `output_tokens` is its real count; old clients keep a placeholder."""
+    return isinstance(_message(row).get("stop_reason"), str)
+
+
+def is_boundary(row: Any) -> bool:
+    """Whether nothing before this row is in the context any more."""
+    if not isinstance(row, dict) or row.get("isSidechain"):
+        return False
+    boundary = row.get("type") == "system" and row.get("subtype") == "compact_boundary"
+    return boundary or is_summary(row)
+
+
+def is_summary(row: dict[str, Any]) -> bool:
+    """Whether this row is the summary that replaced the conversation before it."""
+    return row.get("isCompactSummary") is True
+
+
+def is_sidechain(row: dict[str, Any]) -> bool:
+    """Whether it belongs to a subagent."""
+    return row.get("isSidechain") is True
+
+
+def is_meta(row: dict[str, Any]) -> bool:
+    """Whether the client, not the user, wrote this user message."""
+    return row.get("isMeta") is True
+
+
+def is_message(row: dict[str, Any]) -> bool:
+    """Whether it is part of a conversation, be it a subagent's."""
+    return row.get("type") in ("user", "assistant")
+
+
+def is_synthetic(row: Any) -> bool:
+    """Whether the client wrote a reply by itself, without a request."""
+    return bool(_message(row).get("model") == SYNTHETIC_MODEL)
+
+
+def kind_of(row: dict[str, Any]) -> str:
+    """The row's type, as the client names it."""
+    return text_of(row.get("type"))
+
+
+def timestamp_of(row: dict[str, Any]) -> str | None:
+    """When the row was written, as the client spells it."""
+    return _text(row.get("timestamp"))
+
+
+def uuid_of(row: dict[str, Any]) -> str | None:
+    """The row's own name; a fork's copy of a row keeps it."""
+    return _text(row.get("uuid"))
+
+
+def parent_of(row: dict[str, Any]) -> str | None:
+    """The name of the row that it follows."""
+    return _text(row.get(PARENT_FIELD))
+
+
+def session_of(row: dict[str, Any]) -> str | None:
+    """The id of the session that it was written in."""
+    return _text(row.get("sessionId"))
+
+
+def as_main_thread(row: dict[str, Any]) -> dict[str, Any]:
+    """A subagent's row as one of the main thread, whose shapes it has."""
+    return row | {"isSidechain": False} if row.get("isSidechain") else row
+
+
+def client_session_of(row: Any) -> str | None:
+    """The id of the session with which the running client began; only some rows tell."""
+    return _text(row.get("session_id")) if isinstance(row, dict) else None
+
+
+def client_session_mark(session_id: str) -> bytes:
+    """What a line of a row with that session holds."""
+    return f'"session_id":"{session_id}"'.encode("utf-8", "replace")
+
+
+def cwd_of(row: dict[str, Any]) -> str | None:
+    """The folder in which the client was."""
+    return _text(row.get("cwd")) or None
+
+
+def branch_of(row: dict[str, Any]) -> str | None:
+    """The branch that was checked out."""
+    return _text(row.get("gitBranch")) or None
+
+
+def agent_of(row: dict[str, Any]) -> str | None:
+    """The name of the subagent that a row belongs to."""
+    return _text(row.get("agentId")) or None
+
+
+def message_id(row: dict[str, Any]) -> str | None:
+    """The id of the request that a reply answers; the rows of one reply share it."""
+    return _text(_message(row).get("id")) if row.get("type") == "assistant" else None
+
+
+def references(row: dict[str, Any]) -> list[str]:
+    """The names of all rows that it needs."""
+    named = [row[field] for field in _REFERENCES if field in row]
+    return [name for name in named if isinstance(name, str)]
+
+
+def envelope(row: dict[str, Any]) -> dict[str, Any]:
+    """What the client writes around every message."""
+    return {name: row[name] for name in _ENVELOPE if name in row}
+
+
+def content_blocks(row: Any) -> list[Any]:
+    """The content of a main-thread message that the model is sent, a plain text as one block."""
+    if not isinstance(row, dict) or row.get("isSidechain") or row.get("isApiErrorMessage"):
+        return []
+    hidden = row.get("isVisibleInTranscriptOnly") and not is_summary(row)
+    if not is_message(row) or hidden or is_synthetic(row):
+        return []
+    content = _message(row).get("content")
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return content if isinstance(content, list) else []
+
+
+def is_block(block: Any, kind: str) -> bool:
+    """Whether a piece of content is of a kind."""
+    return isinstance(block, dict) and block.get("type") == kind
+
+
+def content_length(row: dict[str, Any]) -> int:
+    """How many blocks a message of any thread has."""
+    content = _message(row).get("content")
+    return len(content) if isinstance(content, list) else 0
+
+
+def numbered_blocks(row: dict[str, Any], kind: str = "") -> Iterator[tuple[int, dict[str, Any]]]:
+    """The blocks of a message of any thread with their places, all or those of one type."""
+    content = _message(row).get("content")
+    for index, block in enumerate(content) if isinstance(content, list) else ():
+        if isinstance(block, dict) and (not kind or block.get("type") == kind):
+            yield index, block
+
+
+def attachment_of(row: Any) -> dict[str, Any]:
+    """What the client attached to the main thread of its own accord; empty for other rows."""
+    if not isinstance(row, dict) or row.get("isSidechain") or row.get("type") != "attachment":
+        return {}
+    attachment = row.get("attachment")
+    return attachment if isinstance(attachment, dict) else {}
+
+
+def typed(row: Any) -> str:
+    """What the user wrote in a row of the main thread, without what others added; often empty."""
+    if not isinstance(row, dict) or row.get("isSidechain"):
+        return ""
+    if row.get("type") == "attachment":
+        return _queued_command(attachment_of(row))
+    if row.get("type") != "user" or is_meta(row) or is_summary(row):
+        return ""
+    texts = []
+    for block in content_blocks(row):
+        if is_block(block, "text"):
+            texts.append(_own_words(text_of(block.get("text"))))
+        elif is_block(block, "tool_result"):
+            texts.append(_refusal(result_text(block)))
+    return "\n\n".join(text for text in texts if text)
+
+
+def prompt_text(row: Any) -> str:
+    """A prompt as it was typed, directives to brimline too; empty for every other row."""
+    if not isinstance(row, dict) or row.get("type") != "user" or row.get("isSidechain"):
+        return ""
+    if row.get("isMeta") or row.get("isCompactSummary") or row.get("isVisibleInTranscriptOnly"):
+        return ""
+    text = content_text(_message(row).get("content")).strip()
+    return "" if text.startswith(_CLIENT_TEXTS) else text
+
+
+def queued(row: Any) -> str:
+    """What a row of the client's own queue says was typed while it worked; else empty."""
+    if not isinstance(row, dict) or row.get("type") != "queue-operation":
+        return ""
+    return _own_words(content_text(row.get("content"))) if row.get("operation") == "enqueue" else ""
+
+
+def queued_prompt(row: dict[str, Any]) -> str:
+    """Every text of a message that waited in the queue, as it was attached; else empty."""
+    attachment = attachment_of(row)
+    if attachment.get("type") != "queued_command":
+        return ""
+    return "\n".join(texts_in(attachment.get("prompt")))
+
+
+def replied(row: Any) -> list[str]:
+    """The assistant's texts in a row."""
+    if not isinstance(row, dict) or row.get("type") != "assistant":
+        return []
+    blocks = [block for block in content_blocks(row) if is_block(block, "text")]
+    return [text for block in blocks if (text := text_of(block.get("text")))]
+
+
+def calls(row: Any) -> Iterator[Call]:
+    """The tool calls in a row of the main thread."""
+    if isinstance(row, dict) and content_blocks(row):
+        yield from tool_uses(row)
+
+
+def tool_uses(row: dict[str, Any]) -> Iterator[Call]:
+    """The tool calls in a reply of any thread."""
+    if row.get("type") == "assistant":
+        for _, block in numbered_blocks(row, "tool_use"):
+            asked = block.get("input")
+            arguments = asked if isinstance(asked, dict) else {}
+            yield Call(text_of(block.get("id")), text_of(block.get("name")), arguments)
+
+
+def results(row: Any) -> Iterator[Result]:
+    """The tool results in a row of the main thread."""
+    if not isinstance(row, dict) or row.get("type") != "user":
+        return
+    for block in content_blocks(row):
+        if is_block(block, "tool_result"):
+            yield Result(
+                text_of(block.get("tool_use_id")),
+                result_text(block),
+                is_error=block.get("is_error") is True,
+                told=row.get(COPY_FIELD),
+            )
+
+
+def result_ids(row: dict[str, Any]) -> list[str]:
+    """The ids of the calls that a row of any thread answers."""
+    if row.get("type") != "user":
+        return []
+    return [text_of(b.get("tool_use_id")) for _, b in numbered_blocks(row, "tool_result")]
+
+
+def result_text(block: dict[str, Any]) -> str:
+    """The text of one tool result."""
+    return content_text(block.get("content"))
+
+
+def result_texts(row: Any) -> list[str]:
+    """The texts of the tool results in a main-thread row, in order."""
+    return [result_text(block) for block in content_blocks(row) if is_block(block, "tool_result")]
+
+
+def located_texts(row: dict[str, Any]) -> Iterator[tuple[str, tuple[str | int, ...], str, bool]]:
+    """Every text in the results of a row: call, how to get to it in the row, text, whether failed.
+
+    Images and references are not among them.
+    """
+    if row.get("type") != "user":
+        return
+    for index, block in numbered_blocks(row, "tool_result"):
+        call_id, failed = text_of(block.get("tool_use_id")), block.get("is_error") is True
+        content, path = block.get("content"), ("message", "content", index, "content")
+        if isinstance(content, str):
+            yield call_id, path, content, failed
+        for inner, part in enumerate(content) if isinstance(content, list) else ():
+            if is_block(part, "text") and isinstance(part.get("text"), str):
+                yield call_id, (*path, inner, "text"), part["text"], failed
+
+
+def subject_of(arguments: dict[str, Any]) -> str | None:
+    """The file, command, address, … that a call is about."""
+    found = [arguments[name] for name in _SOURCES if name in arguments]
+    subject = next((text for text in found if isinstance(text, str) and text), None)
+    return subject and subject[:_LONGEST_SOURCE]
+
+
+def file_of(arguments: dict[str, Any]) -> str | None:
+    """The file that a call is about."""
+    return next((text for name in _FILES if (text := _text(arguments.get(name)))), None)
+
+
+def lines_of(arguments: dict[str, Any]) -> tuple[int, int]:
+    """The first line that a read asked for, and the first that it did not; its end may be open."""
+    offset, limit = arguments.get("offset"), arguments.get("limit")
+    first = offset if isinstance(offset, int) and offset > 0 else 1
+    return first, first + limit if isinstance(limit, int) and limit > 0 else _OPEN_END
+
+
+def is_unchanged_notice(text: str) -> bool:
+    """Whether a read returned no content because an earlier result still holds it."""
+    return text.lstrip().startswith(_UNCHANGED)
+
+
+def thoughts(row: dict[str, Any]) -> list[tuple[int, int]]:
+    """Which blocks of a reply are thoughts: the place of each, and its characters."""
+    if row.get("type") != "assistant":
+        return []
+    return [
+        (index, len(text_of(block.get("thinking")) or text_of(block.get("data"))))
+        for index, block in numbered_blocks(row)
+        if block.get("type") in _THINKING
+    ]
+
+
+def structure(row: dict[str, Any]) -> tuple[list[str], list[str], list[Any] | None]:
+    """What ties a message to others: the calls in it, those that it answers, what it cost."""
+    message = _message(row)
+    called = [text_of(block.get("id")) for _, block in numbered_blocks(row, "tool_use")]
+    answered = [text_of(b.get("tool_use_id")) for _, b in numbered_blocks(row, "tool_result")]
+    usage = message.get("usage")
+    if not isinstance(usage, dict):
+        return called, answered, None
+    figures = [value for value in usage.values() if isinstance(value, int)]
+    return called, answered, [_text(message.get("id")), *figures]
+
+
+def compaction_of(row: dict[str, Any]) -> tuple[str | None, int | None, int | None]:
+    """Who asked for a compaction, the tokens before it, and those that were expected after it."""
+    told = row.get("compactMetadata")
+    figures = told if isinstance(told, dict) else {}
+    trigger = _text(figures.get("trigger"))
+    return (
+        trigger if trigger and trigger.isprintable() else None,
+        _count(figures.get("preTokens")) or None,
+        _count(figures.get("postTokens")) or None,
+    )
+
+
+def preserved(row: dict[str, Any]) -> tuple[frozenset[str], str | None, str | None] | None:
+    """What a compaction kept from before it: rows by name, and the first and last of a stretch.
+
+    None for rows that are no compaction.
+    """
+    told = row.get("compactMetadata")
+    if not isinstance(told, dict):
+        return None
+    segment = told.get("preservedSegment")
+    segment = segment if isinstance(segment, dict) else {}
+    named = frozenset([*texts_in(told.get("preservedMessages")), *texts_in(segment)])
+    return named, _text(segment.get("headUuid")), _text(segment.get("tailUuid"))
+
+
+def cleared_ids(row: dict[str, Any]) -> list[str]:
+    """The calls whose results the client itself had left out of its requests from here on."""
+    told = row.get("microcompactMetadata")
+    return texts_in(told.get("compactedToolIds")) if isinstance(told, dict) else []
+
+
+def compact_summary(around: dict[str, Any], name: str, text: str) -> dict[str, Any]:
+    """A row as the client writes it for the summary of a compaction, with another's envelope."""
+    return {
+        **around,
+        "type": "user",
+        "message": {"role": "user", "content": text},
+        "isVisibleInTranscriptOnly": True,
+        "isCompactSummary": True,
+        "uuid": name,
+    }
+
+
+def notification(row: Any) -> dict[str, str]:
+    """What the client reports about a task in the background; empty for other rows."""
+    if not isinstance(row, dict) or row.get("isSidechain"):
+        return {}
+    if row.get("type") == "attachment":
+        text = text_of(attachment_of(row).get("prompt"))
+    else:
+        text = content_text(content_blocks(row)) if row.get("type") == "user" else ""
+    if not text.lstrip().startswith("<task-notification>"):
+        return {}
+    names = ("task-id", "tool-use-id", "status", "summary", "result")
+    return {name: tagged(text, name) for name in names}
+
+
+def tagged(text: str, name: str) -> str:
+    """What stands between `<name>` and `</name>`; empty where it does not occur."""
+    _, opening, rest = text.partition(f"<{name}>")
+    inner, closing, _ = rest.partition(f"</{name}>")
+    return inner.strip() if opening and closing else ""
+
+
+def text_of(value: Any) -> str:
+    """A text; the empty one for every other value."""
+    return value if isinstance(value, str) else ""
+
+
+def content_text(content: Any) -> str:
+    """The text of content: a string, or blocks of which some are text."""
+    return "\n".join(content_texts(content))
+
+
+def content_texts(content: Any) -> list[str]:
+    """The same, each text for itself."""
+    if isinstance(content, list):
+        return [text_of(block.get("text")) for block in content if is_block(block, "text")]
+    return [content] if isinstance(content, str) else []
+
+
+def texts_in(value: Any) -> list[str]:
+    """Every text inside a JSON value, however deep (iterative: depth is foreign)."""
+    found = []
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, str):
+            found.append(item)
+        elif isinstance(item, dict):
+            pending.extend(item.values())
+        elif isinstance(item, list):
+            pending.extend(item)
+    return found
+
+
+def rendered_of(row: Any) -> Any:
+    """The text of an attachment as the model got it, where the client keeps that; else None."""
+    return row.get("rendered") if attachment_of(row) else None
+
+
+def visible_characters(row: Any) -> int:
+    """Roughly how many characters of a main-thread row the model will be sent."""
+    if not isinstance(row, dict) or row.get("isSidechain"):
+        return 0
+    if row.get("type") == "attachment":
+        # The client keeps the rendered text of those that it sends; the others are bookkeeping.
+        return text_characters(row.get("rendered"))
+    if not is_message(row) or row.get("isVisibleInTranscriptOnly"):
+        return 0
+    return content_characters(_message(row).get("content"))
+
+
+def content_characters(content: Any) -> int:
+    """Characters of message content: a text, or a list of blocks of any kind (iterative too)."""
+    total = 0
+    pending = [content]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, str):
+            total += len(item)
+        elif isinstance(item, list):
+            for block in item:
+                if is_block(block, "tool_result"):
+                    pending.append(block.get("content"))
+                else:
+                    total += _block_characters(block)
+    return total
+
+
+def text_characters(value: Any) -> int:
+    """Characters of every text inside a JSON value."""
+    return sum([len(text) for text in texts_in(value)])
+
+
+def _block_characters(block: Any) -> int:
+    if not isinstance(block, dict):
+        return 0
+    kind = block.get("type")
+    if kind == "text":
+        return len(text_of(block.get("text")))
+    if kind == "tool_use":
+        return len(text_of(block.get("name"))) + text_characters(block.get("input"))
+    if kind == "thinking":
+        return len(text_of(block.get("thinking")))
+    return IMAGE_CHARACTERS if kind in ("image", "document") else 0
+
+
+def _queued_command(attachment: dict[str, Any]) -> str:
+    """What the user typed while the assistant was at work."""
+    if attachment.get("type") != "queued_command" or is_meta(attachment):
+        return ""
+    if attachment.get("commandMode", "prompt") != "prompt":
+        return ""
+    origin = attachment.get("origin")
+    if isinstance(origin, dict) and origin.get("kind") in ("peer", "task-notification", "channel"):
+        return ""
+    return _own_words(content_text(attachment.get("prompt")))
+
+
+def _own_words(text: str) -> str:
+    text = _without_reminders(text[:_LONGEST_TEXT]).strip()
+    if text.startswith("<command-"):
+        is_clients = f"{tagged(text, 'command-name')} " in _CLIENT_COMMANDS
+        return "" if is_clients else tagged(text, "command-args")
+    return "" if text.startswith(_NOT_THE_USERS) else text
+
+
+def _without_reminders(text: str) -> str:
+    while "<system-reminder>" in text:
+        before, _, rest = text.partition("<system-reminder>")
+        _, closing, after = rest.partition("</system-reminder>")
+        text = before + after if closing else before
+    return text
+
+
+def _refusal(text: str) -> str:
+    """The words with which the user turned a tool call down."""
+    if not text.startswith(_REFUSED):
+        return ""
+    return text.partition(_REFUSED_BECAUSE)[2].strip()[:_LONGEST_TEXT]
+
+
+def _message(row: Any) -> dict[str, Any]:
+    message = row.get("message") if isinstance(row, dict) else None
+    return message if isinstance(message, dict) else {}
+
+
+def _count(value: Any) -> int | None:
+    if value is None:
+        return 0
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if 0 <= value <= _LARGEST_COUNT else None
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None

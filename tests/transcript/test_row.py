@@ -1,0 +1,326 @@
+"""Row shapes: any JSON value has an answer, and the answer for strangers is "nothing"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from brimline.transcript import row as shapes
+
+from .generated import json_values
+from .generated import rows as generated_rows
+
+# Questions to a row, or to whatever stands in its place; the others take what these answer.
+ANY_VALUE = (
+    *("usage_of", "is_boundary", "content_blocks", "attachment_of", "typed", "prompt_text"),
+    *("queued", "replied", "calls", "results", "result_texts", "notification", "is_final"),
+    *("visible_characters", "content_characters", "text_characters"),
+)
+ANY_OBJECT = (
+    *("is_summary", "is_sidechain", "is_meta", "is_message", "is_synthetic", "kind_of"),
+    *("timestamp_of", "uuid_of", "parent_of", "session_of", "cwd_of", "branch_of", "agent_of"),
+    *("message_id", "references", "envelope", "numbered_blocks", "queued_prompt", "tool_uses"),
+    *("result_ids", "located_texts", "subject_of", "file_of", "lines_of", "thoughts", "structure"),
+    *("compaction_of", "preserved", "cleared_ids", "client_session_of"),
+)
+
+
+def _ask(name: str, value: Any) -> None:
+    found = getattr(shapes, name)(value)
+    if isinstance(found, Iterator):
+        list(found)
+
+
+@given(value=json_values | generated_rows)
+@settings(max_examples=300, deadline=None, database=None)
+def test_every_json_value_has_an_answer(value: Any) -> None:
+    """No row, known or not, raises; nor does one that holds itself in every place."""
+    values = [value]
+    if isinstance(value, dict):
+        values.append(value | {"message": {**value, "content": [value, *value.values()]}})
+    for one in values:
+        for name in ANY_VALUE:
+            _ask(name, one)
+        for name in ANY_OBJECT if isinstance(one, dict) else ():
+            _ask(name, one)
+
+
+@pytest.mark.row("S3-39")
+@pytest.mark.parametrize(
+    ("content", "characters"),
+    [
+        ("hello", 5),
+        ([{"type": "text", "text": "hello"}, {"type": "thinking", "thinking": "hm"}], 7),
+        ([{"type": "tool_result", "content": "result"}], 6),
+        ([{"type": "tool_result", "content": [{"type": "text", "text": "abc"}]}], 3),
+        ([{"type": "tool_use", "name": "Bash", "input": {"command": "ls", "n": [1, "x"]}}], 7),
+        ([{"type": "image", "source": {"data": "a" * 99}}], shapes.IMAGE_CHARACTERS),
+        ([{"type": "redacted_thinking", "data": "zzz"}], 0),
+        (["loose text", 5, None], 0),
+        (None, 0),
+    ],
+)
+def test_content_is_counted_as_the_model_is_sent_it(content: Any, characters: int) -> None:
+    """Texts count by length, images by what they cost, bookkeeping not at all."""
+    assert shapes.content_characters(content) == characters
+
+
+def test_the_clients_own_copy_of_a_result_is_not_sent() -> None:
+    """`toolUseResult` doubles the result on disk only."""
+    row = {
+        "type": "user",
+        "message": {"content": [{"type": "tool_result", "content": "abc"}]},
+        "toolUseResult": {"stdout": "abc" * 1_000},
+    }
+
+    assert shapes.visible_characters(row) == 3
+
+
+def test_text_nested_to_any_depth_is_counted() -> None:
+    """Depth is foreign: the count does not use the stack."""
+    value: Any = "x"
+    for _ in range(50_000):
+        value = [value]
+
+    assert shapes.text_characters(value) == 1
+
+
+@given(depth=st.integers(0, 2_000))
+@settings(max_examples=10, deadline=None, database=None)
+def test_results_within_results_are_counted_to_any_depth(depth: int) -> None:
+    """Nested result blocks do not use the stack either."""
+    content: Any = "abc"
+    for _ in range(depth):
+        content = [{"type": "tool_result", "content": content}]
+
+    assert shapes.content_characters(content) == 3
+
+
+@pytest.mark.parametrize("parts", [(300, 0, 0), (0, 300, 0), (0, 0, 300), (100, 150, 50)])
+@pytest.mark.row("S0-02")
+def test_the_prompt_side_is_one_sum_however_it_is_spread(parts: tuple[int, int, int]) -> None:
+    """Fresh input, cache reads and cache writes all stand in the window; output does not."""
+    names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    usage = dict(zip(names, parts, strict=True)) | {"output_tokens": 999}
+
+    found = shapes.usage_of({"type": "assistant", "message": {"usage": usage}})
+
+    assert found is not None
+    assert found.prompt_tokens == 300
+
+
+def test_a_usage_carries_what_the_gauge_needs() -> None:
+    """Model, version, session and time of the row come with its figures."""
+    row = {
+        "type": "assistant",
+        "timestamp": "2026-01-08T15:49:03.054Z",
+        "version": "2.1.325",
+        "sessionId": "abc",
+        "message": {
+            "id": "msg_1",
+            "model": "claude-opus-5",
+            "usage": {"input_tokens": 1, "cache_read_input_tokens": 2, "output_tokens": 3},
+        },
+    }
+
+    usage = shapes.usage_of(row)
+
+    assert usage is not None
+    assert (usage.prompt_tokens, usage.output_tokens) == (3, 3)
+    assert (usage.message_id, usage.model) == ("msg_1", "claude-opus-5")
+    assert (usage.version, usage.session_id) == ("2.1.325", "abc")
+    assert usage.timestamp == "2026-01-08T15:49:03.054Z"
+
+
+def user(content: Any, **fields: Any) -> dict[str, Any]:
+    """A user row."""
+    return {"type": "user", "message": {"role": "user", "content": content}} | fields
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        (user("hello"), "hello"),
+        (user([{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]), "one\n\ntwo"),
+        (
+            user(
+                [
+                    {"type": "text", "text": "<ide_opened_file>x</ide_opened_file>"},
+                    {"type": "text", "text": "do it"},
+                ]
+            ),
+            "do it",
+        ),
+        (user("a<system-reminder>b</system-reminder>c"), "ac"),
+        (user("a<system-reminder>b"), "a"),
+        (user("<command-name>/fix</command-name><command-args>the bug</command-args>"), "the bug"),
+        (user("<command-name>/compact</command-name><command-args>be brief</command-args>"), ""),
+        (user("hello", isMeta=True), ""),
+        (user("hello", isSidechain=True), ""),
+        (user("hello", isCompactSummary=True), ""),
+        ({"type": "assistant", "message": {"content": "hello"}}, ""),
+        (None, ""),
+    ],
+)
+def test_only_the_users_words_are_typed(row: Any, expected: str) -> None:
+    """What the client adds, or writes in their place, is not theirs."""
+    assert shapes.typed(row) == expected
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"prompt": "go on", "commandMode": "prompt"}, "go on"),
+        ({"prompt": [{"type": "text", "text": "go on"}]}, "go on"),
+        ({"prompt": "x", "commandMode": "task-notification"}, ""),
+        ({"prompt": "x", "isMeta": True}, ""),
+        ({"prompt": "x", "origin": {"kind": "peer"}}, ""),
+        ({"prompt": 3}, ""),
+    ],
+)
+def test_what_was_queued_is_typed_where_the_user_did_it(
+    fields: dict[str, Any], expected: str
+) -> None:
+    """Other senders use the same row."""
+    attachment = {"type": "queued_command"} | fields
+
+    assert shapes.typed({"type": "attachment", "attachment": attachment}) == expected
+
+
+def test_calls_and_results_are_matched_by_their_id() -> None:
+    """With the text that the model got and the client's own copy."""
+    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}
+    result = {
+        "type": "tool_result",
+        "tool_use_id": "t1",
+        "content": [
+            {"type": "text", "text": "a"},
+            {"type": "image"},
+            {"type": "text", "text": "b"},
+        ],
+        "is_error": True,
+    }
+
+    (called,) = shapes.calls({"type": "assistant", "message": {"content": [call]}})
+    (answered,) = shapes.results(user([result], toolUseResult={"stdout": "a"}))
+
+    assert (called.id, called.name, called.arguments) == ("t1", "Bash", {"command": "ls"})
+    assert (answered.call_id, answered.text, answered.is_error) == ("t1", "a\nb", True)
+    assert answered.told == {"stdout": "a"}
+    assert not answered.is_refused
+
+
+def test_a_notification_is_read_from_a_row_or_an_attachment() -> None:
+    """The client uses both."""
+    text = "<task-notification>\n<task-id>b1</task-id>\n<status>failed</status></task-notification>"
+    attachment = {"type": "queued_command", "prompt": text}
+
+    for row in (user(text), {"type": "attachment", "attachment": attachment}):
+        assert shapes.notification(row)["task-id"] == "b1"
+        assert shapes.notification(row)["status"] == "failed"
+        assert shapes.notification(row)["result"] == ""
+    assert shapes.notification(user("hello")) == {}
+
+
+def test_the_texts_of_a_result_are_found_with_the_way_to_them() -> None:
+    """A plain text, texts in a list; images and references are not texts."""
+    image = {"type": "image", "source": {}}
+    row = {
+        "type": "user",
+        "message": {
+            "content": [
+                {"type": "tool_result", "tool_use_id": "a", "content": "plain", "is_error": True},
+                {
+                    "type": "tool_result",
+                    "tool_use_id": "b",
+                    "content": [image, {"type": "text", "text": "listed"}],
+                },
+                {"type": "text", "text": "typed"},
+            ]
+        },
+    }
+
+    found = list(shapes.located_texts(row))
+
+    assert found == [
+        ("a", ("message", "content", 0, "content"), "plain", True),
+        ("b", ("message", "content", 1, "content", 1, "text"), "listed", False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("asked", "source", "lines"),
+    [
+        ({"file_path": "/a.py"}, "/a.py", (1, 1 << 62)),
+        ({"file_path": "/a.py", "offset": 10, "limit": 5}, "/a.py", (10, 15)),
+        ({"command": "make", "description": "x"}, "make", (1, 1 << 62)),
+        ({"url": "http://x"}, "http://x", (1, 1 << 62)),
+        ({"offset": True, "limit": "5"}, None, (1, 1 << 62)),
+        ("none", None, (1, 1 << 62)),
+    ],
+)
+def test_a_call_says_what_it_is_about(
+    asked: Any, source: str | None, lines: tuple[int, int]
+) -> None:
+    """The file, command or address, and the lines of a read."""
+    block = {"type": "tool_use", "id": "a", "name": "Read", "input": asked}
+    (call,) = shapes.tool_uses({"type": "assistant", "message": {"content": [block]}})
+
+    assert shapes.subject_of(call.arguments) == source
+    assert shapes.lines_of(call.arguments) == lines
+
+
+def test_what_a_compaction_preserved_is_named() -> None:
+    """In the client's own words: single messages, and a stretch between two."""
+    row = {
+        "compactMetadata": {
+            "preTokens": 5,
+            "preservedSegment": {"headUuid": "a", "anchorUuid": "s", "tailUuid": "c"},
+            "preservedMessages": {"anchorUuid": "s", "uuids": ["a", "b"], "allUuids": ["a", "x"]},
+        }
+    }
+
+    assert shapes.preserved(row) == (frozenset("abcsx"), "a", "c")
+    assert shapes.preserved({}) is None
+
+
+def test_what_the_user_typed_while_the_model_worked_is_found() -> None:
+    """The client keeps it in an attachment."""
+    row = {
+        "type": "attachment",
+        "attachment": {
+            "type": "queued_command",
+            "prompt": [{"type": "text", "text": "brim:pin last"}],
+        },
+    }
+
+    assert "brim:pin last" in shapes.queued_prompt(row)
+    assert shapes.queued_prompt(row | {"isSidechain": True}) == ""
+
+
+def test_what_waits_in_the_clients_queue_is_found_in_its_own_rows() -> None:
+    """Many such messages stand nowhere else."""
+    row = {"type": "queue-operation", "operation": "enqueue", "content": "do not amend"}
+
+    assert shapes.queued(row) == "do not amend"
+    assert shapes.queued(row | {"operation": "remove"}) == ""
+    assert shapes.queued(row | {"content": "<task-notification>x</task-notification>"}) == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<command-name>/compact</command-name>",
+        "<local-command-stdout>Compacted</local-command-stdout>",
+        "<bash-input>ls</bash-input>",
+        "[Request interrupted by user]",
+    ],
+)
+def test_what_the_client_writes_in_the_users_name_is_no_prompt(text: str) -> None:
+    """Its own commands and marks; a prompt that only mentions one is the user's."""
+    assert shapes.prompt_text(user(text)) == ""
+    assert shapes.prompt_text(user(f"What does {text} mean?")) == f"What does {text} mean?"
