@@ -26,19 +26,21 @@ import tempfile
 from dataclasses import dataclass, field
 from functools import cache
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if __name__ == "__main__":
     # A script's own folder is on the path, the checkout that holds the package is not.
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from benchmarks.conversation import files
 from brimline import fastjson
 from brimline.gauge.reading import characters_per_token
 from brimline.hooks.turn import Turn
 from brimline.hooks.wire import Event
 from brimline.offload import hook
-from brimline.transcript import row as rows
+from brimline.transcript import row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 FULLEST_TOKENS = 100_000
 HORIZON_REQUESTS = 20
@@ -123,6 +125,17 @@ def names(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
+def files(paths: list[str]) -> Iterator[str]:
+    """The files named, and the transcripts in the folders named."""
+    for path in paths:
+        if not os.path.isdir(path):
+            yield path
+        for folder, _, found in sorted(os.walk(path)):
+            yield from (
+                os.path.join(folder, name) for name in sorted(found) if name.endswith(".jsonl")
+            )
+
+
 def main() -> int:
     """Print the figures, and whether the targets hold."""
     arguments = _parser().parse_args()
@@ -157,12 +170,12 @@ def replay(path: str) -> list[Segment]:
     segments = [Segment(session)]
     with tempfile.TemporaryDirectory() as home, open(path, "rb") as file:
         player = _Player(home, session)
-        for line in file:
-            for row in fastjson.loads_all(line.decode("utf-8", "replace")):
-                if isinstance(row, dict) and not row.get("isSidechain"):
-                    if rows.is_boundary(row):
+        for raw in file:
+            for line in fastjson.loads_all(raw.decode("utf-8", "replace")):
+                if isinstance(line, dict) and not row.is_sidechain(line):
+                    if row.is_boundary(line):
                         segments.append(Segment(session))
-                    player.take(row, segments[-1])
+                    player.take(line, segments[-1])
     return [one for one in segments if one.requests]
 
 
@@ -175,28 +188,28 @@ class _Player:
         self.reply: str | None = None
         self._turn("SessionStart", {"source": "startup"}, hook.session_start)
 
-    def take(self, row: dict[str, Any], segment: Segment) -> None:
+    def take(self, line: dict[str, Any], segment: Segment) -> None:
         """Add what a row holds."""
-        blocks = [block for block in rows.content_blocks(row) if isinstance(block, dict)]
-        if row.get("type") == "assistant":
-            self._take_reply(row, blocks, segment)
+        blocks = [block for block in row.content_blocks(line) if isinstance(block, dict)]
+        if line.get("type") == "assistant":
+            self._take_reply(line, blocks, segment)
         else:
             for block in blocks:
                 if block.get("type") == "tool_result":
-                    self._take_result(row, block, segment)
+                    self._take_result(line, block, segment)
                 else:
                     segment.add(str(block.get("text") or ""))
-        attached = rows.attachment_of(row)
+        attached = row.attachment_of(line)
         if attached:
             segment.add(json.dumps(attached, ensure_ascii=False))
 
-    def _take_reply(self, row: dict[str, Any], blocks: list[Any], segment: Segment) -> None:
-        usage = rows.usage_of(row)
+    def _take_reply(self, line: dict[str, Any], blocks: list[Any], segment: Segment) -> None:
+        usage = row.usage_of(line)
         acted = [_inputs(block) for block in blocks if block.get("type") == "tool_use"]
         said = [str(block.get("text") or "") for block in blocks if block.get("type") == "text"]
         blind = sum(_is_blind(block, segment) for block in blocks)
         made = Request(names("\n".join([*acted, *said])), names("\n".join(acted)), blind)
-        message = row.get("message")
+        message = line.get("message")
         identity = message.get("id") if isinstance(message, dict) else None
         if usage and identity == self.reply and segment.requests:  # a further row of one reply
             last = segment.requests[-1]
@@ -216,9 +229,9 @@ class _Player:
                 _inputs(block) if asked else str(block.get("text") or block.get("thinking") or "")
             )
 
-    def _take_result(self, row: dict[str, Any], block: dict[str, Any], segment: Segment) -> None:
+    def _take_result(self, line: dict[str, Any], block: dict[str, Any], segment: Segment) -> None:
         tool, asked = self.calls.get(str(block.get("tool_use_id")), ("", {}))
-        text, response = rows.result_text(block), row.get("toolUseResult")
+        text, response = row.result_text(block), line.get("toolUseResult")
         instead = None
         if not block.get("is_error") and response is not None:
             event = {"tool_name": tool, "tool_input": asked, "tool_response": response}
@@ -295,7 +308,7 @@ def _reference(replacement: Any, tool: str) -> str:
         value = pending.pop()
         if isinstance(value, str) and value.startswith("[brimline stored"):
             rows_of = value.split("\n")
-            return "\n".join(f"     1→{row}" for row in rows_of) if tool == "Read" else value
+            return "\n".join(f"     1→{one}" for one in rows_of) if tool == "Read" else value
         if isinstance(value, dict | list):
             pending += value.values() if isinstance(value, dict) else value
     raise AssertionError("a replacement without a reference")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,15 +89,8 @@ def test_of_parallel_twins_one_shows_the_preview_and_one_the_whole(
         turns = [player.result("Bash", {"command": "cat app.log"}, response) for _ in range(3)]
         for turn in turns:
             assert turn.state.names is not None  # what is there before any of them answers
-        answers: list[Any] = []
-        threads = [
-            threading.Thread(target=lambda turn=turn: answers.append(hook.post_tool_use(turn)))
-            for turn in turns
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(len(turns)) as pool:
+            answers = list(pool.map(hook.post_tool_use, turns))
 
         assert sorted(answer is None for answer in answers) == [False, False, True]
 

@@ -34,12 +34,21 @@ def test_a_call_is_remembered_by_two_words(line: str, pattern: str) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "cat app.log", "sed -n '1,200p' a.py", "rg -n foo src | sort | uniq -c", "git diff HEAD~1",
-        "cd x && git --no-pager log --stat", "find . -name '*.py' | xargs wc -l", "ls -la 2>/dev/null",
-        "gh pr view 12", "gh run view 7 --log", "awk '{print $1}' x", "kubectl logs web", "ruff check .",
+        "cat app.log",
+        "sed -n '1,200p' a.py",
+        "rg -n foo src | sort | uniq -c",
+        "git diff HEAD~1",
+        "cd x && git --no-pager log --stat",
+        "find . -name '*.py' | xargs wc -l",
+        "ls -la 2>/dev/null",
+        "gh pr view 12",
+        "gh run view 7 --log",
+        "awk '{print $1}' x",
+        "kubectl logs web",
+        "ruff check .",
         "timeout 5 tail -n 900 x.log 2>&1",
     ],
-)  # fmt: skip
+)
 def test_commands_that_only_read_are_known(line: str) -> None:
     """They may be repeated by anybody."""
     assert commands.read(line).only_reads
@@ -48,12 +57,27 @@ def test_commands_that_only_read_are_known(line: str) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "git push", "git diff > x.patch", "sed -i s/a/b/ x", "sed -ni p x", "find . -delete", "npm test",
-        "cat a | tee b", "cat $(make list)", "rm -rf x; ls", "gh pr create", "sort -o x x", "ruff check --fix .",
-        "cat `which x`", "awk '{print > \"f\"}' x", "git log --output=x", "find . -exec rm {} +", "",
-        "ls &> x", "cat <(make)",
+        "git push",
+        "git diff > x.patch",
+        "sed -i s/a/b/ x",
+        "sed -ni p x",
+        "find . -delete",
+        "npm test",
+        "cat a | tee b",
+        "cat $(make list)",
+        "rm -rf x; ls",
+        "gh pr create",
+        "sort -o x x",
+        "ruff check --fix .",
+        "cat `which x`",
+        "awk '{print > \"f\"}' x",
+        "git log --output=x",
+        "find . -exec rm {} +",
+        "",
+        "ls &> x",
+        "cat <(make)",
     ],
-)  # fmt: skip
+)
 def test_others_are_not(line: str) -> None:
     """Nobody is invited to repeat a push."""
     assert not commands.read(line).only_reads

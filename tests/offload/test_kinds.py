@@ -23,9 +23,10 @@ PROSE = "\n\n".join(
 )
 PASSED = "\n".join(f"tests/test_{n}.py::test_case_{n} PASSED" for n in range(2_000))
 CSV = "\n".join(f"{n},name {n},{n * 3},open" for n in range(4_000))
-DIFF = "diff --git a/x.py b/x.py\nindex 1..2 100644\n--- a/x.py\n+++ b/x.py\n@@ -1,900 +1,900 @@\n" + "\n".join(
-    f" context line {n}\n-old line {n}\n+new line {n}" for n in range(3_000)
-)  # fmt: skip
+DIFF = (
+    "diff --git a/x.py b/x.py\nindex 1..2 100644\n--- a/x.py\n+++ b/x.py\n@@ -1,900 +1,900 @@\n"
+    + "\n".join(f" context line {n}\n-old line {n}\n+new line {n}" for n in range(3_000))
+)
 
 
 @pytest.mark.row("S3-26", "S3-04")

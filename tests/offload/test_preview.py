@@ -134,14 +134,24 @@ def test_bytes_that_somebody_decoded_are_not_shown() -> None:
 def test_a_diff_without_context_is_all_there() -> None:
     """Headers of files and hunks, commit messages, changed lines that look like headers."""
     text = (
-        "commit 1\n\n    why\n\ndiff --git a/x b/x\nindex 1..2\n--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@ f\n"
-        " same\n--- removed comment\n+++ added comment\n same\ndiff --git a/y b/y\n@@ -1 +1 @@\n-a\n+b\n"
+        "commit 1\n\n    why\n\ndiff --git a/x b/x\nindex 1..2\n--- a/x\n+++ b/x\n"
+        "@@ -1,3 +1,3 @@ f\n same\n--- removed comment\n+++ added comment\n same\n"
+        "diff --git a/y b/y\n@@ -1 +1 @@\n-a\n+b\n"
     )
 
     found = preview.changed_lines(text)
 
-    for line in ("commit 1", "    why", "diff --git a/x b/x", "@@ -1,3 +1,3 @@ f", "--- removed comment",
-                 "+++ added comment", "diff --git a/y b/y", "-a", "+b"):  # fmt: skip
+    for line in (
+        "commit 1",
+        "    why",
+        "diff --git a/x b/x",
+        "@@ -1,3 +1,3 @@ f",
+        "--- removed comment",
+        "+++ added comment",
+        "diff --git a/y b/y",
+        "-a",
+        "+b",
+    ):
         assert line in found.split("\n")
     assert "same" not in found
     assert "nothing is missing" in found

@@ -154,8 +154,8 @@ def _answers(path: str) -> Iterator[_Answer]:
 def _answered(calls: dict[str, tuple[str, dict[str, Any]]], line: Any) -> Iterator[_Answer]:
     blocks = row.content_blocks(line)
     results = [block for block in blocks if row.is_block(block, "tool_result")]
-    for call_id, name, asked in row.tool_uses(line):
-        calls[call_id] = (name, asked)
+    for used in row.tool_uses(line):
+        calls[used.id] = (used.name, used.arguments)
     for block in results:
         call = calls.pop(str(block.get("tool_use_id")), None)
         if call is not None:
