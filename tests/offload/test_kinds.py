@@ -246,3 +246,21 @@ def test_switched_off_nothing_is_replaced(player: Player) -> None:
     player.values = {"offload.preset": "off"}
 
     assert player.bash("cat app.log", LOG) is None
+
+
+@pytest.mark.row("S2-10", "S3-03", "S3-14", "S3-15")
+def test_the_reference_says_what_it_stands_for_and_leads_back_to_every_byte(player: Player) -> None:
+    """Bytes, lines, exit code, tool, origin, key; half a surrogate pair is kept too."""
+    text = (LOG + "\n") * 2 + "\ud83d end \x00 é"
+
+    shown = player.bash("cat app.log", text)
+
+    assert shown is not None
+    stored = player.stored(shown)
+    assert stored == text.encode("utf-8", "surrogatepass")
+    first, *_, last = shown.split("\n")
+    assert first.startswith(f"[brimline stored {len(stored)} bytes, 8001 lines, exit 0, tool")
+    assert 'from "cat app.log": sha256:' in first
+    assert first.endswith("] Preview, not the whole:")
+    assert "store get sha256:" in last
+    assert len(text) > 200_000
