@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from typing import TYPE_CHECKING, Any
 
 import pexpect
@@ -47,14 +46,13 @@ def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def taught(home_dir: str, project_dir: str) -> str:
     """A build whose stubs came back, and a file of another project; brimline's data folder."""
-    now = time.time()
+    file = ("/other", "Read", "Read /x/\x1b[31m.py")
+    learning.note(home_dir, learning.STUB, file, 30_000)
     for number, size in enumerate((9_000, 50_000, 12_000)):
         key = f"sha256:{number}"
         build = (project_dir, "Bash", "npm run build")
-        learning.note(home_dir, learning.STUB, *build, size, key, now - 60)
-        learning.note(home_dir, learning.RECALL, *build, None, key, now - 50)
-    file = ("/other", "Read", "Read /x/\x1b[31m.py")
-    learning.note(home_dir, learning.STUB, *file, 30_000, None, now - 86_400)
+        learning.note(home_dir, learning.STUB, build, size, key)
+        learning.note(home_dir, learning.RECALL, build, None, key)
     return home_dir
 
 
@@ -133,7 +131,7 @@ def test_a_pattern_is_forgotten_in_one_project(
     taught: str, project_dir: str, brimline: Callable[..., Outcome]
 ) -> None:
     """What others taught stays."""
-    learning.note(taught, learning.STUB, "/other", "Bash", "npm run build", 9_000)
+    learning.note(taught, learning.STUB, ("/other", "Bash", "npm run build"), 9_000)
 
     done = brimline("offload", "forget", "npm run build", "--project", "--yes", "--json")
 

@@ -43,8 +43,13 @@ def test_a_command_whose_references_come_back_passes_in_its_project(player: Play
 @pytest.mark.row("S3-27")
 def test_what_is_older_than_thirty_days_does_not_count(home_dir: str) -> None:
     """Nor what a clock that ran ahead wrote."""
-    for at in (time.time() - learning.EXPIRY_S - 60, time.time() + learning.EXPIRY_S + 60):
-        learning.note(home_dir, learning.STUB, "/p", "Bash", "make all", 9_000, at=at)
+    learning.note(home_dir, learning.STUB, ("/p", "Bash", "make all"), 9_000)
+    path = Path(learning.file(home_dir))
+    line = json.loads(path.read_text(encoding="utf-8"))
+    assert len(learning.learned(home_dir)) == 1
+    moved = [line["at"] - learning.EXPIRY_S - 60, line["at"] + learning.EXPIRY_S + 60]
+    lines = [json.dumps(line | {"at": at}, separators=(",", ":")) for at in moved]
+    path.write_text("\n".join(lines), encoding="utf-8")
 
     assert learning.learned(home_dir) == []
 
@@ -53,9 +58,7 @@ def test_what_is_older_than_thirty_days_does_not_count(home_dir: str) -> None:
 def test_what_was_learned_is_listed_and_forgotten(home_dir: str) -> None:
     """By project or in all of them."""
     for project in ("/a", "/b"):
-        learning.note(
-            home_dir, learning.STUB, project, "Bash", "make all", 9_000, "sha256:" + "1" * 64
-        )
+        learning.note(home_dir, learning.STUB, (project, "Bash", "make all"), 9_000, "1" * 64)
 
     assert [len(entry.sizes_bytes) for entry in learning.learned(home_dir)] == [2]
     assert learning.forget(home_dir, "make all", "/a") == 1
@@ -75,7 +78,7 @@ def test_damage_and_a_full_file_cost_nothing(home_dir: str) -> None:
     Path(home_dir, "offload-learned.12.jsonl").write_text("", encoding="utf-8")
 
     learning.tidy(home_dir)
-    learning.note(home_dir, learning.STUB, "/p", "Bash", "npm run build", 8_500)
+    learning.note(home_dir, learning.STUB, ("/p", "Bash", "npm run build"), 8_500)
 
     (entry,) = learning.learned(home_dir, "/p")
     assert entry.sizes_bytes == [9_000, 9_000, 8_500]

@@ -158,7 +158,11 @@ def read(text: str) -> Line:
     opaque = any(mark in text for mark in ("$(", "`", "<(")) or len(text) > _LONGEST_COMMAND
     every = [one for pipeline in pipelines for one in pipeline]
     only_reads = bool(every) and not opaque and all(map(_only_reads, every))
-    return Line(pipelines, main, _shown_files(pipelines), only_reads, _is_exempt(text))
+    words = text.split() if not any(mark in text for mark in "&|;\n$`<>") else []
+    first = words[0].rpartition("/")[2] if words else ""
+    is_brief = not (_BRIEF | _INTERACTIVE).isdisjoint((first, " ".join([first, *words[1:2]])))
+    is_exempt = is_brief or (first in _INTERPRETERS and words[1:] in ([], ["-i"]))
+    return Line(pipelines, main, _shown_files(pipelines), only_reads, is_exempt)
 
 
 def _pipelines(text: str) -> list[list[Command]]:
@@ -242,16 +246,6 @@ def _shown_files(pipelines: list[list[Command]]) -> list[str]:
         named = named[1:] if first.program == "sed" else named
         files += [word for word in named if "." in word or "/" in word]
     return files
-
-
-def _is_exempt(text: str) -> bool:
-    if any(mark in text for mark in "&|;\n$`<>"):
-        return False
-    words = text.split()
-    first = words[0].rpartition("/")[2] if words else ""
-    if not _BRIEF.isdisjoint((first, " ".join([first, *words[1:2]]))) or first in _INTERACTIVE:
-        return True
-    return first in _INTERPRETERS and words[1:] in ([], ["-i"])
 
 
 def pattern_of(tool: str, subject: Any, line: Line | None = None) -> str:

@@ -125,9 +125,10 @@ def _paths(source: Source, budget: int) -> str:
         shown.append(folder)
     rows = [title]
     for place, folder in enumerate(shown):
-        fitting = _fitting(folders[folder], left // (len(shown) - place))
-        left -= sum(len(name) + 1 for name in fitting)
-        rows.append(" ".join([f"{labels[folder]}:", *fitting]) if fitting else labels[folder])
+        room = left // (len(shown) - place)
+        inside = names.clip(" ".join(folders[folder]), room - _NOTE_CHARACTERS)
+        left -= len(inside) + 1
+        rows.append(f"{labels[folder]}: {inside}" if room > _NOTE_CHARACTERS else labels[folder])
     if len(shown) < len(order):
         rows.append(f"…{len(order) - len(shown):,} more directories")
     return "\n".join(rows)
@@ -141,13 +142,3 @@ def _grouped(lines: list[str]) -> dict[str, list[str]]:
         folder, mark, name = path.rstrip(separator).rpartition(separator)
         folders.setdefault(folder + mark or ".", []).append(name)
     return folders
-
-
-def _fitting(found: list[str], room: int) -> list[str]:
-    fitting = []
-    for name in found:
-        room -= len(name) + 1
-        if room < 0:
-            break
-        fitting.append(name)
-    return fitting

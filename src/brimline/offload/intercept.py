@@ -104,7 +104,8 @@ class _Case:
         )
         self.call = self.looks.call_name(str(event.agent_id or ""), event.tool, event.tool_input)
         self.stamp = self.looks.stamp(self.files)
-        self.pattern = commands.pattern_of(event.tool, found.subject, self.command)
+        pattern = commands.pattern_of(event.tool, found.subject, self.command)
+        self.learned_as = (turn.project, event.tool, pattern)
         reads = self.command is not None and self.command.only_reads
         self.may_repeat = reads or event.tool in _REPEATABLE
 
@@ -157,8 +158,8 @@ class _Case:
             # Of what the client itself cuts to its beginning, a preview shows more.
             if self.command.is_exempt or (failed and not found.was_persisted):
                 return True
-        if learning.passes(turn.home, turn.project, self.tool, self.pattern):
-            self._learn(learning.PASSED, len(found.text))
+        if learning.passes(turn.home, self.learned_as):
+            learning.note(turn.home, learning.PASSED, self.learned_as, len(found.text))
             return True
         bypassed = event.payload.get("permission_mode") == "bypassPermissions"
         return not (turn.policy.client.get("recall_allowed") or bypassed or self.may_repeat)
@@ -166,7 +167,7 @@ class _Case:
     def _is_repeated(self) -> bool:
         if not self.looks.claim_repeat(self.call, self.stamp):
             return False
-        self._learn(learning.RECALL)
+        learning.note(self.turn.home, learning.RECALL, self.learned_as)
         self.turn.note("Recalled", tool=self.tool, shown=len(self.found.text))
         return True
 
@@ -188,7 +189,7 @@ class _Case:
         while not self.looks.offer(self.call, self.stamp):
             if self._is_repeated():
                 return None
-        self._learn(learning.STUB, size, key)
+        learning.note(turn.home, learning.STUB, self.learned_as, size, key)
         given = reference(meta, shown, found.note, program(turn.home), repeats=self.may_repeat)
         would = tool_results.shown_characters(found, self.tool)
         turn.note("Offloaded", tool=self.tool, key=key, bytes=size, would=would, shown=len(given))
@@ -201,10 +202,6 @@ class _Case:
             self.looks.note_lines(found.subject, found.lines)
         if PINS_WAIT in self.turn.state.names and len(found.text) >= LARGE_BYTES:
             self._store()
-
-    def _learn(self, kind: str, size: int | None = None, key: str | None = None) -> None:
-        turn = self.turn
-        learning.note(turn.home, kind, turn.project, self.tool, self.pattern, size, key)
 
     def _store(self) -> dict[str, Any]:
         """Keep the content, pinned where that waits; returns what a reference tells about it."""
@@ -236,7 +233,7 @@ def _note_recall(turn: Turn, found: ToolResult) -> None:
         tool = str(fetched.meta.get("tool") or "")
         pattern = commands.pattern_of(tool, fetched.meta.get("source"))
         size, key = fetched.shown_bytes, fetched.key
-        learning.note(turn.home, learning.RECALL, turn.project, tool, pattern, size, key)
+        learning.note(turn.home, learning.RECALL, (turn.project, tool, pattern), size, key)
         turn.note("Recalled", tool=tool, key=key, shown=size)
 
 

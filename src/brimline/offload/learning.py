@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 
 from brimline import fastio, fastjson
 
+# The session's project, the tool, and what a call is remembered by.
+Call = tuple[str | None, str, str]
 FORMAT = 1
 EXPIRY_S = 30 * 86_400
 STUB, PASSED, RECALL, FORGET = "stub", "passed", "recall", "forget"
@@ -40,49 +42,38 @@ class Learned:
         self.last_at = 0.0
         # Of every large output, oldest first.
         self.sizes_bytes: list[int] = []
-        # Of every output that was replaced: key, size, and how much of it came back.
-        self.stubs: list[_Stub] = []
+        # Of every output that was replaced: its key, its size, and how much of it came back.
+        self.stubs: list[list[Any]] = []
         # Large outputs that were left alone since the last stub.
         self.passed = 0
 
     @property
     def recalls(self) -> int:
         """How many of its stubs came back."""
-        return sum(stub.is_back for stub in self.stubs)
+        return self.came_back(len(self.stubs))
+
+    def came_back(self, last: int) -> int:
+        """Of how many of the last stubs so much came back that they did not pay: half."""
+        return sum(0 < size <= 2 * recalled for _, size, recalled in self.stubs[-last:])
 
     @property
     def verdict(self) -> str:
         """Whether its stubs come back so often that it is left alone."""
-        came_back = sum(stub.is_back for stub in self.stubs[-_OF_THE_LAST:])
-        return PASS if came_back >= _CAME_BACK else LARGE
+        return PASS if self.came_back(_OF_THE_LAST) >= _CAME_BACK else LARGE
 
     def take(self, event: _Event) -> None:
         """Add one line."""
         if event.kind == RECALL:
             for stub in reversed(self.stubs):
-                if stub.key == event.key if event.key else not stub.recalled_bytes:
-                    stub.recalled_bytes += stub.size_bytes if event.size is None else event.size
+                if stub[0] == event.key if event.key else not stub[2]:
+                    stub[2] += stub[1] if event.size is None else event.size
                     break
         else:
             self.sizes_bytes.append(event.size or 0)
             self.passed = self.passed + 1 if event.kind == PASSED else 0
             if event.kind == STUB:
-                self.stubs.append(_Stub(event.key, event.size or 0))
+                self.stubs.append([event.key, event.size or 0, 0])
         self.last_at = max(self.last_at, event.at)
-
-
-class _Stub:
-    """One output that was kept out, and how much of it came back."""
-
-    def __init__(self, key: str | None, size_bytes: int) -> None:
-        self.key = key
-        self.size_bytes = size_bytes
-        self.recalled_bytes = 0
-
-    @property
-    def is_back(self) -> bool:
-        """Whether so much came back that it did not pay: half, as a stub has to save half."""
-        return bool(self.recalled_bytes) and self.recalled_bytes * 2 >= self.size_bytes
 
 
 class _Event(NamedTuple):
@@ -97,43 +88,34 @@ class _Event(NamedTuple):
     key: str | None
 
 
-def note(  # noqa: PLR0913, PLR0917 - what one line of the file holds
-    home_dir: str,
-    kind: str,
-    project_dir: str | None,
-    tool: str,
-    pattern: str,
-    size_bytes: int | None = None,
-    key: str | None = None,
-    at: float | None = None,
+def note(
+    home_dir: str, kind: str, call: Call, size: int | None = None, key: str | None = None
 ) -> None:
     """Remember an event: a large output that was replaced or passed, or one that was fetched back.
 
     Args:
         home_dir: the data folder.
         kind: one of `STUB PASSED RECALL`.
-        project_dir: the session's project.
-        tool: the tool whose output it was.
-        pattern: what that call is remembered by.
-        size_bytes: of the output; how much came back, where None means all of it.
+        call: the session's project, the tool, and what the call is remembered by.
+        size: of the output in bytes; how much came back, where None means all of it.
         key: of the stub; for a recall without it the latest one of the pattern is meant.
-        at: seconds since 1970.
 
     Raises:
         OSError: the line cannot be written.
     """
-    line = {"v": FORMAT, "at": time.time() if at is None else at, "kind": kind}
-    line |= {"project": project_dir, "tool": tool, "pattern": pattern, "bytes": size_bytes}
+    line = {"v": FORMAT, "at": time.time(), "kind": kind, "bytes": size}
+    line |= dict(zip(("project", "tool", "pattern"), call, strict=True))
     line |= {"key": key.removeprefix("sha256:")[:_KEY_DIGITS]} if key else {}
     fastio.append_line(file(home_dir), fastjson.dumps(line))
 
 
-def passes(home_dir: str, project_dir: str, tool: str, pattern: str) -> bool:
+def passes(home_dir: str, call: Call) -> bool:
     """Whether experience lets the next large output of a call pass; every fifth does not.
 
     Raises:
         OSError: the file is there and cannot be read.
     """
+    project_dir, tool, pattern = call
     known = _gathered(home_dir, project_dir, pattern).get((tool, pattern))
     return known is not None and known.verdict == PASS and known.passed < _PROBE_EVERY - 1
 
@@ -157,7 +139,7 @@ def forget(home_dir: str, pattern: str, project_dir: str | None = None) -> int:
     events = _events(home_dir, pattern)
     known = {event.project for event in events if project_dir in (None, event.project)}
     if known:
-        note(home_dir, FORGET, project_dir, "", pattern)
+        note(home_dir, FORGET, (project_dir, "", pattern))
     return len(known)
 
 

@@ -8,8 +8,8 @@ than a few whole lines.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, NamedTuple
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -38,17 +38,14 @@ _REST_OF_WORD = re.compile(r"\w{0,24}")
 _COUNTED_REST = 200
 
 
-class Name:
+class Name(NamedTuple):
     """A name found in the output."""
 
-    __slots__ = ("line", "rank", "text")
-
-    def __init__(self, line: int, text: str, rank: int) -> None:
-        # Where it occurs first, counted from 0.
-        self.line = line
-        self.text = text
-        # One of the four above.
-        self.rank = rank
+    line: int
+    """Where it occurs first, counted from 0."""
+    text: str
+    rank: int
+    """One of the four above."""
 
 
 def clean(line: str) -> str:
@@ -97,7 +94,14 @@ def names(lines: Iterable[tuple[int, str]], shown: str) -> list[Name]:
             break
     found = []
     # The longer form of a symbol comes first: `store.ReadAll` shows `ReadAll` too.
-    for run, number in sorted(first.items(), key=_longer_first):
+    order = sorted(
+        first.items(),
+        key=lambda item: (
+            "." not in item[0] or "/" in item[0] or len(item[0]) > _LONGEST_FORM,
+            item[1],
+        ),
+    )
+    for run, number in order:
         fresh = [word for word in _WORD.findall(run) if word not in words]
         rank = _rank(run, fresh)
         if rank is not None:
@@ -118,11 +122,6 @@ def afford(found: list[Name], room: int, worst: int = WORD) -> list[Name]:
 
 def _plain(text: str) -> str:
     return _CONTROLS.sub("", _ESCAPES.sub("", text)).strip()
-
-
-def _longer_first(item: tuple[str, int]) -> tuple[bool, int]:
-    run, number = item
-    return "." not in run or "/" in run or len(run) > _LONGEST_FORM, number
 
 
 def _rank(run: str, fresh: list[str]) -> int | None:

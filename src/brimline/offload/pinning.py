@@ -55,7 +55,7 @@ def before_compaction(state: SessionState, home_dir: str) -> int:
     if PINS_WAIT not in state.names:
         return 0
     items = _noted(state)
-    ends = [directives.Said("brim:pin end")] * _open_ranges(items)
+    ends = [directives.Said("brim:pin end")] * _open_ranges(items)[0]
     wanted = directives.resolve([*items, *ends])
     for key, pin in wanted.items():
         _pin(home_dir, key, pin.level, pin.reason)
@@ -136,31 +136,21 @@ def _settle(state: SessionState, home_dir: str) -> int:
     wanted = directives.resolve(items)
     for key, pin in wanted.items():
         _pin(home_dir, key, pin.level, pin.reason)
-    if not _is_waiting(items):
+    if not any(_open_ranges(items)):
         fastio.remove(f"{state.folder}/{PINS_WAIT}")
     return len(wanted)
 
 
-def _is_waiting(items: list[Item]) -> bool:
-    """Whether a directive still waits for a result, or a range for its end."""
-    waits = False
+def _open_ranges(items: list[Item]) -> tuple[int, bool]:
+    """How many ranges still wait for their end, and whether a directive waits for a result."""
+    count, waits = 0, False
     for item in items:
-        if isinstance(item, directives.Result):
-            waits = False
-        else:
-            found = directives.parse(item.text)
-            waits = waits or any(directive.kind == directives.NEXT for directive in found)
-    return waits or _open_ranges(items) > 0
-
-
-def _open_ranges(items: list[Item]) -> int:
-    count = 0
-    for item in items:
+        waits = waits and isinstance(item, directives.Said)
         for directive in directives.parse(item.text) if isinstance(item, directives.Said) else ():
+            waits = waits or directive.kind == directives.NEXT
             count += directive.kind == directives.START
-            count -= directive.kind == directives.END
-            count = max(count, 0)
-    return count
+            count = max(count - (directive.kind == directives.END), 0)
+    return count, waits
 
 
 def _noted(state: SessionState) -> list[Item]:

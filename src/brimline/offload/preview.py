@@ -151,23 +151,17 @@ def _choose(board: Board, plan: Plan, kind: str, subject: str) -> list[names.Nam
     filled = [position for position, line in enumerate(lines) if line.strip()]
     for position in [*filled[: plan.head], *filled[len(filled) - plan.tail :]]:
         board.pick(position, plan.width)
-    if plan.headings_share:
-        _choose_headings(board, plan, kinds.headings(lines, kind))
-    shown = "\n".join([subject, *[text for text, _ in board.picks.values()]])
-    found = names.names(board.unseen(), shown)
-    return logs.fill(board, found, plan.width) if is_log else found
-
-
-def _choose_headings(board: Board, plan: Plan, found: list[int]) -> None:
-    """Show all headings, narrower if they are many; if they are too many, the outer ones."""
-    if not found:
-        return
-    allowed = min(board.left, int(board.budget * plan.headings_share))
-    width = max(_NARROWEST_HEADING, allowed // len(found) - board.frame)
-    limit = board.left - allowed
+    found = kinds.headings(lines, kind) if plan.headings_share else []
+    # All headings, narrower if they are many; if they are too many, the outer ones.
+    room = min(board.left, int(board.budget * plan.headings_share))
+    width = max(_NARROWEST_HEADING, room // max(1, len(found)) - board.frame)
+    limit = board.left - room
     for position in found:
         if board.left <= limit or not board.pick(position, min(plan.heading_width, width)):
             break
+    shown = "\n".join([subject, *[text for text, _ in board.picks.values()]])
+    named = names.names(board.unseen(), shown)
+    return logs.fill(board, named, plan.width) if is_log else named
 
 
 class Source:

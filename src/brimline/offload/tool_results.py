@@ -1,17 +1,17 @@
 """What a tool answered: its text, and the same answer with another text in its place.
 
-Fast path: imports only `brimline.fastio` and `brimline.fastjson`. The client ignores a replacement
-that does not have the tool's own shape, so each one is made from the answer itself.
+The client ignores a replacement that does not have the tool's own shape, so each one is made from
+the answer itself.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, NamedTuple
+
 from brimline import fastio, fastjson
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
 # The client puts notes of its own there ("Shell cwd was reset to …"); a short one stays as it is.
 _SHORT_STDERR_CHARACTERS = 1_000
@@ -28,44 +28,22 @@ PREVIEW_CHARACTERS = 2_300
 _NUMBERING_CHARACTERS = 5
 
 
-class ToolResult:
+class ToolResult(NamedTuple):
     """One answer: all of its text, and how to say something else in its shape."""
 
-    __slots__ = (
-        "data",
-        "exit_code",
-        "lines",
-        "note",
-        "replaced",
-        "subject",
-        "text",
-        "was_persisted",
-    )
-
-    def __init__(  # noqa: PLR0913 - a record without the cost of `dataclasses`
-        self,
-        text: str,
-        replaced: Callable[[str], Any],
-        *,
-        data: bytes | None = None,
-        subject: str = "",
-        exit_code: int | None = None,
-        note: str = "",
-        lines: tuple[int, int, int] | None = None,
-        was_persisted: bool = False,
-    ) -> None:
-        self.text = text
-        self.replaced = replaced
-        self.data = data
-        # What was run, read or asked for.
-        self.subject = subject
-        self.exit_code = exit_code
-        # What the reader has to know beside the text, such as that it is a part of a file.
-        self.note = note
-        # Of a file: the first and last line that it holds, counted from 1, and how many there are.
-        self.lines = lines
-        # Whether the client keeps all of it in a file and shows the model its beginning.
-        self.was_persisted = was_persisted
+    text: str
+    replaced: Callable[[str], Any]
+    data: bytes | None = None
+    """The bytes that the text was made from, where there are any."""
+    subject: str = ""
+    """What was run, read or asked for."""
+    exit_code: int | None = None
+    note: str = ""
+    """What the reader has to know beside the text, such as that it is a part of a file."""
+    lines: tuple[int, int, int] | None = None
+    """Of a file: the first and last line that it holds, counted from 1, and how many there are."""
+    was_persisted: bool = False
+    """Whether the client keeps all of it in a file and shows the model its beginning."""
 
     def content(self) -> bytes:
         """The exact bytes to keep."""
