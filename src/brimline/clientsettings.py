@@ -54,7 +54,7 @@ def compaction_facts(project_dir: str) -> dict[str, Any]:
         "autocompact_pct": _whole(env.get("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE")),
         "autocompact_enabled": _truth(merged.get("autoCompactEnabled")),
         "cleanup_days": _whole(merged.get("cleanupPeriodDays")),
-        "recall_allowed": recall_allowed(project_dir),
+        "recall_allowed": recall_allowed(project_dir) or None,
     }
 
 
