@@ -21,7 +21,6 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.gauge import forecast as forecasts
-from brimline.gauge import growth
 from brimline.gauge.window import (
     COMPACTION_RESERVE_TOKENS,
     DEFAULT_WINDOW_TOKENS,
@@ -191,7 +190,7 @@ def _files(paths: list[str]) -> Iterator[str]:
 def _learn_from_others(segments: list[Segment], index: int) -> Learned:
     """What the other segments teach about the one at `index`."""
     others = segments[:index] + segments[index + 1 :]
-    statistics = growth.summarise([(other.model, other.occupancies) for other in others])
+    statistics = forecasts.summarise([(other.model, other.occupancies) for other in others])
     tokens = sum(other.occupancies[-1] - other.occupancies[0] for other in others)
     operations = sum(len(other.occupancies) - 1 for other in others)
     prior = forecasts.prior_for(segments[index].model, statistics, shipped={})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import resource
 import stat
@@ -433,3 +434,29 @@ def test_falling_tiers_do_not_reach_a_preset_that_counts_upwards(
     assert loaded.problems == [
         "guard.tiers is not used: preset haios-80 counts in another unit; set guard.tier_unit too"
     ]
+
+
+def test_a_strangers_settings_do_not_take_long_to_refuse(
+    home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Thousands of unknown names are counted and not each compared; a giant key is not read."""
+    compared = []
+    compare = difflib.get_close_matches
+
+    def counting(word: str, *arguments: Any, **more: Any) -> list[str]:
+        compared.append(word)
+        return compare(word, *arguments, **more)
+
+    monkeypatch.setattr(difflib, "get_close_matches", counting)
+    path = Path(project_dir, ".claude", "brimline.toml")
+    path.parent.mkdir()
+    path.write_text("".join(f"a{number}=1\n" for number in range(1_500)), encoding="utf-8")
+
+    problems = config.load(home_dir, project_dir).problems
+    assert len(problems) == 11
+    assert problems[-1].endswith(": 1490 more unknown settings")
+    assert len(compared) == 10
+    for text in (f"{'a.' * 5_000}b = 1\n", "b = 1\n" * 15_000):
+        path.write_text(text, encoding="utf-8")
+        (problem,) = config.load(home_dir, project_dir).problems
+        assert "larger than the settings of a project can be" in problem

@@ -302,7 +302,6 @@ def test_every_field_of_telemetry_and_audit_is_documented(
         ("brimline history", ["history", "--compactions"]),
         ("brimline history --session", ["history", "--session", "1111"]),
         ("brimline status --composition", ["status", "--composition"]),
-        ("brimline scout check", ["scout", "check", "Read", "dist/a.js"]),
     ],
 )
 def test_every_key_of_the_other_documents_is_documented(

@@ -19,7 +19,7 @@ RECALL_RULES = (
     "mcp__plugin_brimline_brimline__recall",
 )
 # A project's settings come with the repository: what is larger or more says nothing.
-_MOST_BYTES = 4 << 20
+_MOST_BYTES = 2 << 20
 _MOST_MODELS = 100
 SCOPES = ("user", "project", "local", "managed")
 

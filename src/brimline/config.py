@@ -19,10 +19,11 @@ from brimline.errors import ConfigError
 from brimline.settings import BY_KEY, SETTINGS, Setting, coerce, defaults
 
 _FILES = ("user", "project")
-# A file may come from a stranger's repository: one that is larger, or holds more keys that mean
-# nothing, must not make a session wait.
-_MOST_BYTES = 64_000
+_MOST_BYTES = 1 << 20
 _MOST_UNKNOWN = 10
+# A project's file may be a stranger's: many keys, and many parts of one key, take long to read.
+_MOST_PROJECT_BYTES = 16 << 10
+_LONGEST_PROJECT_LINE = 500
 
 
 @dataclass(slots=True)
@@ -135,6 +136,7 @@ def compile_policy(home_dir: str, project_dir: str) -> None:
         "project": project_dir,
         "values": config.values,
         "learned": _learned(home_dir),
+        "marked": _marked(project_dir, config.values),
         "explicit": _explicit(config),
         "preset": presets.named(config.values["guard.preset"]),
         "client": clientsettings.compaction_facts(project_dir),
@@ -146,23 +148,31 @@ def compile_policy(home_dir: str, project_dir: str) -> None:
 
 
 def refresh(home_dir: str, project_dir: str) -> None:
-    """Compile again where a source file, or brimline itself, changed since the last time."""
+    """Compile again where a source file, or brimline itself, changed since the last time.
+
+    Instruction files are read rather than stamped: which ones there are, only reading shows.
+    """
     stored = policy.stored(home_dir, project_dir)
-    if stored is None or stored.sources != _stamps(home_dir, project_dir):
+    if (
+        stored is None
+        or stored.sources != _stamps(home_dir, project_dir)
+        or stored.marked != _marked(project_dir, stored.values)
+    ):
         compile_policy(home_dir, project_dir)
 
 
 def _merge_file(config: Config, path: str, source: str, *, project: bool) -> None:
     try:
-        entries = _flatten(tomllib.loads(_read_text(path)))
+        text = _read_text(path)
+        entries = _flatten(tomllib.loads(_within_bounds(text) if project else text))
     except (OSError, ValueError, RecursionError) as error:
         config.problems.append(f"{path} is ignored: {error}")
         return
     unknown = [key for key, _ in entries if key not in BY_KEY]
     for key in unknown[:_MOST_UNKNOWN]:
-        config.problems.append(f"{path}: unknown setting {key[:80]!r}{_nearest(key[:80])}")
+        config.problems.append(f"{path}: unknown setting {key!r}{_nearest(key)}")
     if len(unknown) > _MOST_UNKNOWN:
-        config.problems.append(f"{path}: {len(unknown) - _MOST_UNKNOWN:,} more unknown settings")
+        config.problems.append(f"{path}: {len(unknown) - _MOST_UNKNOWN} more unknown settings")
     for key, raw in entries:
         setting = BY_KEY.get(key)
         if setting is None:
@@ -230,16 +240,31 @@ def _learned(home_dir: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+def _marked(project_dir: str, values: dict[str, Any]) -> list[list[str]]:
+    """The marked rules that hold in a project, each with its file."""
+    from brimline.rules import marked
+
+    found = marked.read(project_dir, values["rules.organisation_file"])
+    return [[name, text] for name, text in found]
+
+
+def _within_bounds(text: str) -> str:
+    longest = max(map(len, text.split("\n")))
+    if len(text) > _MOST_PROJECT_BYTES or longest > _LONGEST_PROJECT_LINE:
+        raise ValueError("it is larger than the settings of a project can be")
+    return text
+
+
 def _read_text(path: str) -> str:
     if not os.path.lexists(path):
         return ""
     if not os.path.isfile(path):
         # A stranger's repository may hold a link to a device that never ends.
         raise OSError("it is no regular file")
-    raw = fastio.read_file(path, _MOST_BYTES + 1)
-    if len(raw) > _MOST_BYTES:
-        raise OSError(f"it is larger than {_MOST_BYTES:,} bytes")
-    return raw.decode("utf-8")
+    data = fastio.read_file(path, _MOST_BYTES + 1)
+    if len(data) > _MOST_BYTES:
+        raise OSError(f"it is larger than {_MOST_BYTES >> 10} KB")
+    return data.decode("utf-8")
 
 
 def _stamps(home_dir: str, project_dir: str) -> list[list[Any]]:

@@ -17,9 +17,9 @@ def remember(home_dir: str) -> None:
     Raises:
         OSError: the data folder cannot be written.
     """
-    import pathspec
+    import click
 
-    folder = pathspec.__file__.replace("\\", "/").rpartition("/pathspec/")[0]
+    folder = click.__file__.replace("\\", "/").rpartition("/click/")[0]
     fastio.replace_file(paths.libraries_file(home_dir), folder.encode("utf-8", "surrogateescape"))
 
 

@@ -32,7 +32,7 @@ _TRUE = frozenset({"1", "true", "yes", "on"})
 class Policy:
     """Values by setting name, and what the client's own settings say (`client`)."""
 
-    __slots__ = ("_preset", "client", "explicit", "learned", "sources", "values")
+    __slots__ = ("_preset", "client", "explicit", "learned", "marked", "sources", "values")
 
     def __init__(
         self,
@@ -42,6 +42,7 @@ class Policy:
         explicit: list[str] | None = None,
         learned: dict[str, Any] | None = None,
         preset: dict[str, Any] | None = None,
+        marked: list[list[str]] | None = None,
     ) -> None:
         self.values = values
         self.client = client
@@ -50,6 +51,8 @@ class Policy:
         self.explicit = explicit or []
         # Compaction points and growth that housekeeping found in earlier sessions.
         self.learned = learned or {}
+        # Rules that survive every compaction: the name of the file and the text of each.
+        self.marked = marked or []
         self._preset = preset or {}
 
     @property
@@ -97,6 +100,7 @@ def stored(home_dir: str, project_dir: str) -> Policy | None:
             document["explicit"],
             document["learned"],
             document.get("preset"),
+            document.get("marked"),
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None

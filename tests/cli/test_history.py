@@ -15,7 +15,6 @@ from brimline import clock, fastio, fastjson
 from brimline.cli import history as command
 from brimline.cli import history_text
 from brimline.cli.registry import COMMANDS, Entry
-from brimline.state import series
 from brimline.state.session import SessionState
 from brimline.testing import SessionBuilder
 
@@ -279,49 +278,37 @@ def test_an_ambiguous_start_of_an_id_is_told_in_a_sentence(
 
 
 def test_a_data_folder_that_cannot_be_used_is_told_in_a_sentence(
-    home_dir: str, brimline: Callable[..., Outcome]
+    home_dir: str, world: Path, brimline: Callable[..., Outcome]
 ) -> None:
     """Exit 1, with the path."""
     Path(home_dir).touch()
+    transcript(world, "older").compact(155_301)
 
     done = brimline("history")
 
     assert done.code == 1
-    assert done.err.startswith(f"brimline: {home_dir}/series.lock cannot be opened: ")
+    assert done.err.startswith(f"brimline: {home_dir}/history.jsonl cannot be read: ")
     assert done.err.count("\n") == 1
 
 
 def test_damage_is_noted_beside_the_figures(
     recorded_session: str, home_dir: str, brimline: Callable[..., Outcome]
 ) -> None:
-    """A replaced series, an unreadable spool, a torn line: none of it stops the command."""
+    """An unreadable spool, a torn line, a damaged line of the history: none stops the command."""
     folder = SessionState(home_dir, recorded_session).folder
     fastio.append_line(f"{folder}/spool.jsonl", "torn")
-    os.symlink("spool.1.jsonl", f"{folder}/spool.1.jsonl")
-    Path(home_dir, "series.sqlite3").write_bytes(b"no database" * 99)
+    bad = SessionState(home_dir, "bad").folder
+    os.makedirs(bad)
+    os.symlink("spool.jsonl", f"{bad}/spool.jsonl")
+    Path(home_dir, "history.jsonl").write_bytes(b'{"v":1,"session":"1f0c\n\xff\n')
 
     done = brimline("history")
 
     assert done.code == 0
     assert "1f0c2d3e" in done.out
     assert "1 damaged pieces of spool files hold no event." in done.out
-    assert "note: a spool could not be read: " in done.err
-    assert "made anew from the spools; kept: series.sqlite3.damaged-1" in done.err
-
-
-def test_notes_are_in_the_document_too(
-    recorded_session: str,
-    world: Path,
-    brimline: Callable[..., Outcome],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A program must know as much as a person that figures are incomplete."""
-    transcript(world, "older").compact(5)
-    monkeypatch.setattr(series.drain, "__kwdefaults__", {"budget_s": -1.0} | _defaults())
-
-    report = json.loads(brimline("history", "--json").out)
-
-    assert report["notes"] == ["not everything that hooks recorded is in yet: run it again"]
+    assert "could not be read: " in done.err
+    assert json.loads(brimline("history", "--json").out)["notes"]
 
 
 def test_a_long_read_shows_its_progress_on_a_terminal(
@@ -375,7 +362,37 @@ def test_long_tables_end_with_the_latest(
     assert "1,039" in done.out
 
 
-def _defaults() -> dict[str, Any]:
-    found: dict[str, Any] = dict(series.drain.__kwdefaults__ or {})
-    found.pop("budget_s")
-    return found
+@pytest.mark.row("S2-50")
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([], None),
+        ([7], (1, 7, 7, 7, 7)),
+        ([1, 2], (2, 1, 2, 2, 2)),
+        ([3, 1, 2], (3, 2, 3, 3, 3)),
+        (list(range(1, 101)), (100, 50, 95, 99, 100)),
+        (list(range(1, 1_001)), (1_000, 500, 950, 990, 1_000)),
+    ],
+)
+def test_percentiles_are_values_that_occurred(values: list[int], expected: Any) -> None:
+    """By the nearest rank, so that a p99 of few is simply the largest."""
+    found = command.percentiles(values)
+
+    assert (found and tuple(found.values())) == expected
+
+
+def test_a_compaction_copied_into_a_resumed_session_counts_once(
+    world: Path, brimline: Callable[..., Outcome]
+) -> None:
+    """Clients copy the rows of a session that is resumed or forked into the new file."""
+    first, second = transcript(world, "first"), transcript(world, "second")
+    first.compact(165_000, summary="x" * 700)
+    second.raw(Path(first.path).read_bytes())
+    second.counter = first.counter
+    second.compact(165_000, summary="x" * 900)
+
+    every = json.loads(brimline("history", "--compactions", "--json").out)
+    one = json.loads(brimline("history", "--session", "second", "--json").out)
+
+    assert [found["summary_characters"] for found in every["compactions"]] == [700, 900]
+    assert len(one["compactions"]) == 2

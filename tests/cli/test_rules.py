@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,82 +45,74 @@ def report(outcome: Outcome) -> dict[str, Any]:
 
 
 @pytest.mark.row("S2-02")
-def test_the_list_says_what_loads_when_and_what_it_costs(
-    project: Path, brimline: Callable[..., Outcome]
+def test_show_says_what_loads_when_and_what_it_costs(
+    world: Path, project: Path, brimline: Callable[..., Outcome]
 ) -> None:
-    """A table for a person; the cost is marked as estimated."""
-    outcome = brimline("rules", "list")
+    """For a person; the cost is marked as estimated, and what is unknown to the client is named."""
+    organisation = put(world / "acme.md", "- From acme\n")
+    put(world / "brimline" / "config.toml", f'[rules]\norganisation_file = "{organisation}"\n')
+    put(project / "AGENTS.md", "- For agents\n")
 
-    rows = {row.split()[2]: row for row in outcome.out.splitlines() if row[:1].isdigit()}
-    assert outcome.code == 0
-    assert "at the start" in rows["~/.claude/CLAUDE.md"]
-    assert "loaded again" in rows["CLAUDE.md"]
-    assert "when a file there is read" in rows["src/CLAUDE.md"]
-    assert "when read again" in rows["src/CLAUDE.md"]
-    assert re.search(r"~\d+$", rows["CLAUDE.md"])
-    assert "estimated from the length" in outcome.out
-    assert "1 marked rule with" in outcome.out
-    assert "weakest first" in outcome.out
+    out = brimline("rules", "show").out
+
+    rows = [" ".join(row.split()) for row in out.splitlines()]
+    assert f"Instruction files in {project}, weakest first." in rows
+    told = dict(pairwise(rows))
+    assert "brimline adds it at the start" in told[f"1 organisation ~3 {organisation}"]
+    assert told["2 user ~3 ~/.claude/CLAUDE.md"] == "loads: at the start"
+    assert "AGENTS.md is read only where there is no" in told["4 project ~4 AGENTS.md"]
+    assert told["5 child ~5 src/CLAUDE.md"] == (
+        "loads: when a file there is read; lost at a compaction"
+    )
+    assert "estimated from the length" in out
+    assert "Marked rules: 1." in out
+    assert max(len(row) for row in out.splitlines() if str(world) not in row) <= 80
 
 
-def test_the_list_for_programs_has_stable_keys(
-    project: Path, brimline: Callable[..., Outcome]
-) -> None:
+def test_show_for_programs_has_stable_keys(project: Path, brimline: Callable[..., Outcome]) -> None:
     """Every file with level, reason, time of loading, cost."""
-    found = report(brimline("rules", "list", "--json"))
+    found = report(brimline("rules", "show", "--json"))
     mine = [each for each in found["files"] if each["path"].startswith(str(project))]
 
     assert found["project"] == str(project)
     assert found["tokens_are_estimated"] is True
     assert [each["client"] for each in mine] == ["start", "read"]
     assert set(mine[0]) == {
-        *("path", "level", "why", "client", "client_note", "after_compaction", "paths"),
+        *("path", "level", "why", "client", "client_note", "survives_compaction", "patterns"),
         *("imported_by", "same_as", "characters", "tokens", "problem"),
     }
 
 
-def test_files_unknown_to_the_client_are_named_as_such(
-    world: Path, project: Path, brimline: Callable[..., Outcome]
-) -> None:
-    """The organisation's, the private one, and AGENTS.md beside a CLAUDE.md."""
-    organisation = put(world / "acme.md", "- From acme\n")
-    put(world / "brimline" / "config.toml", f'[rules]\norganisation_file = "{organisation}"\n')
-    put(project / "AGENTS.md", "- For agents\n")
-
-    out = brimline("rules", "list").out
-
-    assert "brimline's SessionStart hook adds it" in out
-    assert "AGENTS.md is read only where there is no CLAUDE.md" in out
-
-
-@pytest.mark.row("S2-09")
+@pytest.mark.row("S2-09", "S2-36")
 def test_explain_names_the_file_of_every_rule_and_which_is_nearer(
     project: Path, brimline: Callable[..., Outcome]
 ) -> None:
-    """With line, level, reason; conflicts with their order of precedence."""
+    """With line, level and reason, in the order of precedence; identities are stable."""
     outcome = brimline("rules", "explain", "src/main.py")
-
-    assert outcome.code == 0
-    assert "(project: it is the project's own)" in outcome.out
-    assert "(child: it lies on the way to the file)" in outcome.out
-    assert "   !    4  Never push to main (ENFORCED)" in outcome.out
-    assert (
-        "“Never use tabs” (src/CLAUDE.md:1) is nearer than “Use tabs” (CLAUDE.md:3)" in outcome.out
-    )
-    assert "the later one is nearer to the work" in outcome.out
-
-
-@pytest.mark.row("S2-36")
-def test_explain_gives_programs_an_identity_for_each_rule(
-    project: Path, brimline: Callable[..., Outcome]
-) -> None:
-    """Stable from run to run."""
     first, second = (report(brimline("rules", "explain", "src", "--json")) for _ in range(2))
     rules = [rule for each in first["files"] for rule in each["rules"]]
 
+    assert outcome.code == 0
+    assert "(project: it is the project's own)" in outcome.out
+    assert "   !    4  Never push to main (ENFORCED)" in outcome.out
+    assert outcome.out.index("Use tabs") < outcome.out.index("Never use tabs")
+    assert "(child: it lies on the way to the file)" in outcome.out
+    assert "the later one is nearer to the work" in outcome.out
     assert first == second
     assert all(re.fullmatch(r"[0-9a-f]{12}", rule["id"]) for rule in rules)
-    assert {rule["text"] for rule in rules} >= {"Be brief", "Use tabs", "Never use tabs"}
+
+
+@pytest.mark.row("S2-08")
+def test_files_that_say_the_same_are_told_and_counted_once(
+    project: Path, brimline: Callable[..., Outcome]
+) -> None:
+    """The rules stand under the first of them."""
+    put(project / "CLAUDE.local.md", "- Be brief\n")
+
+    out = brimline("rules", "explain", "src").out
+
+    assert "says the same as ~/.claude/CLAUDE.md, and is counted there" in out
+    assert out.count("Be brief") == 1
 
 
 def test_explain_of_a_file_outside_says_so(project: Path, brimline: Callable[..., Outcome]) -> None:
@@ -131,7 +124,6 @@ def test_explain_of_a_file_outside_says_so(project: Path, brimline: Callable[...
     assert "Never use tabs" not in out
 
 
-@pytest.mark.row("S2-45")
 def test_the_sample_rule_for_docs_holds_for_docs_only(
     project: Path, brimline: Callable[..., Outcome]
 ) -> None:
@@ -149,74 +141,67 @@ def test_lint_ends_with_1_where_something_is_broken(
     project: Path, brimline: Callable[..., Outcome]
 ) -> None:
     """Doubtful findings count with `--strict` only."""
+    put(project / "AGENTS.md", "- For agents\n")
     doubtful = brimline("rules", "lint")
     strict = brimline("rules", "lint", "--strict")
     put(project / "CLAUDE.md", "See `docs/gone.md` and @missing.md\n")
     broken = brimline("rules", "lint")
-
-    assert (doubtful.code, strict.code, broken.code) == (0, 1, 1)
-    assert "src/CLAUDE.md:1: “Never use tabs” may contradict “Use tabs”" in doubtful.out
-    assert "0 broken, 1 doubtful" in doubtful.out
-    assert "CLAUDE.md:1: docs/gone.md is not there any more" in broken.out
-    assert "CLAUDE.md:1: @missing.md is not there" in broken.out
-    assert "ages are not checked" in broken.out
-
-
-def test_lint_for_programs(project: Path, brimline: Callable[..., Outcome]) -> None:
-    """Counts and findings with their places."""
     found = report(brimline("rules", "lint", "--json"))
 
-    assert (found["broken"], found["doubtful"]) == (0, 1)
-    assert found["findings"][0]["kind"] == "conflict"
-    assert found["findings"][0]["line"] == 1
+    assert (doubtful.code, strict.code, broken.code) == (0, 1, 1)
+    assert "doubtful AGENTS.md: Claude Code does not load it" in doubtful.out
+    assert "0 broken, 1 doubtful" in doubtful.out
+    assert "broken   CLAUDE.md:1: docs/gone.md is not there any more" in broken.out
+    assert "broken   CLAUDE.md:1: @missing.md is not there" in broken.out
+    assert "ages are not checked" in broken.out
+    assert (found["broken"], found["doubtful"]) == (2, 1)
+    assert set(found["findings"][0]) == {"severity", "kind", "path", "line", "text"}
 
 
 @pytest.mark.row("S2-06", "S2-23")
-def test_assemble_prints_the_text_for_a_file(
+def test_the_text_for_a_file_begins_like_the_text_for_all(
     project: Path, brimline: Callable[..., Outcome]
 ) -> None:
-    """The stable part is the same with and without a file; what depends on it comes last."""
-    general, near = brimline("rules", "assemble"), brimline("rules", "assemble", "src/main.py")
+    """What depends on the file comes last."""
+    general, near = (brimline("rules", "show", "--text", *path) for path in ([], ["src/main.py"]))
 
     assert near.out.startswith(general.out.rstrip("\n"))
-    assert near.out.endswith(
-        "From " + str(project) + "/src/CLAUDE.md (child):\n\n- Never use tabs\n"
-    )
+    assert near.out.endswith(f"From {project}/src/CLAUDE.md (child):\n\n- Never use tabs\n")
     assert "Be brief" in general.out
     assert "Never use tabs" not in general.out
 
 
 @pytest.mark.row("S2-24", "S2-25", "S2-26")
-def test_assemble_keeps_the_limits_of_the_settings(
+def test_the_text_keeps_the_limits_of_the_settings(
     project: Path, brimline: Callable[..., Outcome]
 ) -> None:
     """4,000 and 12,000 characters unless changed; the mark is there where something is cut."""
     for number in range(5):
         put(project / ".claude" / "rules" / f"{number}.md", f"{number} " * 3_000)
 
-    found = report(brimline("rules", "assemble", "--json"))
+    found = report(brimline("rules", "show", "--text", "--json"))
     brimline("config", "set", "rules.file_characters", "100")
     brimline("config", "set", "rules.total_characters", "600")
-    less = report(brimline("rules", "assemble", "--json"))
+    less = report(brimline("rules", "show", "--text", "--json"))
 
     assert found["characters"] == len(found["text"]) <= 12_000
     assert "[truncated]" in found["text"]
-    assert found["left_out"]
+    assert len(found["cut"]) == 5
     assert less["characters"] <= 600
 
 
-@pytest.mark.parametrize("command", ["list", "lint", "assemble"])
+@pytest.mark.parametrize("command", ["show", "lint", "show --text"])
 def test_a_folder_without_rules_is_no_error(
     world: Path, brimline: Callable[..., Outcome], command: str
 ) -> None:
     """Nothing is there, which is said or shown."""
-    outcome = brimline("rules", command)
+    outcome = brimline("rules", *command.split())
 
     assert outcome.code == 0
     assert outcome.err == ""
 
 
-@pytest.mark.parametrize("command", ["list", "lint", "assemble", "explain"])
+@pytest.mark.parametrize("command", ["show", "lint", "show --text", "explain"])
 def test_odd_files_and_names_break_no_command(
     project: Path, brimline: Callable[..., Outcome], command: str
 ) -> None:
@@ -227,12 +212,12 @@ def test_odd_files_and_names_break_no_command(
     put(project / "AGENTS.md", b"\0\0\0")
     arguments = ["src/main.py"] if command == "explain" else []
 
-    outcome = brimline("rules", command, *arguments)
+    outcome = brimline("rules", *command.split(), *arguments)
 
     assert outcome.code in (0, 1)
     assert "Traceback" not in outcome.err
     assert "\x1b" not in outcome.out
-    assert report(brimline("rules", command, *arguments, "--json"))
+    assert report(brimline("rules", *command.split(), *arguments, "--json"))
 
 
 def test_an_empty_path_is_refused_in_one_sentence(
@@ -246,7 +231,7 @@ def test_an_empty_path_is_refused_in_one_sentence(
     assert brimline("rules", "explain").code == 2
 
 
-@pytest.mark.parametrize("command", ["list", "lint", "assemble", "explain"])
+@pytest.mark.parametrize("command", ["show", "lint", "explain"])
 def test_help_has_an_example(brimline: Callable[..., Outcome], command: str) -> None:
     """For every command."""
     assert "Example:" in brimline("rules", command, "--help").out

@@ -197,7 +197,7 @@ def test_preset_haios_80_says_its_line_with_the_prompt(
 
     run = client.run_print("go on", args=["--resume", first.result["session_id"]])
 
-    line = "CONTEXT: ~85% used. Consider /new-checkpoint before context exhaustion."
+    line = "CONTEXT: ~85% used. Consider /brim:checkpoint before context exhaustion."
     assert line in run.requests[-1].seen_text()
 
 

@@ -1,6 +1,6 @@
 """Which instruction files the real client loads by itself, and when: a mark in every place.
 
-Each test also asks `brimline rules list` what it says of those files.
+Each test also asks `brimline rules show` what it says of those files.
 """
 
 from __future__ import annotations
@@ -59,18 +59,18 @@ class Marks:
         return tool("Read", {"file_path": str(path)})
 
     def said(self) -> dict[str, str]:
-        """What `brimline rules list` says of each mark's file: when the client loads it."""
+        """What `brimline rules show` says of each mark's file: when the client loads it."""
         files = {each["path"]: each["client"] for each in self.listing()["files"]}
         return {mark: files.get(str(path), "absent") for mark, path in self.paths.items()}
 
     def listing(self) -> dict[str, Any]:
-        """`brimline rules list --json` in the client's home."""
+        """`brimline rules show --json` in the client's home."""
         code = (
             f"import sys; sys.path.insert(0, {str(Path(brimline.__file__).parent.parent)!r})\n"
             "from brimline.cli.main import main\nmain()"
         )
         done = subprocess.run(
-            [sys.executable, "-c", code, "rules", "list", "--json"],
+            [sys.executable, "-c", code, "rules", "show", "--json"],
             cwd=self.client.project,
             env=self.client.env(),
             capture_output=True,
@@ -199,7 +199,7 @@ def test_imports_load_as_deep_as_we_say(client: Client, stub: StubApi, marks: Ma
     assert sorted(seen(request)) == sorted(at_start(marks.said()))
     assert [mark for mark in seen(request) if mark[-4:] == "1-MD"] == ["MARK-PROJECT-1-MD"]
     assert marks.said()["MARK-PROJECT-4-MD"] == "start"
-    assert marks.said()["MARK-PROJECT-5-MD"] == "never"
+    assert marks.said()["MARK-PROJECT-5-MD"] == "absent"
     assert marks.said()["MARK-ABOVE-ABOVE-MD"] == "absent"
 
 
@@ -223,10 +223,10 @@ def test_a_compaction_brings_back_what_we_say_it_does(
     compaction = kinds.index("compaction")
     after = loaded(run.requests[compaction + 1])
     nested = "MARK-PROJECT-SUB-CLAUDE-MD"
-    files = {each["path"]: each["after_compaction"] for each in marks.listing()["files"]}
-    kept = [mark for mark, path in marks.paths.items() if files[str(path)] == "loaded again"]
+    files = {each["path"]: each["survives_compaction"] for each in marks.listing()["files"]}
+    kept = [mark for mark, path in marks.paths.items() if files[str(path)]]
     assert sorted(after) == sorted(kept)
-    assert files[str(marks.paths[nested])] == "when read again"
+    assert not files[str(marks.paths[nested])]
     assert nested in seen(run.requests[compaction - 1])
     assert nested in seen(run.requests[-1])
 
@@ -257,10 +257,9 @@ def test_links_lead_out_of_a_project_in_the_client_but_not_here(
 
     assert seen(request) == ["MARK-HOME-ELSEWHERE-MD"]
     assert marks.listing()["files"] == []
-    assert marks.listing()["problems"] == 1
+    assert len(marks.listing()["problems"]) == 1
 
 
-@pytest.mark.row("S2-45")
 def test_the_sample_rule_for_docs_reaches_the_model_with_an_edit_of_docs(
     client: Client, stub: StubApi
 ) -> None:

@@ -15,7 +15,7 @@ from brimline.testing import statusline_event
 if TYPE_CHECKING:
     from brimline.testing import SessionBuilder
 
-HAIOS = "CONTEXT: ~{}% used. Consider /new-checkpoint before context exhaustion."
+HAIOS = "CONTEXT: ~{}% used. Consider /brim:checkpoint before context exhaustion."
 
 
 @pytest.fixture(autouse=True)

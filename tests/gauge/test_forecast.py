@@ -8,8 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brimline.gauge import growth
-from brimline.gauge.forecast import Prior, family_of, forecast, prior_for, velocity
+from brimline.gauge.forecast import (
+    Prior,
+    family_of,
+    forecast,
+    log_speed,
+    prior_for,
+    summarise,
+    velocity,
+)
 
 READINGS = st.lists(st.integers(), min_size=2, max_size=60)
 REALISTIC = st.lists(st.integers(10_000, 1_000_000), min_size=2, max_size=60)
@@ -216,7 +223,7 @@ def test_a_few_segments_of_the_user_move_the_shipped_prior_and_many_replace_it()
     fast = steady(2_400, requests=40)
     model = "claude-opus-4-6"
     speeds = [
-        prior_for(model, growth.summarise([(model, fast)] * count)).speed_tokens
+        prior_for(model, summarise([(model, fast)] * count)).speed_tokens
         for count in (0, 1, 10, 1_000)
     ]
 
@@ -227,7 +234,7 @@ def test_a_few_segments_of_the_user_move_the_shipped_prior_and_many_replace_it()
 
 def test_what_was_learned_on_one_family_carries_over_to_another() -> None:
     """A user who works faster than most does so with the next model too."""
-    learned = growth.summarise([("claude-opus-4-6", steady(2_400, requests=40))] * 30)
+    learned = summarise([("claude-opus-4-6", steady(2_400, requests=40))] * 30)
 
     shipped, moved = prior_for("claude-opus-4-8"), prior_for("claude-opus-4-8", learned)
     own = prior_for("claude-opus-4-6", learned)
@@ -238,8 +245,8 @@ def test_what_was_learned_on_one_family_carries_over_to_another() -> None:
 def test_a_history_of_alike_segments_narrows_the_interval_and_a_mixed_one_widens_it() -> None:
     """How far sessions differ is learned like how fast they are."""
     model = "claude-opus-4-6"
-    alike = growth.summarise([(model, steady(1_200, requests=60))] * 40)
-    mixed = growth.summarise([(model, steady(speed, requests=130)) for speed in (450, 3_000)] * 20)
+    alike = summarise([(model, steady(1_200, requests=60))] * 40)
+    mixed = summarise([(model, steady(speed, requests=130)) for speed in (450, 3_000)] * 20)
 
     assert prior_for(model, alike).spread < 1 < prior_for(model, mixed).spread
 
@@ -251,20 +258,20 @@ def test_statistics_survive_json_lists() -> None:
 
 def test_segments_that_grew_too_little_teach_nothing() -> None:
     """A handful of requests says more about one file than about a session."""
-    assert growth.summarise([("claude-opus-4-6", steady(1_000, requests=5)), (None, [])]) == {}
+    assert summarise([("claude-opus-4-6", steady(1_000, requests=5)), (None, [])]) == {}
 
 
 def test_the_opening_and_drops_are_left_out_of_what_is_learned() -> None:
     """Only growth above the opening counts, and a fall does not undo it."""
     late = steady(1_000, requests=50)
 
-    assert growth.log_speed([20_000, 59_000, *late]) == pytest.approx(math.log(1_000))
-    assert growth.log_speed([*late, 65_000]) == pytest.approx(math.log(1_000))
+    assert log_speed([20_000, 59_000, *late]) == pytest.approx(math.log(1_000))
+    assert log_speed([*late, 65_000]) == pytest.approx(math.log(1_000))
 
 
 @given(st.lists(st.lists(st.integers(), max_size=40), max_size=5))
 def test_any_history_can_be_summarised(histories: list[list[int]]) -> None:
     """Whatever the numbers, the statistics make a usable prior."""
-    learned = growth.summarise([(None, occupancies) for occupancies in histories])
+    learned = summarise([(None, occupancies) for occupancies in histories])
 
     assert prior_for(None, learned).speed_tokens > 0

@@ -54,6 +54,7 @@ def test_a_quiet_hook_prints_nothing_and_leaves_one_line(
     assert _answer(done) == b""
     (line,) = spool(world)
     assert line.pop("at") > 0
+    assert line.pop("ms") > 0
     assert line == {
         "v": 1,
         "event": name,

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import json
 import os
-import sqlite3
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +22,7 @@ from tests.guard.dialogue import (
 
 from brimline import config, paths, policy
 from brimline.hooks.entry import open_turn, tidy
-from brimline.state import failures, series
+from brimline.state import failures, history
 from brimline.store import layout, put
 from brimline.testing import event
 
@@ -72,11 +70,11 @@ def old(
 
 
 @pytest.mark.row("S4-46")
-@pytest.mark.parametrize(("hours", "stale"), [(23, False), (25, True), (24 * 20, True)])
+@pytest.mark.parametrize(("hours", "stale"), [(23, False), (25, True), (24 * 29, True)])
 def test_marks_of_a_session_that_is_gone_for_a_day_are_removed(
     hours: int, stale: bool, old: Path, session: SessionBuilder, home_dir: str
 ) -> None:
-    """Tiers, advice, limits and telemetry; the spool and the checkpoint stay whatever their age."""
+    """Tiers, advice, limits and telemetry; the spool and the checkpoint stay for a month."""
     _age(old, hours)
 
     at_start(session, home_dir)
@@ -118,10 +116,10 @@ def test_a_session_that_is_resumed_keeps_what_it_has(
 
 @pytest.mark.row("S4-46")
 @pytest.mark.parametrize(("days", "retired"), [(29, False), (31, True)])
-def test_a_month_later_only_the_series_knows_a_session(
+def test_a_month_later_only_the_history_knows_a_session(
     days: int, retired: bool, session: SessionBuilder, home_dir: str
 ) -> None:
-    """Its folder goes once every event in it was drained, and not before."""
+    """Its folder goes once its line is in the history, and not before."""
     session.session_id = "old"
     session.reply(50_000)
     before_compaction(session, home_dir)
@@ -132,22 +130,8 @@ def test_a_month_later_only_the_series_knows_a_session(
     at_start(session, home_dir)
 
     assert folder.exists() is not retired
-    with contextlib.closing(sqlite3.connect(f"{home_dir}/series.sqlite3")) as found:
-        events = found.execute("SELECT event FROM event WHERE session = 'old'").fetchall()
-    assert events == [("PreCompact",)]
-
-
-@pytest.mark.row("S4-46")
-def test_what_was_recorded_is_in_the_series(
-    old: Path, session: SessionBuilder, home_dir: str
-) -> None:
-    """Before anything goes, the events of all sessions are drained; a second drain finds none."""
-    _age(old, 25)
-
-    at_start(session, home_dir)
-
-    assert series.drain(home_dir).lines == 0
-    assert Path(home_dir, "series.sqlite3").stat().st_size > 0
+    known = {one.session_id: one.events for one in history.sessions(home_dir)}
+    assert [event["event"] for event in known["old"]] == ["PreCompact"]
 
 
 @pytest.mark.row("S4-46")
@@ -171,7 +155,11 @@ def test_many_old_sessions_are_all_tidied(session: SessionBuilder, home_dir: str
 
 @pytest.mark.parametrize(
     ("broken", "task"),
-    [("series.sqlite3", "draining"), ("series.lock", "draining"), ("learned.json", "tidy gauge")],
+    [
+        ("series.sqlite3", "tidy state"),
+        ("history.lock", "tidy state"),
+        ("learned.json", "tidy gauge"),
+    ],
 )
 def test_a_failure_is_logged_and_the_start_goes_on(
     broken: str, task: str, old: Path, session: SessionBuilder, home_dir: str
@@ -188,17 +176,6 @@ def test_a_failure_is_logged_and_the_start_goes_on(
     assert set(os.listdir(old)) == LASTING
     assert policy.stored(home_dir, session.cwd) is not None
     assert task in {line["event"] for line in failures.recent(home_dir, 0)}
-
-
-def test_a_damaged_series_is_replaced_and_the_start_goes_on(
-    old: Path, session: SessionBuilder, home_dir: str
-) -> None:
-    """It is put aside, and that is on record."""
-    Path(home_dir, "series.sqlite3").write_bytes(b"no database" * 1_000)
-
-    assert "No preambles." in at_start(session, home_dir).note
-    assert Path(home_dir, "series.sqlite3.damaged-1").exists()
-    assert [line["event"] for line in failures.recent(home_dir, 0)] == ["series"]
 
 
 def test_the_first_start_ever_finds_nothing_to_do(session: SessionBuilder, home_dir: str) -> None:

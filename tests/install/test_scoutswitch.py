@@ -74,10 +74,10 @@ def test_nothing_but_the_matcher_changes(installed: Path) -> None:
 
 def test_the_report_names_what_was_changed(installed: Path) -> None:
     """A second time there is nothing to change."""
-    assert _switch(on) == {"scout": "on", "settings": [str(installed)]}
-    assert _switch(on) == {"scout": "on", "settings": []}
-    assert _switch(off) == {"scout": "off", "settings": [str(installed)]}
-    assert _switch(off) == {"scout": "off", "settings": []}
+    assert _switch(on) == {"scout": "on", "settings": [str(installed)], "problem": None}
+    assert _switch(on) == {"scout": "on", "settings": [], "problem": None}
+    assert _switch(off) == {"scout": "off", "settings": [str(installed)], "problem": None}
+    assert _switch(off) == {"scout": "off", "settings": [], "problem": None}
 
 
 def test_a_person_is_told_that_it_holds_in_new_sessions(installed: Path) -> None:
@@ -121,7 +121,7 @@ def test_a_plugin_follows_the_switch(
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     hooks = folder / "brim" / "hooks" / "hooks.json"
 
-    assert _switch(on) == {"scout": "on", "settings": []}
+    assert _switch(on) == {"scout": "on", "settings": [], "problem": None}
     assert _matcher(hooks) == WIDE
     _switch(off)
 

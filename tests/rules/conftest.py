@@ -7,12 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline.rules import api, cascade
-from brimline.settings import defaults
+from brimline.rules import cascade, marked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from brimline.rules.cascade import Cascade
 
 
@@ -45,6 +42,15 @@ class Tree:
         """A path from the root of the world."""
         return str(Path(path).relative_to(self.root))
 
+    def marked(self, organisation_file: str | None = None) -> list[tuple[str, str]]:
+        """The marked rules of the project."""
+        return marked.read(str(self.project), organisation_file)
+
+    def private(self) -> str:
+        """The user's own file for the project, which the client does not know."""
+        folder = str(self.project).replace("/", "-").replace("_", "-")
+        return f"home/.claude/projects/{folder}/CLAUDE.md"
+
     def owns(self, path: str) -> bool:
         """Whether a path lies in this world; the machine may have files above it."""
         return Path(path).is_relative_to(self.root)
@@ -54,19 +60,3 @@ class Tree:
 def tree(world: Path) -> Tree:
     """An empty world with a project in it."""
     return Tree(Path(world).resolve())
-
-
-@pytest.fixture
-def values() -> dict[str, Any]:
-    """The settings at their defaults."""
-    return defaults()
-
-
-@pytest.fixture
-def marked_texts(tree: Tree, values: dict[str, Any]) -> Callable[[Sequence[str]], list[str]]:
-    """The texts of the marked rules that hold for files at hand."""
-
-    def find(active: Sequence[str] = ()) -> list[str]:
-        return [rule.text for rule in api.marked(str(tree.project), active, values)]
-
-    return find

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brimline.rules.assemble import BOUNDARY, TRUNCATED, Limits, assemble, join
-from brimline.rules.model import CHILD, PROJECT, Source
+from brimline.rules.assemble import BOUNDARY, TRUNCATED, Limits, assemble, unknown_to_client
+from brimline.rules.cascade import CHILD, PROJECT, Source
 
 if TYPE_CHECKING:
     from .conftest import Tree
@@ -19,7 +19,7 @@ LIMITS = Limits()
 
 def source(path: str, text: str, level: str = PROJECT) -> Source:
     """A file that says something."""
-    return Source(path, level, "why", "/p", None, text, "start")
+    return Source(path, level, "why", "start", "/p", text=text)
 
 
 @pytest.mark.row("S2-24", "S2-26")
@@ -36,7 +36,7 @@ def test_one_file_gives_at_most_4000_characters() -> None:
 
 @pytest.mark.row("S2-25", "S2-26", "S2-37")
 def test_all_files_give_at_most_12000_characters() -> None:
-    """Headings included; which files found no room is said."""
+    """Headings included; that something found no room is said."""
     files = [source(f"/p/{number}", f"{number}" * 4_000) for number in range(1, 7)]
 
     made = assemble(files, LIMITS)
@@ -44,9 +44,8 @@ def test_all_files_give_at_most_12000_characters() -> None:
     assert 11_500 < len(made.text) <= 12_000
     assert made.text.count("1") >= 4_000
     assert made.text.count("2") >= 4_000
-    assert made.text.endswith("[truncated] No room for /p/4, /p/5, /p/6.\n")
-    assert made.left_out == ["/p/4", "/p/5", "/p/6"]
-    assert made.cut == ["/p/3"]
+    assert made.text.endswith(f"\n{TRUNCATED}\n")
+    assert made.cut == ["/p/3", "/p/4", "/p/5", "/p/6"]
 
 
 def test_what_fits_carries_no_mark() -> None:
@@ -130,13 +129,52 @@ def test_no_limit_is_ever_exceeded(
     made = assemble(sources, limits)
 
     assert len(made.text) <= total
-    if not made.cut and not made.left_out:
+    if not made.cut:
         assert TRUNCATED not in made.text
         assert all(each.text in made.text for each in sources)
 
 
-def test_a_home_path_is_shortened() -> None:
-    """The text is the same for everybody who shares the file."""
-    made = join([source("/home/u/.claude/CLAUDE.md", "x")], LIMITS, "/home/u")
+@pytest.mark.row("S2-04", "S4-02")
+def test_only_what_the_client_does_not_know_is_given_at_the_start(tree: Tree) -> None:
+    """The organisation's file and the private one, with their imports; nothing that it loads."""
+    organisation = tree.put("acme/RULES.md", "org says\n@extra.md")
+    tree.put("acme/extra.md", "org says more")
+    tree.put(tree.private(), "just for me here")
+    for name in ("home/.claude/CLAUDE.md", "project/CLAUDE.md", "project/AGENTS.md"):
+        tree.put(name, f"{name} says")
+    tree.put("managed/CLAUDE.md", "managed says\n@more.md")
+    tree.put("managed/more.md", "managed says more")
 
-    assert made.text.startswith("From ~/.claude/CLAUDE.md (project):")
+    text = unknown_to_client(str(tree.project), str(organisation), 9_000)
+
+    assert text.startswith("[brimline] Instructions that Claude Code does not load by itself:\n\n")
+    assert f"From ~{tree.private().removeprefix('home')} (private):\n\njust for me here" in text
+    assert text.count("says") == 2
+    assert "org says more" in text
+
+
+def test_what_the_client_loads_from_elsewhere_is_not_repeated(tree: Tree) -> None:
+    """The very file that it loads, one that says the same, and nothing at all."""
+    managed = tree.put("managed/CLAUDE.md", "managed says")
+    copy = tree.put("acme/RULES.md", "managed says\n")
+    tree.put("home/.claude/CLAUDE.md", "mine")
+    tree.put(tree.private(), "mine")
+
+    assert unknown_to_client(str(tree.project), str(managed), 9_000) == ""
+    assert unknown_to_client(str(tree.project), str(copy), 9_000) == ""
+    tree.put(tree.private(), " \n<!-- later -->\n")
+    assert unknown_to_client(str(tree.project), None, 9_000) == ""
+
+
+@pytest.mark.row("S2-23", "S2-24", "S2-26", "S2-40", "S2-49")
+@pytest.mark.parametrize("budget", [9_000, 5_000, 500, 150, 0])
+def test_the_text_at_the_start_keeps_within_its_room(tree: Tree, budget: int) -> None:
+    """Cut with a mark, or nothing at all; the same files give the same bytes."""
+    organisation = str(tree.put("acme/RULES.md", "org " * 3_000))
+    tree.put(tree.private(), "own " * 3_000)
+
+    first, second = (unknown_to_client(str(tree.project), organisation, budget) for _ in range(2))
+
+    assert first == second
+    assert len(first) <= budget
+    assert not first or TRUNCATED in first

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import TYPE_CHECKING
 
@@ -21,14 +22,13 @@ def problems(found: Cascade) -> list[tuple[str, int | None]]:
 @pytest.mark.row("S2-06", "S2-04", "S4-02")
 def test_files_come_from_every_level_weakest_first(tree: Tree) -> None:
     """Organisation, user, own for the project, above, the project, below on the way."""
-    private = str(tree.project).replace("/", "-").replace("_", "-")
     for name in (
         "acme/RULES.md",
         "managed/CLAUDE.md",
         "managed/.claude/rules/m.md",
         "home/.claude/CLAUDE.md",
         "home/.claude/rules/u.md",
-        f"home/.claude/projects/{private}/CLAUDE.md",
+        tree.private(),
         "CLAUDE.md",
         "project/CLAUDE.md",
         "project/.claude/CLAUDE.md",
@@ -53,7 +53,7 @@ def test_files_come_from_every_level_weakest_first(tree: Tree) -> None:
         "managed/.claude/rules/m.md",
         "home/.claude/CLAUDE.md",
         "home/.claude/rules/u.md",
-        f"home/.claude/projects/{private}/CLAUDE.md",
+        tree.private(),
         "CLAUDE.md",
         "project/CLAUDE.md",
         "project/.claude/CLAUDE.md",
@@ -140,17 +140,41 @@ def test_imports_follow_the_file_that_asks_for_them(tree: Tree) -> None:
     ]
 
 
-def test_imports_go_five_deep_and_no_further(tree: Tree) -> None:
-    """The client stops one earlier, which is said of the fifth."""
+def test_imports_go_four_deep_and_no_further(tree: Tree) -> None:
+    """As in the client; what asks for more is told."""
     tree.put("project/CLAUDE.md", "@1.md")
     for number in range(1, 8):
         tree.put(f"project/{number}.md", f"text {number}\n@{number + 1}.md")
 
     found = tree.gather()
 
-    assert tree.names(found) == ["project/CLAUDE.md", *[f"project/{n}.md" for n in range(1, 6)]]
-    assert [source.client for source in found.sources][-2:] == ["start", "never"]
+    assert tree.names(found) == ["project/CLAUDE.md", *[f"project/{n}.md" for n in range(1, 5)]]
+    assert {source.client for source in found.sources if tree.owns(source.path)} == {"start"}
     assert problems(found) == [("deep", 2)]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("see @a.md and **@b/c.md**", ["a.md", "b/c.md"]),
+        ("- item @a.md\n> @b/c.md", ["a.md", "b/c.md"]),
+        (r"@with\ space.md @a.md#part @a.md", ["with space.md", "a.md"]),
+        ('mail me@a.md (@a.md) "@a.md" @ @#x @/ @@b', []),
+        ("`@a.md` ``x @a.md``", []),
+        ("```\n@a.md\n```\n~~~\n@a.md\n~~~\n\n    @a.md", []),
+        ("<!-- @a.md -->\n<!--\n@a.md\n-->", []),
+        ("- ```\n  @a.md\n  ```\n- @b/c.md", ["b/c.md"]),
+    ],
+)
+def test_imports_are_found_outside_code_and_comments(
+    tree: Tree, text: str, found: list[str]
+) -> None:
+    """The same places in which the client finds them."""
+    for name in ("a.md", "b/c.md", "with space.md"):
+        tree.put(f"project/{name}")
+    tree.put("project/CLAUDE.md", text)
+
+    assert tree.names(tree.gather())[1:] == [f"project/{name}" for name in found]
 
 
 @pytest.mark.parametrize(
@@ -216,15 +240,12 @@ def test_a_repository_may_import_from_itself_above_the_session(tree: Tree) -> No
 
 
 def test_missing_imports_are_told_where_they_are_surely_meant(tree: Tree) -> None:
-    """A full stop that the client takes for part of the name is pointed out."""
-    tree.put("project/CLAUDE.md", "@gone.md\n@alice\n@there.md.")
-    tree.put("project/there.md")
+    """`@name` may as well be a person or an annotation."""
+    tree.put("project/CLAUDE.md", "@gone.md\n@alice @types/node @example.com\n@./gone")
 
-    found = tree.gather()
-
-    assert [problem.text for problem in found.problems] == [
+    assert [problem.text for problem in tree.gather().problems] == [
         "@gone.md is not there",
-        "@there.md. is not found: Claude Code takes the '.' for part of the name",
+        "@./gone is not there",
     ]
 
 
@@ -250,13 +271,13 @@ def test_a_repository_cannot_crowd_out_the_users_rules(tree: Tree) -> None:
     """Of megabytes of rules some are left out, and that is told; what is the user's stays."""
     tree.put("home/.claude/CLAUDE.md", "mine")
     for number in range(5):
-        tree.put(f"project/.claude/rules/{number}.md", "line of text\n" * 60_000)
+        tree.put(f"project/.claude/rules/{number}.md", "line of text\n" * 10_000)
 
     found = tree.gather()
 
     assert tree.names(found)[0] == "home/.claude/CLAUDE.md"
-    assert len(tree.names(found)) == 3
-    assert "over 2,000,000 characters" in found.problems[0].text
+    assert 1 < len(tree.names(found)) < 6
+    assert "it would be too much" in found.problems[0].text
 
 
 def test_names_of_any_kind_are_found(tree: Tree) -> None:
@@ -305,4 +326,98 @@ def test_the_project_above_which_nothing_lies(tree: Tree) -> None:
     """The root of the file system can be a project."""
     tree.project = tree.root.__class__("/")
 
-    assert tree.gather("nowhere/x").project.parents == ()
+    assert tree.gather("nowhere/x").folder == "/"
+
+
+@pytest.mark.parametrize(
+    ("front", "hit"),
+    [
+        ("paths: src/**", True),
+        ('paths: "src/**/*.ts"  # why', True),
+        ("paths: lib/**, src/{b,a}.ts", True),
+        ("paths:\n  - \"lib\"\n  # why\n  - '*.ts'\nother: 1", True),
+        ('paths: ["lib/{a,b}.ts", SRC]', True),
+        ("paths: '**'", True),
+        ("globs: lib/**", True),
+        ("paths: []", True),
+        ("paths: lib", False),
+        ("paths: [src, '!src/a.ts']", False),
+        ("paths: ./src/a.ts", False),
+        ("paths: rc", False),
+        ("paths: " + "*a" * 100 + "/**" * 90, False),
+        ("paths: " + "{a,b,c,d,e,f,g,h,i,j}" * 10, False),
+    ],
+)
+@pytest.mark.row("S2-07")
+def test_paths_in_a_rule_file_mean_what_they_mean_to_the_client(
+    tree: Tree, front: str, hit: bool
+) -> None:
+    """In every spelling it takes; the cases were tried in the client, on `src/a.ts`."""
+    tree.put("project/.claude/rules/r.md", f"---\n{front}\n---\nrule")
+
+    assert bool(tree.names(tree.gather("src/a.ts"))) is hit
+
+
+def said(tree: Tree, *active: str) -> dict[str, str]:
+    """When the client loads each file."""
+    found = tree.gather(*active)
+    return {tree.name(s.path): s.client for s in found.sources if tree.owns(s.path)}
+
+
+def test_files_above_the_work_load_at_the_start_and_below_it_on_reading(tree: Tree) -> None:
+    """A scoped rule waits for a file that matches; what it imports does not wait."""
+    tree.put("CLAUDE.md", "above")
+    tree.put("project/.claude/rules/r.md", "---\npaths: src/**\n---\nscoped\n@../../b.md")
+    tree.put("project/b.md", "also imported")
+    tree.put("project/src/CLAUDE.md", "nested\n@c.md")
+    tree.put("project/src/c.md", "nested import")
+    tree.put(tree.private(), "@more.md")
+    tree.put(tree.private().replace("CLAUDE", "more"), "unknown to it, too")
+
+    assert said(tree, "src/x.py") == {
+        tree.private(): "never",
+        tree.private().replace("CLAUDE", "more"): "never",
+        "CLAUDE.md": "start",
+        "project/.claude/rules/r.md": "match",
+        "project/b.md": "start",
+        "project/src/CLAUDE.md": "read",
+        "project/src/c.md": "read",
+    }
+
+
+@pytest.mark.parametrize(
+    ("beside", "loads"),
+    [
+        ("home/.claude/CLAUDE.md", "start"),
+        ("project/.claude/rules/r.md", "start"),
+        ("project/src/CLAUDE.md", "start"),
+        ("project/CLAUDE.md", "never"),
+        ("project/.claude/CLAUDE.md", "never"),
+        ("project/CLAUDE.local.md", "never"),
+        ("CLAUDE.md", "never"),
+    ],
+)
+def test_agents_md_loads_only_where_no_claude_md_speaks(
+    tree: Tree, beside: str, loads: str
+) -> None:
+    """As it was observed, place by place; nothing but a comment does not speak."""
+    tree.put("project/AGENTS.md", "agents")
+    tree.put(beside, "\n<!-- later -->\n")
+    assert said(tree, "src/x.py")["project/AGENTS.md"] == "start"
+
+    tree.put(beside, "something else")
+    assert said(tree, "src/x.py")["project/AGENTS.md"] == loads
+
+
+@pytest.mark.parametrize("scope", ["home/.claude/settings.json", "project/.claude/settings.json"])
+def test_excluded_files_are_left_out_by_both(tree: Tree, scope: str) -> None:
+    """The client's own setting; a project's cannot hide the user's rules from us."""
+    tree.put("home/.claude/CLAUDE.md", "the user's")
+    tree.put("project/CLAUDE.md", "the project's")
+    tree.put(scope, json.dumps({"claudeMdExcludes": ["**/CLAUDE.md", 5, "*" * 50]}))
+
+    found = {tree.name(s.path): s for s in tree.gather().sources if tree.owns(s.path)}
+
+    assert {source.client for source in found.values()} == {"never"}
+    assert found["project/CLAUDE.md"].excluded
+    assert found["home/.claude/CLAUDE.md"].excluded is scope.startswith("home")

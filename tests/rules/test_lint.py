@@ -2,32 +2,54 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
-from brimline.rules import lint, survey
+from brimline.rules import lint
 from brimline.rules.assemble import Limits
 
-from .test_age import NOW, commit, git
-
 if TYPE_CHECKING:
+    from brimline.rules.cascade import Problem
+
     from .conftest import Tree
 
-THRESHOLDS = lint.Thresholds(stale_days=90, stale_commits=3)
+DAY_S = 86_400
+NOW = 1_800_000_000
+DAYS_AND_COMMITS = (90, 3)
 
 
-def check(tree: Tree, thresholds: lint.Thresholds = THRESHOLDS) -> lint.Report:
+def check(tree: Tree, stale: tuple[int, int] = DAYS_AND_COMMITS) -> list[Problem]:
     """All findings of a project, those of this world only."""
-    walked = survey.survey(str(tree.project))
+    walked = lint.survey(str(tree.project))
     cascade = tree.gather(folders=walked.folders, all_scopes=True)
-    report = lint.lint(cascade, Limits(), thresholds, walked, NOW)
-    return report._replace(findings=[each for each in report.findings if tree.owns(each.path)])
+    findings, _ = lint.lint(cascade, walked, Limits(), stale, NOW)
+    return [each for each in findings if tree.owns(each.path)]
 
 
-def kinds(tree: Tree) -> set[tuple[str, str]]:
-    """Severity and kind of each finding."""
-    return {(each.severity, each.kind) for each in check(tree).findings}
+def gone(tree: Tree, text: str, name: str = "project/CLAUDE.md") -> list[str]:
+    """The references of a file that lead nowhere."""
+    tree.put(name, text)
+    return [f.text.partition(" is ")[0] for f in check(tree) if f.kind == "reference"]
+
+
+def git(tree: Tree, *arguments: str, days_ago: int = 0) -> None:
+    """Run git in the project, at a time of choice."""
+    moment = f"{NOW - days_ago * DAY_S} +0000"
+    identity = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.com"}
+    identity |= {"GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.com"}
+    dates = {"GIT_AUTHOR_DATE": moment, "GIT_COMMITTER_DATE": moment}
+    env = {**os.environ, **identity, **dates, "GIT_CONFIG_NOSYSTEM": "1"}
+    subprocess.run(["git", *arguments], cwd=tree.project, env=env, check=True, capture_output=True)
+
+
+def commit(tree: Tree, name: str, text: str, days_ago: int) -> None:
+    """Change a file and commit it."""
+    tree.put(f"project/{name}", text)
+    git(tree, "add", name)
+    git(tree, "commit", "-q", "-m", name, days_ago=days_ago)
 
 
 def test_sound_files_are_not_complained_about(tree: Tree) -> None:
@@ -35,12 +57,13 @@ def test_sound_files_are_not_complained_about(tree: Tree) -> None:
     tree.put("project/CLAUDE.md", "# Rules\n\n- Run `make check` (ENFORCED)\n@AGENTS.md\n")
     tree.put("project/AGENTS.md", "- Keep functions short")
     tree.put("project/.claude/rules/r.md", "---\npaths: src/**\n---\nUse types")
-    tree.put("project/src/CLAUDE.md", "Pure code only, see `src/main.py`")
+    tree.put("project/src/CLAUDE.md", "Never use tabs. Pure code only, see `src/main.py`")
     tree.put("project/src/main.py")
 
-    assert check(tree).findings == []
+    assert check(tree) == []
 
 
+@pytest.mark.row("S2-05", "S2-09")
 @pytest.mark.parametrize(
     ("files", "severity", "kind"),
     [
@@ -49,30 +72,79 @@ def test_sound_files_are_not_complained_about(tree: Tree) -> None:
         ({"CLAUDE.md": "`docs/gone.md`"}, "broken", "reference"),
         ({"CLAUDE.md": "@~/x.md"}, "doubtful", "outside"),
         ({"CLAUDE.md": "same", "CLAUDE.local.md": "same"}, "doubtful", "duplicate"),
-        ({"CLAUDE.md": "Use tabs", "src/CLAUDE.md": "Never use tabs"}, "doubtful", "conflict"),
         (
-            {"CLAUDE.md": "One. Run the tests first.", "a/CLAUDE.md": "Two. Run the tests first."},
+            {
+                "CLAUDE.md": "- Run the tests first.",
+                "a/CLAUDE.md": "- x\n- **Run** the tests first",
+            },
             "doubtful",
             "repeated",
         ),
         ({"CLAUDE.md": "x", "AGENTS.md": "y"}, "doubtful", "unread"),
         ({"CLAUDE.md": "word " * 1_000}, "doubtful", "large"),
         ({"CLAUDE.md": "# All (ENFORCED)\n" + "word\n" * 2_000}, "doubtful", "marked"),
+        ({"CLAUDE.md": b"\0"}, "broken", "unreadable"),
     ],
 )
-def test_each_fault_is_found(tree: Tree, files: dict[str, str], severity: str, kind: str) -> None:
+def test_each_fault_is_found(
+    tree: Tree, files: dict[str, str | bytes], severity: str, kind: str
+) -> None:
     """One at a time."""
     for name, text in files.items():
         tree.put(f"project/{name}", text)
 
-    assert (severity, kind) in kinds(tree)
+    assert (severity == "broken", kind) in {(each.is_broken, each.kind) for each in check(tree)}
 
 
-def test_an_unreadable_file_is_broken(tree: Tree) -> None:
-    """Here a folder of that name."""
-    (tree.project / "CLAUDE.md").mkdir()
+@pytest.mark.row("S2-09")
+def test_nothing_is_guessed_from_words(tree: Tree) -> None:
+    """Rules that seem to contradict each other are the author's affair."""
+    tree.put("project/CLAUDE.md", "- Use tabs\n- Lines have 80 characters")
+    tree.put("project/src/CLAUDE.md", "- Never use tabs\n- Lines have 100 characters")
 
-    assert kinds(tree) == {("broken", "unreadable")}
+    assert check(tree) == []
+
+
+@pytest.mark.row("S2-05")
+@pytest.mark.parametrize(
+    "text", ["see `docs/gone.md`", "[guide](docs/gone.md)", "- [guide](docs/gone.md#part 'title')"]
+)
+def test_a_file_that_is_gone_is_found(tree: Tree, text: str) -> None:
+    """By link and in code; while it is there, nothing is said."""
+    assert gone(tree, text) == ["docs/gone.md"]
+
+    tree.put("project/docs/gone.md")
+
+    assert gone(tree, text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("`npm test`", "`application/json`", "`origin/main`", "`@types/node`", "`src/**/*.ts`"),
+        *("`<name>/file.md`", "`$HOME/x.md`", "`config.toml`", "`/etc/passwd.md` `~/x/y.md`"),
+        "[site](https://example.com/x.md) [mail](mailto:a@b.c) [top](#top)",
+        *("```\ndocs/gone.md `docs/gone.md`\n```", "docs/gone.md in plain words"),
+    ],
+)
+def test_what_is_not_clearly_a_file_of_the_project_is_left_alone(tree: Tree, text: str) -> None:
+    """A false alarm costs more than a missed one."""
+    assert gone(tree, text) == []
+
+
+def test_names_are_looked_up_where_people_mean_them(tree: Tree) -> None:
+    """From the file, from the project, or short for a path in it; a link or a dot is exact."""
+    tree.put("project/src/pkg/cli/main.py")
+    near = (
+        "`src/pkg/cli/main.py:12` `cli/main.py:12-20` `./pkg/cli/main.py` `../src/pkg/cli/main.py`"
+    )
+
+    assert gone(tree, near, "project/src/CLAUDE.md") == []
+    assert gone(tree, "`./cli/main.py` [x](cli/main.py) `li/main.py`") == [
+        "./cli/main.py",
+        "cli/main.py",
+        "li/main.py",
+    ]
 
 
 @pytest.mark.row("S2-05")
@@ -81,33 +153,57 @@ def test_rules_left_alone_while_the_code_moved_are_stale(tree: Tree) -> None:
     git(tree, "init", "-q")
     commit(tree, "CLAUDE.md", "old rule", 100)
     commit(tree, "web/CLAUDE.md", "old rule for the web, quiet since", 100)
+    commit(tree, ".claude/rules/r.md", "about what lies around its folder", 89)
     for number in range(3):
         commit(tree, f"src/{number}.py", "code", 1)
 
-    (found,) = check(tree).findings
+    (found,) = check(tree)
     assert (found.kind, tree.name(found.path)) == ("stale", "project/CLAUDE.md")
-    assert "100 days ago, and 4 commits" in found.text
-    for lenient in (lint.Thresholds(101, 3), lint.Thresholds(90, 5), lint.Thresholds(0, 0)):
-        assert check(tree, lenient).findings == []
+    assert "100 days ago, 5 commits" in found.text
+    for lenient in ((101, 3), (90, 6), (0, 0)):
+        assert check(tree, lenient) == []
+    assert len(check(tree, (80, 3))) == 2
 
 
-def test_what_could_not_be_checked_is_said(tree: Tree) -> None:
-    """No git, no ages; nothing is said where nobody asked for them."""
-    assert "ages are not checked" in check(tree).notes[0]
-    assert check(tree, lint.Thresholds(0, 0)).notes == []
+def test_a_repository_cannot_make_git_run_a_program(tree: Tree) -> None:
+    """What its configuration names for signatures, watching and hooks stays untouched."""
+    git(tree, "init", "-q")
+    commit(tree, "CLAUDE.md", "rule", 100)
+    commit(tree, "a.py", "code", 1)
+    trap = tree.put("trap.sh", f"#!/bin/sh\ntouch {tree.root}/sprung\n")
+    trap.chmod(0o755)
+    for key in ("gpg.program", "core.fsmonitor", "core.pager", "diff.external", "core.sshCommand"):
+        git(tree, "config", key, str(trap))
+    git(tree, "config", "log.showSignature", "true")
+
+    assert [each.kind for each in check(tree, (90, 1))] == ["stale"]
+    assert not (tree.root / "sprung").exists()
+
+
+def test_what_could_not_be_checked_is_said(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No repository, no commit, no git: no ages; nothing is said where nobody asked for them."""
+    walked = lint.survey(str(tree.project))
+
+    def notes(stale: tuple[int, int] = DAYS_AND_COMMITS) -> list[str]:
+        return lint.lint(tree.gather(), walked, Limits(), stale, NOW)[1]
+
+    assert "ages are not checked" in notes()[0]
+    git(tree, "init", "-q")
+    assert "ages are not checked" in notes()[0]
+    assert notes((0, 0)) == []
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert "ages are not checked" in notes()[0]
 
 
 def test_folders_with_instructions_are_found_below_a_project(tree: Tree) -> None:
     """Not in other people's code, nor through links that lead in circles."""
-    for name in ("a/CLAUDE.md", "b/c/AGENTS.md", "d/.claude/rules/x.md", "e/.claude/settings.json"):
+    for name in ("a/CLAUDE.md", "b/c/AGENTS.md", "d/.claude/rules/x.md", "e/f/notes.md"):
         tree.put(f"project/{name}")
     tree.put("project/node_modules/x/CLAUDE.md")
     tree.put("project/CLAUDE.md")
     (tree.project / "loop").symlink_to(tree.project)
 
-    found = survey.survey(str(tree.project))
+    found = lint.survey(str(tree.project))
 
     assert [tree.name(one) for one in found.folders] == ["project/a", "project/b/c", "project/d"]
     assert found.is_complete
-    assert found.has("c/AGENTS.md")
-    assert not found.has("x/AGENTS.md")

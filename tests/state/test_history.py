@@ -1,24 +1,36 @@
-"""Questions to the series: sessions, compactions, summary sizes, growth."""
+"""The history: a line per session, once whatever happens, from spools, transcripts, a database."""
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from brimline import clock, fastio, fastjson
-from brimline.gauge.growth import summarise
-from brimline.state import history, recorded, series
+from brimline import fastio, fastjson
+from brimline.gauge.forecast import summarise
+from brimline.state import failures, history
 from brimline.state.session import SessionState
 from brimline.testing import SessionBuilder
-from brimline.transcript import compactions
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
+    from brimline.state.history import Session
+
 START = 1_790_000_000.0
+DAY_S = 86_400
+DATABASE = Path(__file__).parent / "series_56b1cf2.sql"
 
 
 class Hooks:
@@ -31,14 +43,12 @@ class Hooks:
     def add(self, event: str, **fields: Any) -> None:
         """One event, a second after the last."""
         self.now += 1
-        fastio.append_line(
-            self.path, fastjson.dumps({"v": 1, "at": self.now, "event": event} | fields)
-        )
+        line = {"v": 1, "at": self.now, "event": event, "window": 200_000} | fields
+        fastio.append_line(self.path, fastjson.dumps(line))
 
     def read(self, event: str, occupancy: int, offset: int, **fields: Any) -> None:
         """One event with a measurement."""
-        figures = {"occupancy": occupancy, "tail": 100, "window": 200_000, "offset": offset}
-        self.add(event, **figures | fields)
+        self.add(event, occupancy=occupancy, offset=offset, **fields)
 
 
 def transcript(tmp_path: Path, name: str, project: str = "p") -> SessionBuilder:
@@ -48,11 +58,23 @@ def transcript(tmp_path: Path, name: str, project: str = "p") -> SessionBuilder:
     return SessionBuilder(str(path), session_id=name, counter=first_row)
 
 
-def read_transcripts(home_dir: str, *sessions: SessionBuilder) -> int:
-    """Bring the series up to date; how many files had to be read."""
-    files = recorded.unread(home_dir, [session.path for session in sessions])
-    assert recorded.remember(home_dir, files) == []
-    return len(files)
+def known(home_dir: str, name: str = "abc") -> Session:
+    """The one line of a session."""
+    (found,) = [one for one in history.sessions(home_dir) if one.session_id == name]
+    return found
+
+
+def let_go(home_dir: str, seconds: float = 60.0) -> None:
+    """Housekeeping by another session."""
+    history.tidy(home_dir, "other", DAY_S, time.monotonic() + seconds)
+
+
+def age(home_dir: str, days: float, name: str = "abc") -> None:
+    """Let a session have been silent for so long."""
+    folder = Path(home_dir, "sessions", name)
+    then = time.time() - days * DAY_S
+    for path in [*folder.iterdir(), folder]:
+        os.utime(path, (then, then))
 
 
 @pytest.mark.row("S2-48")
@@ -63,205 +85,82 @@ def test_a_session_is_told_with_turns_messages_blocks_and_compactions(home_dir: 
     hooks.read("UserPromptSubmit", 40_000, 10)
     hooks.read("PostToolUse", 110_000, 20, tier=1, spoke=1)
     hooks.read("PreToolUse", 120_000, 30, tier=2, blocked=True, tool="Skill")
-    hooks.read("PreCompact", 165_000, 40, trigger="auto")
+    hooks.read("PreCompact", 165_000, 40, trigger="auto", tail=100)
     hooks.add("SessionStart", source="compact", model="claude-opus-5")
     hooks.add("PostCompact", trigger="auto", summary_characters=9_000)
-    hooks.read("UserPromptSubmit", 165_000, 40)
+    hooks.add("UserPromptSubmit")
     hooks.read("PostToolUse", 52_000, 50)
-    series.drain(home_dir)
 
-    found = history.session(home_dir, "abc")
+    assert history.update(home_dir) == []
+    found = known(home_dir).figures
 
     assert (found.project, found.model) == ("/home/dev/project", "claude-opus-5")
-    assert (found.window_tokens, found.peak_occupancy_tokens) == (200_000, 165_000)
+    assert (found.window_tokens, max(found.occupancies)) == (200_000, 165_000)
     assert (found.first_at, found.last_at) == (START + 1, START + 9)
-    assert [(one.growth_tokens, one.compactions) for one in found.story.turns] == [
-        (125_000, 1),
-        (0, 0),
-    ]
+    assert [(one.growth_tokens, one.compactions) for one in found.turns] == [(125_000, 1), (0, 0)]
     assert [(one.tier, one.occupancy_tokens) for one in found.messages] == [(1, 110_000)]
     assert [(one.tool, one.event) for one in found.blocks] == [("Skill", "PreToolUse")]
-    (compaction,) = found.compactions
-    assert (compaction.pre_tokens, compaction.post_tokens) == (165_100, 52_000)
-    assert (compaction.summary_characters, compaction.trigger) == (9_000, "auto")
+    (one,) = found.compactions
+    assert (one.pre_tokens, one.post_tokens, one.trigger) == (165_100, 52_000, "auto")
 
 
-def test_a_notice_without_a_reading_has_the_last_one_before_it(home_dir: str) -> None:
-    """Announcements and refusals are spooled apart from the measurement that led to them."""
+def test_the_transcript_that_a_spool_names_is_the_series(home_dir: str, tmp_path: Path) -> None:
+    """Its requests count, also those that no hook saw, and stay when the client deletes it."""
+    builder = transcript(tmp_path, "abc")
     hooks = Hooks(home_dir)
-    hooks.add("Announced", spoke=1)
-    hooks.read("PostToolUse", 140_000, 10, tier=2)
-    hooks.add("Announced", spoke=2)
-    hooks.add("Blocked", blocked=True, tool="Skill", subject="deploy")
-    series.drain(home_dir)
+    hooks.add("SessionStart", transcript_path=builder.path)
+    hooks.read("PostToolUse", 40_000, 10)
+    builder.now = START + 1
+    for tokens in (40_000, 41_000, 160_000):
+        builder.reply(tokens)
+    builder.compact(167_031, summary="x" * 800)
+    builder.reply(51_000)
 
-    found = history.session(home_dir, "abc")
+    history.update(home_dir)
+    os.unlink(builder.path)
+    history.update(home_dir)
 
-    assert [(one.tier, one.occupancy_tokens) for one in found.messages] == [(1, None), (2, 140_000)]
-    assert [(one.tool, one.occupancy_tokens) for one in found.blocks] == [("Skill", 140_000)]
-
-
-def test_what_followed_a_compaction_is_not_taken_from_after_the_next(home_dir: str) -> None:
-    """Without a reading between two compactions the figure stays unknown."""
-    hooks = Hooks(home_dir)
-    for offset, after in ((10, None), (20, 48_000)):
-        hooks.read("PreCompact", 165_000, offset, trigger="auto")
-        hooks.add("PostCompact", summary_characters=1)
-        if after:
-            hooks.read("PostToolUse", after, 90)
-    series.drain(home_dir)
-
-    found = history.session(home_dir, "abc").compactions
-
-    assert [one.post_tokens for one in found] == [None, 48_000]
+    found = known(home_dir).figures
+    assert [tokens for _, tokens in found.segments] == [[40_000, 41_000, 160_000], [51_000]]
+    (one,) = found.compactions
+    assert (one.pre_tokens, one.post_tokens, one.summary_characters) == (167_031, 51_000, 800)
 
 
-@pytest.mark.row("S2-21", "S2-50")
-def test_summary_sizes_have_percentiles_over_all_sessions(home_dir: str, tmp_path: Path) -> None:
-    """From hooks where they told, from transcripts where they did not, each compaction once."""
-    hooks = Hooks(home_dir, "hooked")
-    hooks.read("PreCompact", 165_000, 10, trigger="auto")
-    hooks.add("PostCompact", summary_characters=500)
-    builders = [transcript(tmp_path, "hooked"), transcript(tmp_path, "older", "q")]
-    builders[0].now = hooks.now
-    builders[0].compact(165_000, summary="x" * 600)
-    for size in range(1, 100):
-        builders[1].compact(165_000, summary="x" * (1_000 + size))
-    series.drain(home_dir)
-    read_transcripts(home_dir, *builders)
-
-    found = history.overview(home_dir)
-
-    assert len(found.compactions) == 100
-    assert found.summary_characters == history.Percentiles(100, 1_049, 1_094, 1_098, 1_099)
-    assert [session.session_id for session in found.recent] == ["hooked"]
-    sizes = {one.summary_source: one.summary_characters for name, one in found.compactions}
-    assert sizes["hook"] == 500
-
-
-def test_a_compaction_copied_into_a_resumed_session_counts_once(
-    home_dir: str, tmp_path: Path
-) -> None:
-    """Clients copy the rows of a session that is resumed or forked into the new file."""
-    first, second = transcript(tmp_path, "first"), transcript(tmp_path, "second")
-    first.compact(165_000, summary="x" * 700)
-    second.raw(Path(first.path).read_bytes())
-    second.counter = first.counter
-    second.compact(165_000, summary="x" * 900)
-    read_transcripts(home_dir, first, second)
-
-    found = history.overview(home_dir)
-
-    assert [one.summary_characters for _, one in found.compactions] == [700, 900]
-    assert len(history.session(home_dir, "second").compactions) == 2
-
-
-def test_an_unchanged_transcript_is_not_read_again(
-    home_dir: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Only size or time of a file that changed make it news; what is deleted stays known."""
+def test_only_what_changed_is_read_again(home_dir: str, tmp_path: Path) -> None:
+    """Size or time of a file make it news; what is deleted stays known."""
     builders = [transcript(tmp_path, "a"), transcript(tmp_path, "b")]
     for builder in builders:
         builder.compact(165_000)
-    assert read_transcripts(home_dir, *builders) == 2
-    assert read_transcripts(home_dir, *builders) == 0
+    files = [builder.path for builder in builders]
+    read: list[int] = []
+    history.update(home_dir, files, progress=read.append)
+    first = sum(read)
+    history.update(home_dir, files, progress=read.append)
+
+    assert sum(read) == first == sum(os.path.getsize(file) for file in files)
+    os.unlink(files[0])
     builders[1].compact(165_000)
-    assert read_transcripts(home_dir, *builders) == 1
-    os.unlink(builders[0].path)
-    assert read_transcripts(home_dir, *builders) == 0
-
-    assert [name for name, _ in history.overview(home_dir).compactions] == ["a", "b", "b"]
+    history.update(home_dir, files, progress=read.append)
+    counts = {one.session_id: len(one.figures.compactions) for one in history.sessions(home_dir)}
+    assert counts == {"a": 1, "b": 2}
 
 
-def test_a_transcript_that_cannot_be_read_is_named(
-    home_dir: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """And read the next time; folders, pipes and foreign names are no transcripts."""
-    good, bad = transcript(tmp_path, "good"), transcript(tmp_path, "bad")
-    good.compact(165_000)
-    bad.compact(165_000)
-    os.mkfifo(tmp_path / "pipe.jsonl")
-    odd = [str(tmp_path), str(tmp_path / "pipe.jsonl"), "/none.jsonl", "/lone\udcff.jsonl"]
-    files = recorded.unread(home_dir, [bad.path, good.path, *odd])
-    read = compactions.scan
+def test_what_cannot_be_read_is_named_and_the_rest_is_in(home_dir: str, tmp_path: Path) -> None:
+    """A spool that is a loop of links; the figures of the others are complete."""
+    Hooks(home_dir, "good").add("SessionStart")
+    bad = SessionState(home_dir, "bad").folder
+    os.makedirs(bad)
+    os.symlink("spool.jsonl", f"{bad}/spool.jsonl")
 
-    def refuse(path: str, progress: Any = None) -> Any:
-        if "bad" in path:
-            raise PermissionError(13, "Permission denied")
-        return read(path, progress)
+    (note,) = history.update(home_dir)
 
-    with monkeypatch.context() as patch:
-        patch.setattr(compactions, "scan", refuse)
-        unreadable = recorded.remember(home_dir, files)
-
-    assert unreadable == [f"{bad.path}: Permission denied"]
-    assert [file.path for file in recorded.unread(home_dir, [bad.path, good.path])] == [bad.path]
+    assert "could not be read" in note
+    assert [one.session_id for one in history.sessions(home_dir)] == ["good"]
 
 
-@pytest.mark.parametrize(
-    ("values", "expected"),
-    [
-        ([], None),
-        ([7], (1, 7, 7, 7, 7)),
-        ([1, 2], (2, 1, 2, 2, 2)),
-        ([3, 1, 2], (3, 2, 3, 3, 3)),
-        (list(range(1, 101)), (100, 50, 95, 99, 100)),
-        (list(range(1, 1_001)), (1_000, 500, 950, 990, 1_000)),
-    ],
-)
-@pytest.mark.row("S2-50")
-def test_percentiles_are_values_that_occurred(values: list[int], expected: Any) -> None:
-    """By the nearest rank, so that a p99 of few is simply the largest."""
-    found = history.percentiles(values)
-
-    assert (found and (found.count, found.p50, found.p95, found.p99, found.largest)) == expected
-
-
-def test_recent_sessions_come_newest_first_and_are_limited(home_dir: str) -> None:
-    """The count is of all of them."""
-    for number in range(5):
-        hooks = Hooks(home_dir, f"s{number}")
-        hooks.now += 100 * number
-        hooks.read("UserPromptSubmit", 40_000, 10)
-    series.drain(home_dir)
-
-    found = history.overview(home_dir, limit=2)
-
-    assert [session.session_id for session in found.recent] == ["s4", "s3"]
-    assert found.session_count == 5
-
-
-def test_a_session_is_found_by_the_start_of_its_id(home_dir: str, tmp_path: Path) -> None:
-    """A whole id wins over longer ones that begin with it; transcripts alone count too."""
-    for name in ("aa", "aab", "abc"):
-        Hooks(home_dir, name).add("SessionStart")
-    series.drain(home_dir)
-    read_transcripts(home_dir, builder := transcript(tmp_path, "zz"))
-    assert not os.path.exists(builder.path)
-    builder.prompt()
-    read_transcripts(home_dir, builder)
-
-    assert history.matching(home_dir, "aa") == ["aa"]
-    assert history.matching(home_dir, "a") == ["aa", "aab", "abc"]
-    assert history.matching(home_dir, "z") == ["zz"]
-    assert history.matching(home_dir, "%") == []
-
-
-def test_damaged_pieces_are_told(home_dir: str) -> None:
-    """So that a reader knows what the figures lack."""
-    hooks = Hooks(home_dir)
-    fastio.append_line(hooks.path, "torn")
-    hooks.add("SessionStart")
-    series.drain(home_dir)
-
-    assert history.overview(home_dir).damaged_lines == 1
-
-
-def test_growth_comes_as_segments_that_the_gauge_can_summarise(home_dir: str) -> None:
+def test_growth_comes_as_segments_of_recent_sessions(home_dir: str) -> None:
     """Model and occupancies between compactions; nothing recorded is nothing to learn from."""
     assert history.growth_statistics(home_dir) == []
-    assert not os.path.exists(home_dir)
-
     hooks = Hooks(home_dir)
     hooks.add("SessionStart", model="claude-opus-4-5")
     for step in range(30):
@@ -269,45 +168,254 @@ def test_growth_comes_as_segments_that_the_gauge_can_summarise(home_dir: str) ->
     hooks.read("PreCompact", 158_000, 290, trigger="auto")
     hooks.add("SessionStart", source="compact")
     hooks.read("PostToolUse", 50_000, 400)
-    series.drain(home_dir)
+    history.update(home_dir)
+    Hooks(home_dir, "later").read("PostToolUse", 60_000, 1)
+    history.update(home_dir)
 
     found = history.growth_statistics(home_dir)
 
-    assert [(model, tokens[0], len(tokens)) for model, tokens in found] == [
-        ("claude-opus-4-5", 100_000, 30),
-        ("claude-opus-4-5", 50_000, 1),
+    assert [(tokens[0], len(tokens)) for _, tokens in found] == [
+        (60_000, 1),
+        (100_000, 30),
+        (50_000, 1),
     ]
+    assert found[1][0] == "claude-opus-4-5"
     assert [count for count, _, _ in summarise(found).values()] == [1]
+    assert len(history.growth_statistics(home_dir, most_requests=1)) == 1
 
 
-def test_growth_is_taken_from_recent_sessions_within_bounds(home_dir: str) -> None:
-    """A session start must not wait for a year of history."""
-    for number in range(4):
-        hooks = Hooks(home_dir, f"s{number}")
-        hooks.now += 100 * number
-        for step in range(5):
-            hooks.read("PostToolUse", 40_000 + 1_000 * number + step, step)
-    series.drain(home_dir)
+@pytest.mark.row("S4-46")
+@pytest.mark.parametrize(("days", "gone"), [(0.9, False), (29, False), (31, True)])
+def test_a_month_later_only_the_history_knows_a_session(
+    days: float, gone: bool, home_dir: str
+) -> None:
+    """Its folder goes once its line is there; announcements go after a day."""
+    hooks = Hooks(home_dir)
+    hooks.read("PostToolUse", 40_000, 1)
+    SessionState(home_dir, "abc").claim_level(1, 5)
+    age(home_dir, days)
 
-    found = history.growth_statistics(home_dir, most_events=6)
+    let_go(home_dir)
 
-    assert [tokens[0] for _, tokens in found] == [43_000, 42_000]
+    left = [] if gone else ["spool.jsonl", *(["spoke-L1"] if days < 1 else [])]
+    assert sorted(fastio.names_in(f"{home_dir}/sessions/abc")) == sorted(left)
+    assert os.path.exists(f"{home_dir}/sessions/abc") is not gone
+    assert known(home_dir).figures.occupancies == [40_000]
 
 
-def test_times_of_transcripts_and_hooks_meet(home_dir: str, tmp_path: Path) -> None:
-    """Both are seconds since 1970, so that the two halves of a compaction find each other."""
-    hooks = Hooks(home_dir, "abc")
-    hooks.read("PreCompact", 165_000, 10, trigger="auto")
-    hooks.add("PostCompact")
-    builder = transcript(tmp_path, "abc")
-    builder.now = hooks.now
-    builder.compact(167_031, summary="x" * 800)
-    builder.reply(51_000)
-    series.drain(home_dir)
-    read_transcripts(home_dir, builder)
+def test_a_session_that_comes_back_goes_on_where_its_line_ends(home_dir: str) -> None:
+    """What its old spool held is not lost with it."""
+    hooks = Hooks(home_dir)
+    hooks.add("SessionStart", cwd="/home/dev")
+    hooks.read("UserPromptSubmit", 40_000, 1)
+    hooks.add("Announced", spoke=1)
+    age(home_dir, 31)
+    let_go(home_dir)
+    hooks.now += 90 * DAY_S
+    hooks.read("UserPromptSubmit", 41_000, 2)
+    hooks.add("Announced", spoke=2)
 
-    (found,) = history.session(home_dir, "abc").compactions
+    for _ in range(2):
+        history.update(home_dir)
 
-    assert (found.pre_tokens, found.post_tokens) == (167_031, 51_000)
-    assert (found.summary_characters, found.summary_source) == (800, "transcript")
-    assert clock.format_utc(found.begun_at) == clock.format_utc(START + 1)
+    found = known(home_dir).figures
+    assert (found.project, found.occupancies) == ("/home/dev", [40_000, 41_000])
+    assert [one.tier for one in found.messages] == [1, 2]
+    assert len(found.turns) == 2
+    assert (found.first_at, found.last_at) == (START + 1, hooks.now)
+
+
+def test_spools_beyond_the_limit_go_early(home_dir: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a day of silence, and only what the history has."""
+    monkeypatch.setattr(history, "_LARGEST_SPOOLS_BYTES", 1)
+    for name in ("abc", "fresh"):
+        Hooks(home_dir, name).read("PostToolUse", 40_000, 1)
+    age(home_dir, 2)
+
+    let_go(home_dir)
+
+    assert fastio.names_in(f"{home_dir}/sessions") == ["fresh"]
+    assert known(home_dir).figures.occupancies == [40_000]
+
+
+def test_housekeeping_ends_when_its_time_is_up(home_dir: str) -> None:
+    """Five thousand old sessions do not hold a start up; nothing is lost, the rest comes later."""
+    for number in range(300):
+        Hooks(home_dir, f"s{number}").add("SessionStart")
+        age(home_dir, 40, f"s{number}")
+
+    let_go(home_dir, seconds=-1.0)
+    assert history.sessions(home_dir) == []
+    assert len(fastio.names_in(f"{home_dir}/sessions")) == 300
+
+    let_go(home_dir)
+    assert len(history.sessions(home_dir)) == 300
+    assert fastio.names_in(f"{home_dir}/sessions") == []
+
+
+def test_a_session_can_be_forgotten(home_dir: str) -> None:
+    """Its line, and no other."""
+    for name in ("abc", "def"):
+        Hooks(home_dir, name).add("SessionStart")
+    history.update(home_dir)
+
+    history.forget(home_dir, "abc")
+    history.forget(home_dir, "none")
+
+    assert [one.session_id for one in history.sessions(home_dir)] == ["def"]
+
+
+def test_a_damaged_line_is_made_anew(home_dir: str) -> None:
+    """Others keep theirs, to the byte."""
+    for name in ("abc", "def"):
+        Hooks(home_dir, name).add("SessionStart")
+    history.update(home_dir)
+    path = Path(home_dir, "history.jsonl")
+    lines = path.read_bytes().splitlines(keepends=True)
+    kept = next(line for line in lines if b'"def"' in line)
+    path.write_bytes(b'{"v":1,"session":"abc","stamp":5}\n\xff\n' + kept)
+
+    history.update(home_dir)
+
+    assert known(home_dir).figures.first_at == START + 1
+    assert kept in path.read_bytes()
+
+
+def test_a_history_that_another_writes_is_left_to_it(home_dir: str) -> None:
+    """Nobody waits longer than the time that there is."""
+    Hooks(home_dir).add("SessionStart")
+    with history._locked(home_dir, time.monotonic()) as is_held:
+        let_go(home_dir, seconds=0.05)
+        assert is_held
+        assert history.sessions(home_dir) == []
+
+    let_go(home_dir)
+    assert known(home_dir).events
+
+
+WRITER = """
+import select, sys, time
+from brimline.state import history
+print("ready", flush=True)
+while not select.select([sys.stdin], [], [], 0)[0]:
+    history.tidy(sys.argv[1], "other", 86_400, time.monotonic() + 5)
+"""
+
+
+@pytest.fixture
+def processes() -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Processes that do not outlive the test."""
+    started: list[subprocess.Popen[bytes]] = []
+    yield started
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.row("S2-48")
+def test_a_line_is_there_once_while_writers_are_killed(
+    home_dir: str, processes: list[subprocess.Popen[bytes]]
+) -> None:
+    """Sessions grow and age under four housekeepers, one of which is killed in every round."""
+    chance = random.Random(20260108)
+    steady = [_start(processes, home_dir) for _ in range(3)]
+    all_hooks = [Hooks(home_dir, f"s{number}") for number in range(8)]
+    for round_number in range(12):
+        victim = _start(processes, home_dir)
+        for number, hooks in enumerate(all_hooks):
+            hooks.now = START + round_number * 100
+            for step in range(5):
+                hooks.read("PostToolUse", 1_000 * (round_number * 5 + step + 1), number)
+            hooks.add("Announced", spoke=1)
+            if round_number == 11 and number % 2:
+                age(home_dir, 40, f"s{number}")
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            victim.wait(timeout=chance.uniform(0, 0.1))
+        victim.send_signal(signal.SIGKILL)
+        victim.wait()
+    for process in steady:
+        errors = process.communicate(b"stop\n")[1]
+        assert process.returncode == 0, errors.decode()
+    let_go(home_dir)
+
+    assert len(fastio.names_in(f"{home_dir}/sessions")) == 4
+    lines = Path(home_dir, "history.jsonl").read_bytes().splitlines()
+    found = {one.session_id: one.figures for one in history.sessions(home_dir)}
+
+    assert sorted(json.loads(line)["session"] for line in lines) == sorted(found)
+    assert len(found) == 8
+    for figures in found.values():
+        assert figures.occupancies == [1_000 * number for number in range(1, 61)]
+        assert len(figures.messages) == 12
+
+
+def _start(processes: list[subprocess.Popen[bytes]], home_dir: str) -> subprocess.Popen[bytes]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", WRITER, home_dir],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    processes.append(process)
+    assert process.stdout
+    assert process.stdout.readline() == b"ready\n"
+    return process
+
+
+@pytest.fixture
+def database(home_dir: str) -> Path:
+    """A data folder with the last version's database, made by that version's code."""
+    os.makedirs(home_dir)
+    path = Path(home_dir, "series.sqlite3")
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.executescript(DATABASE.read_text(encoding="utf-8"))
+    Path(home_dir, "series.lock").touch()
+    return path
+
+
+def test_the_last_versions_database_is_taken_over_once(database: Path, home_dir: str) -> None:
+    """Sessions whose spool is gone, those that go on, and transcripts that were read."""
+    hooks = Hooks(home_dir, "resumed")
+    hooks.now = START + 20_000
+    hooks.read("UserPromptSubmit", 60_000, 50)
+    for _ in range(2):
+        assert history.update(home_dir) == []
+
+    gone, resumed = known(home_dir, "gone"), known(home_dir, "resumed")
+    assert not [name for name in fastio.names_in(home_dir) if name.startswith("series")]
+    assert gone.damaged == 1
+    assert gone.figures.occupancies == [40_000, 120_000, 166_000, 52_000]
+    assert [one.growth_tokens for one in gone.figures.turns] == [126_000, 0]
+    assert [one.tier for one in gone.figures.messages] == [1]
+    assert [one.tool for one in gone.figures.blocks] == ["Skill"]
+    assert [one.pre_tokens for one in gone.figures.compactions] == [166_050]
+    assert resumed.figures.occupancies == [40_000, 120_000, 166_000, 52_000, 60_000]
+    assert (gone.figures.project, len(resumed.figures.turns)) == ("/home/dev/project", 3)
+    (older,) = known(home_dir, "older").figures.compactions
+    assert (older.trigger, older.pre_tokens, older.post_tokens) == ("manual", 155_301, 44_664)
+
+
+def test_taking_over_goes_on_where_the_time_was_up(database: Path, home_dir: str) -> None:
+    """The database stays until all of it is in the history."""
+    assert history.update(home_dir, until=time.monotonic() - 1) != []
+    assert database.exists()
+    Hooks(home_dir, "new").add("SessionStart")
+
+    history.update(home_dir)
+
+    assert not database.exists()
+    assert {one.session_id for one in history.sessions(home_dir)} == {
+        *("gone", "resumed", "older", "new"),
+    }
+
+
+def test_a_damaged_database_is_kept_aside_and_told(database: Path, home_dir: str) -> None:
+    """What spools hold is in the history all the same."""
+    database.write_bytes(b"no database" * 1_000)
+    Hooks(home_dir).add("SessionStart")
+
+    history.update(home_dir)
+
+    assert known(home_dir).events
+    assert list(Path(home_dir).glob("series.sqlite3.damaged-*"))
+    assert [line["event"] for line in failures.recent(home_dir, 0)] == ["series"]

@@ -81,7 +81,7 @@ def test_every_event_is_one_line_of_the_spool(home_dir: str) -> None:
 
     first, second = Path(f"{state.folder}/spool.jsonl").read_text().splitlines()
 
-    assert list(json.loads(first)) == ["v", "at", "event", "tier", "text"]
+    assert list(json.loads(first)) == ["v", "at", "event", "ms", "tier", "text"]
     assert json.loads(first)["v"] == FORMAT
     assert json.loads(second)["event"] == "PreCompact"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -39,11 +38,6 @@ _START_S = 0.5
 _GIVEN_S = 60.0
 _OWN_INSTRUCTIONS = "compact-instructions.txt"
 _OWN_BYTES = 64 << 10
-# Rules that are marked leave room for what the session itself said.
-MOST_RULES_CHARACTERS = 4_500
-BULLET_CHARACTERS = 3
-_MOST_NAMED = 12
-_LIST_MARK = re.compile(r"^\s*(?:[-*+]|\d+[.)]|#{1,6})\s+")
 _INCOMPLETE_NOTE = " The checkpoint could not be saved; this may be incomplete."
 
 
@@ -179,15 +173,11 @@ def marked_rules(session: Session) -> list[str]:
     found: list[str] = []
 
     def read() -> None:
-        from brimline.rules import api
+        from brimline.rules import marked
 
-        rules = api.marked(session.project_dir, values=session.values)
-        kept, cut = api.fit(rules, MOST_RULES_CHARACTERS, overhead_characters=BULLET_CHARACTERS)
-        found.extend(_LIST_MARK.sub("", rule.text) for rule in kept)
-        if cut:
-            places = dict.fromkeys(f"{os.path.basename(rule.path)}:{rule.line}" for rule in cut)
-            named = ", ".join(list(places)[:_MOST_NAMED])
-            found.append(f"{card.TRUNCATED} {len(cut)} marked rules had no room, see {named}")
+        chosen = session.values["rules.organisation_file"]
+        rules = marked.read(session.project_dir, chosen)
+        found.extend(f"{text} [{name}]" if name else text for name, text in rules)
 
     guarded(session.home_dir, "rules", read)
     return found
@@ -198,9 +188,10 @@ def _unknown_rules(session: Session, room: int) -> list[str]:
     found: list[str] = []
 
     def read() -> None:
-        from brimline.rules import api
+        from brimline.rules import assemble
 
-        found.append(api.for_session_start(session.project_dir, room, session.values))
+        chosen = session.values["rules.organisation_file"]
+        found.append(assemble.unknown_to_client(session.project_dir, chosen, room))
 
     guarded(session.home_dir, "rules", read)
     return [text for text in found if text]

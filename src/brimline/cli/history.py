@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import glob
 import json
 import os
 import sys
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from brimline import paths
+from brimline import clock, paths
 from brimline.cli import history_audits, history_text
-from brimline.cli.history_document import overview_document, session_document
 from brimline.errors import SessionError
-from brimline.state import database, recorded, series
 from brimline.state import history as questions
+from brimline.transcript.find import beginning_with
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from brimline.state.figures import Compaction, Figures
+    from brimline.state.history import Session
+
+_RECENT_SESSIONS = 20
 # Reading transcripts takes about a second for this much.
 _PROGRESS_FROM_BYTES = 500 << 20
 
@@ -50,13 +53,14 @@ def history(
     if every:
         raise click.UsageError("--all goes with --savings only")
     home_dir = paths.home()
-    notes = gather(home_dir, session)
+    notes = _update(home_dir, transcripts(session))
+    known = {one.session_id: one for one in questions.sessions(home_dir)}
     if session is None:
-        document = overview_document(questions.overview(home_dir), every_compaction=compactions)
+        document = overview_document(known, every_compaction=compactions)
         history_audits.add(home_dir, document)
         text = history_text.overview(document, only_compactions=compactions)
     else:
-        document = session_document(questions.session(home_dir, find(home_dir, session)))
+        document = session_document(known[find(known, session)])
         history_audits.add(home_dir, document)
         text = history_text.session(document, only_compactions=compactions)
     if as_json:
@@ -75,50 +79,109 @@ def _show_savings(session: str | None, *, compactions: bool, every: bool, as_jso
     savings.show(session, every=every, as_json=as_json)
 
 
-def gather(home_dir: str, session: str | None) -> list[str]:
-    """Bring the series up to date; returns what a reader of its figures should know.
-
-    Raises:
-        StateError: the series cannot be opened or written.
-    """
-    drained = series.drain(home_dir)
-    notes = [f"a spool could not be read: {told}" for told in drained.unreadable]
-    if not drained.finished:
-        notes.append("not everything that hooks recorded is in yet: run it again")
-    files = recorded.unread(home_dir, transcripts(session))
-    notes += [f"a transcript could not be read: {told}" for told in _read(home_dir, files)]
-    kept = [os.path.basename(path) for path in database.set_aside(home_dir)]
-    if kept:
-        notes.append(
-            f"the series was damaged and made anew from the spools; kept: {', '.join(kept)}"
-        )
-    return notes
-
-
 def transcripts(session: str | None) -> list[str]:
     """The client's session files, of all projects; with a session, those whose name begins so."""
-    name = "" if session is None else glob.escape(paths.safe_session_id(session))
-    return glob.glob(f"{glob.escape(paths.client_config_dir())}/projects/*/{name}*.jsonl")
+    return beginning_with("" if session is None else paths.safe_session_id(session))
 
 
-def find(home_dir: str, session: str) -> str:
+def find(known: Iterable[str], session: str) -> str:
     """The one known session with an id that is, or begins with, a text.
 
     Raises:
         SessionError: there is none, or more than one.
-        StateError: the series cannot be read.
     """
-    found = questions.matching(home_dir, session) if session else []
+    found = [name for name in known if name.startswith(session)] if session else []
     if not found:
         raise SessionError(f"no session {session!r} is known: `brimline history` lists them")
-    if len(found) > 1:
+    if len(found) > 1 and session not in found:
         raise SessionError(f"{len(found)} sessions begin with {session!r}: write more of the id")
-    return found[0]
+    return session if session in found else found[0]
 
 
-def _read(home_dir: str, files: list[recorded.Transcript]) -> Iterable[str]:
-    size = sum(file.size for file in files)
+def _update(home_dir: str, files: list[str]) -> list[str]:
+    """Bring the history up to date; returns what a reader of its figures should know."""
+    size = sum(os.path.getsize(file) for file in files if os.path.isfile(file))
     if size < _PROGRESS_FROM_BYTES or not os.isatty(2):
-        return recorded.remember(home_dir, files) if files else []
+        return questions.update(home_dir, files)
     with click.progressbar(length=size, label="Reading", file=sys.stderr) as bar:
-        return recorded.remember(home_dir, files, bar.update)
+        return questions.update(home_dir, files, progress=bar.update)
+
+
+def overview_document(known: dict[str, Session], *, every_compaction: bool) -> dict[str, Any]:
+    """All sessions at a glance, under the keys that other programs rely on; unknown is null."""
+    figures = {name: known[name].figures for name in sorted(known)}
+    seen = [name for name, found in figures.items() if found.last_at is not None]
+    seen.sort(key=lambda name: figures[name].last_at or 0.0, reverse=True)
+    # A compaction that was copied into a resumed session counts once.
+    every: dict[Any, tuple[str, Compaction]] = {}
+    for name, found in figures.items():
+        for number, one in enumerate(found.compactions):
+            every.setdefault(one.uuid or (name, number), (name, one))
+    compactions = sorted(every.values(), key=lambda pair: pair[1].begun_at)
+    sizes = [one.summary_characters for _, one in compactions]
+    document: dict[str, Any] = {
+        "session_count": len(seen),
+        "sessions": [_session_line(name, figures[name]) for name in seen[:_RECENT_SESSIONS]],
+        "compaction_count": len(compactions),
+        "summary_characters": percentiles([size for size in sizes if size is not None]),
+        "damaged_lines": sum(one.damaged for one in known.values()),
+    }
+    if every_compaction:
+        document["compactions"] = [_compaction(one, name) for name, one in compactions]
+    return document
+
+
+def percentiles(values: list[int]) -> dict[str, int] | None:
+    """How a figure is spread, each a value that occurred (nearest rank); None without any."""
+    if not values:
+        return None
+    ordered = sorted(values)
+    shares = {f"p{share}": ordered[-(-len(ordered) * share // 100) - 1] for share in (50, 95, 99)}
+    return {"count": len(ordered), **shares, "largest": ordered[-1]}
+
+
+def session_document(session: Session) -> dict[str, Any]:
+    """One session in full."""
+    found = session.figures
+    line = _session_line(session.session_id, found)
+    return {
+        **{name: line[name] for name in list(line)[:6]},
+        "requests": line["requests"],
+        "peak_occupancy_tokens": line["peak_occupancy_tokens"],
+        "occupancy_tokens": found.occupancies,
+        "turns": [{"number": n} | _timed(turn) for n, turn in enumerate(found.turns, 1)],
+        "messages": [_timed(notice) for notice in found.messages],
+        "blocks": [_timed(notice) for notice in found.blocks],
+        "compactions": [_compaction(one, session.session_id) for one in found.compactions],
+    }
+
+
+def _session_line(session_id: str, found: Figures) -> dict[str, Any]:
+    return {
+        "session_id": session_id,
+        "project": found.project,
+        "model": found.model,
+        "window_tokens": found.window_tokens,
+        "first_at": _time(found.first_at),
+        "last_at": _time(found.last_at),
+        "turns": len(found.turns),
+        "requests": len(found.occupancies),
+        "peak_occupancy_tokens": max(found.occupancies, default=None),
+        "compactions": len(found.compactions),
+        "messages": len(found.messages),
+        "blocks": len(found.blocks),
+    }
+
+
+def _compaction(found: Compaction, session_id: str) -> dict[str, Any]:
+    names = ("trigger", "pre_tokens", "post_tokens", "summary_characters", "summary_source")
+    told = {name: getattr(found, name) for name in names}
+    return {"session_id": session_id, "at": _time(found.at)} | told
+
+
+def _timed(found: Any) -> dict[str, Any]:
+    return asdict(found) | {"at": _time(found.at)}
+
+
+def _time(seconds: float | None) -> str | None:
+    return None if seconds is None else clock.format_utc(seconds)

@@ -41,7 +41,7 @@ def session(document: dict[str, Any], *, only_compactions: bool = False) -> str:
         f"  project      {document['project'] or 'unknown'}",
         f"  model        {document['model'] or 'unknown'}",
         f"  active       {_moment(document['first_at'])} to {_moment(document['last_at'])}",
-        f"  requests     {document['requests']} seen by hooks",
+        f"  requests     {document['requests']}",
         f"  fullest      {_share(document['peak_occupancy_tokens'], document['window_tokens'])}",
     ]
     if document["occupancy_tokens"]:

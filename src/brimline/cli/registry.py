@@ -26,7 +26,9 @@ COMMANDS = {
     "offload": Entry("brimline.cli.offload:offload", "Review what was learned about outputs."),
     "rules": Entry("brimline.cli.rules:rules", "See which instruction files load, and why."),
     "config": Entry("brimline.cli.settings:config", "Show, explain and change settings."),
-    "scout": Entry("brimline.cli.scout:scout", "Keep reads out of folders that fill the window."),
+    "scout": Entry(
+        "brimline.install.scoutswitch:scout", "Watch reads of folders that fill the window."
+    ),
     "mcp": Entry("brimline.mcp.command:mcp", "Serve stored output to the model (for machines)."),
     "hook": Entry("brimline.hooks.command:hook", "Answer one hook event (for machines)."),
     "statusline": Entry(
@@ -46,9 +48,4 @@ SESSION_COMMANDS = {
     "repair": Entry("brimline.cli.session_repair:repair", "Mend a session that is damaged."),
     "restore": Entry("brimline.cli.session_restore:restore", "Undo purges and repairs."),
     "backups": Entry("brimline.cli.session_backups:backups", "List and remove backups."),
-}
-
-SCOUT_COMMANDS = {
-    "on": Entry("brimline.install.scoutswitch:on", "Register the scout's hook."),
-    "off": Entry("brimline.install.scoutswitch:off", "Remove the scout's hook."),
 }

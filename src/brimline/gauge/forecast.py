@@ -11,15 +11,15 @@ from brimline.gauge.window import model_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 # Without repeats or drops among them, more readings than these change nothing.
 USEFUL_READINGS = 21
 _FEWEST_READINGS = 2
 VELOCITY_OPERATIONS = 3
 
-# Natural logarithms of the tokens per operation that `growth` found in recorded segments, by model
-# version: about 1,275, 1,150 and 1,225 tokens. Tokenizers, clients and habits all play a part.
+# What `log_speed` found in recorded segments, by model version: about 1,275, 1,150 and 1,225 tokens
+# per operation. Tokenizers, clients and habits all play a part.
 SHIPPED_LOG_SPEEDS = {"before-4.5": 7.15, "4.5": 7.05, "4.7": 7.11}
 _UNKNOWN_LOG_SPEED = 7.08
 # Variance of that logarithm between segments of one family.
@@ -51,6 +51,15 @@ _CROSSING_OPERATIONS = 1
 # Single large results cut a session short far more often than thrift stretches it.
 _DEVIATIONS_BELOW = 1.5
 _DEVIATIONS_ABOVE = 1.15
+
+
+# The part of a segment that counts: its end, which is where forecasts matter.
+_MEASURED_TOKENS = 60_000
+# Less growth than this says more about one file than about a session.
+_LEAST_TOKENS = 20_000
+_LEAST_OPERATIONS = 2
+# About 430 to 3,200 tokens per operation: one strange segment must not move the rest.
+_LOG_SPEED_LIMITS = (6.06, 8.06)
 
 
 class Forecast:
@@ -116,7 +125,7 @@ def prior_for(
     *,
     shipped: Mapping[str, float] = SHIPPED_LOG_SPEEDS,
 ) -> Prior:
-    """The prior of a model: the shipped one, moved by what `growth.summarise` found in history.
+    """The prior of a model: the shipped one, moved by what `summarise` found in history.
 
     All of the user's segments move every family; those of the family itself move it further.
 
@@ -142,6 +151,49 @@ def prior_for(
         _SHIPPED_WEIGHT + max(0, count - len(learned))
     )
     return Prior(_E**log_speed, _within(spread, _SPREAD_LIMITS))
+
+
+def summarise(
+    segments: Iterable[tuple[str | None, Sequence[int]]],
+) -> dict[str, tuple[int, float, float]]:
+    """Statistics for `prior_for` from the model and occupancies of each segment.
+
+    Returns:
+        By family: number of segments, mean log speed, sum of squared deviations from it.
+        Segments that grew too little to tell are left out.
+    """
+    statistics: dict[str, tuple[int, float, float]] = {}
+    for model, occupancies in segments:
+        value = log_speed(occupancies)
+        if value is None:
+            continue
+        family = family_of(model) or ""
+        count, mean, squares = statistics.get(family, (0, 0.0, 0.0))
+        gap = value - mean
+        mean += gap / (count + 1)
+        statistics[family] = (count + 1, mean, squares + gap * (value - mean))
+    return statistics
+
+
+def log_speed(occupancies: Sequence[int]) -> float | None:
+    """Logarithm of the tokens per operation at the end of a segment; None if it grew too little.
+
+    Drops and the fast opening of a context are left out, as the forecast treats them apart.
+    """
+    tokens = operations = 0
+    for index in range(len(occupancies) - 1, 0, -1):
+        growth = occupancies[index] - occupancies[index - 1]
+        if growth <= 0 or occupancies[index - 1] < OPENING_TOKENS:
+            continue
+        if tokens + growth > _MEASURED_TOKENS:
+            break
+        tokens += growth
+        operations += 1
+    if tokens < _LEAST_TOKENS or operations < _LEAST_OPERATIONS:
+        return None
+    from math import log
+
+    return _within(log(tokens / operations), _LOG_SPEED_LIMITS)
 
 
 def family_of(model: str | None) -> str | None:

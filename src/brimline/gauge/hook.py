@@ -58,13 +58,13 @@ def tidy(turn: Turn, _until: float) -> None:
     import os
 
     from brimline import fastio, fastjson, paths
-    from brimline.gauge import growth
+    from brimline.gauge import forecast
     from brimline.state import history, learned
 
     document: dict[str, Any] = {"points": learned.points(turn.home)}
     segments = history.growth_statistics(turn.home)
     if segments:
-        document["growth"] = growth.summarise(segments)
+        document["growth"] = forecast.summarise(segments)
     data = fastjson.dumps(document).encode()
     path = paths.learned_file(turn.home)
     if not os.path.exists(path) or fastio.read_file(path) != data:

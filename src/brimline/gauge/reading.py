@@ -29,25 +29,6 @@ _REPLY_CHARACTERS_PER_TOKEN = 4
 class Reading:
     """All figures of one measurement with their sources; unknown is None."""
 
-    __slots__ = (
-        "compaction",
-        "growth",
-        "history",
-        "margin_tokens",
-        "measured_at",
-        "measured_by",
-        "model",
-        "occupancy_tokens",
-        "offset",
-        "projected_tokens",
-        "raised",
-        "tail_tokens",
-        "tier",
-        "tier_count",
-        "transcript",
-        "window",
-    )
-
     def __init__(self, window: windows.Window, compaction: windows.CompactionPoint) -> None:
         self.window = window
         self.compaction = compaction

@@ -2,37 +2,28 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
-from brimline.carry import crossing
+from brimline import config, paths
 from brimline.install.finding import Finding
-from brimline.rules import api
+from brimline.rules import marked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_MOST_NAMED = 3
-
 
 def findings(project_dir: str) -> Iterator[Finding]:
     """A warning where rules marked (ENFORCED) or (CRITICAL) are more than a card holds."""
-    rules = api.marked(project_dir)
-    if not rules:
-        return
-    _, cut = api.fit(
-        rules,
-        crossing.MOST_RULES_CHARACTERS,
-        overhead_characters=crossing.BULLET_CHARACTERS,
-    )
-    if not cut:
+    chosen = config.load(paths.home(), project_dir).values["rules.organisation_file"]
+    rules = marked.read(project_dir, chosen)
+    left_out = [text for name, text in rules if not name]
+    if left_out:
+        yield Finding(
+            "rules",
+            "warning",
+            left_out[0].removeprefix("[truncated] "),
+            "what is left out is not in force after a compaction",
+            "mark fewer rules, or shorten them; `brimline rules lint` lists them",
+        )
+    elif rules:
         yield Finding("rules", "ok", f"{len(rules)} marked rules come back after every compaction")
-        return
-    places = [f"{os.path.basename(rule.path)}:{rule.line}" for rule in cut[:_MOST_NAMED]]
-    yield Finding(
-        "rules",
-        "warning",
-        f"{len(cut)} of {len(rules)} marked rules do not fit into the card: {', '.join(places)} …",
-        "what is left out is not in force after a compaction",
-        "mark fewer rules, or shorten them; `brimline rules lint` lists them",
-    )

@@ -12,7 +12,10 @@ from brimline import config, fastio, paths
 _OURS = (
     ("", r"(errors|audit|learned)\.jsonl(\.old)?|learned\.json|libraries|command|config\.toml"),
     ("", r"offload-learned(\.\d+)?\.jsonl(\.old)?"),
-    ("", r"series\.lock|series\.sqlite3(\.damaged-\d+)?(-wal|-shm|-journal)?"),
+    (
+        "",
+        r"history\.(jsonl|lock)|series\.lock|series\.sqlite3(\.damaged-\d+)?(-wal|-shm|-journal)?",
+    ),
     ("policy", r"[0-9a-f]{24}\.json"),
     ("install", r"[0-9a-f]{16}(\.json|\.[0-9a-f]{16}\.original)"),
     ("backups", r"settings(\.local)?\.json\.\d{8}_\d{6}(\.\d+)?"),

@@ -1,4 +1,4 @@
-"""`brimline scout on` and `off`: whether the client asks us before reads, too."""
+"""`brimline scout`: whether the client asks us before reads, too, and the project's ignore file."""
 
 from __future__ import annotations
 
@@ -7,28 +7,42 @@ import os
 
 import click
 
-from brimline import config, libraries, paths
+from brimline import config, paths
 from brimline.errors import InstallError
 from brimline.install import entries, installer, interpreter, settingsfile, ways
+from brimline.scout import ignorefile
 
 _HELP = {"help_option_names": ["-h", "--help"]}
 _as_json = click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
 
 
-@click.command(context_settings=_HELP)
-@_as_json
-def on(as_json: bool) -> None:
-    """Register the scout's hook wherever brimline is installed.
+@click.group(context_settings=_HELP)
+def scout() -> None:
+    """Watch reads of folders that only fill the context window.
+
+    Which ones is said by .brimlineignore (else .ckignore) in the project's folder, in the syntax of
+    .gitignore; without patterns of its own, twelve default folders.
 
     \b
     Example:
       brimline scout init
       brimline scout on
     """
+
+
+@scout.command()
+@_as_json
+def on(as_json: bool) -> None:
+    """Register the scout's hook wherever brimline is installed.
+
+    \b
+    Example:
+      brimline scout on
+    """
     _switch(enabled=True, as_json=as_json)
 
 
-@click.command(context_settings=_HELP)
+@scout.command()
 @_as_json
 def off(as_json: bool) -> None:
     """Remove the scout's hook; reads cost nothing again.
@@ -40,6 +54,22 @@ def off(as_json: bool) -> None:
     _switch(enabled=False, as_json=as_json)
 
 
+@scout.command()
+@click.option("--force", is_flag=True, help="Replace a .brimlineignore that is there.")
+@_as_json
+def init(force: bool, as_json: bool) -> None:
+    """Write a first .brimlineignore: the default folders, or the lines of a .ckignore.
+
+    \b
+    Example:
+      brimline scout init
+    """
+    path = ignorefile.init(os.getcwd(), force=force)
+    lines = [pattern.text for pattern in ignorefile.load(os.getcwd()).patterns]
+    text = f"Wrote {path} with {len(lines)} patterns. Edit it to taste."
+    click.echo(json.dumps({"file": path, "patterns": lines}, indent=2) if as_json else text)
+
+
 def _switch(*, enabled: bool, as_json: bool) -> None:
     home_dir, project_dir = paths.home(), os.getcwd()
     places = [path for path in installer.known_paths(home_dir, project_dir) if _is_wired(path)]
@@ -48,15 +78,15 @@ def _switch(*, enabled: bool, as_json: bool) -> None:
         raise InstallError("brimline is not installed here yet: run `brimline install` first")
     word = "true" if enabled else "false"
     config.change(paths.user_config(home_dir), "scout.enabled", word, project=False)
-    libraries.remember(home_dir)
     config.compile_policy(home_dir, project_dir)
     changed = [path for path in places if _renew(path, home_dir, project_dir)]
     if plugin:
         places = [*places, "the plugin"]
         ways.refresh_plugin(home_dir)
-    report = {"scout": "on" if enabled else "off", "settings": changed}
     state = "on" if enabled else "off"
-    text = f"The scout is {state} in new sessions ({', '.join(places)})."
+    problem = ignorefile.load(project_dir).problem
+    report = {"scout": state, "settings": changed, "problem": problem or None}
+    text = f"The scout is {state} in new sessions ({', '.join(places)}). {problem}".rstrip()
     click.echo(json.dumps(report, indent=2) if as_json else text)
 
 

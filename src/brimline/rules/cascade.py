@@ -1,48 +1,111 @@
 """Gathers the instruction files that hold for a project and for the file at hand, weakest first.
 
 Within the project nothing is read that a link or an import would fetch from outside: a repository
-may be a stranger's. What the user wrote himself may import from anywhere, as in the client.
+may be a stranger's. What the user wrote may import from anywhere, as in the client. What is said of
+the client was observed: `tests/client/test_rules.py` puts a mark into each place. Standard library
+only, and bounded in size and count: a hook reads marked rules with it.
 """
 
 from __future__ import annotations
 
+import hashlib
+import itertools
 import os
-from typing import TYPE_CHECKING, NamedTuple
+import stat
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline import clientsettings, paths
-from brimline.rules import client, markdown, places, scope, textfile
-from brimline.rules import imports as importing
-from brimline.rules.model import (
-    AT_START,
-    CHILD,
-    NEVER,
-    ON_MATCH,
-    ON_READ,
-    ORGANISATION,
-    PARENT,
-    PRIVATE,
-    PROJECT,
-    USER,
-    Problem,
-    Source,
-)
+from brimline import clientsettings, fastio, paths, patterns
+from brimline.rules import lines as reader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from brimline.rules.places import Project
+    from brimline.rules.lines import Import, Line
 
-_MOST_SOURCES = 1_000
-# The user's own files are read first, so a repository cannot crowd them out.
-_MOST_CHARACTERS = 2_000_000
+ORGANISATION, USER, PRIVATE = "organisation", "user", "private"
+PARENT, PROJECT, CHILD = "parent", "project", "child"
+# When Claude Code loads a file by itself.
+AT_START, ON_READ, ON_MATCH, NEVER = "start", "read", "match", "never"
+CLAUDE, LOCAL, AGENTS = "CLAUDE.md", "CLAUDE.local.md", "AGENTS.md"
+# The client's own folder in a project.
+OWN = os.path.basename(os.path.dirname(paths.project_config("")))
+
+_HOPS = 4
+# What one project may cost: a short line is as dear as so many characters, and so is a file.
+MOST_CHARACTERS = 400_000
+_LINE_CHARACTERS = 20
+_FILE_CHARACTERS = 2_000
+_MOST_FOLDERS = 200
+_MOST_IMPORTS = 1_000
+_MOST_ENTRIES = 2_000
+_MOST_EXCLUDES = 100
+# What a terminal would obey has no meaning in an instruction.
+_CONTROLS = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160)])
+_BROKEN = {"missing", "import", "cycle", "unreadable", "reference", "memory"}
+_WHY = {
+    PARENT: "it lies above the project",
+    PROJECT: "it is the project's own",
+    CHILD: "it lies on the way to the file",
+}
+_BESIDE = "AGENTS.md is read only where there is no CLAUDE.md; import it with @AGENTS.md"
+_EXCLUDED = "`claudeMdExcludes` in the client's settings leaves it out"
 _OUTSIDE = "outside the project; Claude Code reads it only once you have approved it"
+_EXTERNAL = _OUTSIDE.replace("the project", "the folder of the session")
 _TOO_DEEP = "deeper than the four imports in a row that Claude Code follows"
+
+
+class Source(NamedTuple):
+    """One file of the cascade."""
+
+    path: str
+    level: str
+    why: str
+    client: str
+    """When the client loads it."""
+    folder: str = ""
+    """What it holds for: everything, where that is empty."""
+    lines: tuple[Line, ...] = ()
+    text: str = ""
+    """What of it reaches a model."""
+    client_note: str = ""
+    patterns: tuple[str, ...] = ()
+    imported_by: str | None = None
+    problem: str | None = None
+    excluded: bool = False
+    """Whether the user's settings leave it out, so that we do too."""
+
+    @property
+    def digest(self) -> str:
+        """Equal for files that say the same."""
+        return hashlib.sha256(self.text.strip().encode("utf-8", "surrogatepass")).hexdigest()
+
+    @property
+    def is_dynamic(self) -> bool:
+        """Whether it depends on the file at hand."""
+        return self.level == CHILD or bool(self.patterns)
+
+
+class Problem(NamedTuple):
+    """Something wrong with one file, at a line where there is one."""
+
+    kind: str
+    path: str
+    line: int | None
+    text: str
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether it is to be mended; the others are to be thought about."""
+        return self.kind in _BROKEN
 
 
 class Cascade(NamedTuple):
     """What was found, weakest first, and what was wrong on the way."""
 
-    project: Project
+    folder: str
+    """The project, resolved."""
+    boundary: str
+    """The repository, or the project itself: what its own files may import from."""
     sources: list[Source]
     problems: list[Problem]
 
@@ -54,6 +117,7 @@ def gather(
     organisation_file: str | None = None,
     folders: Iterable[str] = (),
     all_scopes: bool = False,
+    most_characters: int = MOST_CHARACTERS,
 ) -> Cascade:
     """Every file that holds for a project and for the files at hand.
 
@@ -63,199 +127,335 @@ def gather(
         organisation_file: the user's setting of that name.
         folders: more folders below the project to look into.
         all_scopes: keep rule files with `paths:` that match none of the files at hand.
+        most_characters: how much is read; the user's own files come first.
     """
-    project = places.locate(project_dir)
-    walk = _Walk(project, active_paths, all_scopes=all_scopes)
+    walk = _Walk(os.path.realpath(project_dir), active_paths, all_scopes, most_characters)
     walk.organisation(organisation_file)
     walk.user()
-    for folder in project.parents:
-        walk.folder(folder, PARENT)
-    walk.folder(project.folder, PROJECT)
-    below = {each for path in active_paths for each in places.folders_to(project, path)}
-    for folder in sorted({*below, *folders}):
-        walk.folder(folder, CHILD)
-    return Cascade(project, client.decide(project, walk.sources), walk.problems)
+    for parent in _parents(walk.project):
+        walk.folder(parent, PARENT)
+    walk.folder(walk.project, PROJECT)
+    below = {each for path in walk.active for each in _parents(f"{path}/x")}
+    inside = {each for each in below if is_within(each, walk.project) and os.path.isdir(each)}
+    for each in sorted({*inside, *folders} - {walk.project}):
+        walk.folder(each, CHILD)
+    sources = _known_to_client(walk.project, walk.sources)
+    return Cascade(walk.project, walk.boundary, sources, walk.problems)
+
+
+def user_home() -> str:
+    """The user's home folder, resolved."""
+    return os.path.realpath(fastio.env("HOME") or os.path.expanduser("~"))
+
+
+def shown(path: str, project: str = "") -> str:
+    """A path for people: from the project, or with the home folder shortened."""
+    home = user_home()
+    if project and is_within(path, project):
+        return path[len(project.rstrip("/")) + 1 :] or path
+    return "~" + path[len(home) :] if is_within(path, home) and path != home else path
+
+
+def is_within(path: str, folder: str) -> bool:
+    """Whether a path is a folder or lies in it; both are absolute and resolved."""
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+def absolute(project: str, path: str) -> str:
+    """A path that a person or a tool named, from the project's folder, its folders resolved."""
+    joined = os.path.normpath(os.path.join(project, os.path.expanduser(path)))
+    return os.path.join(os.path.realpath(os.path.dirname(joined)), os.path.basename(joined))
 
 
 class _Walk:
     """Adds files in order; each once, whatever name it is reached by."""
 
-    def __init__(self, project: Project, active: Sequence[str], *, all_scopes: bool) -> None:
+    def __init__(
+        self, project: str, active: Sequence[str], all_scopes: bool, most_characters: int
+    ) -> None:
         self.project = project
-        self.active = [places.absolute(project, path) for path in active]
+        self.active = [absolute(project, path) for path in active]
         self.all_scopes = all_scopes
-        self.user_home = places.user_home()
+        self.home = user_home()
         self.sources: list[Source] = []
         self.problems: list[Problem] = []
+        around = [project, *reversed(_parents(project))]
+        self.top = next((each for each in around if os.path.lexists(f"{each}/.git")), project)
+        self.boundary = project if is_within(self.home, self.top) else self.top
         self._seen: set[str] = set()
-        self._characters = 0
+        self._characters = most_characters
+        self._most_files = most_characters // _FILE_CHARACTERS
+        self._imports = _MOST_IMPORTS
 
     def organisation(self, configured: str | None) -> None:
         """The file the user named, then what the client knows as managed."""
-        folder = places.managed_folder(self.project.folder)
-        managed = f"{folder}/{places.CLAUDE}"
-        named = os.path.abspath(os.path.expanduser(configured)) if configured else None
-        if named and os.path.realpath(named) != os.path.realpath(managed):
-            template = _template(ORGANISATION, "`rules.organisation_file` names it", NEVER)
+        settings = clientsettings.settings_files(self.project)["managed"]
+        folder = os.path.dirname(settings)
+        named = os.path.abspath(os.path.expanduser(configured)) if configured else ""
+        if named and os.path.realpath(named) != os.path.realpath(f"{folder}/{CLAUDE}"):
+            template = Source("", ORGANISATION, "`rules.organisation_file` names it", NEVER)
             if not self.add(named, template, os.path.realpath(os.path.dirname(named))):
                 self._complain("missing", named, None, "`rules.organisation_file` names no file")
-        template = _template(ORGANISATION, "your organisation put it on this machine", AT_START)
-        self.add(managed, template, folder)
-        self._managed_text(template)
-        self.rules(folder, template, folder, self.project.folder)
+        template = Source("", ORGANISATION, "your organisation put it on this machine", AT_START)
+        self.add(f"{folder}/{CLAUDE}", template, folder)
+        text = clientsettings.read_settings(settings).get("claudeMd")
+        if isinstance(text, str) and text.strip():
+            why = "`claudeMd` in your organisation's settings"
+            self._take(template._replace(path=settings, why=why), text)
+        self._rule_files(f"{folder}/{OWN}/rules", template, folder, self.project)
 
     def user(self) -> None:
         """The user's own files; these may import from anywhere."""
         config = paths.client_config_dir()
-        template = _template(USER, "your instructions for every project", AT_START)
-        self.add(f"{config}/{places.CLAUDE}", template, None)
-        self._rule_files(f"{config}/rules", template, None, self.project.folder)
-        template = _template(PRIVATE, "your own instructions for this project", NEVER)
-        self.add(places.private_file(self.project), template, None)
+        template = Source("", USER, "your instructions for every project", AT_START)
+        self.add(f"{config}/{CLAUDE}", template, None)
+        self._rule_files(f"{config}/rules", template, None, self.project)
+        # The client knows no such file; it lies beside the project's transcripts.
+        template = Source("", PRIVATE, "your own instructions for this project", NEVER)
+        self.add(f"{paths.project_transcripts(self.project)}/{CLAUDE}", template, None)
 
     def folder(self, folder: str, level: str) -> None:
         """The files that one folder of the project, or one above it, can hold."""
-        inside = self._boundary(folder)
-        template = _template(level, _WHY[level], ON_READ if level == CHILD else AT_START, folder)
-        own = places.client_folder(folder)
-        if folder not in self.project.passed_over:
-            self.add(f"{folder}/{places.CLAUDE}", template, inside)
-            self.add(f"{own}/{places.CLAUDE}", template, inside)
-            self.rules(folder, template, inside, folder)
-            self.add(f"{folder}/{places.AGENTS}", template, inside)
-            self.add(f"{own}/{places.AGENTS}", template, inside)
-        self.add(f"{folder}/{places.LOCAL}", template, inside)
-
-    def rules(self, folder: str, template: Source, inside: str | None, base: str) -> None:
-        """The rule files of a folder's own `.claude`."""
-        self._rule_files(f"{places.client_folder(folder)}/rules", template, inside, base)
-
-    def _rule_files(self, rules: str, template: Source, inside: str | None, base: str) -> None:
-        for path in places.rule_files(rules, inside):
-            self.add(path, template, inside, base)
+        inside = self.boundary if is_within(folder, self.boundary) else folder
+        when = ON_READ if level == CHILD else AT_START
+        template = Source("", level, _WHY[level], when, folder)
+        if not self._left_to_worktree(folder):
+            self.add(f"{folder}/{CLAUDE}", template, inside)
+            self.add(f"{folder}/{OWN}/{CLAUDE}", template, inside)
+            self._rule_files(f"{folder}/{OWN}/rules", template, inside, folder)
+            self.add(f"{folder}/{AGENTS}", template, inside)
+            self.add(f"{folder}/{OWN}/{AGENTS}", template, inside)
+        self.add(f"{folder}/{LOCAL}", template, inside)
 
     def add(
         self,
         path: str,
         template: Source,
         inside: str | None,
-        base: str | None = None,
         chain: tuple[str, ...] = (),
+        base: str = "",
     ) -> bool:
         """Read one file and what it imports; whether there is one."""
         real = os.path.realpath(path)
-        if real in self._seen or len(self.sources) >= _MOST_SOURCES:
+        if real in self._seen:
             return True
-        reading = textfile.read(path, inside)
-        if reading is None:
+        if len(self._seen) >= self._most_files:
+            return os.path.lexists(path)
+        text, problem = _read(path, real, inside)
+        if text is None and not problem:
             return False
         self._seen.add(real)
-        if reading.problem:
-            self._complain("unreadable", path, None, f"it {reading.problem}")
-        if reading.text is None or not self._has_room(path, reading.text):
-            return True
-        document = markdown.parse(reading.text)
-        source = template._replace(path=path, document=document, text=document.body)
-        if base is not None:
-            source = _scoped(source, scope.patterns(document.front))
-        if self._holds(source, base):
-            self.sources.append(source._replace(problem=reading.problem))
-        self._follow(source, real, inside, (*chain, real))
+        if problem:
+            self._complain("unreadable", path, None, f"it {problem}")
+        cost = max(len(text or ""), (text or "").count("\n") * _LINE_CHARACTERS)
+        if cost > self._characters:
+            self._complain("unreadable", path, None, "it is not read: it would be too much")
+        elif text is not None:
+            self._characters -= cost
+            source = self._take(template._replace(path=path, problem=problem or None), text, base)
+            self._follow(source, real, inside, (*chain, real))
         return True
 
-    def _has_room(self, path: str, text: str) -> bool:
-        """Whether the whole is still of a size that somebody could want a model to read."""
-        self._characters += len(text)
-        if self._characters <= _MOST_CHARACTERS:
-            return True
-        more = f"it is not read: there are over {_MOST_CHARACTERS:,} characters of instructions"
-        self._complain("unreadable", path, None, more)
-        return False
+    def _take(self, source: Source, text: str, base: str = "") -> Source:
+        """Take a text apart and keep it; `base` is where the `paths:` of a rule file begin."""
+        front, lines = reader.read(text)
+        source = source._replace(lines=tuple(lines), text=reader.body(lines))
+        source = _scoped(source, front) if base else source
+        if self.all_scopes or not source.patterns or self._is_at_hand(source, base):
+            self.sources.append(source)
+        return source
 
-    def _holds(self, source: Source, base: str | None) -> bool:
+    def _rule_files(self, rules: str, template: Source, inside: str | None, base: str) -> None:
+        """Every Markdown file in a folder of rules and below it; links may lead in circles."""
+        waiting, seen = [rules], set[str]()
+        while waiting and len(seen) < _MOST_FOLDERS:
+            current = waiting.pop(0)
+            real = os.path.realpath(current)
+            if real not in seen and (inside is None or is_within(real, inside)):
+                seen.add(real)
+                names = _names(current)
+                for name in [name for name in names if name.endswith(".md")]:
+                    self.add(f"{current}/{name}", template, inside, base=base)
+                others = [f"{current}/{name}" for name in names if not name.endswith(".md")]
+                waiting += [path for path in others if os.path.isdir(path)]
+
+    def _is_at_hand(self, source: Source, base: str) -> bool:
         """Whether a rule with `paths:` is meant for one of the files at hand."""
-        if not source.patterns or self.all_scopes or base is None:
-            return True
-        under = [path for path in self.active if textfile.is_within(path, base)]
-        start = len(base.rstrip("/")) + 1
-        return any(scope.matches(source.patterns, path[start:]) for path in under)
+        wanted = [patterns.parse(each.lower()) for each in source.patterns]
+        for path in [path for path in self.active if is_within(path, base)]:
+            names = path[len(base.rstrip("/")) + 1 :].lower().split("/")
+            meant = [not each.negated for each in wanted if each.means(names)]
+            if meant and meant[-1]:
+                return True
+        return False
 
     def _follow(
         self, source: Source, real: str, inside: str | None, chain: tuple[str, ...]
     ) -> None:
         """Read what a file imports. The client loads this at the start even of a scoped rule."""
-        if source.document is None:
-            return
-        for one in importing.imports(source.document, real, self.user_home):
+        for one in reader.imports(source.lines, real, self.home):
+            self._imports -= 1
+            if self._imports < 0:
+                self._complain("import", source.path, one.line, "there are too many imports")
+                return
             target = os.path.realpath(one.path)
             if target in chain:
                 names = [os.path.basename(each) for each in chain[chain.index(target) :]]
                 text = f"imports go in a circle: {' → '.join([*names, names[0]])}"
                 self._complain("cycle", source.path, one.line, text)
-            elif inside is not None and not textfile.is_within(target, inside):
-                text = f"@{one.written} is {_OUTSIDE}"
-                self._complain("outside", source.path, one.line, text)
-            elif len(chain) > importing.MOST_HOPS:
+            elif inside is not None and not is_within(target, inside):
+                self._complain("outside", source.path, one.line, f"@{one.written} is {_OUTSIDE}")
+            elif len(chain) > _HOPS:
                 self._complain("deep", source.path, one.line, f"@{one.written} is {_TOO_DEEP}")
             else:
                 self._import(source, one, inside, chain)
 
     def _import(
-        self, source: Source, one: importing.Import, inside: str | None, chain: tuple[str, ...]
+        self, source: Source, one: Import, inside: str | None, chain: tuple[str, ...]
     ) -> None:
-        deep = len(chain) > importing.CLIENT_HOPS or source.client == NEVER
+        scoped = ON_READ if source.level == CHILD else AT_START
         template = source._replace(
             why=f"{os.path.basename(source.path)} imports it, line {one.line}",
             imported_by=source.path,
-            client=NEVER if deep else (ON_READ if source.level == CHILD else AT_START),
-            client_note=_TOO_DEEP if deep and source.client != NEVER else "",
+            client=NEVER if source.client == NEVER else scoped,
             patterns=(),
             problem=None,
         )
-        if not self.add(one.path, template, inside, None, chain) and importing.is_meant(one):
-            self._complain("import", source.path, one.line, _missing(one))
+        # `@name` may as well be a person or an annotation.
+        meant = one.written.endswith(".md") or one.written.startswith(("./", "../", "~/", "/"))
+        if not self.add(one.path, template, inside, chain) and meant:
+            self._complain("import", source.path, one.line, f"@{one.written} is not there")
 
-    def _managed_text(self, template: Source) -> None:
-        """Instructions that stand in the organisation's settings themselves."""
-        path = clientsettings.settings_files(self.project.folder)["managed"]
-        text = clientsettings.read_settings(path).get("claudeMd")
-        if isinstance(text, str) and text.strip():
-            document = markdown.parse(text.replace("\r\n", "\n"))
-            why = "`claudeMd` in your organisation's settings"
-            found = template._replace(path=path, why=why, document=document, text=document.body)
-            self.sources.append(found)
-
-    def _boundary(self, folder: str) -> str:
-        """What the files of a folder may be read from: the repository, or the folder itself."""
-        return (
-            self.project.boundary if textfile.is_within(folder, self.project.boundary) else folder
-        )
+    def _left_to_worktree(self, folder: str) -> bool:
+        """Whether the client leaves a folder's files to the worktree inside it."""
+        if is_within(folder, self.top):
+            return False
+        text, _ = _read(f"{self.top}/.git", f"{self.top}/.git", None)
+        inner = (text or "").partition("\n")[0].removeprefix("gitdir: ")
+        linked = os.path.normpath(os.path.join(self.top, inner))
+        main, found, _ = linked.partition("/.git/worktrees/")
+        return bool(found) and is_within(self.top, main) and is_within(folder, main)
 
     def _complain(self, kind: str, path: str, line: int | None, text: str) -> None:
         self.problems.append(Problem(kind, path, line, text))
 
 
-_WHY = {
-    PARENT: "it lies above the project",
-    PROJECT: "it is the project's own",
-    CHILD: "it lies on the way to the file",
-}
+def _read(path: str, real: str, inside: str | None) -> tuple[str | None, str]:
+    """A file's text with plain line ends, and what is wrong with it; neither where there is none.
+
+    A link must not lead out of the folder `inside`; None trusts the path.
+    """
+    if inside is not None and not is_within(real, inside):
+        outside = "is a link that leads out of the project, and is not read"
+        return None, outside if os.path.lexists(path) else ""
+    try:
+        # It may be a pipe that nobody writes to.
+        descriptor = os.open(real, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        with open(descriptor, "rb", buffering=0) as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                return None, "is no regular file, and is not read"
+            data = file.read(MOST_CHARACTERS + 1) or b""
+    except (FileNotFoundError, NotADirectoryError):
+        return None, "is a link to nothing" if os.path.islink(path) else ""
+    except (OSError, ValueError) as error:
+        return None, f"cannot be read: {getattr(error, 'strerror', None) or error}"
+    if len(data) > MOST_CHARACTERS or b"\0" in data:
+        return None, f"is no text of at most {MOST_CHARACTERS:,} bytes, and is not read"
+    text = data.decode("utf-8-sig", "replace")
+    problem = "is not all UTF-8" if "\ufffd" in text else ""
+    return text.replace("\r\n", "\n").replace("\r", "\n").translate(_CONTROLS), problem
 
 
-def _template(level: str, why: str, when: str, folder: str = "") -> Source:
-    return Source("", level, why, folder, None, "", when)
-
-
-def _scoped(source: Source, patterns: tuple[str, ...]) -> Source:
-    if not patterns:
+def _scoped(source: Source, front: list[str]) -> Source:
+    """A rule file with the `paths:` of its front matter."""
+    found = tuple(_paths(front))
+    if all(each in ("**", "") for each in found):
         return source
-    why = f"its `paths:` name {', '.join(patterns[:3])}"
-    return source._replace(patterns=patterns, client=ON_MATCH, why=why)
+    why = f"its `paths:` name {', '.join(found[:3])}"
+    return source._replace(patterns=found, client=ON_MATCH, why=why)
 
 
-def _missing(one: importing.Import) -> str:
-    bare = importing.without_stray_mark(one)
-    if bare and os.path.isfile(bare):
-        mark = one.path[len(bare) :]
-        return f"@{one.written} is not found: Claude Code takes the {mark!r} for part of the name"
-    return f"@{one.written} is not there"
+def _paths(front: list[str]) -> list[str]:
+    """The patterns behind `paths:`: on its line, in brackets, or as a list below it."""
+    at = next((at for at, row in enumerate(front) if row.startswith("paths:")), None)
+    if at is None:
+        return []
+    value = front[at].partition(":")[2].partition(" #")[0].strip()
+    below = itertools.takewhile(lambda row: row.lstrip().startswith(("-", "#")), front[at + 1 :])
+    items = [row.strip()[1:].partition(" #")[0] for row in below if row.lstrip()[0] == "-"]
+    found = []
+    for item in [value.strip("[]")] if value else items:
+        # Commas part patterns, but not the choices in braces.
+        item = item[:_MOST_ENTRIES]  # noqa: PLW2901
+        for choice in patterns.alternatives(item) or [item]:
+            found += [part.strip(" \t\"'").removesuffix("/**") for part in choice.split(",")]
+    return list(dict.fromkeys(found))[:_MOST_EXCLUDES]
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entry.name for entry in itertools.islice(entries, _MOST_ENTRIES))
+    except OSError:
+        return []
+
+
+def _parents(folder: str) -> list[str]:
+    """The folders above one, outermost first, without the root of the file system."""
+    found: list[str] = []
+    while (folder := os.path.dirname(folder)) != os.path.dirname(folder):
+        found.insert(0, folder)
+    return found
+
+
+def _known_to_client(project: str, sources: list[Source]) -> list[Source]:
+    """The same sources, corrected by what only the whole cascade shows of the client."""
+    excludes = _excludes(project)
+    speaking = [s for s in sources if _is_claude_file(s) and s.text.strip()]
+    stands_in = all(source.level == CHILD for source in speaking)
+    spoken_for = {source.folder for source in speaking}
+    found: list[Source] = []
+    unread: set[str] = set()
+    for source in sources:
+        note = source.client_note
+        is_agents = source.imported_by is None and os.path.basename(source.path) == AGENTS
+        if is_agents and (not stands_in or source.folder in spoken_for):
+            note = _BESIDE
+        elif source.imported_by in unread:
+            note = "what imports it is not read"
+        elif source.imported_by and source.level not in (USER, PRIVATE):
+            note = "" if is_within(os.path.realpath(source.path), project) else _EXTERNAL
+        if note and source.client != NEVER:
+            found.append(_excluded(source._replace(client=NEVER, client_note=note), excludes))
+        else:
+            found.append(_excluded(source, excludes))
+        if found[-1].client == NEVER:
+            unread.add(source.path)
+    return found
+
+
+def _is_claude_file(source: Source) -> bool:
+    named = os.path.basename(source.path) in (CLAUDE, LOCAL)
+    return named and source.imported_by is None and source.level in (PARENT, PROJECT, CHILD)
+
+
+def _excludes(project: str) -> dict[str, list[Any]]:
+    """The patterns of `claudeMdExcludes`, by the settings file they stand in."""
+    found = {}
+    for name, path in clientsettings.settings_files(project).items():
+        listed = clientsettings.read_settings(path).get("claudeMdExcludes")
+        texts = (
+            [each for each in listed if isinstance(each, str)] if isinstance(listed, list) else []
+        )
+        found[name] = [patterns.parse(each) for each in texts[:_MOST_EXCLUDES] if "/" in each]
+    return found
+
+
+def _excluded(source: Source, excludes: dict[str, list[Any]]) -> Source:
+    """Say where the client leaves a file out; we do too, unless a project hides the user's."""
+    names = source.path.strip("/").split("/")
+    by = {name for name, each in excludes.items() if any(one.means_whole(names) for one in each)}
+    if not by or source.level == ORGANISATION:
+        return source
+    ours = source.level in (PARENT, PROJECT, CHILD) or bool(by & {"user", "managed"})
+    return source._replace(client=NEVER, client_note=_EXCLUDED, excluded=ours)

@@ -1,215 +1,273 @@
-"""Checks the instruction files of a project: what is broken, and what is merely doubtful."""
+"""What is wrong with the instruction files of a project, and the single rules in them.
+
+For commands: reads Markdown with markdown-it, asks git for ages, walks through the project.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import itertools
 import os
-from typing import TYPE_CHECKING, NamedTuple
+import re
+import subprocess
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline.decision import NOTE_BUDGET_CHARACTERS
-from brimline.rules import assemble, conflicts, markers, memoryfiles, references, statements
-from brimline.rules.age import History
-from brimline.rules.assemble import shown_path
-from brimline.rules.model import AT_START, NEVER, ORGANISATION, PRIVATE
-from brimline.rules.places import AGENTS, user_home
+from brimline.rules import assemble, cascade, marked, memoryfiles
+from brimline.rules.cascade import OWN, Problem, is_within, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from brimline.rules.age import Age
     from brimline.rules.assemble import Limits
-    from brimline.rules.cascade import Cascade
-    from brimline.rules.model import Source
-    from brimline.rules.statements import Statement
-    from brimline.rules.survey import Survey
+    from brimline.rules.cascade import Cascade, Source
 
-BROKEN, DOUBTFUL = "broken", "doubtful"
-_BROKEN_PROBLEMS = frozenset({"missing", "import", "cycle", "unreadable"})
-_MOST_STATEMENTS = 5_000
-_MOST_OF_A_KIND = 50
+_LEAST_REPEATED_WORDS = 4
+_LONGEST_RULE = 500
 _QUOTED_CHARACTERS = 70
-_CLASH = {
-    "opposite": "one asks for what the other refuses",
-    "number": "they name different numbers",
-    "choice": "they make different choices",
-}
+_DECORATION = re.compile(r"[*_`\"'“”]+")
+_PLACE = re.compile(r"(?::\d+)?(?:[:-]\d+)?(?:#.*)?$")
+_PATH = re.compile(r"(?:\.{1,2}/)?[\w.@+-]+(?:/[\w.@+-]+)+/?$")
+_SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,7}$")
+_SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|[#/~]")
+_SAFE = ("core.fsmonitor=false", "protocol.allow=never", "core.hooksPath=")
+_GIT = [
+    "git",
+    *[word for each in (*_SAFE, "safe.bareRepository=explicit") for word in ("-c", each)],
+]
+_GIT_TIMEOUT_S = 10
+_SECONDS_PER_DAY = 86_400
+_MOST_FOLDERS = 20_000
+_MOST_ENTRIES = 300_000
+_NAMES = {cascade.CLAUDE, cascade.LOCAL, cascade.AGENTS, OWN}
+# Other people's code and what builds leave behind.
+_SKIPPED = frozenset(
+    (
+        *(".git", ".hg", ".svn", "node_modules", ".venv", "venv", "__pycache__", "dist", "build"),
+        *("target", "vendor", "coverage", ".next", ".nuxt", ".tox", ".mypy_cache", "worktrees"),
+        OWN,
+    )
+)
 
 
-class Finding(NamedTuple):
-    """Something to mend or to think about."""
+class Rule(NamedTuple):
+    """One thing that a file says: a list item, or a paragraph."""
 
-    severity: str
-    kind: str
-    path: str
-    line: int | None
     text: str
+    path: str
+    line: int
+
+    @property
+    def identity(self) -> str:
+        """Equal for rules in the same words, whatever their case and decoration."""
+        words = " ".join(_DECORATION.sub("", self.text).lower().rstrip(" .!").split())
+        return hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()[:12]
 
 
-class Thresholds(NamedTuple):
-    """When a file counts as left alone; 0 days switches that off."""
+class Survey(NamedTuple):
+    """What a walk through a project found."""
 
-    stale_days: int
-    stale_commits: int
+    folders: list[str]
+    """Folders below the project with instructions of their own."""
+    names: dict[str, list[str]]
+    """For each name of a file or folder, the folders it lies in, with a slash before and after."""
+    is_complete: bool
 
 
-class Report(NamedTuple):
-    """All findings, and what could not be checked."""
+def survey(project_dir: str) -> Survey:
+    """Walk through a project, within bounds."""
+    top = os.path.realpath(project_dir)
+    found = Survey([], {}, is_complete=True)
+    waiting, folders, entries = [top], 0, 0
+    while waiting and folders < _MOST_FOLDERS and entries < _MOST_ENTRIES:
+        folder = waiting.pop()
+        try:
+            with os.scandir(folder) as scanned:
+                inside = {one.name: one.is_dir(follow_symlinks=False) for one in scanned}
+        except OSError:
+            continue
+        folders, entries = folders + 1, entries + len(inside)
+        for name in inside:
+            found.names.setdefault(name, []).append(folder[len(top) :] + "/")
+        if folder != top and not _NAMES.isdisjoint(inside):
+            found.folders.append(folder)
+        below = [name for name, is_dir in inside.items() if is_dir and name not in _SKIPPED]
+        waiting += [f"{folder}/{name}" for name in below]
+    found.folders.sort()
+    return found._replace(is_complete=not waiting)
 
-    findings: list[Finding]
-    notes: list[str]
+
+def rules_of(source: Source) -> Iterator[Rule]:
+    """What a file says, in its order."""
+    for line, inline in _inlines(source):
+        text = " ".join(inline.content.split())
+        if text and not re.fullmatch(r"@\S+(?: @\S+)*", text):
+            yield Rule(text[:_LONGEST_RULE], source.path, line)
 
 
 def lint(
-    cascade: Cascade,
-    limits: Limits,
-    thresholds: Thresholds,
+    found: Cascade,
     walked: Survey,
+    limits: Limits,
+    stale: tuple[int, int],
     now: float,
     tick: Callable[[int], None] = lambda _: None,
-) -> Report:
-    """Check everything that a project's cascade holds; `tick` hears of every file that is dated."""
-    sources = [source for source in cascade.sources if not source.excluded]
+) -> tuple[list[Problem], list[str]]:
+    """What is wrong, and what could not be checked; `tick` hears of every file that is dated.
+
+    A file counts as left alone by days and by commits since; 0 days switches that off.
+    """
+    sources = [source for source in found.sources if not source.excluded]
     # What a file outside the project means by a path, and which code it is about, is not known.
-    own = [each for each in sources if each.path.startswith(cascade.project.boundary + "/")]
-    said = list(statements.statements(sources))[:_MOST_STATEMENTS]
-    history = History(cascade.project.folder)
+    own = [source for source in sources if is_within(source.path, found.boundary)]
+    notes = [] if walked.is_complete else ["the project is large: not every folder was searched"]
     findings = [
-        *_problems(cascade),
-        *_references(own, cascade, walked),
-        *_stale(_ticking(own, tick), history, thresholds, now),
-        *_same_files(sources),
-        *_clashes(said),
-        *_repeated(said),
+        *found.problems,
+        *_gone(own, found, walked),
+        *_same(sources),
         *_unread(sources),
-        *_memory(cascade.project.folder),
         *_sizes(sources, limits),
-        *_marked(sources),
+        *memoryfiles.check(found.folder),
     ]
-    ages_wanted = thresholds.stale_days > 0 and history.problem
-    notes = [f"ages are not checked: {history.problem}"] if ages_wanted else []
-    notes += [] if walked.is_complete else ["the project is large: not every folder was searched"]
-    return Report(findings, notes)
+    if stale[0] and _git(found.folder, "rev-parse", "--verify", "HEAD") is None:
+        notes.append(f"ages are not checked: git knows no commit in {found.folder}")
+    elif stale[0]:
+        for source in own:
+            findings += _stale(source.path, stale, now)
+            tick(1)
+    return findings, notes
 
 
-def _problems(cascade: Cascade) -> Iterator[Finding]:
-    for problem in cascade.problems:
-        severity = BROKEN if problem.kind in _BROKEN_PROBLEMS else DOUBTFUL
-        yield Finding(severity, problem.kind, problem.path, problem.line, problem.text)
+def _inlines(source: Source) -> Iterator[tuple[int, Any]]:
+    """The pieces of running text in a file, each with its first line; headings and tables aside."""
+    from markdown_it import MarkdownIt
+
+    first = source.lines[0].number if source.lines else 1
+    text = "\n".join(line.text for line in source.lines)
+    tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(text)
+    for before, token in itertools.pairwise(tokens):
+        if token.type == "inline" and before.type == "paragraph_open":
+            yield (token.map[0] if token.map else 0) + first, token
 
 
-def _references(sources: Sequence[Source], cascade: Cascade, walked: Survey) -> Iterator[Finding]:
+def _gone(sources: Iterable[Source], found: Cascade, walked: Survey) -> Iterator[Problem]:
+    """Files that are named by links and in code spans and are nowhere where they could be."""
     for source in sources:
-        for found in references.missing(source, cascade.project, walked):
-            text = f"{found.written} is not there any more"
-            yield Finding(BROKEN, "reference", source.path, found.line, text)
+        folder = os.path.dirname(os.path.realpath(source.path))
+        for line, written, is_link in _named(source):
+            homes = (folder,) if is_link else (folder, found.folder, found.boundary)
+            places = [os.path.normpath(os.path.join(home, written)) for home in homes]
+            inside = [place for place in places if is_within(place, found.boundary)]
+            known = any(map(os.path.lexists, inside)) or (not is_link and _lies(written, walked))
+            if inside and not known:
+                text = f"{written} is not there any more"
+                yield Problem("reference", source.path, line, text)
 
 
-def _ticking(sources: Sequence[Source], tick: Callable[[int], None]) -> Iterator[Source]:
-    for source in sources:
-        yield source
-        tick(1)
+def _named(source: Source) -> Iterator[tuple[int, str, bool]]:
+    """Line, text and kind of what surely is the path of a file in the project."""
+    for line, inline in _inlines(source):
+        for child in inline.children or ():
+            href = str(child.attrs.get("href", "")).partition("#")[0]
+            if child.type == "link_open" and href and not _SCHEME.match(href):
+                yield line, href.replace("%20", " "), True
+            written = _PLACE.sub("", child.content.strip())
+            if child.type == "code_inline" and _PATH.match(written) and _SUFFIX.search(written):
+                yield line, written, False
 
 
-def _stale(
-    sources: Iterable[Source], history: History, thresholds: Thresholds, now: float
-) -> Iterator[Finding]:
-    if not thresholds.stale_days:
-        return
-    for source in sources:
-        age = history.age(source.path, now)
-        if age and _is_stale(age, thresholds):
-            text = (
-                f"last changed {age.days} days ago, and {age.commits_since} commits have been made "
-                "around it since: is it still true?"
-            )
-            yield Finding(DOUBTFUL, "stale", source.path, None, text)
+def _lies(written: str, walked: Survey) -> bool:
+    """Whether a name that is short for a path lies somewhere in the project, as far as we know."""
+    folder, _, name = written.strip("/").rpartition("/")
+    found = any(place.endswith(f"/{folder}/") for place in walked.names.get(name, ()))
+    return not written.startswith(".") and (found or not walked.is_complete)
 
 
-def _is_stale(age: Age, thresholds: Thresholds) -> bool:
-    old = age.days >= thresholds.stale_days
-    return old and age.commits_since >= max(1, thresholds.stale_commits)
-
-
-def _same_files(sources: Sequence[Source]) -> Iterator[Finding]:
-    """Files that say the same; the client sends each of them."""
-    first: dict[str, Source] = {}
-    for source in sources:
-        if not source.text.strip():
+def _same(sources: Sequence[Source]) -> Iterator[Problem]:
+    """Files that say the same, and rules in two files in the same words; the client sends each."""
+    files: dict[str, Source] = {}
+    said: dict[str, tuple[Rule, Source]] = {}
+    for source in [each for each in sources if each.text.strip()]:
+        first = files.setdefault(source.digest, source)
+        if first is not source:
+            if _can_meet(first, source):
+                text = f"says the same as {shown(first.path)}"
+                yield Problem("duplicate", source.path, None, text)
             continue
-        other = first.setdefault(source.digest, source)
-        if other is not source and conflicts.can_meet(other, source):
-            text = f"says the same as {shown_path(other.path, user_home())}"
-            yield Finding(DOUBTFUL, "duplicate", source.path, None, text)
+        for rule in rules_of(source):
+            other, where = said.setdefault(rule.identity, (rule, source))
+            long_enough = len(rule.text.split()) >= _LEAST_REPEATED_WORDS
+            if other.path != rule.path and long_enough and _can_meet(where, source):
+                text = f"“{_short(rule.text)}” is said already ({shown(other.path)}:{other.line})"
+                yield Problem("repeated", rule.path, rule.line, text)
 
 
-def _clashes(said: Sequence[Statement]) -> Iterator[Finding]:
-    for clash in conflicts.contradictions(said)[:_MOST_OF_A_KIND]:
-        one, other = clash.first, clash.second
-        text = (
-            f"{_quoted(other)} may contradict {_quoted(one)} ({_place(one)}): "
-            f"{_CLASH[clash.kind]}; the model gets both, and this one is nearer to the work"
-        )
-        yield Finding(DOUBTFUL, "conflict", other.path, other.line, text)
+def _can_meet(one: Source, other: Source) -> bool:
+    """Whether two files can be before the model for one and the same file at hand."""
+    nested = one.level == other.level == cascade.CHILD
+    return not nested or is_within(one.folder, other.folder) or is_within(other.folder, one.folder)
 
 
-def _repeated(said: Sequence[Statement]) -> Iterator[Finding]:
-    for clash in conflicts.repetitions(said)[:_MOST_OF_A_KIND]:
-        if clash.first.source.digest == clash.second.source.digest:
-            continue
-        text = f"{_quoted(clash.second)} is said already ({_place(clash.first)})"
-        yield Finding(DOUBTFUL, "repeated", clash.second.path, clash.second.line, text)
-
-
-def _unread(sources: Sequence[Source]) -> Iterator[Finding]:
+def _unread(sources: Sequence[Source]) -> Iterator[Problem]:
     """Files in the project that people may take for loaded."""
     for source in sources:
-        if source.client != NEVER or source.level in (ORGANISATION, PRIVATE):
-            continue
-        if os.path.basename(source.path) == AGENTS or source.imported_by:
+        if source.client == cascade.NEVER and source.client_note:
             text = f"Claude Code does not load it: {source.client_note}"
-            yield Finding(DOUBTFUL, "unread", source.path, None, text)
+            yield Problem("unread", source.path, None, text)
 
 
-def _sizes(sources: Sequence[Source], limits: Limits) -> Iterator[Finding]:
+def _sizes(sources: Sequence[Source], limits: Limits) -> Iterator[Problem]:
     for source in sources:
         count = len(source.text.strip())
         if count > limits.file_characters:
-            text = (
-                f"has {count:,} characters; over {limits.file_characters:,} it is cut where "
-                "brimline assembles rules, and Claude Code sends all of it with every request"
-            )
-            yield Finding(DOUBTFUL, "large", source.path, None, text)
-    start = [source for source in sources if source.client == AT_START]
+            text = f"has {count:,} characters, over {limits.file_characters:,}, in every request"
+            yield Problem("large", source.path, None, text)
+    for rule in marked.fit(marked.marked_in(sources))[1]:
+        text = f"no room for it after a compaction: {marked.MOST_CHARACTERS:,} characters for all"
+        yield Problem("marked", rule.path, rule.line, text)
+    start = [source for source in sources if source.client == cascade.AT_START]
     total = sum(len(source.text) for source in assemble.unique(start))
-    if total > limits.total_characters and start:
-        text = (
-            f"what loads at the start has {total:,} characters, over {limits.total_characters:,}: "
-            "move what holds for a part of the project into a file there"
+    if start and total > limits.total_characters:
+        text = f"what loads at the start has {total:,} characters, over {limits.total_characters:,}"
+        yield Problem("large", start[-1].path, None, text)
+
+
+def _stale(path: str, stale: tuple[int, int], now: float) -> Iterator[Problem]:
+    """Whether a file was left alone while the code around it moved on."""
+    folder, name = os.path.split(os.path.realpath(path))
+    last = _git(folder, "rev-list", "-1", "--timestamp", "HEAD", "--", name) or ""
+    moment, _, commit = last.partition(" ")
+    # The work that a file in the client's own folder is about lies around that folder.
+    about = f"{folder}/".partition(f"/{OWN}/")[0] or "/"
+    since = _git(about, "rev-list", "--count", f"{commit}..HEAD", "--", ".") if commit else None
+    if not moment.isdigit() or not since or not since.isdigit():
+        return
+    days = max(0, int((now - int(moment)) // _SECONDS_PER_DAY))
+    if days >= stale[0] and int(since) >= max(1, stale[1]):
+        text = f"last changed {days} days ago, {since} commits around it since: is it still true?"
+        yield Problem("stale", path, None, text)
+
+
+def _git(folder: str, *arguments: str) -> str | None:
+    """What git answers on its first line; None where it refuses or is not there.
+
+    Only plumbing, and nothing that a repository could turn into a program or a network call.
+    """
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    try:
+        done = subprocess.run(
+            [*_GIT, "--no-optional-locks", "-C", folder, *arguments],
+            env={**kept, "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            check=False,
+            timeout=_GIT_TIMEOUT_S,
         )
-        yield Finding(DOUBTFUL, "large", start[-1].path, None, text)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    text = done.stdout.decode("utf-8", "replace").partition("\n")[0].strip()
+    return text if done.returncode == 0 else None
 
 
-def _marked(sources: Sequence[Source]) -> Iterator[Finding]:
-    """Marked rules that would not fit into the card after a compaction, even alone."""
-    _, cut = markers.fit(markers.marked_in(sources), NOTE_BUDGET_CHARACTERS)
-    for rule in cut:
-        text = (
-            "this marked rule does not fit into what is put back after a compaction "
-            f"({NOTE_BUDGET_CHARACTERS:,} characters for all): shorten it or mark fewer"
-        )
-        yield Finding(DOUBTFUL, "marked", rule.path, rule.line, text)
-
-
-def _memory(project_dir: str) -> Iterator[Finding]:
-    for remark in memoryfiles.check(project_dir):
-        severity = BROKEN if remark.is_broken else DOUBTFUL
-        yield Finding(severity, "memory", remark.path, remark.line, remark.text)
-
-
-def _quoted(statement: Statement) -> str:
-    text = statement.text
-    short = text if len(text) <= _QUOTED_CHARACTERS else text[: _QUOTED_CHARACTERS - 1] + "…"
-    return f"“{short}”"
-
-
-def _place(statement: Statement) -> str:
-    return f"{shown_path(statement.path, user_home())}:{statement.line}"
+def _short(text: str) -> str:
+    return text if len(text) <= _QUOTED_CHARACTERS else text[: _QUOTED_CHARACTERS - 1] + "…"

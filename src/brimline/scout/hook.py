@@ -15,13 +15,11 @@ def pre_tool_use(turn: Turn) -> Decision | None:
     """Advise against a read into an ignored folder, or refuse it; either is on record."""
     if not turn.values["scout.enabled"]:
         return None  # switched off while this session runs
-    from brimline import libraries
-    from brimline.guard import scout
+    from brimline.scout import check
     from brimline.state import audit
 
-    libraries.make_importable(turn.home)
     tool = turn.event.tool
-    decision = scout.decide(
+    decision = check.decide(
         tool,
         turn.event.tool_input,
         cwd=turn.event.cwd,

@@ -1,257 +1,337 @@
-"""Questions to the time series: sessions, compactions, the size of summaries, growth."""
+"""One line per session in `history.jsonl`: what its spool and transcript told, when both are gone.
+
+A line is made anew when either has changed. The file is replaced as a whole under a lock that ends
+with its holder, so a line is there once, whoever else writes and whoever is killed. What an earlier
+line knows of a time from before the first event, request or compaction that is still there, stays.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import random
+import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from brimline.state import database, recorded, turns
+from brimline import fastio, fastjson, paths
+from brimline.errors import StateError
+from brimline.state import spool
+from brimline.state.figures import Figures, add_up, readings, sound, worth_keeping
+from brimline.transcript import compactions, find
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - Windows
+    fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Iterator
+
+    Progress = Callable[[int], None] | None
 
 Value = TypeVar("Value")
-RECENT_SESSIONS = 20
-# Growth of older sessions says little about this week's work, and this much is read in 0.1 s.
-_GROWTH_EVENTS = 40_000
-_EVENT_COLUMNS = """
-    id, at, event, occupancy, tail, window, tier, transcript_offset, "trigger", source, model, cwd,
-    spoke, blocked, tool, summary_characters
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Percentiles:
-    """How a figure is spread: each is a value that occurred (nearest rank)."""
-
-    count: int
-    p50: int
-    p95: int
-    p99: int
-    largest: int
-
-
-class Notice(NamedTuple):
-    """A tier that was announced, or a tool call that was refused."""
-
-    at: float
-    event: str
-    occupancy_tokens: int | None
-    tier: int | None
-    tool: str | None
+_HEAD = b'{"v":1,"session":"'
+_POLL_S = 0.01
+_WAIT_S = 5.0
+_KEEP_S = 30 * 86_400
+_LARGEST_SPOOLS_BYTES = 200 << 20
+_LARGEST_FILE_BYTES = 64 << 20
+# Growth of older sessions says little about this week's work.
+_GROWTH_REQUESTS = 20_000
+# What a session was told and has shown: after a day it may be told again.
+_TRANSIENT = (
+    *("spoke-L", "window-", "compacted-", "ceiling-", "quota-", "reminder", "telemetry.json"),
+)
 
 
 @dataclass(slots=True)
 class Session:
-    """What the series knows of one session."""
+    """What is known of one session, and from which state of its files."""
 
     session_id: str
-    project: str | None = None
-    model: str | None = None
-    window_tokens: int | None = None
-    first_at: float | None = None
-    last_at: float | None = None
-    event_count: int = 0
-    story: turns.Story = field(default_factory=turns.Story)
-    messages: list[Notice] = field(default_factory=list)
-    blocks: list[Notice] = field(default_factory=list)
-    compactions: list[turns.Compaction] = field(default_factory=list)
+    stamp: list[Any] = field(default_factory=list)
+    damaged: int = 0
+    """Pieces of its spool that hold no event."""
+    events: list[dict[str, Any]] = field(default_factory=list)
+    requests: list[compactions.Request] = field(default_factory=list)
+    recorded: list[compactions.Recorded] = field(default_factory=list)
 
     @property
-    def peak_occupancy_tokens(self) -> int | None:
-        """The fullest the window was seen."""
-        return max(self.story.occupancies, default=None)
+    def figures(self) -> Figures:
+        """What it adds up to."""
+        return add_up(self.events, self.requests, self.recorded)
 
 
-class Overview(NamedTuple):
-    """All sessions at a glance."""
+def tidy(home_dir: str, session_id: str, stale_s: float, until: float) -> None:
+    """Bring the history up to date, then let go of what is too old.
 
-    session_count: int
-    recent: list[Session]
-    compactions: list[tuple[str, turns.Compaction]]
-    """Of all sessions, with their ids, oldest first."""
-    summary_characters: Percentiles | None
-    damaged_lines: int
-
-
-def overview(home_dir: str, limit: int = RECENT_SESSIONS) -> Overview:
-    """The sessions that were active last, and every compaction.
+    Args:
+        home_dir: the data folder.
+        session_id: the running session, which loses nothing.
+        stale_s: the age from which a session's announcements are forgotten.
+        until: when to stop, in seconds of `time.monotonic`.
 
     Raises:
-        StateError: the series cannot be read.
+        OSError: something cannot be read or deleted.
+        StateError: the history cannot be written.
     """
-
-    def work(connection: sqlite3.Connection) -> Overview:
-        names = _sessions(connection)
-        found = _all_compactions(connection)
-        sizes = [compaction.summary_characters for _, compaction in found]
-        damaged = connection.execute("SELECT COALESCE(SUM(damaged), 0) FROM spool").fetchone()[0]
-        return Overview(
-            len(names),
-            [_session(connection, name) for name in names[:limit]],
-            found,
-            percentiles([size for size in sizes if size is not None]),
-            damaged,
-        )
-
-    return database.use(home_dir, work)
+    try:
+        update(home_dir, until=until)
+    finally:
+        _let_go(home_dir, session_id, stale_s, until)
 
 
-def session(home_dir: str, session_id: str) -> Session:
-    """One session; an empty one where nothing is known of it.
+def update(
+    home_dir: str,
+    transcripts: Iterable[str] = (),
+    *,
+    until: float = float("inf"),
+    progress: Progress = None,
+) -> list[str]:
+    """Make the lines anew of sessions whose spool or transcript has changed.
+
+    Args:
+        home_dir: the data folder.
+        transcripts: those to look at beside the ones that spools and earlier lines name.
+        until: when to stop, in seconds of `time.monotonic`.
+        progress: called with the number of bytes of each line that was read.
+
+    Returns:
+        What a reader of the figures should know, in sentences.
 
     Raises:
-        StateError: the series cannot be read.
+        StateError: the history cannot be written.
     """
-    return database.use(home_dir, lambda connection: _session(connection, session_id))
+    from brimline.state import upgrade
+
+    if not upgrade.fold_database(home_dir, until):
+        return ["what an earlier version recorded is not all in yet: run it again"]
+    lines, given, notes, changed = _load(home_dir), _by_session(transcripts), [], []
+    parent = paths.sessions_dir(home_dir)
+    spooled = {name for name in fastio.names_in(parent) if name == paths.safe_session_id(name)}
+    # A short look is not spent on sessions that surely have no news.
+    for name in sorted(spooled | given.keys(), key=lambda one: spool.stamp(f"{parent}/{one}")[1:])[
+        ::-1
+    ]:
+        known = _parse(lines.get(name)) or Session(name)
+        try:
+            if _renew(home_dir, known, given.get(name, []), until, progress):
+                changed.append(known)
+        except TimeoutError:
+            notes.append("not everything that hooks recorded is in yet: run it again")
+            break
+        except OSError as error:
+            notes.append(f"{error.filename or name} could not be read: {error.strerror or error}")
+    if changed:
+        write(home_dir, changed[::-1], until)
+    return notes
 
 
-def matching(home_dir: str, start: str) -> list[str]:
-    """The ids of known sessions that are, or else begin with, a text.
+def write(home_dir: str, changed: list[Session], until: float) -> bool:
+    """Put new lines in the place of some sessions' old ones; False where another holds the lock.
 
     Raises:
-        StateError: the series cannot be read.
+        StateError: the file cannot be written.
     """
+    path = _path(home_dir)
+    try:
+        with _locked(home_dir, until) as is_held:
+            if not is_held:
+                return False
+            lines = _load(home_dir)
+            for one in changed:
+                # Of two that were made at once, the one that knows more stays.
+                there = _parse(lines.pop(one.session_id, None))
+                lines[one.session_id] = _encode(max(one, there or one, key=_last_at))
+            while sum(map(len, lines.values())) > _LARGEST_FILE_BYTES:
+                del lines[next(iter(lines))]
+            fastio.replace_file(path, b"".join(lines.values()))
+            with open(path, "rb") as file, contextlib.suppress(OSError):
+                os.fsync(file.fileno())  # what it was made from may be deleted next
+    except OSError as error:
+        raise StateError(f"{path} cannot be written: {error.strerror or error}") from error
+    return True
 
-    def work(connection: sqlite3.Connection) -> list[str]:
-        query = "SELECT session FROM event UNION SELECT session FROM transcript ORDER BY 1"
-        names = [name for (name,) in connection.execute(query)]
-        return [start] if start in names else [name for name in names if name.startswith(start)]
 
-    return database.use(home_dir, work)
+def forget(home_dir: str, session_id: str) -> None:
+    """Delete the line of one session; its folder must be gone, or it comes back.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    with _locked(home_dir, float("inf")):
+        lines = _load(home_dir)
+        if lines.pop(session_id, None):
+            fastio.replace_file(_path(home_dir), b"".join(lines.values()))
+
+
+def sessions(home_dir: str) -> list[Session]:
+    """Every known session, the one whose line was made last at the end."""
+    return [one for line in _load(home_dir).values() if (one := _parse(line))]
 
 
 def growth_statistics(
-    home_dir: str, most_events: int = _GROWTH_EVENTS
+    home_dir: str, most_requests: int = _GROWTH_REQUESTS
 ) -> list[tuple[str | None, list[int]]]:
-    """How recent sessions grew: model and occupancy at each request, between compactions.
+    """How recent sessions grew: model and occupancy at each request, between compactions."""
+    segments: list[tuple[str | None, list[int]]] = []
+    for line in reversed(_load(home_dir).values()):
+        if sum(len(segment) for _, segment in segments) >= most_requests:
+            break
+        found = _parse(line)
+        segments += found.figures.segments if found else []
+    return segments
+
+
+def _renew(
+    home_dir: str, known: Session, given: list[str], until: float, progress: Progress
+) -> bool:
+    """Take in what has changed about a session; False where nothing has.
 
     Raises:
-        StateError: the series cannot be read.
+        TimeoutError: the time was up.
     """
-    if not os.path.exists(database.path(home_dir)):
-        return []
 
-    def work(connection: sqlite3.Connection) -> list[tuple[str | None, list[int]]]:
-        segments = []
-        read = 0
-        for name in _sessions(connection):
-            if read >= most_events:
-                break
-            found = _session(connection, name)
-            segments += found.story.segments
-            read += found.event_count
-        return segments
+    def step(size: int) -> None:
+        if time.monotonic() > until:
+            raise TimeoutError
+        if progress:
+            progress(size)
 
-    return database.use(home_dir, work)
-
-
-def percentiles(values: Sequence[int]) -> Percentiles | None:
-    """The spread of some values; None without any."""
-    if not values:
-        return None
-    ordered = sorted(values)
-    p50, p95, p99 = [ordered[-(-len(ordered) * share // 100) - 1] for share in (50, 95, 99)]
-    return Percentiles(len(ordered), p50, p95, p99, ordered[-1])
-
-
-def _sessions(connection: sqlite3.Connection) -> list[str]:
-    """Known sessions, the one active last first."""
-    query = "SELECT session FROM event GROUP BY session ORDER BY MAX(at) DESC, session"
-    return [name for (name,) in connection.execute(query)]
+    step(0)
+    folder = paths.session_dir(home_dir, known.session_id)
+    transcripts = given or [path for path, *_ in known.stamp[1:]]
+    stamp = [spool.stamp(folder), *_stamps(transcripts)]
+    if stamp == known.stamp:
+        return False
+    lines, known.damaged = spool.read(folder)
+    events = [sound(line) for line in lines]
+    told = [event["transcript_path"] for event in events if "transcript_path" in event]
+    known.stamp = [stamp[0], *_stamps(transcripts or told[-1:])]
+    scans = [compactions.scan(path, step) for path, *_ in known.stamp[1:]]
+    # A session may lie in two folders, with the same rows in each.
+    requests = sorted({one for found in scans for one in found.requests}, key=_at)
+    recorded = [row for found in scans for row in found.compactions]
+    requests = requests or readings(events)
+    known.events = _older(known.events, events) + worth_keeping(events)
+    known.requests = _older(known.requests, requests) + requests
+    known.recorded = _older(known.recorded, recorded) + recorded
+    return True
 
 
-def _session(connection: sqlite3.Connection, session_id: str) -> Session:
-    events = _events(connection, session_id)
-    found = Session(session_id, event_count=len(events))
-    own = turns.compactions_of(events)
-    found.compactions = turns.merge(
-        own, recorded.by_session(connection, session_id).get(session_id, [])
-    )
-    _add_post_tokens(connection, session_id, found.compactions)
-    found.story = turns.tell(events, found.compactions)
-    found.project = next((event.cwd for event in events if event.cwd), None)
-    found.model = _last([event.model for event in events])
-    found.window_tokens = _last([event.window_tokens for event in events])
-    _add_notices(found, events)
-    if events:
-        found.first_at, found.last_at = events[0].at, events[-1].at
+def _older(known: list[Value], found: list[Value]) -> list[Value]:
+    """What is known of a time from before all that was found now."""
+    return [one for one in known if not found or _at(one) < _at(found[0])]
+
+
+def _at(one: Any) -> float:
+    return (one["at"] if isinstance(one, dict) else one.at) or 0.0
+
+
+def _last_at(one: Session) -> float:
+    return max(map(_at, [*one.events[-1:], *one.requests[-1:], *one.recorded[-1:]]), default=0.0)
+
+
+def _let_go(home_dir: str, session_id: str, stale_s: float, until: float) -> None:
+    """A day later announcements and telemetry go; a month later all that the history has.
+
+    The order is another one each time: what there was no time for today comes first some day.
+    """
+    lines, parent, spooled_bytes = _load(home_dir), paths.sessions_dir(home_dir), 0
+    for name in random.sample(found := fastio.names_in(parent), len(found)):
+        folder = f"{parent}/{name}"
+        if time.monotonic() > until:
+            return
+        if name == session_id or os.path.islink(folder) or not os.path.isdir(folder):
+            continue
+        with contextlib.suppress(FileNotFoundError):  # another is at it too
+            files, stamp = fastio.names_in(folder), spool.stamp(folder)
+            places = [folder, *[f"{folder}/{file}" for file in files]]
+            age_s = time.time() - max(os.lstat(place).st_mtime for place in places)
+            spooled_bytes += sum(stamp[:1])
+            is_old = age_s > (_KEEP_S if spooled_bytes < _LARGEST_SPOOLS_BYTES else stale_s)
+            known = _parse(lines.get(name)) if is_old else None
+            is_gone = is_old and (not stamp or (known is not None and known.stamp[:1] == [stamp]))
+            for file in files:
+                if is_gone or (age_s > stale_s and file.startswith(_TRANSIENT)):
+                    fastio.remove(f"{folder}/{file}")
+            if is_gone:
+                os.rmdir(folder)
+
+
+def _by_session(transcripts: Iterable[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for path in sorted(transcripts):
+        found.setdefault(paths.safe_session_id(find.session_id_of(path)), []).append(path)
     return found
 
 
-def _events(connection: sqlite3.Connection, session_id: str) -> list[turns.Event]:
-    rows = connection.execute(
-        f"SELECT {_EVENT_COLUMNS} FROM event WHERE session = ? ORDER BY at, id",  # noqa: S608
-        (session_id,),
-    )
-    return [turns.Event(*row) for row in rows]
+def _stamps(files: Iterable[str]) -> list[list[Any]]:
+    """What tells whether files have changed; those that are gone are left out."""
+    found = [(path, os.stat(path)) for path in files if os.path.isfile(path)]
+    return [[path, status.st_size, status.st_mtime_ns] for path, status in found]
 
 
-def _all_compactions(connection: sqlite3.Connection) -> list[tuple[str, turns.Compaction]]:
-    """Of all sessions; one that was copied into a resumed session counts once."""
-    own = _own_compactions(connection)
-    others = recorded.by_session(connection)
-    found: list[tuple[str, turns.Compaction]] = []
-    seen: set[str] = set()
-    for name in sorted(own.keys() | others.keys()):
-        merged = turns.merge(own.get(name, []), others.get(name, []))
-        _add_post_tokens(connection, name, merged)
-        for compaction in merged:
-            if compaction.uuid is None or compaction.uuid not in seen:
-                found.append((name, compaction))
-            seen.add(compaction.uuid or "")
-    return sorted(found, key=lambda pair: pair[1].begun_at)
+def _path(home_dir: str) -> str:
+    return home_dir + "/history.jsonl"
 
 
-def _own_compactions(connection: sqlite3.Connection) -> dict[str, list[turns.Compaction]]:
-    rows = connection.execute(
-        f"""
-        SELECT session, {_EVENT_COLUMNS} FROM event
-        WHERE event IN ('PreCompact', 'PostCompact')
-            OR (event = 'SessionStart' AND source = 'compact')
-        ORDER BY session, at, id
-        """  # noqa: S608 - names of ours
-    )
-    events: dict[str, list[turns.Event]] = {}
-    for name, *values in rows:
-        events.setdefault(name, []).append(turns.Event(*values))
-    return {name: turns.compactions_of(found) for name, found in events.items()}
+def _load(home_dir: str) -> dict[str, bytes]:
+    """The lines by session, the one written last at the end."""
+    try:
+        data = fastio.read_file(_path(home_dir))
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise StateError(f"{_path(home_dir)} cannot be read: {error.strerror or error}") from error
+    lines = [line + b"\n" for line in data.split(b"\n") if line.startswith(_HEAD)]
+    return {line[len(_HEAD) :].partition(b'"')[0].decode("ascii"): line for line in lines}
 
 
-def _add_post_tokens(
-    connection: sqlite3.Connection, session_id: str, found: list[turns.Compaction]
-) -> None:
-    """Where the transcript does not tell: the first reading of a request after the compaction."""
-    ends = [compaction.begun_at for compaction in found[1:]] + [float("inf")]
-    for compaction, end in zip(found, ends, strict=False):
-        if compaction.post_tokens is not None or compaction.at is None:
-            continue
-        row = connection.execute(
-            """
-            SELECT occupancy FROM event
-            WHERE session = ? AND at >= ? AND at < ? AND occupancy IS NOT NULL
-                AND transcript_offset > ?
-            ORDER BY at, id LIMIT 1
-            """,
-            (session_id, compaction.at, end, compaction.pre_offset or 0),
-        ).fetchone()
-        compaction.post_tokens = row[0] if row else None
+def _encode(one: Session) -> bytes:
+    line = {"v": 1, "session": one.session_id, "stamp": one.stamp, "damaged": one.damaged}
+    line |= {"events": one.events, "requests": one.requests, "recorded": one.recorded}
+    return fastjson.dumps(line).encode() + b"\n"
 
 
-def _add_notices(found: Session, events: list[turns.Event]) -> None:
-    """What was said and refused; an event without a reading has the last one before it."""
-    tokens: int | None = None
-    for event in events:
-        tokens = event.occupancy_tokens if event.occupancy_tokens is not None else tokens
-        tier = event.spoke if event.spoke is not None else event.tier
-        notice = Notice(event.at, event.event, tokens, tier, event.tool)
-        if event.spoke:
-            found.messages.append(notice)
-        if event.blocked:
-            found.blocks.append(notice)
+def _parse(line: bytes | None) -> Session | None:
+    """A line of ours; None for one that is damaged, which is made anew."""
+    try:
+        stored = fastjson.loads((line or b"").decode("ascii"))
+        return Session(
+            stored["session"],
+            stored["stamp"],
+            stored["damaged"],
+            stored["events"],
+            [compactions.Request(*one) for one in stored["requests"]],
+            [compactions.Recorded(*one) for one in stored["recorded"]],
+        )
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
-def _last(values: list[Value | None]) -> Value | None:
-    return next((value for value in reversed(values) if value is not None), None)
+@contextlib.contextmanager
+def _locked(home_dir: str, until: float) -> Iterator[bool]:
+    """Hold the lock beside the history, or not; the system drops it however its holder ends."""
+    fastio.make_folders(home_dir)
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
+    descriptor = os.open(f"{home_dir}/history.lock", flags, 0o600)
+    try:
+        yield _try_lock(descriptor, min(until, time.monotonic() + _WAIT_S))
+    finally:
+        os.close(descriptor)
+
+
+def _try_lock(descriptor: int, until: float) -> bool:
+    while fcntl is not None:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except BlockingIOError:
+            if time.monotonic() > until:
+                return False
+            time.sleep(_POLL_S)
+        except OSError:  # a file system without locks: then there is nothing to wait for
+            break
+    return True

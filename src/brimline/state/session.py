@@ -1,6 +1,7 @@
 """What brimline remembers of one session, in small files that parallel hooks can share.
 
-Fast path: imports only `time`, `brimline.fastio`, `brimline.fastjson`, `brimline.paths`.
+Fast path: imports only `time`, `brimline.fastio`, `brimline.fastjson`, `brimline.paths` and
+`brimline.transcript.tail`.
 Nothing here is locked: a line is appended in one write, a file is replaced whole, and "once" means
 that exactly one process managed to create a file.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 import time
 
 from brimline import fastio, fastjson, paths
+from brimline.transcript import tail
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +22,9 @@ _CLAIM = "spoke-L"
 _WINDOW = "window-"
 _COMPACTED = "compacted-"
 _SNAPSHOT = "statusline.json"
-_SPOOL = "spool.jsonl"
+SPOOL = "spool.jsonl"
+_FIRST_LINE_BYTES = 64 << 10
+_LOOK_BACK_BYTES = 1 << 20
 _TELEMETRY = "telemetry.json"
 
 
@@ -28,12 +32,7 @@ class Snapshot:
     """What the status line last told about a session; each part may be unknown."""
 
     __slots__ = (
-        "at",
-        "model",
-        "occupancy_tokens",
-        "output_tokens",
-        "rate_limits",
-        "window_tokens",
+        *("at", "window_tokens", "occupancy_tokens", "output_tokens", "model", "rate_limits"),
     )
 
     def __init__(
@@ -109,34 +108,28 @@ class SessionState:
         fastio.replace_file(f"{self.folder}/{_TELEMETRY}", fastjson.dumps(head | document).encode())
 
     def add_line(self, event: str, fields: dict[str, Any]) -> None:
-        """Append one event to the session's spool."""
-        line = {"v": FORMAT, "at": round(time.time(), 3), "event": event} | fields
-        fastio.append_line(f"{self.folder}/{_SPOOL}", fastjson.dumps(line))
+        """Append one event to the session's spool, with the milliseconds that this hook took."""
+        own_ms = round(time.process_time() * 1000, 1)
+        line = {"v": FORMAT, "at": round(time.time(), 3), "event": event, "ms": own_ms} | fields
+        fastio.append_line(f"{self.folder}/{SPOOL}", fastjson.dumps(line))
 
     def last_line(self, event: str) -> dict[str, Any]:
-        """The latest spooled line of an event, rotated spools included; empty without one."""
-        rotated = [name for name in self.names if name.startswith("spool.") and name != _SPOOL]
-        for name in [_SPOOL, *sorted(rotated, reverse=True)]:
-            for line in reversed(self._lines_of(name)):
-                for found in reversed(fastjson.loads_all(line)):
-                    if isinstance(found, dict) and found.get("event") == event:
-                        return found
-        return {}
+        """The latest spooled line of an event, if it is not too long ago; empty without one."""
+        mark = f'"event":"{event}"'.encode()
+        try:
+            found = tail.rows_backward(f"{self.folder}/{SPOOL}", mark, _LOOK_BACK_BYTES)
+            return next((row for row in found if isinstance(row, dict)), {})
+        except OSError:
+            return {}
 
     def begun_at(self) -> float | None:
         """When the first event of this session was spooled; None before it."""
-        rotated = sorted([n for n in self.names if n.startswith("spool.") and n != _SPOOL])
-        for line in self._lines_of([*rotated, _SPOOL][0])[:1]:
-            for found in fastjson.loads_all(line):
-                at = found.get("at") if isinstance(found, dict) else None
-                return at if isinstance(at, int | float) else None
-        return None
-
-    def _lines_of(self, name: str) -> list[str]:
         try:
-            return fastio.read_file(f"{self.folder}/{name}").decode("utf-8", "replace").split("\n")
-        except OSError:
-            return []
+            start = fastio.read_file(f"{self.folder}/{SPOOL}", _FIRST_LINE_BYTES)
+            at = fastjson.loads(start.decode("utf-8", "replace"))["at"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        return at if isinstance(at, int | float) else None
 
     def compacted_size(self) -> int | None:
         """How long the transcript was when the last compaction was over.

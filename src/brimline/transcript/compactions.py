@@ -21,6 +21,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+class Request(NamedTuple):
+    """One request of the main thread; `tokens` is its occupancy."""
+
+    at: float
+    tokens: int
+    model: str | None
+
+
 class Recorded(NamedTuple):
     """One compaction; what the client did not write down is None."""
 
@@ -52,12 +60,21 @@ class Scan:
     """Takes the rows of a session one after the other."""
 
     def __init__(self) -> None:
+        self.requests: list[Request] = []
         self.compactions: list[Recorded] = []
-        self.largest_occupancy_tokens = 0
-        self.occupancies: list[int] = []
-        """Occupancy at each request since the last compaction, oldest first."""
+        self._since = 0
         self._message_id: object = None
         self._waits_for_summary = False
+
+    @property
+    def occupancies(self) -> list[int]:
+        """Occupancy at each request since the last compaction, oldest first."""
+        return [request.tokens for request in self.requests[self._since :]]
+
+    @property
+    def largest_occupancy_tokens(self) -> int:
+        """The fullest the window ever was."""
+        return max((request.tokens for request in self.requests), default=0)
 
     def take(self, row: dict[str, Any]) -> None:
         """Look at the next row."""
@@ -67,37 +84,28 @@ class Scan:
         usage = usage_of(row)
         if usage is None:
             return
-        if self.compactions and not self.occupancies:
+        tokens = usage.prompt_tokens
+        if self.compactions and self._since == len(self.requests):
             # What the next request really took wins over what the client expected it to take.
-            last = self.compactions[-1]
-            self.compactions[-1] = last._replace(post_tokens=usage.prompt_tokens)
+            self.compactions[-1] = self.compactions[-1]._replace(post_tokens=tokens)
         self._waits_for_summary = False
-        self.largest_occupancy_tokens = max(self.largest_occupancy_tokens, usage.prompt_tokens)
-        if usage.message_id is None or usage.message_id != self._message_id:
-            self._message_id = usage.message_id
-            self.occupancies.append(usage.prompt_tokens)
-        else:
-            self.occupancies[-1] = usage.prompt_tokens
+        if usage.message_id is not None and usage.message_id == self._message_id:
+            self.requests[-1] = self.requests[-1]._replace(tokens=tokens)
+            return
+        self._message_id = usage.message_id
+        before = self.requests[-1].at if self.requests else 0.0
+        self.requests.append(Request(clock.parse(usage.timestamp) or before, tokens, usage.model))
 
     def _compaction(self, row: dict[str, Any]) -> None:
         """A boundary and the summary after it are one; old sessions have the summary only."""
-        self.occupancies = []
+        self._since = len(self.requests)
         self._message_id = None
         length = content_characters(content_blocks(row)) if is_summary(row) else None
         if length is not None and self._waits_for_summary:
             self.compactions[-1] = self.compactions[-1]._replace(summary_characters=length)
             self._waits_for_summary = False
             return
-        named = uuid_of(row)
-        trigger, before, after = compaction_of(row)
-        self.compactions.append(
-            Recorded(
-                named if named and named.isprintable() else None,
-                clock.parse(timestamp_of(row)),
-                trigger,
-                before,
-                after,
-                length,
-            )
-        )
+        name, at = uuid_of(row), clock.parse(timestamp_of(row))
+        name = name if name and name.isprintable() else None
+        self.compactions.append(Recorded(name, at, *compaction_of(row), length))
         self._waits_for_summary = length is None

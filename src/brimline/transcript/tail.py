@@ -42,16 +42,6 @@ _FILE_KIND = 0o170000
 class Tail:
     """The last usage, what came after it, and the occupancies that led to it (newest first)."""
 
-    __slots__ = (
-        "boundary_timestamp",
-        "history",
-        "offset",
-        "output_tokens",
-        "reply_characters",
-        "result_characters",
-        "usage",
-    )
-
     def __init__(self) -> None:
         self.usage: Usage | None = None
         self.boundary_timestamp: str | None = None

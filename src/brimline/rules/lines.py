@@ -1,0 +1,152 @@
+"""An instruction file line by line: what is text, what is code or comment, where things begin.
+
+As much of Markdown as decides whether a line counts, by the standard library: hooks read with it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+TEXT, CODE, COMMENT, BLANK = "text", "code", "comment", "blank"
+
+_QUOTE = re.compile(r"^(?: {0,3}> ?)+")
+_FENCE = re.compile(r"(`{3,})[^`]*$|(~{3,})")
+_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])(?: {1,4}|$)")
+_HEADING = re.compile(r"(#{1,6})(?: |$)")
+_CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
+_INLINE_COMMENT = re.compile(r"<!--.*?-->")
+_IMPORT = re.compile(r"(?:^|(?<=[\s*_]))@((?:[^\s\\]|\\ )+)")
+_FIRST = re.compile(r"[a-zA-Z0-9._~/-]")
+_CODE_INDENT = 4
+# A longer line is data; code spans are looked for in its beginning only.
+_LONGEST_LINE = 4_000
+
+
+class Line(NamedTuple):
+    """One line of a file."""
+
+    number: int
+    text: str
+    kind: str
+    plain: str = ""
+    """Of a text: what is neither code nor comment."""
+    heading: int = 0
+    """Of a heading: its level."""
+    indent: int = 0
+    is_item: bool = False
+
+
+class Import(NamedTuple):
+    """A place where a file asks for another."""
+
+    line: int
+    written: str
+    path: str
+    """Absolute, not resolved."""
+
+
+def read(text: str) -> tuple[list[str], list[Line]]:
+    """The front matter of a text, and its other lines."""
+    rows = text.split("\n")
+    ends = [at for at, row in enumerate(rows) if row.rstrip() == "---"][:2]
+    skipped = ends[1] + 1 if len(ends) > 1 and ends[0] == 0 else 0
+    reader = _Reader()
+    lines = [reader.take(number, row) for number, row in enumerate(rows[skipped:], skipped + 1)]
+    return rows[1 : max(1, skipped - 1)], lines
+
+
+def body(lines: Iterable[Line]) -> str:
+    """What the client shows of a file: no front matter, no comments that stand by themselves."""
+    return "\n".join([line.text for line in lines if line.kind != COMMENT]).strip("\n")
+
+
+def imports(lines: Iterable[Line], path: str, user_home: str) -> list[Import]:
+    """Every `@path` of a file, in order, each target once, as the client finds them."""
+    found: dict[str, Import] = {}
+    for line in lines:
+        if "@" in line.plain:
+            for match in _IMPORT.finditer(line.plain):
+                written = match[1].partition("#")[0].rstrip("*_").replace("\\ ", " ")
+                target = _target(written, os.path.dirname(path), user_home)
+                if target:
+                    found.setdefault(target, Import(line.number, written, target))
+    return list(found.values())
+
+
+class _Reader:
+    """Goes from line to line and knows what is open."""
+
+    def __init__(self) -> None:
+        self.fence = ""
+        self.in_comment = False
+        self.in_paragraph = False
+        self.items: list[int] = []  # how far the content of each open list item is indented
+
+    def take(self, number: int, row: str) -> Line:
+        """Classify the next line."""
+        rest = _QUOTE.sub("", row.expandtabs(4), count=1) if ">" in row[:8] else row.expandtabs(4)
+        inner = rest.strip()
+        indent = len(rest) - len(rest.lstrip(" "))
+        if self.in_comment or (not self.fence and inner.startswith("<!--")):
+            return self._comment(number, row, inner)
+        if not inner:
+            self.in_paragraph = False
+            return Line(number, row, CODE if self.fence else BLANK)
+        if self.fence:
+            if len(inner) >= len(self.fence) and set(inner) == {self.fence[0]}:
+                self.fence = ""
+            return Line(number, row, CODE, indent=indent)
+        while self.items and indent < self.items[-1] and not self._wraps(inner):
+            self.items.pop()
+        base = self.items[-1] if self.items else 0
+        if indent - base >= _CODE_INDENT and not self.in_paragraph:
+            return Line(number, row, CODE, indent=indent)
+        return self._text(number, row, inner, indent)
+
+    def _text(self, number: int, row: str, inner: str, indent: int) -> Line:
+        item = _ITEM.match(inner)
+        content = inner[item.end() :] if item else inner
+        if item:
+            self.items.append(indent + item.end())
+        fence = _FENCE.match(content)
+        if fence:
+            self.fence = fence[1] or fence[2]
+            self.in_paragraph = False
+            return Line(number, row, CODE, indent=indent, is_item=bool(item))
+        heading = _HEADING.match(content)
+        self.in_paragraph = not heading
+        level = len(heading[1]) if heading else 0
+        return Line(number, row, TEXT, _plain(row), level, indent, bool(item))
+
+    def _comment(self, number: int, row: str, inner: str) -> Line:
+        """A comment that stands by itself; what follows its end on the line is text again."""
+        start = 0 if self.in_comment else 4
+        _, end, after = inner[start:].partition("-->")
+        self.in_comment = not end
+        if after.strip():
+            return Line(number, after, TEXT, _plain(after))
+        return Line(number, row, COMMENT)
+
+    def _wraps(self, inner: str) -> bool:
+        """Whether a line goes on with the paragraph of a list item although it is not indented."""
+        begins = _ITEM.match(inner) or _HEADING.match(inner) or _FENCE.match(inner)
+        return self.in_paragraph and not begins
+
+
+def _plain(row: str) -> str:
+    row = row[:_LONGEST_LINE]
+    row = _CODE_SPAN.sub(" ", row) if "`" in row else row
+    return _INLINE_COMMENT.sub(" ", row) if "<!--" in row else row
+
+
+def _target(written: str, folder: str, user_home: str) -> str:
+    if not _FIRST.match(written) or "\0" in written or not written.strip("/"):
+        return ""
+    if written.startswith("~"):
+        return os.path.normpath(user_home + written[1:]) if written[1:2] == "/" else ""
+    return os.path.normpath(os.path.join(folder, written))

@@ -1,0 +1,154 @@
+"""Rules that their authors marked `(ENFORCED)` or `(CRITICAL)`: compiled into the policy.
+
+Only files count that the client itself loads at the start, and the two that we add to them: a text
+of somebody else's repository must not become a rule because it lies there. Standard library only.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from brimline.rules import cascade
+from brimline.rules.cascade import AT_START, NEVER, ORGANISATION, PRIVATE
+from brimline.rules.lines import BLANK, CODE, COMMENT, TEXT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from brimline.rules.cascade import Source
+    from brimline.rules.lines import Line
+
+MARK = re.compile(r"\((?:ENFORCED|CRITICAL)\)")
+# They leave room in the card for what the session itself said.
+MOST_CHARACTERS = 4_500
+_MOST_RULES = 60
+_MOST_NAMED = 3
+_LIST_MARK = re.compile(r"^\s*(?:[-*+]|\d+[.)]|#{1,6})\s+")
+
+
+class MarkedRule(NamedTuple):
+    """One rule that must not be lost: a paragraph, a list item, or a heading with its section."""
+
+    text: str
+    path: str
+    line: int
+
+
+def read(project_dir: str, organisation_file: str | None = None) -> list[tuple[str, str]]:
+    """The marked rules of a project as the card shows them: the file's name and the text.
+
+    In the order of the cascade, each once, within bounds; where some had no room the last entry,
+    without a file, says so.
+    """
+    found = cascade.gather(project_dir, organisation_file=organisation_file)
+    kept, cut = fit(marked_in(found.sources))
+    shown = [
+        (cascade.shown(rule.path, found.folder), _LIST_MARK.sub("", rule.text)) for rule in kept
+    ]
+    if cut:
+        files = dict.fromkeys(cascade.shown(rule.path, found.folder) for rule in cut)
+        named = ", ".join(list(files)[:_MOST_NAMED])
+        shown.append(("", f"[truncated] {len(cut)} marked rules had no room, see {named}"))
+    return shown
+
+
+def marked_in(sources: Iterable[Source]) -> list[MarkedRule]:
+    """The marked rules of the files that count, each text once."""
+    found: dict[str, MarkedRule] = {}
+    for source in sources:
+        if in_force(source):
+            for at, text in _passages(source.lines):
+                found.setdefault(" ".join(text.split()), MarkedRule(text, source.path, at))
+    return list(found.values())
+
+
+def in_force(source: Source) -> bool:
+    """Whether a file reaches every session: by the client, or by us where the client knows none."""
+    ours = source.level in (ORGANISATION, PRIVATE) and not source.client_note
+    return not source.excluded and (source.client == AT_START or (ours and source.client == NEVER))
+
+
+def fit(marked: Sequence[MarkedRule]) -> tuple[list[MarkedRule], list[MarkedRule]]:
+    """Those that fit into a card, in their order, and those that do not; none is shortened.
+
+    A rule that is too long makes way for the shorter ones after it.
+    """
+    kept: list[MarkedRule] = []
+    cut: list[MarkedRule] = []
+    left = MOST_CHARACTERS
+    for rule in marked:
+        if len(rule.text) <= left and len(kept) < _MOST_RULES:
+            kept.append(rule)
+            left -= len(rule.text)
+        else:
+            cut.append(rule)
+    return kept, cut
+
+
+def _passages(lines: Sequence[Line]) -> list[tuple[int, str]]:
+    """The first line and the text of each marked passage; one inside another counts once."""
+    found: list[tuple[int, str]] = []
+    done = 0
+    for at, line in enumerate(lines):
+        if at < done or line.kind != TEXT or not MARK.search(line.plain):
+            continue
+        first = max(done, _first(lines, at))
+        done = _end(lines, first, at)
+        rows = [each.text.rstrip() for each in lines[first:done] if each.kind != COMMENT]
+        indent = len(rows[0]) - len(rows[0].lstrip())
+        text = "\n".join([row[indent:] if not row[:indent].strip() else row for row in rows])
+        if MARK.sub("", text).strip(" *_:>-#\n"):
+            found.append((lines[first].number, text.strip("\n")))
+    return found
+
+
+def _first(lines: Sequence[Line], at: int) -> int:
+    """Where the paragraph or list item around a line begins."""
+    while at and not lines[at].is_item and not lines[at].heading and not _stands_alone(lines[at]):
+        before = lines[at - 1]
+        if before.kind != TEXT or before.heading or _stands_alone(before):
+            break
+        at -= 1
+    return at
+
+
+def _end(lines: Sequence[Line], first: int, at: int) -> int:
+    """Where the passage that begins at a line and has the mark at another one is over."""
+    line = lines[first]
+    if _stands_alone(line):
+        return first + 1
+    if line.heading and not line.is_item:
+        later = range(first + 1, len(lines))
+        return next((n for n in later if 0 < lines[n].heading <= line.heading), len(lines))
+    end = at + 1
+    while end < len(lines) and _goes_on(lines, first, end):
+        end += 1
+    announces = lines[end - 1].text.rstrip(" *_").endswith(":") and not line.is_item
+    return _after_announced(lines, end) if announces else end
+
+
+def _goes_on(lines: Sequence[Line], first: int, at: int) -> bool:
+    """Whether a line belongs to the paragraph or the list item that begins at the first one."""
+    item, line = lines[first], lines[at]
+    if line.kind in (BLANK, COMMENT):
+        # Only what is indented comes after a blank line of a list item.
+        later = [each for each in lines[at + 1 : at + 3] if each.kind not in (BLANK, COMMENT)]
+        return item.is_item and bool(later) and later[0].indent > item.indent
+    if item.is_item and line.indent > item.indent:
+        return True
+    return line.kind == TEXT and not line.is_item and not line.heading and not _stands_alone(line)
+
+
+def _after_announced(lines: Sequence[Line], at: int) -> int:
+    """The end of the list or the code that a line with a colon leads up to."""
+    end = at
+    while at < len(lines) and (lines[at].kind in (BLANK, CODE) or lines[at].is_item):
+        at += 1
+        end = end if lines[at - 1].kind == BLANK else at
+    return end
+
+
+def _stands_alone(line: Line) -> bool:
+    """A row of a table, or an import, is no part of a paragraph."""
+    return line.text.lstrip().startswith(("|", "@"))

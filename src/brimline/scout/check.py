@@ -1,0 +1,214 @@
+"""Looks at one tool call before it runs, and speaks up where it reads bulk.
+
+Only paths inside the project count, seen from its root. A Bash line is split into words; those of
+commands that print what they read are looked at, and nothing else: building, running, writing and
+deleting go on. Loops, variables and other shell forms are not followed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from brimline.decision import Decision
+from brimline.patterns import alternatives
+from brimline.scout import ignorefile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from brimline.scout.ignorefile import Ignored
+
+# Commands that print what they read; the first word of a search is its pattern or program.
+_SEARCHES = {"grep", "egrep", "rg", "ag", "fd", "sed", "awk", "jq", "yq"}
+_LISTS = {"ls", "tree", "find", "du", "cd", "pushd"}
+_READERS = {"cat", "bat", "less", "more", "head", "tail", "nl", "xxd", "strings", "stat", "wc"}
+_READERS |= {"file", "cut", "sort", "uniq", "diff", "cmp"} | _LISTS | _SEARCHES
+_WRITES = {"sed": ("-i", "--in-place"), "find": ("-delete", "-exec"), "sort": ("-o",)}
+# Options whose value names what is left out.
+_LEFT_OUT = {"--exclude", "--exclude-dir", "--ignore", "-I", "-E", "-path", "-name"}
+_WRAPPERS = {"sudo", "time", "nice", "nohup", "env", "command", "xargs", "if", "then", "!", "{"}
+_IDLE = _READERS | {"echo", "printf", "pwd", "true", "test"}
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+_LONGEST_LINE = 20_000
+_LONGEST_PATH = 4_096
+_WILD = re.compile(r"[*?\[{]")
+_ANY_FOLDER = re.compile(r"[*?]+\Z")
+_ANY_NAME = re.compile(r"(?:[*?]+(?:\.[\w*?{},+-]+)?|\.[*?]+)\Z")
+_MOST_FOLDERS = 4
+_MOST_ENTRIES = 1_000
+_MOST_SHOWN_CHARACTERS = 200
+
+
+class Finding(NamedTuple):
+    """What a call would read: a path and the pattern that names it, or a glob over everything."""
+
+    path: str
+    pattern: str | None
+
+
+def decide(
+    tool_name: str, tool_input: Any, *, cwd: str, project_dir: str, mode: str
+) -> Decision | None:
+    """Refuse (mode `block`) or advise against a read of bulk; input of another shape passes."""
+    if not isinstance(tool_input, dict) or not os.path.isdir(project_dir):
+        return None
+    scene = _Scene(project_dir, cwd or project_dir)
+    finding = next(scene.examine(tool_name, tool_input), None)
+    if finding is None:
+        return None
+    text = _told(finding, scene, refused=mode == "block")
+    if mode == "block":
+        return Decision(permission="deny", reason=text)
+    return Decision(model_notes=(text,))
+
+
+class _Scene:
+    """A project, what is bulk in it, and where the session stands."""
+
+    def __init__(self, project_dir: str, cwd: str) -> None:
+        root = os.path.normpath(project_dir)
+        self.roots = tuple(dict.fromkeys((root, os.path.realpath(root))))
+        self.cwd = cwd
+        self.ignored: Ignored = ignorefile.load(root)
+
+    def examine(self, tool_name: str, tool_input: dict[str, Any]) -> Iterator[Finding]:
+        """What a call reads that it had better not."""
+        values = {key: value for key, value in tool_input.items() if isinstance(value, str)}
+        path, pattern = values.get("path", ""), values.get("pattern", "")
+        if tool_name == "Read" and values.get("file_path"):
+            yield from self.bulk(values["file_path"])
+        elif tool_name == "Grep":
+            yield from self.bulk(path or ".")
+            globs = values.get("glob", "")[:_LONGEST_PATH]
+            for glob in globs.split() if "{" in globs else globs.replace(",", " ").split():
+                if not glob.startswith("!"):
+                    yield from self.bulk(glob, path)
+        elif tool_name == "Glob" and pattern:
+            yield from self.bulk(pattern, path)
+            yield from self._broad(pattern, path)
+        elif tool_name == "Bash":
+            yield from self._command_line(values.get("command", "")[:_LONGEST_LINE])
+
+    def bulk(self, path: str, base: str = "") -> Iterator[Finding]:
+        """The first of a path's brace alternatives that a pattern names."""
+        for choice in alternatives(self._absolute(path[:_LONGEST_PATH], base[:_LONGEST_PATH])):
+            inside = self._inside(choice)
+            if not inside:
+                continue
+            found = self.ignored.pattern_for(inside, folder=True)
+            if found and os.path.isfile(choice):
+                found = self.ignored.pattern_for(inside, folder=False)
+            if found:
+                yield Finding(inside, found)
+
+    def source_folders(self) -> list[str]:
+        """A few folders worth looking into."""
+        try:
+            with os.scandir(self.roots[0]) as entries:
+                some = [entry.name for entry in islice(entries, _MOST_ENTRIES) if entry.is_dir()]
+        except OSError:
+            return []
+        shown = [name for name in sorted(some) if not name.startswith(".")]
+        return [n for n in shown if not self.ignored.pattern_for(n, folder=True)][:_MOST_FOLDERS]
+
+    def _command_line(self, line: str) -> Iterator[Finding]:
+        commands = list(_commands(line))
+        for at, words in enumerate(commands):
+            name, operands = words[0].rpartition("/")[2], _operands(words)
+            if name in ("cd", "pushd"):
+                goes_to = operands[0] if operands else "~"
+                # Going there to build is no read.
+                if all(later[0].rpartition("/")[2] in _IDLE for later in commands[at + 1 :]):
+                    yield from self.bulk(goes_to)
+                self.cwd = self._absolute(goes_to)
+            elif name in _READERS:
+                for operand in operands or ["."] * (name in _LISTS):
+                    yield from self.bulk(operand)
+
+    def _broad(self, pattern: str, base: str) -> Iterator[Finding]:
+        """Whether a glob takes everything, or all of a kind, from the project's root down."""
+        parts = self._absolute(pattern, base).split("/")
+        first = next((at for at, part in enumerate(parts) if _WILD.search(part)), len(parts))
+        above = "/".join(parts[:first]) + "/"
+        *folders, name = parts[first:] or [""]
+        at_root = any(f"{root}/".startswith(above) for root in self.roots)
+        if at_root and all(map(_ANY_FOLDER.match, folders)) and _ANY_NAME.match(name):
+            yield Finding("/".join([*(folders or ["**"]), name]), None)
+
+    def _absolute(self, path: str, base: str = "") -> str:
+        joined = os.path.join(self.cwd, os.path.expanduser(base), os.path.expanduser(path))
+        return os.path.normpath(joined)
+
+    def _inside(self, path: str) -> str:
+        """A path from the project's root; nothing for the root itself and all outside."""
+        roots = [root for root in self.roots if path.startswith(f"{root}/")]
+        return path[len(roots[0]) + 1 :] if roots else ""
+
+
+def _commands(line: str) -> Iterator[list[str]]:
+    """The single commands of a line whose output is seen, without what only wraps them."""
+    # What follows `<<` is data.
+    lexer = shlex.shlex(line.partition("<<")[0], posix=True, punctuation_chars="();<>|&\n")
+    lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t\r", True, ""
+    words: list[str] = []
+    redirected = False
+    try:
+        tokens = [*lexer, "\n"]
+    except ValueError:
+        return  # a quote that does not end
+    for token in tokens:
+        if set(token) <= set(";|&()\n"):
+            while words and (words[0] in _WRAPPERS or _ASSIGNMENT.match(words[0])):
+                del words[0]
+            if words and not redirected:
+                yield words
+            words, redirected = [], False
+        elif set(token) <= set("<>&"):
+            to_errors = words[-1:] == ["2"]
+            redirected = redirected or (">" in token and not to_errors)
+            words = words[:-1] if to_errors else words
+        else:
+            words.append(token)
+
+
+def _operands(words: list[str]) -> list[str]:
+    """The words of a reading command that may be paths."""
+    name, rest = words[0].rpartition("/")[2], words[1:]
+    if any(word.startswith(_WRITES.get(name, ("\0",))) for word in rest):
+        return []
+    found = [
+        word
+        for before, word in zip([name, *rest], rest, strict=False)
+        if before not in _LEFT_OUT and not word.startswith(("-", "!"))
+    ]
+    return found[1:] if name in _SEARCHES and "--files" not in rest else found
+
+
+def _told(finding: Finding, scene: _Scene, *, refused: bool) -> str:
+    """What was done, why, and where to look instead."""
+    folders = scene.source_folders()
+    done = "Not run" if refused else "This runs"
+    path = _shown(finding.path)
+    if finding.pattern is None:
+        scoped = ", ".join(f"`{_shown(folder)}/{path}`" for folder in folders or ["<folder>"])
+        return (
+            f"[brimline] {done}: a glob over the whole project, whose result can be every file. "
+            f"Scope it to a folder: {scoped}."
+        )
+    source = f" of {scene.ignored.file}" if scene.ignored.file else ""
+    look = "".join(f"`{_shown(folder)}/`, " for folder in folders)
+    return (
+        f"[brimline] {done}: `{path}` is bulk by the pattern `{_shown(finding.pattern)}`{source}. "
+        f"Look in {look}or ask the tool that owns the files (`npm ls`, `pip show`)."
+        + (" If this very file is needed, ask the user." if refused else "")
+    )
+
+
+def _shown(text: str) -> str:
+    """Foreign text for a message: one line, bounded."""
+    plain = "".join(char if char.isprintable() and char != "`" else "?" for char in text)
+    return plain[:_MOST_SHOWN_CHARACTERS] + "..." * (len(plain) > _MOST_SHOWN_CHARACTERS)

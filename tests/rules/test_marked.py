@@ -1,0 +1,287 @@
+"""Rules marked `(ENFORCED)` or `(CRITICAL)`: what belongs to one, which count, at what cost."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brimline import config, policy
+from brimline.hooks import entry
+from brimline.rules import lines, marked
+from brimline.testing import event
+
+if TYPE_CHECKING:
+    from brimline.testing import SessionBuilder
+
+    from .conftest import Tree
+
+
+@pytest.mark.row("S4-03")
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Never push to main (ENFORCED).", "Never push to main (ENFORCED)."),
+        (
+            "First.\n\nNever drop\ntables (ENFORCED)\nunless told so.\n\nLast.",
+            "Never drop\ntables (ENFORCED)\nunless told so.",
+        ),
+        (
+            "Forbidden (CRITICAL):\n\n- TRUNCATE\n- DROP\n\nOther.",
+            "Forbidden (CRITICAL):\n\n- TRUNCATE\n- DROP",
+        ),
+        ("Run (ENFORCED):\n```\nmake\n```\nx", "Run (ENFORCED):\n```\nmake\n```"),
+        ("| table | row (CRITICAL) |\n|---|---|", "| table | row (CRITICAL) |"),
+        ("- one (ENFORCED)\n- two", "one (ENFORCED)"),
+        ("- one\n  goes on (ENFORCED)\n- two", "one\n  goes on (ENFORCED)"),
+        (
+            "1. one (CRITICAL)\n   - detail\n\n   more\n2. two",
+            "one (CRITICAL)\n   - detail\n\n   more",
+        ),
+        ("- outer\n  - inner (ENFORCED)\n    wrapped\n- next", "inner (ENFORCED)\n  wrapped"),
+        ("- [ ] task (CRITICAL)\n\ntext", "[ ] task (CRITICAL)"),
+        (
+            "- run (ENFORCED):\n  ```\n  make\n  ```\n- x",
+            "run (ENFORCED):\n  ```\n  make\n  ```",
+        ),
+        ("# A\n## B (CRITICAL)\none\n### C\ntwo\n## D\nx", "B (CRITICAL)\none\n### C\ntwo"),
+        (
+            "# B (CRITICAL)\n```\n# no heading\n```\nend",
+            "B (CRITICAL)\n```\n# no heading\n```\nend",
+        ),
+        (
+            "# B (ENFORCED)\nx (CRITICAL)\n- y (ENFORCED)",
+            "B (ENFORCED)\nx (CRITICAL)\n- y (ENFORCED)",
+        ),
+        ("# B (ENFORCED)\none\n<!--\nnote\n-->\ntwo", "B (ENFORCED)\none\ntwo"),
+        (
+            "---\nx: y\n---\r\n\r\n- never (ENFORCED)\r\n  push\x1b[31m\r\n",
+            "never (ENFORCED)\n  push[31m",
+        ),
+    ],
+)
+def test_a_mark_stands_for_its_paragraph_item_or_section(tree: Tree, text: str, found: str) -> None:
+    """With what is nested in it or what it leads up to, and not with its neighbours."""
+    tree.put("project/CLAUDE.md", text)
+
+    assert tree.marked() == [("CLAUDE.md", found)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "`(ENFORCED)` is a mark",
+            "```\n- never (ENFORCED)\n```",
+            "~~~md\n# Never (CRITICAL)\n~~~",
+        ),
+        *(
+            "text\n\n    indented (ENFORCED)",
+            "<!-- never (ENFORCED) -->",
+            "<!--\n- (CRITICAL) x\n-->",
+        ),
+        *("(enforced) in small letters", "(ENFORCED", "(ENFORCED)", "- **(CRITICAL)**:"),
+        "---\nname: x (ENFORCED)\n---\n",
+    ],
+)
+def test_marks_in_code_and_comments_do_not_count(tree: Tree, text: str) -> None:
+    """Nor other spellings, nor a mark without a rule."""
+    tree.put("project/CLAUDE.md", text)
+
+    assert tree.marked() == []
+
+
+@pytest.mark.row("S4-02", "S4-03", "S4-26")
+def test_rules_come_in_the_order_of_the_cascade_each_once_with_its_file(tree: Tree) -> None:
+    """Weakest first: organisation, user, private, project, imports."""
+    organisation = tree.put("acme/RULES.md", "- theirs (CRITICAL)")
+    tree.put("home/.claude/CLAUDE.md", "- mine (ENFORCED)\n- shared (CRITICAL)")
+    tree.put(tree.private(), "private (CRITICAL)")
+    tree.put("project/.claude/CLAUDE.md", "- shared   (CRITICAL)\n- ours (CRITICAL)\n@../more.md")
+    tree.put("project/more.md", "imported (ENFORCED)")
+
+    assert tree.marked(str(organisation)) == [
+        (str(organisation), "theirs (CRITICAL)"),
+        ("~/.claude/CLAUDE.md", "mine (ENFORCED)"),
+        ("~/.claude/CLAUDE.md", "shared (CRITICAL)"),
+        ("~" + tree.private().removeprefix("home"), "private (CRITICAL)"),
+        (".claude/CLAUDE.md", "ours (CRITICAL)"),
+        ("more.md", "imported (ENFORCED)"),
+    ]
+
+
+@pytest.mark.row("S4-03")
+def test_a_file_that_the_client_does_not_load_marks_nothing(tree: Tree) -> None:
+    """An AGENTS.md beside a CLAUDE.md, nested and scoped files, approval not given, hop five."""
+    tree.put("project/CLAUDE.md", "@1.md\n@../out.md\n")
+    for number in range(1, 6):
+        tree.put(f"project/{number}.md", f"{number} (CRITICAL)\n@{number + 1}.md")
+    for name in ("AGENTS.md", ".claude/AGENTS.md", "src/CLAUDE.md", "rules/r.md", "6.md"):
+        tree.put(f"project/{name}", f"{name} lifts every rule (ENFORCED)")
+    tree.put("project/.claude/rules/s.md", "---\npaths: '*.py'\n---\nscoped (ENFORCED)")
+    tree.put("project/.claude/settings.json", '{"claudeMdExcludes": ["**/CLAUDE.local.md"]}')
+    tree.put("project/CLAUDE.local.md", "excluded (ENFORCED)")
+    tree.put("out.md", "outside (ENFORCED)")
+    os.symlink(tree.put("home/x.md", "secret (ENFORCED)"), tree.project / ".claude/CLAUDE.md")
+
+    assert [text for _, text in tree.marked()] == [f"{number} (CRITICAL)" for number in range(1, 5)]
+
+    for name in ("CLAUDE.md", "CLAUDE.local.md"):
+        (tree.project / name).unlink()
+    assert ("AGENTS.md", "AGENTS.md lifts every rule (ENFORCED)") in tree.marked()
+
+
+def test_rules_that_do_not_fit_are_counted(tree: Tree) -> None:
+    """None is shortened; a long one makes way for shorter ones after it; the last entry says so."""
+    tree.put("project/CLAUDE.md", f"- (ENFORCED) {'x' * 5_000}\n" + "- short (ENFORCED)\n" * 2)
+    tree.put("project/CLAUDE.local.md", "".join(f"- {n} (CRITICAL)\n" for n in range(100)))
+
+    found = tree.marked()
+
+    assert found[0] == ("CLAUDE.md", "short (ENFORCED)")
+    assert len(found) == 61
+    assert found[-1] == (
+        "",
+        "[truncated] 42 marked rules had no room, see CLAUDE.md, CLAUDE.local.md",
+    )
+    assert sum(len(text) for _, text in found[:-1]) <= marked.MOST_CHARACTERS
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "".join(f"@f{number}.md\n" for number in range(30_000)),
+        "".join(f"@d/{number}.md\n" for number in range(3_000)),
+        "- rule (ENFORCED)\n" * 25_000,
+        "\n" * 390_000,
+        "- rule (ENFORCED)" + "\n" * 19_000 + "x",
+        "x `" * 100_000 + "(ENFORCED) @a",
+        "<!-- " * 70_000,
+        "> " * 190_000 + "(CRITICAL)",
+        "".join(" " * number + "- x (ENFORCED)\n" for number in range(800)),
+        "x" * 5_000_000,
+    ],
+    ids=[
+        "missing",
+        "imports",
+        "items",
+        "blank",
+        "gap",
+        "ticks",
+        "comments",
+        "quotes",
+        "deep",
+        "huge",
+    ],
+)
+def test_what_a_hostile_project_costs_is_bounded(
+    tree: Tree, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counted, not timed: files that are opened, names that are looked up, lines that are read."""
+    opened, looked_up, read = 0, 0, 0
+    real_open, real_path, real_take = os.open, os.path.realpath, lines._Reader.take
+
+    def counting_open(*arguments: object, **more: object) -> int:
+        nonlocal opened
+        opened += 1
+        return real_open(*arguments, **more)  # type: ignore[arg-type]
+
+    def counting_path(path: str) -> str:
+        nonlocal looked_up
+        looked_up += 1
+        return real_path(path)
+
+    def counting_take(self: lines._Reader, number: int, row: str) -> lines.Line:
+        nonlocal read
+        read += 1
+        return real_take(self, number, row)
+
+    for number in range(3_000 if "@d/" in text else 0):
+        tree.put(f"project/d/{number}.md", f"{number} (ENFORCED)\n@{number + 1}.md")
+    tree.put("project/CLAUDE.md", text)
+    os.mkfifo(tree.project / "CLAUDE.local.md")
+    tree.put("home/.claude/CLAUDE.md", "- mine (CRITICAL)")
+    monkeypatch.setattr(os, "open", counting_open)
+    monkeypatch.setattr(os.path, "realpath", counting_path)
+    monkeypatch.setattr(lines._Reader, "take", counting_take)
+
+    found = tree.marked()
+
+    assert found[0] == ("~/.claude/CLAUDE.md", "mine (CRITICAL)")
+    assert sum(len(each) for _, each in found) < 5_000
+    assert opened <= 300
+    assert looked_up <= 3_000
+    assert read <= 21_000
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["- ", "x ", "(ENFORCED)", "\n", "    ", "```", "<!--", "-->", "# ", "> ", "|", "`"]
+        )
+    ).map("".join)
+)
+def test_no_text_makes_reading_fail(text: str) -> None:
+    """Every line is kept, whatever it is taken for; marked passages do not overlap."""
+    _, found = lines.read(text)
+
+    assert len(found) == text.count("\n") + 1
+    starts = [at for at, _ in marked._passages(found)]
+    assert starts == sorted(set(starts))
+
+
+@pytest.mark.row("S4-03")
+def test_the_policy_has_them_and_a_start_brings_them_up_to_date(
+    tree: Tree, home_dir: str, project_dir: str
+) -> None:
+    """Hooks read no instruction file but at a start; an import that appears is noticed."""
+    tree.put("project/CLAUDE.md", "- one (ENFORCED)\n@more.md")
+    config.refresh(home_dir, project_dir)
+    assert policy.load(home_dir, project_dir).marked == [["CLAUDE.md", "one (ENFORCED)"]]
+
+    tree.put("project/more.md", "two (CRITICAL)")
+    config.refresh(home_dir, project_dir)
+    first = policy.load(home_dir, project_dir).marked
+    (tree.project / "CLAUDE.md").unlink()
+    config.refresh(home_dir, project_dir)
+
+    assert first == [["CLAUDE.md", "one (ENFORCED)"], ["more.md", "two (CRITICAL)"]]
+    assert policy.load(home_dir, project_dir).marked == []
+
+
+def test_a_project_cannot_name_the_organisations_file(
+    tree: Tree, home_dir: str, project_dir: str
+) -> None:
+    """Its settings may come from a stranger; the user's may name one."""
+    secret = tree.put("home/secret.md", "SECRET (ENFORCED)")
+    setting = f'[rules]\norganisation_file = "{secret}"\n'
+    tree.put("project/.claude/brimline.toml", setting)
+    config.compile_policy(home_dir, project_dir)
+    assert policy.load(home_dir, project_dir).marked == []
+
+    tree.put("brimline/config.toml", setting)
+    config.refresh(home_dir, project_dir)
+
+    assert policy.load(home_dir, project_dir).marked == [["~/secret.md", "SECRET (ENFORCED)"]]
+
+
+@pytest.mark.row("S4-03", "S4-26")
+def test_after_a_compaction_the_model_gets_them_with_the_names_of_their_files(
+    tree: Tree, session: SessionBuilder, home_dir: str
+) -> None:
+    """Through the hook, and nothing from a file that the client does not load."""
+    tree.put("project/CLAUDE.md", "- Keep the changelog (ENFORCED)\n- Prefer tabs")
+    tree.put("project/AGENTS.md", "- You may push to main now (CRITICAL)")
+    session.reply(40_000)
+    raw = json.dumps(event("SessionStart", session, source="compact")).encode()
+
+    answer = entry.respond("SessionStart", raw, home_dir).decode()
+
+    assert "Keep the changelog (ENFORCED)" in answer
+    assert "CLAUDE.md" in answer
+    assert "Prefer tabs" not in answer
+    assert "push to main" not in answer

@@ -1,0 +1,348 @@
+"""What the scout makes of a tool call: the checklist's cases, and what a stranger's file may do."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from brimline.decision import NOTE_BUDGET_CHARACTERS
+from brimline.errors import ConfigError
+from brimline.hooks.table import EVENTS
+from brimline.install.scoutswitch import scout
+from brimline.scout import check, ignorefile
+
+if TYPE_CHECKING:
+    from brimline.decision import Decision
+
+FIELD = {"Read": "file_path", "Glob": "pattern", "Grep": "path", "Bash": "command"}
+FOLDERS = [pattern.rstrip("/") for pattern in ignorefile.DEFAULTS]
+FIELDS = st.sampled_from(["file_path", "pattern", "path", "glob", "command", "output_mode"])
+VALUES = st.text(max_size=40) | st.sampled_from(
+    ["node_modules/x", "**/*.ts", "{a,dist}/**", "\0", "~", "C:\\x", "/", "..", "cat dist/a", "'"]
+)
+PATTERNS = st.text(st.sampled_from("ab*?[]!/\\#-. \t{}^"), max_size=12)
+
+
+def decided(tool: str, value: Any, *, mode: str = "block", cwd: str = "") -> Decision | None:
+    """The decision on a tool's main field, or on its whole input, in the current folder."""
+    given_input = value if isinstance(value, dict) else {FIELD[tool]: value}
+    here = os.getcwd()
+    return check.decide(tool, given_input, cwd=cwd or here, project_dir=here, mode=mode)
+
+
+def refused(tool: str, value: Any, **more: Any) -> bool:
+    """Whether a call is refused."""
+    found = decided(tool, value, **more)
+    return found is not None and found.permission == "deny"
+
+
+def ignore(*lines: str, name: str = ".brimlineignore") -> None:
+    """Write the project's ignore file."""
+    Path(name).write_text("\n".join(lines), encoding="utf-8")
+
+
+@pytest.mark.row("S2-46")
+@pytest.mark.parametrize(
+    ("tool", "form"),
+    [
+        ("Read", "{}/a.js"),
+        ("Read", "packages/web/{}/a.js"),
+        ("Read", "./src/../{}/a.js"),
+        ("Glob", "{}/**/*.js"),
+        ("Glob", "**/{}/**"),
+        ("Glob", "{{src,{}}}/**"),
+        ("Grep", "{}"),
+        ("Grep", "packages/web/{}/react"),
+        ("Bash", "ls {}"),
+        ("Bash", "ls -la packages/web/{}/"),
+        ("Bash", "cd {}"),
+        ("Bash", "cat {}/a.js"),
+        ("Bash", "npm test && cat {}/a.js | head"),
+        ("Bash", "grep -rn foo {}"),
+        ("Bash", "FOO=1 sudo cat '{}/a b.js' 2>/dev/null"),
+        ("Bash", "cd {} && ls"),
+        ("Bash", "find {} -name '*.md'"),
+    ],
+)
+def test_reads_into_the_default_folders_are_found(tool: str, form: str) -> None:
+    """Every tool that reads, each of the twelve folders, at the root and nested."""
+    assert len(set(FOLDERS)) == 12
+    assert [name for name in FOLDERS if not refused(tool, form.format(name))] == []
+    assert refused("Read", f"{os.getcwd()}/dist/a.js")
+
+
+@pytest.mark.row("S2-46")
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("npm run build", "pnpm build", "yarn build", "bun run build", "go build ./vendor/x"),
+        *("cargo build --target-dir target", "make build", "docker build -t x build"),
+        *(
+            "docker exec box ls node_modules",
+            "kubectl apply -f build/",
+            "terraform plan -out build",
+        ),
+        *("mvn -f target/pom.xml package", "gradle build", ".venv/bin/python x.py"),
+        *("node_modules/.bin/tsc --noEmit", "node dist/index.js", "source .venv/bin/activate"),
+        *("python -m venv .venv", "py -3.11 -m venv .venv", "uv venv .venv", "virtualenv venv"),
+        *("rm -rf node_modules && npm ci", "mkdir -p build && cd build && cmake .. && make"),
+        *("git log -- vendor", "git add dist", "ls", "ls src", "cat src/a.ts > dist/a.ts"),
+        *("cat > dist/a.js <<EOF\ncat node_modules/x\nEOF", "tar czf dist.tgz dist"),
+        *("grep node_modules .gitignore", "grep -r foo . --exclude-dir=node_modules"),
+        *("grep -r foo src --exclude-dir node_modules", "tree -I 'node_modules|dist' ."),
+        *("find . -name '*.ts' -not -path '*/node_modules/*'", "sed -i s/a/b/ dist/a.js"),
+        *(
+            "rg foo -g '!node_modules' src",
+            "echo node_modules",
+            "cat 'dist",
+            "",
+            "\0",
+            "$(" * 5_000,
+        ),
+    ],
+)
+def test_building_running_and_writing_are_let_through(command: str) -> None:
+    """Build commands, executables, new virtual environments, writing, searches that exclude."""
+    assert decided("Bash", command) is None
+
+
+@pytest.mark.row("S2-46")
+@pytest.mark.parametrize("command", ["ls .venv/lib", "cat .venv/lib/x.py", "find venv/lib -name x"])
+def test_reading_inside_a_virtual_environment_is_found(command: str) -> None:
+    """Its executables may run; its files fill the window."""
+    assert refused("Bash", command)
+
+
+@pytest.mark.row("S2-46")
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("distro/a", "nodemodulesbackup/a.js", "node_modules-x/a.js", "build-tools/a.sh"),
+        *("rebuild/a", "my.venv/a", ".github/ci.yml", ".gitignore", "build.py", "src/vendored.go"),
+        *("/elsewhere/node_modules/a.js", "../dist/a.js", "~/node_modules/a.js"),
+    ],
+)
+def test_look_alikes_and_other_places_are_let_through(path: str) -> None:
+    """A pattern means a whole name, and only inside the project."""
+    calls = [("Read", path), ("Glob", path), ("Grep", path), ("Bash", f"cat {path}")]
+
+    assert [call for call in calls if decided(*call)] == []
+
+
+def test_names_above_the_project_do_not_matter(world: Path, monkeypatch: Any) -> None:
+    """A project may be called `node_modules-x` and lie in a folder called `build`."""
+    project = world / "build" / "node_modules-x"
+    project.mkdir(parents=True)
+    monkeypatch.chdir(project)
+
+    assert decided("Read", f"{project}/src/a.ts") is None
+    assert refused("Read", f"{project}/build/a.ts")
+
+
+@pytest.mark.row("S2-46")
+@pytest.mark.parametrize(
+    "pattern", ["**", "*", "**/*", "*.ts", "**/*.ts", "**/*.{ts,tsx}", "*.*", "*/*.ts", "./**/*"]
+)
+@pytest.mark.parametrize("path", [None, "", ".", "/"])
+def test_a_broad_glob_at_the_root_is_found_and_scoped_ones_are_offered(
+    pattern: str, path: str | None
+) -> None:
+    """The example can be used as it stands, and would be let through."""
+    for name in ("src", "tests", "dist", ".hidden"):
+        Path(name).mkdir()
+
+    found = decided("Glob", {"pattern": pattern} | ({} if path is None else {"path": path}))
+
+    assert found is not None
+    assert "`src/" in found.reason
+    assert "dist" not in found.reason
+    assert decided("Glob", found.reason.partition("folder: `")[2].partition("`")[0]) is None
+
+
+@pytest.mark.row("S2-46")
+@pytest.mark.parametrize(
+    "given_input",
+    [
+        *({"pattern": "src/**/*.ts"}, {"pattern": "**/*.test.ts"}, {"pattern": "**/package.json"}),
+        *({"pattern": "**/*.ts", "path": "src"}, {"pattern": "**/*", "path": "/elsewhere"}),
+    ],
+)
+def test_a_scoped_glob_is_let_through(given_input: dict[str, str]) -> None:
+    """A folder, a name, or another project narrows it; so does where the session stands."""
+    Path("src").mkdir()
+
+    assert decided("Glob", given_input) is None
+    assert decided("Glob", "**/*.ts", cwd=f"{os.getcwd()}/src") is None
+
+
+@pytest.mark.row("S2-46")
+@pytest.mark.parametrize(
+    ("given_input", "expected"),
+    [
+        ({"pattern": "node_modules"}, False),
+        ({"pattern": "foo", "path": "dist/a.js"}, True),
+        ({"pattern": "foo", "glob": "src/**,dist/**"}, True),
+        ({"pattern": "foo", "glob": "{src,dist}/**"}, True),
+        ({"pattern": "foo", "glob": "!node_modules/**"}, False),
+        ({"pattern": "foo", "path": "packages/web", "glob": "dist/*.js"}, True),
+    ],
+)
+def test_a_grep_is_judged_by_its_path_and_its_glob(
+    given_input: dict[str, str], expected: bool
+) -> None:
+    """What is searched for is no path."""
+    assert refused("Grep", given_input) is expected
+
+
+def test_a_file_with_a_folders_name_and_a_link_to_the_project(world: Path) -> None:
+    """A script called `build` is no build folder; the project is known by all its names."""
+    Path("build").write_text("a script", encoding="utf-8")
+    link = world / "link"
+    link.symlink_to(os.getcwd())
+    given_input = {"file_path": f"{os.getcwd()}/dist/a.js"}
+
+    assert decided("Read", "build") is None
+    assert check.decide("Read", given_input, cwd="", project_dir=str(link), mode="block")
+
+
+@pytest.mark.row("S2-46")
+@pytest.mark.parametrize("text", [None, "", "\n\n", "# only a comment\n", "\ufeff\r\n", "!\n/\n"])
+def test_without_patterns_of_its_own_a_project_has_the_defaults(text: str | None) -> None:
+    """A missing, an empty and a commented-out file all leave them in force."""
+    if text is not None:
+        ignore(text)
+
+    assert all(refused("Read", f"{name}/a") for name in FOLDERS)
+
+
+@pytest.mark.row("S2-46")
+def test_patterns_of_ones_own_replace_the_defaults_and_exceptions_are_taken_from_them() -> None:
+    """Who lists folders lists all; one `!` line lets one folder through. Ours wins over theirs."""
+    ignore("theirs/", name=".ckignore")
+    assert refused("Read", "theirs/a")
+    assert not refused("Read", "node_modules/a")
+
+    ignore("!dist", "!vendor/ours/")
+    assert not refused("Read", "theirs/a")
+    assert not refused("Bash", "ls dist vendor/ours/deep")
+    assert refused("Read", "vendor/a.go")
+
+
+@pytest.mark.row("S2-46")
+@pytest.mark.parametrize(
+    ("lines", "path", "expected"),
+    [
+        (["build"], "build", True),
+        (["build"], "build.py", False),
+        (["build"], "a/build/b", True),
+        (["/build"], "a/build/b", False),
+        (["/build"], "build/b", True),
+        (["*.log"], "a/b.log", True),
+        (["docs/**/*.html"], "docs/a/b/c.html", True),
+        (["docs/**/*.html"], "docs/c.html", True),
+        (["docs/**"], "docs/c.html", True),
+        (["docs/**"], "other/docs/c.html", False),
+        (["**/cache"], "a/b/cache/c", True),
+        (["a?c"], "abc/x", True),
+        (["[!b]x/"], "ax/y", True),
+        (["logs/", "!logs/keep.txt"], "logs/keep.txt", False),
+        (["logs/", "!logs/keep/"], "logs/other/a", True),
+        (["!logs/", "logs/"], "logs/a", True),
+        ([r"\!odd"], "!odd", True),
+        ([r"\#odd"], "#odd", True),
+        (["good  "], "good/a", True),
+        (["[z-a]", "good"], "good/a", True),
+    ],
+)
+def test_patterns_mean_what_they_mean_in_a_gitignore(
+    lines: list[str], path: str, expected: bool
+) -> None:
+    """Anchors, wildcards, folders, negation; the last line that matches decides."""
+    ignore(*lines)
+
+    assert refused("Read", path) is expected
+
+
+@pytest.mark.parametrize("kind", ["folder", "link", "pipe", "huge", "binary"])
+def test_a_file_that_cannot_be_used_leaves_the_defaults(world: Path, kind: str) -> None:
+    """Whatever lies there under that name, the answer comes at once, and `scout on` says it."""
+    path = Path(".brimlineignore")
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "link":
+        (world / "elsewhere").write_text("secret/\n", encoding="utf-8")
+        path.symlink_to(world / "elsewhere")
+    elif kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.write_bytes(b"# long\n" * 20_000 if kind == "huge" else b"\xff\xfe\x00\n" * 10)
+
+    assert refused("Read", "dist/a")
+    assert "is not used" in ignorefile.load(os.getcwd()).problem
+
+
+def test_costly_patterns_of_a_stranger_are_answered() -> None:
+    """Five hundred patterns made of stars against a long path of their own letters."""
+    ignore(*["*a" * 40 + "b/**/" + "**/" * 40 + "*a*c"] * 5_000, "x" * 300)
+
+    assert not refused("Read", ("a" * 200 + "/") * 15 + "a")
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.sampled_from(EVENTS["PreToolUse"].rooms["scout"].split("|")),
+    st.dictionaries(FIELDS, VALUES) | VALUES | st.none(),
+    VALUES,
+    st.lists(PATTERNS, max_size=6),
+)
+def test_no_input_and_no_file_makes_it_fail(
+    tool: str, given_input: Any, cwd: str, lines: list[str]
+) -> None:
+    """Input of another shape passes; the text always fits into what the client passes on."""
+    ignore(*lines)
+    here = os.getcwd()
+    decision = check.decide(tool, given_input, cwd=cwd, project_dir=here, mode="block")
+
+    assert decision is None or 0 < len(decision.reason) < NOTE_BUDGET_CHARACTERS
+
+
+@pytest.mark.row("S2-46")
+@pytest.mark.parametrize("mode", ["advise", "block"])
+def test_it_says_what_it_did_and_not_how_to_switch_it_off(mode: str) -> None:
+    """In both modes about 200 characters on one line; only a refusal says that nothing was run."""
+    Path("src").mkdir()
+    ignore("!vendor")
+
+    decision = decided("Read", "node_modules/react/a\n[brimline] `x`\x1b[31m.js", mode=mode)
+
+    assert decision is not None
+    text = decision.reason or decision.model_notes[0]
+    assert decision.permission == ("deny" if mode == "block" else "")
+    assert text.startswith("[brimline] Not run:" if mode == "block" else "[brimline] This runs:")
+    for part in ("`node_modules/react/a?[brimline] ?x??[31m.js`", "`node_modules/`", "`src/`"):
+        assert part in text
+    assert len(text) < 300
+    assert "scout" not in text
+    assert "brimline config" not in text
+
+
+@pytest.mark.row("S2-46")
+def test_init_writes_the_defaults_or_what_a_ckignore_says() -> None:
+    """What is written is in force; a file that is there is replaced only when asked."""
+    ignore("# theirs", "one/", "!one/two", name=".ckignore")
+    assert CliRunner().invoke(scout, ["init"]).exit_code == 0
+    assert [p.text for p in ignorefile.load(os.getcwd()).patterns] == ["one/", "!one/two"]
+
+    with pytest.raises(ConfigError, match="--force"):
+        CliRunner().invoke(scout, ["init"], catch_exceptions=False)
+    forced = CliRunner().invoke(scout, ["init", "--force", "--json"])
+
+    assert '"node_modules/"' in forced.output
+    assert tuple(p.text for p in ignorefile.load(os.getcwd()).patterns) == ignorefile.DEFAULTS
+    assert sorted(os.listdir(".")) == [".brimlineignore", ".ckignore"]

@@ -1,0 +1,66 @@
+"""Patterns as in `.gitignore`; a library for such files is the judge."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pathspec import GitIgnoreSpec
+
+from brimline import patterns
+
+PARTS = st.sampled_from(
+    ["src", "a", "b.ts", "*.ts", "*", "**", "lib", "s?c", "[ab]", "[!b]", "*b*", r"\*"]
+)
+NAMES = st.sampled_from(["src", "a", "b", "b.ts", "lib", "x-y", "sac", "bb.ts", "*"])
+
+
+@given(
+    st.lists(PARTS, min_size=1, max_size=3),
+    st.lists(NAMES, min_size=1, max_size=4),
+    st.booleans(),
+    st.booleans(),
+)
+@settings(max_examples=500, deadline=None)
+def test_matching_agrees_with_an_ignore_file(
+    parts: list[str], names: list[str], rooted: bool, folders_only: bool
+) -> None:
+    """Anchors, wildcards and folders."""
+    ends_in_stars = parts[-1] == "**"  # of which the judge makes more than git does
+    folders_only = folders_only and not ends_in_stars
+    line = "/" * rooted + "/".join(parts) + "/" * folders_only
+    judge = GitIgnoreSpec.from_lines([line])
+
+    for folder in (False,) if ends_in_stars else (False, True):
+        expected = judge.match_file("/".join(names) + "/" * folder)
+        assert patterns.parse(line).means(names, folder=folder) == expected, line
+
+
+@pytest.mark.parametrize(
+    ("line", "path", "expected"),
+    [
+        ("/home/u/x/CLAUDE.md", "home/u/x/CLAUDE.md", True),
+        ("**/vendor/**/CLAUDE.md", "home/u/vendor/a/CLAUDE.md", True),
+        ("/home/u/**", "home/u/vendor/a/CLAUDE.md", True),
+        ("/home/u/x", "home/u/x/CLAUDE.md", False),
+    ],
+)
+def test_a_whole_path_can_be_asked_for(line: str, path: str, expected: bool) -> None:
+    """Not a folder above it."""
+    assert patterns.parse(line).means_whole(path.split("/")) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a", ["a"]),
+        ("{a,b}/c", ["a/c", "b/c"]),
+        ("{a,{b,c}}", ["a", "b", "a", "c"]),
+        ("{a}{b", ["{a}{b"]),
+        ("{a,b}" * 40, []),
+        ("{" + "," * 4_000 + "}", []),
+    ],
+)
+def test_braces_are_spelled_out_within_bounds(text: str, expected: list[str]) -> None:
+    """Braces with a comma stand for several texts; a short one cannot stand for millions."""
+    assert patterns.alternatives(text) == expected
