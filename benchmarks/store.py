@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from brimline.store import blobfile, files, layout, put
+from brimline.store import blob, layout, put
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -37,12 +37,10 @@ _PROGRAM = (
     "main()\n"
 )
 _COMMANDS = (
-    ["stats"],
-    ["stats", "--content"],
     ["list"],
     ["prune", "--max-size-mb", "100", "--dry-run"],
     ["prune", "--max-size-mb", "100", "--max-age-days", "20", "--dry-run", "--json"],
-    ["gc", "--dry-run"],
+    ["prune", "--unreferenced", "--dry-run"],
 )
 
 
@@ -55,7 +53,7 @@ def main() -> None:
     with _folder(options.keep) as folder:
         _isolate(folder)
         home_dir = f"{folder}/brimline"
-        if not os.path.isdir(layout.blobs_dir(home_dir)):
+        if not os.path.isdir(layout.root(home_dir) + "/blobs"):
             print(f"making {options.blobs:,} blobs …", flush=True)
             fill(home_dir, options.blobs)
         with tempfile.TemporaryDirectory(dir=folder) as fresh:
@@ -67,14 +65,14 @@ def fill(home_dir: str, blobs: int) -> None:
     """Make a store of that many blobs, used over the last two months, one in a hundred pinned."""
     chance = random.Random(_SEED)
     now = time.time_ns()
-    for folder in (layout.blobs_dir(home_dir), layout.meta_dir(home_dir)):
+    for folder in (layout.root(home_dir) + "/blobs", layout.root(home_dir) + "/meta"):
         for shard in range(256):
             os.makedirs(f"{folder}/{shard:02x}", mode=0o700)
     for number in range(blobs):
         data = b"output %d of a tool\n" % number * chance.randrange(20, 400)
         digest = hashlib.sha256(data).hexdigest()
         used = now - chance.randrange(60 * 86_400) * 10**9
-        _write(layout.blob(home_dir, digest), blobfile.pack(data), used)
+        _write(layout.blob(home_dir, digest), blob.pack(data), used)
         sidecar = '{"v":1,"key":"sha256:%s","bytes":%d,"lines":1,"tool":"Bash","created":1}'
         _write(layout.sidecar(home_dir, digest), (sidecar % (digest, len(data))).encode(), used)
         if number % 100 == 0:
@@ -97,7 +95,7 @@ def _print_puts(home_dir: str) -> None:
     print("|---|---|---|---|---|---|")
     for size in (10_000, 100_000, 1_000_000, 10_000_000):
         contents = [_log(number, size) for number in range(_PUTS if size < 10**7 else 5)]
-        packed = blobfile.pack(contents[0])
+        packed = blob.pack(contents[0])
         target = layout.root(home_dir) + "/written"
         put.put(home_dir, contents.pop(), {})  # makes the folders
         figures = [
@@ -119,7 +117,7 @@ def _writing(
     home_dir: str, target: str, packed: bytes, *, sync: bool, folder: bool = False
 ) -> Callable[[], object]:
     def work() -> None:
-        files.place(home_dir, target, packed, sync=sync)
+        layout.place(home_dir, target, packed, sync=sync)
         if folder:
             descriptor = os.open(os.path.dirname(target), os.O_RDONLY)
             os.fsync(descriptor)

@@ -4,7 +4,8 @@ BrimlineError           one sentence for the user: the thing and the remedy
 ├── ConfigError         a setting or configuration file is wrong
 ├── InstallError        the client's settings could not be changed, or changed safely
 ├── SessionError        a session or transcript cannot be found or read
-└── StateError          what brimline keeps cannot be read or written
+├── StateError          what brimline keeps cannot be read or written
+└── StoreError          a stored output cannot be had, or a key, query or range is wrong
 """
 
 from __future__ import annotations
@@ -28,3 +29,7 @@ class SessionError(BrimlineError):
 
 class StateError(BrimlineError):
     """What brimline keeps in its data folder cannot be read or written."""
+
+
+class StoreError(BrimlineError):
+    """A stored output is missing, damaged or cannot be read, or a key, query or range is wrong."""

@@ -299,10 +299,9 @@ SETTINGS = (
     Setting(
         "store.compression",
         "choice",
-        "auto",
-        "How stored outputs are compressed: zstd where it is there and gzip elsewhere, one of the "
-        "two, or not at all.",
-        choices=("auto", "zstd", "gzip", "none"),
+        "zlib",
+        "Whether stored outputs are compressed, once, when they are put.",
+        choices=("zlib", "none"),
         project=False,
     ),
     Setting(

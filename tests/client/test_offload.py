@@ -641,8 +641,8 @@ def test_a_log_is_previewed_recalled_without_a_prompt_and_whole_when_the_command
     (shown,) = results(first.requests[-1])
     assert 95_000 < len(log) < 105_000
     assert shown.startswith("[brimline stored")
-    assert "the same call again shows all of it" in shown
-    found = re.search(r" or (.* store get sha256:\w+) --lines A:B", shown)
+    assert "the same call again, which shows all of it once" in shown
+    found = re.search(r"The rest: (.* store get sha256:\w+) --lines A:B", shown)
     assert found is not None
     recall = f"{found[1]} --lines 1201:1203"
     assert first.result is not None

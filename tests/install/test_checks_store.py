@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brimline.install import checks_store
-from brimline.store import layout, put, scan
+from brimline.store import layout, put, read
 
 if TYPE_CHECKING:
     import pytest
@@ -66,10 +66,10 @@ def test_a_store_that_cannot_be_read_is_broken(
     """With the system's own reason."""
     put.put(home_dir, b"x" * 2_000, {})
 
-    def fails(_: str) -> list[scan.Blob]:
+    def fails(_: str) -> list[read.Blob]:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(scan, "blobs", fails)
+    monkeypatch.setattr(read, "blobs", fails)
     (found,) = findings(home_dir, project_dir)
 
     assert found.level == "broken"

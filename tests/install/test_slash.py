@@ -64,7 +64,7 @@ def test_a_command_that_runs_something_allows_exactly_that() -> None:
     line = "/opt/py/bin/python3 -I -m brimline status --session"
     assert _head(files["status.md"])["allowed-tools"] == f"Bash({line}:*)"
     assert _body(files["status.md"]).startswith(f"!`{line} ${{CLAUDE_SESSION_ID}}`\n")
-    line = "/opt/py/bin/python3 -I -m brimline store stats"
+    line = "/opt/py/bin/python3 -I -m brimline store list"
     assert _head(files["store.md"])["allowed-tools"] == f"Bash({line})"
     assert _body(files["store.md"]).startswith(f"!`{line}`\n")
 
@@ -73,7 +73,7 @@ def test_a_data_folder_of_ones_own_goes_along() -> None:
     """Also with a space in its path, which is quoted in the line and in the rule."""
     files = slash.files(PLAIN._replace(home="/my data/brim"))
 
-    line = "env 'BRIMLINE_HOME=/my data/brim' /opt/py/bin/python3 -I -m brimline store stats"
+    line = "env 'BRIMLINE_HOME=/my data/brim' /opt/py/bin/python3 -I -m brimline store list"
     assert _head(files["store.md"])["allowed-tools"] == f"Bash({line})"
     assert f"!`{line}`" in _body(files["store.md"])
 

@@ -43,7 +43,7 @@ def test_a_fault_of_the_disk_is_told(home_dir: str, monkeypatch: pytest.MonkeyPa
     def failing(*_: object) -> None:
         raise PermissionError(13, "Permission denied", "/data/store")
 
-    monkeypatch.setattr("brimline.store.scan.check_format", failing)
+    monkeypatch.setattr("brimline.store.layout.check_format", failing)
 
     assert calls.answer("recall", {"query": "x"}) == ("/data/store: Permission denied", True)
 
@@ -56,7 +56,7 @@ def test_a_defect_is_recorded_and_told_without_its_details(
     def failing(*_: object) -> None:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr("brimline.store.scan.check_format", failing)
+    monkeypatch.setattr("brimline.store.layout.check_format", failing)
 
     text, failed = calls.answer("recall", {"query": "x"})
 
@@ -92,7 +92,7 @@ def test_a_store_of_a_newer_brimline_is_left_alone(home_dir: str) -> None:
 
 def test_text_that_json_cannot_carry_is_replaced(home_dir: str, project_dir: str) -> None:
     """A command may hold bytes that are no text."""
-    key = put.put(home_dir, b"content", {"source": "cat \udcff"})
+    key = put.put(home_dir, b"content", {"source": "cat \udcff", "cwd": project_dir})
 
     text, failed = calls.answer("recall", {"key": key})
 

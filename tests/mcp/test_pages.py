@@ -2,59 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brimline.mcp import pages
-from brimline.store.errors import StoreError
+from brimline.store.read import Span, span
 
 LINE = st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]), max_size=60)
-
-
-@pytest.mark.parametrize(
-    ("asked", "wanted"),
-    [
-        ("3:5", (3, 5, 0)),
-        ("3:", (3, 10, 0)),
-        (":4", (1, 4, 0)),
-        ("7", (7, 7, 0)),
-        ("3-5", (3, 5, 0)),
-        (" 3 : 5 ", (3, 5, 0)),
-        ("-3:", (8, 10, 0)),
-        ("-99:", (1, 10, 0)),
-        ("3:-2", (3, 9, 0)),
-        ("0:2", (1, 2, 0)),
-        ("9:99", (9, 10, 0)),
-        ("4@101:6", (4, 6, 100)),
-        ("4@101:", (4, 10, 100)),
-    ],
-)
-def test_lines_are_asked_for_in_the_ways_that_models_write(
-    asked: str, wanted: tuple[int, int, int]
-) -> None:
-    """Of ten lines."""
-    assert pages.span(asked, 10) == wanted
-
-
-@pytest.mark.parametrize(
-    ("asked", "complaint"),
-    [
-        ("", "is no range of lines"),
-        (":", "is no range of lines"),
-        ("all", "is no range of lines"),
-        ("1:2:3", "is no range of lines"),
-        ("1" * 5_000, "is no range of lines"),
-        ("٣:٥", "is no range of lines"),
-        ("11:", "there is no line 11: the last one is 10"),
-        ("5:3", "ends before it begins"),
-    ],
-)
-def test_what_is_no_range_is_refused_in_one_sentence(asked: str, complaint: str) -> None:
-    """It names what is wrong, and stays short whatever was asked."""
-    with pytest.raises(StoreError, match=complaint) as told:
-        pages.span(asked, 10)
-    assert len(str(told.value)) < 120
 
 
 @settings(deadline=None, database=None)
@@ -63,25 +17,25 @@ def test_asking_for_the_next_again_and_again_gives_all_of_it(texts: list[str], r
     """Nothing is missing, nothing comes twice, and every page fits."""
     lines = [text.encode() for text in texts]
     asked = f"1:{len(lines)}"
-    read = ""
+    shown = ""
     for _ in range(2_000):
-        page = pages.fill(lines, pages.span(asked, len(lines)), room)
+        page = pages.fill(lines, span(asked, len(lines)), room)
         assert pages.width(page.text) <= room
-        read += page.text
+        shown += page.text
         asked = page.rest
         if not asked:
             break
-        read += "" if "@" in asked else "\n"
+        shown += "" if "@" in asked else "\n"
 
-    assert read == "\n".join(texts)
+    assert shown == "\n".join(texts)
 
 
 def test_a_line_too_long_for_one_answer_is_shown_in_parts() -> None:
     """The part says where in the line it lies."""
-    page = pages.fill([b"first", b"x" * 50], pages.Span(2, 2), 20)
+    page = pages.fill([b"first", b"x" * 50], Span(2, 2), 20)
 
     assert page == ("x" * 20, 2, "2@21:2", (1, 20, 50))
-    assert pages.fill([b"first", b"x" * 50], pages.Span(2, 2, 40), 20) == ("x" * 10, 2, "", None)
+    assert pages.fill([b"first", b"x" * 50], Span(2, 2, 40), 20) == ("x" * 10, 2, "", None)
 
 
 def test_characters_are_counted_as_the_client_counts_them() -> None:

@@ -1,8 +1,8 @@
-"""The tool `recall` by key: exact content in answers that fit, and one sentence for what is not."""
+"""The tool `recall`: exact content in answers that fit, what a query finds, in this project."""
 
 from __future__ import annotations
 
-import functools
+import json
 import os
 import re
 from pathlib import Path
@@ -10,19 +10,28 @@ from typing import Any
 
 import pytest
 
+from brimline import paths
+from brimline.errors import StoreError
 from brimline.mcp import pages, recall
-from brimline.store import forget, grep, layout, plan, prune, put, read
-from brimline.store.errors import StoreError
+from brimline.store import forget, layout, put
+from brimline.store.references import Pass
+from brimline.store.retention import Limits, prune
 
+PROJECT = "/home/dev/project"
 NUMBERED = b"".join(b"line %d of the output\n" % number for number in range(1, 5_001))
 
 
 def ask(home_dir: str, **arguments: Any) -> str:
     """What the model gets."""
-    answer = recall.answer(home_dir, "/home/dev/project", arguments)
+    answer = recall.answer(home_dir, PROJECT, arguments)
     assert answer.startswith("[brimline recall")
     assert pages.width(answer) <= pages.LARGEST_CHARACTERS
     return answer
+
+
+def keep(home_dir: str, data: bytes, **meta: Any) -> str:
+    """Store an output of the project."""
+    return put.put(home_dir, data, {"cwd": PROJECT} | meta)
 
 
 def parts(answer: str) -> tuple[str, str]:
@@ -33,8 +42,8 @@ def parts(answer: str) -> tuple[str, str]:
 
 def test_a_small_output_comes_back_whole(home_dir: str) -> None:
     """The first line says what it is."""
-    meta = {"tool": "Bash", "source": 'make "all"\n  -j8', "exit": 2}
-    key = put.put(home_dir, b"one\ntwo \xc3\xbc\n\nfour", meta)
+    source = 'make "all"\n  -j8'
+    key = keep(home_dir, b"one\ntwo \xc3\xbc\n\nfour", tool="Bash", source=source, exit=2)
 
     head, body = parts(ask(home_dir, key=key))
 
@@ -48,7 +57,7 @@ def test_a_small_output_comes_back_whole(home_dir: str) -> None:
 )
 def test_a_key_is_understood_as_models_write_it(home_dir: str, written: str) -> None:
     """Whole or shortened, with what stood around it."""
-    key = put.put(home_dir, b"content", {})
+    key = keep(home_dir, b"content")
 
     assert parts(ask(home_dir, key=written.format(key)))[1] == "content"
     assert parts(ask(home_dir, key=key[7:].upper()))[1] == "content"
@@ -56,7 +65,7 @@ def test_a_key_is_understood_as_models_write_it(home_dir: str, written: str) -> 
 
 def test_a_large_output_comes_in_pages_that_say_how_to_go_on(home_dir: str) -> None:
     """Following what the answers say gives every byte, once."""
-    key = put.put(home_dir, NUMBERED, {})
+    key = keep(home_dir, NUMBERED)
     head, body = parts(ask(home_dir, key=key))
     read_back = [body]
     heads = [head]
@@ -73,7 +82,7 @@ def test_a_large_output_comes_in_pages_that_say_how_to_go_on(home_dir: str) -> N
 def test_a_single_line_of_a_megabyte_is_paged_as_well(home_dir: str) -> None:
     """Minified files are one line."""
     content = "".join(f"{number:09d};" for number in range(10_000))
-    key = put.put(home_dir, content.encode(), {})
+    key = keep(home_dir, content.encode())
     read_back, lines = "", ""
     for _ in range(10):
         head, body = parts(ask(home_dir, key=key, lines=lines))
@@ -89,7 +98,7 @@ def test_a_single_line_of_a_megabyte_is_paged_as_well(home_dir: str) -> None:
 
 def test_a_range_of_lines_is_exact(home_dir: str) -> None:
     """Counted from 1, both ends included."""
-    key = put.put(home_dir, NUMBERED, {})
+    key = keep(home_dir, NUMBERED)
 
     head, body = parts(ask(home_dir, key=key, lines="100:102"))
 
@@ -99,38 +108,30 @@ def test_a_range_of_lines_is_exact(home_dir: str) -> None:
     assert parts(ask(home_dir, key=key, lines="-1:"))[1] == "line 5000 of the output"
 
 
-def test_a_pattern_shows_its_lines_with_those_around(home_dir: str) -> None:
-    """With numbers that can be asked for."""
-    key = put.put(home_dir, NUMBERED, {})
+def test_key_and_query_show_the_lines_that_hold_the_words(home_dir: str) -> None:
+    """With numbers that can be asked for; those of the whole output, also within a range."""
+    key = keep(home_dir, NUMBERED)
 
-    head, body = parts(ask(home_dir, key=key, pattern=r"line (7|40)\b"))
+    head, body = parts(ask(home_dir, key=key, query='"line 70" OUTPUT'))
+    within = ask(home_dir, key=key, query='"line 7"', lines="60:80")
 
-    assert head.endswith(": 2 of 5,000 lines match 'line (7|40)\\\\b']")
-    rows = body.splitlines()
-    assert rows[2] == "7: line 7 of the output"
-    assert rows[0].startswith("5- ")
-    assert rows[5] == "--"
-
-
-def test_a_pattern_within_a_range_keeps_the_numbers(home_dir: str) -> None:
-    """They are those of the whole output."""
-    key = put.put(home_dir, NUMBERED, {})
-
-    head, body = parts(ask(home_dir, key=key, pattern="line 7", lines="60:80"))
-
-    assert head.endswith(": 10 of lines 60-80 (of 5,000) match 'line 7']")
-    matching = [row.partition(":")[0] for row in body.splitlines() if re.match(r"\d+: ", row)]
-    assert matching == [str(number) for number in range(70, 80)]
+    assert head.endswith(": 11 of 5,000 lines hold '\"line 70\" OUTPUT']")
+    assert body.splitlines()[:2] == ["70: line 70 of the output", "700: line 700 of the output"]
+    assert parts(within)[0].endswith(": 10 of lines 60-80 (of 5,000) hold '\"line 7\"']")
+    assert [row.split(":")[0] for row in parts(within)[1].splitlines()] == [
+        str(number) for number in range(70, 80)
+    ]
+    assert "0 of 5,000 lines hold 'absent'" in ask(home_dir, key=key, query="absent")
 
 
-def test_many_matches_come_in_pages(home_dir: str) -> None:
-    """Each says how far it goes and how to go on."""
-    key = put.put(home_dir, NUMBERED, {})
+def test_many_lines_come_in_pages(home_dir: str) -> None:
+    """Each says how to go on."""
+    key = keep(home_dir, NUMBERED)
     seen: list[str] = []
     lines = ""
     for _ in range(20):
-        head, body = parts(ask(home_dir, key=key, pattern="output", lines=lines))
-        seen += [row.split(":")[0] for row in body.splitlines() if re.match(r"\d+: ", row)]
+        head, body = parts(ask(home_dir, key=key, query="output", lines=lines))
+        seen += [row.split(":")[0] for row in body.splitlines()]
         found = re.search(r'next: lines="([^"]+)"', head)
         if not found:
             break
@@ -139,45 +140,22 @@ def test_many_matches_come_in_pages(home_dir: str) -> None:
     assert seen == [str(number) for number in range(1, 5_001)]
 
 
-def test_empty_lines_match_too(home_dir: str) -> None:
-    """The last one as well."""
-    key = put.put(home_dir, b"one\n\ntwo\n\n", {})
-
-    assert parts(ask(home_dir, key=key, pattern="^$"))[0].endswith("2 of 4 lines match '^$']")
-
-
-def test_no_match_is_an_answer(home_dir: str) -> None:
-    """Not a failure."""
-    key = put.put(home_dir, b"one\n", {})
-
-    assert "0 of 1 lines match 'absent'" in ask(home_dir, key=key, pattern="absent")
-
-
-def test_of_a_long_line_the_part_around_the_match_is_shown(home_dir: str) -> None:
+def test_of_a_long_line_the_part_around_the_word_is_shown(home_dir: str) -> None:
     """With the length of the line."""
-    key = put.put(home_dir, b"x" * 50_000 + b"needle" + b"y" * 50_000, {})
+    key = keep(home_dir, "ä".encode() * 50_000 + b" needle " + b"y" * 50_000)
 
-    answer = ask(home_dir, key=key, pattern="needle")
+    answer = ask(home_dir, key=key, query="needle")
 
     assert "needle" in parts(answer)[1]
-    assert "(100,006 characters)" in answer
+    assert "(100,008 characters)" in answer
     assert len(answer) < 2_000
 
 
-@pytest.mark.parametrize("pattern", ["(", "(a+)+$", "x" * 1_001])
-def test_a_pattern_that_is_wrong_or_hangs_is_refused(home_dir: str, pattern: str) -> None:
-    """In one sentence."""
-    key = put.put(home_dir, b"a" * 40 + b"b\n", {})
-
-    with pytest.raises(StoreError):
-        ask(home_dir, key=key, pattern=pattern)
-
-
 def test_binary_content_is_never_shown(home_dir: str) -> None:
-    """Neither as a page nor by a pattern."""
-    key = put.put(home_dir, b"\x89PNG\r\n\x1a\n\x00\x00secret", {})
+    """Neither as a page nor by its words."""
+    key = keep(home_dir, b"\x89PNG\r\n\x1a\n\x00\x00secret")
 
-    for more in ({}, {"lines": "1:2"}, {"pattern": "secret"}):
+    for more in ({}, {"lines": "1:2"}, {"query": "secret"}):
         answer = ask(home_dir, key=key, **more)
         assert answer.endswith("saves it]")
         assert "binary, 16 bytes" in answer
@@ -186,7 +164,7 @@ def test_binary_content_is_never_shown(home_dir: str) -> None:
 
 def test_bytes_that_are_no_text_are_mentioned(home_dir: str) -> None:
     """What is shown is then not what is stored, byte for byte."""
-    key = put.put(home_dir, b"a few \xff bytes in a text that is fine", {})
+    key = keep(home_dir, b"a few \xff bytes in a text that is fine")
 
     answer = ask(home_dir, key=key)
 
@@ -196,14 +174,14 @@ def test_bytes_that_are_no_text_are_mentioned(home_dir: str) -> None:
 
 def test_empty_content_is_said_to_be(home_dir: str) -> None:
     """There are no lines to ask for."""
-    key = put.put(home_dir, b"", {})
+    key = keep(home_dir, b"")
 
     assert ask(home_dir, key=key).endswith(": empty]")
 
 
 def test_a_recall_counts_as_a_use(home_dir: str) -> None:
     """What was recalled is not pruned by age."""
-    key = put.put(home_dir, b"content", {})
+    key = keep(home_dir, b"content")
     path = layout.blob(home_dir, key[7:])
     os.utime(path, (1, 1))
 
@@ -229,7 +207,7 @@ def test_a_recall_counts_as_a_use(home_dir: str) -> None:
 )
 def test_what_is_no_key_is_refused_in_one_sentence(home_dir: str, key: str) -> None:
     """It never becomes part of a path."""
-    put.put(home_dir, b"content", {})
+    keep(home_dir, b"content")
 
     with pytest.raises(StoreError, match="is no key") as told:
         ask(home_dir, key=key)
@@ -241,12 +219,12 @@ def test_what_is_no_key_is_refused_in_one_sentence(home_dir: str, key: str) -> N
     [
         {},
         {"key": "", "query": " "},
-        {"key": "a" * 64, "query": "x"},
         {"lines": "1:2"},
         {"key": 7},
         {"key": ["a"]},
         {"query": "x", "lines": True},
-        {"query": "x", "path": "y"},
+        {"query": "x", "pattern": "y"},
+        {"query": "x", "everywhere": "yes"},
     ],
 )
 def test_arguments_that_do_not_fit_are_refused(home_dir: str, arguments: dict[str, Any]) -> None:
@@ -264,9 +242,9 @@ def test_an_unknown_key_is_said_to_be_missing(home_dir: str) -> None:
 
 def test_a_pruned_output_is_said_to_be_pruned(home_dir: str) -> None:
     """A preview that is left in the session leads to it."""
-    key = put.put(home_dir, b"content", {})
+    key = keep(home_dir, b"content")
     os.utime(layout.blob(home_dir, key[7:]), (1, 1))
-    prune.prune(home_dir, plan.Limits(1, None, 0), prune.Search(paths=[]))
+    prune(home_dir, Limits(max_age_s=1), Pass())
 
     for written in (key, key[:19]):
         with pytest.raises(StoreError, match=r"was pruned .* on \d{4}-\d\d-\d\d: .* again"):
@@ -275,7 +253,7 @@ def test_a_pruned_output_is_said_to_be_pruned(home_dir: str) -> None:
 
 def test_a_forgotten_output_is_said_to_be_deleted(home_dir: str) -> None:
     """By whoever owns it."""
-    key = put.put(home_dir, b"content", {})
+    key = keep(home_dir, b"content")
     forget.forget_key(home_dir, key)
 
     with pytest.raises(StoreError, match="was deleted on request"):
@@ -284,47 +262,141 @@ def test_a_forgotten_output_is_said_to_be_deleted(home_dir: str) -> None:
 
 def test_what_was_stored_again_is_there_again(home_dir: str) -> None:
     """Whatever happened before."""
-    key = put.put(home_dir, b"content", {})
+    key = keep(home_dir, b"content")
     forget.forget_key(home_dir, key)
-    put.put(home_dir, b"content", {})
+    keep(home_dir, b"content")
 
     assert parts(ask(home_dir, key=key))[1] == "content"
 
 
 def test_a_damaged_output_is_never_shown(home_dir: str) -> None:
     """It is reported."""
-    key = put.put(home_dir, b"content", {})
+    key = keep(home_dir, b"content")
     Path(layout.blob(home_dir, key[7:])).write_bytes(b"BRB1n" + bytes(7) + b"\x07CONTENT")
 
     with pytest.raises(StoreError, match="is damaged"):
         ask(home_dir, key=key)
 
 
-def test_a_lost_sidecar_costs_the_description_only(home_dir: str) -> None:
-    """The content says all that is needed to read it."""
-    key = put.put(home_dir, b"content", {"tool": "Bash"})
-    os.unlink(layout.sidecar(home_dir, key[7:]))
-
-    assert read.meta(home_dir, key) == {}
-    assert ask(home_dir, key=key) == f"[brimline recall {key[:19]}: its only line]\ncontent"
-
-
-def test_a_pattern_that_takes_too_long_is_told_without_options_of_a_command(
-    home_dir: str, monkeypatch: pytest.MonkeyPatch
+def test_outputs_of_other_projects_are_given_only_on_request(
+    home_dir: str, world: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The tool has none to add."""
-    key = put.put(home_dir, b"a" * 60 + b"!\n", {})
-    monkeypatch.setattr(grep, "grep", functools.partial(grep.grep, timeout_s=0.3))
+    """By key as by query; what is stored nowhere that is known counts as another's."""
+    secret = put.put(home_dir, b"needle token", {"cwd": "/home/dev/other", "session": "s-other"})
+    lost = keep(home_dir, b"needle lost")
+    os.unlink(layout.sidecar(home_dir, lost[7:]))
 
-    with pytest.raises(StoreError, match=r"took more than 0\.3 s.*: simplify it$"):
-        ask(home_dir, key=key, pattern="(a+)+$")
+    for key in (secret, lost):
+        with pytest.raises(StoreError, match="was not stored by a session of this project: add"):
+            ask(home_dir, key=key)
+        assert "needle" in ask(home_dir, key=key, everywhere=True)
+    assert (
+        ask(home_dir, query="needle")
+        == "[brimline recall: no output of this project is stored yet]"
+    )
+    assert "hits 1-2 of 2" in ask(home_dir, query="needle", everywhere=True)
 
 
-def test_a_long_line_is_shown_around_what_a_pattern_matches(home_dir: str) -> None:
-    """Also for a pattern that stands nowhere as it is written."""
-    key = put.put(home_dir, "ä".encode() * 10_000 + b"needle=42;" + b"x" * 10_000, {})
+@pytest.mark.parametrize("known", ["folder", "transcript", "running", "stored again"])
+def test_what_a_session_of_the_project_stored_is_the_projects(
+    home_dir: str, monkeypatch: pytest.MonkeyPatch, known: str
+) -> None:
+    """Wherever its command ran, and whoever had stored the same before."""
+    cwd = f"{PROJECT}/sub" if known == "folder" else "/tmp/build"
+    key = put.put(home_dir, b"content", {"cwd": cwd, "session": "s1"})
+    session = "s1"
+    if known == "stored again":
+        session = "s2"
+        put.put(home_dir, b"content", {"cwd": PROJECT, "session": "s2"})
+    if known == "running":
+        monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "s1")
+    elif known != "folder":
+        transcript = Path(paths.project_transcripts(PROJECT), f"{session}.jsonl")
+        transcript.parent.mkdir(parents=True)
+        transcript.touch()
 
-    _, body = parts(ask(home_dir, key=key, pattern=r"needle=\d+"))
+    assert parts(ask(home_dir, key=key))[1] == "content"
 
-    assert "needle=42;" in body
-    assert body.endswith("… (20,010 characters)")
+
+def test_a_hit_is_told_with_its_key_and_its_lines(home_dir: str) -> None:
+    """With line numbers, so that they can be asked for; of many the first ones."""
+    content = b"start\n" + b"noise\n" * 50 + b"Error: timeout in worker\nend\n"
+    key = keep(home_dir, content, tool="Bash", source="make test", exit=2)
+    keep(home_dir, b"needle\n" * 9)
+
+    first, hit, line = ask(home_dir, query="timeout error").splitlines()
+
+    assert first == "[brimline recall: hits 1-1 of 1 that hold 'timeout error']"
+    assert hit.startswith(f'1. {key[:19]} (Bash "make test" exit 2), 2')
+    assert hit.endswith("Z, 53 lines")
+    assert line == "   52: Error: timeout in worker"
+    assert ask(home_dir, query="needle").splitlines()[-2:] == ["   5: needle", "   and 4 more"]
+
+
+def test_the_line_that_holds_the_rare_word_comes_first(home_dir: str) -> None:
+    """Not behind four others that hold what every line holds; of a long one the part around it."""
+    lines = [f"line {number} alpha é needle{number}" for number in range(1, 5_001)]
+    keep(home_dir, "\n".join(lines).encode())
+    keep(home_dir, ("é" * 9_000 + " gamma rare77 " + "y" * 9_000).encode())
+
+    shown = ask(home_dir, query="alpha needle4999").splitlines()
+
+    assert shown[2] == "   4999: line 4999 alpha é needle4999"
+    assert "gamma rare77" in ask(home_dir, query="gamma rare77").splitlines()[2]
+    assert "some of (none holds all) 'gamma absent'" in ask(home_dir, query="gamma absent")
+
+
+def test_hits_come_in_pages(home_dir: str) -> None:
+    """The first line says how to ask for the next."""
+    for number in range(25):
+        keep(home_dir, b"needle %d" % number)
+
+    first = ask(home_dir, query="needle").splitlines()
+    last = ask(home_dir, query="needle", lines="21:30").splitlines()
+
+    assert first[0].startswith("[brimline recall: hits 1-10 of 25 that hold 'needle'")
+    assert first[0].endswith('next: lines="11:20"]')
+    assert last[0] == "[brimline recall: hits 21-25 of 25 that hold 'needle']"
+    assert last[1].startswith("21. ")
+    with pytest.raises(StoreError, match="there is no hit 26: the last one is 25"):
+        ask(home_dir, query="needle", lines="26:30")
+
+
+def test_hits_with_long_lines_still_fit(home_dir: str) -> None:
+    """Asked for all of them, the answer holds as many as fit; a long query does not fill it."""
+    for number in range(40):
+        line = f"needle 𝄞 {number} " + "𝄞" * 300
+        keep(home_dir, "\n".join([line] * 6).encode())
+
+    first, *rest = ask(home_dir, query="needle", lines="1:40").splitlines()
+
+    shown = sum(line[:1].isdigit() for line in rest)
+    assert 5 < shown < 40
+    assert f"hits 1-{shown} of 40" in first
+    assert f'next: lines="{shown + 1}:' in first
+    assert len(ask(home_dir, query="q" * 500)) < 200
+
+
+def test_nothing_found_and_what_was_not_searched_are_told(home_dir: str) -> None:
+    """Both are answers, not failures."""
+    keep(home_dir, b"\x00\x01")
+    keep(home_dir, b"hay " * 60_000)
+
+    lines = ask(home_dir, query="needle").splitlines()
+
+    assert lines == [
+        "[brimline recall: none of 2 stored outputs holds 'needle']",
+        "Stored outputs that are binary and were not searched: 1.",
+        "Stored outputs that are large: only the first 200 kB were searched: 1.",
+    ]
+
+
+@pytest.mark.parametrize("created", [1e300, float("nan"), -1e20, "yesterday", None, [1]])
+def test_a_damaged_sidecar_costs_its_figures_only(home_dir: str, created: object) -> None:
+    """One bad description must not hide all hits."""
+    key = keep(home_dir, b"needle")
+    sidecar = {"cwd": PROJECT, "created": created, "lines": "many", "tool": 7, "exit": None}
+    Path(layout.sidecar(home_dir, key[7:])).write_text(json.dumps(sidecar))
+
+    assert ask(home_dir, query="needle").splitlines()[1] == f"1. {key[:19]}"
+    assert parts(ask(home_dir, key=key))[1] == "needle"

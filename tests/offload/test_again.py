@@ -37,8 +37,8 @@ def test_the_reference_offers_it_for_calls_that_only_read(player: Player) -> Non
     )
     assert acting is not None
     assert "again" not in acting.rpartition("\n")[2]
-    assert "The rest: recall key=sha256:" in acting
-    assert "store get sha256:" in acting
+    assert "The rest: brimline store get sha256:" in acting
+    assert acting.endswith("--lines A:B, recall with this key.")
 
 
 @pytest.mark.parametrize(("between", "passes"), [(0, True), (9, True), (10, False), (30, False)])

@@ -10,7 +10,7 @@ from brimline import fastio
 from brimline.offload import pinning
 from brimline.offload.hook import PINS_WAIT
 from brimline.state.session import SessionState
-from brimline.store import layout, pins, put, read, scan
+from brimline.store import layout, pins, put, read
 
 from .player import LOG, Player
 
@@ -87,7 +87,7 @@ def test_after_a_recall_the_last_result_is_the_original(
     say("/brim:pin-last hard", session, home_dir)
 
     assert pinned(home_dir, key) == "hard"
-    assert [blob.key for blob in scan.blobs(home_dir)] == [key]
+    assert [blob.key for blob in read.blobs(home_dir)] == [key]
 
 
 def test_answers_of_ours_that_are_no_output_are_passed_over(

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from brimline.errors import StoreError
 from brimline.purge import backups, disk, recovery, restore_record, shrink, verify_copy
 from brimline.purge import restore as restoring
 from brimline.purge.errors import PurgeError, RewrittenError
 from brimline.purge.plan import Options
 from brimline.purge.repair import repair
-from brimline.store import layout, prune, read, scan
-from brimline.store.errors import StoreError
+from brimline.store import layout, read
+from brimline.store.references import Pass
+from brimline.store.retention import Limits, prune
 
 from . import machines
 from .recorded import LONG_AGO, QUIET_S, data, output, prepare, purge, restore, talk
@@ -112,15 +114,15 @@ def test_what_a_restore_needs_is_never_collected_as_garbage(
 ) -> None:
     """The record mentions every key; after a restore nothing does, and the store lets go."""
     purge(session, home_dir)
-    kept = len(scan.blobs(home_dir))
+    kept = len(read.blobs(home_dir))
 
-    prune.collect(home_dir, prune.Search(), grace_s=0)
-    assert len(scan.blobs(home_dir)) == kept
+    prune(home_dir, Limits(unreferenced=True), Pass())
+    assert len(read.blobs(home_dir)) == kept
     restore(session.path, home_dir)
-    prune.collect(home_dir, prune.Search(), grace_s=0)
+    prune(home_dir, Limits(unreferenced=True), Pass())
 
     assert data(session) == original
-    assert scan.blobs(home_dir) == []
+    assert read.blobs(home_dir) == []
 
 
 def test_a_moved_session_is_restored_where_it_is(
@@ -399,7 +401,7 @@ def test_what_a_restore_could_not_undo_stays_on_record(
     with open(session.path, "wb") as file:
         file.write(b"".join(lines))
     restore(session.path, home_dir)
-    prune.collect(home_dir, prune.Search(), grace_s=0)
+    prune(home_dir, Limits(unreferenced=True), Pass())
 
     assert restoring.plan(session.path, home_dir).is_empty
     partly = data(session)
@@ -451,7 +453,7 @@ def test_a_torn_last_line_comes_back_with_the_rest(
     report = repair(session.path, home_dir=home_dir, quiet_s=QUIET_S)
     assert report.cut_key is not None
     append(session, late)
-    prune.collect(home_dir, prune.Search(), grace_s=0)
+    prune(home_dir, Limits(unreferenced=True), Pass())
     assert read.get(home_dir, report.cut_key) == TORN
 
     restore(session.path, home_dir)

@@ -8,15 +8,17 @@ import random
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import zstandard
+
 from brimline import fastio
-from brimline.store import layout, put, scan, zstd
+from brimline.store import blob, layout, put, read
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 DAY_S = 86_400
 MEGABYTE = 1_000_000
-METHODS = ["none", "gzip", *(["zstd"] if zstd.available() else [])]
+METHODS = ["none", "gzip", "zstd"]
 # What changes something on the disk, or could fail on the way there.
 WRITING = ("open", "write", "fsync", "close", "utime", "replace", "mkdir")
 
@@ -30,6 +32,14 @@ def text(number: int, size: int = 4_000) -> bytes:
 def noise(number: int, size: int) -> bytes:
     """Content that does not compress, so that its size on disk is known."""
     return random.Random(number).randbytes(size)
+
+
+def packed_by(data: bytes, method: str) -> bytes:
+    """A blob file in any method that was ever written."""
+    if method != "zstd":
+        return blob.pack(data, compressed=method == "gzip")
+    payload = zstandard.ZstdCompressor(level=9).compress(data)
+    return blob.MAGIC + b"z" + len(data).to_bytes(8, "big") + payload
 
 
 def stored(home_dir: str, data: bytes, age_s: float = 0, **meta: Any) -> str:
@@ -48,7 +58,7 @@ def age(home_dir: str, key: str, age_s: float) -> None:
 
 def keys(home_dir: str) -> set[str]:
     """What is in the store."""
-    return {blob.key for blob in scan.blobs(home_dir)}
+    return {one.key for one in read.blobs(home_dir)}
 
 
 def temporary_files(home_dir: str) -> list[str]:
@@ -57,14 +67,13 @@ def temporary_files(home_dir: str) -> list[str]:
 
 
 def snapshot(*folders: str) -> dict[str, tuple[int, ...]]:
-    """Every file with its size and all its times."""
+    """Every file with its size and the times of its changes."""
     found: dict[str, tuple[int, ...]] = {}
     for folder in folders:
         for path in Path(folder).rglob("*"):
             if path.is_file():
                 status = path.stat()
-                times = (status.st_atime_ns, status.st_mtime_ns, status.st_ctime_ns)
-                found[str(path)] = (status.st_size, *times)
+                found[str(path)] = (status.st_size, status.st_mtime_ns, status.st_ctime_ns)
     return found
 
 
@@ -77,6 +86,7 @@ class Disk:
         self.lasting = lasting
         self.calls = 0
         self.names: list[str] = []
+        self.reading: set[int] = set()
         self.real = fastio.system
 
     def __getattr__(self, name: str) -> Any:
@@ -85,6 +95,12 @@ class Disk:
 
     def _guarded(self, name: str, real: Any) -> Any:
         def call(*arguments: Any, **options: Any) -> Any:
+            if name == "open" and not arguments[1] & os.O_WRONLY:
+                self.reading.add(descriptor := real(*arguments))
+                return descriptor
+            if name == "close" and arguments[0] in self.reading:
+                self.reading.remove(arguments[0])
+                return real(*arguments)
             due = self.calls == self.at or (self.lasting and self.calls > self.at)
             self.calls += 1
             self.names.append(name)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from brimline.store import audit, forget, layout, pins, read, references, removal
-from brimline.store.errors import StoreError
+from brimline import paths
+from brimline.errors import StoreError
+from brimline.store import forget, layout, pins, read, references, removal, trail
 
 from . import shelves
 from .shelves import stored, text
@@ -23,7 +25,7 @@ def test_a_forgotten_key_is_gone_whatever_its_pin(home_dir: str) -> None:
     """Blob, sidecar, pin, what was left aside, and the last key."""
     key = stored(home_dir, text(1))
     pins.pin(home_dir, key, "hard", "secret reason")
-    removal._move_aside(home_dir, "blob", key[7:])
+    removal.move_aside(home_dir, "blob", key[7:])
 
     assert forget.forget_key(home_dir, key)
     assert not forget.forget_key(home_dir, key)
@@ -34,15 +36,16 @@ def test_a_forgotten_key_is_gone_whatever_its_pin(home_dir: str) -> None:
     assert [path for path in Path(home_dir).rglob("*") if key[9:] in path.name] == []
 
 
-def test_a_forgotten_session_leaves_no_trace_in_the_store(home_dir: str, world: Path) -> None:
+def test_a_forgotten_session_leaves_no_trace_in_the_store(home_dir: str) -> None:
     """Its blobs, its name in the trail, and the names of its transcripts."""
     mine = stored(home_dir, text(1), session="session-one", source="cat secret")
     other = stored(home_dir, text(2), session="session-two")
-    transcript = world / "session-one.jsonl"
+    transcript = Path(paths.client_config_dir(), "projects/p/session-one.jsonl")
+    transcript.parent.mkdir(parents=True)
     transcript.write_text(mine)
-    cache = references.load(home_dir)
-    cache.entries[str(transcript)] = [0, 0, 0, 0, [mine[7:]]]
-    references.write(home_dir, cache)
+    os.utime(transcript, (1_000, 1_000))
+    references.referenced(home_dir, [], references.Pass())
+    assert traces(home_dir, "session-one")
 
     done = forget.forget_session(home_dir, "session-one")
 
@@ -50,7 +53,7 @@ def test_a_forgotten_session_leaves_no_trace_in_the_store(home_dir: str, world: 
     assert shelves.keys(home_dir) == {other}
     assert traces(home_dir, "session-one") == []
     assert traces(home_dir, "secret") == []
-    assert len(list(audit.lines(home_dir))) == 3
+    assert len(list(trail.lines(home_dir))) == 3
 
 
 def test_content_that_another_session_stored_too_stays_with_that_one(home_dir: str) -> None:
@@ -78,15 +81,12 @@ def test_a_session_whose_copy_is_gone_has_no_say_in_a_later_one(home_dir: str) -
     assert forget.of_session(home_dir, "first").keys == []
 
 
-def test_a_session_is_known_by_what_it_left(home_dir: str, world: Path) -> None:
-    """Stored content, a line of the trail about content that is gone, or a transcript's name."""
+def test_a_session_is_known_by_what_it_left(home_dir: str) -> None:
+    """Stored content, or a line of the trail about content that is gone; a whole id is taken."""
     stored(home_dir, text(1), session="session-one")
     gone = stored(home_dir, text(2), session="other")
     forget.forget_key(home_dir, gone)
     full = "1f0c2d3e-8a41-4f0b-b6a7-6f1f0a5b9c20"
-    cache = references.load(home_dir)
-    cache.entries[str(world / f"{full}.jsonl")] = [0, 0, 0, 0, []]
-    references.write(home_dir, cache)
 
     assert forget.session_id(home_dir, "session") == "session-one"
     assert forget.session_id(home_dir, "other") == "other"
@@ -114,5 +114,5 @@ def test_a_line_that_a_full_disk_cut_short_hides_no_other(home_dir: str) -> None
         file.write(b'{"v":1,"at":1790000000.5,"event":"pu')
     key = stored(home_dir, text(2), session="second")
 
-    assert audit.sessions_of_keys(home_dir)[key].keys() == {"second"}
-    assert len(list(audit.lines(home_dir))) == 2
+    assert trail.sessions_of_keys(home_dir)[key].keys() == {"second"}
+    assert len(list(trail.lines(home_dir))) == 2

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from brimline.store import layout, pins, scan
-from brimline.store.errors import StoreError
+from brimline.errors import StoreError
+from brimline.store import layout, pins
 
 from .shelves import stored, text
 
@@ -20,12 +20,12 @@ def test_a_pin_has_a_level_and_a_reason_and_can_be_lifted(home_dir: str) -> None
 
     pins.pin(home_dir, key, "soft", "first")
     pins.pin(home_dir, key, "hard", 'the "failing" build\n')
-    found = scan.pinned(home_dir)
+    found = pins.pinned(home_dir)
     pins.pin(home_dir, key, "none")
 
     assert list(found) == [key[7:]]
     assert found[key[7:]][:2] == ("hard", 'the "failing" build\n')
-    assert scan.pinned(home_dir) == {}
+    assert pins.pinned(home_dir) == {}
     assert pins.level_of(home_dir, key[7:]) == "none"
 
 
@@ -36,7 +36,7 @@ def test_only_what_is_there_can_be_pinned(home_dir: str) -> None:
 
     with pytest.raises(StoreError, match="is not in the store"):
         pins.pin(home_dir, key, "hard")
-    assert scan.pinned(home_dir) == {}
+    assert pins.pinned(home_dir) == {}
 
 
 def test_an_unknown_level_is_refused(home_dir: str) -> None:

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 import brimline
 from brimline import fastio
-from brimline.store import layout, put, read, scan, sweep
-from brimline.store.errors import StoreError
+from brimline.errors import StoreError
+from brimline.store import layout, put, read, removal
 
 from . import shelves
 from .examples import thorough
@@ -158,11 +158,37 @@ def test_a_damaged_copy_is_replaced_when_the_content_comes_again(home_dir: str) 
     assert read.get(home_dir, key) == text(1)
 
 
+@pytest.mark.parametrize("kind", ["link", "endless", "pipe", "folder"])
+def test_what_is_no_file_in_the_place_of_a_blob_is_replaced_and_never_read(
+    home_dir: str, world: Path, kind: str
+) -> None:
+    """A link, also to an endless file, a pipe that nobody writes to."""
+    key = put.put(home_dir, text(1), {})
+    place = Path(layout.blob(home_dir, key[7:]))
+    place.rename(world / "elsewhere")
+    if kind == "pipe":
+        os.mkfifo(place)
+    elif kind == "folder":
+        place.mkdir()
+    else:
+        place.symlink_to(world / "elsewhere" if kind == "link" else "/dev/zero")
+
+    assert shelves.keys(home_dir) == set()
+    with pytest.raises(StoreError, match="cannot be read"):
+        read.get(home_dir, key)
+    if kind == "folder":
+        place.rmdir()
+    assert put.put(home_dir, text(1), {}) == key
+    assert read.get(home_dir, key) == text(1)
+    assert place.is_file()
+    assert not place.is_symlink()
+
+
 def test_no_compression_is_kept_where_none_is_wanted(home_dir: str) -> None:
     """The setting reaches the hook as an argument."""
     key = put.put(home_dir, text(1), {}, compression="none")
 
-    assert scan.header(home_dir, key[7:]) == ("none", 4_000)
+    assert read.header(home_dir, key[7:]) == ("none", 4_000)
 
 
 @pytest.mark.parametrize("lasting", [False, True], ids=["once", "from then on"])
@@ -188,7 +214,7 @@ def test_whichever_call_fails_nothing_torn_is_visible_and_nothing_promised_is_lo
                 assert error.errno in (errno.ENOSPC, errno.EROFS)  # noqa: PT017
                 key = before
                 failed += 1
-        for blob in scan.blobs(home_dir):
+        for blob in read.blobs(home_dir):
             read.get(home_dir, blob.key)
         assert read.get(home_dir, before) == text(1)
         assert read.get(home_dir, key) == (data if key != before else text(1))
@@ -216,10 +242,10 @@ def test_a_put_that_is_killed_at_any_call_leaves_nothing_torn(world: Path) -> No
 
         assert done.returncode in (0, -9), done.stderr
         assert read.get(home_dir, before) == text(1)
-        for blob in scan.blobs(home_dir):
+        for blob in read.blobs(home_dir):
             read.get(home_dir, blob.key)
         again = put.put(home_dir, text(2), {})
-        sweep.sweep(home_dir, now=time.time() + 2 * sweep.GRACE_S)
+        removal.sweep(home_dir, time.time() + 60)
         assert read.get(home_dir, again) == text(2)
         assert shelves.temporary_files(home_dir) == []
         assert read.meta(home_dir, again)["bytes"] == 4_000
@@ -277,7 +303,7 @@ def test_content_stored_while_the_clock_was_behind_is_as_young_as_the_last(home_
     third = put.put(home_dir, text(3), {})
     put.put(home_dir, text(1), {})
 
-    used = {blob.key: blob.used_ns for blob in scan.blobs(home_dir)}
+    used = {blob.key: blob.used_ns for blob in read.blobs(home_dir)}
     assert used[first] >= ahead
     assert used[second] >= ahead
     assert used[third] >= ahead
@@ -287,11 +313,11 @@ def test_a_put_of_known_content_always_moves_its_time(home_dir: str) -> None:
     """Also where that lies in the future: whoever is about to remove it must notice."""
     key = put.put(home_dir, text(1), {})
     shelves.age(home_dir, key, -90 * shelves.DAY_S)
-    (before,) = scan.blobs(home_dir)
+    (before,) = read.blobs(home_dir)
 
     put.put(home_dir, text(1), {})
 
-    (after,) = scan.blobs(home_dir)
+    (after,) = read.blobs(home_dir)
     assert after.used_ns > before.used_ns
 
 

@@ -6,15 +6,12 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from brimline import fastio
-from brimline.store import layout, put, read, removal, scan
-from brimline.store.errors import StoreError
+from brimline.errors import StoreError
+from brimline.store import layout, put, read, removal
 
-from .examples import thorough
-from .shelves import METHODS, Disk, read_only, stored, text
+from .shelves import METHODS, Disk, packed_by, read_only, stored, text
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -23,11 +20,9 @@ def test_a_blob_that_fails_its_hash_is_reported_and_never_returned(
     home_dir: str, method: str, place: int
 ) -> None:
     """One flipped bit anywhere is enough."""
-    from brimline.store import blobfile
-
     key = stored(home_dir, text(1))
     blob = Path(layout.blob(home_dir, key[7:]))
-    damaged = bytearray(blobfile.pack(text(1), method))
+    damaged = bytearray(packed_by(text(1), method))
     damaged[place] ^= 4
     blob.write_bytes(damaged)
 
@@ -47,12 +42,12 @@ def test_content_put_in_the_wrong_place_is_not_returned(home_dir: str) -> None:
 def test_reading_counts_as_a_use_unless_told_otherwise(home_dir: str) -> None:
     """Age is counted from the last use."""
     key = stored(home_dir, text(1), age_s=1_000)
-    (before,) = scan.blobs(home_dir)
+    (before,) = read.blobs(home_dir)
 
     read.get(home_dir, key, touch=False)
-    (same,) = scan.blobs(home_dir)
+    (same,) = read.blobs(home_dir)
     read.get(home_dir, key)
-    (after,) = scan.blobs(home_dir)
+    (after,) = read.blobs(home_dir)
 
     assert same == before
     assert after.used_ns > before.used_ns + 900 * 10**9
@@ -83,13 +78,13 @@ def test_a_lost_or_damaged_sidecar_costs_nothing_but_what_it_said(home_dir: str)
 def test_what_a_killed_removal_left_aside_is_found(home_dir: str) -> None:
     """A reader brings it back."""
     key = stored(home_dir, text(1))
-    removal._move_aside(home_dir, "blob", key[7:])
-    assert scan.blobs(home_dir) == []
+    removal.move_aside(home_dir, "blob", key[7:])
+    assert read.blobs(home_dir) == []
 
     assert read.resolve(home_dir, key) == key
-    removal._move_aside(home_dir, "blob", key[7:])
+    removal.move_aside(home_dir, "blob", key[7:])
     assert read.get(home_dir, key) == text(1)
-    assert [blob.key for blob in scan.blobs(home_dir)] == [key]
+    assert [blob.key for blob in read.blobs(home_dir)] == [key]
 
 
 @pytest.mark.parametrize(
@@ -147,66 +142,61 @@ def test_an_empty_store_says_so(home_dir: str) -> None:
 def test_the_last_key_is_known_even_where_its_note_is_lost(
     home_dir: str, note: bytes | None
 ) -> None:
-    """From the audit trail; without it, what was used last."""
-    older, newer = stored(home_dir, text(1)), stored(home_dir, text(2), age_s=1_000)
+    """It is what was used last."""
+    stored(home_dir, text(1), age_s=1_000)
+    newer = stored(home_dir, text(2))
     os.unlink(layout.last_key(home_dir))
     if note is not None:
         Path(layout.last_key(home_dir)).write_bytes(note)
 
     assert read.resolve(home_dir, "last") == newer
-    os.unlink(layout.index(home_dir))
-    assert read.resolve(home_dir, "last") == older
-
-
-@thorough
-@given(
-    data=st.lists(st.sampled_from([b"a", b"\n", b"\r\n", b"\xff"]), max_size=40).map(b"".join),
-    first=st.integers(-12, 12) | st.none(),
-    last=st.integers(-12, 12) | st.none(),
-)
-def test_a_range_of_lines_is_cut_at_line_breaks_only(
-    data: bytes, first: int | None, last: int | None
-) -> None:
-    """Both ends are counted from 1 and included; the bytes in between are untouched."""
-    ends = [line + b"\n" for line in data.split(b"\n")]
-    ends[-1] = ends[-1][:-1]
-    numbered = {number: line for number, line in enumerate(ends, 1) if line}
-    count = len(numbered)
-    low = 1 if first is None else first if first >= 0 else count + 1 + first
-    high = count if last is None else last if last >= 0 else count + 1 + last
-    wanted = b"".join(line for number, line in numbered.items() if low <= number <= high)
-
-    assert read.lines(data, first, last) == wanted
-    assert put.count_lines(data) == count
 
 
 @pytest.mark.parametrize(
-    ("written", "ends"),
+    ("asked", "wanted"),
     [
-        ("3:5", (3, 5)),
-        ("3:", (3, None)),
-        (":5", (None, 5)),
-        ("-5:", (-5, None)),
-        (" 1 : 2 ", (1, 2)),
+        ("3:5", read.Span(3, 5)),
+        ("3:", read.Span(3, 10)),
+        (":5", read.Span(1, 5)),
+        ("-2:", read.Span(9, 10)),
+        (":-9", read.Span(1, 2)),
+        ("4", read.Span(4, 4)),
+        (" 2 - 4 ", read.Span(2, 4)),
+        ("9:99", read.Span(9, 10)),
+        ("0:2", read.Span(1, 2)),
+        ("2@501:4", read.Span(2, 4, 500)),
     ],
 )
-def test_a_range_is_written_with_a_colon(written: str, ends: tuple[int | None, int | None]) -> None:
-    """Either end may be left out."""
-    assert read.parse_range(written) == ends
+def test_lines_are_asked_for_in_the_ways_that_people_and_models_write(
+    asked: str, wanted: read.Span
+) -> None:
+    """Either end may be left out, and below 0 it counts from the end."""
+    assert read.span(asked, 10) == wanted
 
 
-@pytest.mark.parametrize("written", ["", ":", "5", "a:b", "1:2:3", "1-2"])
-def test_what_is_no_range_is_refused(written: str) -> None:
-    """With a sentence that says how to write one."""
-    with pytest.raises(StoreError, match="is no range: write A:B"):
-        read.parse_range(written)
+@pytest.mark.parametrize(
+    ("asked", "complaint"),
+    [
+        ("", "is no range of lines: write A:B"),
+        (":", "is no range"),
+        ("a:b", "is no range"),
+        ("1:2:3", "is no range"),
+        ("1" * 40, "is no range"),
+        ("11:", "there is no line 11: the last one is 10"),
+        ("5:3", "ends before it begins"),
+    ],
+)
+def test_what_is_no_range_is_refused_in_one_sentence(asked: str, complaint: str) -> None:
+    """With how to write one."""
+    with pytest.raises(StoreError, match=complaint):
+        read.span(asked, 10)
 
 
 def test_a_newer_store_is_left_to_a_newer_brimline(home_dir: str) -> None:
     """The format says who can read it."""
     stored(home_dir, text(1))
-    scan.check_format(home_dir)
+    layout.check_format(home_dir)
     Path(layout.format_file(home_dir)).write_text("2\n")
 
     with pytest.raises(StoreError, match="was written by a newer brimline"):
-        scan.check_format(home_dir)
+        layout.check_format(home_dir)

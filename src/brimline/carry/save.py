@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from brimline import fastio, paths
 from brimline.carry import items
-from brimline.errors import StateError
+from brimline.errors import StateError, StoreError
 from brimline.store import put, read
-from brimline.store.errors import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

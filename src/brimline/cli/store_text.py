@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any, Self
 import click
 
 from brimline import clock
+from brimline.errors import StoreError
 from brimline.store import layout
-from brimline.store.errors import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import TracebackType
 
-SHORT_DIGITS = 12
 _KILO = 1_000
 _MINUTE_CHARACTERS = len("2026-01-08T15:49")
 _SOURCE_CHARACTERS = 60
@@ -89,7 +88,7 @@ def shown(text: Any, characters: int = _SOURCE_CHARACTERS) -> str:
 
 def short(key: str) -> str:
     """As much of a key as people need."""
-    return key.removeprefix(layout.PREFIX)[:SHORT_DIGITS]
+    return key.removeprefix(layout.PREFIX)[: layout.SHORT_DIGITS]
 
 
 def table(head: list[str], rows: list[list[str]], right: set[int]) -> str:

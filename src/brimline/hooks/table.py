@@ -93,4 +93,4 @@ EVENTS = {
 OPTIONAL = ("scout",)
 # After this event's answer is written, these rooms' `tidy` is called, each for its share of time.
 TIDY_AFTER = "SessionStart"
-TIDY = ("gauge", "state", "store", "offload", "carry", "purge")
+TIDY = ("gauge", "state", "store", "search", "offload", "carry", "purge")

@@ -6,9 +6,9 @@ import os
 from typing import TYPE_CHECKING
 
 from brimline import config
+from brimline.errors import StoreError
 from brimline.install.finding import Finding
-from brimline.store import caps, layout, scan
-from brimline.store.errors import StoreError
+from brimline.store import layout, read, retention
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,19 +19,19 @@ def findings(home_dir: str, project_dir: str) -> Iterator[Finding]:
     if not os.path.isdir(layout.root(home_dir)):
         return
     try:
-        scan.check_format(home_dir)
-        blobs = scan.blobs(home_dir)
+        layout.check_format(home_dir)
+        blobs = read.blobs(home_dir)
     except (StoreError, OSError) as error:
         yield Finding(
             "store",
             "broken",
             f"the store cannot be read: {error}",
             "Nothing that was kept out of the window can be recalled, and nothing is added.",
-            "brimline store stats",
+            "brimline store list",
         )
         return
     limit_mb = config.load(home_dir, project_dir).values["store.max_mb"]
-    used_mb = sum(blob.disk_bytes for blob in blobs) / caps.MEGABYTE
+    used_mb = sum(blob.disk_bytes for blob in blobs) / retention.MEGABYTE
     held = f"the store holds {used_mb:,.1f} of at most {limit_mb:,g} MB"
     if used_mb <= limit_mb:
         yield Finding("store", "ok", f"{held} in {len(blobs):,} blobs")

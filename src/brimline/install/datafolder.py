@@ -40,6 +40,7 @@ _OURS = (
             r"|search\.sqlite3(-wal|-shm|-journal)?"
         ),
     ),
+    ("search", r"\d+-\d+\.sqlite3(-wal|-shm|-journal)?"),
     ("store/tmp", r"\d+\.\d+\.tmp|[0-9a-f]{64}\.(blob|json|pin)\.\d+\.\d+\.gone"),
     ("store/blobs/*", r"[0-9a-f]{62}"),
     ("store/meta/*", r"[0-9a-f]{62}\.(json|pin)"),
@@ -48,6 +49,7 @@ _FOLDERS = (
     *("", "policy", "install", "backups", "backups/purges", "backups/purges/*"),
     *("sessions", "sessions/*", "carry", "carry/*"),
     *("store", "store/tmp", "store/blobs", "store/blobs/*", "store/meta", "store/meta/*"),
+    "search",
 )
 # What a write that was cut short leaves behind.
 _LEFTOVER = r"(\.\d+\.\d+\.tmp)?"

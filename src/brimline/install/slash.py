@@ -57,7 +57,7 @@ COMMANDS = (
         "store",
         "Show how much brimline keeps out of the context window",
         _SHOW_NOTE,
-        runs=("store", "stats"),
+        runs=("store", "list"),
     ),
     SlashCommand(
         "card",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from typing import Any
 
-from brimline import clock, paths
-from brimline.errors import BrimlineError
-from brimline.mcp import project, tools
+from brimline import clock, fastio, paths
+from brimline.errors import BrimlineError, SessionError
+from brimline.mcp import tools
 
 
 def answer(name: str, arguments: dict[str, Any]) -> tuple[str, bool]:
@@ -29,12 +30,20 @@ def _dispatched(name: str, arguments: dict[str, Any]) -> str:
     if name == tools.RECALL:
         from brimline.mcp import recall
 
-        return recall.answer(home_dir, project.folder(), arguments)
+        return recall.answer(home_dir, _project_dir(), arguments)
     if name == tools.STATUS:
         from brimline.mcp import status
 
-        return status.answer(home_dir, project.folder(), clock.now())
+        return status.answer(home_dir, _project_dir(), clock.now())
     raise BrimlineError(f"there is no tool {name[:40]!r}: use {tools.RECALL} or {tools.STATUS}")
+
+
+def _project_dir() -> str:
+    """The folder of the project, which the client tells where it can."""
+    try:
+        return fastio.env("CLAUDE_PROJECT_DIR") or os.getcwd()
+    except OSError as error:
+        raise SessionError(f"the project's folder is not there: {error.strerror}") from error
 
 
 def _record(name: str, error: Exception) -> None:

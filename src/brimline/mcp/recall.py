@@ -1,25 +1,38 @@
-"""The tool `recall`: one stored output by its key, or those that a query finds."""
+"""The tool `recall`: one stored output by its key, or those that a query finds.
+
+Outputs of other projects are shown only where the call says `everywhere`.
+"""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import os
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline.mcp import hits, pages
-from brimline.store import audit, grep, layout, read, scan, words
-from brimline.store.errors import StoreError
+from brimline import clock, fastio, paths
+from brimline.errors import StoreError
+from brimline.mcp import pages
+from brimline.search import stored, words
+from brimline.store import layout, read, trail
 
+if TYPE_CHECKING:
+    from brimline.search.documents import Hit
+
+BUDGET_S = 4.0
 _AROUND = " `'\"[]()"
 _LONGEST_KEY = 80
-_LONGEST_PATTERN = 1_000
-_CONTEXT_LINES = 2
-_ROW_CHARACTERS = 600
+_LINE_CHARACTERS = 600
+_HIT_CHARACTERS = 240
 _TOLD_CHARACTERS = 80
+_SOURCE_CHARACTERS = 60
+_HITS_PER_ANSWER, _MOST_HITS = 10, 20
+_LINES_PER_HIT = 5
 _REMOVED = {
     "prune": "was pruned to keep the store within its limits",
     "gc": "was removed because nothing mentioned it any more",
     "forget": "was deleted on request",
 }
-_DAY_CHARACTERS = len("2026-01-08")
+_DAY, _MINUTE = len("2026-01-08"), len("2026-01-08T15:49")
 _NO_UTF8 = r"; bytes that are no UTF-8 are shown as \xNN"
 
 
@@ -29,7 +42,7 @@ class Asked(NamedTuple):
     key: str = ""
     query: str = ""
     lines: str = ""
-    pattern: str = ""
+    everywhere: bool = False
 
 
 def answer(home_dir: str, project_dir: str, arguments: dict[str, Any]) -> str:
@@ -39,29 +52,37 @@ def answer(home_dir: str, project_dir: str, arguments: dict[str, Any]) -> str:
         StoreError: the arguments are wrong, or what is asked for cannot be had.
     """
     asked = _asked(arguments)
-    scan.check_format(home_dir)
-    if asked.query:
-        return hits.answer(home_dir, project_dir, asked.query, asked.lines, asked.pattern)
+    layout.check_format(home_dir)
+    if not asked.key:
+        return _hits(home_dir, None if asked.everywhere else project_dir, asked)
     key = _resolved(home_dir, asked.key.strip(_AROUND).rstrip(".…"))
-    return _output(home_dir, key, asked)
+    known = read.meta(home_dir, key)
+    if not asked.everywhere and not _is_of_project(home_dir, key, known, project_dir):
+        raise StoreError(
+            f"{layout.short(key)} was not stored by a session of this project: add "
+            "everywhere=true if the user wants it all the same"
+        )
+    return _output(home_dir, key, known, asked)
 
 
 def _asked(arguments: dict[str, Any]) -> Asked:
     unknown = [name for name in arguments if name not in Asked._fields]
     if unknown:
         raise StoreError(f"recall takes {', '.join(Asked._fields)}, not {str(unknown[0])[:40]!r}")
-    given = {}
-    for name, value in arguments.items():
-        if name == "lines" and isinstance(value, int) and not isinstance(value, bool):
-            value = str(value)  # noqa: PLW2901 - a single line, as a number
-        if value is not None and not isinstance(value, str):
+    given = {name: value for name, value in arguments.items() if value is not None}
+    if isinstance(given.get("lines"), int) and not isinstance(given["lines"], bool):
+        given["lines"] = str(given["lines"])  # a single line, as a number
+    for name, value in given.items():
+        if name == "everywhere":
+            if not isinstance(value, bool):
+                raise StoreError("everywhere must be true or false")
+        elif not isinstance(value, str):
             raise StoreError(f"{name} must be a text")
-        given[name] = value if value and value.strip() else ""
+        elif not value.strip():
+            given[name] = ""
     asked = Asked(**given)
-    if bool(asked.key) == bool(asked.query):
-        raise StoreError("give either key, of one stored output, or query, to find some")
-    if len(asked.pattern) > _LONGEST_PATTERN:
-        raise StoreError(f"the pattern is too long: give at most {_LONGEST_PATTERN:,} characters")
+    if not asked.key and not asked.query:
+        raise StoreError("give key, of one stored output, or query, to find some")
     return asked
 
 
@@ -75,46 +96,58 @@ def _resolved(home_dir: str, text: str) -> str:
 
 
 def _removal(home_dir: str, text: str) -> str | None:
-    """What became of a key that is in the audit trail but not in the store."""
+    """What became of a key that is in the trail but not in the store."""
     start = text.lower().removeprefix(layout.PREFIX)
     if not layout.is_hex(start) or len(start) < read.SHORTEST_PREFIX:
         return None
-    told = [
-        line
-        for line in audit.lines(home_dir)
-        if str(line.get("key")).startswith(layout.PREFIX + start)
-    ]
+    whole = layout.PREFIX + start
+    told = [line for line in trail.lines(home_dir) if str(line.get("key")).startswith(whole)]
     how = _REMOVED.get(told[-1].get("event", "")) if told else None
-    if how is None or scan.matching(home_dir, start):
+    if how is None or read.matching(home_dir, start):
         return None
-    day = hits.moment(told[-1].get("at"))[:_DAY_CHARACTERS]
+    day = _moment(told[-1].get("at"))[:_DAY]
     when = f" on {day}" if day else ""
     return (
-        f"{hits.short(layout.PREFIX + start)} {how}{when}: its content is gone, "
+        f"{layout.short(whole)} {how}{when}: its content is gone, "
         "run the command or read the file again if you need it"
     )
 
 
-def _output(home_dir: str, key: str, asked: Asked) -> str:
+def _is_of_project(home_dir: str, key: str, known: dict[str, Any], project_dir: str) -> bool:
+    """Whether an output was made in the project's folder, or stored by a session of it."""
+    place, project = stored.place(known.get("cwd")), stored.place(project_dir).rstrip("/")
+    if place and (place == project or place.startswith(project + "/")):
+        return True
+    sessions = {known.get("session"), *trail.sessions_of_keys(home_dir).get(key, {})}
+    folders = {paths.project_transcripts(folder) for folder in (project_dir, project)}
+    return any(
+        name == fastio.env("CLAUDE_CODE_SESSION_ID")
+        or any(os.path.exists(f"{f}/{paths.safe_session_id(name)}.jsonl") for f in folders)
+        for name in sessions
+        if trail.is_session(name)
+    )
+
+
+def _output(home_dir: str, key: str, known: dict[str, Any], asked: Asked) -> str:
     data = read.get(home_dir, key)
-    name = hits.named(key, read.meta(home_dir, key))
+    name = _named(key, known)
     if words.is_binary(data):
         return (
             f"[brimline recall {name}: binary, {len(data):,} bytes, not shown; "
-            f"`brimline store get {hits.short(key)} > FILE` saves it]"
+            f"`brimline store get {layout.short(key)} > FILE` saves it]"
         )
-    lines = grep.split(data)
+    lines = read.split(data)
     if not lines:
         return f"[brimline recall {name}: empty]"
-    span = pages.span(asked.lines, len(lines)) if asked.lines else pages.Span(1, len(lines))
-    if asked.pattern:
-        return _matching(name, lines, span, asked.pattern)
+    span = read.span(asked.lines, len(lines)) if asked.lines else read.Span(1, len(lines))
+    if asked.query:
+        return _holding(name, lines, span, asked.query)
     page = pages.fill(lines, span)
     note = "" if _is_utf8(data) else _NO_UTF8
     return f"[brimline recall {name}: {_extent(page, span, len(lines))}{note}]\n{page.text}"
 
 
-def _extent(page: pages.Page, span: pages.Span, count: int) -> str:
+def _extent(page: pages.Page, span: read.Span, count: int) -> str:
     """Which lines are shown of how many, and how to ask for the next."""
     following = f'; next: lines="{page.rest}"' if page.rest else ""
     if page.part:
@@ -128,37 +161,105 @@ def _extent(page: pages.Page, span: pages.Span, count: int) -> str:
     return f"lines {span.first:,}-{page.last:,} of {count:,}{following}"
 
 
-def _matching(name: str, lines: list[bytes], span: pages.Span, pattern: str) -> str:
-    part = b"\n".join(lines[span.first - 1 : span.last])
-    groups = grep.grep(part + b"\n", pattern, context=_CONTEXT_LINES)
-    count = sum(row.matches for group in groups for row in group)
-    shown, rest = _rows(groups, span)
-    total = len(lines)
-    whole = span.last - span.first + 1 == total
-    of = f"{total:,} lines" if whole else f"lines {span.first:,}-{span.last:,} (of {total:,})"
-    told = f"{count:,} of {of} match {pages.one_line(pattern, _TOLD_CHARACTERS)!r}"
-    following = ""
-    if rest:
-        following = f'; shown as far as line {rest - 1:,}; next: lines="{rest}:{span.last}"'
-    return "\n".join([f"[brimline recall {name}: {told}{following}]", *shown])
+def _holding(name: str, lines: list[bytes], span: read.Span, query: str) -> str:
+    """The lines of one output that hold the words, as many as fit."""
+    texts = [pages.decoded(line) for line in lines[span.first - 1 : span.last]]
+    wanted = words.terms(query)
+    found = sorted(words.holding(texts, wanted))
+    room, shown, following = pages.ROOM, list[str](), ""
+    for at in found:
+        row = f"{at + span.first}: {words.clipped(texts[at], wanted, _LINE_CHARACTERS)}"
+        room -= pages.width(row) + 1
+        if room < 0:
+            following = f'; next: lines="{at + span.first}:{span.last}"'
+            break
+        shown.append(row)
+    told = repr(pages.one_line(query, _TOLD_CHARACTERS))
+    of = f"{len(lines):,} lines"
+    if len(texts) < len(lines):
+        of = f"lines {span.first:,}-{span.last:,} (of {len(lines):,})"
+    head = f"[brimline recall {name}: {len(found):,} of {of} hold {told}{following}]"
+    return "\n".join([head, *shown])
 
 
-def _rows(groups: list[list[grep.Row]], span: pages.Span) -> tuple[list[str], int]:
-    """As many rows as fit, and the line to go on from, or 0."""
-    room = pages.ROOM
-    shown: list[str] = []
-    for group in groups:
-        if shown:
-            shown.append("--")
-        for row in group:
-            number = row.number + span.first - 1
-            sign = ":" if row.matches else "-"
-            text = f"{number}{sign} {hits.clipped(row.text, row.place, _ROW_CHARACTERS)}"
-            room -= pages.width(text) + 4
-            if room < 0:
-                return shown, number
-            shown.append(text)
-    return shown, 0
+def _hits(home_dir: str, project_dir: str | None, asked: Asked) -> str:
+    """What a query finds: outputs, each with the lines that fit."""
+
+    def pick(count: int) -> read.Span:
+        span = read.Span(1, min(_HITS_PER_ANSWER, count))
+        if asked.lines:
+            span = read.span(asked.lines, count, "hit")
+        return span._replace(last=min(span.last, span.first + _MOST_HITS - 1))
+
+    until = time.monotonic() + BUDGET_S
+    found = stored.find(home_dir, asked.query, project_dir, pick, until=until)
+    told = repr(pages.one_line(asked.query, _TOLD_CHARACTERS))
+    if not found.states and not found.pending:
+        whose = "" if asked.everywhere else " of this project"
+        return f"[brimline recall: no output{whose} is stored yet]"
+    if not found.total:
+        first = f"[brimline recall: none of {len(found.states):,} stored outputs holds {told}]"
+        return "\n".join([first, *_notes(found)])
+    room, blocks = pages.ROOM, list[str]()
+    for number, hit in enumerate(found.hits, found.span.first):
+        block = f"{number}. {_hit(hit, home_dir, words.terms(asked.query))}"
+        room -= pages.width(block) + 1
+        if room < 0:
+            break
+        blocks.append(block)
+    last, total = found.span.first + len(blocks) - 1, found.total
+    rest = f'; next: lines="{last + 1}:{min(last + _HITS_PER_ANSWER, total)}"'
+    how = "that hold" if found.all_words else "that hold some of (none holds all)"
+    shown = f"hits {found.span.first:,}-{last:,} of {total:,} {how} {told}"
+    shown += rest if last < total else ""
+    return "\n".join([f"[brimline recall: {shown}]", *blocks, *_notes(found)])
+
+
+def _hit(hit: Hit, home_dir: str, wanted: list[str]) -> str:
+    document = hit.document
+    key = layout.PREFIX + document.ref
+    known = read.meta(home_dir, key)
+    parts = [_named(key, known), *filter(None, [_moment(known.get("created"))])]
+    if isinstance(known.get("lines"), int):
+        parts.append(f"{known['lines']:,} lines")
+    lines = document.text.split("\n")
+    found = words.holding(lines, wanted)
+    # The search knows words by their stems; lines are found by the words as they are written.
+    shown = [f"{at + 1}: {words.clipped(lines[at], wanted, _HIT_CHARACTERS)}" for at in found]
+    shown = shown[:_LINES_PER_HIT] or [" ".join(hit.snippet.split())]
+    rest = [f"and {len(found) - len(shown):,} more"] if len(found) > len(shown) else []
+    return "\n   ".join([", ".join(parts), *filter(None, shown), *rest])
+
+
+def _notes(found: stored.Found) -> list[str]:
+    """What was not searched."""
+    cases = (
+        (found.pending, "were not searched for lack of time: ask again, the search goes on"),
+        (found.states.count(stored.BINARY), "are binary and were not searched"),
+        (found.states.count(stored.HEAD), "are large: only the first 200 kB were searched"),
+        (found.states.count(stored.TITLE), "are so old that only their commands were searched"),
+        (found.states.count(stored.DAMAGED), "are damaged or cannot be read here"),
+    )
+    return [f"Stored outputs that {told}: {count:,}." for count, told in cases if count]
+
+
+def _named(key: str, known: dict[str, Any]) -> str:
+    """A key with where its content comes from."""
+    tool, source, code = known.get("tool"), known.get("source"), known.get("exit")
+    told = [pages.one_line(tool, _SOURCE_CHARACTERS)] if isinstance(tool, str) else []
+    if isinstance(source, str):
+        told.append('"' + pages.one_line(source, _SOURCE_CHARACTERS).replace('"', "'") + '"')
+    if isinstance(code, int):
+        told.append(f"exit {code}")
+    return f"{layout.short(key)} ({' '.join(told)})" if told else layout.short(key)
+
+
+def _moment(at: Any) -> str:
+    """A time to the minute; empty where it is none."""
+    try:
+        return clock.format_utc(at)[:_MINUTE].replace("T", " ") + "Z"
+    except (TypeError, OverflowError, ValueError, OSError):  # no time that a calendar has
+        return ""
 
 
 def _is_utf8(data: bytes) -> bool:

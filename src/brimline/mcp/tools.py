@@ -19,8 +19,9 @@ TOOLS: list[dict[str, Any]] = [
         "description": (
             "Get back tool output that was stored outside the context. Give `key` to read one "
             "output, or `query` to find outputs of this project, earlier sessions included. "
-            "To save context, narrow with `lines` or `pattern`. The answer's first line says "
-            "which lines it shows of how many, and how to ask for the next."
+            "To save context, narrow with `lines`, or give both: the lines of that output that "
+            "hold the words. The first line says which lines are shown of how many, and how to "
+            "ask for the next."
         ),
         "inputSchema": {
             "type": "object",
@@ -35,11 +36,11 @@ TOOLS: list[dict[str, Any]] = [
                 },
                 "lines": {
                     "type": "string",
-                    "description": "A:B, from 1; -20: for the last 20. With query: hits A to B.",
+                    "description": "A:B, from 1; -20: for the last 20. Query alone: hits A to B.",
                 },
-                "pattern": {
-                    "type": "string",
-                    "description": "Python regular expression: show only lines that match.",
+                "everywhere": {
+                    "type": "boolean",
+                    "description": "Other projects too, if the user asks.",
                 },
             },
             "additionalProperties": False,

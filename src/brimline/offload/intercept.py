@@ -9,8 +9,7 @@ from brimline import fastio, paths
 from brimline.decision import Decision
 from brimline.offload import commands, kinds, learning, looks, preview, tool_results
 from brimline.offload.hook import LARGE_BYTES, PINS_WAIT
-from brimline.store import put
-from brimline.store import stub as stubs
+from brimline.store import put, stub
 
 if TYPE_CHECKING:
     from brimline.hooks.turn import Turn
@@ -26,7 +25,6 @@ _FRAME_CHARACTERS = 400
 _CONFIGURATION_BYTES = 100_000
 _OUR_MARK = "[brimline"
 _SOURCE_CHARACTERS = 60
-_SHORT_KEY = len("sha256:") + 12
 _REPEATABLE = ("Read", "Grep", "Glob")
 _PREVIEWED_TOOLS = (*_REPEATABLE, "Bash", "WebFetch", "WebSearch", "Agent", "Task")
 _PAGE = ("offset", "limit", "pages")
@@ -246,18 +244,13 @@ def reference(
         # A path tells most at its end, a command at its beginning.
         room = _SOURCE_CHARACTERS - 1
         source = "…" + source[-room:] if meta.get("tool") == "Read" else source[:room] + "…"
-    first = stubs.build(stubs.of_meta({**meta, "source": source or None}))
-    legend = (
-        '("A-B: x … y": line A, then names in the lines left out up to B.) '
-        if shown.numbered
-        else ""
-    )
-    key = meta["key"][:_SHORT_KEY]
-    again = "the same call again shows all of it, once; parts: " if repeats else ""
-    page = " Read with offset and limit," if meta.get("tool") == "Read" else ""
-    ways = f"recall key={key} lines=A:B, or {program} store get {key} --lines A:B."
-    rest = f"The rest: {again}{page} {ways}"
-    parts = [f"{first} Preview, not the whole:", note, shown.text, legend + " ".join(rest.split())]
+    first = stub.build(stub.of_meta({**meta, "source": source or None}))
+    legend = '("A-B: x … y": line A, then names in the lines left out up to B.) '
+    ways = ", recall with this key"
+    ways += ", Read with offset and limit" if meta.get("tool") == "Read" else ""
+    ways += ", or the same call again, which shows all of it once" if repeats else ""
+    rest = (legend if shown.numbered else "") + stub.way_back(meta["key"], program, ways)
+    parts = [f"{first} Preview, not the whole:", note, shown.text, rest]
     text = "\n".join(part for part in parts if part)
     return text.encode("utf-8", "replace").decode()  # half of a surrogate pair cannot be sent
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from brimline import fastjson, paths
 from brimline.offload import commands, recalls, tool_results
 from brimline.offload.hook import EDITING, OFFERED_RESULTS
-from brimline.store import stub as stubs
+from brimline.store import stub
 from brimline.transcript import row, tail
 
 if TYPE_CHECKING:
@@ -32,8 +32,6 @@ _ATTEMPTS = 50
 _PAUSE_S = 0.02
 # What the client puts before each line of a file.
 _NUMBERING = " 0123456789\t→"
-# How references begin, those of older versions too.
-_REFERENCES = ("[brimline stored ", "[CCM_CACHED]", "Cached (")
 
 
 class _Answer(NamedTuple):
@@ -93,7 +91,7 @@ def _replay(turn: Turn, looks: Looks) -> None:
     open_offers: set[str] = set()
     for at, answer in enumerate(answers):
         head = answer.text[:_HEAD_CHARACTERS]
-        is_preview = head.lstrip(_NUMBERING).startswith(_REFERENCES)
+        is_preview = head.lstrip(_NUMBERING).startswith(stub.BEGINNINGS)
         if at >= len(answers) - OFFERED_RESULTS:
             offered = {looks.call_name("", answer.tool, answer.tool_input)}
             open_offers = open_offers | offered if is_preview else open_offers - offered
@@ -112,7 +110,7 @@ def _look(answer: _Answer, path: str, preview: str, looks: Looks) -> None:
         looks.note_edit(path)
     elif answer.tool == "Read" and preview:
         text = "\n".join([line.lstrip(_NUMBERING) for line in preview.split("\n")])
-        known = stubs.parse(text)
+        known = stub.parse(text)
         if known:
             total = tool_results.total_lines(text, known.lines or 0)
             looks.note_preview(path, known.key, total)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from brimline import fastio, fastjson
 from brimline.decision import Decision
+from brimline.errors import StoreError
 from brimline.offload import recalls
 from brimline.offload.hook import LARGE_BYTES, PINS_WAIT
-from brimline.store import directives, layout, pins, put, read, scan, stub
-from brimline.store.errors import StoreError
+from brimline.store import directives, layout, pins, put, read, stub
 from brimline.transcript import tail
 from brimline.transcript.row import result_texts
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     Item = directives.Said | directives.Result
 
 _LOOK_BACK_BYTES = 32 << 20
-_SHORT_DIGITS = 12
 # Also of a search, `[brimline recall: hits …`.
 _OWN_ANSWER = "[brimline recall"
 
@@ -104,7 +103,7 @@ def _key_of(text: str, state: SessionState, home_dir: str) -> str | None:
     # The client takes the last line break off what a command prints.
     for original in (content, content + b"\n"):
         key = layout.PREFIX + put.sha256(original)
-        if scan.matching(home_dir, layout.digest_of(key)):
+        if read.matching(home_dir, layout.digest_of(key)):
             return key
     return put.put(home_dir, content, {"session": state.session_id})
 
@@ -174,7 +173,7 @@ def _spelled(directive: directives.Directive) -> str:
 
 
 def _pin(home_dir: str, key: str, level: str, reason: str | None) -> str:
-    short = key[: len("sha256:") + _SHORT_DIGITS]
+    short = layout.short(key)
     try:
         pins.pin(home_dir, key, level, reason)
     except StoreError as error:

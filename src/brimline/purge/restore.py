@@ -11,11 +11,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
+from brimline.errors import StoreError
 from brimline.purge import restore_record, restore_undo, swap
 from brimline.purge.errors import PurgeError
 from brimline.purge.plan_apply import Hasher
 from brimline.purge.restore_record import Content
-from brimline.store.errors import StoreError
 from brimline.transcript import find, read
 
 if TYPE_CHECKING:

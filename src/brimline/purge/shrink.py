@@ -15,7 +15,7 @@ from brimline.purge import verify as soundness
 from brimline.purge.errors import PurgeError
 from brimline.purge.plan_apply import Store, Writer
 from brimline.purge.stubbing import KEPT_BYTES
-from brimline.store import scan
+from brimline.store import pins
 from brimline.transcript import find, read
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def prepare(
             head_bytes=KEPT_BYTES if cuts else 0,
             progress=progress,
         )
-    plan = planning.make(survey, options, scan.pinned(home_dir))
+    plan = planning.make(survey, options, pins.pinned(home_dir))
     survey.forget_details()
     return Prepared(session, survey, plan)
 

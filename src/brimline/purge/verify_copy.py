@@ -13,7 +13,8 @@ from brimline.purge import spans
 from brimline.purge.errors import PurgeError
 from brimline.purge.plan_apply import check
 from brimline.purge.restore_record import CHANGED, DROPPED
-from brimline.store import layout, scan
+from brimline.store import layout
+from brimline.store.read import header
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -41,7 +42,7 @@ def prove(old: BinaryIO, length: int, new: BinaryIO, record: Record, home_dir: s
     if new.read(1) or old.tell() != length:
         raise _unproven()
     for key in {*record.chunks, *prover.keys}:
-        if scan.header(home_dir, layout.digest_of(key)) is None:
+        if header(home_dir, layout.digest_of(key)) is None:
             raise PurgeError(f"{key} did not arrive in the store: nothing was changed, try again")
 
 

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from brimline import fastio, fastjson
-from brimline.store import audit, files, layout, read, references, removal, scan, searchfile
-from brimline.store.errors import StoreError
+from brimline import fastjson
+from brimline.errors import StoreError
+from brimline.store import layout, read, references, removal, trail
 
-# As long as the ids of the client are.
+# As long as the ids of the client are: such a one may have left its name elsewhere.
 _WHOLE_ID_CHARACTERS = 36
 
 
-@dataclass(slots=True)
-class Forgotten:
+class Forgotten(NamedTuple):
     """What forgetting a session did, or would do."""
 
-    keys: list[str] = field(default_factory=list)
+    keys: list[str]
     """Content that only this session stored; it goes."""
-    shared: list[str] = field(default_factory=list)
+    shared: list[str]
     """Content that other sessions stored too; it stays, without a word of this session."""
 
 
@@ -30,29 +28,30 @@ def forget_key(home_dir: str, key: str) -> bool:
         StoreError: it is no key.
         OSError: it cannot be deleted.
     """
-    digest = layout.digest_of(key)
-    found = removal.erase(home_dir, digest)
+    found = removal.erase(home_dir, layout.digest_of(key))
     if found:
-        audit.note(home_dir, "forget", key)
-    if _is_last(home_dir, key):
+        trail.note(home_dir, "forget", key)
+    try:
+        is_last = layout.read_file(layout.last_key(home_dir)).strip() == key.encode()
+    except OSError:
+        return found
+    if is_last:
         # The file stays: its time is the one that store time must not fall behind.
-        files.place(home_dir, layout.last_key(home_dir), b"", stamp_ns=files.now_ns(home_dir))
+        now_ns = layout.now_ns(home_dir)
+        layout.place(home_dir, layout.last_key(home_dir), b"", stamp_ns=now_ns)
     return found
 
 
 def of_session(home_dir: str, session: str) -> Forgotten:
-    """What a session stored, by the sidecars and the audit trail; changes nothing.
+    """What a session stored, by the sidecars and the trail; changes nothing.
 
     Raises:
         StoreError: a folder cannot be read.
     """
-    trail = audit.sessions_of_keys(home_dir)
-    found = Forgotten()
-    for blob in scan.blobs(home_dir):
-        sessions = set(trail.get(blob.key, {}))
-        described = read.meta(home_dir, blob.key).get("session")
-        if isinstance(described, str):
-            sessions.add(described)
+    told = trail.sessions_of_keys(home_dir)
+    found = Forgotten([], [])
+    for blob in read.blobs(home_dir):
+        sessions = {*told.get(blob.key, {}), read.meta(home_dir, blob.key).get("session")} - {None}
         if session in sessions:
             (found.shared if len(sessions) > 1 else found.keys).append(blob.key)
     return found
@@ -64,9 +63,11 @@ def session_id(home_dir: str, text: str) -> str:
     Raises:
         StoreError: none begins so, or more than one.
     """
-    known = _sessions(home_dir)
-    named = any(text in path for path in references.load(home_dir).entries)
-    if text in known or (named and len(text) >= _WHOLE_ID_CHARACTERS):
+    told = [line.get("session") for line in trail.lines(home_dir)]
+    keys = [layout.PREFIX + digest for digest, kind in read.beside(home_dir) if kind == "json"]
+    told += [read.meta(home_dir, key).get("session") for key in keys]
+    known = {str(name) for name in told if trail.is_session(name)}
+    if text in known or len(text) >= _WHOLE_ID_CHARACTERS:
         return text
     found = [name for name in known if text and name.startswith(text)]
     if len(found) > 1:
@@ -89,50 +90,22 @@ def forget_session(home_dir: str, session: str) -> Forgotten:
     found = of_session(home_dir, session)
     for key in found.keys:
         forget_key(home_dir, key)
-    trail = audit.sessions_of_keys(home_dir)
+    told = trail.sessions_of_keys(home_dir)
     for key in found.shared:
         if read.meta(home_dir, key).get("session") == session:
-            _redescribe(home_dir, key, trail.get(key, {}), session)
-            searchfile.drop(home_dir)  # it knows the old command and folder
-    audit.redact_session(home_dir, session)
-    _forget_references(home_dir, session)
+            _redescribe(home_dir, key, told.get(key, {}), session)
+    trail.redact_session(home_dir, session)
+    references.forget_session(home_dir, session)
+    removal.drop_old_index(home_dir)
     return found
 
 
-def _sessions(home_dir: str) -> set[str]:
-    """Every session in the audit trail and in sidecars; a forgotten one is dashes only."""
-    told = [line.get("session") for line in audit.lines(home_dir)]
-    described = [
-        read.meta(home_dir, layout.PREFIX + digest).get("session")
-        for digest, kind in scan.beside(home_dir)
-        if kind == "json"
-    ]
-    return {name for name in (*told, *described) if isinstance(name, str) and name.strip("-")}
-
-
-def _is_last(home_dir: str, key: str) -> bool:
-    try:
-        return fastio.read_file(layout.last_key(home_dir)).strip() == key.encode()
-    except OSError:
-        return False
-
-
-def _redescribe(home_dir: str, key: str, trail: dict[str, Any], session: str) -> None:
+def _redescribe(home_dir: str, key: str, told: dict[str, Any], session: str) -> None:
     """Describe shared content by another session that stored it."""
-    others = [line for name, line in trail.items() if name != session]
+    others = [line for name, line in told.items() if name != session]
     other = others[-1] if others else {}
     known = read.meta(home_dir, key)
     document = {name: known.get(name) for name in ("v", "key", "bytes", "lines", "created")}
     document |= {name: other.get(name) for name in ("session", "tool")}
     path = layout.sidecar(home_dir, layout.digest_of(key))
-    files.place(home_dir, path, fastjson.dumps(document).encode())
-
-
-def _forget_references(home_dir: str, session: str) -> None:
-    """The names of transcripts hold the session's id."""
-    cache = references.load(home_dir)
-    named = [path for path in cache.entries if session in path]
-    if named:
-        for path in named:
-            del cache.entries[path]
-        references.write(home_dir, cache)
+    layout.place(home_dir, path, fastjson.dumps(document).encode())

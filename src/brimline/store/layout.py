@@ -1,16 +1,21 @@
-"""Where things lie in the store, and the shape of a key.
+"""Where things lie in the store, the shape of a key, and how a file gets into its place whole.
 
-Fast path: imports only `time`, `brimline.fastio` and `brimline.store.errors`.
+Fast path: imports only `time`, `brimline.errors` and `brimline.fastio`.
 
     store/format                 the version of this layout
-    store/blobs/ab/<62 hex>      content with a header that names its compression (`blobfile`);
+    store/blobs/ab/<62 hex>      content with a header that names its compression (`blob`);
                                  the time of its last use is the file's modification time
     store/meta/ab/<62 hex>.json  what is known about it: size, lines, tool, command, session, …
     store/meta/ab/<62 hex>.pin   its pin: level and reason
     store/index.jsonl            what happened to blobs, one line each, only ever appended to
     store/last_key               the key that was stored last
-    store/search.sqlite3         full-text index over the contents, made when it is asked for
+    store/clients                configuration folders of the client that use this store
+    store/references.json        which files mention which keys, as last seen
+    store/tidied                 when the limits were last enforced
     store/tmp/                   files that are being written, and blobs that are being removed
+
+Store time never runs backwards: where the clock is behind the time of the last put, that time is
+used instead. Otherwise content stored while the clock was wrong would look old once it is right.
 """
 
 from __future__ import annotations
@@ -18,14 +23,26 @@ from __future__ import annotations
 import time
 
 from brimline import fastio
-from brimline.store.errors import StoreError
+from brimline.errors import StoreError
 
 FORMAT = 1
 PREFIX = "sha256:"
 DIGEST_LENGTH = 64
 # So few digits may stand for a whole key.
 SHORTEST_PREFIX = 8
+# Enough of a key to find one output among more than any store holds.
+SHORT_DIGITS = 12
 _HEX = frozenset("0123456789abcdef")
+_system = fastio.system
+_CLOSE_ON_EXEC = getattr(_system, "O_CLOEXEC", 0) | getattr(_system, "O_BINARY", 0)
+_CREATE = _system.O_WRONLY | _system.O_CREAT | _system.O_EXCL | _CLOSE_ON_EXEC
+# A link in the place of a file may lead anywhere; a pipe that nobody writes to never ends.
+_NO_LINKS = getattr(_system, "O_NOFOLLOW", 0)
+_READ = _system.O_RDONLY | _CLOSE_ON_EXEC | getattr(_system, "O_NONBLOCK", 0)
+_KIND_OF_FILE, _REGULAR = 0o170000, 0o100000
+_ATTEMPTS = 4
+# File systems keep times more coarsely than the clock tells them.
+_TOLERANCE_NS = 2_000_000_000
 
 
 def root(home_dir: str) -> str:
@@ -33,75 +50,59 @@ def root(home_dir: str) -> str:
     return home_dir + "/store"
 
 
-def blobs_dir(home_dir: str) -> str:
-    """The folder with one folder of blobs per first two digits."""
-    return root(home_dir) + "/blobs"
-
-
-def meta_dir(home_dir: str) -> str:
-    """The folder with one folder of sidecars per first two digits."""
-    return root(home_dir) + "/meta"
-
-
 def tmp_dir(home_dir: str) -> str:
     """The folder for what is not in its place yet, or no longer."""
-    return root(home_dir) + "/tmp"  # noqa: S108 - inside our own folder
+    return home_dir + "/store/tmp"
 
 
 def blob(home_dir: str, digest: str) -> str:
     """The file with the content."""
-    return f"{blobs_dir(home_dir)}/{digest[:2]}/{digest[2:]}"
+    return f"{home_dir}/store/blobs/{digest[:2]}/{digest[2:]}"
 
 
 def sidecar(home_dir: str, digest: str) -> str:
     """The file with what is known about the content."""
-    return f"{meta_dir(home_dir)}/{digest[:2]}/{digest[2:]}.json"
+    return f"{home_dir}/store/meta/{digest[:2]}/{digest[2:]}.json"
 
 
 def pin(home_dir: str, digest: str) -> str:
     """The file that promises not to prune it."""
-    return f"{meta_dir(home_dir)}/{digest[:2]}/{digest[2:]}.pin"
+    return f"{home_dir}/store/meta/{digest[:2]}/{digest[2:]}.pin"
 
 
 def index(home_dir: str) -> str:
-    """The audit trail."""
-    return root(home_dir) + "/index.jsonl"
+    """The trail of what happened."""
+    return home_dir + "/store/index.jsonl"
 
 
 def last_key(home_dir: str) -> str:
     """The file with the key that was stored last."""
-    return root(home_dir) + "/last_key"
+    return home_dir + "/store/last_key"
 
 
 def format_file(home_dir: str) -> str:
     """The file with the layout's version."""
-    return root(home_dir) + "/format"
+    return home_dir + "/store/format"
 
 
-def refuse_newer(home_dir: str, noted: bytes) -> None:
-    """See that this brimline knows the layout that is noted in the store.
+def clients(home_dir: str) -> str:
+    """The file with the configuration folders of the client, one on a line."""
+    return home_dir + "/store/clients"
+
+
+def check_format(home_dir: str) -> None:
+    """See that this brimline knows the store's layout.
 
     Raises:
         StoreError: a newer one wrote it.
+        OSError: it cannot be read.
     """
-    text = noted.decode("ascii", "replace").strip()
+    try:
+        text = fastio.read_file(format_file(home_dir), 20).decode("ascii", "replace").strip()
+    except FileNotFoundError:
+        return
     if text.isdecimal() and int(text) > FORMAT:
         raise StoreError(f"{root(home_dir)} was written by a newer brimline: upgrade this")
-
-
-def fresh_name(home_dir: str, ending: str) -> str:
-    """A name in the folder for temporary files that no other process uses."""
-    return f"{tmp_dir(home_dir)}/{fastio.system.getpid()}.{time.monotonic_ns()}.{ending}"
-
-
-def is_digest(text: str) -> bool:
-    """Whether a text is 64 lower-case hexadecimal digits."""
-    return len(text) == DIGEST_LENGTH and _HEX.issuperset(text)
-
-
-def is_hex(text: str) -> bool:
-    """Whether a text holds lower-case hexadecimal digits only."""
-    return _HEX.issuperset(text)
 
 
 def digest_of(key: str) -> str:
@@ -114,3 +115,133 @@ def digest_of(key: str) -> str:
     if key == digest or not is_digest(digest):
         raise StoreError(f"{key!r} is no key: it takes sha256: and 64 hexadecimal digits")
     return digest
+
+
+def is_digest(text: str) -> bool:
+    """Whether a text is 64 lower-case hexadecimal digits."""
+    return len(text) == DIGEST_LENGTH and is_hex(text)
+
+
+def is_hex(text: str) -> bool:
+    """Whether a text holds lower-case hexadecimal digits only."""
+    return _HEX.issuperset(text)
+
+
+def short(key: str) -> str:
+    """As much of a key as people and models need."""
+    return key[: len(PREFIX) + SHORT_DIGITS]
+
+
+def open_file(path: str, *, follow: bool = False) -> int:
+    """A descriptor for reading a file; links are refused unless they are to be followed.
+
+    Raises:
+        OSError: it cannot be opened, or is a link, a folder, a pipe or a device.
+    """
+    flags = _READ if follow else _READ | _NO_LINKS
+    descriptor = fastio.system.open(fastio.to_bytes(path), flags)
+    if fastio.system.fstat(descriptor).st_mode & _KIND_OF_FILE != _REGULAR:
+        fastio.system.close(descriptor)
+        raise OSError(22, "it is not a regular file", path)
+    return descriptor
+
+
+def read_file(path: str, limit: int | None = None) -> bytes:
+    """A whole file of the store, or its first bytes.
+
+    Raises:
+        OSError: it cannot be read, or is a link, a folder, a pipe or a device.
+    """
+    descriptor = open_file(path)
+    try:
+        return fastio.read_all(descriptor, limit)
+    finally:
+        fastio.system.close(descriptor)
+
+
+def place(
+    home_dir: str, target: str, data: bytes, *, stamp_ns: int | None = None, sync: bool = False
+) -> None:
+    """Write a file beside its place and move it there; readers see all of it or none of it.
+
+    With `sync` its content is on the disk before its name is. The name follows with the file
+    system's own journal, ahead of anything written later, such as a transcript that mentions it.
+
+    Raises:
+        OSError: the disk is full, the folder cannot be written, …
+    """
+    system = fastio.system
+    path, descriptor = _create(home_dir)
+    try:
+        try:
+            written = 0
+            while written < len(data):
+                written += system.write(descriptor, memoryview(data)[written:])
+            if sync:
+                system.fsync(descriptor)
+        finally:
+            system.close(descriptor)
+        if stamp_ns is not None:
+            system.utime(fastio.to_bytes(path), ns=(stamp_ns, stamp_ns))
+        _move(path, target)
+    except OSError:
+        fastio.remove(path)
+        raise
+
+
+def fresh_name(home_dir: str, ending: str) -> str:
+    """A name in the folder for temporary files that no other process uses."""
+    return f"{tmp_dir(home_dir)}/{fastio.system.getpid()}.{time.monotonic_ns()}.{ending}"
+
+
+def now_ns(home_dir: str) -> int:
+    """The present in store time, in nanoseconds since 1970."""
+    now = time.time_ns()
+    try:
+        last = fastio.system.stat(fastio.to_bytes(last_key(home_dir))).st_mtime_ns
+    except OSError:
+        return now
+    return last if last > now + _TOLERANCE_NS else now
+
+
+def touch(home_dir: str, digest: str) -> bool:
+    """Note that a blob is in use; False where it is not there.
+
+    Its time always changes, so that whoever is about to remove it can tell.
+
+    Raises:
+        OSError: the time cannot be set.
+    """
+    path = fastio.to_bytes(blob(home_dir, digest))
+    try:
+        found = fastio.system.lstat(path)
+        if found.st_mode & _KIND_OF_FILE != _REGULAR:
+            return False
+        # A whole microsecond: some file systems keep no finer times.
+        moment = max(now_ns(home_dir), found.st_mtime_ns + 1_000)
+        fastio.system.utime(path, ns=(moment, moment))
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _create(home_dir: str) -> tuple[str, int]:
+    for _ in range(_ATTEMPTS):
+        path = fresh_name(home_dir, "tmp")
+        try:
+            return path, fastio.system.open(fastio.to_bytes(path), _CREATE, 0o600)
+        except FileExistsError:
+            continue
+        except FileNotFoundError:
+            fastio.make_folders(tmp_dir(home_dir))
+            fastio.create_exclusively(format_file(home_dir), b"%d\n" % FORMAT)
+    raise OSError("the folder for temporary files of the store cannot be created")
+
+
+def _move(source: str, target: str) -> None:
+    """Give a file its final name, creating the folder for it where that is missing."""
+    try:
+        fastio.system.replace(fastio.to_bytes(source), fastio.to_bytes(target))
+    except FileNotFoundError:
+        fastio.make_folders(target.rpartition("/")[0])
+        fastio.system.replace(fastio.to_bytes(source), fastio.to_bytes(target))

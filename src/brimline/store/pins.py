@@ -10,8 +10,9 @@ import os
 from typing import NamedTuple
 
 from brimline import fastio, fastjson
-from brimline.store import audit, files, layout, quiet
-from brimline.store.errors import StoreError
+from brimline.errors import StoreError
+from brimline.store import layout, trail
+from brimline.store.read import beside
 
 FORMAT = 1
 NONE, SOFT, HARD = "none", "soft", "hard"
@@ -42,23 +43,23 @@ def pin(home_dir: str, key: str, level: str = SOFT, reason: str | None = None) -
         raise StoreError(f"{level!r} is no pin level: use none, soft or hard")
     digest = layout.digest_of(key)
     path = layout.pin(home_dir, digest)
-    at = files.now_ns(home_dir) // 1_000_000 / 1_000
+    at = layout.now_ns(home_dir) // 1_000_000 / 1_000
     if level == NONE:
         fastio.remove(path)
     else:
         document = {"v": FORMAT, "level": level, "reason": reason, "at": at}
-        files.place(home_dir, path, fastjson.dumps(document).encode(), sync=True)
+        layout.place(home_dir, path, fastjson.dumps(document).encode(), sync=True)
     # Looked for after the pin is there: a prune that began before sees the pin, or has won.
-    if not os.path.exists(layout.blob(home_dir, digest)):
+    if not os.path.lexists(layout.blob(home_dir, digest)):
         fastio.remove(path)
         raise StoreError(f"{key} is not in the store: it was pruned, forgotten or never stored")
-    audit.note(home_dir, "pin", key, level=level, reason=reason)
+    trail.note(home_dir, "pin", key, level=level, reason=reason)
 
 
 def read(home_dir: str, digest: str) -> Pin | None:
     """The pin of a blob, if any."""
     try:
-        text = quiet.read(layout.pin(home_dir, digest)).decode("utf-8", "replace")
+        text = layout.read_file(layout.pin(home_dir, digest)).decode("utf-8", "replace")
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -77,3 +78,14 @@ def level_of(home_dir: str, digest: str) -> str:
     """The pin level of a blob."""
     found = read(home_dir, digest)
     return found.level if found else NONE
+
+
+def pinned(home_dir: str) -> dict[str, Pin]:
+    """Every pin, by the digest of its blob, whether the blob is there or not.
+
+    Raises:
+        StoreError: a folder cannot be read.
+    """
+    digests = [digest for digest, kind in beside(home_dir) if kind == "pin"]
+    pins = {digest: read(home_dir, digest) for digest in digests}
+    return {digest: found for digest, found in pins.items() if found}

@@ -1,14 +1,15 @@
 """Takes content into the store, from a hook or from a command.
 
-Fast path: imports only `brimline.fastio`, `brimline.fastjson` and fast modules of the store.
+Fast path: imports only `sys`, `brimline.fastio`, `brimline.fastjson`, `brimline.paths` and fast
+modules of the store.
 """
 
 from __future__ import annotations
 
 import sys
 
-from brimline import fastio, fastjson
-from brimline.store import blobfile, clients, files, layout
+from brimline import fastio, fastjson, paths
+from brimline.store import blob, layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def put(
     data: bytes,
     meta: dict[str, Any],
     *,
-    compression: str = "auto",
+    compression: str = "zlib",
     is_last: bool = True,
 ) -> str:
     """Keep content; when this returns, the content is on the disk and can be had by the key.
@@ -38,26 +39,20 @@ def put(
         data: the content.
         meta: what is known about it, plain JSON values: `tool`, `source` (command or path), `exit`,
             `session`, `cwd`; kept with the first put of the content.
-        compression: the setting `store.compression`; a hook never takes the time for zstd.
+        compression: the setting `store.compression`: `zlib` or `none`.
         is_last: whether people mean this content when they ask for the last one.
 
     Raises:
         StoreError: a newer brimline wrote the store, so what goes in could not be had back.
         OSError: it could not be stored (full disk, no permission); no part of it is visible.
     """
-    layout.refuse_newer(home_dir, _noted_format(home_dir))
+    layout.check_format(home_dir)
     digest = sha256(data)
     stored = _keep_existing(home_dir, digest, data)
     if not stored:
-        method = blobfile.NONE if compression == "none" else blobfile.GZIP
-        packed = blobfile.pack(data, method)
-        files.place(
-            home_dir,
-            layout.blob(home_dir, digest),
-            packed,
-            stamp_ns=files.now_ns(home_dir),
-            sync=True,
-        )
+        packed = blob.pack(data, compressed=compression != "none")
+        target, now_ns = layout.blob(home_dir, digest), layout.now_ns(home_dir)
+        layout.place(home_dir, target, packed, stamp_ns=now_ns, sync=True)
     try:
         _describe(home_dir, digest, data, meta, again=stored, is_last=is_last)
     except OSError:
@@ -72,31 +67,22 @@ def sha256(data: bytes) -> str:
     return digest
 
 
+def count_lines(data: bytes) -> int:
+    """Lines of some content; a last one without a line break counts."""
+    return data.count(b"\n") + (not data.endswith(b"\n") if data else 0)
+
+
 def _sha256_for(size: int) -> Any:
-    if "_hashlib" in sys.modules:  # in a command it is there already
-        return sys.modules["_hashlib"].openssl_sha256
-    if size >= _LARGE_BYTES:
+    names = ["_sha2", "_sha256", "hashlib"]  # of Python 3.12 and later, of 3.11, of any other
+    if size >= _LARGE_BYTES or "_hashlib" in sys.modules:  # in a command it is there already
+        names.insert(0, "_hashlib")
+    for name in names:
         try:
-            from _hashlib import openssl_sha256
-
-            return openssl_sha256
-        except ImportError:  # pragma: no cover - a Python without OpenSSL
-            pass
-    try:
-        from _sha2 import sha256 as found  # type: ignore[import-not-found,unused-ignore]
-    except ImportError:
-        try:
-            from _sha256 import sha256 as found  # type: ignore[import-not-found,unused-ignore]
-        except ImportError:  # pragma: no cover - another Python implementation
-            from hashlib import sha256 as found
-    return found
-
-
-def _noted_format(home_dir: str) -> bytes:
-    try:
-        return fastio.read_file(layout.format_file(home_dir))
-    except FileNotFoundError:
-        return b""
+            module = __import__(name)
+        except ImportError:
+            continue
+        return module.openssl_sha256 if name == "_hashlib" else module.sha256
+    raise ImportError("this Python has no SHA-256")
 
 
 def _keep_existing(home_dir: str, digest: str, data: bytes) -> bool:
@@ -106,8 +92,8 @@ def _keep_existing(home_dir: str, digest: str, data: bytes) -> bool:
     """
     try:
         return (
-            files.touch(home_dir, digest)
-            and blobfile.unpack(fastio.read_file(layout.blob(home_dir, digest))) == data
+            layout.touch(home_dir, digest)
+            and blob.unpack(layout.read_file(layout.blob(home_dir, digest))) == data
         )
     except (OSError, ValueError, ImportError):
         return False
@@ -116,47 +102,42 @@ def _keep_existing(home_dir: str, digest: str, data: bytes) -> bool:
 def _describe(
     home_dir: str, digest: str, data: bytes, meta: dict[str, Any], *, again: bool, is_last: bool
 ) -> None:
-    """The sidecar of new content, a line in the audit trail, and the last key."""
-    moment_ns = files.now_ns(home_dir)
+    """The sidecar of new content, a line in the trail, the last key, and who uses the store."""
+    key, size = layout.PREFIX + digest, len(data)
+    moment_ns = layout.now_ns(home_dir)
     at = moment_ns // 1_000_000 / 1_000
     sidecar = layout.sidecar(home_dir, digest)
-    if not again or not _exists(sidecar):
-        document = {name: _shortened(value) for name, value in meta.items()} | {
-            "v": FORMAT,
-            "key": layout.PREFIX + digest,
-            "bytes": len(data),
-            "lines": count_lines(data),
-            "created": at,
-        }
-        files.place(home_dir, sidecar, fastjson.dumps(document).encode())
-    line = {
-        "v": FORMAT,
-        "at": at,
-        "event": "put",
-        "key": layout.PREFIX + digest,
-        "bytes": len(data),
-        "session": meta.get("session"),
-        "tool": meta.get("tool"),
-    }
+    if not again or not fastio.system.access(fastio.to_bytes(sidecar), 0):
+        known = {n: v[:_TEXT_LENGTH] if isinstance(v, str) else v for n, v in meta.items()}
+        known |= {"v": FORMAT, "key": key, "bytes": size, "lines": count_lines(data), "created": at}
+        layout.place(home_dir, sidecar, fastjson.dumps(known).encode())
+    line = {"v": FORMAT, "at": at, "event": "put", "key": key, "bytes": size}
+    line |= {"session": meta.get("session"), "tool": meta.get("tool")}
     fastio.append_line(layout.index(home_dir), fastjson.dumps(line))
     if is_last:
-        key = (layout.PREFIX + digest + "\n").encode()
-        files.place(home_dir, layout.last_key(home_dir), key, stamp_ns=moment_ns)
-    clients.remember(home_dir)
+        layout.place(home_dir, layout.last_key(home_dir), f"{key}\n".encode(), stamp_ns=moment_ns)
+    remember_client(home_dir)
 
 
-def count_lines(data: bytes) -> int:
-    """Lines of some content; a last one without a line break counts."""
-    return data.count(b"\n") + (not data.endswith(b"\n") if data else 0)
+def remember_client(home_dir: str) -> None:
+    """Note the client's folder: its transcripts may mention keys of this store.
+
+    Raises:
+        OSError: it cannot be noted.
+    """
+    client = paths.client_config_dir()
+    if client not in known_clients(home_dir) and "\n" not in client:
+        fastio.append_line(layout.clients(home_dir), client)
 
 
-def _shortened(value: Any) -> Any:
-    return value[:_TEXT_LENGTH] if isinstance(value, str) else value
+def known_clients(home_dir: str) -> list[str]:
+    """The configuration folders of every client that ever used this store.
 
-
-def _exists(path: str) -> bool:
+    Raises:
+        OSError: they cannot be read.
+    """
     try:
-        fastio.system.stat(fastio.to_bytes(path))
-    except OSError:
-        return False
-    return True
+        raw = fastio.read_file(layout.clients(home_dir))
+    except FileNotFoundError:
+        return []
+    return [line for line in raw.decode("utf-8", "surrogateescape").split("\n") if line]

@@ -1,5 +1,8 @@
 """Finds the keys that files mention, by their raw bytes: no knowledge of what the files are.
 
+Looked through is everything under the client's `projects` (sessions, those of subagents, backups,
+outputs that the client put aside), of every client that used this store, and our own ledgers.
+
 A key is mentioned by all of its digits or by the first of them, as people and models write it, in
 either case, and with its colon as it is or as an escape in JSON. What merely looks like a key does
 no harm: it holds nothing, or holds a blob for longer than need be.
@@ -13,20 +16,25 @@ from __future__ import annotations
 import bisect
 import contextlib
 import json
+import math
 import os
 import re
 import stat
 import time
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline.store import files as store_files
-from brimline.store import layout, quiet
+from brimline import paths
+from brimline.errors import StoreError
+from brimline.store import layout, put
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
 FORMAT = 2
+LEDGER_FOLDERS = ("sessions", "carry", "ledger", "memory", "backups")
+# Files in there that tell of keys without promising anything.
+_NO_LEDGER = ("spool", "offload", "telemetry", "statusline")
+_DATABASE = ".sqlite3"
 _DIGITS = rb"([0-9a-fA-F]{%d,%d})" % (layout.SHORTEST_PREFIX, layout.DIGEST_LENGTH)
 # Each begins with plain text, which is what makes a search through gigabytes fast.
 _MENTIONS = (
@@ -40,136 +48,118 @@ _BLOCK_BYTES = 4 << 20
 _SETTLED_NS = 2_000_000_000
 
 
-@dataclass(slots=True)
-class Found:
-    """What a search found."""
+class Pass(NamedTuple):
+    """How a look through all those files goes."""
 
-    mentions: set[str] = field(default_factory=set)
-    """The digits of keys, all of them or the first ones, in lower case."""
-    unreadable: list[str] = field(default_factory=list)
-    """Files that could not be read, with the reason."""
-    finished: bool = True
-    """False where the time was up first; then more may be mentioned."""
+    dry_run: bool = False  # change nothing, not even what is remembered of files
+    until: float = math.inf  # on the monotonic clock, when to stop
+    progress: Callable[[int], None] = lambda _: None  # told the size of each file that is done
 
-
-@dataclass(slots=True)
-class Cache:
-    """What earlier searches found, by file."""
-
-    entries: dict[str, Any] = field(default_factory=dict)
-    changed: bool = False
-
-    def known(self, path: str, status: os.stat_result) -> list[str] | None:
-        """What an unchanged file mentions."""
-        entry = self.entries.get(path)
-        if not isinstance(entry, list) or entry[:-1] != _identity(status):
-            return None
-        return list(entry[-1])
-
-    def remember(self, path: str, status: os.stat_result, mentions: set[str], now_ns: int) -> None:
-        """Keep what a file mentions, if its times can be trusted to tell of the next change."""
-        if status.st_mtime_ns < now_ns - _SETTLED_NS:
-            self.entries[path] = [*_identity(status), sorted(mentions)]
-            self.changed = True
-
-    def drop_missing(self) -> None:
-        """Forget files that are gone."""
-        gone = [path for path in self.entries if not os.path.exists(path)]
-        for path in gone:
-            del self.entries[path]
-        self.changed = self.changed or bool(gone)
+    def is_late(self) -> bool:
+        """Whether the time is up."""
+        return time.monotonic() > self.until
 
 
-def find(
-    paths: Iterable[str],
-    cache: Cache | None = None,
-    *,
-    deadline: float | None = None,
-    progress: Callable[[int], None] | None = None,
-) -> Found:
-    """Every key that the files mention.
+def referenced(home_dir: str, digests: Iterable[str], how: Pass) -> set[str] | None:
+    """Of some digests those that are mentioned anywhere; None where the time was up first.
 
-    Args:
-        paths: files; one that is gone meanwhile mentions nothing.
-        cache: what earlier searches found; updated.
-        deadline: on the monotonic clock, when to stop.
-        progress: told the size of each file that is done.
+    Raises:
+        StoreError: something that may mention a key cannot be read.
     """
-    found = Found()
-    cache = cache if cache is not None else Cache()
-    for path in paths:
-        if deadline is not None and time.monotonic() > deadline:
-            found.finished = False
+    known = _load(home_dir)
+    fresh: dict[str, Any] = {}
+    mentions: set[str] = set()
+    unreadable: list[str] = []
+    finished = True
+    for path in sources(home_dir, unreadable):
+        if how.is_late():
+            finished = False
             break
         try:
-            found.mentions |= _mentioned(path, cache, progress)
+            mentions |= _mentioned(path, known, fresh, how)
         except FileNotFoundError:
             continue
         except OSError as error:
-            found.unreadable.append(f"{path}: {error.strerror or error}")
-    return found
+            unreadable.append(f"{path}: {error.strerror or error}")
+    # Where the time was up, files that were not looked at are as they were.
+    remembered = fresh if finished else known | fresh
+    if not how.dry_run and remembered != known:
+        with contextlib.suppress(OSError):  # it only costs the next search time
+            _save(home_dir, remembered)
+    if unreadable:
+        more = f" (and {len(unreadable) - 1} more)" if len(unreadable) > 1 else ""
+        raise StoreError(
+            f"nothing was removed: what may mention a key cannot be read: {unreadable[0]}{more}"
+        )
+    return _held(digests, mentions) if finished else None
 
 
-def held(digests: Iterable[str], mentions: Iterable[str]) -> set[str]:
-    """The digests that are mentioned; first digits that several have in common hold them all."""
-    ordered = sorted(digests)
-    found = set()
-    for mention in mentions:
-        at = bisect.bisect_left(ordered, mention)
-        while at < len(ordered) and ordered[at].startswith(mention):
-            found.add(ordered[at])
-            at += 1
-    return found
+def sources(home_dir: str, unreadable: list[str]) -> Iterator[str]:
+    """Every file that may mention a key, once; folders that could not be read are added."""
+    seen: set[tuple[int, int]] = set()
+    present = paths.client_config_dir()
+    for client in dict.fromkeys([present, *put.known_clients(home_dir)]):
+        if os.path.isdir(client) or client == present:
+            yield from _below(f"{client}/projects", seen, unreadable)
+        else:
+            noted = layout.clients(home_dir)
+            unreadable.append(f"{client}: not there; if that is meant, edit {noted}")
+    for folder in LEDGER_FOLDERS:
+        for path in _below(f"{home_dir}/{folder}", seen, unreadable):
+            name = os.path.basename(path)
+            if not name.startswith(_NO_LEDGER) and _DATABASE not in name:
+                yield path
 
 
-def load(home_dir: str) -> Cache:
-    """What earlier searches found; nothing where it is lost or damaged."""
-    try:
-        stored = json.loads(quiet.read(cache_file(home_dir)))
-        if stored["v"] == FORMAT and isinstance(stored["files"], dict):
-            return Cache(stored["files"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        pass
-    return Cache()
-
-
-def save(home_dir: str, cache: Cache) -> None:
-    """Keep what was found; a failure only costs the next search time."""
-    if cache.changed:
-        cache.drop_missing()
-        with contextlib.suppress(OSError):
-            write(home_dir, cache)
-
-
-def write(home_dir: str, cache: Cache) -> None:
-    """Keep what was found.
+def forget_session(home_dir: str, session: str) -> None:
+    """Drop what is remembered of a session's files: their names hold its id.
 
     Raises:
         OSError: it cannot be written.
     """
-    text = json.dumps({"v": FORMAT, "files": cache.entries}, separators=(",", ":"))
-    store_files.place(home_dir, cache_file(home_dir), text.encode())
-    cache.changed = False
+    known = _load(home_dir)
+    kept = {path: entry for path, entry in known.items() if session not in path}
+    if len(kept) != len(known):
+        _save(home_dir, kept)
 
 
-def cache_file(home_dir: str) -> str:
-    """Where it is kept."""
-    return layout.root(home_dir) + "/references.json"
+def _below(folder: str, seen: set[tuple[int, int]], unreadable: list[str]) -> Iterator[str]:
+    """Files below a folder; folders that are links are followed, each folder once."""
+    pending = [folder]
+    while pending:
+        current = pending.pop()
+        try:
+            status = os.stat(current)
+            if (status.st_dev, status.st_ino) in seen:
+                continue
+            seen.add((status.st_dev, status.st_ino))
+            with os.scandir(current) as entries:
+                found = list(entries)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            unreadable.append(f"{current}: {error.strerror or error}")
+            continue
+        pending += [entry.path for entry in found if entry.is_dir()]
+        yield from (entry.path for entry in found if entry.is_file())
 
 
-def _mentioned(path: str, cache: Cache, progress: Callable[[int], None] | None) -> set[str]:
+def _mentioned(path: str, known: dict[str, Any], fresh: dict[str, Any], how: Pass) -> set[str]:
     now_ns = time.time_ns()
     if not stat.S_ISREG(os.stat(path).st_mode):
         return set()
-    descriptor = quiet.open_file(path)
+    descriptor = layout.open_file(path, follow=True)
     try:
         status = os.fstat(descriptor)
-        known = cache.known(path, status)
-        mentions = set(known) if known is not None else _scan(descriptor)
-        if known is None:
-            cache.remember(path, status, mentions, now_ns)
-        if progress:
-            progress(status.st_size)
+        identity = [status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns]
+        entry = known.get(path)
+        if isinstance(entry, list) and entry[:-1] == identity:
+            mentions = set(entry[-1])
+        else:
+            mentions = _scan(descriptor)
+        if status.st_mtime_ns < now_ns - _SETTLED_NS:
+            fresh[path] = [*identity, sorted(mentions)]
+        how.progress(status.st_size)
         return mentions
     finally:
         os.close(descriptor)
@@ -189,5 +179,32 @@ def _scan(descriptor: int) -> set[str]:
     return {digits.decode("ascii") for digits in found}
 
 
-def _identity(status: os.stat_result) -> list[int]:
-    return [status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns]
+def _held(digests: Iterable[str], mentions: Iterable[str]) -> set[str]:
+    """The digests that are mentioned; first digits that several have in common hold them all."""
+    ordered = sorted(digests)
+    found = set()
+    for mention in mentions:
+        at = bisect.bisect_left(ordered, mention)
+        while at < len(ordered) and ordered[at].startswith(mention):
+            found.add(ordered[at])
+            at += 1
+    return found
+
+
+def _load(home_dir: str) -> dict[str, Any]:
+    """What earlier searches found, by file; nothing where it is lost or damaged."""
+    try:
+        stored = json.loads(layout.read_file(_memory(home_dir)))
+        files = stored["files"] if stored["v"] == FORMAT else {}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return {}
+    return files if isinstance(files, dict) else {}
+
+
+def _save(home_dir: str, files: dict[str, Any]) -> None:
+    text = json.dumps({"v": FORMAT, "files": files}, separators=(",", ":"))
+    layout.place(home_dir, _memory(home_dir), text.encode())
+
+
+def _memory(home_dir: str) -> str:
+    return layout.root(home_dir) + "/references.json"

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import gzip
+import sys
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from brimline.store import blobfile
+from brimline.errors import StoreError
+from brimline.store import blob, layout, put, read
 
 from .examples import thorough
-from .shelves import METHODS, noise, text
+from .shelves import METHODS, noise, packed_by, stored, text
 
 contents = st.one_of(
     st.binary(max_size=3_000),
@@ -26,32 +28,52 @@ contents = st.one_of(
 @example(data=b"\0" * 1_024, method="gzip")
 def test_content_comes_back_byte_for_byte(data: bytes, method: str) -> None:
     """Whatever it is, and whatever it was compressed with."""
-    packed = blobfile.pack(data, method)
+    packed = packed_by(data, method)
 
-    assert blobfile.unpack(packed) == data
-    assert blobfile.read_header(packed)[1] == len(data)
+    assert blob.unpack(packed) == data
+    assert blob.read_header(packed)[1] == len(data)
 
 
 @pytest.mark.row("S3-54")
 @pytest.mark.parametrize("method", METHODS)
 def test_the_file_names_its_method(method: str) -> None:
     """No sidecar is needed to read it."""
-    assert blobfile.read_header(blobfile.pack(text(1), method)) == (method, 4_000)
+    assert blob.read_header(packed_by(text(1), method)) == (method, 4_000)
 
 
 @pytest.mark.row("S3-54")
-@pytest.mark.parametrize("data", [text(1, 1_023), noise(1, 5_000)], ids=["small", "noise"])
-@pytest.mark.parametrize("method", METHODS)
-def test_what_gains_nothing_by_compression_is_kept_as_it_is(data: bytes, method: str) -> None:
+@pytest.mark.parametrize(
+    "data", [text(1, 1_023), noise(1, 5_000), noise(2, 2_000_000)], ids=["small", "noise", "large"]
+)
+def test_what_gains_nothing_by_compression_is_kept_as_it_is(data: bytes) -> None:
     """Less than a kilobyte, and content that does not shrink."""
-    assert blobfile.read_header(blobfile.pack(data, method))[0] == "none"
+    assert blob.read_header(blob.pack(data)) == ("none", len(data))
+
+
+@pytest.mark.row("S3-54")
+def test_where_zstd_is_missing_it_is_said_what_to_install(
+    home_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Earlier versions wrote it; content that comes again is stored so that all can read it."""
+    key = stored(home_dir, text(1))
+    path = layout.blob(home_dir, key[7:])
+    with open(path, "wb") as file:
+        file.write(packed_by(text(1), "zstd"))
+    assert read.get(home_dir, key) == text(1)
+    for name in ("zstandard", "compression", "compression.zstd"):
+        monkeypatch.setitem(sys.modules, name, None)
+
+    with pytest.raises(StoreError, match="is compressed with zstd: pip install zstandard"):
+        read.get(home_dir, key)
+    assert put.put(home_dir, text(1), {}) == key
+    assert read.get(home_dir, key) == text(1)
 
 
 def test_a_gzip_blob_can_be_read_without_brimline() -> None:
     """Behind the header is an ordinary gzip file."""
-    packed = blobfile.pack(text(1))
+    packed = blob.pack(text(1))
 
-    assert gzip.decompress(packed[blobfile.HEADER_BYTES :]) == text(1)
+    assert gzip.decompress(packed[blob.HEADER_BYTES :]) == text(1)
 
 
 @thorough
@@ -59,7 +81,7 @@ def test_a_gzip_blob_can_be_read_without_brimline() -> None:
 def test_foreign_bytes_are_no_blob(data: bytes) -> None:
     """Any file may lie there; it is damaged, never an unexpected error."""
     with pytest.raises(ValueError, match="header"):
-        blobfile.unpack(data)
+        blob.unpack(data)
 
 
 @thorough
@@ -73,14 +95,14 @@ def test_damage_is_an_error_or_changes_nothing_but_the_content(
     method: str, place: int, change: int, *, cut: bool
 ) -> None:
     """A flipped byte or a missing end never gives anything but a plain error or other bytes."""
-    packed = bytearray(blobfile.pack(text(1), method))
+    packed = bytearray(packed_by(text(1), method))
     if cut:
         del packed[place % len(packed) :]
     else:
         packed[place % len(packed)] ^= change
 
     try:
-        found = blobfile.unpack(bytes(packed))
+        found = blob.unpack(bytes(packed))
     except ValueError:
         return
 
@@ -90,8 +112,8 @@ def test_damage_is_an_error_or_changes_nothing_but_the_content(
 
 def test_a_damaged_length_does_not_fill_the_memory() -> None:
     """A small file that promises an exabyte is damaged."""
-    packed = blobfile.pack(text(1))
+    packed = blob.pack(text(1))
     promise = (1 << 60).to_bytes(8, "big")
 
     with pytest.raises(ValueError, match="instead of"):
-        blobfile.unpack(packed[:5] + promise + packed[13:])
+        blob.unpack(packed[:5] + promise + packed[13:])

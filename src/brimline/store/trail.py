@@ -1,4 +1,4 @@
-"""The audit trail `index.jsonl`: one line for everything that happened to a blob.
+"""The trail `index.jsonl`: one line for everything that happened to a blob.
 
 Lines are only ever appended, each in one write. A session that is to be forgotten is overwritten in
 place with dashes, so that nobody's line is lost while the file is rewritten.
@@ -7,12 +7,11 @@ place with dashes, so that nobody's line is lost while the file is rewritten.
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 from typing import TYPE_CHECKING, Any
 
 from brimline import fastio, fastjson
-from brimline.store import files, layout, quiet
+from brimline.store import layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +24,7 @@ _LINE_START = '{"v":'
 
 def note(home_dir: str, event: str, key: str, **fields: Any) -> None:
     """Add a line; what is told about has happened, so a failure to tell is not one of the deed."""
-    at = files.now_ns(home_dir) // 1_000_000 / 1_000
+    at = layout.now_ns(home_dir) // 1_000_000 / 1_000
     line = {"v": FORMAT, "at": at, "event": event, "key": key} | fields
     with contextlib.suppress(OSError):
         fastio.append_line(layout.index(home_dir), fastjson.dumps(line))
@@ -35,7 +34,7 @@ def lines(home_dir: str) -> Iterator[dict[str, Any]]:
     """Every line that can be read, oldest first."""
     for path in _paths(home_dir):
         try:
-            text = quiet.read(path).decode("utf-8", "replace")
+            text = layout.read_file(path).decode("utf-8", "replace")
         except OSError:
             continue
         for line in text.split("\n"):
@@ -56,12 +55,14 @@ def sessions_of_keys(home_dir: str) -> dict[str, dict[str, Any]]:
         key, session, event = line.get("key"), line.get("session"), line.get("event")
         if event in _REMOVALS:
             found.pop(str(key), None)
-        elif event == "put" and isinstance(key, str) and isinstance(session, str):
-            # A forgotten session is dashes only.
-            if not session.strip("-"):
-                continue
-            found.setdefault(key, {})[session] = line
+        elif event == "put" and isinstance(key, str) and is_session(session):
+            found.setdefault(key, {})[str(session)] = line
     return found
+
+
+def is_session(name: object) -> bool:
+    """Whether this is the id of a session; a forgotten one is dashes only."""
+    return isinstance(name, str) and bool(name.strip("-"))
 
 
 def redact_session(home_dir: str, session: str) -> None:
@@ -75,10 +76,10 @@ def redact_session(home_dir: str, session: str) -> None:
     dashes = b'"' + b"-" * (len(value) - 2) + b'"'
     for path in _paths(home_dir):
         try:
-            data = quiet.read(path)
+            data = layout.read_file(path)
         except FileNotFoundError:
             continue
-        places = [match.start() + len(b'"session":') for match in pattern.finditer(data)]
+        places = [match.end() - len(value) for match in pattern.finditer(data)]
         if places:
             with open(path, "r+b", buffering=0) as file:
                 for place in places:
@@ -86,15 +87,13 @@ def redact_session(home_dir: str, session: str) -> None:
                     file.write(dashes)
 
 
-def rotate(home_dir: str, at_bytes: int = _ROTATE_AT_BYTES) -> None:
+def rotate(home_dir: str) -> None:
     """Put a large trail away as `.old`; the one before that goes.
 
     Raises:
         OSError: it cannot be moved.
     """
-    path = layout.index(home_dir)
-    if os.path.exists(path) and os.path.getsize(path) > at_bytes:
-        os.replace(path, path + ".old")
+    fastio.rotate(layout.index(home_dir), _ROTATE_AT_BYTES)
 
 
 def _paths(home_dir: str) -> tuple[str, str]:

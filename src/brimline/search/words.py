@@ -1,17 +1,17 @@
-"""What a full-text query asks for, and which content and lines answer it. Pure."""
+"""What a query asks for, in words, and which lines hold them. Pure."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from math import log
 
-from brimline.store.errors import StoreError
+from brimline.errors import StoreError
 
 MOST_CHARACTERS = 500
 MOST_TERMS = 16
 _SAMPLE_BYTES = 8_192
 _MOST_STRANGE = 0.1
+_SHORT_WORD = 5
 _PART = re.compile(r'"([^"]*)"|([^\s"]+)')
 _TOKEN = re.compile(r"[^\W_]+")
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
@@ -45,6 +45,32 @@ def expression(wanted: list[str], joined_by: str) -> str:
     return f" {joined_by} ".join(f'"{term}" *' for term in wanted if _TOKEN.search(term))
 
 
+def holding(lines: list[str], wanted: list[str]) -> list[int]:
+    """The positions of the lines that hold every term, also inside of words, in their order.
+
+    Where none does: of those that hold some of the words, the ones with the rarest word first.
+    """
+    folded = [fold(plain(line)) for line in lines]
+    parts = {fold(term) for term in wanted}
+    # The search knows words by their stems: `errors` is found by `error`, and shown by `erro`.
+    stems = {t[:-2] if len(t) > _SHORT_WORD else t for p in parts for t in _TOKEN.findall(p)}
+    for sought in (parts, stems):
+        whole = [at for at, line in enumerate(folded) if all(part in line for part in sought)]
+        if whole:
+            return whole
+    held = [[at for at, line in enumerate(folded) if stem in line] for stem in stems]
+    return list(dict.fromkeys(at for found in sorted(held, key=len) for at in found))
+
+
+def clipped(line: str, wanted: list[str], most: int) -> str:
+    """A line, or of a long one the part around the last term to occur in it."""
+    if len(line) <= most:
+        return line
+    start = max(0, max(fold(line).find(fold(term)) for term in wanted) - most // 4)
+    before = "…" if start else ""
+    return f"{before}{line[start : start + most]}… ({len(line):,} characters)"
+
+
 def plain(text: str) -> str:
     """A text without colours, which would stick to the words beside them."""
     return _COLOUR.sub(" ", text) if "\x1b" in text else text
@@ -57,36 +83,6 @@ def fold(text: str) -> str:
         return folded
     apart = unicodedata.normalize("NFKD", folded)
     return "".join([c for c in apart if not unicodedata.combining(c)])
-
-
-def holds_all(text: str, wanted: list[str]) -> bool:
-    """Whether every term occurs in a text, also inside of words."""
-    folded = fold(text)
-    return all(fold(term) in folded for term in wanted)
-
-
-def best_lines(lines: list[str], wanted: list[str], most: int) -> list[tuple[int, int]]:
-    """The lines that hold most of what is wanted, the rarer the better, the best first.
-
-    Returns:
-        the position of each line, and about where in it the rarest of it stands.
-    """
-    folded = [fold(plain(line)) for line in lines]
-    tokens = {token for term in wanted for token in _TOKEN.findall(fold(term))}
-    sought = tokens.union(fold(term) for term in wanted)
-    held = {part: [i for i, line in enumerate(folded) if part in line] for part in sought}
-    scores: dict[int, float] = {}
-    for found in held.values():
-        for number in found:
-            # A part that is on every line tells them apart by nothing.
-            scores[number] = scores.get(number, 0) + log(1 + len(lines) / len(found))
-    best = sorted(scores, key=lambda number: (-scores[number], number))[:most]
-    rarest = sorted(sought, key=lambda part: (len(held[part]), -len(part)))
-    return [(number, _first_place(folded[number], rarest)) for number in best]
-
-
-def _first_place(line: str, parts: list[str]) -> int:
-    return next((line.find(part) for part in parts if part in line), 0)
 
 
 def is_binary(data: bytes) -> bool:

@@ -1,0 +1,228 @@
+"""One SQLite file of documents and their words: where each comes from, its project, session, time.
+
+It is a copy of its sources and can be made anew at any time, so what is damaged is replaced, not
+mended; where no file can be written, the same happens in memory. The file is named by format and
+generation (`1-4.sqlite3`): versions with other formats have files of their own, and nobody opens
+the remains of a generation that was replaced. WAL lets many processes read while one writes.
+`vector` is for memory: the meaning of a document as numbers, NULL where nobody made it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sqlite3
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from brimline import fastio
+from brimline.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    Answer = TypeVar("Answer")
+
+FORMAT = 1  # also in the schema
+_BUSY_S = 5.0
+_ATTEMPTS = 3
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_WORTH_ANOTHER_TRY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_UNWRITABLE = (
+    *(sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL),
+    *(sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_NOLFS),
+)
+_SCHEMA = """
+    BEGIN IMMEDIATE;
+    CREATE TABLE IF NOT EXISTS documents (
+        id INTEGER PRIMARY KEY, source TEXT NOT NULL, ref TEXT NOT NULL, project TEXT NOT NULL,
+        session TEXT NOT NULL, at REAL NOT NULL, title TEXT NOT NULL, text TEXT NOT NULL,
+        state TEXT NOT NULL, vector BLOB, UNIQUE (source, ref)
+    );
+    CREATE INDEX IF NOT EXISTS by_session ON documents (session, at);
+    CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(
+        title, text, content='documents', content_rowid='id',
+        tokenize='porter unicode61 remove_diacritics 2'
+    );
+    CREATE TRIGGER IF NOT EXISTS added AFTER INSERT ON documents BEGIN
+        INSERT INTO words (rowid, title, text) VALUES (new.id, new.title, new.text);
+    END;
+    CREATE TRIGGER IF NOT EXISTS removed AFTER DELETE ON documents BEGIN
+        INSERT INTO words (words, rowid, title, text)
+        VALUES ('delete', old.id, old.title, old.text);
+    END;
+    PRAGMA user_version = 1;
+    COMMIT;
+"""
+# Inside a folder is what continues its path after a slash, the character before `0`.
+_WITHIN = "(:project IS NULL OR project = :project OR project >= :below AND project < :above)"
+_FITTING = f"""
+    SELECT documents.id FROM words JOIN documents ON documents.id = words.rowid
+    WHERE words MATCH :expression AND source = :source AND {_WITHIN}
+    ORDER BY bm25(words, 2.0, 1.0), at DESC
+"""  # noqa: S608 - nothing foreign is put in
+_HIT = """
+    SELECT source, ref, project, session, at, documents.title, documents.text, state,
+        snippet(words, 1, '', '', '…', 24)
+    FROM words JOIN documents ON documents.id = words.rowid WHERE words MATCH ? AND words.rowid = ?
+"""
+
+
+class Document(NamedTuple):
+    """A text with where it comes from; `ref` names it among those of its source."""
+
+    source: str
+    ref: str
+    project: str
+    session: str
+    at: float
+    title: str
+    text: str
+    state: str = ""
+
+
+class Hit(NamedTuple):
+    """A document that was found, and the part of it that fits."""
+
+    document: Document
+    snippet: str
+
+
+def use(
+    folder: str, work: Callable[[sqlite3.Connection], Answer], *, in_memory: bool = True
+) -> Answer:
+    """Let some work have the database, made where it is missing and anew where it is damaged.
+
+    The work may be begun again, and then finds nothing of what it wrote before.
+
+    Args:
+        folder: where the file lies.
+        work: what to do.
+        in_memory: whether it makes sense without a file, where none can be written.
+
+    Raises:
+        StoreError: there is no full-text search here, or no file where one is needed.
+    """
+    problem: Exception | None = None
+    for _ in range(_ATTEMPTS):
+        try:
+            path = _newest(folder)
+            with contextlib.closing(_connected(path)) as connection:
+                return work(connection)
+        except sqlite3.Error as error:
+            problem = error
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            if code in _DAMAGED:
+                with contextlib.suppress(OSError):
+                    _renew(folder, path)
+            elif code not in _WORTH_ANOTHER_TRY:
+                in_memory = in_memory and code in _UNWRITABLE
+                break
+        except OSError as error:
+            problem = error
+            break
+    if not in_memory:
+        raise StoreError(f"the search index cannot be used: {problem}") from problem
+    with contextlib.closing(_connected(":memory:")) as connection:
+        return work(connection)
+
+
+def add(connection: sqlite3.Connection, documents: Iterable[Document]) -> None:
+    """Take documents in, each in the place of an earlier one of the same name."""
+    marks = ", ".join("?" * len(Document._fields))
+    insert = f"INSERT INTO documents ({', '.join(Document._fields)}) VALUES ({marks})"  # noqa: S608
+    with connection:
+        connection.execute("BEGIN IMMEDIATE")
+        for document in documents:
+            known = (document.source, document.ref)
+            connection.execute("DELETE FROM documents WHERE source = ? AND ref = ?", known)
+            values = [_encodable(v) if isinstance(v, str) else v for v in document]
+            connection.execute(insert, values)
+
+
+def remove(connection: sqlite3.Connection, source: str, refs: Iterable[str]) -> None:
+    """Take documents out; their words may stay in unused parts of the file for a while."""
+    rows = [(source, ref) for ref in refs]
+    if rows:
+        with connection:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.executemany("DELETE FROM documents WHERE source = ? AND ref = ?", rows)
+
+
+def erase(connection: sqlite3.Connection, source: str, refs: Iterable[str]) -> None:
+    """Take documents out, and every trace of their words."""
+    remove(connection, source, refs)
+    connection.execute("INSERT INTO words (words) VALUES ('optimize')")
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
+def states(
+    connection: sqlite3.Connection, source: str, project: str | None = None
+) -> dict[str, str]:
+    """The state of every document of a source, by its name; of a project and below, or of all."""
+    query = f"SELECT ref, state FROM documents WHERE source = :source AND {_WITHIN}"  # noqa: S608
+    return dict(connection.execute(query, {"source": source} | _bounds(project)).fetchall())
+
+
+def search(
+    connection: sqlite3.Connection, expression: str, source: str, project: str | None = None
+) -> list[int]:
+    """The ids of the documents that an expression of FTS5 fits, the best first."""
+    values = {"expression": expression, "source": source} | _bounds(project)
+    return [row[0] for row in connection.execute(_FITTING, values)] if expression else []
+
+
+def hits(connection: sqlite3.Connection, expression: str, ids: Iterable[int]) -> list[Hit]:
+    """Documents that were found, with the parts that fit."""
+    rows = [connection.execute(_HIT, (expression, number)).fetchone() for number in ids]
+    return [Hit(Document(*row[:-1]), row[-1]) for row in rows if row]
+
+
+def used_bytes(connection: sqlite3.Connection) -> int:
+    """How much of the file is in use."""
+    names = ("page_count", "freelist_count", "page_size")
+    pages, free, size = (connection.execute(f"PRAGMA {n}").fetchone()[0] for n in names)
+    used: int = (pages - free) * size
+    return used
+
+
+def _newest(folder: str) -> str:
+    """The file of the newest generation, there at least as an empty one, private from the start."""
+    found = [re.fullmatch(rf"{FORMAT}-(\d+)\.sqlite3", name) for name in fastio.names_in(folder)]
+    number = max((int(match[1]) for match in found if match), default=1)
+    path = f"{folder}/{FORMAT}-{number}.sqlite3"
+    fastio.create_exclusively(path, b"")
+    return path
+
+
+def _renew(folder: str, damaged: str) -> None:
+    """Begin another generation; the damaged one goes."""
+    number = int(damaged.rpartition("-")[2].removesuffix(".sqlite3")) + 1
+    fastio.create_exclusively(f"{folder}/{FORMAT}-{number}.sqlite3", b"")
+    for ending in ("", "-wal", "-shm"):
+        fastio.remove(damaged + ending)
+
+
+def _connected(path: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL").fetchall()
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA secure_delete = ON").fetchall()
+        if connection.execute("PRAGMA user_version").fetchone()[0] != FORMAT:
+            connection.executescript(_SCHEMA)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _bounds(project: str | None) -> dict[str, str | None]:
+    if project is None:
+        return {"project": None, "below": None, "above": None}
+    place = _encodable(project).rstrip(os.sep)
+    return {"project": place or os.sep, "below": place + "/", "above": place + "0"}
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()

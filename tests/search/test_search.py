@@ -1,0 +1,477 @@
+"""The search: finds what is stored, forgets what is not, and is made anew at any time."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from brimline import fastio
+from brimline.errors import StoreError
+from brimline.search import documents, stored, words
+from brimline.search.documents import Document
+from brimline.store import forget, layout, put, read
+from brimline.store.references import Pass
+from brimline.store.retention import Limits, prune
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HERE = "/home/dev/my projéct"
+SEARCHES = """
+import math, sys
+from brimline.search import stored
+from brimline.store.read import Span
+for _ in range(int(sys.argv[2])):
+    found = stored.find(sys.argv[1], "needle", None, lambda n: Span(1, n), until=math.inf)
+    print(found.total, found.pending, flush=True)
+"""
+KILLED = """
+import math, os, sys
+from brimline.search import documents, stored
+calls = []
+def encodable(text):
+    calls.append(text)
+    if len(calls) > int(sys.argv[2]):
+        os.kill(os.getpid(), 9)
+    return text
+documents._encodable = encodable
+stored.tidy(sys.argv[1], until=math.inf)
+"""
+
+
+def put_here(home_dir: str, content: str | bytes, **meta: Any) -> str:
+    """Store an output that was made in that place."""
+    data = content if isinstance(content, bytes) else content.encode()
+    return put.put(home_dir, data, {"cwd": HERE} | meta)
+
+
+def find(
+    home_dir: str, query: str, project: str | None = HERE, *, until: float = math.inf
+) -> stored.Found:
+    """All hits of one place."""
+    return stored.find(home_dir, query, project, lambda n: read.Span(1, n), until=until)
+
+
+def keys(found: stored.Found) -> list[str]:
+    """What was found, the best first; nothing where only some of the words fit."""
+    hits = found.hits if found.all_words else ()
+    return [layout.PREFIX + hit.document.ref for hit in hits]
+
+
+def files(home_dir: str) -> list[Path]:
+    """The files of the search."""
+    return sorted(Path(stored.folder(home_dir)).iterdir())
+
+
+def traces(home_dir: str, word: str) -> list[str]:
+    """The files of ours that hold a word, in any case."""
+    paths = [path for path in Path(home_dir).rglob("*") if path.is_file()]
+    return [path.name for path in paths if word.encode() in path.read_bytes().lower()]
+
+
+@pytest.fixture
+def processes() -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Processes that do not outlive the test."""
+    started: list[subprocess.Popen[bytes]] = []
+    yield started
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def start(script: str, *arguments: str) -> subprocess.Popen[bytes]:
+    """Run a script with this package."""
+    return subprocess.Popen(
+        [sys.executable, "-c", script, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+
+
+def test_nothing_stored_is_nothing_found(home_dir: str) -> None:
+    """And nothing is created for it."""
+    stored.tidy(home_dir, until=math.inf)
+    stored.forget(home_dir, ["sha256:" + "0" * 64])
+
+    assert find(home_dir, "word") == stored.Found()
+    assert not os.path.exists(home_dir)
+
+
+@pytest.mark.parametrize(
+    ("query", "fits"),
+    [
+        ("timeout", True),
+        ("TIMEOUT worker", True),
+        ("timeouts in workers", True),
+        ("time", True),
+        ("cafe", True),
+        ("東京", True),
+        ("foo_bar.py:12", True),
+        ('"worker 7"', True),
+        ("coverage", True),
+        ('"7 worker"', False),
+        ("absent", False),
+        ("->", False),
+        ("NEAR(timeout, x) OR * ^ col:", False),
+    ],
+)
+def test_words_stems_beginnings_and_phrases_are_found(
+    home_dir: str, query: str, *, fits: bool
+) -> None:
+    """In any script, in the command too, whatever the query's characters mean to the database."""
+    content = "\x1b[31mTimeout\x1b[0m in worker 7 -> foo_bar.py:12\ncafé 東京都庁\n"
+    key = put_here(home_dir, content, source="make coverage")
+    put_here(home_dir, "something else\n")
+
+    assert keys(find(home_dir, query)) == ([key] if fits else [])
+
+
+@settings(deadline=None, database=None, max_examples=200)
+@given(query=st.text(max_size=40))
+def test_no_query_is_an_error_to_the_database(query: str) -> None:
+    """It is refused in one sentence, or means what it says."""
+    try:
+        wanted = words.terms(query)
+    except StoreError:
+        return
+    with sqlite3.connect(":memory:") as connection:
+        connection.execute("CREATE VIRTUAL TABLE t USING fts5(a, tokenize='porter unicode61')")
+        for joined_by in ("AND", "OR"):
+            if expression := words.expression(wanted, joined_by):
+                connection.execute("SELECT * FROM t WHERE t MATCH ?", (expression,)).fetchall()
+    connection.close()
+
+
+@pytest.mark.parametrize("query", ["", " ", '""', "x" * 501, " ".join(map(str, range(17)))])
+def test_a_query_without_words_or_with_too_many_is_refused(home_dir: str, query: str) -> None:
+    """With a sentence that says what to give."""
+    with pytest.raises(StoreError, match=r"the query (is|has)"):
+        find(home_dir, query)
+
+
+def test_only_the_project_is_searched_unless_asked_otherwise(home_dir: str, world: Path) -> None:
+    """Its folder, those below it, and the same under another name."""
+    project = world / "project"
+    (world / "link").symlink_to(project)
+    cwds = {
+        "own": str(project),
+        "below": f"{project}/sub dir/ü",
+        "linked": f"{world}/link",
+        "beside": f"{project}-two",
+        "above": str(world),
+        "relative": "project",
+        "strange": "/\x00",
+        "unencodable": "/w/\udcff",
+    }
+    names = {put.put(home_dir, f"needle {n}".encode(), {"cwd": c}): n for n, c in cwds.items()}
+    nowhere = put.put(home_dir, b"needle nowhere", {})
+
+    mine = find(home_dir, "needle", str(world / "link"))
+
+    assert {names[key] for key in keys(mine)} == {"own", "below", "linked"}
+    assert len(mine.states) == 3
+    assert set(keys(find(home_dir, "needle", None))) == {*names, nowhere}
+    assert {names[key] for key in keys(find(home_dir, "needle", "/w/\udcff"))} == {"unencodable"}
+    assert len(keys(find(home_dir, "needle", "/"))) == 6
+
+
+def test_the_better_hit_comes_first_and_some_words_are_better_than_none(home_dir: str) -> None:
+    """More of the word in less text; and it is said where not all words occur."""
+    dilute = put_here(home_dir, "needle " + "hay " * 500)
+    dense = put_here(home_dir, "needle needle needle")
+    some = find(home_dir, "needle absent")
+
+    assert keys(find(home_dir, "needle")) == [dense, dilute]
+    assert (some.total, some.all_words) == (2, False)
+    assert some.hits[0].snippet == "needle needle needle"
+
+
+def test_what_cannot_be_searched_is_told(home_dir: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Binary, damaged, the end of what is large; what is stored anew is searched anew."""
+    put_here(home_dir, "needle\x00")
+    head = put_here(home_dir, "needle " + "hay " * 60_000 + " straw")
+    damaged = put_here(home_dir, "needle, damaged")
+    Path(layout.blob(home_dir, damaged[7:])).write_bytes(b"BRB1n")
+
+    found = find(home_dir, "needle")
+
+    assert keys(found) == [head]
+    assert sorted(found.states) == ["binary", "damaged", "head"]
+    assert keys(find(home_dir, "straw")) == []
+    put_here(home_dir, "needle, damaged")
+    assert set(keys(find(home_dir, "needle"))) == {head, damaged}
+
+
+def test_a_search_is_no_use_of_an_output(home_dir: str) -> None:
+    """It must not keep everything from being pruned by age."""
+    put_here(home_dir, "needle")
+    before = read.blobs(home_dir)
+
+    assert keys(find(home_dir, "needle"))
+    assert read.blobs(home_dir) == before
+
+
+def test_what_the_time_does_not_suffice_for_is_said_and_done_next_time(home_dir: str) -> None:
+    """Each search gets further, even without any time, and so does housekeeping."""
+    wanted = {put_here(home_dir, f"needle {number}") for number in range(4)}
+
+    pending = [find(home_dir, "needle", until=0.0).pending for _ in range(3)]
+    stored.tidy(home_dir, until=0.0)
+
+    assert pending == [3, 2, 1]
+    assert set(keys(find(home_dir, "needle", until=0.0))) == wanted
+
+
+def test_the_files_are_private(home_dir: str) -> None:
+    """From their creation on."""
+    put_here(home_dir, "needle")
+    before = os.umask(0)
+    try:
+        find(home_dir, "needle")
+        with sqlite3.connect(files(home_dir)[0]) as connection:
+            connection.execute("CREATE TABLE keeps_the_other_files_open (a)")
+            modes = {path.stat().st_mode & 0o777 for path in files(home_dir)}
+        connection.close()
+    finally:
+        os.umask(before)
+
+    assert modes == {0o600}
+    assert Path(stored.folder(home_dir)).stat().st_mode & 0o777 == 0o700
+
+
+def test_a_full_index_drops_the_text_of_the_oldest(
+    home_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are still found by their commands; the newest are found by their words."""
+    monkeypatch.setattr(stored, "LARGEST_BYTES", 1)
+    monkeypatch.setattr(stored, "_DROPPED_AT_ONCE", 1)
+    old = put_here(home_dir, "needle old", source="make first")
+    find(home_dir, "needle")
+    new = put_here(home_dir, "needle new", source="make second")
+    monkeypatch.setattr(stored, "LARGEST_BYTES", math.inf)
+
+    assert keys(find(home_dir, "needle")) == [new]
+    assert keys(find(home_dir, "first")) == [old]
+    assert sorted(find(home_dir, "needle").states) == ["", "title"]
+
+
+@pytest.mark.parametrize("damage", ["garbage", "torn", "empty", "tables", "gone", "folder gone"])
+def test_a_damaged_index_is_made_anew(home_dir: str, damage: str) -> None:
+    """Nobody has to do anything, and only one generation is left."""
+    wanted = {put_here(home_dir, f"needle {number} " + "hay " * 2_000) for number in range(20)}
+    find(home_dir, "needle")
+    (file,) = files(home_dir)
+    raw = file.read_bytes()
+    if damage == "garbage":
+        file.write_bytes(b"no database " * 1_000)
+    elif damage == "torn":
+        file.write_bytes(raw[: len(raw) // 2])
+    elif damage == "empty":
+        file.write_bytes(b"")
+    elif damage == "tables":
+        file.write_bytes(raw[:4096] + b"\xff" * (len(raw) - 4096))
+    elif damage == "gone":
+        file.unlink()
+    else:
+        shutil.rmtree(stored.folder(home_dir))
+
+    assert set(keys(find(home_dir, "needle"))) == wanted
+    assert set(keys(find(home_dir, "needle"))) == wanted
+    assert len(files(home_dir)) == 1
+
+
+def test_two_versions_have_files_of_their_own(home_dir: str) -> None:
+    """Neither touches the other's."""
+    key = put_here(home_dir, "needle")
+    other = Path(stored.folder(home_dir), "2-7.sqlite3")
+    other.parent.mkdir(mode=0o700)
+    other.write_bytes(b"of a newer version")
+
+    assert keys(find(home_dir, "needle")) == [key]
+    assert other.read_bytes() == b"of a newer version"
+
+
+@pytest.mark.parametrize("fault", ["create", "folder", "write"])
+def test_a_disk_that_cannot_be_written_can_be_searched(
+    home_dir: str, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    """In memory then: full, read-only, or a file in the place of the folder."""
+    key = put_here(home_dir, "needle")
+    if fault == "folder":
+        Path(stored.folder(home_dir)).write_bytes(b"")
+    elif fault == "create":
+
+        def full(*_: object) -> bool:
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(fastio, "create_exclusively", full)
+    else:
+        real = sqlite3.connect
+
+        def read_only(path: str, **options: Any) -> sqlite3.Connection:
+            memory = path == ":memory:"
+            name = path if memory else f"file:{path}?mode=ro"
+            opened: sqlite3.Connection = real(name, uri=not memory, **options)
+            return opened
+
+        monkeypatch.setattr(sqlite3, "connect", read_only)
+
+    assert keys(find(home_dir, "needle")) == [key]
+    if fault != "folder":
+        Path(stored.folder(home_dir)).mkdir(exist_ok=True)
+        with pytest.raises(StoreError, match="the search index cannot be used"):
+            stored.forget(home_dir, [key])
+
+
+def test_without_full_text_search_it_is_said(
+    home_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An SQLite may be built without it."""
+    put_here(home_dir, "needle")
+    monkeypatch.setattr(documents, "_SCHEMA", documents._SCHEMA.replace("fts5(", "fts99("))
+
+    with pytest.raises(StoreError, match="the search index cannot be used: no such module"):
+        find(home_dir, "needle")
+
+
+def test_forgotten_content_leaves_no_word_behind(home_dir: str) -> None:
+    """Not even in a free page of the database, or in its journal."""
+    secret = put_here(home_dir, "zanzibar " * 50, source="cat zanzibar")
+    other = put_here(home_dir, "harmless")
+    assert keys(find(home_dir, "zanzibar")) == [secret]
+    assert traces(home_dir, "zanzibar")
+
+    forget.forget_key(home_dir, secret)
+    stored.forget(home_dir, [secret])
+
+    assert traces(home_dir, "zanzibar") == []
+    assert keys(find(home_dir, "zanzibar")) == []
+    assert keys(find(home_dir, "harmless")) == [other]
+    assert traces(home_dir, "zanzibar") == []
+
+
+def test_pruned_content_is_not_found_any_more(home_dir: str) -> None:
+    """It leaves the index with the next look at it."""
+    key = put_here(home_dir, "zanzibar")
+    kept = put_here(home_dir, "zanzibar harmless")
+    find(home_dir, "zanzibar")
+    os.utime(layout.blob(home_dir, key[7:]), (1_000, 1_000))
+
+    assert prune(home_dir, Limits(max_age_s=86_400), Pass()).keys == [key]
+    assert keys(find(home_dir, "zanzibar")) == [kept]
+
+
+def test_what_is_forgotten_while_it_is_indexed_does_not_stay(
+    home_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever wrote it sees that it is gone."""
+    gone = put_here(home_dir, "zanzibar")
+    real = documents.add
+
+    def removed_first(*arguments: Any) -> None:
+        forget.forget_key(home_dir, gone)
+        real(*arguments)
+
+    monkeypatch.setattr(documents, "add", removed_first)
+
+    assert keys(find(home_dir, "zanzibar")) == []
+    assert traces(home_dir, "zanzibar") == []
+
+
+@pytest.mark.parametrize("at", [1, 20, 60, 119])
+def test_an_indexing_that_is_killed_harms_nobody(home_dir: str, at: int) -> None:
+    """The next search finds everything."""
+    wanted = {put_here(home_dir, f"needle {number} " + "x" * 50_000) for number in range(20)}
+    killed = start(KILLED, home_dir, str(at))
+    killed.communicate(timeout=60)
+    assert killed.returncode == -9
+
+    assert set(keys(find(home_dir, "needle"))) == wanted
+
+
+def test_many_searches_at_once_find_everything(
+    home_dir: str, processes: list[subprocess.Popen[bytes]]
+) -> None:
+    """Also while outputs are forgotten, and the index is damaged under them."""
+    for number in range(60):
+        put_here(home_dir, f"needle {number}\n" + "hay\n" * 2_000)
+    extra = [put_here(home_dir, f"straw {number}") for number in range(5)]
+    find(home_dir, "needle", until=0.0)
+    processes += [start(SEARCHES, home_dir, "6") for _ in range(4)]
+    for key in extra:
+        forget.forget_key(home_dir, key)
+        stored.forget(home_dir, [key])
+    files(home_dir)[0].write_bytes(b"no database " * 1_000)
+
+    for process in processes:
+        out, err = process.communicate(timeout=120)
+        assert process.returncode == 0, err.decode()
+        assert out.decode().splitlines() == ["60 0"] * 6
+    assert find(home_dir, "needle").total == 60
+    assert find(home_dir, "straw").total == 0
+
+
+def test_documents_of_other_sources_live_beside_the_outputs(home_dir: str) -> None:
+    """Memory's: replaced by name, found by project, never among the outputs."""
+    key = put_here(home_dir, "needle of an output")
+    find(home_dir, "needle")
+    texts = ["needle first", "needle second"]
+    memory = [Document("topic", "a.md", HERE, "s1", 5.0, "a", text) for text in texts]
+
+    def work(connection: sqlite3.Connection) -> list[documents.Hit]:
+        documents.add(connection, memory[:1])
+        documents.add(connection, memory[1:])
+        ids = documents.search(connection, '"needle"', "topic", HERE)
+        return documents.hits(connection, '"needle"', ids)
+
+    (hit,) = documents.use(stored.folder(home_dir), work)
+
+    assert hit.document == memory[1]
+    assert keys(find(home_dir, "needle", None)) == [key]
+    assert documents.use(
+        stored.folder(home_dir), lambda connection: documents.states(connection, "topic")
+    ) == {"a.md": ""}
+
+
+@pytest.mark.parametrize(
+    ("query", "wanted"),
+    [
+        ("timeout", [1]),
+        ("TIMEOUT worker", [1]),
+        ("timeouts", [1]),
+        ("cafe", [3]),
+        ("failed|timeout", [2, 1]),
+        ('"all is well"', [0, 4]),
+        ("meou", [1]),
+        ("absent", []),
+    ],
+)
+def test_lines_are_found_by_all_words_or_else_by_the_rarest(query: str, wanted: list[int]) -> None:
+    """Also inside of words, without accents, through colours."""
+    lines = ["all is well", "\x1b[31mTimeout\x1b[0m in worker 7", "FAILED", "café", "all is well"]
+
+    assert sorted(words.holding(lines, words.terms(query))) == sorted(wanted)
+
+
+@pytest.mark.parametrize(
+    ("data", "wanted"),
+    [
+        (b"", False),
+        (b"plain\ttext\r\n\x1b[0m", False),
+        ("é東".encode() * 3_000, False),
+        (b"text\x00", True),
+        (bytes(range(1, 32)) * 10, True),
+        (b"\xff\xfe" * 100, True),
+    ],
+)
+def test_content_is_taken_for_binary_by_its_beginning(data: bytes, *, wanted: bool) -> None:
+    """A zero byte, or more than a tenth that nobody reads."""
+    assert words.is_binary(data) is wanted

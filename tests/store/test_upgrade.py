@@ -1,0 +1,101 @@
+"""A data folder that the last version made: everything in it works on, nothing is converted.
+
+`home-of-56b1cf2.tar.gz` was written by that version's own code: two outputs that it had compressed
+with zstd, one plain, one gzip, two pins, its full-text index, and `references.txt` with the texts
+that it left in transcripts.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from brimline import paths
+from brimline.mcp import recall
+from brimline.store import forget, layout, pins, put, read, retention, stub
+from brimline.testing import SessionBuilder
+
+ARCHIVE = Path(__file__).parent / "home-of-56b1cf2.tar.gz"
+LOG = b"".join(b"line %d of the build: all is well\n" % number for number in range(1, 401))
+HAY = b"needle in a haystack\n" * 200
+PROJECT = "/home/dev/project"
+DAY_S = 86_400
+
+
+@pytest.fixture
+def texts(world: Path, home_dir: str) -> list[str]:
+    """The texts in transcripts; the folder lies where brimline looks for it."""
+    with tarfile.open(ARCHIVE) as archive:
+        archive.extractall(world, filter="data")
+    Path(layout.clients(home_dir)).write_text(paths.client_config_dir() + "\n")
+    return (world / "references.txt").read_text().split("\n=====\n")
+
+
+@pytest.mark.row("S3-54", "S3-57")
+def test_every_reference_in_a_transcript_still_leads_to_its_bytes(
+    home_dir: str, texts: list[str]
+) -> None:
+    """In all forms that the last version wrote, through every compression it used."""
+    found = [stub.parse(text) for text in texts]
+
+    assert all(text.startswith(stub.BEGINNINGS) for text in texts)
+    assert [one and read.get(home_dir, one.key) for one in found] == [LOG, HAY, b"small"]
+    assert [one and (one.content_bytes, one.lines) for one in found] == [
+        (len(LOG), 400),
+        (len(HAY), 200),
+        (5, 1),
+    ]
+    assert read.get(home_dir, read.last_key(home_dir)) == LOG + b"again\n"
+
+
+@pytest.mark.row("S3-63", "S3-64", "S3-70")
+def test_pins_and_references_hold_what_they_held(home_dir: str, texts: list[str]) -> None:
+    """Once everything is old, only what nothing holds goes."""
+    session = SessionBuilder(f"{paths.client_config_dir()}/projects/p/s.jsonl")
+    session.prompt(texts[2])
+
+    now = os.stat(layout.last_key(home_dir)).st_mtime + 90 * DAY_S
+    done = retention.tidy(home_dir, until=math.inf, now=now)
+
+    assert done is not None
+    assert [read.meta(home_dir, key) for key in done.keys] == [{}]
+    assert {pin.level: pin.reason for pin in pins.pinned(home_dir).values()} == {
+        "hard": "the failing build",
+        "soft": None,
+    }
+    assert sorted(len(read.get(home_dir, blob.key)) for blob in read.blobs(home_dir)) == [
+        5,
+        len(HAY),
+        len(LOG),
+    ]
+    assert not os.path.exists(f"{layout.root(home_dir)}/search.sqlite3")
+    assert not os.path.exists(f"{layout.root(home_dir)}/recompressed")
+
+
+def test_old_outputs_are_searched_and_recalled(home_dir: str, texts: list[str]) -> None:
+    """By query and by key, in their own project."""
+    by_query = recall.answer(home_dir, PROJECT, {"query": "needle haystack"})
+    key = stub.parse(texts[1])
+    assert key is not None
+
+    assert f"1. {layout.short(key.key)} (Bash" in by_query
+    assert recall.answer(home_dir, PROJECT, {"key": key.key, "lines": "1"}).endswith("haystack")
+
+
+def test_the_same_content_is_recognised_and_can_be_forgotten(
+    home_dir: str, texts: list[str]
+) -> None:
+    """Put again it is the same blob; forgotten, nothing of it stays, in the old index neither."""
+    old = {blob.key for blob in read.blobs(home_dir)}
+
+    assert put.put(home_dir, HAY, {}) in old
+    assert {blob.key for blob in read.blobs(home_dir)} == old
+    done = forget.forget_session(home_dir, "11111111-aaaa-4bbb-8ccc-000000000001")
+
+    assert set(done.keys) == old
+    left = [path for path in Path(home_dir).rglob("*") if path.is_file()]
+    assert not [path for path in left if b"needle" in path.read_bytes()]
