@@ -76,8 +76,10 @@ def tidy(home_dir: str, session_id: str, stale_s: float, until: float) -> None:
         OSError: something cannot be read or deleted.
         StateError: the history cannot be written.
     """
+    now = time.monotonic()
     try:
-        update(home_dir, until=until)
+        # Half of the time: where sessions are many, there must be some left to let go of old ones.
+        update(home_dir, until=now + (until - now) / 2)
     finally:
         _let_go(home_dir, session_id, stale_s, until)
 
