@@ -170,9 +170,9 @@ def _merge_file(config: Config, path: str, source: str, *, project: bool) -> Non
         return
     unknown = [key for key, _ in entries if key not in BY_KEY]
     for key in unknown[:_MOST_UNKNOWN]:
-        config.problems.append(f"{path}: unknown setting {key!r}{_nearest(key)}")
+        config.problems.append(f"{path}: unknown setting {key[:80]!r}{_nearest(key[:80])}")
     if len(unknown) > _MOST_UNKNOWN:
-        config.problems.append(f"{path}: {len(unknown) - _MOST_UNKNOWN} more unknown settings")
+        config.problems.append(f"{path}: {len(unknown) - _MOST_UNKNOWN:,} more unknown settings")
     for key, raw in entries:
         setting = BY_KEY.get(key)
         if setting is None:

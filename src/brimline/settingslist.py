@@ -217,8 +217,8 @@ SETTINGS = (
         "carry.enabled",
         "flag",
         True,
-        "Whether goals, constraints, decisions, tasks and exact values are written down before a "
-        "compaction and handed back after it.",
+        "Whether the user's messages, tasks, files and checks are written down before a compaction "
+        "and handed back after it.",
         project=False,
     ),
     Setting(
@@ -226,7 +226,7 @@ SETTINGS = (
         "flag",
         True,
         "Whether the client's own summary is told what to hold: `compact-instructions.txt` in the "
-        "client's folder or brimline's text, then facts of the session.",
+        "client's folder or brimline's text, then marked notes.",
         project=False,
     ),
     Setting(
@@ -261,11 +261,11 @@ SETTINGS = (
         project=False,
     ),
     Setting(
-        "carry.breadcrumb",
+        "carry.daily_note",
         "text",
         None,
-        "The entry in the daily note, with {project}, {session}, {goal}, {open}, {done} and "
-        "{files}. Unset: brimline's own words.",
+        "The daily note's path in the vault, in strftime form, such as `journal/%Y-%m-%d`. Unset: "
+        "what the vault's own settings for daily notes say.",
         project=False,
     ),
     Setting(

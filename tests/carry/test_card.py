@@ -1,193 +1,158 @@
-"""The card and the instructions: most important first, within their budget, the same every time."""
+"""The texts around a compaction: order, limits, nothing twice, nothing false."""
 
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from brimline.carry import card, instructions, items
-from brimline.carry.items import Item, Ledger
-
-
-def ledger_of(*found: Item) -> Ledger:
-    """A ledger with these items."""
-    ledger = Ledger("s")
-    for item in found:
-        ledger.add(item)
-    return ledger
+from brimline.carry import card, ledger
 
 
-def everything() -> Ledger:
-    """A ledger with an item of every kind."""
-    return ledger_of(
-        Item(items.FILE, "/p/a.py", "tool", extra={"did": "edited"}),
-        Item(items.FACT, "The port is 8443.", "user"),
-        Item(items.FACT, "The cache holds 500 entries.", "assistant"),
-        Item(items.AGENT, "Look: pool.c leaks", "agent", extra={"key": "sha256:" + "ab" * 32}),
-        Item(items.ERROR, "no space left", "tool", extra={"command": "make a"}),
-        Item(items.ANSWER, "Which? → blue", "user"),
-        Item(items.NOTE, "demo on Friday", "user"),
-        Item(items.REJECTED, "Kafka is out", "user"),
-        Item(items.DECISION, "Postgres it is", "user"),
-        Item(items.PLAN, "/plans/a.md: Move it", "tool"),
-        Item(items.TASK, "port it", "tool", extra={"state": "in_progress"}),
-        Item(items.GOAL, "Move the queue", "user"),
-        Item(items.CONSTRAINT, "Never push", "user"),
-        Item(items.BACKGROUND, "make bench (task b1)", "tool"),
-        Item(items.TASK, "write docs", "tool", items.DONE),
-        Item(items.ERROR, "was broken", "tool", items.DONE),
-        Item(items.PROMPT, "a prompt that the card does not repeat", "user"),
+def record(**fields: object) -> ledger.Ledger:
+    """A ledger that holds something."""
+    made = ledger.Ledger("s")
+    for name, value in fields.items():
+        setattr(made, name, value)
+    return made
+
+
+def say(made: ledger.Ledger, *texts: str) -> None:
+    """Messages of the user, the last one last."""
+    for number, text in enumerate(texts, len(made.messages)):
+        ledger.add_message(made, text, f"2026-01-01T00:00:{number % 60:02d}.{number}Z", "prompt")
+
+
+def test_the_order_is_notes_rules_state_messages_newest_first() -> None:
+    """The text opens by saying what it is, and that later messages win."""
+    made = record(
+        tasks={"1": ["in_progress", "Ship it"], "2": ["completed", "Plan it"]},
+        plan="/plans/x.md",
+        branch="main",
+        commits=[["1111111", "first"]],
+        checks={"pytest": {"command": "pytest -q", "result": "failed", "end": "1 failed"}},
+        changed={"/p/src/a.py": 1, "/p/src/b.py": 1, "/p/c.md": 1},
+        folder="/p",
     )
+    ledger.add_note(made, ledger.KEEP, "Port 5433", None)
+    say(made, "never push to main", "you may push to dev")
 
+    text = card.card(made, [["CLAUDE.md", "Sign builds. (CRITICAL)"]])
 
-def test_rules_come_first_then_what_matters_most() -> None:
-    """The order of the sections, each item in its own."""
-    text = card.card(everything(), ("Rule one (ENFORCED)",))
-
-    order = [
-        *("Rules that are always in force:\n- Rule one (ENFORCED)", "- Never push"),
-        *("- Move the queue", "- port it (in progress)", "- /plans/a.md: Move it"),
-        *("- Postgres it is", "- Kafka is out", "- Which? → blue", "- demo on Friday"),
-        *("Told by the user:\n- The port is 8443.", "- `make a`: no space left"),
-        *("- Look: pool.c leaks (all of it: `brimline store get sha256:abababababab`)",),
-        *("Found out:\n- The cache holds 500 entries.", "- make bench (task b1)"),
-        *("- /p/a.py (edited)", "Finished:\n- write docs (done)", "Errors that are gone"),
-    ]
-    places = [text.index(part) for part in order]
+    assert text.startswith(card.OPENING)
+    assert "the later one wins" in card.OPENING
+    wanted = (
+        *("- keep: Port 5433", "- Sign builds. (CRITICAL) (CLAUDE.md)", "- in progress: Ship it"),
+        *("- completed: Plan it", "- /plans/x.md", "- branch main", "1111111 first"),
+        *("- `pytest -q`: failed, ended: 1 failed", "- c.md", "- src/: b.py, a.py"),
+        *("- you may push to dev", "- never push to main"),
+    )
+    places = [text.index(line) for line in wanted]
     assert places == sorted(places)
-    assert "a prompt that the card" not in text
 
 
-def test_nothing_to_carry_is_no_card() -> None:
-    """Not even the opening."""
-    assert card.card(Ledger("s")) == ""
-    assert card.card(ledger_of(Item(items.PROMPT, "hello", "user"))) == ""
-    assert "Rule one" in card.card(Ledger("s"), ("Rule one",))
+def test_an_empty_session_gives_nothing() -> None:
+    """No card where there is nothing to carry."""
+    assert card.card(ledger.Ledger("s")) == ""
 
 
-def crowded() -> Ledger:
-    """More of everything than a card holds."""
-    ledger = Ledger("s")
-    for kind in items.KINDS:
-        for number in range(60):
-            text = f"{kind} {number} " + "word " * 20
-            ledger.add(Item(kind, text, "user", weight=number % 7))
-            ledger.add(Item(kind, f"done {text}", "user", items.DONE))
-    return ledger
+def test_what_does_not_fit_gives_way_the_oldest_message_first() -> None:
+    """Then the state; notes and the newest messages stay."""
+    made = record(commands=[f"make target-{number} {'x' * 100}" for number in range(16)])
+    ledger.add_note(made, ledger.KEEP, "Port 5433", None)
+    say(made, *[f"message {number:03d} " + "word " * 100 for number in range(60)])
+
+    text = card.card(made)
+    small = card.card(made, budget=1_500)
+
+    assert len(text) <= card.BUDGET_CHARACTERS
+    assert len(small) <= 1_500
+    assert "message 059" in text
+    assert "message 000" not in text
+    assert "older ones are left out: `brimline carry show`" in text
+    assert "Port 5433" in small
 
 
-@pytest.mark.parametrize("budget", [300, 1_000, 4_000, 9_000])
-def test_a_card_keeps_its_budget_and_says_that_it_was_cut(budget: int) -> None:
-    """Whatever the budget is."""
-    text = card.card(crowded(), ("A rule",), budget=budget)
+def test_a_long_message_is_its_first_600_characters() -> None:
+    """A paste says how much there was of it."""
+    made = ledger.Ledger("s")
+    say(made, "a" * 1_000, "first line\n" + "x\n" * 50)
 
-    assert len(text) <= budget
-    assert text.count(card.TRUNCATED) == 1
+    text = card.card(made)
 
-
-def test_a_card_that_holds_everything_does_not_say_that_it_was_cut() -> None:
-    """The mark stands for something left out."""
-    assert card.TRUNCATED not in card.card(everything())
+    assert f"\n- {'a' * 600}…" in text
+    assert "\n- first line [first line of 111 characters]" in text
 
 
-def test_rules_are_the_last_to_be_left_out() -> None:
-    """Marked rules before constraints, constraints before the rest."""
-    text = card.card(crowded(), [f"Rule {number}" for number in range(30)], budget=1_200)
+def test_many_marked_rules_become_a_line_per_file() -> None:
+    """The client reloads these files by itself."""
+    rules = [["CLAUDE.md", f"Rule {number} {'x' * 80}"] for number in range(10)]
+    text = card.card(ledger.Ledger("s"), [*rules, ["docs/rules.md", "One more"]])
 
-    assert text.index("Rule 0") < text.index("Rule 29")
-    assert "Constraints of the user" in text
-    assert "Found out" not in text
-
-
-def test_the_same_ledger_gives_the_same_bytes() -> None:
-    """Also once it has been saved and loaded."""
-    loaded = items.from_document(items.to_document(crowded()), "s")
-
-    assert card.card(crowded(), ("r",)) == card.card(loaded, ("r",))
+    assert "- 10 marked in CLAUDE.md" in text
+    assert "- 1 marked in docs/rules.md" in text
+    assert "Rule 3" not in text
 
 
-def test_of_two_that_weigh_the_same_the_later_one_is_kept() -> None:
-    """What was said last is more likely to hold."""
-    found = [Item(items.NOTE, f"note {number} " + "x" * 100, "user") for number in range(60)]
+def test_it_says_what_it_does_not_know() -> None:
+    """What was not read, and that nothing could be saved."""
+    made = record(unread_bytes=90_000_000)
+    say(made, "go")
 
-    text = card.card(ledger_of(*found), budget=1_500)
-
-    assert "note 59" in text
-    assert "note 0 " not in text
-
-
-def test_a_long_text_is_cut_on_its_line() -> None:
-    """One item cannot take the whole card."""
-    text = card.card(ledger_of(Item(items.NOTE, "long " * 500, "user")))
-
-    assert len(text) < 1_000
-    assert "…" in text
+    assert "90 MB before that were not read" in card.card(made)
+    assert "could not be saved" in card.card(made, incomplete=True)
 
 
-def test_finished_work_is_one_line_and_older_work_a_count() -> None:
-    """The client's own tasks first; what merely fell off a list is not called finished."""
-    ledger = ledger_of(
-        Item(items.TASK, "by the way", "assistant", items.DONE),
-        Item(items.TASK, "port it", "tool", items.DONE),
-        Item(items.TASK, "stale", "assistant", items.SUPERSEDED),
-        Item(items.CONSTRAINT, "Don't push", "user", items.SUPERSEDED),
-    )
-    ledger.folded = {items.TASK: 4, items.FACT: 9}
+def test_a_message_said_twice_is_shown_once() -> None:
+    """Short ones too; one that stands in another by chance is shown."""
+    made = ledger.Ledger("s")
+    say(made, "yes", "yes", "no", "not now")
 
-    text = card.card(ledger)
-
-    line = text.partition("Finished:\n")[2].splitlines()[0]
-    assert line.startswith("- port it (done); Don't push (superseded); by the way (done)")
-    assert line.endswith("and 4 more, earlier")
-    assert "stale" not in text
+    assert card.card(made).split("newest first:\n")[1] == "- not now\n- no\n- yes"
 
 
-def test_only_counts_of_finished_work_make_a_line() -> None:
-    """Where all of it was folded."""
-    ledger = ledger_of(Item(items.NOTE, "n", "user"))
-    ledger.folded = {items.TASK: 4}
+@pytest.mark.row("S3-83")
+def test_instructions_are_short_and_hold_six_topics_and_marked_notes() -> None:
+    """And they ask for rules and corrections word for word."""
+    made = ledger.Ledger("s")
+    ledger.add_note(made, ledger.DECIDE, "signed cookies", None)
+    say(made, "a message is not repeated here")
 
-    assert "Finished:\n- 4 more, earlier" in card.card(ledger)
+    text = card.instructions(made)
 
-
-def test_files_that_were_changed_come_before_files_that_were_read() -> None:
-    """And only so many of them."""
-    found = [
-        Item(items.FILE, f"/p/read{n}.py", "tool", extra={"id": f"r{n}", "did": "read"})
-        for n in range(30)
-    ]
-    found += [
-        Item(items.FILE, f"/p/edit{n}.py", "tool", extra={"id": f"e{n}", "did": "edited"})
-        for n in range(30)
-    ]
-
-    text = card.card(ledger_of(*found))
-
-    assert "/p/edit29.py (edited)" in text
-    assert "/p/read29.py" not in text
-    assert text.count("/p/") == 12
+    topics = ("task and its objectives", "decisions", "file paths", "still to be done", "errors")
+    assert all(topic in text for topic in (*topics, "critical state"))
+    assert "Quote word for word every message of the user that sets a rule" in text
+    assert "- decided: signed cookies" in text
+    assert "a message is not repeated" not in text
+    assert len(text) <= 1_500
 
 
-def test_the_instructions_hold_the_default_and_the_facts_within_their_budget() -> None:
-    """For the client's own summary."""
-    text = instructions.instructions(crowded(), ("A rule",))
+def test_the_users_own_instructions_replace_ours_and_are_not_cut() -> None:
+    """Up to what the client passes on."""
+    own = "Keep the names of all ships. " * 300
+    made = ledger.Ledger("s")
+    ledger.add_note(made, ledger.KEEP, "Port 5433", None)
 
-    assert text.startswith(instructions.DEFAULT)
-    assert "- A rule" in text
-    assert len(text) <= instructions.BUDGET_CHARACTERS
+    text = card.instructions(made, own)
 
-
-def test_the_users_own_instructions_take_the_place_of_ours() -> None:
-    """At most half of the room, with a mark where they were cut."""
-    short = instructions.instructions(everything(), own="Write a poem.")
-    long = instructions.instructions(everything(), own="poem " * 3_000)
-
-    assert short.startswith("Write a poem.\n\n")
-    assert instructions.DEFAULT not in short
-    assert card.TRUNCATED in long
-    assert len(long) <= instructions.BUDGET_CHARACTERS
-    assert "- Never push" in long
+    assert text.startswith(own.strip())
+    assert card.INSTRUCTIONS not in text
+    assert "Port 5433" in text
+    assert len(card.instructions(made, "x" * 20_000)) < 10_000
 
 
-def test_without_facts_the_instructions_are_general() -> None:
-    """An empty ledger adds nothing."""
-    assert instructions.instructions(Ledger("s")) == instructions.DEFAULT
+@given(st.lists(st.text(max_size=900), max_size=40), st.lists(st.text(max_size=300), max_size=12))
+def test_no_line_comes_twice_and_the_limit_holds(messages: list[str], notes: list[str]) -> None:
+    """Whatever was said."""
+    made = ledger.Ledger("s")
+    say(made, *[text for text in messages if text.strip()])
+    for text in notes:
+        ledger.add_note(made, ledger.KEEP, text, None)
+
+    text = card.card(made)
+
+    lines = [line.strip() for line in text.split("\n") if len(line.strip()) >= 20]
+    assert len(lines) == len(set(lines))
+    assert len(text) <= card.BUDGET_CHARACTERS
+    assert len(card.instructions(made)) <= 1_500

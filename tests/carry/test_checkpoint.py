@@ -1,201 +1,153 @@
-"""The checkpoint: written by the hook itself before the window runs out."""
+"""The checkpoint is on the disk as it should be, or is not called saved."""
 
 from __future__ import annotations
 
 import json
 import os
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.guard.dialogue import after_tool, at_prompt, kept, use
 
-from brimline.carry import checkpoint
-from brimline.state import failures
-from brimline.state.session import SessionState
+from brimline import fastio, paths
+from brimline.carry import checkpoint, git, ledger
+from brimline.errors import StateError
+from brimline.store import read
 
 if TYPE_CHECKING:
-    from brimline.testing import SessionBuilder
+    from collections.abc import Callable
 
-ADVISORY, ALERT, CRITICAL = 140_000, 155_000, 164_000
-
-
-@pytest.fixture(autouse=True)
-def no_velocity(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let tiers follow from the fill alone."""
-    use(monkeypatch, guard__velocity_points=0)
+SESSION = "11111111-2222-4333-8444-555555555555"
 
 
-@pytest.mark.row("S1-18")
-def test_the_middle_tier_asks_to_save_and_writes_nothing(
-    session: SessionBuilder, home_dir: str
+def save(home_dir: str, project_dir: str, **more: Any) -> dict[str, Any]:
+    """A checkpoint of a session in which one thing was said."""
+    record = ledger.Ledger(SESSION)
+    ledger.add_message(record, "Never touch billing.", "2026-01-01T00:00:00Z", "prompt")
+    about = {"trigger": "auto", "transcript": "/t.jsonl", "figures": {"occupancy": 160_000}}
+    return checkpoint.save(home_dir, record, project_dir=project_dir, **about | more)
+
+
+@pytest.mark.row("S4-22", "S4-25", "S4-40", "S1-18")
+def test_it_is_written_for_people_and_programs(home_dir: str, project_dir: str) -> None:
+    """By the hook itself, with the reading and the messages in full."""
+    save(home_dir, project_dir)
+
+    folder = Path(paths.carry_session_dir(home_dir, SESSION))
+    text = (folder / "checkpoint.md").read_text(encoding="utf-8")
+    assert "Never touch billing." in text
+    assert "- tokens in use: 160,000" in text
+    document = json.loads((folder / "checkpoint.json").read_text(encoding="utf-8"))
+    assert document["ledger"]["messages"][0]["text"] == "Never touch billing."
+
+
+@pytest.mark.row("S4-22")
+def test_what_cannot_be_read_back_is_not_saved(home_dir: str, project_dir: str) -> None:
+    """A disk that takes bytes and loses some of them is found out; a second try may do."""
+    tries: list[str] = []
+
+    def torn(path: str, data: bytes) -> None:
+        tries.append(path)
+        fastio.replace_file(path, data[:-9] if len(tries) <= 2 else data)
+
+    save(home_dir, project_dir, write=torn)
+    assert len(tries) == 4
+
+    def never(path: str, data: bytes) -> None:
+        fastio.replace_file(path, data[:-9])
+
+    with pytest.raises(StateError, match=r"checkpoint\.md does not hold what was written"):
+        save(home_dir, project_dir, write=never)
+
+
+@pytest.mark.row("S4-22", "S4-25")
+def test_critical_files_are_kept_by_content(home_dir: str, project_dir: str) -> None:
+    """A conductor's state without being asked; what is missing is said to be."""
+    Path(project_dir, "conductor-state.json").write_text('{"step":3}', encoding="utf-8")
+
+    found = save(home_dir, project_dir, critical_files=["plan.md"])["files"]
+
+    assert read.get(home_dir, found[0]["key"]) == b'{"step":3}'
+    assert (found[1]["key"], found[1]["problem"]) == (None, "No such file or directory")
+
+
+@pytest.mark.parametrize("way", ["file", "folder"])
+def test_no_link_leads_out_of_the_project(
+    way: str, world: Path, home_dir: str, project_dir: str
 ) -> None:
-    """There is still time for the model to do it, in its own words."""
-    session.reply(ADVISORY)
+    """A repository cannot make a copy of the user's files; a link inside it is fine."""
+    (world / "private").mkdir()
+    (world / "private" / "conductor-state.json").write_text("secret", encoding="utf-8")
+    if way == "file":
+        target = world / "private" / "conductor-state.json"
+        os.symlink(target, f"{project_dir}/conductor-state.json")
+    else:
+        os.symlink(world / "private", f"{project_dir}/.claude")
+    Path(project_dir, "real.md").write_text("mine", encoding="utf-8")
+    os.symlink("real.md", f"{project_dir}/plan.md")
 
-    note = after_tool(session, home_dir).note
+    found = save(home_dir, project_dir, critical_files=["plan.md"])["files"]
 
-    assert "L2 Advisory" in note
-    assert "write down the state of the work (plan, decisions, open items) in a file" in note
-    assert not kept(session, home_dir, "checkpoint.json").exists()
-
-
-@pytest.mark.row("S1-18")
-@pytest.mark.parametrize("speak", ["tool", "prompt"])
-@pytest.mark.parametrize(("tokens", "level"), [(ALERT, 3), (CRITICAL, 4)])
-def test_the_upper_tiers_write_a_checkpoint_themselves(
-    tokens: int, level: int, speak: str, session: SessionBuilder, home_dir: str
-) -> None:
-    """The reading and the user's words are on disk, whatever the model does with the note."""
-    session.prompt("Port the parser")
-    session.reply(tokens)
-
-    note = (after_tool if speak == "tool" else at_prompt)(session, home_dir).note
-
-    assert f"tier L{level}" in note
-    assert "Save" in note
-    written = _checkpoint(session, home_dir)
-    assert written["v"] == checkpoint.FORMAT
-    assert written["session"] == session.session_id
-    assert written["transcript"] == session.path
-    assert written["last_prompts"] == ["Port the parser"]
-    assert written["reading"]["occupancy"] == tokens
-    assert written["reading"]["tier"] == level
+    assert [one.get("problem") for one in found] == ["a link that leads out of the project", None]
+    assert "secret" not in str(found)
 
 
-@pytest.mark.row("S1-18")
-def test_less_than_ten_percent_remaining_is_always_checkpointed(
-    session: SessionBuilder, home_dir: str
-) -> None:
-    """The figure that the source learned the hard way: 9 % left is too late to ask."""
-    session.reply(182_000)
+def repository(folder: str, **config: str) -> Callable[..., None]:
+    """A repository with one file that is committed and one that has changed since."""
 
-    after_tool(session, home_dir)
+    def run(*arguments: str) -> None:
+        subprocess.run(["git", "-C", folder, *arguments], check=True, capture_output=True)
 
-    assert _checkpoint(session, home_dir)["reading"]["occupancy"] == 182_000
-
-
-@pytest.mark.row("S1-18")
-def test_the_third_tier_writes_once_and_the_last_one_every_time(
-    session: SessionBuilder, home_dir: str
-) -> None:
-    """The nearer the end, the fresher the checkpoint."""
-    session.reply(ALERT)
-    after_tool(session, home_dir)
-    session.reply(ALERT + 100)
-    after_tool(session, home_dir)
-    assert _checkpoint(session, home_dir)["reading"]["occupancy"] == ALERT
-
-    for tokens in (CRITICAL, CRITICAL + 100):
-        session.prompt(f"at {tokens}")
-        session.reply(tokens)
-        after_tool(session, home_dir)
-
-        assert _checkpoint(session, home_dir)["reading"]["occupancy"] == tokens
-        assert _checkpoint(session, home_dir)["last_prompts"][-1] == f"at {tokens}"
+    Path(folder).mkdir(exist_ok=True)
+    subprocess.run(["git", "init", "-q", "-b", "main", folder], check=True, capture_output=True)
+    Path(folder, "a.txt").write_text("one\n", encoding="utf-8")
+    run("-c", "user.name=x", "-c", "user.email=x@x", "add", "a.txt")
+    run("-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qm", "first")
+    Path(folder, "a.txt").write_text("changed\n", encoding="utf-8")
+    Path(folder, "new.txt").write_text("new\n", encoding="utf-8")
+    for name, value in config.items():
+        run("config", name.replace("__", "."), value)
+    return run
 
 
-def test_a_checkpoint_holds_the_last_five_prompts(session: SessionBuilder, home_dir: str) -> None:
-    """The oldest of them first, as they were typed."""
-    for number in range(8):
-        session.prompt(f"Step {number}: größer „als“ 5")
-        session.reply(100_000)
-    state = SessionState(home_dir, session.session_id)
+def test_branch_head_and_changed_files_are_known(project_dir: str) -> None:
+    """As git tells them; nothing outside of a repository."""
+    assert git.describe(project_dir) == {}
+    repository(project_dir)
 
-    path = checkpoint.write(state, session.path, {})
+    found = git.describe(project_dir)
 
-    written = json.loads(Path(path).read_bytes())["last_prompts"]
-    assert written == [f"Step {number}: größer „als“ 5" for number in range(3, 8)]
-
-
-def test_half_an_emoji_does_not_cost_the_checkpoint(session: SessionBuilder, home_dir: str) -> None:
-    """The client cuts texts between the halves of a character, and writes them escaped."""
-    session.raw('{"type":"user","message":{"content":"cut here \\ud83e"}}\n')
-    session.reply(CRITICAL)
-
-    assert "tier L4" in after_tool(session, home_dir).note
-    assert _checkpoint(session, home_dir)["last_prompts"] == ["cut here ?"]
+    assert found["branch"] == "main"
+    assert len(found["head"]) == 12
+    assert sorted(found["dirty"]) == ["a.txt", "new.txt"]
 
 
-@pytest.mark.parametrize("transcript", [None, "", "/nowhere/session.jsonl"])
-def test_a_checkpoint_without_a_transcript_has_no_prompts(
-    transcript: str | None, home_dir: str
-) -> None:
-    """The reading alone is worth keeping."""
-    path = checkpoint.write(SessionState(home_dir, "abc"), transcript, {"occupancy": 5})
+def test_nothing_of_a_hostile_repository_is_run(project_dir: str, world: Path) -> None:
+    """No filter, monitor, hook or external diff, and no bare repository inside a clone."""
+    trap = world / "trap.sh"
+    trap.write_text(f"#!/bin/sh\ntouch {world}/sprung\ncat\n", encoding="utf-8")
+    trap.chmod(0o755)
+    repository(
+        project_dir,
+        filter__x__clean=str(trap),
+        filter__x__process=str(trap),
+        core__fsmonitor=str(trap),
+        core__hooksPath=str(world),
+        diff__external=str(trap),
+    )
+    Path(project_dir, ".gitattributes").write_text("* filter=x diff=x\n", encoding="utf-8")
+    os.symlink(trap, world / "post-index-change")
+    os.utime(f"{project_dir}/a.txt", (1, 1))
+    assert git.describe(project_dir)["branch"] == "main"
 
-    written = json.loads(Path(path).read_bytes())
-    assert written["last_prompts"] == []
-    assert written["reading"] == {"occupancy": 5}
+    bare = Path(project_dir, "vendored")
+    subprocess.run(["git", "init", "-q", "--bare", str(bare)], check=True, capture_output=True)
+    subprocess.run(
+        ["git", "-C", str(bare), "config", "core.fsmonitor", str(trap)],
+        check=True,
+        capture_output=True,
+    )
+    git.describe(str(bare))
 
-
-def test_a_checkpoint_is_private_and_leaves_nothing_behind(
-    session: SessionBuilder, home_dir: str
-) -> None:
-    """It holds what the user typed; it is replaced whole."""
-    session.reply(CRITICAL)
-    for _ in range(3):
-        after_tool(session, home_dir)
-
-    path = kept(session, home_dir, "checkpoint.json")
-
-    assert path.stat().st_mode & 0o777 == 0o600
-    assert [name for name in os.listdir(path.parent) if name.endswith(".tmp")] == []
-
-
-@pytest.mark.parametrize(
-    ("tiers", "written"),
-    [
-        ([30], [True]),
-        ([30, 5], [True, True]),
-        ([30, 15, 5], [False, True, True]),
-        ([30, 25, 20, 15, 10, 5], [False, False, False, False, True, True]),
-    ],
-)
-def test_the_last_two_tiers_of_any_ladder_write_one(
-    tiers: list[int],
-    written: list[bool],
-    session: SessionBuilder,
-    home_dir: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """However many tiers the user has."""
-    use(monkeypatch, guard__tiers=tiers)
-    found = []
-    for points in tiers:
-        session.reply(167_000 - points * 2_000)
-        after_tool(session, home_dir)
-        path = kept(session, home_dir, "checkpoint.json")
-        found.append(path.exists())
-        path.unlink(missing_ok=True)
-
-    assert found == written
-
-
-@pytest.mark.parametrize("preset", ["adr11", "off"])
-def test_presets_without_tiers_write_none(
-    preset: str, session: SessionBuilder, home_dir: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Where nothing is announced nothing is saved."""
-    use(monkeypatch, guard__preset=preset)
-    session.reply(195_000)
-    after_tool(session, home_dir)
-    at_prompt(session, home_dir)
-
-    assert not kept(session, home_dir, "checkpoint.json").exists()
-
-
-def test_a_checkpoint_that_cannot_be_written_silences_nobody(
-    session: SessionBuilder, home_dir: str
-) -> None:
-    """The tier is announced all the same, and the failure is on record."""
-    kept(session, home_dir, "checkpoint.json").mkdir(parents=True)
-    session.reply(CRITICAL)
-
-    assert "tier L4" in after_tool(session, home_dir).note
-    assert [line["event"] for line in failures.recent(home_dir, 0)] == ["checkpoint"]
-
-
-def _checkpoint(session: SessionBuilder, home_dir: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(kept(session, home_dir, "checkpoint.json").read_bytes())
-    return found
+    assert not (world / "sprung").exists()

@@ -1,4 +1,4 @@
-"""`brimline carry`: look at a ledger, add to it, print its card, write its checkpoint."""
+"""`brimline carry`: see what is recorded, add to it, print the card, write the checkpoint."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from brimline import fastio, paths
-from brimline.carry import items, links, notes, reading
+from brimline.carry import ledger, links
 from brimline.testing import SessionBuilder, text_block
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ RULE = "Never touch the billing tables."
 
 
 def conversation(project_dir: str, name: str = SESSION) -> SessionBuilder:
-    """A session in the client's folder, with a goal, a rule and a task."""
+    """A session in the client's folder, with a rule and a task."""
     path = f"{paths.project_transcripts(project_dir)}/{name}.jsonl"
     session = SessionBuilder(path, session_id=name, cwd=project_dir)
     session.prompt(f"Make the nightly import faster. {RULE}")
@@ -43,77 +43,58 @@ def session(project_dir: str) -> SessionBuilder:
 
 
 def listed(brimline: Callable[..., Outcome], *arguments: str) -> dict[str, Any]:
-    """The ledger as JSON."""
+    """What is recorded, as JSON."""
     found: dict[str, Any] = json.loads(brimline("carry", "show", "--json", *arguments).out)
     return found
 
 
-def test_the_ledger_of_the_newest_session_is_listed_by_kind(
+def test_what_is_recorded_of_the_newest_session_is_listed(
     brimline: Callable[..., Outcome],
 ) -> None:
-    """What the user said stands there in their own words, with an id to name it by."""
+    """The user's words stand there with an id to name them by."""
     done = brimline("carry", "show")
 
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith(f"Session {SESSION}\n")
-    assert "\nConstraints\n" in done.out
+    assert "\nTasks\n  pending: Write the regression test\n" in done.out
     (line,) = [line for line in done.out.splitlines() if line.endswith(RULE)]
     assert len(line.split()[0]) == 8
-
-
-def test_the_ledger_as_json_has_stable_keys(brimline: Callable[..., Outcome]) -> None:
-    """What is closed or only a prompt is left out unless it is asked for."""
     found = listed(brimline)
-    every = listed(brimline, "--all")
-
-    assert list(found) == [
-        "session_id",
-        "previous_session_id",
-        "compactions",
-        "folded",
-        "item_count",
-        "items",
-    ]
-    assert list(found["items"][0]) == ["id", "kind", "status", "text", "source", "at", "extra"]
-    assert {one["kind"] for one in found["items"]} & {items.PROMPT} == set()
-    assert every["item_count"] == len(every["items"]) >= len(found["items"])
+    assert found["session_id"] == SESSION
+    assert list(found["messages"][0]) == ["at", "kind", "text", "id"]
+    assert {"notes", "tasks", "plan", "changed", "read", "commits", "checks"} <= set(found)
 
 
-def test_what_is_added_is_carried_until_it_is_done(brimline: Callable[..., Outcome]) -> None:
-    """It comes into the card, is marked as done by words of it, and then counts as finished."""
-    added = brimline("carry", "add", "task", "Ask Zoë about the índice 🚀")
-    card = brimline("carry", "card").out
-    marked = brimline("carry", "done", "ZOË about")
+def test_a_note_is_handed_on_until_it_is_done_and_again_when_reopened(
+    brimline: Callable[..., Outcome],
+) -> None:
+    """By its id alone; adding the same words again leaves one of it."""
+    added = json.loads(brimline("carry", "add", "Ask Zoë about the índice 🚀", "--json").out)
+    again = json.loads(brimline("carry", "add", "Ask Zoë about the índice 🚀", "--json").out)
+    brimline("carry", "add", "--decision", "Signed cookies: no store to run.")
+    assert added["id"] == again["id"]
+    assert "- keep: Ask Zoë about the índice 🚀\n" in brimline("carry", "card").out
+    assert "- decided: Signed cookies: no store to run.\n" in brimline("carry", "card").out
 
-    assert added.out.split("  ")[1] == "task: Ask Zoë about the índice 🚀\n"
-    assert "Ask Zoë about the índice 🚀" in card
-    assert marked.out.split("  ")[1] == "done: Ask Zoë about the índice 🚀\n"
-    assert "Ask Zoë about the índice 🚀 (done)" in brimline("carry", "card").out
-    assert "Zoë" not in brimline("carry", "show").out
+    assert brimline("carry", "done", added["id"]).code == 0
+    assert "Zoë" not in brimline("carry", "card").out
+    assert "(done)" in brimline("carry", "show").out
 
-
-def test_an_item_is_known_by_its_id(brimline: Callable[..., Outcome]) -> None:
-    """Adding the same thing again says so and leaves one of it."""
-    first = json.loads(brimline("carry", "add", "note", "Port 5433", "--json").out)
-    second = json.loads(brimline("carry", "add", "note", "Port 5433", "--json").out)
-
-    assert (first["known"], second["known"]) == (False, True)
-    assert first["id"] == second["id"]
-    assert brimline("carry", "done", first["id"]).code == 0
-    assert [one["text"] for one in listed(brimline)["items"]].count("Port 5433") == 0
+    assert brimline("carry", "reopen", added["id"]).code == 0
+    assert "Zoë" in brimline("carry", "card").out
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("done", "nothing like it"), "no item 'nothing like it' is known"),
-        (("done", ""), "no item '' is known"),
-        (("done", "import"), "name one by its id"),
-        (("add", "note", "  "), "there is nothing to write down"),
+        (("done", "Port 5433"), "no note 'Port 5433' is known"),
+        (("done", ""), "no note '' is known"),
+        (("reopen", "00000000"), "no note '00000000' is known"),
+        (("add", "  "), "there is nothing to write down"),
         (("show", "--session", "ffff"), "no session 'ffff' is known"),
         (("show", "--session", "../x"), "is no session id"),
-        (("forget",), "name an ITEM to forget, or a --session"),
-        (("forget", RULE), "add --yes"),
+        (("forget",), "name the ID of a note or message to forget, or a --session"),
+        (("forget", RULE), "no note or message"),
         (("forget", "--session", SESSION), "add --yes"),
     ],
 )
@@ -123,10 +104,9 @@ def test_a_mistake_is_told_in_one_sentence(
     arguments: tuple[str, ...],
     sentence: str,
 ) -> None:
-    """With a code that is not zero and nothing on standard output."""
+    """With a code that is not zero and nothing on standard output; words never match a note."""
     monkeypatch.setattr(sys, "stdin", io.StringIO())
-    brimline("carry", "add", "note", "the import of May")
-    brimline("carry", "show")
+    brimline("carry", "add", "Port 5433")
 
     done = brimline("carry", *arguments)
 
@@ -136,40 +116,23 @@ def test_a_mistake_is_told_in_one_sentence(
     assert done.err.count("\n") == 1
 
 
-def test_an_unknown_kind_is_refused(brimline: Callable[..., Outcome]) -> None:
-    """The kinds that can be written are named."""
-    done = brimline("carry", "add", "prompt", "x")
-
-    assert done.code == 2
-    assert "'constraint'" in done.err
-
-
-def test_a_forgotten_item_stays_away(
-    brimline: Callable[..., Outcome], session: SessionBuilder
+def test_a_forgotten_message_stays_away(
+    brimline: Callable[..., Outcome], session: SessionBuilder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also when the session goes on."""
-    assert brimline("carry", "forget", RULE, "--yes").code == 0
-    session.prompt("Now the documentation, please.")
-
-    assert RULE not in brimline("carry", "card").out
-    assert RULE not in [one["text"] for one in listed(brimline, "--all")["items"]]
-
-
-def test_a_person_is_asked_before_something_is_forgotten(
-    brimline: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """On a terminal a no leaves everything as it was."""
+    """Also when the session goes on; without --yes a person is asked, and no means no."""
+    message = listed(brimline)["messages"][0]["id"]
 
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
             return True
 
     monkeypatch.setattr(sys, "stdin", Terminal("n\n"))
-
-    done = brimline("carry", "forget", RULE)
-
-    assert done.code == 1
+    assert brimline("carry", "forget", message).code == 1
     assert RULE in brimline("carry", "card").out
+
+    assert brimline("carry", "forget", message, "--yes").code == 0
+    session.prompt("Now the documentation, please.")
+    assert RULE not in brimline("carry", "card").out
 
 
 def test_a_whole_session_can_be_forgotten(
@@ -178,9 +141,9 @@ def test_a_whole_session_can_be_forgotten(
     """Ledger, notes, checkpoint and links go; other sessions stay."""
     conversation(project_dir, OTHER)
     for name in (SESSION, OTHER):
-        brimline("carry", "add", "note", "kept", "--session", name)
+        brimline("carry", "add", "kept", "--session", name)
         brimline("carry", "checkpoint", "--session", name)
-    links.note_unfinished(home_dir, project_dir, reading.load(home_dir, SESSION))
+    links.note_unfinished(home_dir, project_dir, ledger.load(home_dir, SESSION))
     links.note_client(home_dir, "4711", SESSION)
 
     done = brimline("carry", "forget", "--session", SESSION, "--yes", "--json")
@@ -192,41 +155,45 @@ def test_a_whole_session_can_be_forgotten(
     assert links.session_of_client(home_dir, "4711") is None
 
 
-def test_the_card_is_within_its_limit_and_the_same_every_time(
-    brimline: Callable[..., Outcome],
+def test_the_card_is_the_same_every_time_and_free_of_control_sequences(
+    brimline: Callable[..., Outcome], session: SessionBuilder
 ) -> None:
-    """It begins as all of our texts do."""
-    for number in range(200):
-        notes.add(
-            paths.home(), SESSION, items.Item(items.FACT, f"Value {number}: {number * 7919}", "x")
-        )
+    """A terminal is not told anything by what somebody pasted."""
+    session.prompt("look: \x1b]0;owned\x07 \x1b[2J")
+    session.row("user", message={"role": "user", "content": "x"}, gitBranch="b\x1b[31m")
 
     first, second = brimline("carry", "card").out, brimline("carry", "card").out
 
     assert first == second
     assert first.startswith("[brimline card]")
-    assert RULE in first
-    assert len(first.rstrip("\n")) <= 9_000
+    assert not {character for character in first if ord(character) < 32} - {"\n"}
+    assert "\x1b" not in brimline("carry", "show").out
 
 
 @pytest.mark.row("S4-35")
-def test_after_clear_the_card_is_that_of_the_conversation_before(
+def test_after_clear_the_card_is_that_of_the_conversation_before_and_then_its_own(
     brimline: Callable[..., Outcome],
     home_dir: str,
     project_dir: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """By the link that the hook made; by its own id a session shows its own."""
+    """Asked for within the new session, what it says is carried on from there."""
     brimline("carry", "show")
-    reading.save(home_dir, items.Ledger(OTHER, previous=SESSION))
+    record = ledger.Ledger(OTHER)
+    record.previous = SESSION
+    ledger.save(home_dir, record)
+
+    alone = json.loads(brimline("carry", "card", "--session", OTHER, "--json").out)
+    assert alone == {"session_id": OTHER, "card": "", "characters": 0}
+
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", OTHER)
-
     before = json.loads(brimline("carry", "card", "--json").out)
-    own = json.loads(brimline("carry", "card", "--session", OTHER, "--json").out)
-
     assert before["session_id"] == SESSION
     assert RULE in before["card"]
-    assert own == {"session_id": OTHER, "card": "", "characters": 0}
+
+    own = json.loads(brimline("carry", "card", "--session", OTHER, "--json").out)
+    assert RULE in own["card"]
+    assert "Write the regression test" in own["card"]
 
 
 def test_a_session_without_a_link_gets_the_unfinished_one_of_its_project(
@@ -236,65 +203,39 @@ def test_a_session_without_a_link_gets_the_unfinished_one_of_its_project(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A session that was just begun has nothing of its own to show."""
-    brimline("carry", "add", "task", "Write the migration")
-    ledger = notes.merged(home_dir, reading.load(home_dir, SESSION))
-    links.note_unfinished(home_dir, project_dir, ledger)
+    brimline("carry", "show")
+    links.note_unfinished(home_dir, project_dir, ledger.load(home_dir, SESSION))
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", OTHER)
 
-    assert "Write the migration" in brimline("carry", "card").out
-    assert "Nothing is known of session" not in brimline("carry", "card").out
-
-
-def test_links_in_a_circle_come_to_an_end(
-    brimline: Callable[..., Outcome], home_dir: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Two sessions that name each other have no card, and say so."""
-    ids = ("aaaa1111", "bbbb2222")
-    reading.save(home_dir, items.Ledger(ids[0], previous=ids[1]))
-    reading.save(home_dir, items.Ledger(ids[1], previous=ids[0]))
-    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", ids[0])
-
-    assert brimline("carry", "card").out == "Nothing is known of session aaaa1111 yet.\n"
+    assert "Write the regression test" in brimline("carry", "card").out
 
 
 @pytest.mark.row("S4-25")
-def test_a_checkpoint_is_written_on_demand(brimline: Callable[..., Outcome], home_dir: str) -> None:
-    """Its path is printed; the file is for people and holds what was said."""
-    done = brimline("carry", "checkpoint")
-
-    path = done.out.strip()
-    assert (done.code, done.err) == (0, "")
-    assert path == f"{home_dir}/carry/{SESSION}/checkpoint.md"
-    assert RULE in Path(path).read_text(encoding="utf-8")
-    report = json.loads(brimline("carry", "checkpoint", "--json").out)
-    assert list(report) == ["session_id", "path", "items", "files"]
-    assert report["items"] > 0
-
-
-def test_a_critical_file_that_is_missing_is_told(
+def test_a_checkpoint_is_written_on_demand(
     brimline: Callable[..., Outcome], home_dir: str, project_dir: str
 ) -> None:
-    """The checkpoint is written all the same."""
-    fastio.replace_file(
-        paths.user_config(home_dir), b'[carry]\ncritical_files = ["plan.md", "gone.md"]\n'
-    )
+    """Its path is printed; a critical file that is missing is told."""
+    config = b'[carry]\ncritical_files = ["plan.md", "gone.md"]\n'
+    fastio.replace_file(paths.user_config(home_dir), config)
     Path(project_dir, "plan.md").write_text("the plan", encoding="utf-8")
 
     done = brimline("carry", "checkpoint")
 
-    assert done.code == 0
-    assert done.out.splitlines()[1:] == [
-        f"not kept: {project_dir}/gone.md: No such file or directory"
-    ]
+    path, *others = done.out.splitlines()
+    assert (done.code, done.err) == (0, "")
+    assert path == f"{home_dir}/carry/{SESSION}/checkpoint.md"
+    assert RULE in Path(path).read_text(encoding="utf-8")
+    assert others == [f"not kept: {project_dir}/gone.md: No such file or directory"]
+    report = json.loads(brimline("carry", "checkpoint", "--json").out)
+    assert list(report) == ["session_id", "path", "files"]
 
 
 def test_a_checkpoint_that_cannot_be_written_is_told(
     brimline: Callable[..., Outcome], home_dir: str
 ) -> None:
-    """A file where the folder should be stands in for a disk that refuses."""
+    """A folder where the file should be stands in for a disk that refuses."""
     brimline("carry", "show")
-    folder = f"{home_dir}/carry/{SESSION}"
-    os.mkdir(f"{folder}/checkpoint.md")
+    os.mkdir(f"{home_dir}/carry/{SESSION}/checkpoint.md")
 
     done = brimline("carry", "checkpoint")
 
@@ -333,7 +274,7 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(
     os.makedirs(home_dir)
     Path(home_dir, "carry").write_bytes(b"")
 
-    done = brimline("carry", "add", "note", "x")
+    done = brimline("carry", "add", "x")
 
     assert done.code == 1
     assert done.err.startswith("brimline: ")

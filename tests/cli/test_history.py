@@ -189,10 +189,9 @@ def test_the_keys_of_a_session_are_stable(
             "post_tokens": 52_000,
             "summary_characters": 9_000,
             "summary_source": "hook",
-            "items_kept": None,
-            "items_paraphrased": None,
-            "items_lost": None,
-            "items_restored": None,
+            "messages_of_the_user": None,
+            "messages_in_summary": None,
+            "card_characters": None,
         }
     ]
 

@@ -1,18 +1,18 @@
-"""`brimline history --compactions`: a timeline with what each summary kept, lost and got back."""
+"""`brimline history --compactions`: a timeline with the messages that each summary holds."""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from brimline import clock
-from brimline.carry import audit, items
-from brimline.testing import SessionBuilder
+from brimline.hooks import entry
+from brimline.testing import SessionBuilder, event
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -73,23 +73,6 @@ def listed(brimline: Callable[..., Outcome], *arguments: str) -> list[dict[str, 
     return found
 
 
-def audited(home_dir: str, session: str, at: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An audit that was made at a point in time: one item kept, one reworded, two lost."""
-    ledger = items.Ledger(session)
-    for text in (
-        "Never deploy on Fridays.",
-        "Ask before deleting the bucket eu-backups-7.",
-        "Write the migration",
-        "Keep the port at 5433 in config/db.toml",
-    ):
-        ledger.add(items.Item(items.CONSTRAINT, text, items.USER))
-    summary = "Never deploy on Fridays. Before the bucket eu-backups-7 is deleted, ask."
-    found = audit.audit(summary, ledger, "- Write the migration")
-    with monkeypatch.context() as patch:
-        patch.setattr(clock, "now", lambda: at)
-        audit.save(home_dir, session, 1, found)
-
-
 @pytest.mark.row("S2-21")
 def test_each_recorded_compaction_is_reported_with_the_figures_of_its_row(
     projects: Path, brimline: Callable[..., Outcome]
@@ -108,63 +91,34 @@ def test_each_recorded_compaction_is_reported_with_the_figures_of_its_row(
     assert len(recorded) >= 3
     assert all(one["post_tokens"] and one["summary_characters"] for one in found)
     assert all(one["post_tokens"] < one["pre_tokens"] for one in found)
-    assert {one["items_lost"] for one in found} == {None}
+    assert {one["messages_in_summary"] for one in found} == {None}
 
 
-def test_what_an_audit_found_stands_beside_its_compaction(
-    projects: Path,
-    home_dir: str,
-    brimline: Callable[..., Outcome],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """The second compaction was audited, the first was not: blank, and it is said so."""
-    session = SessionBuilder(str(projects / f"{SESSION}.jsonl"), session_id=SESSION)
-    session.compact(155_301)
-    session.now += 600
-    session.compact(166_000)
-    audited(home_dir, SESSION, session.now + 2, monkeypatch)
-
-    first, second = listed(brimline)
-    text = brimline("history", "--compactions").out
-    one = brimline("history", "--compactions", "--session", "1f0c").out
-
-    names = ("items_kept", "items_paraphrased", "items_lost", "items_restored")
-    assert [first[name] for name in names] == [None] * 4
-    assert [second[name] for name in names] == [1, 1, 2, 2]
-    lines = text.splitlines()
-    assert lines[1].split()[-3:] == ["kept", "lost", "restored"]
-    assert lines[2].split()[-2:] == ["unknown", "8"]
-    assert lines[3].split()[-3:] == ["2", "2", "2"]
-    assert "1 of these 2 were audited" in text
-    assert "1 of these 2 were audited" in one
-
-
-def test_an_audit_of_another_time_belongs_to_no_compaction(
-    projects: Path,
-    home_dir: str,
-    brimline: Callable[..., Outcome],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A clock that was set, or a session whose transcript is gone."""
-    session = SessionBuilder(str(projects / f"{SESSION}.jsonl"), session_id=SESSION)
-    session.compact(155_301)
-    audited(home_dir, SESSION, session.now + 90_000, monkeypatch)
-    audited(home_dir, SESSION, -5.0, monkeypatch)
-
-    assert listed(brimline)[0]["items_lost"] is None
-
-
-def test_a_damaged_audit_does_not_cost_the_timeline(
+def test_the_messages_that_a_summary_holds_stand_beside_its_compaction(
     projects: Path, home_dir: str, brimline: Callable[..., Outcome]
 ) -> None:
-    """It counts as none."""
+    """The first compaction was before the installation: blank."""
     session = SessionBuilder(str(projects / f"{SESSION}.jsonl"), session_id=SESSION)
+    session.prompt("Never deploy on Fridays.")
     session.compact(155_301)
-    folder = Path(home_dir, "carry", SESSION)
-    folder.mkdir(parents=True)
-    (folder / "audit-1.json").write_bytes(b'{"v": 1, "at": "x", "items": []')
+    session.now = time.time() - 60
+    session.prompt("Use port 5433.")
+    session.reply(160_000)
+    for name, fields in (
+        ("PreCompact", {"trigger": "auto"}),
+        ("SessionStart", {"source": "compact"}),
+        ("PostCompact", {"trigger": "auto", "compact_summary": "He said: use it. Use port 5433."}),
+    ):
+        entry.respond(name, json.dumps(event(name, session, **fields)).encode(), home_dir)
+    session.now = time.time()
+    session.compact(166_000)
 
-    done = brimline("history", "--compactions")
+    first, second = listed(brimline)
+    lines = brimline("history", "--compactions").out.splitlines()
 
-    assert done.code == 0
-    assert "0 of these 1 were audited" in done.out
+    names = ("messages_of_the_user", "messages_in_summary")
+    assert [first[name] for name in names] == [None, None]
+    assert [second[name] for name in names] == [2, 1]
+    assert second["card_characters"] > 200
+    assert lines[1].split()[-4:] == ["messages", "in", "it", "card"]
+    assert lines[3].split()[-3:-1] == ["2", "1"]

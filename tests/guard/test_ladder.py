@@ -421,7 +421,7 @@ def test_a_damaged_claim_still_counts_as_spoken(
 
 @pytest.mark.parametrize(("tokens", "level"), [(157_000, 3), (165_000, 4)])
 @pytest.mark.row("S1-18")
-def test_a_high_tier_saves_the_last_prompts_by_itself(
+def test_a_high_tier_saves_a_checkpoint_by_itself(
     tokens: int,
     level: int,
     session: SessionBuilder,
@@ -432,15 +432,15 @@ def test_a_high_tier_saves_the_last_prompts_by_itself(
     use(monkeypatch, guard__velocity_points=0)
     prompt = {"role": "user", "content": "never touch prod_db \ud83d"}
     session.raw(json.dumps({"type": "user", "message": prompt, "isSidechain": False}) + "\n")
-    saved = kept(session, home_dir, "checkpoint.json")
+    saved = Path(paths.carry_session_dir(home_dir, session.session_id), "checkpoint.json")
 
     assert _heard(session, home_dir, 145_000) == ["L2"]
     assert not saved.exists()
     assert _heard(session, home_dir, tokens) == [f"L{level}"]
 
     found = json.loads(saved.read_bytes())
-    assert "never touch prod_db" in str(found["last_prompts"])
-    assert found["reading"]["tier"] == level
+    assert "never touch prod_db" in str(found["ledger"]["messages"])
+    assert (found["reading"]["tier"], found["trigger"]) == (level, f"L{level}")
 
 
 @pytest.mark.row("S0-29", "S1-02", "S2-03", "S2-23", "S2-35")

@@ -46,7 +46,7 @@ TRANSIENT = {
     "reminder",
     "telemetry.json",
 }
-LASTING = {"spool.jsonl", "checkpoint.json", "statusline.json"}
+LASTING = {"spool.jsonl", "statusline.json"}
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from brimline import config, fastio, paths
-from brimline.carry import audit, items, links, notes, reading, save
+from brimline.carry import checkpoint, ledger, links, notes
 from brimline.install import datafolder, record, settingsfile
 from brimline.state import failures
 from brimline.state.session import SessionState, Snapshot
@@ -33,17 +33,19 @@ def fill(home_dir: str, project_dir: str) -> None:
 
 
 def _carry(home_dir: str, project_dir: str) -> None:
-    ledger = items.Ledger("session-1")
-    ledger.add(items.Item(items.TASK, "a task", items.PERSON))
-    reading.save(home_dir, ledger)
-    notes.add(home_dir, "session-1", items.Item(items.NOTE, "a note", items.PERSON))
-    save.save(home_dir, ledger, save.Occasion("auto"))
-    audit.save(home_dir, "session-1", 1, audit.audit("", ledger, ""))
+    record = ledger.Ledger("session-1")
+    record.tasks = {"1": ["pending", "a task"]}
+    ledger.save(home_dir, record)
+    notes.add(home_dir, "session-1", ledger.KEEP, "a note")
+    checkpoint.save(
+        home_dir, record, trigger="auto", project_dir=project_dir, transcript=None, figures={}
+    )
     links.note_client(home_dir, "4711", "session-1")
-    links.note_unfinished(home_dir, project_dir, ledger)
-    for name in ("carried-4711", "carry-remainder", "carry-refused", "carry-incomplete"):
+    links.note_unfinished(home_dir, project_dir, record)
+    for name in ("carried-4711", "carry-refused", "carry-incomplete", "carry-remainder"):
         Path(home_dir, "sessions", "session-1", name).write_bytes(b"")
-    Path(home_dir, "carry", "session-1", "card.md").write_bytes(b"")
+    for name in ("card.md", "audit-1.json"):
+        Path(home_dir, "carry", "session-1", name).write_bytes(b"")
 
 
 def test_everything_we_write_is_known_as_ours(home_dir: str, project_dir: str) -> None:

@@ -13,7 +13,7 @@ import anyio
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from brimline import __version__
-from brimline.mcp import tools
+from brimline.mcp import calls, tools
 from brimline.store import put
 
 from .conversation import RUN, Server
@@ -35,7 +35,7 @@ print(ours, heavy, os.path.exists(os.environ["BRIMLINE_HOME"]))
 """
 
 
-def test_the_server_introduces_itself_and_its_two_tools(home_dir: str) -> None:
+def test_the_server_introduces_itself_and_its_tools(home_dir: str) -> None:
     """Before anything of ours exists, and without creating it."""
     with Server() as server:
         hello = server.hello()
@@ -44,7 +44,7 @@ def test_the_server_introduces_itself_and_its_two_tools(home_dir: str) -> None:
 
     assert hello["serverInfo"] == {"name": "brimline", "version": __version__}
     assert hello["instructions"] == tools.INSTRUCTIONS
-    assert [tool["name"] for tool in listed] == ["recall", "context_status"]
+    assert [tool["name"] for tool in listed] == ["recall", "context_status", "note"]
     assert [tool["inputSchema"] for tool in listed] == [t["inputSchema"] for t in tools.TOOLS]
     assert (code, err) == (0, b"")
     assert not os.path.exists(home_dir)
@@ -79,9 +79,9 @@ def test_the_client_of_the_sdk_recalls_what_is_stored(home_dir: str, project_dir
                 texts.append(result.content[0].text)
             return [*names, *texts]
 
-    recall, status, by_key, by_query = anyio.run(talk)
+    *names, by_key, by_query = anyio.run(talk)
 
-    assert (recall, status) == ("recall", "context_status")
+    assert names == ["recall", "context_status", "note"]
     assert by_key == f"[brimline recall {key[:19]}: all 2 lines]\none\nneedle 東京"
     assert f"1. {key[:19]}" in by_query
 
@@ -218,3 +218,12 @@ def test_the_server_works_in_the_project_that_the_client_names(
 
     assert "hits 1-1 of 1" in text
     assert not failed
+
+
+def test_a_note_is_accepted_and_an_empty_or_endless_one_is_not(home_dir: str) -> None:
+    """Nothing is written: the call in the transcript is the record."""
+    accepted, failed = calls.answer("note", {"text": "use zlib", "reason": "no wheel"})
+    assert (accepted.startswith("Noted."), failed) == (True, False)
+    for text in ("", " ", 3, "x" * 601):
+        assert calls.answer("note", {"text": text})[1]
+    assert not os.path.exists(home_dir)

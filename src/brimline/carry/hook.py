@@ -1,117 +1,233 @@
-"""Carry's face to the hooks: the whole of a compaction, and what comes before and after it.
+"""A compaction, from the save before it to the card after it, and what keeps the record up to date.
 
-Fast path: imports nothing. The names of the room's files in a session's folder are here, so that a
-quiet hook can tell from the folder's listing that there is nothing to do.
+Fast path: imports nothing; what a branch needs is loaded in it.
+
+PreCompact writes the checkpoint and tells the summary what to hold. SessionStart(compact) gives the
+card, which reaches the very next request. PostCompact notes which messages the summary holds. In
+between the ledger is folded as the transcript grows, so that no hook has to read all of it.
 """
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from brimline.carry.session import Session
+    from typing import Any
+
+    from brimline.carry.ledger import Ledger
     from brimline.decision import Decision
     from brimline.hooks.turn import Turn
 
-# What the summary dropped and the card did not hold, given back once.
-REMAINDER = "carry-remainder"
-# How long the transcript was when the ledger was last brought up to date by the way.
-CARRIED = "carried-"
-# After so much new transcript the ledger is brought up to date.
-_EVERY_BYTES = 4 << 20
-_KEEP_S = 30 * 86_400
+# In a session's folder: how long the transcript was when the ledger was last brought up to date.
+FOLDED = "carried-"
+_FOLD_EVERY_BYTES = 2 << 20
+# And: the state could not be saved, a manual compaction was refused.
+_INCOMPLETE, _REFUSED = "carry-incomplete", "carry-refused"
+# A hook reads at most so much of a transcript.
+_MOST_BYTES = 8 << 20
+_REFUSAL_S = 60.0
+_KEEP_DAYS = 30
+_OWN_INSTRUCTIONS, _OWN_BYTES = "compact-instructions.txt", 64 << 10
 
 
 def pre_compact(turn: Turn) -> Decision | None:
-    """Save the state; what is said goes into the request for the summary."""
-    if not turn.values["carry.enabled"]:
-        return None
-    from brimline.carry import crossing
-    from brimline.decision import Decision
+    """Save the state, verified, and say what the summary has to hold.
 
-    prepared = crossing.before(_session(turn), turn.event.trigger, turn.reading.figures())
-    if prepared.refusal:
-        return Decision(permission="deny", reason=prepared.refusal)
-    return Decision(model_notes=(prepared.instructions,)) if prepared.instructions else None
-
-
-def session_start(turn: Turn) -> Decision | None:
-    """The card after a compaction, a pointer otherwise, rules nobody else loads."""
+    An automatic compaction is never refused: after an API error that would be the session's end.
+    """
     if not turn.values["carry.enabled"]:
         return None
     from brimline import fastio
-    from brimline.carry import crossing
+    from brimline.carry import card, checkpoint
+    from brimline.decision import Decision
+    from brimline.errors import StateError
+
+    record = _ledger(turn)
+    trigger = turn.event.trigger
+    try:
+        _save_checkpoint(turn, record, trigger)
+        if _INCOMPLETE in turn.state.names:
+            fastio.remove(f"{turn.state.folder}/{_INCOMPLETE}")
+    except StateError as error:
+        turn.attempt("PreCompact", _note_incomplete, turn, error)
+        if trigger == "manual" and turn.values["carry.block_manual"] and _may_refuse(turn):
+            return Decision(permission="deny", reason=checkpoint.refusal(error))
+    if not turn.values["carry.instructions"]:
+        return None
+    return Decision(model_notes=(card.instructions(record, _own_instructions()),))
+
+
+def session_start(turn: Turn) -> Decision | None:
+    """The card after a compaction; after `/clear` and in a new session a pointer to what was."""
+    if not turn.values["carry.enabled"]:
+        return None
+    from brimline import fastio
+    from brimline.carry import links
     from brimline.decision import Decision
 
-    room = turn.note_room() - 2
-    pid = fastio.env("CLAUDE_PID")
-    found = crossing.at_start(_session(turn), turn.event.source, pid, room)
-    return Decision(model_notes=tuple(found)) if found else None
+    source, pid = turn.event.source, fastio.env("CLAUDE_PID")
+    previous = links.session_of_client(turn.home, pid) if source == "clear" else None
+    turn.attempt("links", links.note_client, turn.home, pid, turn.state.session_id)
+    text = ""
+    if source == "compact":
+        text = _card(turn)
+    elif not turn.values["carry.pointer"]:
+        pass
+    elif source == "clear":
+        text = links.pointer_after_clear(turn.home, turn.state.session_id, previous)
+    elif source == "startup":
+        found = links.unfinished(turn.home, turn.project)
+        text = links.pointer(found) if found else ""
+    return Decision(model_notes=(text,)) if text else None
 
 
 def post_compact(turn: Turn) -> None:
-    """Look what the summary dropped."""
-    if turn.event.summary and turn.values["carry.enabled"]:
-        from brimline.carry import crossing
+    """Note which messages of the user the summary holds word for word."""
+    summary = " ".join(turn.event.summary.split())
+    if not summary or not turn.values["carry.enabled"]:
+        return
+    from brimline.carry import card, ledger, notes
 
-        crossing.after(_session(turn), turn.event.summary, turn.event.trigger)
+    record = notes.merge(turn.home, ledger.load(turn.home, turn.state.session_id))
+    held = sum(card.held_part(message) in summary for message in record.messages)
+    given = turn.state.last_line("Carded").get("characters", 0)
+    turn.note("Carried", messages=len(record.messages), held=held, card_characters=given)
 
 
-def post_tool_use(turn: Turn) -> Decision | None:
-    """Read on in a session that grew much; give back what neither summary nor card held."""
-    given = REMAINDER in turn.state.names
-    grown = turn.reading.offset > _EVERY_BYTES and _has_grown(turn)
-    if not (given or grown) or not turn.values["carry.enabled"]:
-        return None
-    from brimline.carry import crossing
-    from brimline.decision import Decision
+def post_tool_use(turn: Turn) -> None:
+    """Read on in a session that has grown much, so that a compaction finds little left to read."""
+    size = turn.reading.offset
+    if size < _FOLD_EVERY_BYTES or not turn.values["carry.enabled"]:
+        return
+    marks = [name for name in turn.state.names if name.startswith(FOLDED)]
+    known = [int(name[len(FOLDED) :]) for name in marks if name[len(FOLDED) :].isdecimal()]
+    if size - max(known, default=0) < _FOLD_EVERY_BYTES:
+        return
+    from brimline import fastio
 
-    if grown:
-        turn.attempt("carry", crossing.keep_up, _session(turn))
-    text = crossing.take_remainder(turn.state) if given else ""
-    return Decision(model_notes=(text,)) if text else None
+    for name in marks:
+        fastio.remove(f"{turn.state.folder}/{name}")
+    fastio.create_exclusively(f"{turn.state.folder}/{FOLDED}{size}", b"")
+    turn.attempt("carry", _ledger, turn)
 
 
 user_prompt_submit = stop = post_tool_use
 
 
-def subagent_stop(turn: Turn) -> None:
-    """Keep what an agent reported; compactions end with one that has no type."""
-    event = turn.event
-    if event.agent_type and turn.values["carry.enabled"]:
-        from brimline.carry import notes
-
-        notes.add_agent(
-            turn.home,
-            turn.state.session_id,
-            agent_type=event.agent_type,
-            report=event.report,
-            transcript=event.agent_transcript,
-        )
-
-
 def session_end(turn: Turn) -> None:
-    """Leave what the next session of the project is told, and a trace for the person."""
-    if turn.values["carry.enabled"]:
-        from brimline.carry import crossing
+    """Leave word for the next session of this project, and a line in the daily note."""
+    if not turn.values["carry.enabled"]:
+        return
+    from brimline.carry import links
 
-        crossing.at_end(_session(turn))
+    record = _ledger(turn)
+    turn.attempt("links", links.note_unfinished, turn.home, turn.project, record)
+    vault = turn.values["carry.vault"]
+    if vault:
+        from brimline.carry import breadcrumb
+
+        daily_note = turn.values["carry.daily_note"]
+        turn.attempt("breadcrumb", breadcrumb.leave, record, turn.project, vault, daily_note)
 
 
 def tidy(turn: Turn, until: float) -> None:
-    """Drop what is carried of sessions that are long gone."""
-    from brimline.carry import links
+    """Read on in this session as far as time allows; drop what is kept of old ones."""
+    from brimline.carry import fold, ledger, links
 
-    links.retire(turn.home, turn.state.session_id, _KEEP_S, until)
-
-
-def _has_grown(turn: Turn) -> bool:
-    """Whether much was written since the ledger was brought up to date."""
-    marks = [name[len(CARRIED) :] for name in turn.state.names if name.startswith(CARRIED)]
-    known = max([int(mark) for mark in marks if mark.isdecimal()], default=0)
-    return turn.reading.offset - known > _EVERY_BYTES
+    links.retire(turn.home, turn.state.session_id, _KEEP_DAYS * 86_400, until)
+    if turn.values["carry.enabled"]:
+        record = ledger.load(turn.home, turn.state.session_id)
+        if fold.bring_up_to_date(record, turn.event.transcript, until=until):
+            ledger.save(turn.home, record)
 
 
-def _session(turn: Turn) -> Session:
-    from brimline.carry.session import Session
+def save_checkpoint(turn: Turn, trigger: str) -> None:
+    """Write the checkpoint now, as the last tiers do.
 
-    return Session(turn.home, turn.state, turn.event.transcript, turn.project, turn.values)
+    Raises:
+        StateError: it is not on the disk as it should be.
+    """
+    if turn.values["carry.enabled"]:
+        _save_checkpoint(turn, _ledger(turn), trigger)
+
+
+def _ledger(turn: Turn) -> Ledger:
+    """The record of the session up to now, saved, with what people added to it."""
+    from brimline.carry import fold, ledger, links, notes
+
+    record = ledger.load(turn.home, turn.state.session_id)
+    transcript = turn.event.transcript
+    changed = fold.bring_up_to_date(record, transcript, most_bytes=_MOST_BYTES)
+    adopted = turn.attempt("fork", links.adopt_origin, turn.home, record, transcript)
+    if changed or adopted:
+        turn.attempt("ledger", ledger.save, turn.home, record)
+    return notes.merge(turn.home, record)
+
+
+def _card(turn: Turn) -> str:
+    from brimline.carry import card
+
+    text = card.card(
+        _ledger(turn),
+        turn.policy.marked,
+        budget=min(card.BUDGET_CHARACTERS, turn.note_room() - 2),
+        incomplete=_INCOMPLETE in turn.state.names,
+    )
+    if text:
+        turn.note("Carded", characters=len(text))
+    return text
+
+
+def _save_checkpoint(turn: Turn, record: Ledger, trigger: str) -> None:
+    from brimline.carry import checkpoint
+
+    checkpoint.save(
+        turn.home,
+        record,
+        trigger=trigger,
+        project_dir=turn.project,
+        transcript=turn.event.transcript,
+        figures=turn.reading.figures(),
+        critical_files=turn.values["carry.critical_files"],
+    )
+
+
+def _own_instructions() -> str | None:
+    """The user's own instructions for summaries, from the client's folder."""
+    from brimline import fastio, paths
+
+    path = f"{paths.client_config_dir()}/{_OWN_INSTRUCTIONS}"
+    try:
+        text = fastio.read_file(path, _OWN_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return None
+    return text if text.strip() else None
+
+
+def _note_incomplete(turn: Turn, error: Any) -> None:
+    """Where nothing can be written, these notes cannot be either."""
+    from brimline import fastio
+    from brimline.state import failures
+
+    failures.record(turn.home, "PreCompact", error)
+    fastio.create_exclusively(f"{turn.state.folder}/{_INCOMPLETE}", b"")
+
+
+def _may_refuse(turn: Turn) -> bool:
+    """Whether no compaction was refused within the last minute; notes that this one is."""
+    import os
+    import time
+
+    from brimline import fastio
+
+    path = f"{turn.state.folder}/{_REFUSED}"
+    try:
+        if 0 <= time.time() - os.stat(path).st_mtime < _REFUSAL_S:
+            return False
+    except OSError:
+        pass
+    try:
+        fastio.replace_file(path, b"")
+    except OSError:
+        # Where even this cannot be written, nobody could tell a second refusal from the first.
+        return False
+    return True

@@ -1,4 +1,4 @@
-"""Which session goes on from which, and which session of a project was left unfinished."""
+"""Which session goes on from which: after `/clear`, after a fork, and in the same project later."""
 
 from __future__ import annotations
 
@@ -7,59 +7,67 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from brimline import clock, fastio, fastjson, paths
-from brimline.carry import items
+from brimline.carry import fold, ledger
+from brimline.carry.card import flat
+from brimline.carry.commands import FAILED
+from brimline.transcript import row
 
 if TYPE_CHECKING:
     from typing import TypeGuard
 
-    from brimline.carry.items import Ledger
+    from brimline.carry.ledger import Ledger
 
 FORMAT = 1
 CLIENTS, PROJECTS = "clients", "projects"
-_GOAL_CHARACTERS = 160
+_MESSAGE_CHARACTERS = 160
 _LONGEST_PID = 20
 # The number of a process is given out again; a client that ran longer than this is not known.
 _OLDEST_CLIENT_S = 14 * 86_400
+_HEAD_BYTES = 1 << 20
+_BLOCK_BYTES = 4 << 20
+_ORIGIN_BYTES = 8 << 20
+# A fork is made from a session of late; older ones are not searched.
+_MOST_FILES = 30
+_MOST_BYTES = 64 << 20
+_SPOKEN = (b'"type":"user"', b'"type":"assistant"')
+# What a session that goes on from another takes over of it.
+_INHERITED = ("tasks", "plan", "changed", "read", "commits", "pulls", "checks", "notes")
 
 
 def note_client(home_dir: str, pid: str | None, session_id: str) -> None:
     """Remember which session a client runs; `/clear` gives it another one."""
-    if _is_pid(pid):
-        _drop_old_clients(home_dir)
-        fastio.replace_file(_client(home_dir, pid), paths.safe_session_id(session_id).encode())
+    if not _is_pid(pid):
+        return
+    parent = f"{paths.carry_dir(home_dir)}/{CLIENTS}"
+    for name in fastio.names_in(parent):
+        if not _is_recent(f"{parent}/{name}"):
+            fastio.remove(f"{parent}/{name}")
+    fastio.replace_file(f"{parent}/{pid}", paths.safe_session_id(session_id).encode())
 
 
 def session_of_client(home_dir: str, pid: str | None) -> str | None:
     """The session that a client ran before this one; None where that is not known."""
-    if not _is_pid(pid) or not _is_recent(_client(home_dir, pid)):
+    path = f"{paths.carry_dir(home_dir)}/{CLIENTS}/{pid}"
+    if not _is_pid(pid) or not _is_recent(path):
         return None
     try:
-        found = fastio.read_file(_client(home_dir, pid), 256).decode("ascii", "replace").strip()
+        found = fastio.read_file(path, 256).decode("ascii", "replace").strip()
     except OSError:
         return None
     return found if found and paths.safe_session_id(found) == found else None
 
 
-def note_unfinished(home_dir: str, project_dir: str, ledger: Ledger) -> None:
+def note_unfinished(home_dir: str, project_dir: str, record: Ledger) -> None:
     """Keep what the next session of a project is told about this one, or that it is finished."""
     path = _project(home_dir, project_dir)
-    tasks = len(list(ledger.of(items.TASK, status=items.OPEN)))
-    errors = len(list(ledger.of(items.ERROR, status=items.OPEN)))
-    if not tasks and not errors:
-        known = unfinished(home_dir, project_dir)
-        if known and known["session"] == ledger.session:
-            fastio.remove(path)
+    left = _left(record)
+    if left["tasks"] or left["checks"]:
+        document = {"v": FORMAT} | left
+        fastio.replace_file(path, fastjson.dumps(document).encode("utf-8", "replace"))
         return
-    goals = [item.text for item in ledger.of(items.GOAL)]
-    goal = " ".join(goals[-1].split())[:_GOAL_CHARACTERS] if goals else ""
-    document = {
-        "v": FORMAT,
-        "session": ledger.session,
-        "goal": goal,
-        "tasks": tasks,
-        "errors": errors,
-    }
-    fastio.replace_file(path, fastjson.dumps(document).encode("utf-8", "replace"))
+    known = unfinished(home_dir, project_dir)
+    if known and known["session"] == record.session:
+        fastio.remove(path)
 
 
 def unfinished(home_dir: str, project_dir: str) -> dict[str, Any] | None:
@@ -73,26 +81,55 @@ def unfinished(home_dir: str, project_dir: str) -> dict[str, Any] | None:
     return found if sound and isinstance(found.get("session"), str) else None
 
 
-def pointer(found: dict[str, Any], *, cleared: bool = False) -> str:
-    """Three lines that say what there is to go on from, without going on from it."""
-    what = "The conversation before /clear" if cleared else "The last session in this project"
-    goal = found.get("goal")
-    left = [
-        f"{found[name]} open {word if found[name] == 1 else word + 's'}"
-        for name, word in (("tasks", "task"), ("errors", "error"))
-        if found.get(name)
-    ]
-    about = f"It was about: {goal}" if goal else "Its goal is not known."
-    return "\n".join(
-        [
-            f"[brimline] {what} was left with {' and '.join(left) or 'nothing open'}.",
-            about,
-            (
-                "If the user wants to go on from there: /brim:card, or "
-                f"`brimline carry card --session {found['session']}`."
-            ),
-        ]
-    )
+def pointer(found: dict[str, Any]) -> str:
+    """What a new session of a project is told of the last one, without going on from it."""
+    return _pointer("The last session in this project", found)
+
+
+def pointer_after_clear(home_dir: str, session_id: str, previous: str | None) -> str:
+    """What is told after `/clear`: the old session's record is linked, and named."""
+    old = ledger.load(home_dir, previous) if previous and previous != session_id else None
+    if old is None or not (old.messages or old.notes):
+        return ""
+    record = ledger.load(home_dir, session_id)
+    record.previous = previous
+    ledger.save(home_dir, record)
+    return _pointer("The conversation before /clear", _left(old))
+
+
+def inherit(record: Ledger, origin: Ledger) -> None:
+    """Make what a session knows part of another that goes on from it."""
+    known = {message["id"] for message in record.messages}
+    earlier = [message for message in origin.messages if message["id"] not in known]
+    record.messages = [*earlier, *record.messages]
+    for name in _INHERITED:
+        old, new = getattr(origin, name), getattr(record, name)
+        if isinstance(old, dict):
+            setattr(record, name, old | new)
+        elif isinstance(old, list):
+            setattr(record, name, [*[one for one in old if one not in new], *new])
+        else:
+            setattr(record, name, new or old)
+    record.previous = record.adopted = origin.session
+
+
+def adopt_origin(home_dir: str, record: Ledger, transcript: str | None) -> bool:
+    """Give a fork of a compacted session what its origin knew; looked for once.
+
+    A fork's transcript begins at the last compaction. The client copies rows with their uuids, so
+    that boundary stands in the transcript of its origin too, behind what the fork does not have.
+    """
+    if not transcript or record.adopted or not record.compactions:
+        return False
+    boundary = _first_boundary(transcript)
+    origin = _holder(boundary, transcript) if boundary else None
+    record.adopted = "-"
+    if origin:
+        known = ledger.load(home_dir, origin)
+        path = f"{os.path.dirname(transcript)}/{origin}.jsonl"
+        fold.bring_up_to_date(known, path, most_bytes=_ORIGIN_BYTES)
+        inherit(record, known)
+    return True
 
 
 def forget(home_dir: str, session_id: str) -> None:
@@ -109,7 +146,13 @@ def forget(home_dir: str, session_id: str) -> None:
 
 
 def retire(home_dir: str, session_id: str, age_s: float, until: float) -> None:
-    """Drop what is carried of sessions in which nothing was written for that long, as time allows.
+    """Drop what is carried of sessions in which nothing was written for that long.
+
+    Args:
+        home_dir: the data folder.
+        session_id: the session that runs, which stays.
+        age_s: how long.
+        until: the moment (of `time.monotonic`) at which to stop; the next session goes on.
 
     Raises:
         OSError: something of it cannot be deleted.
@@ -117,9 +160,9 @@ def retire(home_dir: str, session_id: str, age_s: float, until: float) -> None:
     parent = paths.carry_dir(home_dir)
     oldest = clock.now() - age_s
     for name in fastio.names_in(parent):
-        folder = f"{parent}/{name}"
-        if time.monotonic() >= until:
+        if time.monotonic() > until:
             return
+        folder = f"{parent}/{name}"
         if name in (session_id, CLIENTS, PROJECTS) or os.path.islink(folder):
             continue
         files = [f"{folder}/{file}" for file in fastio.names_in(folder)]
@@ -130,27 +173,93 @@ def retire(home_dir: str, session_id: str, age_s: float, until: float) -> None:
             os.rmdir(folder)
 
 
+def _left(record: Ledger) -> dict[str, Any]:
+    last = record.messages[-1]["text"] if record.messages else ""
+    return {
+        "session": record.session,
+        "message": flat(last, _MESSAGE_CHARACTERS),
+        "tasks": sum(state != "completed" for state, _ in record.tasks.values()),
+        "checks": sum(one["result"] == FAILED for one in record.checks.values()),
+    }
+
+
+def _pointer(what: str, found: dict[str, Any]) -> str:
+    left = [
+        f"{found[name]} {word if found[name] == 1 else word + 's'}"
+        for name, word in (("tasks", "open task"), ("checks", "failed check"))
+        if found.get(name)
+    ]
+    said = found.get("message")
+    return "\n".join(
+        [
+            f"[brimline] {what} was left with {' and '.join(left) or 'nothing open'}.",
+            *([f"The user's last message there: {said}"] if said else []),
+            (
+                "If the user wants to go on from there: /brim:card, or "
+                f"`brimline carry card --session {found['session']}`."
+            ),
+        ]
+    )
+
+
+def _first_boundary(transcript: str) -> str | None:
+    """The uuid of the compaction with which a transcript begins; None where it begins otherwise."""
+    try:
+        head = fastio.read_file(transcript, _HEAD_BYTES)
+    except OSError:
+        return None
+    for line in head.split(b"\n"):
+        if b"ompact" not in line and not any(mark in line for mark in _SPOKEN):
+            continue
+        for one in fastjson.loads_all(line.decode("utf-8", "replace")):
+            if row.is_boundary(one):
+                return row.uuid_of(one)
+            if row.content_blocks(one):
+                return None
+    return None
+
+
+def _holder(uuid: str, transcript: str) -> str | None:
+    """The session beside this one whose transcript holds a row and more before it."""
+    folder, own = os.path.split(transcript)
+    beside = [name for name in fastio.names_in(folder) if name.endswith(".jsonl") and name != own]
+    newest = sorted(beside, key=lambda name: -_modified(f"{folder}/{name}"))
+    for name in newest[:_MOST_FILES]:
+        path = f"{folder}/{name}"
+        if _place_of(uuid.encode(), path) > 0 and _first_boundary(path) != uuid:
+            return name.removesuffix(".jsonl")
+    return None
+
+
+def _place_of(needle: bytes, path: str) -> int:
+    """Where some bytes stand in a file; -1 where they do not, as far as it is searched."""
+    place, kept = 0, b""
+    try:
+        with open(path, "rb") as file:
+            while place < _MOST_BYTES and (block := file.read(_BLOCK_BYTES)):
+                found = (kept + block).find(needle)
+                if found >= 0:
+                    return place - len(kept) + found
+                place += len(block)
+                kept = block[-len(needle) :]
+    except OSError:
+        pass
+    return -1
+
+
+def _modified(path: str) -> float:
+    try:
+        return os.stat(path).st_mtime
+    except OSError:
+        return 0.0
+
+
 def _is_pid(pid: str | None) -> TypeGuard[str]:
     return pid is not None and pid.isascii() and pid.isdigit() and len(pid) <= _LONGEST_PID
 
 
-def _drop_old_clients(home_dir: str) -> None:
-    parent = f"{paths.carry_dir(home_dir)}/{CLIENTS}"
-    for name in fastio.names_in(parent):
-        if not _is_recent(f"{parent}/{name}"):
-            fastio.remove(f"{parent}/{name}")
-
-
 def _is_recent(path: str) -> bool:
-    try:
-        age_s = clock.now() - fastio.system.stat(fastio.to_bytes(path)).st_mtime
-    except OSError:
-        return False
-    return age_s < _OLDEST_CLIENT_S
-
-
-def _client(home_dir: str, pid: str) -> str:
-    return f"{paths.carry_dir(home_dir)}/{CLIENTS}/{pid}"
+    return clock.now() - _modified(path) < _OLDEST_CLIENT_S
 
 
 def _project(home_dir: str, project_dir: str) -> str:

@@ -1,29 +1,38 @@
-"""`brimline carry`: what a session must not lose, what was added to it, how it is handed back."""
+"""`brimline carry`: what a session takes across a compaction, and what people add to it."""
 
 from __future__ import annotations
 
+import glob
 import os
-from typing import TYPE_CHECKING, Any
+import shutil
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from brimline import paths
-from brimline.carry import items, notes
-from brimline.cli import carry_text as text
-from brimline.cli.carry_sessions import chosen, ledger_of, with_something
-from brimline.cli.store_text import answer
+from brimline import config, fastio, paths
+from brimline.carry import card, checkpoint, fold, ledger, links, notes
+from brimline.cli.store_text import answer, count, shown
 from brimline.errors import SessionError, StateError
+from brimline.gauge import reading as gauge
+from brimline.state.session import SessionState
+from brimline.transcript import find
 
 if TYPE_CHECKING:
-    from brimline.carry.items import Item, Ledger
+    from brimline.carry.ledger import Ledger
 
 _HELP = {"help_option_names": ["-h", "--help"]}
 _session = click.option("--session", metavar="ID", help="Another session, by its id's start.")
 _as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-# What people may write down; the others only a transcript can tell.
-_WRITTEN_KINDS = tuple(
-    kind for kind in items.KINDS if kind not in (items.PROMPT, items.BACKGROUND, items.AGENT)
-)
+_LINE_CHARACTERS = 100
+
+
+class Place(NamedTuple):
+    """A session: its id, its file if the client still has it, its project."""
+
+    session_id: str
+    transcript: str | None
+    project_dir: str
 
 
 class _Group(click.Group):
@@ -46,116 +55,119 @@ class _Group(click.Group):
 
 @click.group(cls=_Group, context_settings=_HELP)
 def carry() -> None:
-    """Look at what a session carries across a compaction, and add to it.
+    """Look at what a session takes across a compaction, and add to it.
 
-    Goals, constraints, decisions, tasks, errors and exact values are taken from the session itself.
+    The user's messages, the client's tasks, files, commits and checks come from the session itself.
     Without --session it is the running one, else the newest of this project.
 
     \b
     Example:
       brimline carry show
-      brimline carry add constraint "Never touch the billing tables."
+      brimline carry add "Never touch the billing tables."
       brimline carry card
     """
 
 
 @carry.command()
-@click.option("--all", "every", is_flag=True, help="Closed items, prompts and all files too.")
 @_session
 @_as_json
-def show(every: bool, session: str | None, as_json: bool) -> None:
-    """List what is known of a session, by kind.
+def show(session: str | None, as_json: bool) -> None:
+    """List notes and messages with their ids, and what else is recorded.
 
     \b
     Example:
       brimline carry show
-      brimline carry show --all --json
+      brimline carry show --session 1f0c2d3e --json
     """
-    home_dir = paths.home()
-    place = chosen(home_dir, session)
-    document = text.document(ledger_of(home_dir, place), every=every)
-    answer(document, text.listing(document), as_json=as_json)
+    place = _chosen(session)
+    record = _record(place)
+    document = ledger.to_document(record)
+    hidden = ("v", "cursor", "calls", "queued", "failed", "summary_expected", "session")
+    told = {name: value for name, value in document.items() if name not in hidden}
+    told["notes"] = list(record.notes.values())
+    answer({"session_id": place.session_id} | told, _listing(record), as_json=as_json)
 
 
 @carry.command()
-@click.argument("kind", metavar="KIND", type=click.Choice(_WRITTEN_KINDS))
 @click.argument("words", metavar="TEXT")
+@click.option("--decision", is_flag=True, help="It was decided, with its reason.")
 @_session
 @_as_json
-def add(kind: str, words: str, session: str | None, as_json: bool) -> None:
-    """Write something down that the session must not lose.
+def add(words: str, decision: bool, session: str | None, as_json: bool) -> None:
+    """Write a note that the session must not lose.
 
-    KIND is constraint, goal, task, plan, decision, rejected, fact, answer, error, file or note.
+    In a prompt, a line `brim:keep TEXT` or `brim:decide TEXT` does the same.
 
     \b
     Example:
-      brimline carry add constraint "Never touch the billing tables."
-      brimline carry add decision "Sessions live in signed cookies." --session 1f0c2d3e
+      brimline carry add "Never touch the billing tables."
+      brimline carry add --decision "Signed cookies: no session store to run."
     """
-    home_dir = paths.home()
-    told = words.strip()
-    if not told:
+    text = words.strip()
+    if not text:
         raise StateError("there is nothing to write down: give a TEXT")
-    place = chosen(home_dir, session)
-    item = items.Item(kind, told, items.PERSON)
-    known = item.id in ledger_of(home_dir, place).items
-    notes.add(home_dir, place.session_id, item)
-    report = text.entry(item) | {"session_id": place.session_id, "known": known}
-    already = " It was there already." if known else ""
-    answer(report, f"{item.id}  {kind}: {text.shown(told)}{already}", as_json=as_json)
+    place = _chosen(session)
+    kind = ledger.DECIDE if decision else ledger.KEEP
+    note_id = notes.add(paths.home(), place.session_id, kind, text)
+    note = _record(place).notes.get(note_id, {"id": note_id, "text": text})
+    answer({"session_id": place.session_id} | note, f"{note_id}  {shown(text)}", as_json=as_json)
 
 
 @carry.command()
-@click.argument("item", metavar="ITEM")
+@click.argument("note", metavar="ID")
 @_session
 @_as_json
-def done(item: str, session: str | None, as_json: bool) -> None:
-    """Mark an item as done, so that it is not done again.
-
-    ITEM is its id, or words that only one open item has.
+def done(note: str, session: str | None, as_json: bool) -> None:
+    """Mark a note as done: it is not handed on any more.
 
     \b
     Example:
       brimline carry done 3f2a9c01
-      brimline carry done "regression test"
     """
-    home_dir = paths.home()
-    place = chosen(home_dir, session)
-    found = _find(ledger_of(home_dir, place), item, open_only=True)
-    notes.close(home_dir, place.session_id, found.id, items.DONE)
-    report = text.entry(found) | {"session_id": place.session_id, "status": items.DONE}
-    answer(report, f"{found.id}  done: {text.shown(found.text)}", as_json=as_json)
+    _mark(note, session, "done", as_json=as_json)
 
 
 @carry.command()
-@click.argument("item", metavar="[ITEM]", required=False)
-@click.option("--session", metavar="ID", help="Its session; without ITEM all that is kept of it.")
+@click.argument("note", metavar="ID")
+@_session
+@_as_json
+def reopen(note: str, session: str | None, as_json: bool) -> None:
+    """Hand a note on again that was marked as done.
+
+    \b
+    Example:
+      brimline carry reopen 3f2a9c01
+    """
+    _mark(note, session, "reopen", as_json=as_json)
+
+
+@carry.command()
+@click.argument("item", metavar="[ID]", required=False)
+@click.option("--session", metavar="ID", help="Its session; without an id all that is kept of it.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @_as_json
 def forget(item: str | None, session: str | None, yes: bool, as_json: bool) -> None:
-    """Forget an item, or all that is carried of a session.
-
-    ITEM is its id, or words that only one item has; without it --session names what goes.
+    """Forget a note or a message, or all that is carried of a session.
 
     \b
     Example:
       brimline carry forget 3f2a9c01
       brimline carry forget --session 1f0c2d3e-aaaa-4bbb-8ccc-000000000001 --yes
     """
-    from brimline.cli import carry_forget
-
+    if item is None and session is None:
+        raise StateError("name the ID of a note or message to forget, or a --session")
+    place = _chosen(session)
     if item is None:
-        if session is None:
-            raise StateError("name an ITEM to forget, or a --session")
-        carry_forget.all_of(chosen(paths.home(), session), yes=yes, as_json=as_json)
+        _forget_all(place, yes=yes, as_json=as_json)
         return
-    home_dir = paths.home()
-    place = chosen(home_dir, session)
-    found = _find(ledger_of(home_dir, place), item, open_only=False)
-    carry_forget.consent(f"Forget {found.kind} {text.shown(found.text)!r}?", yes=yes)
-    notes.forget(home_dir, place.session_id, found.id)
-    report = text.entry(found) | {"session_id": place.session_id, "forgotten": True}
-    answer(report, f"{found.id}  forgotten: {text.shown(found.text)}", as_json=as_json)
+    record = _record(place)
+    found = record.notes.get(item) or next((m for m in record.messages if m["id"] == item), None)
+    if found is None:
+        raise SessionError(f"no note or message {item!r} is known: `brimline carry show` has them")
+    _consent(f"Forget {shown(found['text'])!r}?", yes=yes)
+    notes.mark(paths.home(), place.session_id, item, "forget")
+    report = {"session_id": place.session_id, "id": item, "forgotten": True}
+    answer(report, f"{item}  forgotten: {shown(found['text'])}", as_json=as_json)
 
 
 @carry.command("card")
@@ -164,69 +176,187 @@ def forget(item: str | None, session: str | None, yes: bool, as_json: bool) -> N
 def print_card(session: str | None, as_json: bool) -> None:
     """Print what the model is given after a compaction.
 
-    After /clear it is the card of the conversation before.
+    Run within a session after /clear it is the card of the conversation before, which the new
+    session then goes on from.
 
     \b
     Example:
       brimline carry card
       brimline carry card --session 1f0c2d3e
     """
-    from brimline.cli.carry_write import card_text
-
-    home_dir = paths.home()
-    place = chosen(home_dir, session)
-    ledger = ledger_of(home_dir, place)
-    if session is None and not ledger.compactions:
+    place = _chosen(session)
+    record = _record(place)
+    if session is None and not record.compactions and record.adopted in ("", "-"):
         # What it holds itself is still in its window.
-        place, ledger = with_something(home_dir, place, ledger)
-    told = card_text(home_dir, place, ledger)
+        place, record = _earlier(place, record)
+    marked = config.live_policy(paths.home(), place.project_dir).marked
+    told = card.card(record, marked)
     report = {"session_id": place.session_id, "card": told, "characters": len(told)}
     answer(report, told or f"Nothing is known of session {place.session_id} yet.", as_json=as_json)
 
 
-@carry.command()
+@carry.command("checkpoint")
 @_session
 @_as_json
-def checkpoint(session: str | None, as_json: bool) -> None:
+def write_checkpoint(session: str | None, as_json: bool) -> None:
     """Write a checkpoint now, and check that it can be read.
 
     \b
     Example:
       brimline carry checkpoint
     """
-    from brimline.cli.carry_write import write_checkpoint
+    home_dir, place = paths.home(), _chosen(session)
+    policy = config.live_policy(home_dir, place.project_dir)
+    state = SessionState(home_dir, place.session_id)
+    figures = gauge.measure(place.transcript, state, policy).figures() if place.transcript else {}
+    document = checkpoint.save(
+        home_dir,
+        _record(place),
+        trigger="asked for",
+        project_dir=place.project_dir,
+        transcript=place.transcript,
+        figures=figures,
+        critical_files=policy.values["carry.critical_files"],
+    )
+    report = {
+        "session_id": place.session_id,
+        "path": f"{paths.carry_session_dir(home_dir, place.session_id)}/{checkpoint.MARKDOWN}",
+        "files": document["files"],
+    }
+    lost = [one for one in document["files"] if not one["key"]]
+    lines = [report["path"], *(f"not kept: {one['path']}: {one['problem']}" for one in lost)]
+    answer(report, "\n".join(lines), as_json=as_json)
 
-    home_dir = paths.home()
-    place = chosen(home_dir, session)
-    ledger = ledger_of(home_dir, place)
-    report = write_checkpoint(home_dir, place, ledger)
-    answer(report, text.checkpoint(report), as_json=as_json)
 
-
-def _find(ledger: Ledger, named: str, *, open_only: bool) -> Item:
-    """The item with an id, or the only one with some words.
+def _chosen(named: str | None) -> Place:
+    """The session that was named, else the one this runs in, else the project's newest.
 
     Raises:
-        SessionError: there is none, or more than one.
+        SessionError: there is none, or a name fits several.
     """
-    known = [item for item in ledger.items.values() if item.is_open or not open_only]
-    for item in known:
-        if item.id == named:
-            return item
-    found = _with_words([item for item in known if item.kind != items.PROMPT], named)
-    if not found:
-        raise SessionError(f"no item {named!r} is known: `brimline carry show` lists them")
-    if len(found) > 1:
-        some = ", ".join(item.id for item in found[:5])
-        raise SessionError(
-            f"{len(found)} items have {named!r} in them: name one by its id ({some})"
-        )
-    return found[0]
+    if named is not None:
+        return _place(_matching(named))
+    running = fastio.env("CLAUDE_CODE_SESSION_ID")
+    if running:
+        return _place(paths.safe_session_id(running))
+    return _place(find.session_id_of(find.newest(os.getcwd())))
 
 
-def _with_words(known: list[Item], named: str) -> list[Item]:
-    """The items with some words in them; one that consists of them goes first."""
-    words = " ".join(named.lower().split())
-    texts = [(" ".join(item.text.lower().split()), item) for item in known]
-    found = [item for text, item in texts if text == words]
-    return found or [item for text, item in texts if words and words in text]
+def _matching(named: str) -> str:
+    if not named or paths.safe_session_id(named) != named:
+        raise SessionError(f"{named!r} is no session id: `brimline history` lists sessions")
+    names = fastio.names_in(paths.carry_dir(paths.home()))
+    known = {name for name in names if name.startswith(named)} - {links.CLIENTS, links.PROJECTS}
+    pattern = f"{glob.escape(paths.client_config_dir())}/projects/*/{named}*.jsonl"
+    known |= {find.session_id_of(path) for path in glob.glob(pattern)}
+    if named in known:
+        return named
+    if not known:
+        raise SessionError(f"no session {named!r} is known: `brimline history` lists sessions")
+    if len(known) > 1:
+        raise SessionError(f"{len(known)} sessions begin with {named!r}: write more of the id")
+    return known.pop()
+
+
+def _place(session_id: str) -> Place:
+    try:
+        transcript: str | None = find.by_id(session_id)
+    except SessionError:
+        transcript = None
+    project = find.project_of(transcript) if transcript else None
+    return Place(session_id, transcript, project or os.getcwd())
+
+
+def _record(place: Place) -> Ledger:
+    """The record of a session up to now, with what people added to it."""
+    home_dir = paths.home()
+    record = ledger.load(home_dir, place.session_id)
+    changed = fold.bring_up_to_date(record, place.transcript)
+    if links.adopt_origin(home_dir, record, place.transcript) or changed:
+        ledger.save(home_dir, record)
+    return notes.merge(home_dir, record)
+
+
+def _earlier(place: Place, record: Ledger) -> tuple[Place, Ledger]:
+    """The session that this one goes on from, made part of it where it is the running one."""
+    home_dir = paths.home()
+    found = None if record.messages else links.unfinished(home_dir, place.project_dir)
+    previous = record.previous or (paths.safe_session_id(found["session"]) if found else None)
+    if previous is None or previous == place.session_id:
+        return place, record
+    earlier = _place(previous)
+    origin = _record(earlier)
+    if fastio.env("CLAUDE_CODE_SESSION_ID") == place.session_id:
+        own = ledger.load(home_dir, place.session_id)
+        links.inherit(own, origin)
+        ledger.save(home_dir, own)
+    return earlier, origin
+
+
+def _mark(note: str, session: str | None, what: str, *, as_json: bool) -> None:
+    place = _chosen(session)
+    found = _record(place).notes.get(note)
+    if found is None:
+        raise SessionError(f"no note {note!r} is known: `brimline carry show` lists them")
+    notes.mark(paths.home(), place.session_id, note, what)
+    report = {"session_id": place.session_id, "id": note, "done": what == "done"}
+    answer(report, f"{note}  {what}: {shown(found['text'])}", as_json=as_json)
+
+
+def _forget_all(place: Place, *, yes: bool, as_json: bool) -> None:
+    home_dir = paths.home()
+    folder = paths.carry_session_dir(home_dir, place.session_id)
+    names = sorted(fastio.names_in(folder))
+    if names:
+        _consent(f"Delete {count(len(names), 'file')} of session {place.session_id}?", yes=yes)
+        if os.path.islink(folder):
+            raise StateError(f"{folder} is a link; delete what it leads to yourself")
+        shutil.rmtree(folder)
+    links.forget(home_dir, place.session_id)
+    report = {"session_id": place.session_id, "files": names}
+    told = f"{count(len(names), 'file')} of session {place.session_id} forgotten."
+    answer(report, told, as_json=as_json)
+
+
+def _consent(question: str, *, yes: bool) -> None:
+    """Let a person decide; a no ends the command.
+
+    Raises:
+        StateError: there is no terminal, and `--yes` was not given.
+    """
+    if yes:
+        return
+    if not sys.stdin or not sys.stdin.isatty():
+        raise StateError("this cannot be undone: add --yes where there is no terminal to ask")
+    click.confirm(question, abort=True, err=True)
+
+
+def _listing(record: Ledger) -> str:
+    """The record for a person."""
+    lines = [f"Session {record.session}"]
+    if record.previous:
+        lines.append(f"goes on from {record.previous}")
+    sections = {
+        "Notes": [
+            f"  {note['id']}  {note['kind']}: {shown(note['text'], _LINE_CHARACTERS)}"
+            + (" (done)" if note.get("done") else "")
+            for note in record.notes.values()
+        ],
+        "Tasks": [f"  {state}: {shown(text)}" for state, text in record.tasks.values()],
+        "Plan": [f"  {shown(record.plan)}"] if record.plan else [],
+        "Commits": [f"  {commit} {shown(text)}" for commit, text in record.commits],
+        "Pull requests": [f"  {shown(address)}" for address in record.pulls],
+        "Checks": [
+            f"  {shown(str(one.get('command')), 70)}: {one['result']}"
+            for one in record.checks.values()
+        ],
+        "Files changed": [f"  {shown(path, _LINE_CHARACTERS)}" for path in record.changed],
+        "Messages of the user": [
+            f"  {one['id']}  {shown(one['text'], _LINE_CHARACTERS)}{card.size_of(one)}"
+            for one in record.messages
+        ],
+    }
+    for title, entries in sections.items():
+        if entries:
+            lines += ["", title, *entries]
+    return "\n".join(lines if len(lines) > 1 else [*lines, "Nothing is known yet."])

@@ -192,8 +192,8 @@ def _summary(moments: list[Moment], player: Player) -> Text:
         f"  kept out: {figures['stored_bytes']:,} bytes in {figures['references']} references, ",
         f"{figures['recalled_bytes']:,} bytes fetched back; ",
         f"about {figures['kept_out_tokens']:,} tokens saved\n",
-        f"  of {figures['carried']} things to remember the summary kept {figures['kept']}, ",
-        f"lost {figures['lost']}; {figures['restored']} of those came back with the card\n",
+        f"  of the user's {figures['messages_of_the_user']} messages the summary held ",
+        f"{figures['held']} word for word; the card gave all back\n",
         f"  a hook took {ratio:.2f} times an empty Python interpreter (median, same run),\n",
         "  in a session where nearly every step moves the gauge; quiet hooks cost less\n",
     )
@@ -201,7 +201,7 @@ def _summary(moments: list[Moment], player: Player) -> Text:
 
 def _figures(moments: list[Moment], player: Player) -> dict[str, Any]:
     notes = [moment.note for moment in moments if moment.note]
-    saved, audited = player.saved(), player.audited()
+    saved, carried = player.saved(), player.carried()
     return {
         "steps": len(moments),
         "hook_processes": len(player.hook_seconds),
@@ -213,10 +213,8 @@ def _figures(moments: list[Moment], player: Player) -> dict[str, Any]:
         "stored_bytes": saved.stored_bytes,
         "recalled_bytes": saved.recalled,
         "kept_out_tokens": saved.kept_out_tokens,
-        "carried": audited["kept"] + audited["paraphrased"] + audited["missing"],
-        "kept": audited["kept"] + audited["paraphrased"],
-        "lost": audited["missing"],
-        "restored": audited["restored"],
+        "messages_of_the_user": carried["messages"],
+        "held": carried["held"],
         "hook_cost_ratio": round(
             statistics.median(player.hook_seconds) / statistics.median(player.empty_seconds), 2
         ),

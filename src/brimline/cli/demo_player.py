@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import brimline
 from brimline import bundle, config, paths, policy, testing
-from brimline.carry import audit
 from brimline.cli import demo_script
 from brimline.gauge import reading as gauge
 from brimline.launch import bootstrap
@@ -145,10 +144,10 @@ class Player:
         self.tokens = step.tokens
         return card
 
-    def audited(self) -> dict[str, Any]:
-        """What the summary kept and dropped, and what was handed back."""
-        found = audit.load_all(f"{self.folder}/brimline", self.session.session_id)
-        return found[-1] if found else {}
+    def carried(self) -> dict[str, Any]:
+        """How many messages of the user there were, and how many the summary held."""
+        state = SessionState(f"{self.folder}/brimline", self.session.session_id)
+        return state.last_line("Carried")
 
     def _take(self, step: Step) -> str:
         self.session.now = max(self.session.now, time.time())

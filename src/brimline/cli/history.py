@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from brimline import clock, paths
-from brimline.cli import history_audits, history_text
+from brimline.cli import history_text
 from brimline.errors import SessionError
 from brimline.state import history as questions
 from brimline.transcript.find import beginning_with
@@ -57,11 +57,9 @@ def history(
     known = {one.session_id: one for one in questions.sessions(home_dir)}
     if session is None:
         document = overview_document(known, every_compaction=compactions)
-        history_audits.add(home_dir, document)
         text = history_text.overview(document, only_compactions=compactions)
     else:
         document = session_document(known[find(known, session)])
-        history_audits.add(home_dir, document)
         text = history_text.session(document, only_compactions=compactions)
     if as_json:
         click.echo(json.dumps(document | {"notes": notes}, indent=2))
@@ -176,7 +174,12 @@ def _session_line(session_id: str, found: Figures) -> dict[str, Any]:
 def _compaction(found: Compaction, session_id: str) -> dict[str, Any]:
     names = ("trigger", "pre_tokens", "post_tokens", "summary_characters", "summary_source")
     told = {name: getattr(found, name) for name in names}
-    return {"session_id": session_id, "at": _time(found.at)} | told
+    carried = {
+        "messages_of_the_user": found.messages,
+        "messages_in_summary": found.held,
+        "card_characters": found.card_characters,
+    }
+    return {"session_id": session_id, "at": _time(found.at)} | told | carried
 
 
 def _timed(found: Any) -> dict[str, Any]:

@@ -15,6 +15,9 @@ _TEXT_COLUMNS = {"last active", "at", "session", "project", "trigger"}
 _SPARK_CELLS = 60
 _LAST_TURNS = 30
 _LAST_COMPACTIONS = 30
+_MESSAGES_NOTE = (
+    'Messages are the user\'s until then; those "in it" stand in the summary word for word.'
+)
 
 
 def overview(document: dict[str, Any], *, only_compactions: bool = False) -> str:
@@ -99,25 +102,15 @@ def _compactions(found: list[dict[str, Any]], *, with_session: bool) -> list[str
         for one in found[-_LAST_COMPACTIONS:]
     ]
     head = ["at", *(["session"] if with_session else []), "trigger", "tokens before", "after"]
-    head += ["summary characters", "kept", "lost", "restored"]
+    head += ["summary characters", "messages", "in it", "card"]
     shown = f" (last {len(rows)} of {len(found)})" if len(found) > len(rows) else ""
-    audited = sum(one["items_lost"] is not None for one in found[-_LAST_COMPACTIONS:])
-    return [f"Compactions{shown}", *_table(head, rows), _audited(audited, len(rows))]
+    return [f"Compactions{shown}", *_table(head, rows), _MESSAGES_NOTE]
 
 
 def _carried(one: dict[str, Any]) -> list[str]:
-    """What the summary kept and lost of the ledger; blank where nobody looked."""
-    if one["items_lost"] is None:
-        return ["", "", ""]
-    kept = one["items_kept"] + one["items_paraphrased"]
-    return [f"{count:,}" for count in (kept, one["items_lost"], one["items_restored"])]
-
-
-def _audited(count: int, total: int) -> str:
-    return (
-        f"Kept, lost and restored count items that the session had to carry: {count} of these "
-        f"{total} were audited."
-    )
+    """Messages of the user, those that the summary holds, the card's size; blank if not known."""
+    names = ("messages_of_the_user", "messages_in_summary", "card_characters")
+    return ["" if one.get(name) is None else f"{one[name]:,}" for name in names]
 
 
 def _turns(found: list[dict[str, Any]]) -> list[str]:

@@ -29,8 +29,8 @@ def decide(turn: Turn) -> Decision | None:
         return None
     won = _claim(turn)
     lasting = preset["persistent"] and reading.tier == reading.tier_count > 1
-    if won or lasting:
-        _record(turn, escalated=won)
+    if won:
+        _record(turn)
     if not (won or lasting or preset["repeats"]):
         return None
     from brimline.decision import Decision
@@ -71,15 +71,14 @@ def _claim(turn: Turn) -> bool:
     return won
 
 
-def _record(turn: Turn, *, escalated: bool) -> None:
-    """Leave a trace of what is said, and a checkpoint in the last two tiers; none may stop it."""
-    from brimline.carry import checkpoint
+def _record(turn: Turn) -> None:
+    """Leave a trace of a tier that was entered, and a checkpoint in the last two; none may fail."""
+    from brimline.carry.hook import save_checkpoint
     from brimline.state import audit
 
     reading, session = turn.reading, turn.state.session_id
     level, name, figures = reading.tier or 0, reading.tier_name, reading.figures()
-    if escalated:
-        turn.note("Announced", spoke=level)
-        turn.attempt("audit", audit.record_escalation, turn.home, session, figures, level, name)
+    turn.note("Announced", spoke=level)
+    turn.attempt("audit", audit.record_escalation, turn.home, session, figures, level, name)
     if level >= reading.tier_count - CHECKPOINT_TIERS + 1:
-        turn.attempt("checkpoint", checkpoint.write, turn.state, reading.transcript, figures)
+        turn.attempt("checkpoint", save_checkpoint, turn, f"L{level}")

@@ -44,7 +44,7 @@ class Answered:
 EVENTS = {
     "SessionStart": Answered(
         "session_start",
-        {"state": "", "guard": "", "carry": "", "offload": "", "purge": ""},
+        {"state": "", "guard": "", "rules": "", "carry": "", "offload": "", "purge": ""},
         "fresh settings, the card after a compaction, the user's reminder; then housekeeping",
     ),
     "UserPromptSubmit": Answered(
@@ -79,9 +79,8 @@ EVENTS = {
     "PostCompact": Answered(
         "post_compact",
         {"gauge": "", "guard": "", "carry": ""},
-        "records the size of the summary; learns the point; finds what the summary dropped",
+        "records the size of the summary and which messages it holds; learns the point",
     ),
-    "SubagentStop": Answered("subagent_stop", {"carry": ""}, "keeps what a subagent reported"),
     "SessionEnd": Answered(
         "session_end",
         {"carry": "", "purge": ""},

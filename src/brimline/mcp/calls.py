@@ -10,6 +10,8 @@ from brimline import clock, fastio, paths
 from brimline.errors import BrimlineError, SessionError
 from brimline.mcp import tools
 
+_LONGEST_NOTE = 600
+
 
 def answer(name: str, arguments: dict[str, Any]) -> tuple[str, bool]:
     """The text of the answer, and whether it tells of a failure."""
@@ -35,7 +37,20 @@ def _dispatched(name: str, arguments: dict[str, Any]) -> str:
         from brimline.mcp import status
 
         return status.answer(home_dir, _project_dir(), clock.now())
-    raise BrimlineError(f"there is no tool {name[:40]!r}: use {tools.RECALL} or {tools.STATUS}")
+    if name == tools.NOTE:
+        return _noted(arguments)
+    known = f"{tools.RECALL}, {tools.STATUS} or {tools.NOTE}"
+    raise BrimlineError(f"there is no tool {name[:40]!r}: use {known}")
+
+
+def _noted(arguments: dict[str, Any]) -> str:
+    """Accept a note. Its call stands in the session's transcript, where carry reads it."""
+    text = arguments.get("text")
+    if not isinstance(text, str) or not text.strip():
+        raise BrimlineError("there is nothing to write down: give a `text`")
+    if len(text) > _LONGEST_NOTE:
+        raise BrimlineError(f"a note has at most {_LONGEST_NOTE} characters: say it shorter")
+    return "Noted. It comes back after every compaction of this session."
 
 
 def _project_dir() -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-RECALL, STATUS = "recall", "context_status"
+RECALL, STATUS, NOTE = "recall", "context_status", "note"
 
 # Shown at the start of every session, also where the client loads tools on demand.
 INSTRUCTIONS = (
@@ -54,6 +54,21 @@ TOOLS: list[dict[str, Any]] = [
             "compacted, and about how many requests that is."
         ),
         "inputSchema": {"type": "object", "properties": {}, "additionalProperties": False},
+        "annotations": _UNTOUCHED,
+    },
+    {
+        "name": NOTE,
+        "description": (
+            "Write down a decision with its reason: it is handed back after every compaction of "
+            "this session, in these words."
+        ),
+        "inputSchema": {
+            "type": "object",
+            "properties": {"text": {"type": "string"}, "reason": {"type": "string"}},
+            "required": ["text"],
+            "additionalProperties": False,
+        },
+        # The call itself is the record: carry reads it in the transcript.
         "annotations": _UNTOUCHED,
     },
 ]

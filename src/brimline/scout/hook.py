@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from brimline.decision import Decision
     from brimline.hooks.turn import Turn
 
+TOOLS = ("Read", "Glob", "Grep", "Bash")
+
 
 def pre_tool_use(turn: Turn) -> Decision | None:
     """Advise against a read into an ignored folder, or refuse it; either is on record."""

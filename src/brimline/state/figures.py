@@ -22,10 +22,14 @@ _SLACK_S = 5.0
 # A summary takes minutes at most. Where only the beginning is known, its row may come this late.
 _LONGEST_COMPACTION_S = 1_800.0
 _KINDS: dict[str, type] = dict.fromkeys(
-    ("occupancy", "tail", "window", "tier", "offset", "spoke", "summary_characters"), int
+    (
+        *("occupancy", "tail", "window", "tier", "offset", "spoke", "summary_characters"),
+        *("messages", "held", "card_characters"),
+    ),
+    int,
 ) | dict.fromkeys(("event", "tool", "trigger", "source", "model", "cwd", "transcript_path"), str)
 # Readings need not be kept where the transcript has the requests.
-_TOLD = ("SessionStart", "UserPromptSubmit", "PreCompact", "PostCompact")
+_TOLD = ("SessionStart", "UserPromptSubmit", "PreCompact", "PostCompact", "Carried")
 
 
 @dataclass(slots=True)
@@ -63,6 +67,11 @@ class Compaction:
     summary_characters: int | None = None
     summary_source: str | None = None
     """`hook` for the text as the model wrote it, `transcript` for the text the next request got."""
+    messages: int | None = None
+    """Of the user until then."""
+    held: int | None = None
+    """How many of these the summary holds word for word."""
+    card_characters: int | None = None
     confirmed: bool = False
     """Whether it took place: a client may announce one and then compact nothing."""
     uuid: str | None = None
@@ -183,6 +192,9 @@ def _announced(events: Iterable[Event]) -> list[Compaction]:
     missing: set[str] = set()
     for event in events:
         name, at = event["event"], event["at"]
+        if name == "Carried" and found:
+            for field_name in ("messages", "held", "card_characters"):
+                setattr(found[-1], field_name, event.get(field_name))
         is_end = name == "PostCompact" or event.get("source") == "compact"
         if name == "PreCompact" or (is_end and name not in missing):
             found.append(Compaction(at, at, event.get("trigger")))

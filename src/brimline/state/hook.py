@@ -23,7 +23,7 @@ def session_start(turn: Turn) -> None:
 
 
 def tidy(turn: Turn, until: float) -> None:
-    """Bring the history up to date, let go of sessions that are long gone."""
+    """Bring the history up to date, let go of sessions that are gone."""
     from brimline.state import history
 
     stale_s = turn.values["state.max_age_hours"] * 3_600

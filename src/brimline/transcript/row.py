@@ -21,7 +21,6 @@ PARENT_FIELD = "parentUuid"
 
 # More than any window can hold: a larger count is damage, and no arithmetic should have to bear it.
 _LARGEST_COUNT = 10**12
-_LONGEST_TEXT = 200_000
 _LONGEST_SOURCE = 400
 _OPEN_END = 1 << 62
 _PROMPT_FIELDS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
@@ -37,21 +36,7 @@ _SOURCES = (*_FILES, "command", "url", "pattern", "query", "path", "prompt")
 _THINKING = ("thinking", "redacted_thinking")
 # What the client writes as if the user had: output of its own commands, marks of an interruption.
 _CLIENT_TEXTS = ("<local-command-", "<command-", "<bash-", "[Request interrupted")
-# What the client, a hook or brimline itself writes where the user's words stand.
-_NOT_THE_USERS = (
-    *("<local-command-", "<bash-", "<task-notification>", "<ide_", "<teammate-message"),
-    *("[Request interrupted", "Caveat: The messages below", "This session is being continued"),
-    *("[brimline", "brimline:", "Stop hook feedback", "Base directory for this skill"),
-)
-# Commands of the client whose arguments say nothing about the work.
-_CLIENT_COMMANDS = (
-    "/add-dir /agents /clear /color /compact /config /context /copy /cost /doctor /effort /exit"
-    " /export /fast /help /hooks /ide /init /keybindings /login /logout /mcp /memory /model"
-    " /output-style /permissions /plugin /quit /release-notes /rename /resume /rewind /status"
-    " /statusline /tasks /theme /usage /vim "
-)
-_REFUSED = "The user doesn't want to proceed with this tool use."
-_REFUSED_BECAUSE = "the user said:\n"
+_FOREIGN_ORIGINS = ("peer", "task-notification", "channel")
 # What the client answers to a read whose result is still in the conversation.
 _UNCHANGED = "File unchanged since last read"
 
@@ -85,18 +70,14 @@ class Call:
 class Result:
     """What a tool answered: the text that the model got, and the client's own copy."""
 
-    __slots__ = ("call_id", "is_error", "text", "told")
+    __slots__ = ("call_id", "copy", "is_error", "text", "told")
 
     def __init__(self, call_id: str, text: str, *, is_error: bool, told: Any) -> None:
         self.call_id = call_id
         self.text = text
         self.is_error = is_error
-        self.told = told if isinstance(told, dict) else {}
-
-    @property
-    def is_refused(self) -> bool:
-        """Whether the user did not let the tool run."""
-        return self.is_error and self.text.startswith(_REFUSED)
+        self.copy = told
+        self.told: dict[str, Any] = told if isinstance(told, dict) else {}
 
 
 def usage_of(row: Any) -> Usage | None:
@@ -266,20 +247,32 @@ def attachment_of(row: Any) -> dict[str, Any]:
 
 
 def typed(row: Any) -> str:
-    """What the user wrote in a row of the main thread, without what others added; often empty."""
+    """All text of a message that the user sent, queued ones too; empty for other rows.
+
+    What the client or a hook put into it is still there.
+    """
     if not isinstance(row, dict) or row.get("isSidechain"):
         return ""
-    if row.get("type") == "attachment":
-        return _queued_command(attachment_of(row))
-    if row.get("type") != "user" or is_meta(row) or is_summary(row):
+    sent = attachment_of(row) or row
+    origin = sent.get("origin")
+    if is_meta(sent) or (isinstance(origin, dict) and origin.get("kind") in _FOREIGN_ORIGINS):
         return ""
-    texts = []
-    for block in content_blocks(row):
-        if is_block(block, "text"):
-            texts.append(_own_words(text_of(block.get("text"))))
-        elif is_block(block, "tool_result"):
-            texts.append(_refusal(result_text(block)))
-    return "\n\n".join(text for text in texts if text)
+    if sent is not row:
+        is_prompt = sent.get("commandMode", "prompt") == "prompt"
+        is_queued = sent.get("type") == "queued_command"
+        return content_text(sent.get("prompt")) if is_queued and is_prompt else ""
+    if row.get("type") != "user" or is_summary(row) or row.get("isVisibleInTranscriptOnly"):
+        return ""
+    blocks = content_blocks(row)
+    answers = any(is_block(block, "tool_result") for block in blocks)
+    return "" if answers else content_text(blocks)
+
+
+def queue_operation(row: Any) -> tuple[str, str]:
+    """What happened to the client's queue of messages (enqueue, remove, popAll), and its text."""
+    if not isinstance(row, dict) or row.get("type") != "queue-operation":
+        return "", ""
+    return text_of(row.get("operation")), content_text(row.get("content"))
 
 
 def prompt_text(row: Any) -> str:
@@ -292,27 +285,12 @@ def prompt_text(row: Any) -> str:
     return "" if text.startswith(_CLIENT_TEXTS) else text
 
 
-def queued(row: Any) -> str:
-    """What a row of the client's own queue says was typed while it worked; else empty."""
-    if not isinstance(row, dict) or row.get("type") != "queue-operation":
-        return ""
-    return _own_words(content_text(row.get("content"))) if row.get("operation") == "enqueue" else ""
-
-
 def queued_prompt(row: dict[str, Any]) -> str:
     """Every text of a message that waited in the queue, as it was attached; else empty."""
     attachment = attachment_of(row)
     if attachment.get("type") != "queued_command":
         return ""
     return "\n".join(texts_in(attachment.get("prompt")))
-
-
-def replied(row: Any) -> list[str]:
-    """The assistant's texts in a row."""
-    if not isinstance(row, dict) or row.get("type") != "assistant":
-        return []
-    blocks = [block for block in content_blocks(row) if is_block(block, "text")]
-    return [text for block in blocks if (text := text_of(block.get("text")))]
 
 
 def calls(row: Any) -> Iterator[Call]:
@@ -469,20 +447,6 @@ def compact_summary(around: dict[str, Any], name: str, text: str) -> dict[str, A
     }
 
 
-def notification(row: Any) -> dict[str, str]:
-    """What the client reports about a task in the background; empty for other rows."""
-    if not isinstance(row, dict) or row.get("isSidechain"):
-        return {}
-    if row.get("type") == "attachment":
-        text = text_of(attachment_of(row).get("prompt"))
-    else:
-        text = content_text(content_blocks(row)) if row.get("type") == "user" else ""
-    if not text.lstrip().startswith("<task-notification>"):
-        return {}
-    names = ("task-id", "tool-use-id", "status", "summary", "result")
-    return {name: tagged(text, name) for name in names}
-
-
 def tagged(text: str, name: str) -> str:
     """What stands between `<name>` and `</name>`; empty where it does not occur."""
     _, opening, rest = text.partition(f"<{name}>")
@@ -572,41 +536,6 @@ def _block_characters(block: Any) -> int:
     if kind == "thinking":
         return len(text_of(block.get("thinking")))
     return IMAGE_CHARACTERS if kind in ("image", "document") else 0
-
-
-def _queued_command(attachment: dict[str, Any]) -> str:
-    """What the user typed while the assistant was at work."""
-    if attachment.get("type") != "queued_command" or is_meta(attachment):
-        return ""
-    if attachment.get("commandMode", "prompt") != "prompt":
-        return ""
-    origin = attachment.get("origin")
-    if isinstance(origin, dict) and origin.get("kind") in ("peer", "task-notification", "channel"):
-        return ""
-    return _own_words(content_text(attachment.get("prompt")))
-
-
-def _own_words(text: str) -> str:
-    text = _without_reminders(text[:_LONGEST_TEXT]).strip()
-    if text.startswith("<command-"):
-        is_clients = f"{tagged(text, 'command-name')} " in _CLIENT_COMMANDS
-        return "" if is_clients else tagged(text, "command-args")
-    return "" if text.startswith(_NOT_THE_USERS) else text
-
-
-def _without_reminders(text: str) -> str:
-    while "<system-reminder>" in text:
-        before, _, rest = text.partition("<system-reminder>")
-        _, closing, after = rest.partition("</system-reminder>")
-        text = before + after if closing else before
-    return text
-
-
-def _refusal(text: str) -> str:
-    """The words with which the user turned a tool call down."""
-    if not text.startswith(_REFUSED):
-        return ""
-    return text.partition(_REFUSED_BECAUSE)[2].strip()[:_LONGEST_TEXT]
 
 
 def _message(row: Any) -> dict[str, Any]:

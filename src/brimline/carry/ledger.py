@@ -1,0 +1,176 @@
+"""What a session says about itself, in rows that say what they are, kept beside its transcript.
+
+The ledger is folded from the transcript, reading only what is new. The place reached is inside its
+own file, so the two cannot part. Everything is kept by a name (a path, a task's number, a command),
+so rows that are read again change nothing.
+"""
+
+from __future__ import annotations
+
+from _blake2 import blake2b
+
+from brimline import fastio, fastjson, paths
+from brimline.carry.clean import clean
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+FORMAT = 2
+LEDGER_FILE = "ledger.json"
+_LARGEST_LEDGER = 4 << 20
+# Longer messages, by characters or lines, are pastes: the first line and the size are kept.
+PASTE_CHARACTERS, PASTE_LINES = 1_200, 15
+KEEP, DECIDE = "keep", "decide"
+_MOST_MESSAGES, _MOST_NOTES = 400, 200
+# Of what the version before this one recognised, only what was marked as such is taken over.
+_MARKED_BEFORE = {"decision": DECIDE, "note": KEEP}
+_MARKED_WEIGHT = 3.0
+
+
+class Ledger:
+    """The record of one session."""
+
+    def __init__(self, session: str) -> None:
+        self.session = session
+        self.previous: str | None = None
+        """The session that this one goes on from, after `/clear` or a fork."""
+        self.adopted = ""
+        """The session whose record was taken over into this one."""
+        self.compactions = 0
+        self.messages: list[dict[str, Any]] = []
+        """Of the user: `id`, `at`, `text`, `kind`, and of a paste its `size` in characters."""
+        self.dropped_messages = 0
+        self.queued: list[str] = []
+        """What was typed while the assistant worked; the client may repeat it as a prompt."""
+        self.notes: dict[str, dict[str, Any]] = {}
+        self.tasks: dict[str, list[str]] = {}
+        """By number: state and subject."""
+        self.plan = ""
+        self.folder = ""
+        self.branch = ""
+        self.changed: dict[str, int] = {}
+        self.read: dict[str, int] = {}
+        """Paths, the latest last."""
+        self.commits: list[list[str]] = []
+        self.pulls: list[str] = []
+        self.checks: dict[str, dict[str, Any]] = {}
+        self.commands: list[str] = []
+        """The last ones that succeeded."""
+        self.failed: list[str] = []
+        """The last commands that failed, to be told by one that works."""
+        self.worked: list[list[str]] = []
+        """Commands that worked, each with the similar one that had failed."""
+        self.calls: dict[str, list[Any]] = {}
+        """Tool calls that have not been answered yet."""
+        self.cursor: dict[str, Any] = {}
+        """How far the transcript was read."""
+        self.unread_bytes = 0
+        self.summary_expected = False
+
+
+def item_id(kind: str, text: str) -> str:
+    """Eight digits that name a note or a message on the command line."""
+    return blake2b(f"{kind}\0{text}".encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+
+
+def add_message(ledger: Ledger, text: str, at: str | None, kind: str) -> None:
+    """Keep what the user wrote; of a paste its first line and its size."""
+    text = clean(text)
+    message: dict[str, Any] = {"at": at, "kind": kind, "text": text}
+    if is_paste(text):
+        message["size"] = len(text)
+        message["text"] = next(line.strip() for line in text.split("\n") if line.strip())
+    message["id"] = item_id(str(at), message["text"])
+    if all(message["id"] != known["id"] for known in ledger.messages):
+        ledger.messages.append(message)
+    if len(ledger.messages) > _MOST_MESSAGES:
+        ledger.messages.pop(0)
+        ledger.dropped_messages += 1
+
+
+def is_paste(text: str) -> bool:
+    """Whether a text is too long to be a message."""
+    return len(text) > PASTE_CHARACTERS or text.count("\n") > PASTE_LINES
+
+
+def add_note(ledger: Ledger, kind: str, text: str, at: Any, source: str = "user") -> None:
+    """Keep something that was marked as worth keeping."""
+    text = clean(text.strip())
+    if not text:
+        return
+    note_id = item_id(kind, text)
+    note = {"id": note_id, "kind": kind, "text": text, "at": at, "source": source}
+    ledger.notes.setdefault(note_id, note)
+    while len(ledger.notes) > _MOST_NOTES:
+        del ledger.notes[next(iter(ledger.notes))]
+
+
+def load(home_dir: str, session_id: str) -> Ledger:
+    """The ledger as it was last saved; an empty one where there is none, or a damaged one."""
+    path = f"{paths.carry_session_dir(home_dir, session_id)}/{LEDGER_FILE}"
+    try:
+        raw = fastio.read_file(path, _LARGEST_LEDGER).decode("utf-8", "surrogatepass")
+        document = fastjson.loads(raw)
+    except (OSError, ValueError):
+        document = None
+    return from_document(document, session_id)
+
+
+def save(home_dir: str, ledger: Ledger) -> None:
+    """Put the ledger in its place, whole or not at all.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    path = f"{paths.carry_session_dir(home_dir, ledger.session)}/{LEDGER_FILE}"
+    text = fastjson.dumps(to_document(ledger))
+    fastio.replace_file(path, text.encode("utf-8", "surrogatepass"))
+
+
+def to_document(ledger: Ledger) -> dict[str, Any]:
+    """The ledger as JSON values."""
+    return {"v": FORMAT} | ledger.__dict__
+
+
+def from_document(document: Any, session_id: str) -> Ledger:
+    """The ledger from JSON values; what is not of its kind is left out."""
+    ledger = Ledger(session_id)
+    if not isinstance(document, dict):
+        return ledger
+    if document.get("v") == 1:
+        _take_marked(ledger, document.get("items"))
+    if document.get("v") != FORMAT:
+        return ledger
+    for name, empty in list(ledger.__dict__.items()):
+        value = document.get(name)
+        if name != "session" and (isinstance(value, type(empty)) or empty is None):
+            setattr(ledger, name, value)
+    return ledger if _is_sound(ledger) else Ledger(session_id)
+
+
+def _is_sound(ledger: Ledger) -> bool:
+    """Whether a ledger that was read can be gone on with: files get damaged and edited."""
+    texts = (*ledger.queued, *ledger.pulls, *ledger.commands, *ledger.failed)
+    return (
+        all(isinstance(text, str) for text in texts)
+        and all(
+            isinstance(one, dict) and isinstance(one.get("text"), str) and "id" in one
+            for one in (*ledger.messages, *ledger.notes.values())
+        )
+        and all(isinstance(one, dict) and "result" in one for one in ledger.checks.values())
+        and all(
+            isinstance(pair, list) and len(pair) == 2 and all(isinstance(t, str) for t in pair)  # noqa: PLR2004
+            for pair in (*ledger.tasks.values(), *ledger.commits, *ledger.worked)
+        )
+    )
+
+
+def _take_marked(ledger: Ledger, items: Any) -> None:
+    """Notes that the user had marked, from a ledger of the version before this one."""
+    for item in items if isinstance(items, list) else ():
+        if not isinstance(item, dict) or item.get("source") != "user":
+            continue
+        kind, text = _MARKED_BEFORE.get(item.get("kind", "")), item.get("text")
+        if kind and isinstance(text, str) and item.get("weight") == _MARKED_WEIGHT:
+            add_note(ledger, kind, text, item.get("at"))

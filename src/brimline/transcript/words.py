@@ -1,0 +1,79 @@
+"""Which words of a transcript are the user's own.
+
+The client, hooks and brimline itself write where the user's words stand, and any program can print
+what the client prints. So a message is taken without what was put around it, and an answer or a
+refusal only in the client's own shapes.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from brimline.transcript import row
+
+if TYPE_CHECKING:
+    from typing import Any
+
+# What the client, a hook or brimline itself writes where the user's words stand.
+_NOT_THE_USERS = (
+    *("<local-command", "<bash-", "<task-notification", "<teammate-message", "<user-prompt-submit"),
+    *("<session-start-hook", "<background-task", "[Request interrupted", "Stop hook feedback"),
+    *("Caveat: The messages below", "This session is being continued", "Operation stopped by hook"),
+    *("Base directory for this skill", "[brimline"),
+)
+# What is put around or before the user's words, and goes.
+_AROUND = re.compile(r"<(system-reminder|ide_\w+)>.*?(?:</\1>|\Z)|<!--\s*brimline.*?-->", re.DOTALL)
+# The client's own commands and ours: what they are given says nothing about the work.
+_CLIENT_COMMANDS = re.compile(
+    "/(?:add-dir|agents|bug|clear|color|compact|config|context|copy|cost|doctor|effort|exit|export"
+    "|fast|help|hooks|ide|init|keybindings|login|logout|mcp|memory|model|output-style|permissions"
+    "|plugin|quit|release-notes|rename|resume|rewind|status|statusline|tasks|terminal-setup|theme"
+    r"|todos|upgrade|usage|vim|(?:[\w-]+:)?brim:\w+)(?:\s|$)"
+)
+# The client's own two shapes of a refusal; any program can print the words.
+_REFUSED = "The user doesn't want to proceed with this tool use."
+_REFUSED_COPIES = ("Error: " + _REFUSED, "User rejected tool use")
+_REFUSED_BECAUSE = "the user said:\n"
+_CLARIFIES = "The user wants to clarify these questions"
+_ANSWERED = "User has answered your questions:"
+_ANSWERED_END = ". You can now continue"
+
+
+def message(found: dict[str, Any]) -> str:
+    """What the user wrote in a row, in their own words; empty for other rows."""
+    return own_words(row.typed(found))
+
+
+def own_words(text: str) -> str:
+    """The user's own part of a prompt; a command of theirs with what it was given."""
+    text = _AROUND.sub("", text).strip() if "<" in text else text.strip()
+    if text.startswith("<command-"):
+        text = f"{row.tagged(text, 'command-name')} {row.tagged(text, 'command-args')}".strip()
+    is_others = _CLIENT_COMMANDS.match(text) or text.startswith(_NOT_THE_USERS)
+    return "" if is_others else text
+
+
+def refusal(tool: str, result: row.Result) -> str | None:
+    """The words with which the user turned a call down, maybe none; None where nobody did.
+
+    An MCP server writes its own errors, so it could forge them.
+    """
+    is_refusal = (
+        result.is_error
+        and result.text.startswith(_REFUSED)
+        and isinstance(result.copy, str)
+        and result.copy.startswith(_REFUSED_COPIES)
+        and not tool.startswith("mcp__")
+    )
+    if not is_refusal:
+        return None
+    words = result.text.partition(_REFUSED_BECAUSE)[2].strip()
+    return "" if words.startswith(_CLARIFIES) else words
+
+
+def answer(tool: str, result: row.Result) -> str:
+    """What the user answered to a question of the assistant's; empty for other results."""
+    if tool != "AskUserQuestion" or result.is_error or not result.text.startswith(_ANSWERED):
+        return ""
+    return result.text.removeprefix(_ANSWERED).split(_ANSWERED_END)[0].strip()

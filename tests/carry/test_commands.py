@@ -1,0 +1,101 @@
+"""What commands tell: only what their exit says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from brimline.carry import commands
+from brimline.carry.commands import FAILED, PASSED, PIPED, UNKNOWN
+
+from .rows import ran, recorded
+
+if TYPE_CHECKING:
+    from brimline.testing import SessionBuilder
+
+
+@pytest.mark.parametrize(
+    ("command", "failed", "results"),
+    [
+        ("pytest -q", False, {"pytest": PASSED}),
+        ("pytest -q", True, {"pytest": FAILED}),
+        ("cd src && go test ./... 2>&1", True, {"go test": FAILED}),
+        ("pytest -q | tail -5", False, {"pytest": PIPED}),
+        ("mise run fmt && mise run lint", True, {"mise run lint": UNKNOWN}),
+        ("npm run lint && npm test | tail", False, {"npm run lint": PASSED, "npm test": PIPED}),
+        ("make test; echo done", False, {"make test": UNKNOWN}),
+        ("make test || true", False, {"make test": UNKNOWN}),
+        ("git add . ; cargo clippy", False, {"cargo clippy": PASSED}),
+        ("FOO=1 uv run pytest tests/a.py", False, {"pytest": PASSED}),
+        (".venv/bin/ruff check .", False, {"ruff check": PASSED}),
+        ("python3 -m pytest", False, {"python3 pytest": PASSED}),
+        ("./gradlew build", True, {"gradlew build": FAILED}),
+        ("npx tsc --noEmit", False, {"tsc": PASSED}),
+        ("golangci-lint version", False, {}),
+        ("mkdir test && ls build", False, {}),
+        ("grep -r test .", False, {}),
+        ("git commit -m 'fix test; make build'", False, {}),
+        ("cat > t.sh <<'EOF'\npytest\nEOF", False, {}),
+    ],
+)
+def test_a_check_has_the_result_that_the_exit_tells(
+    session: SessionBuilder, command: str, failed: bool, results: dict[str, str]
+) -> None:
+    """Behind a pipe, before a `;` or in a chain that broke somewhere it is unknown."""
+    ran(session, command, "3 failed", failed=failed)
+
+    assert {name: one["result"] for name, one in recorded(session).checks.items()} == results
+
+
+def test_a_check_keeps_its_last_result_only(session: SessionBuilder) -> None:
+    """A failure that was mended is not told any more; what an output ended with is."""
+    ran(session, "pytest tests/a.py", "1 failed in 2 s", failed=True)
+    assert recorded(session).checks["pytest"]["end"] == "1 failed in 2 s"
+
+    ran(session, "pytest tests/a.py", "1 passed")
+    assert recorded(session).checks["pytest"] == {"command": "pytest tests/a.py", "result": PASSED}
+
+
+def test_commits_and_pull_requests_are_those_made_here(session: SessionBuilder) -> None:
+    """An amended commit takes the place of the one it was; what others print does not count."""
+    ran(session, "git commit -m x", "[main 1111111] first\n 1 file changed")
+    ran(session, "git commit --amend -m y", "[main 2222222] second")
+    ran(session, "git log", "[main 3333333] not made here")
+    ran(session, "git commit -m z", "[main 4444444] refused", failed=True)
+    ran(session, "gh pr create --fill", "https://github.com/a/b/pull/7")
+    ran(session, "gh pr view 8", "https://github.com/a/b/pull/8")
+
+    record = recorded(session)
+
+    assert record.commits == [["2222222", "second"]]
+    assert record.pulls == ["https://github.com/a/b/pull/7"]
+
+
+def test_a_command_that_works_after_a_similar_one_failed_is_kept(session: SessionBuilder) -> None:
+    """With the one that failed; what is quite different, piped or the same is not."""
+    ran(session, "git merge origin/main", "conflict", failed=True)
+    ran(session, "ls -la")
+    ran(session, "git merge origin/main --no-edit")
+    ran(session, "docker ps", failed=True)
+    ran(session, "docker ps")
+
+    assert recorded(session).worked == [
+        ["git merge origin/main --no-edit", "git merge origin/main"]
+    ]
+
+
+def test_commands_that_only_look_are_not_listed(session: SessionBuilder) -> None:
+    """Nor checks, which have lines of their own, nor what runs in the background."""
+    for command in ("ls", "cat a | head", "pytest", "git push", "git push", "sed -n 1,2p a"):
+        ran(session, command)
+    call = session.tool_call(9, "Bash", command="serve", run_in_background=True)
+    session.tool_result(call, "started", toolUseResult={"backgroundTaskId": "b1"})
+
+    assert recorded(session).commands == ["git push"]
+
+
+@pytest.mark.parametrize("command", ["", "'", '"', "|||", "a\\", "$(", "\n;\n", "x" * 100_000])
+def test_any_text_can_be_split(command: str) -> None:
+    """A command is foreign text."""
+    assert isinstance(commands.split(command), list)

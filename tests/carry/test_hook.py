@@ -1,0 +1,311 @@
+"""A compaction through the hook entry: saved before, handed back after, and what it costs."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from brimline import fastio, paths
+from brimline.carry import card, ledger
+from brimline.hooks import entry
+from brimline.testing import SessionBuilder, event
+
+from .rows import ran
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+RULE = "Never touch the billing tables."
+
+
+@pytest.fixture
+def talk(session: SessionBuilder) -> SessionBuilder:
+    """A session with a rule in it."""
+    session.prompt(f"Make the nightly import faster. {RULE}")
+    session.reply(160_000)
+    return session
+
+
+@pytest.fixture
+def answer(home_dir: str) -> Callable[..., str]:
+    """What an event is answered with: the text for the model or the summary, else all of it."""
+
+    def respond(session: SessionBuilder, name: str, **fields: Any) -> str:
+        raw = entry.respond(name, json.dumps(event(name, session, **fields)).encode(), home_dir)
+        try:
+            found = json.loads(raw)
+        except ValueError:
+            return raw.decode()
+        return str(found.get("hookSpecificOutput", {}).get("additionalContext") or found)
+
+    return respond
+
+
+@pytest.mark.row("S3-13", "S3-82", "S4-25", "S4-35")
+def test_before_instructions_after_the_card_and_nothing_later(
+    answer: Callable[..., str], talk: SessionBuilder, home_dir: str
+) -> None:
+    """The summary is told what to hold, not what was said; the card comes once."""
+    asked = answer(talk, "PreCompact", trigger="auto", custom_instructions=None)
+    given = answer(talk, "SessionStart", source="compact")
+    answer(talk, "PostCompact", trigger="auto", compact_summary=f"The user said: {RULE}")
+    later = answer(talk, "UserPromptSubmit", prompt="go on")
+
+    assert asked == card.INSTRUCTIONS
+    assert given.startswith(card.OPENING)
+    assert RULE in given
+    assert RULE not in later
+    folder = Path(paths.carry_session_dir(home_dir, talk.session_id))
+    assert RULE in (folder / "checkpoint.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.row("S4-23")
+def test_a_failed_save_is_told_and_a_later_good_one_clears_it(
+    answer: Callable[..., str], talk: SessionBuilder, home_dir: str
+) -> None:
+    """The card says that it may be incomplete only where the checkpoint could not be written."""
+    folder = paths.carry_session_dir(home_dir, talk.session_id)
+    os.makedirs(f"{folder}/checkpoint.md")
+    answer(talk, "PreCompact", trigger="auto")
+    degraded = answer(talk, "SessionStart", source="compact")
+    os.rmdir(f"{folder}/checkpoint.md")
+    answer(talk, "PreCompact", trigger="auto")
+    good = answer(talk, "SessionStart", source="compact")
+
+    assert "could not be saved; this may be incomplete" in degraded
+    assert "could not be saved" not in good
+    assert RULE in good
+    assert RULE in degraded
+
+
+@pytest.mark.row("S4-22")
+def test_only_a_manual_compaction_is_refused_and_only_once_a_minute(
+    answer: Callable[..., str], talk: SessionBuilder, home_dir: str
+) -> None:
+    """An automatic one goes ahead whatever happens."""
+    os.makedirs(f"{paths.carry_session_dir(home_dir, talk.session_id)}/checkpoint.md")
+
+    automatic = answer(talk, "PreCompact", trigger="auto")
+    first = answer(talk, "PreCompact", trigger="manual")
+    second = answer(talk, "PreCompact", trigger="manual")
+
+    assert automatic == second == card.INSTRUCTIONS
+    assert "'decision': 'block'" in first
+    assert "could not be saved" in first
+
+
+def test_a_session_without_messages_is_left_alone(
+    answer: Callable[..., str], session: SessionBuilder
+) -> None:
+    """The summary gets its general text; there is no card."""
+    session.reply(100_000)
+
+    assert answer(session, "PreCompact", trigger="auto") == card.INSTRUCTIONS
+    assert answer(session, "SessionStart", source="compact") == ""
+
+
+@pytest.mark.row("S2-19", "S2-21")
+def test_it_is_noted_which_messages_the_summary_holds(
+    answer: Callable[..., str], talk: SessionBuilder, home_dir: str
+) -> None:
+    """Word for word, wherever lines were broken; nothing is said of paraphrases."""
+    talk.prompt("and use\nport 8443")
+    talk.prompt("third")
+    answer(talk, "PreCompact", trigger="auto")
+    given = answer(talk, "SessionStart", source="compact")
+    answer(talk, "PostCompact", trigger="auto", compact_summary="He said: and use port\n8443.")
+
+    spool = Path(home_dir, "sessions", talk.session_id, "spool.jsonl").read_text("utf-8")
+    (line,) = [json.loads(one) for one in spool.splitlines() if '"Carried"' in one]
+    assert (line["messages"], line["held"], line["card_characters"]) == (3, 1, len(given))
+
+
+def test_the_card_has_marked_rules_with_their_files_and_leaves_room_for_the_reminder(
+    answer: Callable[..., str], talk: SessionBuilder, project_dir: str
+) -> None:
+    """Only of files that the client itself loads: an AGENTS.md beside a CLAUDE.md is none."""
+    Path(project_dir, "CLAUDE.md").write_text("- Sign builds. (CRITICAL)\n", encoding="utf-8")
+    Path(project_dir, "AGENTS.md").write_text("- Push to main. (ENFORCED)\n", encoding="utf-8")
+
+    given = answer(talk, "SessionStart", source="compact")
+
+    assert "- Sign builds. (CRITICAL) (CLAUDE.md)" in given
+    assert "Push to main" not in given
+
+
+@pytest.mark.row("S3-82")
+@pytest.mark.parametrize("name", ["carry.enabled", "carry.instructions"])
+def test_it_can_be_switched_off(
+    answer: Callable[..., str], talk: SessionBuilder, home_dir: str, name: str
+) -> None:
+    """All of it, or what the summary is told."""
+    table, key = name.split(".")
+    settings = f"[{table}]\n{key} = false\n".encode()
+    fastio.replace_file(paths.user_config(home_dir), settings)
+    answer(talk, "SessionStart", source="startup")
+
+    asked = answer(talk, "PreCompact", trigger="auto")
+    given = answer(talk, "SessionStart", source="compact")
+
+    assert asked == ""
+    assert (RULE in given) == (name != "carry.enabled")
+
+
+@pytest.mark.row("S3-81")
+def test_the_users_own_instructions_replace_ours(
+    answer: Callable[..., str], talk: SessionBuilder
+) -> None:
+    """From a file in the client's folder."""
+    own = Path(paths.client_config_dir(), "compact-instructions.txt")
+    own.parent.mkdir(parents=True, exist_ok=True)
+    own.write_text("Keep the names of all ships.", encoding="utf-8")
+
+    assert answer(talk, "PreCompact", trigger="auto") == "Keep the names of all ships."
+
+
+@pytest.mark.row("S4-35")
+def test_after_clear_and_in_a_new_session_there_is_a_pointer_and_no_more(
+    answer: Callable[..., str],
+    talk: SessionBuilder,
+    world: Path,
+    project_dir: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The client's process links the two; an unfinished session is named by what is open."""
+    monkeypatch.setenv("CLAUDE_PID", "4711")
+    answer(talk, "SessionStart", source="startup")
+    ran(talk, "pytest -q", "1 failed", failed=True)
+    answer(talk, "SessionEnd", reason="clear")
+    after = SessionBuilder(str(world / "b.jsonl"), session_id="b" * 8, cwd=project_dir)
+
+    cleared = answer(after, "SessionStart", source="clear")
+    fresh = answer(after, "SessionStart", source="startup")
+
+    for text, what in ((cleared, "The conversation before /clear"), (fresh, "The last session in")):
+        assert text.startswith(f"[brimline] {what}")
+        assert "1 failed check" in text
+        assert f"brimline carry card --session {talk.session_id}" in text
+        assert text.count("\n") == 2
+
+
+def test_a_resumed_session_is_told_nothing(
+    answer: Callable[..., str], talk: SessionBuilder
+) -> None:
+    """Its card is still in the conversation, where the client put it."""
+    answer(talk, "SessionStart", source="compact")
+    talk.compact(160_000)
+
+    assert answer(talk, "SessionStart", source="resume") == ""
+
+
+def test_a_hook_reads_at_most_the_end_of_a_transcript(
+    answer: Callable[..., str], talk: SessionBuilder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a ledger, from the end backwards; the card says from where it knows."""
+    talk.raw(b'{"type":"progress","x":"' + b"x" * (9 << 20) + b'"}\n')
+    talk.prompt("the last thing said")
+    read: list[int] = []
+    plain = fastio.read_file
+
+    def counted(path: str, limit: int | None = None) -> bytes:
+        data = plain(path, limit)
+        read.append(len(data))
+        return data
+
+    monkeypatch.setattr(fastio, "read_file", counted)
+
+    answer(talk, "PreCompact", trigger="auto")
+    given = answer(talk, "SessionStart", source="compact")
+
+    assert "the last thing said" in given
+    assert "MB before that were not read" in given
+    assert RULE not in given
+
+
+def test_the_ledger_is_folded_along_the_way(
+    answer: Callable[..., str], talk: SessionBuilder, home_dir: str
+) -> None:
+    """After some megabytes, once; so a compaction of a long session knows its beginning."""
+    for _ in range(3):
+        talk.raw(b'{"type":"progress","x":"' + b"x" * (3 << 20) + b'"}\n')
+        talk.reply(100_000)
+        answer(talk, "PostToolUse", tool_name="Bash", tool_response={"stdout": "x"})
+
+    assert ledger.load(home_dir, talk.session_id).messages[0]["text"].endswith(RULE)
+    marks = [n for n in os.listdir(f"{home_dir}/sessions/{talk.session_id}") if "carried" in n]
+    assert len(marks) == 1
+    given = answer(talk, "SessionStart", source="compact")
+    assert RULE in given
+    assert "were not read" not in given
+
+
+def test_notes_of_the_last_version_are_taken_over_once(
+    answer: Callable[..., str], talk: SessionBuilder, home_dir: str
+) -> None:
+    """What people wrote and marked; what was recognised in sentences is gone."""
+    folder = Path(paths.carry_session_dir(home_dir, talk.session_id))
+    folder.mkdir(parents=True)
+    item = {"kind": "decision", "text": "signed cookies", "source": "user", "status": "open"}
+    items = [
+        item | {"weight": 3.0, "at": None, "row": None, "extra": {}},
+        item | {"weight": 1.0, "text": "guessed", "at": None, "row": None, "extra": {}},
+        item | {"kind": "constraint", "text": "lifted by nobody", "weight": 3.0, "source": "tool"},
+    ]
+    old = {"v": 1, "session": talk.session_id, "items": items, "state": {}}
+    (folder / "ledger.json").write_text(json.dumps(old), encoding="utf-8")
+    lines = [
+        {"add": {"kind": "constraint", "text": "Port 5433", "source": "person", "extra": {}}},
+        {"add": {"kind": "agent", "text": "a report", "source": "agent", "extra": {}}},
+    ]
+    (folder / "notes.jsonl").write_text(
+        "".join(json.dumps({"v": 1, "at": 1.0} | line) + "\n" for line in lines), encoding="utf-8"
+    )
+
+    answer(talk, "PreCompact", trigger="auto")
+    given = answer(talk, "SessionStart", source="compact")
+
+    assert "- decided: signed cookies" in given
+    assert "- keep: Port 5433" in given
+    assert RULE in given
+    assert not any(text in given for text in ("guessed", "lifted by nobody", "a report"))
+
+
+def test_a_fork_knows_what_its_origin_knew(
+    answer: Callable[..., str], talk: SessionBuilder, world: Path, project_dir: str
+) -> None:
+    """Its transcript begins at the last compaction; the rest stands in the origin's."""
+    talk.compact(160_000)
+    rows = Path(talk.path).read_bytes().splitlines(keepends=True)
+    fork = SessionBuilder(str(world / "fork.jsonl"), session_id="f" * 8, cwd=project_dir)
+    fork.raw(b"".join(rows[-2:]))
+    fork.prompt("and now the docs")
+
+    answer(fork, "PreCompact", trigger="auto")
+    given = answer(fork, "SessionStart", source="compact")
+
+    assert RULE in given
+    assert "and now the docs" in given
+
+
+@pytest.mark.row("S4-46")
+def test_what_is_kept_of_old_sessions_goes(
+    talk: SessionBuilder, home_dir: str, answer: Callable[..., str]
+) -> None:
+    """By housekeeping, after the answer; the running session stays."""
+    old = Path(paths.carry_session_dir(home_dir, "old"))
+    old.mkdir(parents=True)
+    (old / "ledger.json").write_bytes(b"{}")
+    for path in (old / "ledger.json", old):
+        os.utime(path, (1, 1))
+    raw = json.dumps(event("SessionStart", talk, source="startup")).encode()
+    turn = entry.open_turn("SessionStart", raw, home_dir)
+    assert turn is not None
+
+    entry.tidy(turn, seconds=60.0)
+
+    assert not old.exists()
+    assert ledger.load(home_dir, talk.session_id).messages
