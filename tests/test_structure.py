@@ -13,7 +13,7 @@ from brimline import bundle
 
 PACKAGE = Path(brimline.__file__).parent
 SOURCES = {str(path.relative_to(PACKAGE)): path for path in sorted(PACKAGE.rglob("*.py"))}
-LONGEST_MODULE_LINES = 650
+LONGEST_MODULE_LINES = 600
 LONGEST_FUNCTION_LINES = 60
 # The two modules whose business it is to know where things live.
 KNOW_PATHS = {"paths.py", "clientsettings.py"}
@@ -21,7 +21,7 @@ KNOW_PATHS = {"paths.py", "clientsettings.py"}
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_a_module_is_short_and_says_what_it_is_for(name: str) -> None:
-    """At most 650 lines, opening with a sentence."""
+    """At most 600 lines, opening with a sentence."""
     text = SOURCES[name].read_text(encoding="utf-8")
     docstring = ast.get_docstring(ast.parse(text))
 

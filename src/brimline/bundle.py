@@ -18,7 +18,7 @@ FAST_MODULES = (
     "brimline.paths",
     "brimline.policy",
     "brimline.transcript",
-    "brimline.transcript.row",
+    "brimline.transcript.usage",
     "brimline.transcript.tail",
     "brimline.gauge",
     "brimline.gauge.tiers",

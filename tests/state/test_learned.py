@@ -168,6 +168,6 @@ def test_samples_are_private_and_come_back_as_they_were(home_dir: str) -> None:
     path = Path(home_dir, "learned.jsonl")
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.read_text().startswith('{"v":1,"at":1.5,')
-    assert [getattr(found, name) for name in learned.Sample.__slots__] == [
-        getattr(kept, name) for name in learned.Sample.__slots__
+    assert [getattr(found, name) for name in learned.Sample._fields] == [
+        getattr(kept, name) for name in learned.Sample._fields
     ]

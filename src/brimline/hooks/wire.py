@@ -1,12 +1,12 @@
 """Claude Code's hook JSON, in and out. No other module knows it.
 
-Fast path: imports only `brimline.fastjson` and `brimline.transcript.row`.
+Fast path: imports only `brimline.fastjson` and `brimline.transcript.usage`.
 """
 
 from __future__ import annotations
 
 from brimline import fastjson
-from brimline.transcript.row import IMAGE_CHARACTERS, content_characters, text_characters
+from brimline.transcript.usage import IMAGE_CHARACTERS, content_characters, text_characters
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

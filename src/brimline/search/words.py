@@ -15,8 +15,8 @@ _SHORT_WORD = 5
 _PART = re.compile(r'"([^"]*)"|([^\s"]+)')
 _TOKEN = re.compile(r"[^\W_]+")
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
-# Control characters that occur in the output of programs.
-_USUAL = frozenset("\t\n\r\x0b\x0c\x08\x1b")
+# Control characters but those that occur in the output of programs.
+_STRANGE = bytes(set(range(32)) - set(b"\t\n\r\x0b\x0c\x08\x1b"))
 
 
 def terms(query: str) -> list[str]:
@@ -91,5 +91,5 @@ def is_binary(data: bytes) -> bool:
     if b"\x00" in sample:
         return True
     text = sample.decode("utf-8", "replace")
-    strange = sum(c == "\ufffd" or (c < " " and c not in _USUAL) for c in text)
+    strange = len(sample) - len(sample.translate(None, _STRANGE)) + text.count("\ufffd")
     return strange > _MOST_STRANGE * len(text)

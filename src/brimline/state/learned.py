@@ -1,6 +1,6 @@
 """Where this user's client really compacts: samples of past compactions, and their median.
 
-Fast path: imports only `brimline.fastio` and `brimline.fastjson`. Samples are only ever appended.
+Samples are only ever appended.
 A point is learned per window and settings, from automatic compactions near an expected point: one
 that the user asked for says nothing about the client, and one far off would poison the rest.
 """
@@ -8,13 +8,12 @@ that the user asked for says nothing about the client, and one far off would poi
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import fastio, fastjson
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import Any
 
     from brimline.state.session import SessionState
 
@@ -27,33 +26,19 @@ NEAR_RATIO = 0.10
 RESERVE_TOKENS = 33_000
 # A compaction takes seconds; an older note belongs to one that never came to its end.
 _OLDEST_NOTE_S = 600
-_FIELDS = ("at", "session", "window", "effective", "expected", "tokens", "trigger")
 
 
-class Sample:
+class Sample(NamedTuple):
     """One compaction: how many tokens it came at, on which window, and who asked for it."""
 
-    __slots__ = _FIELDS
-
-    def __init__(
-        self,
-        *,
-        at: float,
-        session: str,
-        window: int,
-        effective: int,
-        tokens: int,
-        trigger: str,
-        expected: int | None = None,
-    ) -> None:
-        self.at = at
-        self.session = session
-        self.window = window
-        self.effective = effective
-        self.tokens = tokens
-        self.trigger = trigger
-        # Where the settings of that moment led to expect it.
-        self.expected = expected
+    at: float
+    session: str
+    window: int
+    effective: int
+    tokens: int
+    trigger: str
+    expected: int | None = None
+    """Where the settings of that moment led to expect it."""
 
     @property
     def key(self) -> str:
@@ -67,8 +52,7 @@ def record(home_dir: str, sample: Sample) -> None:
     Raises:
         OSError: it could not be written.
     """
-    line = {"v": FORMAT} | {name: getattr(sample, name) for name in _FIELDS}
-    fastio.append_line(_path(home_dir), fastjson.dumps(line))
+    fastio.append_line(_path(home_dir), fastjson.dumps({"v": FORMAT} | sample._asdict()))
 
 
 def note_compaction(home_dir: str, state: SessionState, trigger: str) -> None:
@@ -164,7 +148,7 @@ def _entries(line: str) -> list[Any]:
 def _sample(entry: Any) -> Sample | None:
     if not isinstance(entry, dict) or entry.get("v") != FORMAT:
         return None
-    values: dict[str, Any] = {name: entry.get(name) for name in _FIELDS}
+    values: dict[str, Any] = {name: entry.get(name) for name in Sample._fields}
     if not all(_is_count(values[name]) for name in ("window", "effective", "tokens")):
         return None
     if not isinstance(values["trigger"], str) or not isinstance(values["session"], str):

@@ -1,29 +1,27 @@
 """What the rows of Claude Code's transcripts say. No other module names their keys.
 
-Fast path: imports nothing. Rows are foreign data: every function here accepts any JSON value (or,
-where it says so, any JSON object) and answers "nothing" for what it does not know.
+Fast path: imports only `brimline.transcript.usage`, the part of it that every hook needs. Rows are
+foreign data: every function accepts any JSON object, most of them any JSON value, and answers
+"nothing" for what it does not know.
 """
 
+# ruff: noqa: F405
 from __future__ import annotations
+
+from brimline.transcript.usage import *  # noqa: F403 - its names are names of this module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-SYNTHETIC_MODEL = "<synthetic>"
-# What an image costs the model, expressed in characters so that one sum serves all content.
-IMAGE_CHARACTERS = 4_000
 # The type of rows that only tell how far a tool or a hook had come; the model never sees these.
 PROGRESS = "progress"
 COPY_FIELD = "toolUseResult"
 PARENT_FIELD = "parentUuid"
 
-# More than any window can hold: a larger count is damage, and no arithmetic should have to bear it.
-_LARGEST_COUNT = 10**12
 _LONGEST_SOURCE = 400
 _OPEN_END = 1 << 62
-_PROMPT_FIELDS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 _REFERENCES = (
     *(PARENT_FIELD, "logicalParentUuid", "leafUuid", "messageId", "sourceToolAssistantUUID"),
 )
@@ -39,21 +37,6 @@ _CLIENT_TEXTS = ("<local-command-", "<command-", "<bash-", "[Request interrupted
 _FOREIGN_ORIGINS = ("peer", "task-notification", "channel")
 # What the client answers to a read whose result is still in the conversation.
 _UNCHANGED = "File unchanged since last read"
-
-
-class Usage:
-    """What one model request cost, as the client recorded it with the reply."""
-
-    def __init__(self, row: dict[str, Any], message: dict[str, Any], prompt_tokens: int) -> None:
-        self.prompt_tokens = prompt_tokens
-        self.output_tokens = _count(message["usage"].get("output_tokens")) or 0
-        self.message_id = message.get("id")
-        self.model = _text(message.get("model"))
-        self.timestamp = timestamp_of(row)
-        # The name as it was asked for: only here does `[1m]` leave a trace.
-        self.requested_model = _text(row.get("requestedModel"))
-        self.version = _text(row.get("version"))
-        self.session_id = _text(row.get("sessionId"))
 
 
 class Call:
@@ -80,39 +63,9 @@ class Result:
         self.told: dict[str, Any] = told if isinstance(told, dict) else {}
 
 
-def usage_of(row: Any) -> Usage | None:
-    """The usage of a main-thread reply; None for every other row, also synthetic and zero ones."""
-    if not isinstance(row, dict) or row.get("type") != "assistant" or row.get("isSidechain"):
-        return None
-    message = row.get("message")
-    if not isinstance(message, dict) or message.get("model") == SYNTHETIC_MODEL:
-        return None
-    usage = message.get("usage")
-    if row.get("isApiErrorMessage") or not isinstance(usage, dict):
-        return None
-    counts = [_count(usage.get(field, 0)) for field in _PROMPT_FIELDS]
-    if None in counts:
-        return None
-    prompt_tokens = sum(count for count in counts if count)
-    return Usage(row, message, prompt_tokens) if prompt_tokens > 0 else None
-
-
 def is_final(row: Any) -> bool:
     """Whether the reply's `output_tokens` is its real count; old clients keep a placeholder."""
-    return isinstance(_message(row).get("stop_reason"), str)
-
-
-def is_boundary(row: Any) -> bool:
-    """Whether nothing before this row is in the context any more."""
-    if not isinstance(row, dict) or row.get("isSidechain"):
-        return False
-    boundary = row.get("type") == "system" and row.get("subtype") == "compact_boundary"
-    return boundary or is_summary(row)
-
-
-def is_summary(row: dict[str, Any]) -> bool:
-    """Whether this row is the summary that replaced the conversation before it."""
-    return row.get("isCompactSummary") is True
+    return isinstance(message_of(row).get("stop_reason"), str)
 
 
 def is_sidechain(row: dict[str, Any]) -> bool:
@@ -125,14 +78,9 @@ def is_meta(row: dict[str, Any]) -> bool:
     return row.get("isMeta") is True
 
 
-def is_message(row: dict[str, Any]) -> bool:
-    """Whether it is part of a conversation, be it a subagent's."""
-    return row.get("type") in ("user", "assistant")
-
-
 def is_synthetic(row: Any) -> bool:
     """Whether the client wrote a reply by itself, without a request."""
-    return bool(_message(row).get("model") == SYNTHETIC_MODEL)
+    return bool(message_of(row).get("model") == SYNTHETIC_MODEL)
 
 
 def kind_of(row: dict[str, Any]) -> str:
@@ -140,24 +88,14 @@ def kind_of(row: dict[str, Any]) -> str:
     return text_of(row.get("type"))
 
 
-def timestamp_of(row: dict[str, Any]) -> str | None:
-    """When the row was written, as the client spells it."""
-    return _text(row.get("timestamp"))
-
-
 def uuid_of(row: dict[str, Any]) -> str | None:
     """The row's own name; a fork's copy of a row keeps it."""
-    return _text(row.get("uuid"))
-
-
-def parent_of(row: dict[str, Any]) -> str | None:
-    """The name of the row that it follows."""
-    return _text(row.get(PARENT_FIELD))
+    return text_or_none(row.get("uuid"))
 
 
 def session_of(row: dict[str, Any]) -> str | None:
     """The id of the session that it was written in."""
-    return _text(row.get("sessionId"))
+    return text_or_none(row.get("sessionId"))
 
 
 def as_main_thread(row: dict[str, Any]) -> dict[str, Any]:
@@ -167,7 +105,7 @@ def as_main_thread(row: dict[str, Any]) -> dict[str, Any]:
 
 def client_session_of(row: Any) -> str | None:
     """The id of the session with which the running client began; only some rows tell."""
-    return _text(row.get("session_id")) if isinstance(row, dict) else None
+    return text_or_none(row.get("session_id")) if isinstance(row, dict) else None
 
 
 def client_session_mark(session_id: str) -> bytes:
@@ -177,22 +115,17 @@ def client_session_mark(session_id: str) -> bytes:
 
 def cwd_of(row: dict[str, Any]) -> str | None:
     """The folder in which the client was."""
-    return _text(row.get("cwd")) or None
+    return text_or_none(row.get("cwd")) or None
 
 
 def branch_of(row: dict[str, Any]) -> str | None:
     """The branch that was checked out."""
-    return _text(row.get("gitBranch")) or None
-
-
-def agent_of(row: dict[str, Any]) -> str | None:
-    """The name of the subagent that a row belongs to."""
-    return _text(row.get("agentId")) or None
+    return text_or_none(row.get("gitBranch")) or None
 
 
 def message_id(row: dict[str, Any]) -> str | None:
     """The id of the request that a reply answers; the rows of one reply share it."""
-    return _text(_message(row).get("id")) if row.get("type") == "assistant" else None
+    return text_or_none(message_of(row).get("id")) if row.get("type") == "assistant" else None
 
 
 def references(row: dict[str, Any]) -> list[str]:
@@ -213,26 +146,15 @@ def content_blocks(row: Any) -> list[Any]:
     hidden = row.get("isVisibleInTranscriptOnly") and not is_summary(row)
     if not is_message(row) or hidden or is_synthetic(row):
         return []
-    content = _message(row).get("content")
+    content = message_of(row).get("content")
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     return content if isinstance(content, list) else []
 
 
-def is_block(block: Any, kind: str) -> bool:
-    """Whether a piece of content is of a kind."""
-    return isinstance(block, dict) and block.get("type") == kind
-
-
-def content_length(row: dict[str, Any]) -> int:
-    """How many blocks a message of any thread has."""
-    content = _message(row).get("content")
-    return len(content) if isinstance(content, list) else 0
-
-
 def numbered_blocks(row: dict[str, Any], kind: str = "") -> Iterator[tuple[int, dict[str, Any]]]:
     """The blocks of a message of any thread with their places, all or those of one type."""
-    content = _message(row).get("content")
+    content = message_of(row).get("content")
     for index, block in enumerate(content) if isinstance(content, list) else ():
         if isinstance(block, dict) and (not kind or block.get("type") == kind):
             yield index, block
@@ -281,7 +203,7 @@ def prompt_text(row: Any) -> str:
         return ""
     if row.get("isMeta") or row.get("isCompactSummary") or row.get("isVisibleInTranscriptOnly"):
         return ""
-    text = content_text(_message(row).get("content")).strip()
+    text = content_text(message_of(row).get("content")).strip()
     return "" if text.startswith(_CLIENT_TEXTS) else text
 
 
@@ -365,7 +287,7 @@ def subject_of(arguments: dict[str, Any]) -> str | None:
 
 def file_of(arguments: dict[str, Any]) -> str | None:
     """The file that a call is about."""
-    return next((text for name in _FILES if (text := _text(arguments.get(name)))), None)
+    return next((text for name in _FILES if (text := text_or_none(arguments.get(name)))), None)
 
 
 def lines_of(arguments: dict[str, Any]) -> tuple[int, int]:
@@ -393,25 +315,25 @@ def thoughts(row: dict[str, Any]) -> list[tuple[int, int]]:
 
 def structure(row: dict[str, Any]) -> tuple[list[str], list[str], list[Any] | None]:
     """What ties a message to others: the calls in it, those that it answers, what it cost."""
-    message = _message(row)
+    message = message_of(row)
     called = [text_of(block.get("id")) for _, block in numbered_blocks(row, "tool_use")]
     answered = [text_of(b.get("tool_use_id")) for _, b in numbered_blocks(row, "tool_result")]
     usage = message.get("usage")
     if not isinstance(usage, dict):
         return called, answered, None
     figures = [value for value in usage.values() if isinstance(value, int)]
-    return called, answered, [_text(message.get("id")), *figures]
+    return called, answered, [text_or_none(message.get("id")), *figures]
 
 
 def compaction_of(row: dict[str, Any]) -> tuple[str | None, int | None, int | None]:
     """Who asked for a compaction, the tokens before it, and those that were expected after it."""
     told = row.get("compactMetadata")
     figures = told if isinstance(told, dict) else {}
-    trigger = _text(figures.get("trigger"))
+    trigger = text_or_none(figures.get("trigger"))
     return (
         trigger if trigger and trigger.isprintable() else None,
-        _count(figures.get("preTokens")) or None,
-        _count(figures.get("postTokens")) or None,
+        count_of(figures.get("preTokens")) or None,
+        count_of(figures.get("postTokens")) or None,
     )
 
 
@@ -426,7 +348,7 @@ def preserved(row: dict[str, Any]) -> tuple[frozenset[str], str | None, str | No
     segment = told.get("preservedSegment")
     segment = segment if isinstance(segment, dict) else {}
     named = frozenset([*texts_in(told.get("preservedMessages")), *texts_in(segment)])
-    return named, _text(segment.get("headUuid")), _text(segment.get("tailUuid"))
+    return named, text_or_none(segment.get("headUuid")), text_or_none(segment.get("tailUuid"))
 
 
 def cleared_ids(row: dict[str, Any]) -> list[str]:
@@ -454,11 +376,6 @@ def tagged(text: str, name: str) -> str:
     return inner.strip() if opening and closing else ""
 
 
-def text_of(value: Any) -> str:
-    """A text; the empty one for every other value."""
-    return value if isinstance(value, str) else ""
-
-
 def content_text(content: Any) -> str:
     """The text of content: a string, or blocks of which some are text."""
     return "\n".join(content_texts(content))
@@ -471,85 +388,6 @@ def content_texts(content: Any) -> list[str]:
     return [content] if isinstance(content, str) else []
 
 
-def texts_in(value: Any) -> list[str]:
-    """Every text inside a JSON value, however deep (iterative: depth is foreign)."""
-    found = []
-    pending = [value]
-    while pending:
-        item = pending.pop()
-        if isinstance(item, str):
-            found.append(item)
-        elif isinstance(item, dict):
-            pending.extend(item.values())
-        elif isinstance(item, list):
-            pending.extend(item)
-    return found
-
-
 def rendered_of(row: Any) -> Any:
     """The text of an attachment as the model got it, where the client keeps that; else None."""
     return row.get("rendered") if attachment_of(row) else None
-
-
-def visible_characters(row: Any) -> int:
-    """Roughly how many characters of a main-thread row the model will be sent."""
-    if not isinstance(row, dict) or row.get("isSidechain"):
-        return 0
-    if row.get("type") == "attachment":
-        # The client keeps the rendered text of those that it sends; the others are bookkeeping.
-        return text_characters(row.get("rendered"))
-    if not is_message(row) or row.get("isVisibleInTranscriptOnly"):
-        return 0
-    return content_characters(_message(row).get("content"))
-
-
-def content_characters(content: Any) -> int:
-    """Characters of message content: a text, or a list of blocks of any kind (iterative too)."""
-    total = 0
-    pending = [content]
-    while pending:
-        item = pending.pop()
-        if isinstance(item, str):
-            total += len(item)
-        elif isinstance(item, list):
-            for block in item:
-                if is_block(block, "tool_result"):
-                    pending.append(block.get("content"))
-                else:
-                    total += _block_characters(block)
-    return total
-
-
-def text_characters(value: Any) -> int:
-    """Characters of every text inside a JSON value."""
-    return sum([len(text) for text in texts_in(value)])
-
-
-def _block_characters(block: Any) -> int:
-    if not isinstance(block, dict):
-        return 0
-    kind = block.get("type")
-    if kind == "text":
-        return len(text_of(block.get("text")))
-    if kind == "tool_use":
-        return len(text_of(block.get("name"))) + text_characters(block.get("input"))
-    if kind == "thinking":
-        return len(text_of(block.get("thinking")))
-    return IMAGE_CHARACTERS if kind in ("image", "document") else 0
-
-
-def _message(row: Any) -> dict[str, Any]:
-    message = row.get("message") if isinstance(row, dict) else None
-    return message if isinstance(message, dict) else {}
-
-
-def _count(value: Any) -> int | None:
-    if value is None:
-        return 0
-    if not isinstance(value, int) or isinstance(value, bool):
-        return None
-    return value if 0 <= value <= _LARGEST_COUNT else None
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None

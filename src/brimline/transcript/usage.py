@@ -1,0 +1,165 @@
+"""What the rows of Claude Code's transcripts say about the size of a context.
+
+Fast path: imports nothing; every hook loads it, so it is apart from `row`, which has the rest and
+gives these names too. Rows are foreign data: any JSON value is accepted.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+SYNTHETIC_MODEL = "<synthetic>"
+# What an image costs the model, expressed in characters so that one sum serves all content.
+IMAGE_CHARACTERS = 4_000
+# More than any window can hold: a larger count is damage, and no arithmetic should have to bear it.
+_LARGEST_COUNT = 10**12
+_PROMPT_FIELDS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+
+
+class Usage:
+    """What one model request cost, as the client recorded it with the reply."""
+
+    def __init__(self, row: dict[str, Any], message: dict[str, Any], prompt_tokens: int) -> None:
+        self.prompt_tokens = prompt_tokens
+        self.output_tokens = count_of(message["usage"].get("output_tokens")) or 0
+        self.message_id = message.get("id")
+        self.model = text_or_none(message.get("model"))
+        self.timestamp = timestamp_of(row)
+        # The name as it was asked for: only here does `[1m]` leave a trace.
+        self.requested_model = text_or_none(row.get("requestedModel"))
+        self.version = text_or_none(row.get("version"))
+        self.session_id = text_or_none(row.get("sessionId"))
+
+
+def usage_of(row: Any) -> Usage | None:
+    """The usage of a main-thread reply; None for every other row, also synthetic and zero ones."""
+    if not isinstance(row, dict) or row.get("type") != "assistant" or row.get("isSidechain"):
+        return None
+    message = row.get("message")
+    if not isinstance(message, dict) or message.get("model") == SYNTHETIC_MODEL:
+        return None
+    usage = message.get("usage")
+    if row.get("isApiErrorMessage") or not isinstance(usage, dict):
+        return None
+    counts = [count_of(usage.get(field, 0)) for field in _PROMPT_FIELDS]
+    if None in counts:
+        return None
+    prompt_tokens = sum(count for count in counts if count)
+    return Usage(row, message, prompt_tokens) if prompt_tokens > 0 else None
+
+
+def is_boundary(row: Any) -> bool:
+    """Whether nothing before this row is in the context any more."""
+    if not isinstance(row, dict) or row.get("isSidechain"):
+        return False
+    boundary = row.get("type") == "system" and row.get("subtype") == "compact_boundary"
+    return boundary or is_summary(row)
+
+
+def is_summary(row: dict[str, Any]) -> bool:
+    """Whether this row is the summary that replaced the conversation before it."""
+    return row.get("isCompactSummary") is True
+
+
+def timestamp_of(row: dict[str, Any]) -> str | None:
+    """When the row was written, as the client spells it."""
+    return text_or_none(row.get("timestamp"))
+
+
+def visible_characters(row: Any) -> int:
+    """Roughly how many characters of a main-thread row the model will be sent."""
+    if not isinstance(row, dict) or row.get("isSidechain"):
+        return 0
+    if row.get("type") == "attachment":
+        # The client keeps the rendered text of those that it sends; the others are bookkeeping.
+        return text_characters(row.get("rendered"))
+    if not is_message(row) or row.get("isVisibleInTranscriptOnly"):
+        return 0
+    return content_characters(message_of(row).get("content"))
+
+
+def content_characters(content: Any) -> int:
+    """Characters of message content: a text, or a list of blocks of any kind (iterative too)."""
+    total = 0
+    pending = [content]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, str):
+            total += len(item)
+        elif isinstance(item, list):
+            for block in item:
+                if is_block(block, "tool_result"):
+                    pending.append(block.get("content"))
+                else:
+                    total += _block_characters(block)
+    return total
+
+
+def text_characters(value: Any) -> int:
+    """Characters of every text inside a JSON value."""
+    return sum([len(text) for text in texts_in(value)])
+
+
+def _block_characters(block: Any) -> int:
+    if not isinstance(block, dict):
+        return 0
+    kind = block.get("type")
+    if kind == "text":
+        return len(text_of(block.get("text")))
+    if kind == "tool_use":
+        return len(text_of(block.get("name"))) + text_characters(block.get("input"))
+    if kind == "thinking":
+        return len(text_of(block.get("thinking")))
+    return IMAGE_CHARACTERS if kind in ("image", "document") else 0
+
+
+def texts_in(value: Any) -> list[str]:
+    """Every text inside a JSON value, however deep (iterative: depth is foreign)."""
+    found = []
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, str):
+            found.append(item)
+        elif isinstance(item, dict):
+            pending.extend(item.values())
+        elif isinstance(item, list):
+            pending.extend(item)
+    return found
+
+
+def is_block(block: Any, kind: str) -> bool:
+    """Whether a piece of content is of a kind."""
+    return isinstance(block, dict) and block.get("type") == kind
+
+
+def is_message(row: dict[str, Any]) -> bool:
+    """Whether it is part of a conversation, be it a subagent's."""
+    return row.get("type") in ("user", "assistant")
+
+
+def message_of(row: Any) -> dict[str, Any]:
+    """The message in a row of any thread; empty for other rows."""
+    message = row.get("message") if isinstance(row, dict) else None
+    return message if isinstance(message, dict) else {}
+
+
+def text_of(value: Any) -> str:
+    """A text; the empty one for every other value."""
+    return value if isinstance(value, str) else ""
+
+
+def count_of(value: Any) -> int | None:
+    """A count that can be true; None for every other value."""
+    if value is None:
+        return 0
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if 0 <= value <= _LARGEST_COUNT else None
+
+
+def text_or_none(value: Any) -> str | None:
+    """A text; None for every other value."""
+    return value if isinstance(value, str) else None
