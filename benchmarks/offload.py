@@ -32,7 +32,7 @@ if __name__ == "__main__":
     # A script's own folder is on the path, the checkout that holds the package is not.
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from brimline import fastjson
+from brimline.fast.json import loads_all
 from brimline.gauge.reading import characters_per_token
 from brimline.hooks.turn import Turn
 from brimline.hooks.wire import Event
@@ -171,7 +171,7 @@ def replay(path: str) -> list[Segment]:
     with tempfile.TemporaryDirectory() as home, open(path, "rb") as file:
         player = _Player(home, session)
         for raw in file:
-            for line in fastjson.loads_all(raw.decode("utf-8", "replace")):
+            for line in loads_all(raw.decode("utf-8", "replace")):
                 if isinstance(line, dict) and not row.is_sidechain(line):
                     if row.is_boundary(line):
                         segments.append(Segment(session))

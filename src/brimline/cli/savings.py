@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from brimline import clock, paths
+from brimline import clock
 from brimline.cli import store_text as text
 from brimline.errors import SessionError
+from brimline.fast import paths
 from brimline.offload import savings
 
 _LISTED = 20

@@ -1,12 +1,12 @@
 """Offload's face to the hooks: a large result on its way into the window, pins, overwrites.
 
-Fast path: imports only `brimline.fastio`. The names of the room's files in a session's folder are
+Fast path: imports only `brimline.fast.io`. The names of the room's files in a session's folder are
 here, so that a quiet hook can tell from the folder's listing that there is nothing to do.
 """
 
 from __future__ import annotations
 
-from brimline import fastio
+from brimline.fast import io
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def tidy(turn: Turn, _until: float) -> None:
 def read_offer(path: str) -> tuple[str, int | None]:
     """The stamp of an offer, and how many results came since; None once it is out of date."""
     try:
-        stamp, *results = fastio.read_file(path).decode("ascii", "replace").split("\n")
+        stamp, *results = io.read_file(path).decode("ascii", "replace").split("\n")
     except OSError:
         return "", None
     count = len(results) - 1
@@ -94,10 +94,10 @@ def read_offer(path: str) -> tuple[str, int | None]:
 
 def _count_result(path: str) -> None:
     """One more result came after a preview; after ten the offer is gone."""
-    fastio.append_line(path, "")
+    io.append_line(path, "")
     if read_offer(path)[1] is None:
-        fastio.remove(path)
-        fastio.remove(path.replace(f"/{OFFER}", f"/{TAKEN}"))
+        io.remove(path)
+        io.remove(path.replace(f"/{OFFER}", f"/{TAKEN}"))
 
 
 def _note_edit(turn: Turn) -> None:

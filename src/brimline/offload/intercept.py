@@ -5,8 +5,8 @@ from __future__ import annotations
 import fnmatch
 from typing import TYPE_CHECKING, Any
 
-from brimline import fastio, paths
 from brimline.decision import Decision
+from brimline.fast import io, paths
 from brimline.offload import commands, kinds, learning, looks, preview, tool_results
 from brimline.offload.hook import LARGE_BYTES, PINS_WAIT
 from brimline.store import put, stub
@@ -257,14 +257,14 @@ def reference(
 
 def program(home_dir: str) -> str:
     """How the model starts our command: by name where the shell finds it, else as installed."""
-    for folder in (fastio.env("PATH") or "").split(":"):
+    for folder in (io.env("PATH") or "").split(":"):
         try:
-            if folder and fastio.system.access(fastio.to_bytes(f"{folder}/brimline"), _RUNNABLE):
+            if folder and io.system.access(io.to_bytes(f"{folder}/brimline"), _RUNNABLE):
                 return "brimline"
         except (OSError, ValueError):
             continue
     try:
-        noted = fastio.read_file(paths.command_file(home_dir), 4_096)
+        noted = io.read_file(paths.command_file(home_dir), 4_096)
     except OSError:
         return "brimline"
     return noted.decode("utf-8", "replace").strip() or "brimline"

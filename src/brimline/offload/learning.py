@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from typing import Any, NamedTuple
 
-from brimline import fastio, fastjson
+from brimline.fast import io, json
 
 # The session's project, the tool, and what a call is remembered by.
 Call = tuple[str | None, str, str]
@@ -106,7 +106,7 @@ def note(
     line = {"v": FORMAT, "at": time.time(), "kind": kind, "bytes": size}
     line |= dict(zip(("project", "tool", "pattern"), call, strict=True))
     line |= {"key": key.removeprefix("sha256:")[:_KEY_DIGITS]} if key else {}
-    fastio.append_line(file(home_dir), fastjson.dumps(line))
+    io.append_line(file(home_dir), json.dumps(line))
 
 
 def passes(home_dir: str, call: Call) -> bool:
@@ -154,11 +154,11 @@ def tidy(home_dir: str) -> None:
     Raises:
         OSError: something cannot be renamed or removed.
     """
-    fastio.rotate(file(home_dir), _ROTATE_AT_BYTES)
-    for name in fastio.names_in(home_dir):
+    io.rotate(file(home_dir), _ROTATE_AT_BYTES)
+    for name in io.names_in(home_dir):
         number = name.removeprefix(_NAME + ".").removesuffix(".jsonl")
         if number.isdecimal() and name == f"{_NAME}.{number}.jsonl":
-            fastio.remove(f"{home_dir}/{name}")
+            io.remove(f"{home_dir}/{name}")
 
 
 def _gathered(
@@ -178,12 +178,12 @@ def _events(home_dir: str, pattern: str | None) -> list[_Event]:
     """Lines that are neither expired nor forgotten, in the order in which they were appended."""
     found: list[_Event] = []
     now = time.time()
-    needle = b"" if pattern is None else fastjson.dumps(pattern).encode()
+    needle = b"" if pattern is None else json.dumps(pattern).encode()
     lines: list[bytes] = []
     for path in (file(home_dir) + ".old", file(home_dir)):
         try:
             # By how a line begins, not by its end: a torn one has none, and the next one follows.
-            lines += fastio.read_file(path).split(_START)[1:]
+            lines += io.read_file(path).split(_START)[1:]
         except FileNotFoundError:
             continue
     for event in filter(None, [_parse(line) for line in lines if needle in line]):
@@ -202,7 +202,7 @@ def _events(home_dir: str, pattern: str | None) -> list[_Event]:
 def _parse(rest: bytes) -> _Event | None:
     """The line with this behind its beginning; None if it is torn, damaged, or of the future."""
     try:
-        line = fastjson.loads((_START + rest).decode("utf-8", "replace"))
+        line = json.loads((_START + rest).decode("utf-8", "replace"))
     except ValueError:
         return None
     at, size, project, key = (line.get(name) for name in ("at", "bytes", "project", "key"))

@@ -1,6 +1,6 @@
 """What a session was shown of files and outputs: previews, looks since, and the guards on both.
 
-Fast path: imports only `brimline.fastio`, `brimline.fastjson`, `brimline.paths` and `.hook`.
+Fast path: imports only `brimline.fast.io`, `brimline.fast.json`, `brimline.fast.paths` and `.hook`.
 
 * After a replaced Read the client itself would let the model overwrite lines that it never saw. So
   each further look at such a file is noted by its lines, and an overwrite is refused, once, until
@@ -11,7 +11,7 @@ Fast path: imports only `brimline.fastio`, `brimline.fastjson`, `brimline.paths`
 
 from __future__ import annotations
 
-from brimline import fastio, fastjson, paths
+from brimline.fast import io, json, paths
 from brimline.offload.hook import EDITED, OFFER, PREVIEWED, TAKEN, read_offer
 
 TYPE_CHECKING = False
@@ -42,7 +42,7 @@ class Looks:
 
     def note_past(self) -> None:
         """There is nothing more to be learned of the past."""
-        fastio.create_exclusively(self._path(_PAST), b"")
+        io.create_exclusively(self._path(_PAST), b"")
         self._state.names.append(_PAST)
 
     def was_previewed(self, path: str) -> bool:
@@ -53,9 +53,9 @@ class Looks:
     def note_preview(self, path: str, key: str, total_lines: int) -> None:
         """The model is shown a preview of a file: what it saw of it before counts no more."""
         mark = self._mark(PREVIEWED, path)
-        fastio.replace_file(self._path(mark), f"{key} {total_lines}".encode())
+        io.replace_file(self._path(mark), f"{key} {total_lines}".encode())
         for kind in (_LINES, _WARNED):
-            fastio.remove(self._path(self._mark(kind, path)))
+            io.remove(self._path(self._mark(kind, path)))
         self._state.names.append(mark)
 
     def note_lines(self, path: str, lines: tuple[int, int, int]) -> None:
@@ -74,25 +74,25 @@ class Looks:
         """Whether an overwrite of this file is to be refused now: once, and only while unseen."""
         if not self.was_previewed(path) or self._is_whole(path):
             return False
-        return fastio.create_exclusively(self._path(self._mark(_WARNED, path)), b"")
+        return io.create_exclusively(self._path(self._mark(_WARNED, path)), b"")
 
     def note_edit(self, path: str) -> None:
         """The model changed a file."""
-        line = fastjson.dumps(paths.real(path, self._cwd))
-        fastio.append_line(self._path(EDITED), line)
+        line = json.dumps(paths.real(path, self._cwd))
+        io.append_line(self._path(EDITED), line)
 
     def was_edited(self, path: str) -> bool:
         """Whether the session changed a file."""
         if EDITED not in self._state.names:
             return False
-        return fastjson.dumps(paths.real(path, self._cwd)) in self._read(EDITED).split("\n")
+        return json.dumps(paths.real(path, self._cwd)) in self._read(EDITED).split("\n")
 
     def stamp(self, named: list[str]) -> str:
         """What changes with the files that a call names; where it names none, with any edit."""
         found = []
         for path in named:
             try:
-                status = fastio.system.stat(fastio.to_bytes(paths.completed(path, self._cwd)))
+                status = io.system.stat(io.to_bytes(paths.completed(path, self._cwd)))
             except (OSError, ValueError):
                 continue
             found.append(f"{status.st_mtime_ns}:{status.st_size}")
@@ -104,7 +104,7 @@ class Looks:
         path = told.get("file_path")
         if tool == "Read" and isinstance(path, str):
             told["file_path"] = paths.real(path, self._cwd)
-        return paths.fingerprint(fastjson.dumps([agent, tool, told]))
+        return paths.fingerprint(json.dumps([agent, tool, told]))
 
     def offer(self, call: str, stamp: str) -> bool:
         """Open the offer that the same call may pass; False where a parallel twin was first."""
@@ -112,7 +112,7 @@ class Looks:
         known = [name[len(start) :] for name in self._state.names if name.startswith(start)]
         name = f"{start}{max(map(int, known), default=0) + 1}"
         self._state.names.append(name)  # whoever makes it, it is there now
-        return fastio.create_exclusively(self._path(name), f"{stamp}\n".encode())
+        return io.create_exclusively(self._path(name), f"{stamp}\n".encode())
 
     def claim_repeat(self, call: str, stamp: str) -> bool:
         """Whether this is the same call again: takes the offer, which one alone can."""
@@ -120,7 +120,7 @@ class Looks:
             offered, results = read_offer(self._path(name))
             # An empty one is just being written by a twin, or was read out of the transcript.
             fits = results is not None and offered in ("", stamp)
-            if fits and fastio.create_exclusively(self._path(TAKEN + name[len(OFFER) :]), b""):
+            if fits and io.create_exclusively(self._path(TAKEN + name[len(OFFER) :]), b""):
                 return True
         return False
 
@@ -137,12 +137,12 @@ class Looks:
 
     def _read(self, name: str) -> str:
         try:
-            return fastio.read_file(self._path(name)).decode("ascii", "replace")
+            return io.read_file(self._path(name)).decode("ascii", "replace")
         except OSError:
             return ""
 
     def _append(self, name: str, first: int, last: int, total_lines: int) -> None:
-        fastio.append_line(self._path(name), f"{first} {last} {total_lines}")
+        io.append_line(self._path(name), f"{first} {last} {total_lines}")
 
     def _mark(self, kind: str, path: str) -> str:
         return kind + paths.fingerprint(paths.real(path, self._cwd))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline import fastjson, paths
+from brimline.fast import json, paths
 from brimline.offload import commands, recalls, tool_results
 from brimline.offload.hook import EDITING, OFFERED_RESULTS
 from brimline.store import stub
@@ -145,7 +145,7 @@ def _answers(path: str) -> Iterator[_Answer]:
     for line in reversed(kept):
         if _CALL not in line and not any(call.encode() in line for call in calls):
             continue
-        for found in fastjson.loads_all(line.decode("utf-8", "replace")):
+        for found in json.loads_all(line.decode("utf-8", "replace")):
             yield from _answered(calls, found)
 
 

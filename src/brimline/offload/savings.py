@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from brimline import fastio, fastjson, paths
+from brimline.fast import io, json, paths
 from brimline.offload.intercept import CHARACTERS_PER_TOKEN
 
 if TYPE_CHECKING:
@@ -46,18 +46,18 @@ def session(home_dir: str, session_id: str) -> Saved:
     """What the spool of one session tells."""
     folder = paths.session_dir(home_dir, session_id)
     saved = Saved(session_id)
-    for name in sorted(fastio.names_in(folder)):
+    for name in sorted(io.names_in(folder)):
         if name.startswith("spool") and name.endswith(".jsonl"):
-            raw = fastio.read_file(f"{folder}/{name}").decode("utf-8", "replace")
+            raw = io.read_file(f"{folder}/{name}").decode("utf-8", "replace")
             for line in raw.split("\n"):
                 if any(mark in line for mark in _MARKS):
-                    _take(saved, fastjson.loads_all(line))
+                    _take(saved, json.loads_all(line))
     return saved
 
 
 def sessions(home_dir: str) -> list[Saved]:
     """Every session whose folder is still kept, the latest active first."""
-    names = fastio.names_in(paths.sessions_dir(home_dir))
+    names = io.names_in(paths.sessions_dir(home_dir))
     folders = [name for name in names if os.path.isdir(paths.session_dir(home_dir, name))]
     return sorted([session(home_dir, name) for name in folders], key=lambda one: -one.last_at)
 
