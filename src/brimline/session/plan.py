@@ -63,8 +63,6 @@ class Options:
     """The API refuses thoughts that were edited and may miss ones that it expects."""
     inject_compaction: bool = False
     """A message to the model that nobody wrote, so it says what it is."""
-    default_level: str = "soft"
-    """The level of a pin directive that names none."""
 
 
 class Edit(NamedTuple):
@@ -183,7 +181,7 @@ class _Guard:
         self.last_old_request = survey.requests - options.keep_requests
         self._protected = survey.protected
         self._digests = pinned_digests
-        wanted = directives.resolve(survey.conversation, options.default_level)
+        wanted = directives.resolve(survey.conversation)
         self._calls = {name for name, pin in wanted.items() if pin.level != NONE}
 
     def is_recent(self, item: Item) -> bool:

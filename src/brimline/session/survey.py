@@ -263,7 +263,7 @@ class _Surveyor:
     def _take(self, row: dict[str, Any], line: Line) -> None:
         if self.context:
             self.context.take(row)
-            if self.context.rows > _MOST_CONTEXT_ROWS:
+            if self.context.size > _MOST_CONTEXT_ROWS:
                 self.context = None
         self.found.referenced.update(map(sys.intern, shapes.references(row)))
         if shapes.is_boundary(row):
