@@ -9,7 +9,6 @@ from brimline import clock, fastio, fastjson, paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
 FORMAT = 1
@@ -30,17 +29,6 @@ def record(home_dir: str, event: str, error: BaseException) -> None:
     }
     fastio.rotate(path, _LOG_LIMIT_BYTES)
     fastio.append_line(path, fastjson.dumps(line))
-
-
-def guarded(home_dir: str, event: str, task: Callable[[], object]) -> None:
-    """Do what must not stop the hook: a failure becomes a line in the log and nothing else."""
-    try:
-        task()
-    except Exception as error:  # noqa: BLE001 - records are worth less than the message they are of
-        try:
-            record(home_dir, event, error)
-        except OSError:
-            pass
 
 
 def recent(home_dir: str, since: float) -> list[dict[str, Any]]:

@@ -319,21 +319,21 @@ def _locked(home_dir: str, until: float) -> Iterator[bool]:
     fastio.make_folders(home_dir)
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
     descriptor = os.open(f"{home_dir}/history.lock", flags, 0o600)
+    until = min(until, time.monotonic() + _WAIT_S)
     try:
-        yield _try_lock(descriptor, min(until, time.monotonic() + _WAIT_S))
+        while not (is_held := _lock(descriptor)) and time.monotonic() < until:
+            time.sleep(_POLL_S)
+        yield is_held
     finally:
         os.close(descriptor)
 
 
-def _try_lock(descriptor: int, until: float) -> bool:
-    while fcntl is not None:
-        try:
+def _lock(descriptor: int) -> bool:
+    try:
+        if fcntl is not None:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            break
-        except BlockingIOError:
-            if time.monotonic() > until:
-                return False
-            time.sleep(_POLL_S)
-        except OSError:  # a file system without locks: then there is nothing to wait for
-            break
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass  # a file system without locks: then there is nothing to wait for
     return True

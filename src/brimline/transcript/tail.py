@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 WALK_LIMIT_BYTES = 32 << 20
-_PROMPTS_LIMIT_BYTES = 2 << 20
-_LONGEST_PROMPT = 4_000
 # Once the last usage is known, older requests are only worth a short walk.
 HISTORY_LIMIT_BYTES = 1 << 20
 _FIRST_BLOCK_BYTES = 64 << 10
@@ -64,23 +62,6 @@ def read_tail(path: str, requests: int = 4) -> Tail:
         if walk.take_line(line, offset):
             break
     return walk.tail
-
-
-def last_prompts(path: str, count: int) -> list[str]:
-    """Up to `count` prompts of the user, oldest first; none where the session cannot be read."""
-    from brimline.transcript.row import prompt_text
-
-    found: list[str] = []
-    try:
-        for row in rows_backward(path, b'"user"', _PROMPTS_LIMIT_BYTES):
-            text = prompt_text(row)
-            if text:
-                found.insert(0, text[:_LONGEST_PROMPT])
-            if len(found) == count:
-                break
-    except OSError:
-        return []
-    return found
 
 
 def rows_backward(path: str, mark: bytes, limit_bytes: int) -> Iterator[Any]:
