@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from brimline import clock, paths
+from brimline import clock
 from brimline.cli import history_text
 from brimline.errors import SessionError
+from brimline.fast import paths
 from brimline.state import history as questions
 from brimline.transcript.find import beginning_with
 
@@ -38,8 +39,7 @@ def history(
 ) -> None:
     """Show sessions with their turns, growth and compactions, and how large summaries are.
 
-    Figures come from what hooks recorded; compactions also from the client's transcripts. Savings
-    come from the transcripts alone, as long as the client keeps them.
+    Figures come from what hooks recorded; compactions also from the client's transcripts.
 
     \b
     Example:
@@ -75,7 +75,7 @@ def _show_savings(session: str | None, *, compactions: bool, every: bool, as_jso
         raise click.UsageError("--savings and --compactions exclude each other")
     from brimline.cli import savings
 
-    savings.show(transcripts(session), session, every=every, as_json=as_json)
+    savings.show(session, every=every, as_json=as_json)
 
 
 def transcripts(session: str | None) -> list[str]:

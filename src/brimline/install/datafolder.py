@@ -6,12 +6,13 @@ import contextlib
 import os
 import re
 
-from brimline import config, fastio, paths
+from brimline import config
+from brimline.fast import io, paths
 
 # Folder, then the names in it that only brimline writes. `*` stands for every folder there is.
 _OURS = (
     ("", r"(errors|audit|learned)\.jsonl(\.old)?|learned\.json|libraries|command|config\.toml"),
-    ("", r"offload-learned(\.\d+)?\.jsonl"),
+    ("", r"offload-learned(\.\d+)?\.jsonl(\.old)?"),
     (
         "",
         r"history\.(jsonl|lock)|series\.lock|series\.sqlite3(\.damaged-\d+)?(-wal|-shm|-journal)?",
@@ -25,7 +26,8 @@ _OURS = (
         (
             r"(statusline|checkpoint|telemetry)\.json|spool(\.\d+)?\.jsonl|(spoke-L|window-|compacted-)\d+"
             r"|ceiling-\d+\.\d+|quota-\d+[hd]\.\d+|reminder"
-            r"|client|offload-(read|whole|warned)-[0-9a-f]{24}|offload-pins\.jsonl|yields-to-settings"
+            r"|client|offload-(read|whole|warned|lines)-[0-9a-f]{24}|offload-past|offload-(pins|edited)\.jsonl"
+            r"|offload-(again|taken)-[0-9a-f]{24}-\d+|yields-to-settings"
             r"|carried-\d+|carry-(remainder|refused|incomplete)"
         ),
     ),
@@ -80,17 +82,17 @@ def delete(home_dir: str) -> list[str]:
     if not _is_our_config(home_dir):
         doomed = [file for file in doomed if file != paths.user_config(home_dir)]
     for file in doomed:
-        fastio.remove(file)
+        io.remove(file)
     for folder in reversed(folders(home_dir)):
         if not os.path.islink(folder):  # whoever made the link may still want it
             with contextlib.suppress(OSError):  # something in there is not ours
                 os.rmdir(folder)
-    return sorted(fastio.names_in(home_dir))
+    return sorted(io.names_in(home_dir))
 
 
 def _ours_in(folder: str, names: str) -> list[str]:
     """Our files in a folder, by their exact names."""
-    found = [name for name in sorted(fastio.names_in(folder)) if _is_file(f"{folder}/{name}")]
+    found = [name for name in sorted(io.names_in(folder)) if _is_file(f"{folder}/{name}")]
     ours = [name for name in found if re.fullmatch(f"({names}){_LEFTOVER}", name)]
     return [f"{folder}/{name}" for name in ours]
 
@@ -106,7 +108,7 @@ def _matching(home_dir: str, pattern: str) -> list[str]:
         inner = [
             f"{folder}/{entry}"
             for folder in found
-            for entry in (sorted(fastio.names_in(folder)) if name == "*" else [name])
+            for entry in (sorted(io.names_in(folder)) if name == "*" else [name])
         ]
         found = [path for path in inner if os.path.isdir(path) and not os.path.islink(path)]
     return found

@@ -14,7 +14,7 @@ import subprocess
 import time
 from typing import NamedTuple
 
-from brimline import fastio, paths
+from brimline.fast import io, paths
 from brimline.session.disk import InUseError
 
 FORMAT = 1
@@ -35,12 +35,12 @@ class Client(NamedTuple):
 def note_client(home_dir: str, session_id: str, pid: int) -> None:
     """Keep which process runs a session; for the hook at its start."""
     document = {"v": FORMAT, "pid": pid, "at": round(time.time(), 3)}
-    fastio.replace_file(_note(home_dir, session_id), json.dumps(document).encode())
+    io.replace_file(_note(home_dir, session_id), json.dumps(document).encode())
 
 
 def forget_client(home_dir: str, session_id: str) -> None:
     """A process left a session and goes on with another, as after `/clear`."""
-    fastio.remove(_note(home_dir, session_id))
+    io.remove(_note(home_dir, session_id))
 
 
 def require_idle(session: str, home_dir: str) -> None:
@@ -99,10 +99,34 @@ def _registry_folders(session: str) -> list[str]:
     return [folder for folder in folders if os.path.isdir(folder)]
 
 
+<<<<<<< HEAD
 def _client_in(path: str, session_id: str | None = None) -> list[Client]:
     """The client that a file tells of: our note on a session, or what the client keeps itself."""
     try:
         told = json.loads(fastio.read_file(path))
+=======
+def _registered(folder: str) -> list[Client]:
+    found: list[Client] = []
+    for name in io.names_in(folder):
+        if name.endswith(".json"):
+            stored = _loaded(f"{folder}/{name}")
+            session_id, began = stored.get("sessionId"), stored.get("startedAt")
+            found += _client(stored.get("pid"), session_id, began, 1_000)
+    return found
+
+
+def _client(pid: Any, session_id: Any, seen_at: Any, per_second: int) -> list[Client]:
+    """A client, where every part is of its kind."""
+    is_sound = isinstance(session_id, str) and isinstance(seen_at, int | float)
+    if not is_sound or not isinstance(pid, int) or pid <= 0:
+        return []
+    return [Client(pid, session_id, seen_at / per_second)]
+
+
+def _loaded(path: str) -> dict[str, Any]:
+    try:
+        stored = json.loads(io.read_file(path))
+>>>>>>> main
     except (OSError, ValueError):
         return []
     told = told if isinstance(told, dict) else {}

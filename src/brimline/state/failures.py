@@ -5,7 +5,8 @@ Fast path: imports only rooms of the ground floor.
 
 from __future__ import annotations
 
-from brimline import clock, fastio, fastjson, paths
+from brimline import clock
+from brimline.fast import io, json, paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,18 +28,18 @@ def record(home_dir: str, event: str, error: BaseException) -> None:
         "message": str(error)[:_MESSAGE_LENGTH],
         "where": _place(error),
     }
-    fastio.rotate(path, _LOG_LIMIT_BYTES)
-    fastio.append_line(path, fastjson.dumps(line))
+    io.rotate(path, _LOG_LIMIT_BYTES)
+    io.append_line(path, json.dumps(line))
 
 
 def recent(home_dir: str, since: float) -> list[dict[str, Any]]:
     """The failures recorded after a point in time, oldest first."""
     try:
-        raw = fastio.read_file(paths.error_log(home_dir), 2 * _LOG_LIMIT_BYTES)
+        raw = io.read_file(paths.error_log(home_dir), 2 * _LOG_LIMIT_BYTES)
     except OSError:
         return []
     lines = raw.decode("utf-8", "replace").split("\n")
-    found = [entry for line in lines for entry in fastjson.loads_all(line)]
+    found = [entry for line in lines for entry in json.loads_all(line)]
     return [entry for entry in found if isinstance(entry, dict) and _is_after(entry, since)]
 
 

@@ -11,7 +11,7 @@ import os
 import stat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline import fastjson
+from brimline.fast import json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -121,7 +121,7 @@ def rows(
         file.seek(start)
         for line in lines(file, length, offset=start, longest=_LONGEST_ROW_BYTES):
             if line.part is None and (not marks or any(mark in line.raw for mark in marks)):
-                found = fastjson.loads_all(line.raw.decode("utf-8", "replace"))
+                found = json.loads_all(line.raw.decode("utf-8", "replace"))
                 yield from (row for row in found if isinstance(row, dict))
             if progress:
                 progress(len(line.raw))
@@ -181,7 +181,7 @@ def _parse(raw: bytes, text: str) -> tuple[tuple[Record, ...], str | None]:
     """The objects on a line, and what is wrong with it."""
     if text[:1] == "{":
         try:
-            value, end = fastjson.scan(text, 0)
+            value, end = json.scan(text, 0)
         except ValueError:
             return (), TORN
         rest = len(text) - end
@@ -212,7 +212,7 @@ def _objects(
         if text[position] != "{":
             return spans, values, INVALID
         try:
-            value, end = fastjson.scan(text, position)
+            value, end = json.scan(text, position)
         except ValueError:
             return spans, values, TORN
         spans.append((position, end))

@@ -1,0 +1,86 @@
+"""Builds the bundle of fast-path modules that `launch` loads, for the interpreter it runs on."""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import os
+import sys
+from marshal import dumps
+
+from brimline.launch import FORMAT, PACKAGE_DIR, bundle_path
+
+# What every quiet hook loads, each after those that it imports itself;
+# `tests/hooks/test_imports.py` compares it with reality.
+FAST_MODULES = (
+    "brimline.fast",
+    "brimline.fast.io",
+    "brimline.fast.json",
+    "brimline.fast.paths",
+    "brimline.fast.policy",
+    "brimline.transcript",
+    "brimline.transcript.usage",
+    "brimline.transcript.tail",
+    "brimline.gauge",
+    "brimline.gauge.tiers",
+    "brimline.gauge.window",
+    "brimline.gauge.reading",
+    "brimline.gauge.hook",
+    "brimline.state",
+    "brimline.state.session",
+    "brimline.offload",
+    "brimline.offload.hook",
+    "brimline.carry",
+    "brimline.carry.hook",
+    "brimline.guard",
+    "brimline.guard.hook",
+    "brimline.hooks",
+    "brimline.hooks.wire",
+    "brimline.hooks.table",
+    "brimline.hooks.turn",
+    "brimline.hooks.entry",
+)
+
+
+def build() -> str:
+    """Compile the fast path for the running interpreter and write the bundle; returns its path.
+
+    Raises:
+        OSError: a source cannot be read or the package folder cannot be written.
+    """
+    entries = []
+    for name in FAST_MODULES:
+        file = _source_of(name)
+        found = os.stat(PACKAGE_DIR + file)
+        code = _compiled(PACKAGE_DIR + file)
+        entries.append((name, file, found.st_mtime_ns, found.st_size, code))
+    target = bundle_path()
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    temporary = f"{target}.{os.getpid()}.tmp"
+    with open(temporary, "wb") as out:
+        out.write(dumps(((FORMAT, sys.hexversion), entries)))
+    os.replace(temporary, target)
+    return target
+
+
+def _compiled(path: str) -> bytes:
+    """The module's code; its `__future__` import becomes a flag, sparing hooks that module."""
+    with open(path, "rb") as source:
+        tree = ast.parse(source.read(), path)
+    tree.body = [
+        node
+        for node in tree.body
+        if not (isinstance(node, ast.ImportFrom) and node.module == "__future__")
+    ]
+    flags = __future__.annotations.compiler_flag
+    return dumps(compile(tree, path, "exec", flags=flags, dont_inherit=True))
+
+
+def _source_of(name: str) -> str:
+    relative = "/" + "/".join(name.split(".")[1:])
+    package = os.path.isdir(PACKAGE_DIR + relative)
+    return relative + ("/__init__.py" if package else ".py")
+
+
+if __name__ == "__main__":
+    sys.stdout.write(build() + "\n")

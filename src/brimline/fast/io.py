@@ -1,0 +1,168 @@
+"""Small file operations for hooks, straight on system calls.
+
+Fast path: imports only `sys`, `time` and `posix` (or `nt`). `import os` would cost a sixth of the
+interpreter's start-up. Everything created here is private to the user (600 in 700) from the start.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import posix
+
+    system = posix
+else:
+    try:
+        import posix as system
+    except ImportError:  # pragma: no cover - Windows
+        # `nt` keeps its environment as text, so the live `os.environ` is read there instead.
+        import nt as system
+        import os  # noqa: F401
+
+_CLOSE_ON_EXEC = getattr(system, "O_CLOEXEC", 0)
+_BINARY = getattr(system, "O_BINARY", 0)
+# Not waiting: a named pipe in the place of a file must not hold a hook up.
+_READ = system.O_RDONLY | _CLOSE_ON_EXEC | _BINARY | getattr(system, "O_NONBLOCK", 0)
+_CREATE = system.O_WRONLY | system.O_CREAT | _CLOSE_ON_EXEC | _BINARY
+_BLOCK_BYTES = 1 << 20
+
+
+def env(name: str) -> str | None:
+    """An environment variable; the live one where `os` is loaded, so that tests can set it."""
+    loaded = sys.modules.get("os")
+    if loaded is not None:
+        found: str | None = loaded.environ.get(name)
+        return found
+    raw = system.environ.get(name.encode())
+    return raw.decode("utf-8", "surrogateescape") if isinstance(raw, bytes) else raw
+
+
+def env_names(prefix: str) -> list[str]:
+    """The names of the environment variables that begin with a prefix."""
+    loaded = sys.modules.get("os")
+    if loaded is not None:
+        return [name for name in loaded.environ if name.startswith(prefix)]
+    start = prefix.encode()
+    return [name.decode("ascii", "replace") for name in system.environ if name.startswith(start)]
+
+
+def to_bytes(path: str) -> bytes:
+    """Encode a path the way the file system stores it."""
+    return path.encode("utf-8", "surrogateescape")
+
+
+def read_file(path: str, limit: int | None = None) -> bytes:
+    """Read a whole file, or its first `limit` bytes."""
+    descriptor = system.open(to_bytes(path), _READ)
+    try:
+        return read_all(descriptor, limit)
+    finally:
+        system.close(descriptor)
+
+
+def read_all(descriptor: int, limit: int | None = None) -> bytes:
+    """Read a descriptor to its end, or `limit` bytes of it."""
+    blocks = []
+    left = limit if limit is not None else _BLOCK_BYTES
+    while left > 0:
+        block = system.read(descriptor, min(left, _BLOCK_BYTES))
+        if not block:
+            break
+        blocks.append(block)
+        if limit is not None:
+            left -= len(block)
+    return b"".join(blocks)
+
+
+def append_line(path: str, line: str) -> None:
+    """Add one line in a single write: lines of parallel processes never mix.
+
+    Raises:
+        OSError: the line could not be written whole (a full disk, for example).
+    """
+    _write(path, _CREATE | system.O_APPEND, line.encode("utf-8", "surrogateescape") + b"\n")
+
+
+def replace_file(path: str, data: bytes) -> None:
+    """Put a complete new file in the place of another; readers see the old one or the new one."""
+    temporary = f"{path}.{system.getpid()}.{time.monotonic_ns()}.tmp"
+    _write(temporary, _CREATE | system.O_EXCL, data)
+    try:
+        system.replace(to_bytes(temporary), to_bytes(path))
+    except BaseException:
+        remove(temporary)
+        raise
+
+
+def create_exclusively(path: str, data: bytes) -> bool:
+    """Create a file that must not exist yet; exactly one of many racing processes gets True."""
+    try:
+        _write(path, _CREATE | system.O_EXCL, data)
+    except FileExistsError:
+        return False
+    return True
+
+
+def rotate(path: str, limit_bytes: int) -> None:
+    """Keep a log that grew too large as `.old`; the one before that is dropped."""
+    try:
+        size = system.stat(to_bytes(path)).st_size
+    except OSError:
+        return
+    if size > limit_bytes:
+        system.replace(to_bytes(path), to_bytes(path + ".old"))
+
+
+def names_in(folder: str) -> list[str]:
+    """List a folder; one that is not there is empty."""
+    try:
+        names = system.listdir(to_bytes(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return [name.decode("utf-8", "surrogateescape") for name in names]
+
+
+def remove(path: str) -> None:
+    """Delete a file; one that is already gone is fine."""
+    try:
+        system.unlink(to_bytes(path))
+    except FileNotFoundError:
+        pass
+
+
+def make_folders(path: str) -> None:
+    """Create a folder and its missing parents, each readable by the user alone."""
+    try:
+        system.mkdir(to_bytes(path), 0o700)
+    except FileExistsError:
+        return
+    except FileNotFoundError:
+        parent = path.rpartition("/")[0]
+        if not parent:
+            raise
+        make_folders(parent)
+        try:
+            system.mkdir(to_bytes(path), 0o700)
+        except FileExistsError:
+            return
+
+
+def _write(path: str, flags: int, data: bytes) -> None:
+    """Write all of it in one go, into folders that need not exist yet, or leave no new file."""
+    try:
+        descriptor = system.open(to_bytes(path), flags, 0o600)
+    except FileNotFoundError:
+        make_folders(path.rpartition("/")[0])
+        descriptor = system.open(to_bytes(path), flags, 0o600)
+    try:
+        if system.write(descriptor, data) != len(data):
+            raise OSError("only part of it fitted on the disk")  # noqa: TRY301 - cleared away below
+    except BaseException:
+        if flags & system.O_EXCL:
+            remove(path)
+        raise
+    finally:
+        system.close(descriptor)

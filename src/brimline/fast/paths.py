@@ -1,0 +1,178 @@
+"""Where brimline and Claude Code keep their files. No other module spells these paths.
+
+Fast path: imports only `brimline.fast.io`. Paths are strings with `/`, also on Windows.
+"""
+
+from __future__ import annotations
+
+from brimline.fast import io
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_SESSION_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
+_SESSION_LENGTH = 128
+_PRIME = (1 << 89) - 1
+# As many as the systems follow themselves.
+_MOST_LINKS = 40
+
+
+def client_config_dir() -> str:
+    """Claude Code's own configuration folder."""
+    chosen = io.env("CLAUDE_CONFIG_DIR") or _user_home() + "/.claude"
+    return _absolute(chosen, io.system.getcwd)  # as the client takes it
+
+
+def home(installed: str | None = None) -> str:
+    """brimline's data folder; `installed` is the one baked into the hook entries, if any.
+
+    A relative one is below the user's home: hooks run in the folder of each session, and would
+    otherwise keep their data in as many places.
+    """
+    chosen = io.env("BRIMLINE_HOME") or installed
+    if not chosen:
+        return client_config_dir() + "/brimline"
+    return _absolute(chosen.removeprefix("~/"), _user_home)
+
+
+def user_config(home_dir: str) -> str:
+    """The user's own settings."""
+    return home_dir + "/config.toml"
+
+
+def project_config(project_dir: str) -> str:
+    """The project's settings, which may come from a stranger's repository."""
+    return project_dir + "/.claude/brimline.toml"
+
+
+def conductor_files(project_dir: str) -> tuple[str, ...]:
+    """Where a conductor of several sessions may keep its state in a project."""
+    name = "conductor-state.json"
+    return (f"{project_dir}/{name}", f"{project_dir}/.claude/{name}")
+
+
+def policy_file(home_dir: str, project_dir: str) -> str:
+    """The compiled settings of one project, read by hooks."""
+    return f"{home_dir}/policy/{fingerprint(project_dir)}.json"
+
+
+def fingerprint(path: str) -> str:
+    """24 digits that stand for a path in the name of a file."""
+    # The remainder by a prime is a hash without an import; a cryptographic one costs a hook 1 %.
+    number = int.from_bytes(io.to_bytes(path), "big") % _PRIME
+    return f"{number:024x}"
+
+
+def completed(path: str, cwd: str) -> str:
+    """A path as the client understands it: `~` and the current folder resolved, no detours."""
+    if path.startswith("~/"):
+        path = _user_home() + path[1:]
+    elif not path.startswith("/"):
+        path = f"{cwd}/{path}"
+    parts: list[str] = []
+    for part in path.split("/"):
+        if part == "..":
+            parts = parts[:-1]
+        elif part not in ("", "."):
+            parts.append(part)
+    return "/" + "/".join(parts)
+
+
+def real(path: str, cwd: str) -> str:
+    """The file that a path leads to, through however many links; it need not be there."""
+    pending = completed(path, cwd).split("/")[::-1]
+    found, links = "", 0
+    while pending:
+        part = pending.pop()
+        if part == "..":
+            found = found.rpartition("/")[0]
+        elif part not in ("", "."):
+            target = _link_at(f"{found}/{part}") if links < _MOST_LINKS else None
+            if target is None:
+                found = f"{found}/{part}"
+                continue
+            links += 1
+            found = "" if target.startswith("/") else found
+            pending += target.split("/")[::-1]
+    return found or "/"
+
+
+def error_log(home_dir: str) -> str:
+    """One line for every failure of a hook."""
+    return home_dir + "/errors.jsonl"
+
+
+def audit_log(home_dir: str) -> str:
+    """One line for every escalation and refusal."""
+    return home_dir + "/audit.jsonl"
+
+
+def learned_file(home_dir: str) -> str:
+    """What housekeeping learned from earlier sessions, for the compiled settings."""
+    return home_dir + "/learned.json"
+
+
+def command_file(home_dir: str) -> str:
+    """Where the installer notes how the command is started where it is not on the PATH."""
+    return home_dir + "/command"
+
+
+def sessions_dir(home_dir: str) -> str:
+    """The folder with one folder per session."""
+    return home_dir + "/sessions"
+
+
+def session_dir(home_dir: str, session_id: object) -> str:
+    """What we keep of one session. The id is foreign text and never becomes a path as it is."""
+    return f"{home_dir}/sessions/{safe_session_id(session_id)}"
+
+
+def carry_dir(home_dir: str) -> str:
+    """What is carried across compactions, with one folder per session."""
+    return home_dir + "/carry"
+
+
+def carry_session_dir(home_dir: str, session_id: object) -> str:
+    """The ledger, checkpoints and audits of one session."""
+    return f"{carry_dir(home_dir)}/{safe_session_id(session_id)}"
+
+
+def safe_session_id(session_id: object) -> str:
+    """The id reduced to letters, digits, `_` and `-`; `nosession` where nothing is left."""
+    text = session_id if isinstance(session_id, str) else ""
+    kept = "".join([c for c in text[:_SESSION_LENGTH] if c in _SESSION_CHARACTERS])
+    return kept or "nosession"
+
+
+def project_transcripts(project_dir: str) -> str:
+    """The folder in which the client keeps a project's sessions."""
+    # The client counts in units of UTF-16, of which rarer characters take two.
+    name = "".join(
+        [c if c.isascii() and c.isalnum() else "-" * (1 + (c > "\uffff")) for c in project_dir]
+    )
+    return f"{client_config_dir()}/projects/{name}"
+
+
+def _user_home() -> str:
+    chosen = io.env("HOME") or io.env("USERPROFILE")
+    if chosen:
+        return chosen.replace("\\", "/") if chosen[1:3] == ":\\" else chosen
+    import pwd
+
+    return pwd.getpwuid(io.system.getuid()).pw_dir
+
+
+def _link_at(path: str) -> str | None:
+    """Where a link points; None for everything that is none."""
+    try:
+        return io.system.readlink(io.to_bytes(path)).decode("utf-8", "surrogateescape")
+    except (OSError, ValueError, AttributeError):
+        return None
+
+
+def _absolute(path: str, base: Callable[[], str]) -> str:
+    stripped = path.rstrip("/") or "/"
+    if stripped.startswith("/") or stripped[1:2] == ":":
+        return stripped
+    return base().rstrip("/") + "/" + stripped

@@ -1,0 +1,152 @@
+"""The settings in force, as hooks read them: one flat JSON file per project, made by `config`.
+
+Fast path: imports only `fast.io`, `fast.json` and `fast.paths`. The list of settings itself is
+loaded only where there is no compiled file or the environment overrides one.
+"""
+
+from __future__ import annotations
+
+from brimline import __version__
+from brimline.fast import io, json, paths
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+FORMAT = 2
+_ENV_PREFIX = "BRIMLINE_"
+# The folder, the switch, and what our own benchmarks and tests are pointed at.
+_NO_SETTINGS = frozenset(
+    {
+        "BRIMLINE_HOME",
+        "BRIMLINE_OFF",
+        "BRIMLINE_CORPUS",
+        "BRIMLINE_GROWTH",
+        "BRIMLINE_CLIENT_CACHE",
+    }
+)
+_OFF_SWITCHES = ("BRIMLINE_OFF", "CLAUDE_HOOKS_PASSTHROUGH")
+_MOST_DIGITS = 12
+_TRUE = frozenset({"1", "true", "yes", "on"})
+
+
+class Policy:
+    """Values by setting name, and what the client's own settings say (`client`)."""
+
+    __slots__ = ("_preset", "client", "explicit", "learned", "marked", "sources", "values")
+
+    def __init__(
+        self,
+        values: dict[str, Any],
+        client: dict[str, Any],
+        sources: list[list[Any]],
+        explicit: list[str] | None = None,
+        learned: dict[str, Any] | None = None,
+        preset: dict[str, Any] | None = None,
+        marked: list[list[str]] | None = None,
+    ) -> None:
+        self.values = values
+        self.client = client
+        self.sources = sources
+        # Settings that a file sets, so that no preset may change them.
+        self.explicit = explicit or []
+        # Compaction points and growth that housekeeping found in earlier sessions.
+        self.learned = learned or {}
+        # Rules that survive every compaction: the name of the file and the text of each.
+        self.marked = marked or []
+        self._preset = preset or {}
+
+    @property
+    def preset(self) -> dict[str, Any]:
+        """The preset in force with its words; only one that was not compiled in is looked up."""
+        if self._preset.get("name") != self.values["guard.preset"]:
+            from brimline import presets
+
+            self._preset = presets.named(self.values["guard.preset"])
+        return self._preset
+
+
+def switched_off() -> bool:
+    """Whether the user turned every hook off through the environment."""
+    return any((io.env(name) or "").strip().lower() in _TRUE for name in _OFF_SWITCHES)
+
+
+def load(home_dir: str, project_dir: str) -> Policy:
+    """The compiled policy of a project with the environment on top; the defaults without one."""
+    policy = stored(home_dir, project_dir) or _from_defaults()
+    if names := environment_overrides():
+        _apply_environment(policy, names)
+    if policy.values["guard.preset"] != "default" and policy.preset["environment"]:
+        from brimline import presets
+
+        presets.apply_environment(policy.values, policy.preset, io.env)
+    apply_client_environment(policy.client)
+    return policy
+
+
+def stored(home_dir: str, project_dir: str) -> Policy | None:
+    """The compiled policy as it lies on disk, or None where it is missing or unreadable."""
+    try:
+        raw = io.read_file(paths.policy_file(home_dir, project_dir))
+        document = json.loads(raw.decode("utf-8", "replace"))
+        if document["v"] != FORMAT:
+            return None
+        values = document["values"]
+        if document["brimline"] != __version__:
+            values = _from_defaults().values | values
+        return Policy(
+            values,
+            document["client"],
+            document["sources"],
+            document["explicit"],
+            document["learned"],
+            document.get("preset"),
+            document.get("marked"),
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def apply_client_environment(client: dict[str, Any]) -> None:
+    """Put the client's own environment variables over what its settings files say."""
+    for variable, key in (
+        ("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "autocompact_window"),
+        ("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", "autocompact_pct"),
+    ):
+        text = io.env(variable) or ""
+        if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS and int(text):
+            client[key] = int(text)
+            if key == "autocompact_window":
+                client["autocompact_window_by_model"] = {}
+    model = io.env("ANTHROPIC_MODEL")
+    if model:
+        client["model"] = model
+
+
+def environment_overrides() -> list[str]:
+    """Names of the environment variables that look like settings of ours."""
+    return [name for name in io.env_names(_ENV_PREFIX) if name not in _NO_SETTINGS]
+
+
+def _from_defaults() -> Policy:
+    from brimline import settings
+
+    return Policy(settings.defaults(), {}, [])
+
+
+def _apply_environment(policy: Policy, names: list[str]) -> None:
+    from brimline import presets, settings
+
+    by_env = {setting.env: setting for setting in settings.SETTINGS}
+    explicit = set(policy.explicit)
+    for name in names:
+        setting = by_env.get(name)
+        raw = io.env(name)
+        if setting is None or not raw:
+            continue
+        try:
+            policy.values[setting.key] = settings.coerce(setting, raw)
+        except ValueError:
+            continue  # the default stays in force; `config explain` and `doctor` name the culprit
+        explicit.add(setting.key)
+    presets.fill(policy.values, settings.defaults(), explicit)

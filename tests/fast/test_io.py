@@ -1,0 +1,171 @@
+"""Small file operations: whole or not at all, private from the start, honest about full disks."""
+
+from __future__ import annotations
+
+import os
+import resource
+import stat
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from brimline.fast import io
+
+
+def test_a_line_is_appended_and_folders_are_made(world: Path) -> None:
+    """Missing folders come into being private, and so does the file."""
+    path = world / "a" / "b" / "log.jsonl"
+
+    io.append_line(str(path), "one")
+    io.append_line(str(path), "zwei ü")
+
+    assert path.read_text(encoding="utf-8") == "one\nzwei ü\n"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert stat.S_IMODE(path.parent.parent.stat().st_mode) == 0o700
+
+
+def test_lines_of_parallel_writers_never_mix(world: Path) -> None:
+    """Each line is one write, so that any number of hooks can share a file without a lock."""
+    path = str(world / "log")
+
+    def write(writer: int) -> None:
+        for number in range(200):
+            io.append_line(path, f"{writer}:{number}:" + "x" * (writer * 100))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(8)))
+
+    lines = (world / "log").read_text().splitlines()
+    expected = {f"{w}:{n}:" + "x" * (w * 100) for w in range(8) for n in range(200)}
+    assert len(lines) == len(expected)
+    assert set(lines) == expected
+
+
+def test_a_file_is_replaced_whole(world: Path) -> None:
+    """The new content is there, and nothing else is left behind."""
+    path = world / "folder" / "file"
+
+    io.replace_file(str(path), b"old")
+    io.replace_file(str(path), b"new")
+
+    assert path.read_bytes() == b"new"
+    assert os.listdir(path.parent) == ["file"]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_replacement_that_fails_leaves_no_trace(world: Path) -> None:
+    """A folder in the way stays, and the temporary file goes."""
+    (world / "taken").mkdir()
+
+    with pytest.raises(IsADirectoryError):
+        io.replace_file(str(world / "taken"), b"new")
+
+    assert not [name for name in os.listdir(world) if name.endswith(".tmp")]
+
+
+def test_exactly_one_creates_a_file(world: Path) -> None:
+    """The second comer gets False and changes nothing."""
+    path = str(world / "claims" / "one")
+
+    assert io.create_exclusively(path, b"first") is True
+    assert io.create_exclusively(path, b"second") is False
+    assert io.read_file(path) == b"first"
+
+
+def test_a_full_disk_raises_and_leaves_old_content(world: Path) -> None:
+    """Where nothing more can be written, each operation raises OSError and nothing half stays."""
+    (world / "kept").write_bytes(b"kept")
+    code = (
+        "import sys\n"
+        "from brimline.fast import io\n"
+        "folder = sys.argv[1]\n"
+        "for act in (\n"
+        "    lambda: io.replace_file(folder + '/kept', b'new'),\n"
+        "    lambda: io.append_line(folder + '/kept', 'more'),\n"
+        "    lambda: io.create_exclusively(folder + '/claim', b'1'),\n"
+        "):\n"
+        "    try: act()\n"
+        "    except OSError: io.system.write(1, b'refused ')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(world)],
+        env={"HOME": str(world), "BRIMLINE_HOME": str(world / "b")},
+        capture_output=True,
+        check=False,
+        timeout=60,
+        preexec_fn=_forbid_growth,
+    )
+
+    assert done.stdout == b"refused refused refused ", done.stderr
+    assert (world / "kept").read_bytes() == b"kept"
+    assert sorted(os.listdir(world)) == ["home", "kept", "project"]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no full device")
+def test_a_device_that_takes_nothing_is_a_full_disk() -> None:
+    """The kernel's own full device raises as well."""
+    with pytest.raises(OSError, match="No space"):
+        io.append_line("/dev/full", "line")
+
+
+def test_a_folder_that_cannot_be_made_raises_an_os_error(world: Path) -> None:
+    """Below a file, below a link into nowhere, without any parent: one error, no endless search."""
+    (world / "file").write_text("")
+    (world / "link").symlink_to(world / "nowhere")
+
+    for path in (f"{world}/file/a/b", f"{world}/link/a/b", ""):
+        with pytest.raises(OSError):  # noqa: PT011 - the kind differs by path
+            io.make_folders(path)
+
+
+def test_reading_stops_at_the_limit(world: Path) -> None:
+    """A reader that asked for a part gets no more than that."""
+    (world / "file").write_bytes(b"x" * 100)
+
+    assert io.read_file(str(world / "file"), 10) == b"x" * 10
+    assert len(io.read_file(str(world / "file"))) == 100
+
+
+def test_more_than_one_block_is_read_to_the_end(world: Path) -> None:
+    """Large files come in several reads."""
+    data = os.urandom(3 << 20)
+    (world / "file").write_bytes(data)
+
+    assert io.read_file(str(world / "file")) == data
+    assert io.read_file(str(world / "file"), 2 << 20) == data[: 2 << 20]
+
+
+def test_a_missing_folder_is_empty_and_a_missing_file_is_gone(world: Path) -> None:
+    """What is not there needs no special care by the caller."""
+    (world / "file").write_text("")
+
+    assert io.names_in(str(world / "missing")) == []
+    assert io.names_in(str(world / "file" / "below")) == []
+    io.remove(str(world / "missing"))
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="macOS takes UTF-8 names only")
+def test_names_of_any_bytes_survive(world: Path) -> None:
+    """File names that are no UTF-8 are listed and can be used again."""
+    Path(os.fsdecode(os.fsencode(world) + b"/raw-\xff")).write_text("x")
+
+    (name,) = [name for name in io.names_in(str(world)) if name.startswith("raw")]
+
+    assert io.read_file(f"{world}/{name}") == b"x"
+
+
+def test_the_environment_is_the_live_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A variable set after the start is seen, by value and by prefix."""
+    monkeypatch.setenv("BRIMLINE_EXAMPLE", "ü")
+
+    assert io.env("BRIMLINE_EXAMPLE") == "ü"
+    assert io.env("BRIMLINE_MISSING") is None
+    assert "BRIMLINE_EXAMPLE" in io.env_names("BRIMLINE_")
+
+
+def _forbid_growth() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))

@@ -1,0 +1,181 @@
+"""The JSON reader and writer of the fast path: of one mind with the standard module."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from brimline.fast.json import dumps, loads, loads_all
+from brimline.launch import PACKAGE_DIR
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROOT = os.path.dirname(PACKAGE_DIR)
+thorough = settings(max_examples=500, deadline=None, database=None)
+# Lone surrogates included: the client writes them where it cut a text in the middle of an emoji.
+texts = st.text(st.characters(codec=None), max_size=8) | st.sampled_from(["\ud83d", "a\udcffb"])
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | texts,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
+    max_leaves=12,
+)
+blanks = st.sampled_from(["", " ", "\t", "\r\n", " \n "])
+
+
+@given(value=values, ascii_only=st.booleans(), before=blanks, after=blanks)
+@thorough
+def test_what_the_standard_module_writes_is_read_the_same(
+    value: Any, ascii_only: bool, before: str, after: str
+) -> None:
+    """Any value, spelled in ASCII or not, NaN and infinities included, comes back as by `json`."""
+    text = before + json.dumps(value, ensure_ascii=ascii_only) + after
+
+    assert _spelled(loads(text)) == _spelled(json.loads(text))
+
+
+@given(value=values, data=st.data())
+@thorough
+def test_damaged_texts_are_accepted_and_refused_alike(value: Any, data: st.DataObject) -> None:
+    """After any edit both readers find the same value, or both find none."""
+    text = json.dumps(value, ensure_ascii=False)
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, len(text)))
+    inserted = data.draw(st.text('{}[]",:0123456789eE+-.\\untrf \n\x00', max_size=4))
+    text = text[:start] + inserted + text[end:]
+
+    standard = json.JSONDecoder(strict=False)
+
+    assert _attempt(loads, text) == _attempt(
+        lambda text: standard.raw_decode(text.lstrip(" \t\r\n\ufeff"))[0], text
+    )
+
+
+@given(text=st.text(max_size=30))
+@example(text="")
+@example(text="-")
+@example(text='"\\ud83d"')
+@example(text='"\\')
+@thorough
+def test_any_text_gives_a_value_or_a_value_error(text: str) -> None:
+    """No other exception ever comes out."""
+    try:
+        loads(text)
+    except ValueError:
+        assert text.strip() not in ("null", "true", "0")
+    loads_all(text)
+
+
+@given(documents=st.lists(values, max_size=4), gap=st.sampled_from(["", " ", "\r", "\t "]))
+@thorough
+def test_all_documents_of_a_line_are_read(documents: list[Any], gap: str) -> None:
+    """Objects written onto one line by racing writers are all found, in order."""
+    wrapped = [{"v": document} for document in documents]
+    line = gap.join(json.dumps(document) for document in wrapped)
+
+    assert _spelled(loads_all(line)) == _spelled(wrapped)
+
+
+def test_reading_a_line_ends_at_the_first_broken_document() -> None:
+    """What stands before the damage is kept."""
+    assert loads_all('{"a":1} [2] {"b":') == [{"a": 1}, [2]]
+    assert loads_all("") == []
+    assert loads_all("nonsense") == []
+
+
+def test_what_follows_the_first_document_is_ignored() -> None:
+    """A reader of one document takes the first."""
+    assert loads('{"a":1}{"b":2}') == {"a": 1}
+
+
+def test_a_byte_order_mark_is_skipped() -> None:
+    """Files that went through Windows tools are read as well."""
+    assert loads("\ufeff{}") == {}
+    assert loads_all("\ufeff{}\r") == [{}]
+
+
+@pytest.mark.parametrize("opening", ["[", '{"a":'])
+def test_nesting_too_deep_is_a_value_error(opening: str) -> None:
+    """A hostile document exhausts neither the stack nor the patience of the caller."""
+    text = opening * 100_000
+
+    with pytest.raises(ValueError, match="nested too deeply"):
+        loads(text)
+    assert loads_all("{}" + text) == [{}]
+
+
+def test_broken_texts_are_value_errors_without_the_standard_module() -> None:
+    """In a hook `json` is not loaded, and the scanner must still fail in an orderly way."""
+    texts = ["", "{", '{"a', '{"a":', '{"a":1', "[1,", '"\\', '"\\ud8', "nul", "-", "[" * 100_000]
+    code = (
+        f"import sys; sys.path.insert(0, {ROOT!r})\n"
+        "from brimline.fast import json\n"
+        "assert 'json' not in sys.modules\n"
+        f"for text in {texts!r}:\n"
+        "    assert json.loads_all('{}' + text) == [{}]\n"
+        "    try: json.loads(text)\n"
+        "    except ValueError: print('refused')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", code], capture_output=True, check=False, timeout=60
+    )
+
+    assert done.stdout.split() == [b"refused"] * len(texts), done.stderr
+
+
+def test_control_characters_inside_texts_are_tolerated() -> None:
+    """Other programs write them raw; refusing the row would lose it."""
+    assert loads('"a\tb\x01"') == "a\tb\x01"
+
+
+@given(value=values)
+@thorough
+def test_what_is_written_comes_back(value: Any) -> None:
+    """Writing and reading again changes nothing, except that NaN and infinities become null."""
+    text = dumps(value)
+
+    assert text.isascii()
+    assert json.loads(text) == _finite(value)
+    assert loads(text) == _finite(value)
+
+
+def test_the_output_is_compact() -> None:
+    """One line, no blanks: it goes into append-only logs."""
+    assert dumps({"a": [1, None, True, False, 0.5, "\n"]}) == (
+        '{"a":[1,null,true,false,0.5,"\\n"]}'
+    )
+
+
+def test_keys_that_are_no_texts_are_written_as_texts() -> None:
+    """The document stays valid JSON."""
+    assert dumps({1: "a"}) == '{"1":"a"}'
+
+
+def _attempt(read: Callable[[str], Any], text: str) -> str:
+    try:
+        return _spelled(read(text))
+    except ValueError:
+        return "refused"
+
+
+def _spelled(value: Any) -> str:
+    """A spelling that tells 1 from 1.0 and True, and makes NaN equal to itself."""
+    return repr(value)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    return value

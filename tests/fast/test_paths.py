@@ -1,0 +1,118 @@
+"""Where things live: through the environment, below the user's home, never by foreign text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from brimline.fast import paths
+
+
+def test_the_data_folder_has_three_sources(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment wins over what was installed, which wins over the client's folder."""
+    assert paths.home("/installed") == str(world / "brimline")
+
+    monkeypatch.delenv("BRIMLINE_HOME")
+    assert paths.home("/installed/") == "/installed"
+    assert paths.home() == str(world / "home" / ".claude" / "brimline")
+
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR")
+    monkeypatch.setenv("HOME", "/home/dev/")
+    assert paths.client_config_dir().replace("//", "/") == "/home/dev/.claude"
+
+
+@pytest.mark.parametrize("named", ["data/", "~/data", "data"])
+def test_a_relative_data_folder_is_below_the_users_home(
+    named: str, project_dir: str, world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not below the current one: the hooks of each session would keep their data elsewhere."""
+    monkeypatch.setenv("BRIMLINE_HOME", named)
+
+    assert paths.home() == str(world / "home" / "data")
+
+
+def test_the_clients_folder_is_taken_as_the_client_takes_it(
+    project_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For the client a relative one begins where it was started."""
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", "config/")
+
+    assert paths.client_config_dir() == f"{project_dir}/config"
+
+
+def test_a_path_leads_to_its_file_through_every_link(world: Path) -> None:
+    """Links to files and folders, relative and absolute, chains of them, and `..` behind one."""
+    base = world.resolve() / "linked"
+    (base / "far" / "away").mkdir(parents=True)
+    file = base / "far" / "away" / "a.txt"
+    file.touch()
+    (base / "folder").symlink_to("far/away")
+    (base / "one.txt").symlink_to(file)
+    (base / "two.txt").symlink_to("./one.txt")
+    (base / "far" / "up").symlink_to("../folder/../away")
+    names = [
+        "far/away/a.txt",
+        "folder/a.txt",
+        "one.txt",
+        "two.txt",
+        "./x/../two.txt",
+        "far/up/a.txt",
+    ]
+
+    assert {paths.real(name, str(base)) for name in names} == {str(file)}
+    assert paths.real(str(base / "two.txt"), "/elsewhere") == str(file)
+
+
+def test_a_path_that_leads_nowhere_stays_a_path(world: Path) -> None:
+    """No file, links in a circle, a file in the place of a folder, a byte that no path may hold."""
+    base = str(world.resolve())
+    Path(base, "a").symlink_to("b")
+    Path(base, "b").symlink_to("a")
+    Path(base, "file").touch()
+
+    assert paths.real("none/x.txt", base) == f"{base}/none/x.txt"
+    assert paths.real("file/x", base) == f"{base}/file/x"
+    assert paths.real("/x\0y", base) == "/x\0y"
+    assert paths.real("a/x", base).startswith(base)
+    assert paths.real("/", base) == "/"
+
+
+@given(session_id=st.text(max_size=300) | st.integers() | st.none() | st.lists(st.text()))
+@settings(max_examples=200, deadline=None, database=None)
+@pytest.mark.row("S0-18", "S4-45")
+def test_a_session_id_never_leaves_its_folder(session_id: object) -> None:
+    """Whatever the id, one harmless name comes out."""
+    folder = Path(paths.session_dir("/data", session_id))
+
+    assert folder.parent == Path("/data/sessions")
+    assert 0 < len(folder.name) <= 128
+    assert not set(folder.name) & set("./\\ \0~")
+
+
+@pytest.mark.row("S0-18")
+def test_real_session_ids_stay_as_they_are() -> None:
+    """The client's own ids need no change, and ids without a usable character share a name."""
+    real = "2d4c8bed-d4f9-4c98-a552-f363852b3c3b"
+
+    assert paths.safe_session_id(real) == real
+    assert paths.safe_session_id("../../") == "nosession"
+
+
+def test_each_project_has_a_policy_of_its_own() -> None:
+    """Different folders give different files, however alike; one folder always the same."""
+    folders = ["/a", "/b", "/a/b", "/ab", "/ä", "/a" * 400]
+    files = [paths.policy_file("/data", folder) for folder in folders]
+
+    assert len(set(files)) == len(folders)
+    assert files == [paths.policy_file("/data", folder) for folder in folders]
+    assert all(len(Path(file).name) == 29 for file in files)
+
+
+def test_the_clients_session_folder_is_spelled_as_the_client_does(world: Path) -> None:
+    """Everything that is no letter or digit becomes a dash."""
+    folder = paths.project_transcripts("/home/dev/my.project_1")
+
+    assert folder == f"{world}/home/.claude/projects/-home-dev-my-project-1"

@@ -1,0 +1,160 @@
+"""The compiled policy: read by hooks, overridden by the environment, never in their way."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from brimline import __version__, config
+from brimline.fast import paths, policy
+from brimline.settings import defaults
+
+
+def test_without_a_compiled_file_the_defaults_hold(home_dir: str, project_dir: str) -> None:
+    """A fresh installation needs nothing on disk."""
+    loaded = policy.load(home_dir, project_dir)
+
+    assert loaded.values == defaults()
+    assert loaded.client == {}
+    assert not Path(home_dir).exists()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"[]", b"null", b'{"v":1}', b'{"v":99,"values":{}}', b"\xff", b"[" * 5_000],
+)
+def test_a_damaged_file_means_the_defaults(content: bytes, home_dir: str, project_dir: str) -> None:
+    """Whatever lies there, hooks go on."""
+    path = Path(paths.policy_file(home_dir, project_dir))
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content)
+
+    assert policy.stored(home_dir, project_dir) is None
+    assert policy.load(home_dir, project_dir).values == defaults()
+
+
+def test_a_policy_of_an_older_version_gains_new_settings(home_dir: str, project_dir: str) -> None:
+    """What it knows stays in force, what it lacks is at its default."""
+    document = _compiled(home_dir, project_dir)
+    document["brimline"] = "0.0.1"
+    document["values"] = {"context_window": 5}
+    _store(home_dir, project_dir, document)
+
+    loaded = policy.load(home_dir, project_dir)
+
+    assert loaded.values == defaults() | {"context_window": 5}
+
+
+def test_a_policy_says_who_made_it_and_in_which_format(home_dir: str, project_dir: str) -> None:
+    """Formats on disk carry a version."""
+    document = _compiled(home_dir, project_dir)
+
+    assert document["v"] == policy.FORMAT
+    assert document["brimline"] == __version__
+    assert document["project"] == project_dir
+
+
+@pytest.mark.row("S0-15", "S0-28")
+def test_the_environment_is_on_top_of_the_file(
+    home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A good value wins, a bad or empty one leaves what the file says."""
+    document = _compiled(home_dir, project_dir)
+    document["values"] |= {"context_window": 5, "compaction_tokens": 4}
+    _store(home_dir, project_dir, document)
+    monkeypatch.setenv("BRIMLINE_CONTEXT_WINDOW", "1_000_000")
+    monkeypatch.setenv("BRIMLINE_COMPACTION_TOKENS", "lots")
+    monkeypatch.setenv("BRIMLINE_GUARD_TIERS", "inf,2,1,0")
+    monkeypatch.setenv("BRIMLINE_GUARD_PRESET", "")
+    monkeypatch.setenv("BRIMLINE_UNHEARD_OF", "1")
+
+    values = policy.load(home_dir, project_dir).values
+
+    assert values["context_window"] == 1_000_000
+    assert values["compaction_tokens"] == 4
+    assert values["guard.tiers"] == [30, 15, 7, 3]
+    assert values["guard.preset"] == "default"
+
+
+@pytest.mark.parametrize("value", ["", "0", "-5", "many", "1.5", "٣"])
+@pytest.mark.row("S0-15")
+def test_a_number_that_is_none_leaves_the_default_in_force(
+    value: str, home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Malformed, zero, negative or empty: the variable might as well not be there."""
+    monkeypatch.setenv("BRIMLINE_CONTEXT_WINDOW", value)
+    monkeypatch.setenv("BRIMLINE_GUARD_CEILING_TOKENS", value)
+
+    assert policy.load(home_dir, project_dir).values == defaults()
+
+
+def test_the_clients_own_variables_are_on_top_of_its_files(
+    home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Window, percentage and model; the window's variable silences the settings per model."""
+    document = _compiled(home_dir, project_dir)
+    document["client"] = {
+        "autocompact_window": 100_000,
+        "autocompact_window_by_model": {"claude-opus-5": 400_000},
+        "model": "opus",
+    }
+    _store(home_dir, project_dir, document)
+
+    assert policy.load(home_dir, project_dir).client["autocompact_window_by_model"]
+
+    monkeypatch.setenv("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "180000")
+    monkeypatch.setenv("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", "50")
+    monkeypatch.setenv("ANTHROPIC_MODEL", "sonnet[1m]")
+    client = policy.load(home_dir, project_dir).client
+
+    assert client["autocompact_window"] == 180_000
+    assert client["autocompact_window_by_model"] == {}
+    assert client["autocompact_pct"] == 50
+    assert client["model"] == "sonnet[1m]"
+
+
+@pytest.mark.parametrize("value", ["", "0", "-5", "auto", "1.5", "²", "9" * 5_000])
+def test_a_client_variable_that_is_no_number_says_nothing(
+    value: str, home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client ignores it, and so do we."""
+    monkeypatch.setenv("CLAUDE_CODE_AUTO_COMPACT_WINDOW", value)
+
+    assert "autocompact_window" not in policy.load(home_dir, project_dir).client
+
+
+@pytest.mark.row("S3-30")
+@pytest.mark.parametrize("name", ["BRIMLINE_OFF", "CLAUDE_HOOKS_PASSTHROUGH"])
+@pytest.mark.parametrize(
+    ("value", "off"),
+    [("1", True), ("true", True), ("YES", True), (" on ", True), ("0", False), ("", False)],
+)
+def test_hooks_can_be_switched_off_by_the_environment(
+    name: str, value: str, off: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Either variable does it, by any word for yes."""
+    monkeypatch.setenv(name, value)
+
+    assert policy.switched_off() is off
+
+
+def test_the_off_switch_is_no_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Home and switch are not reported as unknown settings."""
+    monkeypatch.setenv("BRIMLINE_OFF", "0")
+
+    assert policy.environment_overrides() == []
+
+
+def _compiled(home_dir: str, project_dir: str) -> dict[str, Any]:
+    config.compile_policy(home_dir, project_dir)
+    document: dict[str, Any] = json.loads(
+        Path(paths.policy_file(home_dir, project_dir)).read_bytes()
+    )
+    return document
+
+
+def _store(home_dir: str, project_dir: str, document: dict[str, Any]) -> None:
+    Path(paths.policy_file(home_dir, project_dir)).write_text(json.dumps(document))
