@@ -62,7 +62,7 @@ def why(session: str, home_dir: str) -> str | None:
     ids = _session_ids(session)
     noted = [client for name in ids for client in _client_in(_note(home_dir, name), name)]
     folders = _registry_folders(session)
-    files = [f"{folder}/{name}" for folder in folders for name in fastio.names_in(folder)]
+    files = [f"{folder}/{name}" for folder in folders for name in io.names_in(folder)]
     registered = [one for file in files if file.endswith(".json") for one in _client_in(file)]
     elsewhere = {client.pid for client in registered if client.session_id not in ids}
     for client in [*noted, *[one for one in registered if one.session_id in ids]]:
@@ -99,34 +99,10 @@ def _registry_folders(session: str) -> list[str]:
     return [folder for folder in folders if os.path.isdir(folder)]
 
 
-<<<<<<< HEAD
 def _client_in(path: str, session_id: str | None = None) -> list[Client]:
     """The client that a file tells of: our note on a session, or what the client keeps itself."""
     try:
-        told = json.loads(fastio.read_file(path))
-=======
-def _registered(folder: str) -> list[Client]:
-    found: list[Client] = []
-    for name in io.names_in(folder):
-        if name.endswith(".json"):
-            stored = _loaded(f"{folder}/{name}")
-            session_id, began = stored.get("sessionId"), stored.get("startedAt")
-            found += _client(stored.get("pid"), session_id, began, 1_000)
-    return found
-
-
-def _client(pid: Any, session_id: Any, seen_at: Any, per_second: int) -> list[Client]:
-    """A client, where every part is of its kind."""
-    is_sound = isinstance(session_id, str) and isinstance(seen_at, int | float)
-    if not is_sound or not isinstance(pid, int) or pid <= 0:
-        return []
-    return [Client(pid, session_id, seen_at / per_second)]
-
-
-def _loaded(path: str) -> dict[str, Any]:
-    try:
-        stored = json.loads(io.read_file(path))
->>>>>>> main
+        told = json.loads(io.read_file(path))
     except (OSError, ValueError):
         return []
     told = told if isinstance(told, dict) else {}
