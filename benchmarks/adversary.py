@@ -1,16 +1,19 @@
-"""Rewrites sessions while somebody writes them, kills rewrites, and looks for lost lines.
+"""Purges and restores sessions while somebody begins to write them, kills that, looks for losses.
 
-`python benchmarks/adversary.py` does it at full size: an appender that writes a numbered line every
-2 ms, holding the file open and reopening it in turn, some lines in two halves, during 20 rewrites
-of 10 MB and 5 of 100 MB; then rewrites of 1 MB until 200 of them were killed at a random moment.
-`--rewrites`, `--kills` and `--seed` make it smaller or different, `--blind` does it as on systems
-that cannot tell whether a file is open. Everything happens in a temporary folder.
+`python benchmarks/adversary.py` does it at full size: 20 purges and restores of 10 MB and 5 of
+100 MB, during each of which a program starts to append a numbered row every 2 ms, holding the file
+open and reopening it in turn, some rows in two halves; then purges and restores of 1 MB under such
+a writer until 200 of them were killed at a random moment. `--purges`, `--kills` and `--seed` make
+it smaller or different, `--blind` does it as on systems that cannot tell whether a file is open.
+Everything happens in a temporary folder.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import hashlib
+import json
 import mmap
 import os
 import random
@@ -23,37 +26,29 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Self
+from typing import TYPE_CHECKING, Any, Self
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
-from brimline.purge import disk, names, recovery, swap
-from brimline.purge.errors import PurgeError
+from brimline.session import disk, in_use, purge, recovery, restore
+from brimline.session.plan import Options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
 MEGABYTE = 1_000_000
 FULL = ((20, 10), (5, 100))
 FULL_KILLS = 200
 _INTERVAL_S = 0.002
-_BASE_PAD = b"x" * 900
-_LINE = re.compile(rb'^\{"(base|more)":(\d+),"pad":"(x*)"\}\n$')
-_KILL_FIGURES = (
-    "kills",
-    "with_an_old_file",
-    "lost_before",
-    "lost_after",
-    "out_of_order",
-    "merged_later",
-)
-_WRONG = ("lost_before", "lost_after", "out_of_order")
+_LONG_AGO = 1_700_000_000
+_NAME = re.compile(rb'"uuid":"(base|more)-(\d+)"')
+_WRONG = ("lost_before", "lost_after", "out_of_order", "not_restored")
 _COUNT = struct.Struct("<q")
 
 
 @dataclass
 class Found:
-    """The numbered lines of one or several files."""
+    """The numbered rows of one or several files."""
 
     base: set[int] = field(default_factory=set)
     more: set[int] = field(default_factory=set)
@@ -62,47 +57,40 @@ class Found:
 
 
 def make_session(path: Path, size_bytes: int) -> int:
-    """Write a session of numbered lines; returns how many."""
-    count = max(1, size_bytes // (len(_BASE_PAD) + 30))
+    """Write a session of numbered rows, calls and their large results; returns how many."""
+    # Fewer results in larger sessions: how fast files are made in the store is not the question.
+    result_bytes = 6_000 if size_bytes <= 10 * MEGABYTE else 60_000
+    written = count = 0
     with path.open("wb") as file:
-        for number in range(count):
-            file.write(_line(b"base", number, _BASE_PAD))
+        while written < size_bytes:
+            call = {
+                "type": "tool_use",
+                "id": f"t{count}",
+                "name": "Bash",
+                "input": {"command": "x"},
+            }
+            told = f"{count} " + "x" * result_bytes
+            result = {"type": "tool_result", "tool_use_id": f"t{count}", "content": told}
+            for kind, block in (("assistant", call), ("user", result)):
+                parent = f"base-{count - 1}" if count else None
+                message = {"role": kind, "id": f"m{count}", "content": [block]}
+                row = {"parentUuid": parent, "type": kind, "message": message}
+                written += file.write(_line(row | {"uuid": f"base-{count}"}))
+                count += 1
     return count
 
 
-def shorten(every: int) -> Any:
-    """A `make_new` that takes one character from the text of every nth line."""
-
-    def make_new(old: BinaryIO, length: int, new: BinaryIO) -> None:
-        at = 0
-        for index, line in enumerate(old):
-            at += len(line)
-            new.write(line.replace(b"xx", b"x", 1) if index % every == 0 else line)
-        assert at == length  # noqa: S101 - the contract of `rewrite`
-
-    return make_new
-
-
-def same_count(old_path: str, length: int, new_path: str) -> None:
-    """A `verify`: as many lines in the copy as in the snapshot."""
-    with open(old_path, "rb") as old, open(new_path, "rb") as new:
-        before = sum(old.read(min(MEGABYTE, length - at)).count(b"\n") for at in _steps(length))
-        after = sum(block.count(b"\n") for block in iter(lambda: new.read(MEGABYTE), b""))
-    if before != after:
-        raise PurgeError(f"{before} lines became {after}")
-
-
 def read(path: Path) -> Found:
-    """Collect a file's lines, and see whether they are in order."""
+    """Collect a file's rows, and see whether they are in order."""
     found = Found()
-    last = (0, -1)
+    last = (False, -1)
     with path.open("rb") as file:
         for line in file:
-            match = _LINE.match(line)
-            if match is None:
+            names = _NAME.findall(line)
+            if len(names) != 1 or not line.startswith(b"{") or not line.endswith(b"}\n"):
                 found.strange += 1
                 continue
-            is_more, number = match[1] == b"more", int(match[2])
+            is_more, number = names[0][0] == b"more", int(names[0][1])
             found.is_ordered &= (is_more, number) > last
             last = (is_more, number)
             (found.more if is_more else found.base).add(number)
@@ -110,10 +98,10 @@ def read(path: Path) -> Found:
 
 
 def beside(path: Path) -> Found:
-    """The lines of the session, of every file it was, and of every backup, taken together."""
+    """The rows of the session, of every file it was, and of every backup, taken together."""
     together = Found()
     for other in path.parent.iterdir():
-        is_kept = names.is_old(other.name) or ".backup." in other.name
+        is_kept = disk.is_old(other.name) or ".backup." in other.name
         if other == path or (is_kept and other.name.startswith(path.name)):
             found = read(other)
             together.base |= found.base
@@ -122,18 +110,20 @@ def beside(path: Path) -> Found:
 
 
 class Appender:
-    """A process that appends numbered lines to a file until it is told to stop."""
+    """A process that appends numbered rows to a file, from when it is told to until it is ended."""
 
-    def __init__(self, path: Path, seed: int) -> None:
+    def __init__(self, path: Path, seed: int, first: int = 0) -> None:
         self._tally = path.with_name(path.name + ".tally")
-        self._tally.write_bytes(_COUNT.pack(0))
+        self._go = path.with_name(path.name + ".go")
+        self._go.unlink(missing_ok=True)
+        self._tally.write_bytes(_COUNT.pack(first - 1))
         command = [sys.executable, __file__, "--append", str(path), "--seed", str(seed)]
-        self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL)
+        self._process = subprocess.Popen([*command, "--first", str(first)])
+        while self.written < first:  # it has come as far as its first row
+            time.sleep(0.001)
 
     def __enter__(self) -> Self:
-        """Wait for its first line."""
-        while self.written == 0:
-            time.sleep(0.001)
+        """Let it wait."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -141,9 +131,13 @@ class Appender:
         self.resume()
         self.stop()
 
+    def begin(self) -> None:
+        """Let it write."""
+        self._go.touch()
+
     @property
     def written(self) -> int:
-        """How many lines are in some file for sure."""
+        """How many rows are in some file for sure."""
         number: int = _COUNT.unpack(self._tally.read_bytes())[0]
         return number
 
@@ -157,20 +151,22 @@ class Appender:
         self._process.send_signal(signal.SIGCONT)
 
     def stop(self) -> int:
-        """Let it finish its line; returns how many it wrote."""
+        """Let it finish its row; returns how many it wrote."""
         self._process.terminate()
         self._process.wait(30)
         return self.written
 
 
-def append(path: Path, seed: int) -> None:
+def append(path: Path, seed: int, number: int) -> None:
     """What the appender's process does."""
     chance = random.Random(seed)
     stopping: list[int] = []
-    signal.signal(signal.SIGTERM, lambda number, _: stopping.append(number))
+    signal.signal(signal.SIGTERM, lambda signum, _: stopping.append(signum))
     with path.with_name(path.name + ".tally").open("r+b") as tally:
         count = mmap.mmap(tally.fileno(), _COUNT.size)
-        number = 0
+        count[:] = _COUNT.pack(number)
+        while not stopping and not path.with_name(path.name + ".go").exists():
+            time.sleep(0.0005)
         while not stopping:
             holds = chance.random() < 0.5
             turn = chance.randrange(5, 80)
@@ -179,7 +175,7 @@ def append(path: Path, seed: int) -> None:
                 if not holds:
                     os.close(descriptor)
                     descriptor = _open(path)
-                _write(descriptor, _line(b"more", number, b"x" * chance.randrange(300)), chance)
+                _write(descriptor, _more(number, chance.randrange(300)), chance)
                 number += 1
                 count[:] = _COUNT.pack(number)
                 time.sleep(_INTERVAL_S)
@@ -188,88 +184,147 @@ def append(path: Path, seed: int) -> None:
             os.close(descriptor)
 
 
-def rewrites(folder: Path, count: int, size_bytes: int, seed: int) -> dict[str, Any]:
-    """Rewrite one session many times while the appender writes it."""
-    path = folder / "rewritten.jsonl"
-    lines = make_session(path, size_bytes)
-    begun, spent = time.perf_counter(), []
-    spliced = with_late_lines = still_open = 0
-    with Appender(path, seed) as appender:
-        for index in range(count):
-            moment = time.perf_counter()
-            done = swap.rewrite(
-                str(path), shorten(7 + index), same_count, home_dir=str(folder / "home"), live=True
-            )
-            spent.append(time.perf_counter() - moment)
-            spliced += done.spliced_lines
-            with_late_lines += done.spliced_lines > 0
-            still_open += not done.is_over
-            os.unlink(str(done.backup))
-        written = appender.stop()
-    recovery.recover(str(path))
-    found = read(path)
-    report = {
-        "rewrites": count,
+class Round:
+    """One session that is purged and restored, with a writer that starts during each of the two."""
+
+    def __init__(self, folder: Path, size_bytes: int, seed: int) -> None:
+        self.path, self.home_dir = folder / "purged.jsonl", str(folder / "home")
+        self.rows = make_session(self.path, size_bytes)
+        self.size = self.path.stat().st_size
+        self.original = self._digest()
+        self.chance = random.Random(seed)
+        self.written = self.lost = self.late = self.still_open = 0
+        self.is_right = True
+
+    def play(self) -> float:
+        """Do both; returns how long the purge took."""
+        begun = time.perf_counter()
+        self._work(self._purge, self.size)
+        spent = time.perf_counter() - begun
+        self._work(self._restore, self.size)
+        self.is_right &= self._digest() == self.original
+        # Where nobody can tell whether a file is open, the old ones stay for a day.
+        self.is_right &= bool(self.still_open) or not _left_behind(self.path)
+        for other in self.path.parent.glob(self.path.name + "*"):
+            other.unlink()
+        return spent
+
+    def _work(self, work: Callable[[Any], Any], size_bytes: int) -> None:
+        os.utime(self.path, (_LONG_AGO, _LONG_AGO))
+        moment, seen = self.chance.uniform(0, size_bytes), 0
+        with Appender(self.path, self.chance.randrange(1 << 30), self.written) as appender:
+
+            def progress(count: int) -> None:
+                nonlocal seen
+                if seen < moment <= seen + count:
+                    appender.begin()
+                seen += count
+
+            done = work(progress)
+            appender.begin()
+            target = appender.written + 5
+            while appender.written < target:
+                time.sleep(_INTERVAL_S)
+            self.written = appender.stop()
+        self.late += done.late_lines
+        self.still_open += not done.is_over
+        recovery.recover(str(self.path))
+        found = read(self.path)
+        self.lost += _lost(found, self.rows, self.written)
+        self.is_right &= found.is_ordered and not found.strange
+
+    def _purge(self, progress: Any) -> Any:
+        plan = purge.prepare(str(self.path), Options(keep_requests=0), self.home_dir)
+        return purge.purge(str(self.path), plan, self.home_dir, progress=progress)
+
+    def _restore(self, progress: Any) -> Any:
+        return restore.restore(restore.plan(str(self.path), self.home_dir), progress=progress)
+
+    def _digest(self) -> str:
+        with self.path.open("rb") as file:
+            return hashlib.sha256(file.read(self.size)).hexdigest()
+
+
+def purges(folder: Path, count: int, size_bytes: int, seed: int) -> dict[str, Any]:
+    """Purge and restore sessions while an appender begins to write them."""
+    begun = time.perf_counter()
+    rounds = [Round(folder, size_bytes, seed)]
+    spent = [rounds[0].play()]
+    for index in range(1, count):
+        rounds.append(Round(folder, size_bytes, seed + index))
+        spent.append(rounds[-1].play())
+    return {
+        "purges_and_restores": count,
         "size_mb": size_bytes // MEGABYTE,
-        "appended": written,
-        "spliced_after_the_rename": spliced,
-        "rewrites_with_late_lines": with_late_lines,
-        "old_file_held_at_the_end": still_open,
-        "lost": lines - len(found.base) + written - len(found.more),
-        "in_order": found.is_ordered and not found.strange,
-        "left_behind": _left_behind(path),
+        "appended": sum(one.written for one in rounds),
+        "late_lines": sum(one.late for one in rounds),
+        "old_file_held_at_the_end": sum(one.still_open for one in rounds),
+        "lost": sum(one.lost for one in rounds),
+        "all_in_order_and_byte_exact": all(one.is_right for one in rounds),
         "seconds": round(time.perf_counter() - begun, 1),
-        "median_rewrite_s": round(sorted(spent)[len(spent) // 2], 2),
+        "median_purge_s": round(sorted(spent)[len(spent) // 2], 2),
     }
-    _clear(path)
-    return report
 
 
 def kills(folder: Path, count: int, size_bytes: int, seed: int) -> dict[str, Any]:
-    """Kill rewrites at random moments; count the lines that are nowhere, before and after."""
-    path = folder / "killed.jsonl"
-    lines = make_session(path, size_bytes)
+    """Kill purges and restores at random moments; count the rows that are nowhere."""
+    path, home_dir = folder / "killed.jsonl", str(folder / "home")
+    rows = make_session(path, size_bytes)
+    original = path.read_bytes()
     chance = random.Random(seed)
-    report = dict.fromkeys(_KILL_FIGURES, 0)
-    longest = _duration(path, folder)
+    report: dict[str, Any] = dict.fromkeys(
+        ("kills", "with_an_old_file", *_WRONG, "merged_later"), 0
+    )
+    in_use.RECENT_S = 0.0  # the writer writes all the time
+    longest = _duration(path, home_dir)
     with Appender(path, seed) as appender:
+        appender.begin()
         while report["kills"] < count:
-            report["kills"] += _killed(path, folder, chance.uniform(0, longest))
+            report["kills"] += _killed(path, home_dir, chance.uniform(0, longest))
             appender.pause()
-            report["with_an_old_file"] += any(map(names.is_old, os.listdir(path.parent)))
+            report["with_an_old_file"] += any(map(disk.is_old, os.listdir(path.parent)))
             written = appender.written
-            report["lost_before"] += _lost(beside(path), lines, written)
+            report["lost_before"] += _lost(beside(path), rows, written)
             report["merged_later"] += sum(one.lines for one in recovery.recover(str(path)))
             found = read(path)
-            report["lost_after"] += _lost(found, lines, written)
+            report["lost_after"] += _lost(found, rows, written)
             report["out_of_order"] += not found.is_ordered
-            for backup in path.parent.glob("*.backup.*"):
-                backup.unlink()
+            if path.read_bytes().startswith(original):  # what is not purged needs no backup
+                for backup in path.parent.glob("*.backup.*"):
+                    backup.unlink()
             appender.resume()
         report["appended"] = written = appender.stop()
     recovery.recover(str(path))
+    back = restore.plan(str(path), home_dir)
+    if back.undone:
+        restore.restore(back)
     found = read(path)
-    report["lost_after"] += _lost(found, lines, written)
+    report["lost_after"] += _lost(found, rows, written)
     report["out_of_order"] += not found.is_ordered or bool(found.strange)
-    left_behind = _left_behind(path)
-    _clear(path)
-    return report | {"left_behind": left_behind}
+    report["not_restored"] += not path.read_bytes().startswith(original)
+    return report | {"left_behind": _left_behind(path)}
 
 
-def _duration(path: Path, folder: Path) -> float:
-    """How long a rewrite takes that nobody kills, with some room."""
+def _duration(path: Path, home_dir: str) -> float:
+    """How long a purge takes that nobody kills, with some room; the store has all of it by then."""
+    for _ in range(2):
+        _killed(path, home_dir, None)
     begun = time.perf_counter()
-    _killed(path, folder, None)
+    _killed(path, home_dir, None)
     return 1.2 * (time.perf_counter() - begun)
 
 
-def _killed(path: Path, folder: Path, delay_s: float | None) -> bool:
-    """Rewrite in a child and kill it after a delay; False where it was done before."""
+def _killed(path: Path, home_dir: str, delay_s: float | None) -> bool:
+    """Purge or restore in a child and kill it after a delay; False where it was done before."""
     child = os.fork()
     if child == 0:
         with contextlib.suppress(BaseException):
-            home = str(folder / "home")
-            swap.rewrite(str(path), shorten(9), same_count, home_dir=home, quiet_s=0.05, live=True)
+            plan = purge.prepare(str(path), Options(keep_requests=0), home_dir)
+            if plan.is_empty:
+                back = restore.plan(str(path), home_dir)
+                restore.restore(back, quiet_s=0.05)
+            else:
+                purge.purge(str(path), plan, home_dir, quiet_s=0.05)
         os._exit(0)
     if delay_s is not None:
         time.sleep(delay_s)
@@ -277,26 +332,22 @@ def _killed(path: Path, folder: Path, delay_s: float | None) -> bool:
     return bool(os.WIFSIGNALED(os.waitpid(child, 0)[1]))
 
 
-def _cannot_tell(_: int) -> bool | None:
-    return None
-
-
-def _lost(found: Found, lines: int, written: int) -> int:
-    """Lines that were written for sure and are not there; one more may be on its way."""
-    return len(set(range(lines)) - found.base) + len(set(range(written)) - found.more)
+def _lost(found: Found, rows: int, written: int) -> int:
+    """Rows that were written for sure and are not there; one more may be on its way."""
+    return len(set(range(rows)) - found.base) + len(set(range(written)) - found.more)
 
 
 def _left_behind(path: Path) -> list[str]:
-    return sorted([n for n in os.listdir(path.parent) if names.session_of(n) == path.name])
+    return sorted([n for n in os.listdir(path.parent) if disk.session_of(n) == path.name])
 
 
-def _clear(path: Path) -> None:
-    for other in path.parent.glob(path.name + "*"):
-        other.unlink()
+def _line(row: dict[str, Any]) -> bytes:
+    return json.dumps(row, separators=(",", ":")).encode() + b"\n"
 
 
-def _line(kind: bytes, number: int, pad: bytes) -> bytes:
-    return b'{"%s":%d,"pad":"%s"}\n' % (kind, number, pad)
+def _more(number: int, size: int) -> bytes:
+    message = {"role": "user", "content": "x" * size}
+    return _line({"type": "user", "message": message, "uuid": f"more-{number}"})
 
 
 def _open(path: Path) -> int:
@@ -313,31 +364,29 @@ def _write(descriptor: int, line: bytes, chance: random.Random) -> None:
     os.write(descriptor, line[middle:])
 
 
-def _steps(length: int) -> Iterator[int]:
-    return iter(range(0, length, MEGABYTE))
-
-
 def main() -> None:
-    """Run all of it and print what was found; a lost line is a failure."""
+    """Run all of it and print what was found; a lost row is a failure."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rewrites", metavar="COUNTxMB", nargs="*", help="for example 20x10 5x100")
+    parser.add_argument("--purges", metavar="COUNTxMB", nargs="*", help="for example 20x10 5x100")
     parser.add_argument("--kills", metavar="COUNTxMB", default=f"{FULL_KILLS}x1")
     parser.add_argument("--seed", type=int, default=6)
     parser.add_argument("--blind", action="store_true")
     parser.add_argument("--append", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--first", type=int, default=0, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.append:
-        append(chosen.append, chosen.seed)
+        append(chosen.append, chosen.seed, chosen.first)
         return
     if chosen.blind:
-        vars(disk)["nobody_writes"] = _cannot_tell
-    plan = [tuple(map(int, one.split("x"))) for one in chosen.rewrites or []]
+        vars(disk)["nobody_writes"] = lambda _: None
+    plan = [tuple(map(int, one.split("x"))) for one in chosen.purges or []]
     is_sound = True
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for count, megabytes in plan if chosen.rewrites is not None else FULL:
-            report = rewrites(folder, count, megabytes * MEGABYTE, chosen.seed)
-            is_sound &= report["lost"] == 0 and report["in_order"]
+        os.environ.update(HOME=name, CLAUDE_CONFIG_DIR=f"{name}/c", BRIMLINE_HOME=f"{name}/home")
+        for count, megabytes in plan if chosen.purges is not None else FULL:
+            report = purges(folder, count, megabytes * MEGABYTE, chosen.seed)
+            is_sound &= report["lost"] == 0 and report["all_in_order_and_byte_exact"]
             print(report, flush=True)
         count, megabytes = map(int, chosen.kills.split("x"))
         if count:

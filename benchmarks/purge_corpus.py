@@ -20,8 +20,9 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from brimline.purge import repair, restore, shrink, strategies
-from brimline.purge.plan import Options
+from brimline.session import plan as planning
+from brimline.session import purge, repair, restore
+from brimline.session.plan import Options, Plan
 
 _OLD = 1_700_000_000
 _LATE = b'{"type":"user","uuid":"late","message":{"role":"user","content":"late"}}\n'
@@ -68,23 +69,23 @@ def _measure(source: str, folder: str) -> Found:
     original = _content(path)
     faults = len(repair.examine(path).faults)
     begun = time.process_time()
-    prepared = _purge(path, home_dir)
+    plan = _purge(path, home_dir)
     cpu_s = time.process_time() - begun
     purged = _content(path)
     sound = len(repair.examine(path).faults) <= faults
-    again = _purge(path, home_dir).plan.is_empty and _content(path) == purged
+    again = _purge(path, home_dir).is_empty and _content(path) == purged
     with open(path, "ab") as file:
         file.write(_LATE)
     _rest(path)
     back = restore.plan(path, home_dir)
-    if not back.is_empty:
+    if back.undone:
         restore.restore(back, quiet_s=0.01)
     return Found(
         len(original),
         len(original) - len(purged),
-        prepared.plan.context_tokens,
-        prepared.survey.occupancy_tokens,
-        {name: saving.items for name, saving in prepared.plan.savings.items()},
+        plan.context_tokens,
+        plan.survey.occupancy_tokens,
+        {name: saving.items for name, saving in plan.savings.items()},
         again,
         sound,
         _content(path) == original + _LATE,
@@ -92,12 +93,12 @@ def _measure(source: str, folder: str) -> Found:
     )
 
 
-def _purge(path: str, home_dir: str) -> shrink.Prepared:
+def _purge(path: str, home_dir: str) -> Plan:
     _rest(path)
-    prepared = shrink.prepare(path, Options(), home_dir)
-    if not prepared.plan.is_empty:
-        shrink.shrink(prepared, home_dir, quiet_s=0.01)
-    return prepared
+    plan = purge.prepare(path, Options(), home_dir)
+    if not plan.is_empty:
+        purge.purge(path, plan, home_dir, quiet_s=0.01)
+    return plan
 
 
 def _rest(path: str) -> None:
@@ -130,7 +131,7 @@ def _row(name: str, found: Found) -> str:
         if found.occupancy_tokens
         else "unknown"
     )
-    items = [str(found.items[key]) for key in strategies.ORDER if key in found.items]
+    items = [str(found.items[key]) for key in planning.ORDER if key in found.items]
     proofs = (found.is_idempotent, found.is_sound, found.is_restored)
     cells = [
         name,

@@ -454,7 +454,7 @@ def test_a_strangers_settings_do_not_take_long_to_refuse(
 
     problems = config.load(home_dir, project_dir).problems
     assert len(problems) == 11
-    assert problems[-1].endswith(": 1490 more unknown settings")
+    assert problems[-1].endswith(": 1,490 more unknown settings")
     assert len(compared) == 10
     for text in (f"{'a.' * 5_000}b = 1\n", "b = 1\n" * 15_000):
         path.write_text(text, encoding="utf-8")

@@ -113,11 +113,6 @@ def learned_file(home_dir: str) -> str:
     return home_dir + "/learned.json"
 
 
-def libraries_file(home_dir: str) -> str:
-    """Where the installer notes the folder of the third-party libraries."""
-    return home_dir + "/libraries"
-
-
 def command_file(home_dir: str) -> str:
     """Where the installer notes how the command is started where it is not on the PATH."""
     return home_dir + "/command"

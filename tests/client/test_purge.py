@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline.purge import live
+from brimline.session import in_use
 from brimline.store.stub import parse
 
 from .harness import read_rows
@@ -250,7 +250,7 @@ def test_inside_the_client_a_purge_is_only_previewed(
     original = recorded.read_bytes()
     os.utime(recorded)
     # The client that wrote it is gone; this process stands in for one that runs.
-    live.note_client(str(installed.data), recorded.stem, os.getpid())
+    in_use.note_client(str(installed.data), recorded.stem, os.getpid())
 
     shown = installed.command(
         "session", "purge", "--current", "--dry-run", "--keep-recent", "3",

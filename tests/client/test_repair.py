@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from brimline import clock
-from brimline.purge.repair_edit import MISSING_RESULT
+from brimline.session.repair import MISSING_RESULT
 from brimline.store import stub as stubs
 
 from .brimline_home import Installed

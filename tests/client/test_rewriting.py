@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from brimline.purge import live, recovery, swap
+import pytest
+
+from brimline.session import in_use, recovery
+from brimline.session.disk import InUseError
+from brimline.session.rewrite import Order, Rewritten, rewrite
 
 from .harness import read_rows
 from .stub_api import bash, text
@@ -20,6 +25,13 @@ if TYPE_CHECKING:
 _TURNS = 25
 
 
+@pytest.fixture
+def unnoticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rewrites begin although the client runs, as if it had started just after the look."""
+    monkeypatch.setattr(in_use, "why", lambda *_: None)
+
+
+@pytest.mark.usefixtures("unnoticed")
 def test_rows_go_to_the_file_that_has_the_name(client: Client, stub: StubApi) -> None:
     """The client opens the file for every batch of rows: after a swap it writes to the new one."""
     stub.script(text("FIRST"), text("SECOND"))
@@ -54,11 +66,12 @@ def test_a_running_client_is_known_without_hooks_and_forgotten_when_it_ends(
         session.wait_until(lambda: _has_reply(path, "FIRST"))
         os.utime(path, (1_700_000_000, 1_700_000_000))
 
-        assert f"process {session.pid}" in str(live.why_live(str(path), home_dir))
+        assert f"process {session.pid}" in str(in_use.why(str(path), home_dir))
     os.utime(path, (1_700_000_000, 1_700_000_000))
-    assert live.why_live(str(path), home_dir) is None
+    assert in_use.why(str(path), home_dir) is None
 
 
+@pytest.mark.usefixtures("unnoticed")
 def test_no_row_is_lost_while_the_session_is_rewritten_again_and_again(
     client: Client, stub: StubApi
 ) -> None:
@@ -91,15 +104,16 @@ def _rewrite_until(client: Client, over: threading.Event, swaps: list[int]) -> N
     while not over.is_set():
         for path in client.transcripts():
             note = b'{"type":"marked","n":%d}\n' % len(swaps)
-            swaps += [1] * _rewrite(path, client, note).swapped
+            with contextlib.suppress(InUseError):  # it holds the former file open just now
+                swaps += [1] * _rewrite(path, client, note).swapped
         over.wait(0.01)
 
 
-def _rewrite(path: Path, client: Client, note: bytes) -> swap.Rewritten:
+def _rewrite(path: Path, client: Client, note: bytes) -> Rewritten:
     """Put one more row in front."""
 
     def make_new(old: BinaryIO, length: int, new: BinaryIO) -> None:
-        rest = old.read()
+        rest = old.read(length)
         assert len(rest) == length
         new.write(note + rest)
 
@@ -107,7 +121,7 @@ def _rewrite(path: Path, client: Client, note: bytes) -> swap.Rewritten:
         pass
 
     home_dir = str(client.home / "brimline")
-    return swap.rewrite(str(path), make_new, accept, home_dir=home_dir, quiet_s=0.2, live=True)
+    return rewrite(Order(str(path), home_dir, make_new, accept, quiet_s=0.2))
 
 
 def _has_reply(path: Path, wanted: str) -> bool:

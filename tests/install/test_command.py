@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 from brimline import launch, paths
-from brimline.cli.session_purge import purge
+from brimline.cli.session import purge
 from brimline.hooks import table
 from brimline.install import entries, slash
 from brimline.install.command import uninstall

@@ -22,7 +22,7 @@ def test_a_compiled_package_is_recognised(root: Path, python: str) -> None:
 
 def test_a_changed_source_makes_it_stale_and_compiling_renews_it(root: Path, python: str) -> None:
     """After an upgrade the old bundle must not be taken for the new code."""
-    source = root / "brimline" / "hooks" / "run.py"
+    source = root / "brimline" / "hooks" / "entry.py"
     source.write_text(source.read_text() + "\n")
 
     assert not precompile.is_precompiled(python, str(root))

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from brimline.hooks import entry
 from brimline.rules.assemble import BOUNDARY, TRUNCATED, Limits, assemble, unknown_to_client
 from brimline.rules.cascade import CHILD, PROJECT, Source
+from brimline.testing import event
 
 if TYPE_CHECKING:
+    from brimline.testing import SessionBuilder
+
     from .conftest import Tree
 
 LIMITS = Limits()
@@ -178,3 +183,20 @@ def test_the_text_at_the_start_keeps_within_its_room(tree: Tree, budget: int) ->
     assert first == second
     assert len(first) <= budget
     assert not first or TRUNCATED in first
+
+
+@pytest.mark.row("S2-04", "S4-02")
+@pytest.mark.parametrize(("source", "is_given"), [("startup", True), ("resume", False)])
+def test_the_hook_gives_it_once_per_context(
+    tree: Tree, session: SessionBuilder, home_dir: str, source: str, is_given: bool
+) -> None:
+    """A resumed session has it in its transcript; a file that the client loads is not given."""
+    tree.put(tree.private(), "just for me here")
+    tree.put("project/CLAUDE.md", "for everybody")
+    session.reply(40_000)
+    raw = json.dumps(event("SessionStart", session, source=source)).encode()
+
+    answer = entry.respond("SessionStart", raw, home_dir).decode()
+
+    assert ("just for me here" in answer) is is_given
+    assert "for everybody" not in answer

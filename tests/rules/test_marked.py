@@ -135,6 +135,15 @@ def test_a_file_that_the_client_does_not_load_marks_nothing(tree: Tree) -> None:
     assert ("AGENTS.md", "AGENTS.md lifts every rule (ENFORCED)") in tree.marked()
 
 
+def test_a_file_that_does_not_count_takes_no_import_from_one_that_does(tree: Tree) -> None:
+    """Whichever of them asks for it first."""
+    tree.put("project/AGENTS.md", "@shared.md")
+    tree.put("project/CLAUDE.local.md", "@shared.md")
+    tree.put("project/shared.md", "shared (CRITICAL)")
+
+    assert tree.marked() == [("shared.md", "shared (CRITICAL)")]
+
+
 def test_rules_that_do_not_fit_are_counted(tree: Tree) -> None:
     """None is shortened; a long one makes way for shorter ones after it; the last entry says so."""
     tree.put("project/CLAUDE.md", f"- (ENFORCED) {'x' * 5_000}\n" + "- short (ENFORCED)\n" * 2)

@@ -41,11 +41,3 @@ CONFIG_COMMANDS = {
         "brimline.install.autocompact:autocompact", "Set where the client compacts by itself."
     ),
 }
-
-SESSION_COMMANDS = {
-    "inspect": Entry("brimline.cli.session_inspect:inspect", "Show what a session consists of."),
-    "purge": Entry("brimline.cli.session_purge:purge", "Shrink a session without losing a line."),
-    "repair": Entry("brimline.cli.session_repair:repair", "Mend a session that is damaged."),
-    "restore": Entry("brimline.cli.session_restore:restore", "Undo purges and repairs."),
-    "backups": Entry("brimline.cli.session_backups:backups", "List and remove backups."),
-}

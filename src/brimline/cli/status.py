@@ -66,13 +66,12 @@ def status(
 
 def _purged_note(path: str, measured_at: str | None) -> str:
     """What to know where a purge came after the last measurement."""
-    from brimline.purge import restore_record
+    from brimline.session import backups
 
-    real, moment = os.path.realpath(path), clock.parse(measured_at)
+    moment = clock.parse(measured_at)
     if moment is None:
         return ""
-    name = find.session_id_of(real)
-    purged = restore_record.context_tokens_since(paths.home(), name, real, moment)
+    purged = backups.context_tokens_since(paths.home(), path, moment)
     return f"\nMeasured before a purge, which took out ~{purged:,} tokens." if purged else ""
 
 

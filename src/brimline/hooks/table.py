@@ -44,7 +44,7 @@ class Answered:
 EVENTS = {
     "SessionStart": Answered(
         "session_start",
-        {"state": "", "guard": "", "rules": "", "carry": "", "offload": "", "purge": ""},
+        {"state": "", "guard": "", "rules": "", "carry": "", "offload": "", "session": ""},
         "fresh settings, the card after a compaction, the user's reminder; then housekeeping",
     ),
     "UserPromptSubmit": Answered(
@@ -83,7 +83,7 @@ EVENTS = {
     ),
     "SessionEnd": Answered(
         "session_end",
-        {"carry": "", "purge": ""},
+        {"carry": "", "session": ""},
         "leaves word for the next session, and in the daily note",
         timeout_s=5,
     ),
@@ -92,4 +92,4 @@ EVENTS = {
 OPTIONAL = ("scout",)
 # After this event's answer is written, these rooms' `tidy` is called, each for its share of time.
 TIDY_AFTER = "SessionStart"
-TIDY = ("gauge", "state", "store", "search", "offload", "carry", "purge")
+TIDY = ("gauge", "state", "store", "search", "offload", "carry", "session")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from brimline import config, fastio, libraries, paths
+from brimline import config, fastio, paths
 from brimline.errors import InstallError
 from brimline.install import datafolder, entries, installer, precompile, program, showing, ways
 from brimline.install.pieces.piece import Plan
@@ -213,9 +213,8 @@ def _make_home(home_dir: str) -> None:
 
 
 def _note_for_hooks(home_dir: str, baked_home: str | None) -> None:
-    """What hooks cannot find out: the libraries' folder, and how to start the command."""
-    with contextlib.suppress(OSError, ImportError):  # both only make an answer a little better
-        libraries.remember(home_dir)
+    """What hooks cannot find out: how to start the command."""
+    with contextlib.suppress(OSError):  # it only makes an answer a little better
         line = program.find(baked_home).line()
         if line:
             fastio.replace_file(paths.command_file(home_dir), line.encode())

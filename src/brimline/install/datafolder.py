@@ -19,7 +19,7 @@ _OURS = (
     ("policy", r"[0-9a-f]{24}\.json"),
     ("install", r"[0-9a-f]{16}(\.json|\.[0-9a-f]{16}\.original)"),
     ("backups", r"settings(\.local)?\.json\.\d{8}_\d{6}(\.\d+)?"),
-    ("backups/purges/*", r"\d+\.jsonl"),
+    ("backups/purges/*", r"\d+\.jsonl|unfinished"),
     (
         "sessions/*",
         (

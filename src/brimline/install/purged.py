@@ -6,22 +6,22 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from brimline.errors import BrimlineError
-from brimline.purge import restore, restore_record
-from brimline.purge.errors import LiveError
+from brimline.session import backups, restore
+from brimline.session.disk import InUseError
 
 if TYPE_CHECKING:
-    from brimline.purge.restore import Restoration
+    from brimline.session.restore import Restoration
 
 _KEY = re.compile(rb"sha256:[0-9a-f]{64}")
 
 
 class Found(NamedTuple):
-    """What the records of purges and repairs lead to."""
+    """What the notes on purges and repairs lead to."""
 
     keys: dict[str, set[str]]
     """The session files on disk, each with the stored content that it may refer to."""
     problems: list[str]
-    """A sentence for each record that cannot be read."""
+    """A sentence for each note that cannot be read."""
 
 
 class PutBack(NamedTuple):
@@ -36,26 +36,26 @@ def sessions(home_dir: str) -> Found:
     """The sessions that were purged or repaired, wherever they are now, and copies of them."""
     keys: dict[str, set[str]] = {}
     problems: list[str] = []
-    for name in restore_record.sessions(home_dir):
-        records, damaged = restore_record.read_each(home_dir, name)
+    for name in backups.noted_sessions(home_dir):
+        notes, damaged = backups.notes(home_dir, name)
         problems += [str(problem) for problem in damaged]
-        for record in records:
-            for path in restore_record.places(record):
-                keys.setdefault(path, set()).update(record.keys)
+        for note in notes:
+            for path in note.places():
+                keys.setdefault(path, set()).update(note.keys)
     return Found(dict(sorted(keys.items())), problems)
 
 
 def put_back(found: Found, home_dir: str) -> PutBack:
-    """Restore sessions as far as possible; the records stay, as another copy may need them."""
+    """Restore sessions as far as possible; the notes stay, as another copy may need them."""
     restored, problems = [], list(found.problems)
     for path, keys in found.keys.items():
         try:
             plan = restore.plan(path, home_dir)
-            if not plan.is_empty:
+            if plan.undone:
                 restore.restore(plan, forgets=False)
                 restored.append(path)
             reason = _still_needs(path, plan, keys)
-        except LiveError:
+        except InUseError:
             reason = "it is in use: end its client, then run this again"
         except (BrimlineError, OSError) as error:
             reason = str(error)
@@ -66,8 +66,6 @@ def put_back(found: Found, home_dir: str) -> PutBack:
 
 def _still_needs(path: str, plan: Restoration, keys: set[str]) -> str | None:
     """Why a session would miss the data although it was put back as far as possible."""
-    if plan.lost_steps:
-        return f"others changed it since, and {plan.lost_steps:,} changes are not known again"
     if plan.problems:
         return str(plan.problems[0])
     with open(path, "rb") as file:

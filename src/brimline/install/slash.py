@@ -80,7 +80,7 @@ COMMANDS = (
         "done after leaving it: the user runs "
         "`brimline session purge --session ${CLAUDE_SESSION_ID}` in a shell, and then resumes the "
         "session.",
-        runs=("session", "purge", "--dry-run", "--live", "--session"),
+        runs=("session", "purge", "--dry-run", "--session"),
         about_session=True,
     ),
 )

@@ -223,9 +223,11 @@ class _Walk:
             self.add(f"{folder}/{CLAUDE}", template, inside)
             self.add(f"{folder}/{OWN}/{CLAUDE}", template, inside)
             self._rule_files(f"{folder}/{OWN}/rules", template, inside, folder)
+        self.add(f"{folder}/{LOCAL}", template, inside)
+        if not self._left_to_worktree(folder):
+            # Last: what it imports may be imported by a file that counts.
             self.add(f"{folder}/{AGENTS}", template, inside)
             self.add(f"{folder}/{OWN}/{AGENTS}", template, inside)
-        self.add(f"{folder}/{LOCAL}", template, inside)
 
     def add(
         self,
@@ -426,11 +428,9 @@ def _known_to_client(project: str, sources: list[Source]) -> list[Source]:
         elif source.imported_by and source.level not in (USER, PRIVATE):
             note = "" if is_within(os.path.realpath(source.path), project) else _EXTERNAL
         if note and source.client != NEVER:
-            found.append(_excluded(source._replace(client=NEVER, client_note=note), excludes))
-        else:
-            found.append(_excluded(source, excludes))
-        if found[-1].client == NEVER:
-            unread.add(source.path)
+            source = source._replace(client=NEVER, client_note=note)  # noqa: PLW2901
+        found.append(_excluded(source, excludes))
+        unread |= {source.path} if found[-1].client == NEVER else set()
     return found
 
 
@@ -444,10 +444,9 @@ def _excludes(project: str) -> dict[str, list[Any]]:
     found = {}
     for name, path in clientsettings.settings_files(project).items():
         listed = clientsettings.read_settings(path).get("claudeMdExcludes")
-        texts = (
-            [each for each in listed if isinstance(each, str)] if isinstance(listed, list) else []
-        )
-        found[name] = [patterns.parse(each) for each in texts[:_MOST_EXCLUDES] if "/" in each]
+        texts = listed[:_MOST_EXCLUDES] if isinstance(listed, list) else []
+        whole = [each for each in texts if isinstance(each, str) and "/" in each]
+        found[name] = [patterns.parse(each) for each in whole]
     return found
 
 

@@ -1,0 +1,46 @@
+"""The face to the hooks: whose client a session is, and rewrites that were cut short.
+
+Fast path: imports nothing.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from brimline.hooks.turn import Turn
+
+# A larger merge of late lines is left to the next command.
+_MOST_MERGED_BYTES = 50_000_000
+_KEEP_S = 30 * 86_400
+
+
+def session_start(turn: Turn) -> None:
+    """Note that the session is in use, and by which process."""
+    from brimline import fastio
+    from brimline.session import in_use
+
+    pid = fastio.env("CLAUDE_PID") or ""
+    if pid.isdecimal():
+        in_use.note_client(turn.home, turn.state.session_id, int(pid))
+
+
+def session_end(turn: Turn) -> None:
+    """Its client may run on, with another session."""
+    if turn.event.reason in ("clear", "resume"):
+        from brimline.session import in_use
+
+        in_use.forget_client(turn.home, turn.state.session_id)
+
+
+def tidy(turn: Turn, until: float) -> None:
+    """Finish what a rewrite beside the session left undone; drop the way back of what is gone."""
+    import os
+    import time
+
+    from brimline.session import backups, recovery
+
+    folder = turn.event.transcript.rpartition("/")[0]
+    if folder:
+        recovery.recover(folder, most_bytes=_MOST_MERGED_BYTES)
+    if os.path.isdir(f"{turn.home}/backups/purges") and time.monotonic() < until:
+        backups.expire(turn.home, time.time() - _KEEP_S)

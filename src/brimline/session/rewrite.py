@@ -1,0 +1,214 @@
+"""Puts a verified copy in the place of a session file, with a backup; no line is ever in neither.
+
+The order is always the same: lock, backup, copy, verify, note the way back, swap, settle. Why it is
+this one is told in docs/explanation/rewriting-sessions.md.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import shlex
+import shutil
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from brimline.session import backups, disk, in_use, recovery, swap
+from brimline.session.disk import Content, InUseError, RewriteError, RewrittenError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import BinaryIO
+
+    from brimline.session.backups import Unfinished
+    from brimline.session.swap import Chain, New
+
+    MakeNew = Callable[[BinaryIO, int, BinaryIO], None]
+    Verify = Callable[[str, int, str], None]
+
+# Others write to the disk too, the client among them; it must not find it full because of us.
+_SPARE_BYTES = 16 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """What one rewrite did."""
+
+    path: str  # the session file that was swapped: the target where a link was named
+    before: Content  # the snapshot that `make_new` was given
+    after: Content  # what `make_new` wrote
+    backup: str | None = None  # a copy of the snapshot; None when not `swapped`
+    late_lines: int = 0  # appended to the old file after the rename, and carried over
+    swapped: bool = True  # False when `make_new` wrote exactly the bytes it was given
+    is_over: bool = True  # False when a program may still write to the old file
+
+
+@dataclass(slots=True)
+class Order:
+    """What is to be done to a session.
+
+    `make_new(old, length, new)` writes the new content for the first `length` bytes of `old`
+    into `new`. There may be more by then. `length` is after a line break, or at the end of a file
+    whose last line has been torn for `quiet_s`.
+
+    `verify(old_path, length, new_path)` raises `RewriteError` where the copy is not sound: then
+    nothing is swapped and nothing is left behind. Then the way back is noted, with what `note`
+    holds by then; without it there is none. Only with `may_end_torn` may the copy end within a
+    line where the session does not.
+
+    What others append meanwhile is added to the new file, in order, until the old one is closed
+    or has been quiet for `quiet_s`. `on_wait` is called when a program holds the old file open
+    after the swap.
+    """
+
+    path: str
+    home_dir: str
+    make_new: MakeNew
+    verify: Verify
+    note: dict[str, Any] | None = None
+    quiet_s: float = recovery.QUIET_S
+    may_end_torn: bool = False
+    on_wait: Callable[[], None] | None = None
+    has_swapped: bool = False
+
+
+def rewrite(order: Order) -> Rewritten:
+    """Put `make_new`'s version of a session in its place.
+
+    Raises:
+        InUseError: the session is in use.
+        BusyError: another brimline command is rewriting it.
+        RewrittenError: it was rewritten, but then interrupted, or the disk refused.
+        RewriteError: it is no file to rewrite, the copy is not sound, or the disk refused.
+    """
+    session = order.path = os.path.realpath(order.path)
+    if not os.path.exists(session):
+        raise RewriteError(f"{session} is not there")
+    try:
+        with recovery.opened(session) as chain:
+            done = _swapped(order, chain)
+            if not done.swapped:
+                return done
+            settled = recovery.settle(chain, order.quiet_s, on_wait=order.on_wait)
+            return replace(done, late_lines=settled.lines, is_over=settled.is_over)
+    except (KeyboardInterrupt, RewriteError, OSError) as error:
+        if order.has_swapped:
+            raise _late(order, error) from error
+        if isinstance(error, OSError):
+            raise recovery.told(error, session) from error
+        raise
+
+
+def _late(order: Order, error: BaseException) -> RewrittenError:
+    """What says that it is too late for "nothing was changed", and how to undo what was."""
+    undo = shlex.join(["brimline", "session", "restore", order.path])
+    way = f"undo it with `{undo}`" if order.note is not None else "its backup is beside it"
+    if isinstance(error, KeyboardInterrupt):
+        return RewrittenError(
+            f"interrupted, but {order.path} was rewritten before: {way}. What others appended "
+            "meanwhile is safe, and the next `brimline session` command adds it"
+        )
+    told = str(error)
+    if isinstance(error, OSError):
+        told = f"{order.path} was rewritten, but then: {error.strerror or error}"
+    return RewrittenError(f"{told}; to have the session as it was, {way}")
+
+
+def _swapped(order: Order, chain: Chain) -> Rewritten:
+    _require_fit(order, chain)
+    length = _snapshot(chain.descriptor, order.quiet_s)
+    with (
+        contextlib.closing(backups.Unfinished(order.path, chain.descriptor, length)) as backup,
+        chain.copy() as new,
+    ):
+        raw = disk.Sink(new.descriptor)
+        with (
+            open(order.path, "rb", buffering=disk.BLOCK_BYTES) as source,
+            io.BufferedWriter(raw, disk.BLOCK_BYTES) as sink,
+        ):
+            order.make_new(source, length, sink)
+        done = Rewritten(order.path, backup.content, raw.content)
+        if done.before == done.after:
+            return replace(done, swapped=False)
+        order.verify(order.path, length, new.path)
+        _require_sound(order, chain, backup, new, done)
+        return replace(done, backup=_exchange(order, chain, backup, new, done))
+
+
+def _require_fit(order: Order, chain: Chain) -> None:
+    """See that this is a session that can be rewritten, now."""
+    recovery.settle(chain, order.quiet_s, give_up_s=0)
+    for old in chain.state.olds:
+        # Whether it is closed is asked before its length: what came late belongs before the rest.
+        is_held = disk.nobody_writes(chain.former(old)) is False
+        if is_held or disk.size(chain.former(old)) > old.carried:
+            raise InUseError(
+                f"{order.path} is in use: a program still has the file open that was this session"
+                " before its last rewrite; end it first; nothing was changed"
+            )
+    in_use.require_idle(order.path, order.home_dir)
+    status = os.fstat(chain.descriptor)
+    if status.st_nlink > 1:
+        raise RewriteError(
+            f"{order.path} has {status.st_nlink - 1} more name(s) elsewhere (hard links), which"
+            " would keep the old content: remove them, or copy the session and rewrite the copy"
+        )
+    needed = 2 * status.st_size + _SPARE_BYTES
+    free = shutil.disk_usage(os.path.dirname(order.path)).free
+    if free < needed:
+        raise RewriteError(
+            f"rewriting {order.path} takes {needed >> 20} MB beside it, and only {free >> 20} MB"
+            " are free: make room first; nothing was changed"
+        )
+
+
+def _snapshot(descriptor: int, quiet_s: float) -> int:
+    """Up to where the session is taken: its end, or its last line break where it just grew."""
+    status = os.fstat(descriptor)
+    if 0 <= time.time() - status.st_mtime < quiet_s:
+        return disk.after_last_line_break(descriptor, 0, status.st_size)
+    return status.st_size
+
+
+def _require_sound(
+    order: Order, chain: Chain, backup: Unfinished, new: New, done: Rewritten
+) -> None:
+    """See that the copy ends as the session does, and that neither changed since the backup."""
+    ends = [
+        disk.tail_before(descriptor, content.length)[-1:] in (b"\n", b"")
+        for descriptor, content in ((backup.descriptor, done.before), (new.descriptor, done.after))
+    ]
+    if ends == [True, False] and not order.may_end_torn:
+        raise RewriteError(
+            f"the copy of {done.path} ends within a line, which the next one would be added to:"
+            " nothing was swapped"
+        )
+    is_same = disk.same(chain.descriptor, 0, backup.descriptor, 0, done.before.length)
+    if not is_same or new.size != done.after.length:
+        raise swap.changed_meanwhile(done.path)
+
+
+def _exchange(order: Order, chain: Chain, backup: Unfinished, new: New, done: Rewritten) -> str:
+    """Make the copy the session; the note and the backup of what still stands go again."""
+    kept = note = None
+    try:
+        kept = backup.finish()
+        if order.note is not None:
+            note = backups.write_note(order.home_dir, done, order.note)
+        # The client and `brimline` take the session written last: a rewrite does not count.
+        moment = os.fstat(chain.descriptor).st_mtime_ns
+        os.utime(new.path, ns=(moment, moment))
+        olds = [replace(old, start=old.carried, gap=0) for old in chain.state.olds]
+        length = done.before.length
+        after = chain.replacing(new, olds, done.after.length, length, length)
+        chain.exchange(new, after, disk.tail_before(backup.descriptor, length))
+    except BaseException:
+        order.has_swapped = disk.identity(order.path)[0] == new.inode
+        for path in (kept, note):
+            if path and not order.has_swapped:
+                disk.remove(path)
+        raise
+    order.has_swapped = True
+    return kept

@@ -1,0 +1,132 @@
+"""Nobody loses a line: others write, disks fail and machines stop at every step of a rewrite."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from brimline.session import recovery
+from brimline.session import restore as restoring
+from brimline.session.disk import RewriteError
+
+from . import machines
+from .machines import Died, Machine, Writer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROOT = Path(__file__).parent.parent.parent
+SEEDS = range(3)
+
+
+@pytest.mark.parametrize("kind", machines.WRITERS)
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("action", ["rewrite", "restore"])
+def test_a_machine_that_stops_at_any_step_loses_nothing(
+    action: str, kind: str, seed: int, world: Path, home_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before the next run every row is in some file; after it the session is whole, in order.
+
+    And whatever was rewritten by then can be put back, byte for byte.
+    """
+    for step in range(1_000):
+        path, home = machines.make_session(world / f"at{step}" / "s.jsonl"), f"{home_dir}-{step}"
+        original = path.read_bytes()
+        work = _prepared(action, path, home)
+        writer = Writer(path, kind, seed)
+        machine = Machine(writer.act)
+        machine.dies_at = step
+        with monkeypatch.context() as patch:
+            machines.install(patch, machine)
+            survived = _survives(work)
+
+        assert machines.everywhere(path) >= set(range(writer.count)), machine.names
+        recovery.recover(str(path))
+        assert machines.numbers(path) == list(range(writer.count)), machine.names
+        writer.finish()
+        recovery.recover(str(path))
+        assert machines.numbers(path) == list(range(writer.count)), machine.names
+        assert machines.ours(path) == []
+        machines.restore(path, home)
+        appended = b"".join([machines.line(number) for number in range(40, writer.count)])
+        assert path.read_bytes() == original + appended, machine.names
+        if survived:
+            break
+    assert 20 < step < 999
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EACCES])
+@pytest.mark.parametrize("kind", ["nobody", "changing"])
+@pytest.mark.parametrize("action", ["rewrite", "restore"])
+def test_a_disk_that_refuses_at_any_step_costs_an_error_and_nothing_else(
+    action: str, code: int, kind: str, world: Path, home_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One sentence, never a traceback; the session is what it was, or the rewritten one."""
+    refused = 0
+    for step in range(1_000):
+        path, home = machines.make_session(world / f"at{step}" / "s.jsonl"), f"{home_dir}-{step}"
+        work = _prepared(action, path, home)
+        before = path.read_bytes()
+        writer = Writer(path, kind, seed=step)
+        machine = Machine(writer.act)
+        machine.fails_at, machine.failure = step, OSError(code, os.strerror(code))
+        with monkeypatch.context() as patch:
+            machines.install(patch, machine)
+            problem = _refusal(work)
+        refused += problem is not None
+        if problem and "nothing was" in problem:
+            assert path.read_bytes().startswith(before), machine.names
+        writer.finish()
+        recovery.recover(str(path))
+
+        assert machines.numbers(path) == list(range(writer.count)), machine.names
+        assert machines.ours(path) == []
+        if len(machine.names) <= step:
+            break
+    assert refused > 15
+
+
+def test_lines_survive_real_writers_and_real_kills(world: Path) -> None:
+    """The adversary of the benchmarks, at a size for every day: a lost or moved line fails it."""
+    done = subprocess.run(
+        [sys.executable, ROOT / "benchmarks/adversary.py", "--purges", "3x2", "--kills", "40x1"],
+        env={"PATH": os.defpath, "HOME": str(world), "TMPDIR": str(world)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "'kills': 40" in done.stdout
+
+
+def _prepared(action: str, path: Path, home_dir: str) -> Callable[[], object]:
+    """A rewrite, or the restore of one that is done already."""
+    if action == "rewrite":
+        return lambda: machines.run(path, home_dir)
+    machines.run(path, home_dir)
+    os.utime(path, (machines.LONG_AGO, machines.LONG_AGO))
+    return lambda: restoring.restore(restoring.plan(str(path), home_dir), quiet_s=0)
+
+
+def _refusal(work: Callable[[], object]) -> str | None:
+    try:
+        work()
+    except RewriteError as error:
+        return str(error)
+    return None
+
+
+def _survives(work: Callable[[], object]) -> bool:
+    try:
+        work()
+    except Died:
+        return False
+    return True

@@ -1,0 +1,368 @@
+"""A restored session is its backup and what was appended since, byte for byte."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import tarfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from brimline.session import backups, disk, recovery
+from brimline.session import purge as purging
+from brimline.session import restore as restoring
+from brimline.session.disk import RewriteError, RewrittenError
+from brimline.session.repair import repair
+from brimline.session.rewrite import Rewritten
+from brimline.store import layout, put, read, references, retention
+
+from . import machines
+from .machines import line
+from .recorded import LONG_AGO, QUIET_S, call, data, output, purge, restore, talk
+
+if TYPE_CHECKING:
+    from brimline.testing import SessionBuilder
+
+LATE = b'{"type":"user","uuid":"late","message":{"content":"late"}}\n'
+TORN = b'{"type":"user","uuid":"torn","mess'
+MADE_BEFORE = Path(__file__).with_name("made_by_56b1cf2.tar.gz")
+
+
+@pytest.fixture
+def original(session: SessionBuilder) -> bytes:
+    """The bytes of a session with something for every strategy."""
+    session.prompt()
+    for number in range(4):
+        call_id = session.tool_call(50_000, "Read", file_path=f"/{number % 2}.py")
+        asked = session.parent
+        for _ in range(3):
+            session.row("progress", data={"type": "x", "text": "y" * 100}, parentToolUseID=call_id)
+        session.parent = asked
+        session.tool_result(call_id, output(str(number)))
+    session.raw(b'{"type":"odd","text":"\xff"}\r\n')
+    talk(session)
+    return data(session)
+
+
+def go_on(session: SessionBuilder) -> bytes:
+    """The client goes on, with more that can be purged; returns what it added."""
+    before = len(data(session))
+    call(session, output("more"))
+    talk(session)
+    return data(session)[before:]
+
+
+def append(session: SessionBuilder, late: bytes = LATE) -> None:
+    """The client goes on."""
+    session.raw(late)
+    os.utime(session.path, (LONG_AGO, LONG_AGO))
+
+
+def test_purges_and_what_came_between_and_after_them_are_undone_together(
+    session: SessionBuilder, home_dir: str, original: bytes
+) -> None:
+    """Every byte comes back, what was appended stays, and nothing is left to restore."""
+    purge(session, home_dir)
+    between = go_on(session)
+    purge(session, home_dir)
+    append(session)
+    assert len(restoring.plan(session.path, home_dir).undone) == 2
+
+    restore(session.path, home_dir)
+
+    assert data(session) == original + between + LATE
+    assert not restoring.plan(session.path, home_dir).undone
+    assert backups.noted_sessions(home_dir) == []
+
+
+def test_a_session_can_be_purged_restored_and_purged_again(
+    session: SessionBuilder, home_dir: str, original: bytes
+) -> None:
+    """Round after round the same two states."""
+    purge(session, home_dir)
+    purged = data(session)
+    for _ in range(2):
+        restore(session.path, home_dir)
+        assert data(session) == original
+        purge(session, home_dir)
+        assert data(session) == purged
+
+
+def test_what_a_purged_session_refers_to_is_never_collected_as_garbage(
+    session: SessionBuilder, home_dir: str, original: bytes
+) -> None:
+    """The note mentions every key; after a restore nothing does, and the store lets go."""
+    purge(session, home_dir)
+    kept = len(read.blobs(home_dir))
+
+    retention.prune(home_dir, retention.Limits(unreferenced=True), references.Pass())
+    assert len(read.blobs(home_dir)) == kept > 0
+    restore(session.path, home_dir)
+    retention.prune(home_dir, retention.Limits(unreferenced=True), references.Pass())
+
+    assert data(session) == original
+    assert read.blobs(home_dir) == []
+
+
+@pytest.mark.parametrize("with_backups", [True, False])
+def test_a_session_that_was_moved_or_copied_is_restored_where_it_is(
+    session: SessionBuilder, home_dir: str, original: bytes, *, with_backups: bool
+) -> None:
+    """Its backups may have come along or not; a copy leaves the way back of the session."""
+    purge(session, home_dir)
+    folder = f"{os.path.dirname(session.path)}/elsewhere"
+    os.makedirs(folder)
+    path = shutil.copy2(session.path, folder)
+    if with_backups:
+        for backup in backups.of_session(session.path):
+            shutil.copy2(backup.path, folder)
+
+    restore(path, home_dir)
+    assert Path(path).read_bytes() == original
+    restore(session.path, home_dir)
+
+    assert data(session) == original
+    assert backups.noted_sessions(home_dir) == []
+
+
+@pytest.mark.parametrize("damage", ["gone", "changed", "note"])
+def test_a_way_back_that_is_damaged_is_told_and_nothing_changes(
+    session: SessionBuilder, home_dir: str, original: bytes, damage: str
+) -> None:
+    """In one sentence; a newer rewrite can be undone all the same."""
+    purge(session, home_dir)
+    purged = data(session)
+    if damage == "note":
+        (note,) = backups.notes(home_dir, "session")[0]
+        Path(note.file).write_bytes(b"{")
+    elif damage == "changed":
+        (backup,) = backups.of_session(session.path)
+        Path(backup.path).write_bytes(original.replace(b"naive", b"NAIVE").swapcase())
+    else:
+        (backup,) = backups.of_session(session.path)
+        os.unlink(backup.path)
+
+    with pytest.raises(RewriteError, match=r"is gone, or not what it was|cannot be read"):
+        restoring.plan(session.path, home_dir)
+    assert data(session) == purged
+
+    between = go_on(session)
+    purge(session, home_dir)
+    found = restoring.plan(session.path, home_dir)
+    restoring.restore(found, quiet_s=QUIET_S)
+
+    assert len(found.problems) == 1
+    assert data(session) == purged + between
+
+
+def test_a_session_that_others_changed_is_not_guessed_about(
+    session: SessionBuilder, home_dir: str, original: bytes
+) -> None:
+    """What it was is in its backup, and the sentence says so."""
+    purge(session, home_dir)
+    with open(session.path, "r+b") as file:
+        file.write(b'{"type":"X"')
+    changed = data(session)
+
+    with pytest.raises(RewriteError, match=r"changed by another program since.*in its backup"):
+        restoring.plan(session.path, home_dir)
+
+    assert data(session) == changed
+    assert backups.of_session(session.path)[0].size_bytes == len(original)
+
+
+def test_a_restore_that_was_planned_before_another_purge_is_refused(
+    session: SessionBuilder, home_dir: str, original: bytes
+) -> None:
+    """What was planned does not fit any more; nothing is mixed."""
+    purge(session, home_dir)
+    found = restoring.plan(session.path, home_dir)
+    between = go_on(session)
+    purge(session, home_dir)
+
+    with pytest.raises(RewriteError, match="rewritten meanwhile"):
+        restoring.restore(found, quiet_s=QUIET_S)
+    restore(session.path, home_dir)
+
+    assert data(session) == original + between
+
+
+def test_notes_on_sessions_that_are_gone_expire(
+    session: SessionBuilder, home_dir: str, original: bytes
+) -> None:
+    """Those that are there keep theirs, however old; notes are private."""
+    purge(session, home_dir)
+    (note,) = backups.notes(home_dir, "session")[0]
+    assert os.stat(note.file).st_mode & 0o777 == 0o600
+
+    assert backups.expire(home_dir, note.at + 1) == 0
+    os.unlink(session.path)
+    assert backups.expire(home_dir, note.at - 1) == 0
+    assert backups.expire(home_dir, note.at + 1) == 1
+    assert backups.noted_sessions(home_dir) == []
+
+
+@pytest.mark.parametrize("fault", ["line", "between", "more", "store"])
+def test_a_copy_that_is_not_what_was_meant_is_never_swapped_in(
+    session: SessionBuilder,
+    home_dir: str,
+    original: bytes,
+    monkeypatch: pytest.MonkeyPatch,
+    fault: str,
+) -> None:
+    """Whatever went wrong on the way, the look before the swap finds it."""
+    verify = purging._PurgedCopy.verify
+
+    def spoiled(self: purging._PurgedCopy, old_path: str, length: int, new_path: str) -> None:
+        if fault == "store":
+            os.unlink(layout.blob(home_dir, layout.digest_of(next(iter(self._keys)))))
+        else:
+            with open(new_path, "r+b") as file:
+                found = file.read()
+                place = {"line": found.find(b"brimline stored"), "between": 5, "more": len(found)}
+                file.seek(place[fault])
+                file.write(b"!")
+        verify(self, old_path, length, new_path)
+
+    monkeypatch.setattr(purging._PurgedCopy, "verify", spoiled)
+
+    with pytest.raises(RewriteError, match="nothing was changed"):
+        purge(session, home_dir)
+
+    assert data(session) == original
+    assert backups.notes(home_dir, "session") == ([], [])
+
+
+@pytest.mark.parametrize("failure", [KeyboardInterrupt(), OSError(28, "No space left on device")])
+@pytest.mark.parametrize("rewrite", ["purge", "repair"])
+def test_whenever_a_rewrite_is_cut_short_there_is_a_way_back_if_and_only_if_it_happened(
+    session: SessionBuilder,
+    home_dir: str,
+    original: bytes,
+    monkeypatch: pytest.MonkeyPatch,
+    rewrite: str,
+    failure: BaseException,
+) -> None:
+    """At every step that writes: Ctrl-C or a full disk, before the swap and after it."""
+    if rewrite == "repair":
+        session.raw(b'{"type":"note"}' + LATE)
+        original = data(session)
+    step, told = 0, set()
+    while True:
+        machine = machines.Machine()
+        machine.fails_at = step
+        machine.failure = failure
+        with monkeypatch.context() as patched:
+            patched.setattr(disk, "system", machine)
+            try:
+                if rewrite == "purge":
+                    purge(session, home_dir)
+                else:
+                    os.utime(session.path, (LONG_AGO, LONG_AGO))
+                    repair(session.path, home_dir=home_dir, quiet_s=QUIET_S)
+            except RewrittenError:
+                told.add("rewritten")
+                assert data(session) != original
+            except (KeyboardInterrupt, RewriteError):
+                told.add("nothing")
+                assert data(session) == original
+                assert backups.notes(home_dir, "session") == ([], [])
+        if step >= len(machine.names):
+            break
+        recovery.recover(session.path)
+        if data(session) != original:
+            restore(session.path, home_dir)
+        assert data(session) == original
+        for backup in backups.of_session(session.path):
+            os.unlink(backup.path)
+        step += 1
+    assert told == {"nothing", "rewritten"}
+
+
+@pytest.mark.parametrize("purged", [True, False])
+@pytest.mark.parametrize("late", [b"", LATE])
+def test_a_torn_last_line_comes_back_with_the_rest(
+    session: SessionBuilder, home_dir: str, original: bytes, late: bytes, *, purged: bool
+) -> None:
+    """After a purge and a repair, or the repair alone; later rows keep a line of their own."""
+    append(session, TORN)
+    if purged:
+        purge(session, home_dir)
+    os.utime(session.path, (LONG_AGO, LONG_AGO))
+    report = repair(session.path, home_dir=home_dir, quiet_s=QUIET_S)
+    assert report.cut_key is not None
+    append(session, late)
+    retention.prune(home_dir, retention.Limits(unreferenced=True), references.Pass())
+    assert read.get(home_dir, report.cut_key) == TORN
+
+    restore(session.path, home_dir)
+
+    assert data(session) == original + TORN + (b"\n" + late if late else b"")
+    assert backups.noted_sessions(home_dir) == []
+
+
+def test_a_note_on_a_cut_that_never_happened_changes_nothing(
+    session: SessionBuilder, home_dir: str, original: bytes
+) -> None:
+    """What the cut would have left is what the session begins with anyway."""
+    append(session, TORN)
+    before = data(session)
+    whole, cut = (disk.Content(len(content), put.sha256(content)) for content in (before, original))
+    done = Rewritten(os.path.realpath(session.path), whole, cut)
+    backups.write_note(home_dir, done, {})
+    shutil.copy2(session.path, f"{session.path}.backup.20260101_000000")
+
+    found = restoring.plan(session.path, home_dir)
+
+    assert (found.undone, len(found.stale)) == ([], 1)
+
+
+def test_what_the_last_version_purged_comes_back_and_its_references_still_lead_somewhere(
+    world: Path,
+) -> None:
+    """Two purges and a repair by 56b1cf2, at a place that is not there any more."""
+    with tarfile.open(MADE_BEFORE) as made:
+        made.extractall(world, filter="data")
+    folder = world / "upgrade"
+    path, home_dir = folder / "session.jsonl", str(folder / "home")
+    purged = path.read_bytes()
+    keys = set(re.findall(rb"(\d+) bytes[^:]*: (sha256:[0-9a-f]{64})", purged))
+    assert len(keys) > 3
+    for count, key in keys:
+        assert len(read.get(home_dir, key.decode())) == int(count)
+    *_, first = backups.notes(home_dir, "session")[0]
+    second = sorted(folder.glob("*.backup.*"))[1].read_bytes()
+    path.write_bytes(purged + LATE)
+
+    restore(path, home_dir)
+
+    appended = second[first.after.length :] + b'{"type":"torn\n' + LATE
+    assert path.read_bytes() == (folder / "original").read_bytes() + appended
+
+
+def test_the_journal_of_the_last_version_loses_no_late_line(world: Path, home_dir: str) -> None:
+    """A former file that was still held open when brimline was upgraded."""
+    path = machines.make_session(world / "s.jsonl")
+    with path.open("ab", buffering=0) as held:
+        machines.run(path, home_dir)
+        journal = path.with_name("s.jsonl.brimline-swap")
+        figure, text = journal.read_text().split("\n", 1)
+        told = json.loads(text)
+        for side in ("before", "after"):
+            for old in told[side]["olds"]:
+                del old["gap"]
+                old.update(anchor=0, mark=0)
+            del told[side]["kept"], told[side]["mark"]
+        journal.write_text(f"{figure}\n{json.dumps(told | {'v': 1})}\n")
+        held.write(line(40))
+        recovery.recover(str(path))
+        held.write(line(41))
+
+    recovery.recover(str(path))
+
+    assert machines.numbers(path) == list(range(42))
+    assert machines.ours(path) == []
