@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline import fastjson
+from brimline.fast import json
 from brimline.transcript.row import attachment_of, content_blocks, is_boundary, usage_of
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def read(path: str) -> list[Segment]:
     reader = _Reader(os.path.basename(path).removesuffix(".jsonl"))
     with open(path, "rb") as file:
         for line in file:
-            for row in fastjson.loads_all(line.decode("utf-8", "replace")):
+            for row in json.loads_all(line.decode("utf-8", "replace")):
                 if is_boundary(row):
                     segments.append(reader.cut())
                 reader.take(row)

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 import brimline
 from benchmarks import typical_hook
 from benchmarks.spawn import BenchError, Case
-from brimline import paths, testing
+from brimline import testing
+from brimline.fast import paths
 from brimline.install import precompile
 from brimline.install.entries import Wiring
 

@@ -16,8 +16,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from brimline import __version__, config, paths, policy
+from brimline import __version__, config
 from brimline.errors import ConfigError
+from brimline.fast import paths, policy
 from brimline.settings import SETTINGS, Setting
 
 tables = st.sampled_from(

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from brimline import paths, yielding
+from brimline import yielding
+from brimline.fast import paths
 from brimline.hooks import entry
 from brimline.launch import bootstrap
 from brimline.testing import SessionBuilder, bash_event, event

@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from brimline import fastio, paths
+from brimline.fast import io, paths
 
 _MOST_DIGITS = 12
 _LARGEST_LIMIT = 10**9
@@ -66,7 +66,7 @@ def read_settings(path: str) -> dict[str, Any]:
     if not Path(path).is_file():
         return {}
     try:
-        raw = fastio.read_file(path, _MOST_BYTES + 1)
+        raw = io.read_file(path, _MOST_BYTES + 1)
         found = json.loads(raw) if len(raw) <= _MOST_BYTES else {}
     except (OSError, ValueError, RecursionError):
         return {}

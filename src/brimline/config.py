@@ -14,8 +14,9 @@ import tomllib
 from dataclasses import dataclass, field
 from typing import Any
 
-from brimline import __version__, clientsettings, fastio, fastjson, paths, policy, presets
+from brimline import __version__, clientsettings, presets
 from brimline.errors import ConfigError
+from brimline.fast import io, json, paths, policy
 from brimline.settings import BY_KEY, SETTINGS, Setting, coerce, defaults
 
 _FILES = ("user", "project")
@@ -58,7 +59,7 @@ def _fill_from_preset(config: Config, *, environment: bool) -> None:
         config.sources[key] = f"preset {name}"
     if environment:
         before = dict(config.values)
-        presets.apply_environment(config.values, presets.named(name), fastio.env)
+        presets.apply_environment(config.values, presets.named(name), io.env)
         for key in [key for key, value in config.values.items() if before[key] != value]:
             config.sources[key] = "environment (the preset's own variables)"
 
@@ -118,11 +119,11 @@ def _replace(path: str, data: bytes, *, project: bool) -> None:
     """Swap a settings file; the user's own may be a link into their dotfiles."""
     if not project:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        fastio.replace_file(os.path.realpath(path), data)
+        io.replace_file(os.path.realpath(path), data)
         return
     os.makedirs(os.path.dirname(path), exist_ok=True)
     mode = stat.S_IMODE(os.stat(path).st_mode) if os.path.exists(path) else 0o644
-    fastio.replace_file(path, data)
+    io.replace_file(path, data)
     os.chmod(path, mode)  # it belongs to the repository, where others read it
 
 
@@ -142,9 +143,7 @@ def compile_policy(home_dir: str, project_dir: str) -> None:
         "client": clientsettings.compaction_facts(project_dir),
         "sources": sources,
     }
-    fastio.replace_file(
-        paths.policy_file(home_dir, project_dir), fastjson.dumps(document).encode("utf-8")
-    )
+    io.replace_file(paths.policy_file(home_dir, project_dir), json.dumps(document).encode("utf-8"))
 
 
 def refresh(home_dir: str, project_dir: str) -> None:
@@ -191,7 +190,7 @@ def _merge_environment(config: Config) -> None:
             close = difflib.get_close_matches(name, by_env, 1)
             hint = f"; did you mean {close[0]}?" if close else ""
             config.problems.append(f"the environment: {name} is no setting{hint}")
-        elif raw := fastio.env(name):
+        elif raw := io.env(name):
             _set(config, setting, raw, f"environment ({name})", "the environment")
 
 
@@ -233,8 +232,8 @@ def _explicit(config: Config) -> list[str]:
 
 def _learned(home_dir: str) -> dict[str, Any]:
     try:
-        raw = fastio.read_file(paths.learned_file(home_dir))
-        found = fastjson.loads(raw.decode("utf-8", "replace"))
+        raw = io.read_file(paths.learned_file(home_dir))
+        found = json.loads(raw.decode("utf-8", "replace"))
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
@@ -261,7 +260,7 @@ def _read_text(path: str) -> str:
     if not os.path.isfile(path):
         # A stranger's repository may hold a link to a device that never ends.
         raise OSError("it is no regular file")
-    data = fastio.read_file(path, _MOST_BYTES + 1)
+    data = io.read_file(path, _MOST_BYTES + 1)
     if len(data) > _MOST_BYTES:
         raise OSError(f"it is larger than {_MOST_BYTES >> 10} KB")
     return data.decode("utf-8")

@@ -1,6 +1,6 @@
 """The plugin's hooks yield where the client's settings start brimline too: one effect, not two.
 
-Fast path: imports only `brimline.fastio`, `brimline.fastjson` and `brimline.paths`.
+Fast path: imports only `brimline.fast.io`, `brimline.fast.json` and `brimline.fast.paths`.
 The client runs the hooks of both. At a session's start the plugin's one looks into the settings and
 leaves a mark in the session's folder, which is all that the others look at. Hooks from the settings
 never come here.
@@ -8,7 +8,7 @@ never come here.
 
 from __future__ import annotations
 
-from brimline import fastio, fastjson, paths
+from brimline.fast import io, json, paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,11 +27,11 @@ def yields(name: str, raw: bytes, home_dir: str) -> bool:
     mark = f"{paths.session_dir(home_dir, _session_id(raw))}/{MARK}"
     if name != "SessionStart":
         return _exists(mark)
-    project_dir = fastio.env("CLAUDE_PROJECT_DIR") or str(_payload(raw).get("cwd") or "/")
+    project_dir = io.env("CLAUDE_PROJECT_DIR") or str(_payload(raw).get("cwd") or "/")
     if settings_start_us(project_dir):
-        fastio.create_exclusively(mark, b"")
+        io.create_exclusively(mark, b"")
         return True
-    fastio.remove(mark)
+    io.remove(mark)
     return False
 
 
@@ -80,7 +80,7 @@ def _session_id(raw: bytes) -> object:
 
 
 def _payload(raw: bytes) -> dict[str, Any]:
-    payload = fastjson.loads(raw.decode("utf-8", "surrogateescape"))
+    payload = json.loads(raw.decode("utf-8", "surrogateescape"))
     if not isinstance(payload, dict):
         raise ValueError("the event is not a JSON object")
     return payload
@@ -88,7 +88,7 @@ def _payload(raw: bytes) -> dict[str, Any]:
 
 def _exists(path: str) -> bool:
     try:
-        fastio.system.stat(fastio.to_bytes(path))
+        io.system.stat(io.to_bytes(path))
     except (OSError, ValueError):
         return False
     return True

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline import fastio, paths
 from brimline.carry import checkpoint, git, ledger
 from brimline.errors import StateError
+from brimline.fast import io, paths
 from brimline.store import read
 
 if TYPE_CHECKING:
@@ -49,13 +49,13 @@ def test_what_cannot_be_read_back_is_not_saved(home_dir: str, project_dir: str) 
 
     def torn(path: str, data: bytes) -> None:
         tries.append(path)
-        fastio.replace_file(path, data[:-9] if len(tries) <= 2 else data)
+        io.replace_file(path, data[:-9] if len(tries) <= 2 else data)
 
     save(home_dir, project_dir, write=torn)
     assert len(tries) == 4
 
     def never(path: str, data: bytes) -> None:
-        fastio.replace_file(path, data[:-9])
+        io.replace_file(path, data[:-9])
 
     with pytest.raises(StateError, match=r"checkpoint\.md does not hold what was written"):
         save(home_dir, project_dir, write=never)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline import fastio, paths
 from brimline.carry import card, ledger
+from brimline.fast import io, paths
 from brimline.hooks import entry
 from brimline.testing import SessionBuilder, event
 
@@ -145,7 +145,7 @@ def test_it_can_be_switched_off(
     """All of it, or what the summary is told."""
     table, key = name.split(".")
     settings = f"[{table}]\n{key} = false\n".encode()
-    fastio.replace_file(paths.user_config(home_dir), settings)
+    io.replace_file(paths.user_config(home_dir), settings)
     answer(talk, "SessionStart", source="startup")
 
     asked = answer(talk, "PreCompact", trigger="auto")
@@ -209,14 +209,14 @@ def test_a_hook_reads_at_most_the_end_of_a_transcript(
     talk.raw(b'{"type":"progress","x":"' + b"x" * (9 << 20) + b'"}\n')
     talk.prompt("the last thing said")
     read: list[int] = []
-    plain = fastio.read_file
+    plain = io.read_file
 
     def counted(path: str, limit: int | None = None) -> bytes:
         data = plain(path, limit)
         read.append(len(data))
         return data
 
-    monkeypatch.setattr(fastio, "read_file", counted)
+    monkeypatch.setattr(io, "read_file", counted)
 
     answer(talk, "PreCompact", trigger="auto")
     given = answer(talk, "SessionStart", source="compact")

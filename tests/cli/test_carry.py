@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline import fastio, paths
 from brimline.carry import ledger, links
+from brimline.fast import paths
+from brimline.fast.io import replace_file
 from brimline.testing import SessionBuilder, text_block
 
 if TYPE_CHECKING:
@@ -216,7 +217,7 @@ def test_a_checkpoint_is_written_on_demand(
 ) -> None:
     """Its path is printed; a critical file that is missing is told."""
     config = b'[carry]\ncritical_files = ["plan.md", "gone.md"]\n'
-    fastio.replace_file(paths.user_config(home_dir), config)
+    replace_file(paths.user_config(home_dir), config)
     Path(project_dir, "plan.md").write_text("the plan", encoding="utf-8")
 
     done = brimline("carry", "checkpoint")

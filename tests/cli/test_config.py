@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from brimline import paths, policy
+from brimline.fast import paths, policy
 from brimline.settings import BY_KEY, SETTINGS, defaults
 
 if TYPE_CHECKING:

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline import clock, fastio, fastjson
+from brimline import clock
 from brimline.cli import history as command
 from brimline.cli import history_text
 from brimline.cli.registry import COMMANDS, Entry
+from brimline.fast.io import append_line
+from brimline.fast.json import dumps
 from brimline.state.session import SessionState
 from brimline.testing import SessionBuilder
 
@@ -92,8 +94,8 @@ def recorded_session(home_dir: str, world: Path) -> str:
     ]
     folder = SessionState(home_dir, name).folder
     for number, line in enumerate(lines):
-        text = fastjson.dumps({"v": 1, "at": START + number, "window": 200_000} | line)
-        fastio.append_line(f"{folder}/spool.jsonl", text)
+        text = dumps({"v": 1, "at": START + number, "window": 200_000} | line)
+        append_line(f"{folder}/spool.jsonl", text)
     return name
 
 
@@ -295,7 +297,7 @@ def test_damage_is_noted_beside_the_figures(
 ) -> None:
     """An unreadable spool, a torn line, a damaged line of the history: none stops the command."""
     folder = SessionState(home_dir, recorded_session).folder
-    fastio.append_line(f"{folder}/spool.jsonl", "torn")
+    append_line(f"{folder}/spool.jsonl", "torn")
     bad = SessionState(home_dir, "bad").folder
     os.makedirs(bad)
     os.symlink("spool.jsonl", f"{bad}/spool.jsonl")

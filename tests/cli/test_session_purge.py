@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pexpect
 import pytest
 
-from brimline import paths
+from brimline.fast import paths
 from brimline.session import recovery
 from brimline.store import read
 from brimline.testing import SessionBuilder

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.transcript import reference
 
-from brimline import paths
+from brimline.fast import paths
 from brimline.state.session import SessionState, Snapshot
 from brimline.testing import SessionBuilder, text_block
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pexpect
 import pytest
 
-from brimline import paths
 from brimline.cli.registry import COMMANDS, Entry
+from brimline.fast import paths
 from brimline.search import stored
 from brimline.store import layout, pins, put, read
 from brimline.testing import SessionBuilder

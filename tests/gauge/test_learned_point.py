@@ -18,8 +18,9 @@ from tests.guard.dialogue import (
     use,
 )
 
-from brimline import config, paths, policy
+from brimline import config
 from brimline.cli import status
+from brimline.fast import paths, policy
 from brimline.testing import SessionBuilder
 
 if TYPE_CHECKING:

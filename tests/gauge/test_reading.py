@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from brimline import clock
+from brimline.fast.policy import Policy
 from brimline.gauge.reading import Reading, make_reading, measure
 from brimline.gauge.tiers import NAMES
-from brimline.policy import Policy
 from brimline.settings import defaults
 from brimline.state.session import SessionState, Snapshot
 from brimline.testing import SessionBuilder, text_block

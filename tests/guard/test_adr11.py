@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 from tests.hooks.processes import run_hook
 
-from brimline.paths import safe_session_id
+from brimline.fast.paths import safe_session_id
 
 from .dialogue import (
     SILENT,

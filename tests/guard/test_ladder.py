@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from brimline import config, paths
+from brimline import config
 from brimline.decision import NOTE_BUDGET_CHARACTERS
+from brimline.fast import paths
 from brimline.guard.monitor import REARM_POINTS
 from brimline.hooks import statusline
 from brimline.hooks.entry import ask_rooms, open_turn

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from brimline import config, paths
+from brimline import config
 from brimline.decision import NOTE_BUDGET_CHARACTERS
+from brimline.fast import paths
 
 from .dialogue import SILENT, after_tool, at_prompt, at_start, use
 

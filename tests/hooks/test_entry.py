@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from brimline import config, fastjson
-from brimline.bundle import FAST_MODULES
+from brimline import config
+from brimline.fast.bundle import FAST_MODULES
+from brimline.fast.json import loads
 from brimline.hooks import table
 from brimline.launch import bootstrap
 from brimline.testing import SessionBuilder, bash_event, event, statusline_event
@@ -341,7 +342,7 @@ def test_a_line_torn_by_a_kill_costs_no_later_line(session: SessionBuilder, worl
     merged, *lines = (folder / "spool.jsonl").read_text().splitlines()
     assert all(json.loads(line)["occupancy"] == 40_000 for line in lines)
     assert len(lines) == 2
-    assert fastjson.loads(merged[merged.rindex('{"v":') :])["occupancy"] == 40_000
+    assert loads(merged[merged.rindex('{"v":') :])["occupancy"] == 40_000
     assert errors(world) == []
 
 
@@ -363,7 +364,7 @@ def test_a_package_without_one_of_its_modules_is_silence(
     """Half an upgrade: whichever module is cut short, exit code 0, no output."""
     session.reply(160_000)
     root = copy_package(world / "copy")
-    modules = ["launch", "hooks/entry", "hooks/turn", "fastio", "guard/messages", "gauge/reading"]
+    modules = ["launch", "hooks/entry", "hooks/turn", "fast/io", "guard/messages", "gauge/reading"]
 
     for module in modules:
         path = Path(root) / "brimline" / f"{module}.py"

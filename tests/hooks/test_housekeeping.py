@@ -20,7 +20,8 @@ from tests.guard.dialogue import (
     use,
 )
 
-from brimline import config, paths, policy
+from brimline import config
+from brimline.fast import paths, policy
 from brimline.hooks.entry import open_turn, tidy
 from brimline.state import failures, history
 from brimline.store import layout, put

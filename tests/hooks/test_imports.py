@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from brimline import bundle
+from brimline.fast import bundle
 from brimline.launch import bootstrap
 from brimline.testing import SessionBuilder, bash_event, event, statusline_event
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from brimline import config, paths
+from brimline import config
+from brimline.fast import paths
 from brimline.hooks import table
 from brimline.hooks.entry import respond
 from brimline.hooks.turn import Turn

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from brimline import config, paths
+from brimline import config
+from brimline.fast import paths
 from brimline.hooks import statusline
 from brimline.hooks.entry import respond
 from brimline.state import failures

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from brimline import config, paths
+from brimline import config
+from brimline.fast import paths
 from brimline.hooks import table
 from brimline.hooks.table import EVENTS
 from brimline.install import entries, installer

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline import paths
+from brimline.fast import paths
 from brimline.hooks.entry import respond
 from brimline.testing import event
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline import paths, policy
+from brimline.fast import paths, policy
 from brimline.settings import defaults
 from brimline.testing import bash_event, event
 

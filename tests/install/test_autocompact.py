@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
-from brimline import config, paths, policy
+from brimline import config
 from brimline.errors import InstallError
+from brimline.fast import paths, policy
 from brimline.install import installer, settingsfile
 from brimline.install.autocompact import autocompact
 

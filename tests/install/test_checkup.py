@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline import clock, config, paths
+from brimline import clock, config
+from brimline.fast import paths
 from brimline.install import checkup, entries, installer, program
 from brimline.install.finding import Finding
 from brimline.install.pieces.slash_commands import SlashCommands

@@ -16,8 +16,9 @@ import pexpect
 import pytest
 from click.testing import CliRunner
 
-from brimline import launch, paths
+from brimline import launch
 from brimline.cli.session import purge
+from brimline.fast import paths
 from brimline.hooks import table
 from brimline.install import entries, slash
 from brimline.install.command import uninstall

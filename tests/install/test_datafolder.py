@@ -6,8 +6,9 @@ import inspect
 import os
 from pathlib import Path
 
-from brimline import config, fastio, paths
+from brimline import config
 from brimline.carry import checkpoint, ledger, links, notes
+from brimline.fast import io, paths
 from brimline.install import datafolder, record, settingsfile
 from brimline.state import failures
 from brimline.state.session import SessionState, Snapshot
@@ -64,10 +65,10 @@ def test_every_place_that_paths_names_is_known(home_dir: str, project_dir: str) 
         if "home_dir" in parameters and not name.startswith("_"):
             place = function(**{key: named[key] for key in parameters})
             if name.endswith("_dir"):
-                fastio.make_folders(place)
+                io.make_folders(place)
                 assert place in datafolder.folders(home_dir), name
             else:
-                fastio.replace_file(place, b"")
+                io.replace_file(place, b"")
                 assert place in datafolder.files(home_dir), name
 
 

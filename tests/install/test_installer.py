@@ -15,8 +15,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from brimline import config, paths
+from brimline import config
 from brimline.errors import InstallError
+from brimline.fast import paths
 from brimline.install import entries, installer, record, settingsfile, wiring
 
 WIRED = entries.Wiring("/usr/bin/python3", "/opt/it's here/lib", "/data")

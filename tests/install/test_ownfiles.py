@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from brimline import fastio
 from brimline.errors import InstallError
+from brimline.fast import io
 from brimline.install.ownfiles import OwnFiles
 
 
@@ -204,18 +204,18 @@ def test_a_full_disk_leaves_only_files_that_are_known(
     own: OwnFiles, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Stopped in the middle, the next run goes on and removing finds everything."""
-    real = fastio.replace_file
+    real = io.replace_file
 
     def fails_at_b(path: str, data: bytes) -> None:
         if path.endswith("b.md"):
             raise OSError(28, "No space left on device")
         real(path, data)
 
-    monkeypatch.setattr(fastio, "replace_file", fails_at_b)
+    monkeypatch.setattr(io, "replace_file", fails_at_b)
     with pytest.raises(InstallError, match=r"cannot write .*b\.md: No space left on device"):
         own.write(wanted(folder, a="one", b="two", c="three"))
     assert names(folder) == ["a.md"]
-    monkeypatch.setattr(fastio, "replace_file", real)
+    monkeypatch.setattr(io, "replace_file", real)
 
     assert [path[-4:] for path, _, _ in own.plan_removal().changes] == ["a.md"]
     own.write(wanted(folder, a="one", b="two", c="three"))
@@ -228,17 +228,17 @@ def test_the_record_is_there_before_the_files(
 ) -> None:
     """Killed between the two, a later run still knows what is ours."""
     own.write(wanted(folder, a="one"))
-    real = fastio.replace_file
+    real = io.replace_file
 
     def killed_at_a(path: str, data: bytes) -> None:
         real(path, data)
         if path.endswith("a.md"):
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(fastio, "replace_file", killed_at_a)
+    monkeypatch.setattr(io, "replace_file", killed_at_a)
     with pytest.raises(KeyboardInterrupt):
         own.write(wanted(folder, a="two"))
-    monkeypatch.setattr(fastio, "replace_file", real)
+    monkeypatch.setattr(io, "replace_file", real)
 
     known = json.loads(Path(home_dir, "install", "some.json").read_bytes())
     assert len(known["files"][f"{folder}/a.md"]) == 2

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
-from brimline import config, paths
+from brimline import config
+from brimline.fast import paths
 from brimline.install import installer, program
 from brimline.install.pieces import plugin
 from brimline.install.pieces.plugin import NewPlugin

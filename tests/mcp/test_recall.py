@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from brimline import paths
 from brimline.errors import StoreError
+from brimline.fast import paths
 from brimline.mcp import pages, recall
 from brimline.store import forget, layout, put
 from brimline.store.references import Pass

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from brimline import paths, policy
+from brimline.fast import paths, policy
 from brimline.gauge import hook
 from brimline.gauge import reading as gauge
 from brimline.mcp import status

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from brimline import clientsettings, fastio
+from brimline import clientsettings
+from brimline.fast import io
 from brimline.mcp import recall as server
 from brimline.offload import intercept, learning
 from brimline.offload.calls import Call
@@ -130,7 +131,7 @@ def unwarn(home_dir: str) -> None:
     state = SessionState(home_dir, "s1")
     for name in state.names:
         if name.startswith("offload-warned"):
-            fastio.remove(f"{state.folder}/{name}")
+            io.remove(f"{state.folder}/{name}")
 
 
 @pytest.mark.parametrize(

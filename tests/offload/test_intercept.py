@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline import fastio, settings
+from brimline import settings
 from brimline.errors import StoreError
+from brimline.fast import io
 from brimline.offload import intercept
 from brimline.offload.calls import Call
 from brimline.state.session import SessionState
@@ -99,7 +100,7 @@ def test_the_users_own_threshold_counts(home_dir: str) -> None:
 def test_nothing_is_swapped_when_switched_off(home_dir: str) -> None:
     """And nothing is stored."""
     assert after(bash(), home_dir, **{"offload.preset": "off"}) is None
-    assert not fastio.names_in(home_dir + "/store")
+    assert not io.names_in(home_dir + "/store")
 
 
 def test_a_second_look_at_a_file_is_at_all_of_it(home_dir: str) -> None:
@@ -150,7 +151,7 @@ def test_a_file_that_was_read_page_by_page_was_seen_whole(home_dir: str) -> None
     after(reading(offset=1_500, limit=1), home_dir)
     for name in SessionState(home_dir, "s1").names:
         if name.startswith("offload-warned"):
-            fastio.remove(f"{SessionState(home_dir, 's1').folder}/{name}")
+            io.remove(f"{SessionState(home_dir, 's1').folder}/{name}")
 
     assert not refused(home_dir)
 
@@ -179,7 +180,7 @@ def test_a_parallel_read_that_lost_the_race_passes(home_dir: str) -> None:
 def test_a_store_of_a_newer_format_leaves_the_result_as_it_was(home_dir: str) -> None:
     """What could not be had back is not taken out of the window."""
     after(bash(), home_dir)
-    fastio.replace_file(f"{home_dir}/store/format", b"2\n")
+    io.replace_file(f"{home_dir}/store/format", b"2\n")
 
     with pytest.raises(StoreError, match="newer brimline"):
         after(reading(), home_dir)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import brimline
-from brimline import fastio
+from brimline.fast import io
 from brimline.offload import learnedlog, learning
 
 NOW = 1_790_000_000.0
@@ -208,7 +208,7 @@ def test_damaged_lines_are_skipped_and_their_neighbours_read(home_dir: str) -> N
         "[" * 5_000,
     ]
     data = "\n".join(pieces).encode() + b"\n\xff\xfe\x00" * 9 + b"\n" + good.encode()
-    fastio.replace_file(learnedlog.file(home_dir), data)
+    io.replace_file(learnedlog.file(home_dir), data)
 
     found = learning.learned(home_dir, now=NOW)
 
@@ -404,8 +404,8 @@ def test_a_full_disk_is_told_and_what_was_learned_stays(
 ) -> None:
     """Half a line on the disk does no harm to the next one."""
     stubs(home_dir, "xx")
-    real = fastio.system.write
-    monkeypatch.setattr(fastio.system, "write", lambda file, data: real(file, data[:30]))
+    real = io.system.write
+    monkeypatch.setattr(io.system, "write", lambda file, data: real(file, data[:30]))
     with pytest.raises(OSError, match="part of it"):
         stubs(home_dir, "x", at=NOW + 1)
     monkeypatch.undo()

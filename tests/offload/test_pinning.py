@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline import fastio, settings
+from brimline import settings
+from brimline.fast import io
 from brimline.offload import intercept, pinning
 from brimline.offload.hook import PINS_WAIT
 from brimline.state.session import SessionState
@@ -108,7 +109,7 @@ def test_answers_of_ours_that_are_no_output_are_passed_over(
 def test_a_store_of_a_newer_format_is_told(session: SessionBuilder, home_dir: str) -> None:
     """In the sentence that the command would say."""
     put.put(home_dir, b"x", {})
-    fastio.replace_file(layout.format_file(home_dir), b"2\n")
+    io.replace_file(layout.format_file(home_dir), b"2\n")
     session.tool_result("t1", SMALL)
 
     (told,) = say("brim:pin last", session, home_dir)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from brimline import fastio, paths
+from brimline.fast import io, paths
 from brimline.offload import recallcommand
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def test_a_command_on_the_path_is_called_by_its_name(
     program.write_text("#!/bin/sh\n", encoding="utf-8")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"/nowhere::{tmp_path}/bin")
-    fastio.replace_file(paths.command_file(home_dir), b"/opt/python -m brimline")
+    io.replace_file(paths.command_file(home_dir), b"/opt/python -m brimline")
 
     assert recallcommand.find(home_dir) == "brimline"
 
@@ -37,6 +37,6 @@ def test_elsewhere_it_is_called_as_the_installer_noted(
     """Without a note its name has to do."""
     monkeypatch.setenv("PATH", "/nowhere")
     assert recallcommand.find(home_dir) == "brimline"
-    fastio.replace_file(paths.command_file(home_dir), noted)
+    io.replace_file(paths.command_file(home_dir), noted)
 
     assert recallcommand.find(home_dir) == expected

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from brimline import fastio
+from brimline.fast import io
 from brimline.offload.seen import Looks
 from brimline.state.session import SessionState
 
@@ -66,7 +66,7 @@ def test_damaged_notes_do_not_lift_the_guard(home_dir: str, damage: bytes) -> No
     looks(home_dir).note_lines("/p/a", (1, 5, 10))
     state = SessionState(home_dir, "s1")
     (notes,) = [name for name in state.names if name.startswith("offload-lines")]
-    fastio.replace_file(f"{state.folder}/{notes}", damage)
+    io.replace_file(f"{state.folder}/{notes}", damage)
 
     assert looks(home_dir).claim_warning("/p/a") is (damage != b"x y z\n1 1 1")
 
@@ -75,7 +75,7 @@ def test_a_damaged_mark_still_guards(home_dir: str) -> None:
     """It names no content, so no recall can be of it."""
     looks(home_dir).claim_preview("/p/a", KEY, 10)
     state = SessionState(home_dir, "s1")
-    fastio.replace_file(f"{state.folder}/{state.names[0]}", b"\xff\xff")
+    io.replace_file(f"{state.folder}/{state.names[0]}", b"\xff\xff")
 
     looks(home_dir).note_recalled(KEY, 1, 10)
 

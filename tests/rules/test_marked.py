@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brimline import config, policy
+from brimline import config
+from brimline.fast import policy
 from brimline.hooks import entry
 from brimline.rules import lines, marked
 from brimline.testing import event

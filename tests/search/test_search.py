@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brimline import fastio
 from brimline.errors import StoreError
+from brimline.fast import io
 from brimline.search import documents, stored, words
 from brimline.search.documents import Document
 from brimline.store import forget, layout, put, read
@@ -312,7 +312,7 @@ def test_a_disk_that_cannot_be_written_can_be_searched(
         def full(*_: object) -> bool:
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr(fastio, "create_exclusively", full)
+        monkeypatch.setattr(io, "create_exclusively", full)
     else:
         real = sqlite3.connect
 

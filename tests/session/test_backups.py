@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from brimline import paths
 from brimline.cli.main import main
+from brimline.fast import paths
 from brimline.session import backups
 from brimline.session.backups import Backup
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from brimline import paths
+from brimline.fast import paths
 from brimline.session import in_use
 from brimline.session.disk import InUseError
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from brimline import paths
+from brimline.fast import paths
 from brimline.state import failures
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from brimline import fastio, fastjson
+from brimline.fast import io
+from brimline.fast.json import dumps
 from brimline.gauge.forecast import summarise
 from brimline.state import failures, history
 from brimline.state.session import SessionState
@@ -44,7 +45,7 @@ class Hooks:
         """One event, a second after the last."""
         self.now += 1
         line = {"v": 1, "at": self.now, "event": event, "window": 200_000} | fields
-        fastio.append_line(self.path, fastjson.dumps(line))
+        io.append_line(self.path, dumps(line))
 
     def read(self, event: str, occupancy: int, offset: int, **fields: Any) -> None:
         """One event with a measurement."""
@@ -198,7 +199,7 @@ def test_a_month_later_only_the_history_knows_a_session(
     let_go(home_dir)
 
     left = [] if gone else ["spool.jsonl", *(["spoke-L1"] if days < 1 else [])]
-    assert sorted(fastio.names_in(f"{home_dir}/sessions/abc")) == sorted(left)
+    assert sorted(io.names_in(f"{home_dir}/sessions/abc")) == sorted(left)
     assert os.path.exists(f"{home_dir}/sessions/abc") is not gone
     assert known(home_dir).figures.occupancies == [40_000]
 
@@ -234,7 +235,7 @@ def test_spools_beyond_the_limit_go_early(home_dir: str, monkeypatch: pytest.Mon
 
     let_go(home_dir)
 
-    assert fastio.names_in(f"{home_dir}/sessions") == ["fresh"]
+    assert io.names_in(f"{home_dir}/sessions") == ["fresh"]
     assert known(home_dir).figures.occupancies == [40_000]
 
 
@@ -246,11 +247,11 @@ def test_housekeeping_ends_when_its_time_is_up(home_dir: str) -> None:
 
     let_go(home_dir, seconds=-1.0)
     assert history.sessions(home_dir) == []
-    assert len(fastio.names_in(f"{home_dir}/sessions")) == 300
+    assert len(io.names_in(f"{home_dir}/sessions")) == 300
 
     let_go(home_dir)
     assert len(history.sessions(home_dir)) == 300
-    assert fastio.names_in(f"{home_dir}/sessions") == []
+    assert io.names_in(f"{home_dir}/sessions") == []
 
 
 def test_a_session_can_be_forgotten(home_dir: str) -> None:
@@ -338,7 +339,7 @@ def test_a_line_is_there_once_while_writers_are_killed(
         assert process.returncode == 0, errors.decode()
     let_go(home_dir)
 
-    assert len(fastio.names_in(f"{home_dir}/sessions")) == 4
+    assert len(io.names_in(f"{home_dir}/sessions")) == 4
     lines = Path(home_dir, "history.jsonl").read_bytes().splitlines()
     found = {one.session_id: one.figures for one in history.sessions(home_dir)}
 
@@ -382,7 +383,7 @@ def test_the_last_versions_database_is_taken_over_once(database: Path, home_dir:
         assert history.update(home_dir) == []
 
     gone, resumed = known(home_dir, "gone"), known(home_dir, "resumed")
-    assert not [name for name in fastio.names_in(home_dir) if name.startswith("series")]
+    assert not [name for name in io.names_in(home_dir) if name.startswith("series")]
     assert gone.damaged == 1
     assert gone.figures.occupancies == [40_000, 120_000, 166_000, 52_000]
     assert [one.growth_tokens for one in gone.figures.turns] == [126_000, 0]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brimline import fastjson
+from brimline.fast import json
 from brimline.state import spool
 from brimline.state.session import SessionState
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def line(number: int, at: float = 1.5, **fields: Any) -> str:
     """One event as `SessionState.add_line` writes it."""
-    return fastjson.dumps({"v": 1, "at": at, "event": f"E{number}"} | fields)
+    return json.dumps({"v": 1, "at": at, "event": f"E{number}"} | fields)
 
 
 def names(events: list[dict[str, Any]]) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import zstandard
 
-from brimline import fastio
+from brimline.fast import io
 from brimline.store import blob, layout, put, read
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def keys(home_dir: str) -> set[str]:
 
 def temporary_files(home_dir: str) -> list[str]:
     """What is not in its place."""
-    return fastio.names_in(layout.tmp_dir(home_dir))
+    return io.names_in(layout.tmp_dir(home_dir))
 
 
 def snapshot(*folders: str) -> dict[str, tuple[int, ...]]:
@@ -87,7 +87,7 @@ class Disk:
         self.calls = 0
         self.names: list[str] = []
         self.reading: set[int] = set()
-        self.real = fastio.system
+        self.real = io.system
 
     def __getattr__(self, name: str) -> Any:
         real = getattr(self.real, name)

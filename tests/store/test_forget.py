@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from brimline import paths
 from brimline.errors import StoreError
+from brimline.fast import paths
 from brimline.store import forget, layout, pins, read, references, removal, trail
 
 from . import shelves

@@ -18,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import brimline
-from brimline import fastio
 from brimline.errors import StoreError
+from brimline.fast import io
 from brimline.store import layout, put, read, removal
 
 from . import shelves
@@ -206,7 +206,7 @@ def test_whichever_call_fails_nothing_torn_is_visible_and_nothing_promised_is_lo
         data = text(1) if known else text(2)
         disk = Disk(accident, at, lasting=lasting)
         with monkeypatch.context() as patch:
-            patch.setattr(fastio, "system", disk)
+            patch.setattr(io, "system", disk)
             try:
                 key = put.put(home_dir, data, META)
                 promised += 1
@@ -261,7 +261,7 @@ def test_the_content_is_on_the_disk_before_its_name_is(
 ) -> None:
     """The file is synchronised once, then moved to its place."""
     disk = Disk(shelves.full, -1)
-    monkeypatch.setattr(fastio, "system", disk)
+    monkeypatch.setattr(io, "system", disk)
 
     key = put.put(home_dir, text(1), {})
 
@@ -352,8 +352,8 @@ import importlib.util
 spec = importlib.util.spec_from_file_location("shelves", sys.argv[1] + "/shelves.py")
 shelves = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(shelves)
-from brimline import fastio
+from brimline.fast import io
 from brimline.store import put
-fastio.system = shelves.Disk(shelves.killed, int(sys.argv[3]))
+io.system = shelves.Disk(shelves.killed, int(sys.argv[3]))
 print(put.put(sys.argv[2], shelves.text(2), {"tool": "Bash"}))
 """

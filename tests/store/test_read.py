@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from brimline import fastio
 from brimline.errors import StoreError
+from brimline.fast import io
 from brimline.store import layout, put, read, removal
 
 from .shelves import METHODS, Disk, packed_by, read_only, stored, text
@@ -58,7 +58,7 @@ def test_a_store_that_is_read_only_can_be_read(
 ) -> None:
     """That the use cannot be noted is no reason to keep content back."""
     key = stored(home_dir, text(1))
-    monkeypatch.setattr(fastio, "system", Disk(read_only, 0, lasting=True))
+    monkeypatch.setattr(io, "system", Disk(read_only, 0, lasting=True))
 
     assert read.get(home_dir, key) == text(1)
     with pytest.raises(OSError, match="Read-only"):

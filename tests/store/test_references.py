@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brimline import paths
+from brimline.fast import paths
 from brimline.store import layout, references
 from brimline.store.references import Pass
 

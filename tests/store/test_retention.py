@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brimline import paths
 from brimline.errors import StoreError
+from brimline.fast import paths
 from brimline.store import layout, pins, put, read, references, retention, trail
 from brimline.store.read import Blob
 from brimline.store.references import Pass

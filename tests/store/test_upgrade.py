@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from brimline import paths
+from brimline.fast import paths
 from brimline.mcp import recall
 from brimline.store import forget, layout, pins, put, read, retention, stub
 from brimline.testing import SessionBuilder

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from brimline import paths
 from brimline.errors import SessionError
+from brimline.fast import paths
 from brimline.testing import SessionBuilder
 from brimline.transcript import find
 

@@ -130,7 +130,7 @@ def test_a_line_is_parsed_when_it_is_asked() -> None:
     """A line that nobody asks costs no parsing, and one that is asked is parsed once."""
     line = read.Line(1, 0, b'{"a":1}\n')
 
-    assert line._records is None
+    assert line._parsed is None
     assert line.records is line.records
 
 

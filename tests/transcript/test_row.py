@@ -23,7 +23,7 @@ ANY_VALUE = (
 )
 ANY_OBJECT = (
     *("is_summary", "is_sidechain", "is_meta", "is_message", "is_synthetic", "kind_of"),
-    *("timestamp_of", "uuid_of", "parent_of", "session_of", "cwd_of", "branch_of", "agent_of"),
+    *("timestamp_of", "uuid_of", "session_of", "cwd_of", "branch_of"),
     *("message_id", "references", "envelope", "numbered_blocks", "queued_prompt", "tool_uses"),
     *("result_ids", "located_texts", "subject_of", "file_of", "lines_of", "thoughts", "structure"),
     *("compaction_of", "preserved", "cleared_ids", "client_session_of"),

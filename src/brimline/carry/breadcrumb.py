@@ -8,9 +8,9 @@ import re
 import time
 from typing import TYPE_CHECKING
 
-from brimline import fastio
 from brimline.carry.card import flat
 from brimline.errors import StateError
+from brimline.fast import io
 
 if TYPE_CHECKING:
     from brimline.carry.ledger import Ledger
@@ -70,7 +70,7 @@ def _note(vault: str, daily_note: str | None) -> str:
 def _obsidian_form(vault: str) -> str:
     """Where Obsidian keeps daily notes, in `strftime` form."""
     try:
-        found = json.loads(fastio.read_file(f"{vault}/{_DAILY_NOTES}", _LARGEST_FILE_BYTES))
+        found = json.loads(io.read_file(f"{vault}/{_DAILY_NOTES}", _LARGEST_FILE_BYTES))
     except (OSError, ValueError, RecursionError):
         found = None
     told = found if isinstance(found, dict) else {}
@@ -88,7 +88,7 @@ def _obsidian_form(vault: str) -> str:
 
 def _text_of(note: str) -> str:
     try:
-        return fastio.read_file(note, _LARGEST_NOTE_BYTES).decode("utf-8", "replace")
+        return io.read_file(note, _LARGEST_NOTE_BYTES).decode("utf-8", "replace")
     except FileNotFoundError:
         return ""
 

@@ -11,9 +11,9 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
-from brimline import fastio, paths
 from brimline.carry import card, git, ledger
 from brimline.errors import StateError, StoreError
+from brimline.fast import io, paths
 from brimline.store import put, read
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def save(  # noqa: PLR0913 - what a checkpoint is of, beside the ledger
     transcript: str | None,
     figures: dict[str, Any],
     critical_files: Sequence[str] = (),
-    write: Callable[[str, bytes], None] = fastio.replace_file,
+    write: Callable[[str, bytes], None] = io.replace_file,
 ) -> dict[str, Any]:
     """Write the checkpoint and read it back; returns what it holds.
 
@@ -151,7 +151,7 @@ def _keep_file(home_dir: str, session: str, project_dir: str, path: str) -> dict
     try:
         if _leads_out(path, project_dir):
             return {"path": path, "key": None, "problem": "a link that leads out of the project"}
-        data = fastio.read_file(path, _LARGEST_FILE_BYTES + 1)
+        data = io.read_file(path, _LARGEST_FILE_BYTES + 1)
     except OSError as error:
         return {"path": path, "key": None, "problem": error.strerror or str(error)}
     if len(data) > _LARGEST_FILE_BYTES:
@@ -169,7 +169,7 @@ def _leads_out(path: str, project_dir: str) -> bool:
 def _difference(home_dir: str, folder: str, texts: dict[str, str], document: dict[str, Any]) -> str:
     """What is not on the disk as it was meant to be; empty where all is."""
     for name, text in texts.items():
-        if fastio.read_file(f"{folder}/{name}") != text.encode("utf-8", "replace"):
+        if io.read_file(f"{folder}/{name}") != text.encode("utf-8", "replace"):
             return f"{name} does not hold what was written to it"
     for entry in document["files"]:
         if entry["key"]:

@@ -36,17 +36,17 @@ def pre_compact(turn: Turn) -> Decision | None:
     """
     if not turn.values["carry.enabled"]:
         return None
-    from brimline import fastio
     from brimline.carry import card, checkpoint
     from brimline.decision import Decision
     from brimline.errors import StateError
+    from brimline.fast import io
 
     record = _ledger(turn)
     trigger = turn.event.trigger
     try:
         _save_checkpoint(turn, record, trigger)
         if _INCOMPLETE in turn.state.names:
-            fastio.remove(f"{turn.state.folder}/{_INCOMPLETE}")
+            io.remove(f"{turn.state.folder}/{_INCOMPLETE}")
     except StateError as error:
         turn.attempt("PreCompact", _note_incomplete, turn, error)
         if trigger == "manual" and turn.values["carry.block_manual"] and _may_refuse(turn):
@@ -60,11 +60,11 @@ def session_start(turn: Turn) -> Decision | None:
     """The card after a compaction; after `/clear` and in a new session a pointer to what was."""
     if not turn.values["carry.enabled"]:
         return None
-    from brimline import fastio
     from brimline.carry import links
     from brimline.decision import Decision
+    from brimline.fast import io
 
-    source, pid = turn.event.source, fastio.env("CLAUDE_PID")
+    source, pid = turn.event.source, io.env("CLAUDE_PID")
     previous = links.session_of_client(turn.home, pid) if source == "clear" else None
     turn.attempt("links", links.note_client, turn.home, pid, turn.state.session_id)
     text = ""
@@ -102,11 +102,11 @@ def post_tool_use(turn: Turn) -> None:
     known = [int(name[len(FOLDED) :]) for name in marks if name[len(FOLDED) :].isdecimal()]
     if size - max(known, default=0) < _FOLD_EVERY_BYTES:
         return
-    from brimline import fastio
+    from brimline.fast import io
 
     for name in marks:
-        fastio.remove(f"{turn.state.folder}/{name}")
-    fastio.create_exclusively(f"{turn.state.folder}/{FOLDED}{size}", b"")
+        io.remove(f"{turn.state.folder}/{name}")
+    io.create_exclusively(f"{turn.state.folder}/{FOLDED}{size}", b"")
     turn.attempt("carry", _ledger, turn)
 
 
@@ -193,11 +193,11 @@ def _save_checkpoint(turn: Turn, record: Ledger, trigger: str) -> None:
 
 def _own_instructions() -> str | None:
     """The user's own instructions for summaries, from the client's folder."""
-    from brimline import fastio, paths
+    from brimline.fast import io, paths
 
     path = f"{paths.client_config_dir()}/{_OWN_INSTRUCTIONS}"
     try:
-        text = fastio.read_file(path, _OWN_BYTES).decode("utf-8", "replace")
+        text = io.read_file(path, _OWN_BYTES).decode("utf-8", "replace")
     except OSError:
         return None
     return text if text.strip() else None
@@ -205,11 +205,11 @@ def _own_instructions() -> str | None:
 
 def _note_incomplete(turn: Turn, error: Any) -> None:
     """Where nothing can be written, these notes cannot be either."""
-    from brimline import fastio
+    from brimline.fast import io
     from brimline.state import failures
 
     failures.record(turn.home, "PreCompact", error)
-    fastio.create_exclusively(f"{turn.state.folder}/{_INCOMPLETE}", b"")
+    io.create_exclusively(f"{turn.state.folder}/{_INCOMPLETE}", b"")
 
 
 def _may_refuse(turn: Turn) -> bool:
@@ -217,7 +217,7 @@ def _may_refuse(turn: Turn) -> bool:
     import os
     import time
 
-    from brimline import fastio
+    from brimline.fast import io
 
     path = f"{turn.state.folder}/{_REFUSED}"
     try:
@@ -226,7 +226,7 @@ def _may_refuse(turn: Turn) -> bool:
     except OSError:
         pass
     try:
-        fastio.replace_file(path, b"")
+        io.replace_file(path, b"")
     except OSError:
         # Where even this cannot be written, nobody could tell a second refusal from the first.
         return False

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from _blake2 import blake2b
 
-from brimline import fastio, fastjson, paths
 from brimline.carry.clean import clean
+from brimline.fast import io, json, paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,8 +110,8 @@ def load(home_dir: str, session_id: str) -> Ledger:
     """The ledger as it was last saved; an empty one where there is none, or a damaged one."""
     path = f"{paths.carry_session_dir(home_dir, session_id)}/{LEDGER_FILE}"
     try:
-        raw = fastio.read_file(path, _LARGEST_LEDGER).decode("utf-8", "surrogatepass")
-        document = fastjson.loads(raw)
+        raw = io.read_file(path, _LARGEST_LEDGER).decode("utf-8", "surrogatepass")
+        document = json.loads(raw)
     except (OSError, ValueError):
         document = None
     return from_document(document, session_id)
@@ -124,8 +124,8 @@ def save(home_dir: str, ledger: Ledger) -> None:
         OSError: it cannot be written.
     """
     path = f"{paths.carry_session_dir(home_dir, ledger.session)}/{LEDGER_FILE}"
-    text = fastjson.dumps(to_document(ledger))
-    fastio.replace_file(path, text.encode("utf-8", "surrogatepass"))
+    text = json.dumps(to_document(ledger))
+    io.replace_file(path, text.encode("utf-8", "surrogatepass"))
 
 
 def to_document(ledger: Ledger) -> dict[str, Any]:

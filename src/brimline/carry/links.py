@@ -6,10 +6,11 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
-from brimline import clock, fastio, fastjson, paths
+from brimline import clock
 from brimline.carry import fold, ledger
 from brimline.carry.card import flat
 from brimline.carry.commands import FAILED
+from brimline.fast import io, json, paths
 from brimline.transcript import row
 
 if TYPE_CHECKING:
@@ -39,10 +40,10 @@ def note_client(home_dir: str, pid: str | None, session_id: str) -> None:
     if not _is_pid(pid):
         return
     parent = f"{paths.carry_dir(home_dir)}/{CLIENTS}"
-    for name in fastio.names_in(parent):
+    for name in io.names_in(parent):
         if not _is_recent(f"{parent}/{name}"):
-            fastio.remove(f"{parent}/{name}")
-    fastio.replace_file(f"{parent}/{pid}", paths.safe_session_id(session_id).encode())
+            io.remove(f"{parent}/{name}")
+    io.replace_file(f"{parent}/{pid}", paths.safe_session_id(session_id).encode())
 
 
 def session_of_client(home_dir: str, pid: str | None) -> str | None:
@@ -51,7 +52,7 @@ def session_of_client(home_dir: str, pid: str | None) -> str | None:
     if not _is_pid(pid) or not _is_recent(path):
         return None
     try:
-        found = fastio.read_file(path, 256).decode("ascii", "replace").strip()
+        found = io.read_file(path, 256).decode("ascii", "replace").strip()
     except OSError:
         return None
     return found if found and paths.safe_session_id(found) == found else None
@@ -63,18 +64,18 @@ def note_unfinished(home_dir: str, project_dir: str, record: Ledger) -> None:
     left = _left(record)
     if left["tasks"] or left["checks"]:
         document = {"v": FORMAT} | left
-        fastio.replace_file(path, fastjson.dumps(document).encode("utf-8", "replace"))
+        io.replace_file(path, json.dumps(document).encode("utf-8", "replace"))
         return
     known = unfinished(home_dir, project_dir)
     if known and known["session"] == record.session:
-        fastio.remove(path)
+        io.remove(path)
 
 
 def unfinished(home_dir: str, project_dir: str) -> dict[str, Any] | None:
     """What was kept about the last session of a project that was left unfinished."""
     try:
-        raw = fastio.read_file(_project(home_dir, project_dir)).decode("utf-8", "replace")
-        found = fastjson.loads(raw)
+        raw = io.read_file(_project(home_dir, project_dir)).decode("utf-8", "replace")
+        found = json.loads(raw)
     except (OSError, ValueError):
         return None
     sound = isinstance(found, dict) and found.get("v") == FORMAT
@@ -140,9 +141,9 @@ def forget(home_dir: str, session_id: str) -> None:
     """
     for folder in (CLIENTS, PROJECTS):
         parent = f"{paths.carry_dir(home_dir)}/{folder}"
-        for name in fastio.names_in(parent):
-            if session_id.encode() in fastio.read_file(f"{parent}/{name}"):
-                fastio.remove(f"{parent}/{name}")
+        for name in io.names_in(parent):
+            if session_id.encode() in io.read_file(f"{parent}/{name}"):
+                io.remove(f"{parent}/{name}")
 
 
 def retire(home_dir: str, session_id: str, age_s: float, until: float) -> None:
@@ -159,17 +160,17 @@ def retire(home_dir: str, session_id: str, age_s: float, until: float) -> None:
     """
     parent = paths.carry_dir(home_dir)
     oldest = clock.now() - age_s
-    for name in fastio.names_in(parent):
+    for name in io.names_in(parent):
         if time.monotonic() > until:
             return
         folder = f"{parent}/{name}"
         if name in (session_id, CLIENTS, PROJECTS) or os.path.islink(folder):
             continue
-        files = [f"{folder}/{file}" for file in fastio.names_in(folder)]
+        files = [f"{folder}/{file}" for file in io.names_in(folder)]
         if files and max(os.lstat(path).st_mtime for path in (folder, *files)) < oldest:
             forget(home_dir, name)
             for path in files:
-                fastio.remove(path)
+                io.remove(path)
             os.rmdir(folder)
 
 
@@ -205,13 +206,13 @@ def _pointer(what: str, found: dict[str, Any]) -> str:
 def _first_boundary(transcript: str) -> str | None:
     """The uuid of the compaction with which a transcript begins; None where it begins otherwise."""
     try:
-        head = fastio.read_file(transcript, _HEAD_BYTES)
+        head = io.read_file(transcript, _HEAD_BYTES)
     except OSError:
         return None
     for line in head.split(b"\n"):
         if b"ompact" not in line and not any(mark in line for mark in _SPOKEN):
             continue
-        for one in fastjson.loads_all(line.decode("utf-8", "replace")):
+        for one in json.loads_all(line.decode("utf-8", "replace")):
             if row.is_boundary(one):
                 return row.uuid_of(one)
             if row.content_blocks(one):
@@ -222,7 +223,7 @@ def _first_boundary(transcript: str) -> str | None:
 def _holder(uuid: str, transcript: str) -> str | None:
     """The session beside this one whose transcript holds a row and more before it."""
     folder, own = os.path.split(transcript)
-    beside = [name for name in fastio.names_in(folder) if name.endswith(".jsonl") and name != own]
+    beside = [name for name in io.names_in(folder) if name.endswith(".jsonl") and name != own]
     newest = sorted(beside, key=lambda name: -_modified(f"{folder}/{name}"))
     for name in newest[:_MOST_FILES]:
         path = f"{folder}/{name}"

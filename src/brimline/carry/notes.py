@@ -6,8 +6,9 @@ a ledger twice changes nothing.
 
 from __future__ import annotations
 
-from brimline import clock, fastio, fastjson, paths
+from brimline import clock
 from brimline.carry.ledger import DECIDE, KEEP, add_note, item_id
+from brimline.fast import io, json, paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,20 +79,18 @@ def _take(ledger: Ledger, added: dict[str, Any], at: Any) -> None:
 def _lines(home_dir: str, session_id: str) -> list[dict[str, Any]]:
     """Every sound line; a torn one costs itself only."""
     try:
-        raw = fastio.read_file(_path(home_dir, session_id), _LARGEST_BYTES)
+        raw = io.read_file(_path(home_dir, session_id), _LARGEST_BYTES)
     except OSError:
         return []
     found = [
-        one
-        for text in raw.decode("utf-8", "replace").split("\n")
-        for one in fastjson.loads_all(text)
+        one for text in raw.decode("utf-8", "replace").split("\n") for one in json.loads_all(text)
     ]
     return [one for one in found if isinstance(one, dict) and one.get("v") == FORMAT]
 
 
 def _append(home_dir: str, session_id: str, fields: dict[str, Any]) -> None:
     line = {"v": FORMAT, "at": round(clock.now(), 3)} | fields
-    fastio.append_line(_path(home_dir, session_id), fastjson.dumps(line))
+    io.append_line(_path(home_dir, session_id), json.dumps(line))
 
 
 def _path(home_dir: str, session_id: str) -> str:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from brimline import config, fastio, paths
+from brimline import config
 from brimline.carry import card, checkpoint, fold, ledger, links, notes
 from brimline.cli.store_text import answer, count, shown
 from brimline.errors import SessionError, StateError
+from brimline.fast import io, paths
 from brimline.gauge import reading as gauge
 from brimline.state.session import SessionState
 from brimline.transcript import find
@@ -236,7 +237,7 @@ def _chosen(named: str | None) -> Place:
     """
     if named is not None:
         return _place(_matching(named))
-    running = fastio.env("CLAUDE_CODE_SESSION_ID")
+    running = io.env("CLAUDE_CODE_SESSION_ID")
     if running:
         return _place(paths.safe_session_id(running))
     return _place(find.session_id_of(find.newest(os.getcwd())))
@@ -245,7 +246,7 @@ def _chosen(named: str | None) -> Place:
 def _matching(named: str) -> str:
     if not named or paths.safe_session_id(named) != named:
         raise SessionError(f"{named!r} is no session id: `brimline history` lists sessions")
-    names = fastio.names_in(paths.carry_dir(paths.home()))
+    names = io.names_in(paths.carry_dir(paths.home()))
     known = {name for name in names if name.startswith(named)} - {links.CLIENTS, links.PROJECTS}
     pattern = f"{glob.escape(paths.client_config_dir())}/projects/*/{named}*.jsonl"
     known |= {find.session_id_of(path) for path in glob.glob(pattern)}
@@ -286,7 +287,7 @@ def _earlier(place: Place, record: Ledger) -> tuple[Place, Ledger]:
         return place, record
     earlier = _place(previous)
     origin = _record(earlier)
-    if fastio.env("CLAUDE_CODE_SESSION_ID") == place.session_id:
+    if io.env("CLAUDE_CODE_SESSION_ID") == place.session_id:
         own = ledger.load(home_dir, place.session_id)
         links.inherit(own, origin)
         ledger.save(home_dir, own)
@@ -306,7 +307,7 @@ def _mark(note: str, session: str | None, what: str, *, as_json: bool) -> None:
 def _forget_all(place: Place, *, yes: bool, as_json: bool) -> None:
     home_dir = paths.home()
     folder = paths.carry_session_dir(home_dir, place.session_id)
-    names = sorted(fastio.names_in(folder))
+    names = sorted(io.names_in(folder))
     if names:
         _consent(f"Delete {count(len(names), 'file')} of session {place.session_id}?", yes=yes)
         if os.path.islink(folder):

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import brimline
-from brimline import bundle, config, paths, policy, testing
+from brimline import config, testing
 from brimline.cli import demo_script
+from brimline.fast import bundle, paths, policy
 from brimline.gauge import reading as gauge
 from brimline.launch import bootstrap
 from brimline.offload import savings

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from brimline import clock, paths
+from brimline import clock
 from brimline.cli import history_text
 from brimline.errors import SessionError
+from brimline.fast import paths
 from brimline.state import history as questions
 from brimline.transcript.find import beginning_with
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import click
 
-from brimline import clock, paths
+from brimline import clock
 from brimline.cli import store_text as text
 from brimline.errors import StateError
+from brimline.fast import paths
 from brimline.offload import learning
 
 _HELP = {"help_option_names": ["-h", "--help"]}

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from brimline import clock, config, paths
+from brimline import clock, config
 from brimline.cli.store_text import Progress
 from brimline.errors import ConfigError
+from brimline.fast import paths
 from brimline.gauge.composition import estimate_tokens
 from brimline.rules import assemble, cascade, marked
 from brimline.rules import lint as checks

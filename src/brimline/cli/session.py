@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from brimline import clock, config, fastio, paths
+from brimline import clock, config
 from brimline.cli import session_document as document
 from brimline.cli import session_text as render
 from brimline.cli import store_text as text
 from brimline.errors import SessionError
+from brimline.fast import io, paths
 from brimline.session import backups as kept
 from brimline.session import in_use, recovery
 from brimline.session import inspect as inspecting
@@ -132,7 +133,7 @@ def _target(file: str | None, session_id: str | None, *, current: bool) -> str:
 
 def _current() -> str:
     """The session that the client names to what it starts, else the newest of the project."""
-    inside = fastio.env("CLAUDE_CODE_SESSION_ID")
+    inside = io.env("CLAUDE_CODE_SESSION_ID")
     if inside:
         try:
             return find.by_id(inside)

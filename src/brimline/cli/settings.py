@@ -9,10 +9,10 @@ from typing import Any
 import click
 
 from brimline import config as configuration
-from brimline import paths
 from brimline import presets as preset_list
 from brimline.cli.lazy import LazyGroup
 from brimline.cli.registry import CONFIG_COMMANDS
+from brimline.fast import paths
 from brimline.settings import BY_KEY, SETTINGS
 
 _HELP = {"help_option_names": ["-h", "--help"]}

@@ -9,8 +9,9 @@ from typing import Any
 
 import click
 
-from brimline import clock, config, paths
+from brimline import clock, config
 from brimline.errors import SessionError
+from brimline.fast import paths
 from brimline.gauge import reading as gauge
 from brimline.gauge import window as windows
 from brimline.state.session import SessionState

@@ -11,9 +11,10 @@ from typing import Any
 
 import click
 
-from brimline import config, paths
+from brimline import config
 from brimline.cli import store_text as text
 from brimline.errors import StoreError
+from brimline.fast import paths
 from brimline.search import stored, words
 from brimline.store import forget as forgetting
 from brimline.store import layout, pins, read, references, retention

@@ -57,7 +57,7 @@ def tidy(turn: Turn, _until: float) -> None:
     """Bring what was learned from earlier sessions up to date, for the compiled settings."""
     import os
 
-    from brimline import fastio, fastjson, paths
+    from brimline.fast import io, json, paths
     from brimline.gauge import forecast
     from brimline.state import history, learned
 
@@ -65,10 +65,10 @@ def tidy(turn: Turn, _until: float) -> None:
     segments = history.growth_statistics(turn.home)
     if segments:
         document["growth"] = forecast.summarise(segments)
-    data = fastjson.dumps(document).encode()
+    data = json.dumps(document).encode()
     path = paths.learned_file(turn.home)
-    if not os.path.exists(path) or fastio.read_file(path) != data:
-        fastio.replace_file(path, data)
+    if not os.path.exists(path) or io.read_file(path) != data:
+        io.replace_file(path, data)
 
 
 def is_due(reading: Reading, told: dict[str, Any]) -> bool:

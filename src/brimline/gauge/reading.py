@@ -5,15 +5,15 @@ Fast path: imports only rooms below it. `measure` reads files, `make_reading` is
 
 from __future__ import annotations
 
-from brimline import fastio
+from brimline.fast import io
 from brimline.gauge import tiers
 from brimline.gauge import window as windows
 from brimline.transcript import tail as tails
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from brimline.fast.policy import Policy
     from brimline.gauge.forecast import Forecast
-    from brimline.policy import Policy
     from brimline.state.session import SessionState, Snapshot
 
 # Requests to look back once a tier is reached: the velocity rule and the forecast need them.
@@ -75,9 +75,10 @@ class Reading:
 
     def figures(self) -> dict[str, object]:
         """The figures that are recorded with every reading."""
-        known = {"estimate": self.occupancy_tokens} if self.is_estimate else {}
+        estimated = self.measured_by == "estimate"
+        known = {"estimate": self.occupancy_tokens} if estimated else {}
         return known | {
-            "occupancy": None if self.is_estimate else self.occupancy_tokens,
+            "occupancy": None if estimated else self.occupancy_tokens,
             "tail": self.tail_tokens,
             "window": self.window.tokens,
             "window_source": self.window.source,
@@ -112,9 +113,9 @@ def measure(
     transcript: str | None,
     state: SessionState,
     policy: Policy,
+    added_characters: int = 0,
     *,
     snapshot: Snapshot | None = None,
-    added_characters: int = 0,
     requests: int = 1,
 ) -> Reading:
     """Take a reading of a session now.
@@ -123,8 +124,8 @@ def measure(
         transcript: the session's file; one that does not exist yet is an empty session.
         state: what we remember of the session.
         policy: the settings in force.
-        snapshot: what the status line just told, where it is the status line that asks.
         added_characters: text of the event at hand that is not in the file yet.
+        snapshot: what the status line just told, where it is the status line that asks.
         requests: how many requests to look back; in a tier it is at least `HISTORY_REQUESTS`.
 
     Raises:
@@ -138,7 +139,8 @@ def measure(
     if reading.tier and requests < HISTORY_REQUESTS:
         tail = _read_tail(transcript, HISTORY_REQUESTS, compacted)
         reading = make_reading(tail, told, policy, observed, added_characters)
-    estimate_if_asked(reading, tail, transcript, policy)
+    if reading.occupancy_tokens is None:
+        estimate_if_asked(reading, tail, transcript, policy)
     reading.transcript = transcript
     proved = windows.proved_window(reading.occupancy_tokens)
     if proved and reading.window.source == "observed" and proved != observed:
@@ -155,7 +157,7 @@ def make_reading(
 ) -> Reading:
     """Combine what the transcript and the status line say. Pure."""
     usage = tail.usage
-    newer = _newer_snapshot(tail, snapshot)
+    newer = _newer_snapshot(tail, snapshot) if snapshot else None
     occupancy = newer.occupancy_tokens if newer else usage.prompt_tokens if usage else None
     model = (usage.model if usage else None) or (snapshot.model if snapshot else None)
     requested = (usage.requested_model if usage else None) or (snapshot.model if snapshot else None)
@@ -236,7 +238,7 @@ def _read_tail(
 def file_size(path: str) -> int:
     """How long a file is; 0 where it cannot be seen."""
     try:
-        return fastio.system.stat(fastio.to_bytes(path)).st_size
+        return io.system.stat(io.to_bytes(path)).st_size
     except OSError:
         return 0
 
@@ -262,9 +264,9 @@ def characters_per_token(model: str | None) -> float:
     return _NEWER_CHARACTERS_PER_TOKEN if newer else _CHARACTERS_PER_TOKEN
 
 
-def _newer_snapshot(tail: tails.Tail, snapshot: Snapshot | None) -> Snapshot | None:
+def _newer_snapshot(tail: tails.Tail, snapshot: Snapshot) -> Snapshot | None:
     """The status line's reading where it is younger than the transcript's last word."""
-    if snapshot is None or not snapshot.occupancy_tokens:
+    if not snapshot.occupancy_tokens:
         return None
     from brimline import clock
 

@@ -139,14 +139,14 @@ def _record_block(turn: Turn, load: Load, reason: str) -> None:
 
 def _is_news(state: SessionState, bucket: int, band: int) -> bool:
     """Whether this advice is due; of all parallel hooks exactly one gets to give it."""
-    from brimline import fastio
+    from brimline.fast import io
 
     known = _marks(state)
     news = all(bucket > old or (band > worn and bucket >= old) for old, worn in known)
     for old, worn in known:
         if old > bucket:
             _release(state, old, worn)
-    return fastio.create_exclusively(f"{state.folder}/{_MARK}{bucket}.{band}", b"") and news
+    return io.create_exclusively(f"{state.folder}/{_MARK}{bucket}.{band}", b"") and news
 
 
 def _marks(state: SessionState) -> list[tuple[int, int]]:
@@ -160,6 +160,6 @@ def _marks(state: SessionState) -> list[tuple[int, int]]:
 
 
 def _release(state: SessionState, bucket: int, band: int) -> None:
-    from brimline import fastio
+    from brimline.fast import io
 
-    fastio.remove(f"{state.folder}/{_MARK}{bucket}.{band}")
+    io.remove(f"{state.folder}/{_MARK}{bucket}.{band}")

@@ -8,8 +8,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from brimline import fastio
 from brimline.decision import Decision
+from brimline.fast import io
 
 if TYPE_CHECKING:
     from brimline.hooks.turn import Turn
@@ -90,9 +90,9 @@ def _enters(state: SessionState, limit: str, band: int) -> bool:
     for higher in (1, 2):
         name = f"{_MARK}{limit}.{higher}"
         if higher > band and name in state.names:
-            fastio.remove(f"{state.folder}/{name}")
+            io.remove(f"{state.folder}/{name}")
     claims = [
-        fastio.create_exclusively(f"{state.folder}/{_MARK}{limit}.{reached}", b"")
+        io.create_exclusively(f"{state.folder}/{_MARK}{limit}.{reached}", b"")
         for reached in range(1, band + 1)
     ]
     return bool(claims) and claims[-1]

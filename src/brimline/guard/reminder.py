@@ -10,8 +10,8 @@ import hashlib
 import os
 from typing import TYPE_CHECKING
 
-from brimline import fastio, paths
 from brimline.decision import NOTE_BUDGET_CHARACTERS, Decision
+from brimline.fast import io, paths
 
 if TYPE_CHECKING:
     from brimline.hooks.turn import Turn
@@ -52,7 +52,7 @@ def _given(turn: Turn, text: str) -> Decision:
 def _own_text(turn: Turn) -> str:
     """What the user wrote; only a change of this makes the reminder due again."""
     try:
-        raw = fastio.read_file(os.path.expanduser(turn.values["reminder.file"]), _LARGEST_BYTES)
+        raw = io.read_file(os.path.expanduser(turn.values["reminder.file"]), _LARGEST_BYTES)
     except OSError:
         return ""
     return raw.decode("utf-8", "replace").strip()
@@ -91,7 +91,7 @@ def _last(state: SessionState) -> tuple[str, int]:
     if _MARK not in state.names:
         return "", 0
     try:
-        text = fastio.read_file(f"{state.folder}/{_MARK}", 64).decode("ascii", "replace")
+        text = io.read_file(f"{state.folder}/{_MARK}", 64).decode("ascii", "replace")
     except OSError:
         return "", 0
     fingerprint, _, prompts = text.partition(" ")
@@ -99,4 +99,4 @@ def _last(state: SessionState) -> tuple[str, int]:
 
 
 def _remember(state: SessionState, fingerprint: str, prompts: int) -> None:
-    fastio.replace_file(f"{state.folder}/{_MARK}", f"{fingerprint} {prompts}".encode())
+    io.replace_file(f"{state.folder}/{_MARK}", f"{fingerprint} {prompts}".encode())

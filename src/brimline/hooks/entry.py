@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from brimline import fastio, paths, policy
+from brimline.fast import io, paths, policy
 from brimline.hooks import table, wire
 from brimline.hooks.turn import Turn
 
@@ -40,7 +40,7 @@ def main(arguments: list[str] | None = None) -> None:
     answer = b""
     try:
         home_dir = paths.home(installed_home or None)
-        raw = fastio.read_all(0, STDIN_LIMIT_BYTES)
+        raw = io.read_all(0, STDIN_LIMIT_BYTES)
         if name == "statusline":
             answer = respond(name, raw, home_dir, extra)
         elif turn := open_turn(name, raw, home_dir, extra):
@@ -56,7 +56,7 @@ def main(arguments: list[str] | None = None) -> None:
         except BaseException as error:  # noqa: BLE001 - the answer is given
             log_failure(home_dir, name, error)
     # Skipping the interpreter's own shutdown saves a tenth of the whole cost.
-    fastio.system._exit(0)  # noqa: SLF001 - its public name
+    io.system._exit(0)  # noqa: SLF001 - its public name
 
 
 def respond(name: str, raw: bytes, home_dir: str, extra: str = "") -> bytes:
@@ -139,7 +139,7 @@ def log_failure(home_dir: str | None, name: str, error: BaseException) -> None:
 def _write(answer: bytes) -> None:
     try:
         while answer:
-            answer = answer[fastio.system.write(1, answer) :]
+            answer = answer[io.system.write(1, answer) :]
     except OSError:
         pass  # the client is gone
 
@@ -149,6 +149,6 @@ def _leave_in_time() -> None:
     import signal
 
     if hasattr(signal, "setitimer"):
-        leave = fastio.system._exit  # noqa: SLF001 - its public name
+        leave = io.system._exit  # noqa: SLF001 - its public name
         signal.signal(signal.SIGALRM, lambda *_: leave(0))
         signal.setitimer(signal.ITIMER_REAL, LEAVE_S)

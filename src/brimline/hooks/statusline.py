@@ -5,7 +5,8 @@ Fast path: imports only rooms of ours. It runs on every redraw, with any field m
 
 from __future__ import annotations
 
-from brimline import clock, fastio, fastjson, paths, policy
+from brimline import clock
+from brimline.fast import io, json, paths, policy
 from brimline.gauge import reading as gauge
 from brimline.state import failures
 from brimline.state.session import SessionState, Snapshot
@@ -102,7 +103,7 @@ def compose(reading: gauge.Reading, error_count: int = 0) -> str:
     if error_count:
         parts.append(f"{error_count} hook error(s): brimline doctor")
     text = " · ".join(parts)
-    if fastio.env("NO_COLOR") or reading.tier is None:
+    if io.env("NO_COLOR") or reading.tier is None:
         return text
     return f"\x1b[{_colour(reading)}m{text}\x1b[0m"
 
@@ -123,7 +124,7 @@ def _short(tokens: int) -> str:
 
 def _payload(raw: bytes) -> dict[str, Any]:
     try:
-        payload = fastjson.loads(raw.decode("utf-8", "surrogateescape"))
+        payload = json.loads(raw.decode("utf-8", "surrogateescape"))
     except ValueError:
         return {}
     return _table(payload)

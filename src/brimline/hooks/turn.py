@@ -1,12 +1,12 @@
 """One hook event being answered: all that a room may ask about it, made when first asked for.
 
-Fast path: imports only `brimline.fastio`; the rest is loaded by whoever asks for it. Rooms get a
+Fast path: imports only `brimline.fast.io`; the rest is loaded by whoever asks for it. Rooms get a
 `Turn` and return a `Decision` or nothing.
 """
 
 from __future__ import annotations
 
-from brimline import fastio
+from brimline.fast import io
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from brimline.decision import Decision
+    from brimline.fast.policy import Policy
     from brimline.gauge.reading import Reading
     from brimline.hooks.wire import Event
-    from brimline.policy import Policy
     from brimline.state.session import SessionState
 
     Made = TypeVar("Made")
@@ -31,7 +31,7 @@ class Turn:
         self.event = event
         self.home = home_dir
         # The project a session belongs to, which its current folder may have left.
-        self.project = fastio.env("CLAUDE_PROJECT_DIR") or event.cwd or "/"
+        self.project = io.env("CLAUDE_PROJECT_DIR") or event.cwd or "/"
         # What the rooms that were asked before have answered.
         self.decisions: list[Decision] = []
         self._policy: Policy | None = None
@@ -42,7 +42,7 @@ class Turn:
     def policy(self) -> Policy:
         """The settings in force; a session's start brings the compiled file up to date first."""
         if self._policy is None:
-            from brimline import policy
+            from brimline.fast import policy
 
             if self.event.name == "SessionStart":
                 self.attempt("settings", self.refresh_settings)
@@ -67,15 +67,12 @@ class Turn:
     def reading(self) -> Reading:
         """How full the window is; all unknown where the transcript cannot be read."""
         if self._reading is None:
-            found = self.attempt("measuring", self._measure, self.event.transcript)
-            self._reading = found or self._measure(None)
+            from brimline.gauge.reading import measure
+
+            known = (self.state, self.policy, self.event.added_characters())
+            found = self.attempt("measuring", measure, self.event.transcript, *known)
+            self._reading = found or measure(None, *known)
         return self._reading
-
-    def _measure(self, transcript: str | None) -> Reading:
-        from brimline.gauge import reading
-
-        added = self.event.added_characters()
-        return reading.measure(transcript, self.state, self.policy, added_characters=added)
 
     def attempt(self, what: str, task: Callable[..., Made], *arguments: Any) -> Made | None:
         """Do what must not stop the turn: the task's value, or None and a line in the error log."""

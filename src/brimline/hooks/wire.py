@@ -1,11 +1,11 @@
 """Claude Code's hook JSON, in and out. No other module knows it.
 
-Fast path: imports only `brimline.fastjson` and `brimline.transcript.usage`.
+Fast path: imports only `brimline.fast.json` and `brimline.transcript.usage`.
 """
 
 from __future__ import annotations
 
-from brimline import fastjson
+from brimline.fast import json
 from brimline.transcript.usage import IMAGE_CHARACTERS, content_characters, text_characters
 
 TYPE_CHECKING = False
@@ -53,7 +53,7 @@ class Event:
         Raises:
             ValueError: it is not a JSON object.
         """
-        payload = fastjson.loads(raw.decode("utf-8", "surrogateescape"))
+        payload = json.loads(raw.decode("utf-8", "surrogateescape"))
         if not isinstance(payload, dict):
             raise ValueError("the event is not a JSON object")
         self.name = name
@@ -121,11 +121,11 @@ def render(event_name: str, decision: Decision) -> str:
         document["systemMessage"] = "\n\n".join(decision.person_notes)
     if specific:
         document["hookSpecificOutput"] = {"hookEventName": event_name} | specific
-    return fastjson.dumps(document) if document else ""
+    return json.dumps(document) if document else ""
 
 
 def _render_precompact(decision: Decision) -> str:
     """There plain text goes into the request for the summary, and a refusal is a block."""
     if decision.permission == "deny":
-        return fastjson.dumps({"decision": "block", "reason": decision.reason})
+        return json.dumps({"decision": "block", "reason": decision.reason})
     return "\n\n".join(decision.model_notes)

@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
-from brimline import config, paths
+from brimline import config
 from brimline.errors import InstallError
+from brimline.fast import paths
 from brimline.gauge import reading as gauge
 from brimline.gauge.window import COMPACTION_RESERVE_TOKENS, LARGE_WINDOW_TOKENS
 from brimline.install import checks_order, installer, jsontext, settingsfile

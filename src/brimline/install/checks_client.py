@@ -9,8 +9,9 @@ import subprocess
 import tempfile
 from typing import TYPE_CHECKING, Any
 
-from brimline import clientsettings, config, paths, policy
+from brimline import clientsettings, config
 from brimline.errors import SessionError
+from brimline.fast import paths, policy
 from brimline.gauge import reading as gauge
 from brimline.install import checks_order
 from brimline.install.finding import Finding

@@ -7,8 +7,9 @@ import shlex
 import stat
 from typing import TYPE_CHECKING
 
-from brimline import clock, config, fastio, paths, policy
+from brimline import clock, config
 from brimline.errors import SessionError
+from brimline.fast import io, paths, policy
 from brimline.install import datafolder, entries, hookerrors
 from brimline.install.finding import Finding
 from brimline.state import failures
@@ -85,8 +86,8 @@ def _shortest(loose: list[str], home_dir: str) -> list[str]:
 def _write_problem(home_dir: str) -> str | None:
     probe = f"{home_dir}/errors.jsonl.{os.getpid()}.0.tmp"
     try:
-        fastio.create_exclusively(probe, b"doctor\n")
-        fastio.remove(probe)
+        io.create_exclusively(probe, b"doctor\n")
+        io.remove(probe)
     except OSError as error:
         return error.strerror or str(error)
     return None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from brimline import config, paths
+from brimline import config
+from brimline.fast import paths
 from brimline.install.finding import Finding
 from brimline.rules import marked
 

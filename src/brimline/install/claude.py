@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 from typing import IO, TYPE_CHECKING
 
-from brimline import paths
+from brimline.fast import paths
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

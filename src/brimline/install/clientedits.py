@@ -11,7 +11,8 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from brimline import clientsettings, fastio
+from brimline import clientsettings
+from brimline.fast import io
 from brimline.install import clientstate, jsontext, settingsfile, wiring
 
 FORMAT = 1
@@ -54,7 +55,7 @@ def remember(home_dir: str, before: bytes | None) -> None:
     else:
         made = [key for key in _MADE_BY_CLIENT if key not in _value(before)]
         if before is not None:
-            fastio.replace_file(_original(home_dir), before)
+            io.replace_file(_original(home_dir), before)
         original = settingsfile.digest(before) if before is not None else None
         _save(home_dir, _Record(path, digest, original, made))
 
@@ -89,7 +90,7 @@ def forget(home_dir: str) -> None:
     """Drop the record."""
     for path in (_path(home_dir), _original(home_dir)):
         with contextlib.suppress(OSError):  # a record that stays does no harm
-            fastio.remove(path)
+            io.remove(path)
 
 
 def _after(
@@ -146,7 +147,7 @@ def _load(home_dir: str) -> _Record | None:
 
 def _save(home_dir: str, record: _Record) -> None:
     document = {"v": FORMAT} | record._asdict()
-    fastio.replace_file(_path(home_dir), json.dumps(document, indent=1).encode())
+    io.replace_file(_path(home_dir), json.dumps(document, indent=1).encode())
 
 
 def _path(home_dir: str) -> str:

@@ -7,7 +7,8 @@ import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from brimline import clientsettings, fastio, paths
+from brimline import clientsettings
+from brimline.fast import io, paths
 
 SERVER = "brimline"
 MARKETPLACE = "brimline"
@@ -69,7 +70,7 @@ def plugin_is_on(project_dir: str | None = None) -> bool | None:
 
 def _state_file() -> str:
     """The client keeps it in its configuration folder only where a variable names that."""
-    if fastio.env("CLAUDE_CONFIG_DIR"):
+    if io.env("CLAUDE_CONFIG_DIR"):
         return f"{paths.client_config_dir()}/.claude.json"
     return f"{os.path.dirname(paths.client_config_dir())}/.claude.json"
 

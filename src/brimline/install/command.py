@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from brimline import config, fastio, paths
+from brimline import config
 from brimline.errors import InstallError
+from brimline.fast import io, paths
 from brimline.install import datafolder, entries, installer, precompile, program, showing, ways
 from brimline.install.pieces.piece import Plan
 from brimline.install.pieces.settings_entries import SettingsEntries
@@ -203,7 +204,7 @@ def _offer_to_put_back(home_dir: str, problems: list[str], *, yes: bool) -> list
 
 def _make_home(home_dir: str) -> None:
     try:
-        fastio.make_folders(home_dir)
+        io.make_folders(home_dir)
         os.listdir(home_dir)
     except OSError as error:
         raise InstallError(
@@ -217,7 +218,7 @@ def _note_for_hooks(home_dir: str, baked_home: str | None) -> None:
     with contextlib.suppress(OSError):  # it only makes an answer a little better
         line = program.find(baked_home).line()
         if line:
-            fastio.replace_file(paths.command_file(home_dir), line.encode())
+            io.replace_file(paths.command_file(home_dir), line.encode())
 
 
 def _precompile(wired: entries.Wiring) -> list[str]:

@@ -6,7 +6,8 @@ import contextlib
 import os
 import re
 
-from brimline import config, fastio, paths
+from brimline import config
+from brimline.fast import io, paths
 
 # Folder, then the names in it that only brimline writes. `*` stands for every folder there is.
 _OURS = (
@@ -80,17 +81,17 @@ def delete(home_dir: str) -> list[str]:
     if not _is_our_config(home_dir):
         doomed = [file for file in doomed if file != paths.user_config(home_dir)]
     for file in doomed:
-        fastio.remove(file)
+        io.remove(file)
     for folder in reversed(folders(home_dir)):
         if not os.path.islink(folder):  # whoever made the link may still want it
             with contextlib.suppress(OSError):  # something in there is not ours
                 os.rmdir(folder)
-    return sorted(fastio.names_in(home_dir))
+    return sorted(io.names_in(home_dir))
 
 
 def _ours_in(folder: str, names: str) -> list[str]:
     """Our files in a folder, by their exact names."""
-    found = [name for name in sorted(fastio.names_in(folder)) if _is_file(f"{folder}/{name}")]
+    found = [name for name in sorted(io.names_in(folder)) if _is_file(f"{folder}/{name}")]
     ours = [name for name in found if re.fullmatch(f"({names}){_LEFTOVER}", name)]
     return [f"{folder}/{name}" for name in ours]
 
@@ -106,7 +107,7 @@ def _matching(home_dir: str, pattern: str) -> list[str]:
         inner = [
             f"{folder}/{entry}"
             for folder in found
-            for entry in (sorted(fastio.names_in(folder)) if name == "*" else [name])
+            for entry in (sorted(io.names_in(folder)) if name == "*" else [name])
         ]
         found = [path for path in inner if os.path.isdir(path) and not os.path.islink(path)]
     return found

@@ -7,8 +7,9 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from brimline import clientsettings, config, paths
+from brimline import clientsettings, config
 from brimline.errors import InstallError
+from brimline.fast import paths
 from brimline.install import entries, precompile, record, settingsfile, wiring
 
 SCOPES = ("user", "project", "local")

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from brimline import fastio
 from brimline.errors import InstallError
+from brimline.fast import io
 from brimline.install.settingsfile import digest
 
 FORMAT = 1
@@ -101,7 +101,7 @@ class OwnFiles:
             with contextlib.suppress(OSError):  # somebody keeps something in it by now
                 os.rmdir(folder)
         with contextlib.suppress(OSError):  # a record that stays does no harm
-            fastio.remove(self._record_path())
+            io.remove(self._record_path())
         return plan
 
     @property
@@ -165,9 +165,9 @@ def _read(path: str) -> bytes | None:
 def _put(path: str, content: bytes | None) -> None:
     try:
         if content is None:
-            fastio.remove(path)
+            io.remove(path)
         else:
-            fastio.replace_file(path, content)
+            io.replace_file(path, content)
     except OSError as error:
         verb = "remove" if content is None else "write"
         raise InstallError(f"cannot {verb} {path}: {error.strerror or error}") from error

@@ -12,7 +12,7 @@ _TIMEOUT_S = 120
 _BUILD = """import sys
 sys.path.insert(0, {root!r})
 import compileall
-from brimline.bundle import build
+from brimline.fast.bundle import build
 compileall.compile_dir({package!r}, quiet=2)
 build()
 """

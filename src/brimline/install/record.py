@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from brimline import fastio
+from brimline.fast import io
 from brimline.install.settingsfile import digest
 
 FORMAT = 1
@@ -45,7 +45,7 @@ def load(home_dir: str, path: str) -> Record | None:
 def load_all(home_dir: str) -> list[Record]:
     """The records of every settings file we changed."""
     folder = f"{home_dir}/install"
-    names = [name for name in fastio.names_in(folder) if name.endswith(".json")]
+    names = [name for name in io.names_in(folder) if name.endswith(".json")]
     found = [_parse(f"{folder}/{name}") for name in sorted(names)]
     return [record for record in found if record]
 
@@ -54,22 +54,22 @@ def save(home_dir: str, record: Record) -> None:
     """Remember a change."""
     document = {"v": FORMAT} | asdict(record)
     target = f"{_stem(home_dir, record.path)}.json"
-    fastio.replace_file(target, json.dumps(document, indent=1).encode())
+    io.replace_file(target, json.dumps(document, indent=1).encode())
 
 
 def forget(home_dir: str, path: str) -> None:
     """Drop everything remembered of a settings file that has been put back."""
     stem = _stem(home_dir, path)
     folder, _, start = stem.rpartition("/")
-    for name in fastio.names_in(folder):
+    for name in io.names_in(folder):
         if name.startswith(start):
-            fastio.remove(f"{folder}/{name}")
+            io.remove(f"{folder}/{name}")
 
 
 def keep_original(home_dir: str, path: str, raw: bytes) -> str:
     """Store the bytes to put back; returns their digest."""
     key = digest(raw)
-    fastio.replace_file(_original_file(home_dir, path, key), raw)
+    io.replace_file(_original_file(home_dir, path, key), raw)
     return key
 
 

@@ -7,8 +7,9 @@ import os
 
 import click
 
-from brimline import config, paths
+from brimline import config
 from brimline.errors import InstallError
+from brimline.fast import paths
 from brimline.install import entries, installer, interpreter, settingsfile, ways
 from brimline.scout import ignorefile
 

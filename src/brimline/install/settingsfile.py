@@ -10,8 +10,8 @@ import stat
 import time
 from dataclasses import dataclass
 
-from brimline import fastio
 from brimline.errors import InstallError
+from brimline.fast import io
 
 _BOM = b"\xef\xbb\xbf"
 _ANY_WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
@@ -78,7 +78,7 @@ def replace(file: SettingsFile, new: bytes) -> None:
             _require_unchanged(file)
             os.replace(temporary, file.target)
         finally:
-            fastio.remove(temporary)
+            io.remove(temporary)
     except OSError as error:
         raise InstallError(f"cannot write {file.path}: {_reason(error)}") from error
 
@@ -113,7 +113,7 @@ def back_up(file: SettingsFile, folder: str) -> str | None:
     for attempt in range(1000):
         path = f"{folder}/{name}" + (f".{attempt}" if attempt else "")
         try:
-            if fastio.create_exclusively(path, file.raw):
+            if io.create_exclusively(path, file.raw):
                 return path
         except OSError as error:
             raise InstallError(
@@ -175,7 +175,7 @@ def _drop_leftovers(target: str) -> None:
     for path in glob.glob(f"{glob.escape(target)}.brimline-*.tmp"):
         number = path.removesuffix(".tmp").rpartition("-")[2]
         if number.isdigit() and (int(number) == os.getpid() or not _is_running(int(number))):
-            fastio.remove(path)
+            io.remove(path)
 
 
 def _is_running(pid: int) -> bool:

@@ -6,8 +6,9 @@ import contextlib
 import os
 from typing import Any
 
-from brimline import clock, fastio, paths
+from brimline import clock
 from brimline.errors import BrimlineError, SessionError
+from brimline.fast import io, paths
 from brimline.mcp import tools
 
 _LONGEST_NOTE = 600
@@ -56,7 +57,7 @@ def _noted(arguments: dict[str, Any]) -> str:
 def _project_dir() -> str:
     """The folder of the project, which the client tells where it can."""
     try:
-        return fastio.env("CLAUDE_PROJECT_DIR") or os.getcwd()
+        return io.env("CLAUDE_PROJECT_DIR") or os.getcwd()
     except OSError as error:
         raise SessionError(f"the project's folder is not there: {error.strerror}") from error
 

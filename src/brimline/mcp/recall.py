@@ -9,8 +9,9 @@ import os
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline import clock, fastio, paths
+from brimline import clock
 from brimline.errors import StoreError
+from brimline.fast import io, paths
 from brimline.mcp import pages
 from brimline.search import stored, words
 from brimline.store import layout, read, trail
@@ -121,7 +122,7 @@ def _is_of_project(home_dir: str, key: str, known: dict[str, Any], project_dir: 
     sessions = {known.get("session"), *trail.sessions_of_keys(home_dir).get(key, {})}
     folders = {paths.project_transcripts(folder) for folder in (project_dir, project)}
     return any(
-        name == fastio.env("CLAUDE_CODE_SESSION_ID")
+        name == io.env("CLAUDE_CODE_SESSION_ID")
         or any(os.path.exists(f"{f}/{paths.safe_session_id(name)}.jsonl") for f in folders)
         for name in sessions
         if trail.is_session(name)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from brimline import fastio
 from brimline.errors import SessionError
+from brimline.fast import io
 from brimline.state.session import SessionState
 from brimline.transcript import find
 
@@ -14,7 +14,7 @@ _MINUTE_S, _HOUR_S, _DAY_S = 60, 3_600, 86_400
 
 def answer(home_dir: str, project_dir: str, now: float) -> str:
     """The text for the model; what is unknown is said to be."""
-    first = fastio.env("CLAUDE_CODE_SESSION_ID")
+    first = io.env("CLAUDE_CODE_SESSION_ID")
     if first:
         session, which = find.current(first), "this session"
     else:

@@ -1,12 +1,12 @@
 """Tool calls of a session with the client's own record of their answers, in order.
 
-Fast path: imports only `brimline.fastjson`, `brimline.transcript.row` and `.tail`. Of a transcript
+Fast path: imports only `brimline.fast.json`, `brimline.transcript.row` and `.tail`. Of a transcript
 only the end is read, and of that only the calls that are wanted are parsed with their answers.
 """
 
 from __future__ import annotations
 
-from brimline import fastjson
+from brimline.fast import json
 from brimline.transcript import tail
 from brimline.transcript.row import COPY_FIELD, content_blocks, cwd_of, is_block, result_text
 
@@ -57,7 +57,7 @@ def recorded(
     for line in reversed(kept):
         if _RESULT in line and calls.keys().isdisjoint(_call_ids(line)):
             continue
-        for row in fastjson.loads_all(line.decode("utf-8", "replace")):
+        for row in json.loads_all(line.decode("utf-8", "replace")):
             _expect(calls, row, is_wanted)
             yield from _answered(calls, row)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 
-from brimline import paths
+from brimline.fast import paths
 from brimline.offload import answers, experience, recall, toolresult
 from brimline.offload.calls import Call
 

@@ -1,13 +1,13 @@
 """The file of what was learned: one line per event, appended and never rewritten.
 
-Fast path: imports only `brimline.fastio` and `brimline.fastjson`; loaded once an output is large.
+Fast path: imports only `brimline.fast.io` and `brimline.fast.json`; loaded once an output is large.
 As nothing is rewritten, parallel hooks cannot lose each other's lines: what is forgotten gets a
 line that says so, and a file that grew large or old is renamed, and read until it has expired.
 """
 
 from __future__ import annotations
 
-from brimline import fastio, fastjson
+from brimline.fast import io, json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def append(home_dir: str, kind: str, at: float, fields: dict[str, Any]) -> None:
         OSError: it cannot be written.
     """
     line = {"v": FORMAT, "at": at, "kind": kind} | fields
-    fastio.append_line(file(home_dir), fastjson.dumps(line))
+    io.append_line(file(home_dir), json.dumps(line))
 
 
 def events(home_dir: str, now: float, pattern: str | None = None) -> list[dict[str, Any]]:
@@ -56,7 +56,7 @@ def events(home_dir: str, now: float, pattern: str | None = None) -> list[dict[s
         OSError: the file is there and cannot be read.
     """
     found: list[dict[str, Any]] = []
-    for event in _lines(home_dir, b"" if pattern is None else fastjson.dumps(pattern).encode()):
+    for event in _lines(home_dir, b"" if pattern is None else json.dumps(pattern).encode()):
         if pattern not in (None, event["pattern"]):
             continue
         if event["kind"] == FORGET:
@@ -80,7 +80,7 @@ def compact(home_dir: str, now: float) -> None:
         too_many = place < len(aside) - _MOST_ASIDE
         expired = now - _modified(path) > EXPIRY_S
         if now - renamed_at > _QUIET_S and (too_many or expired):
-            fastio.remove(path)
+            io.remove(path)
 
 
 def _covers(tombstone: dict[str, Any], event: dict[str, Any]) -> bool:
@@ -91,7 +91,7 @@ def _covers(tombstone: dict[str, Any], event: dict[str, Any]) -> bool:
 def _lines(home_dir: str, needle: bytes) -> Iterator[dict[str, Any]]:
     for path in [*[path for _, path in _aside(home_dir)], file(home_dir)]:
         try:
-            data = fastio.read_file(path)
+            data = io.read_file(path)
         except FileNotFoundError:
             continue
         # By how a line begins, not by its end: a torn one has none, and the next one follows it.
@@ -104,7 +104,7 @@ def _lines(home_dir: str, needle: bytes) -> Iterator[dict[str, Any]]:
 def _parse(rest: bytes) -> dict[str, Any] | None:
     """The line with this behind its beginning; None if it is torn, damaged, or of the future."""
     try:
-        event: dict[str, Any] = fastjson.loads((_START + rest).decode("utf-8", "replace"))
+        event: dict[str, Any] = json.loads((_START + rest).decode("utf-8", "replace"))
     except ValueError:
         return None
     if event["v"] != FORMAT or event.get("kind") not in _KINDS or not _is_figure(event.get("at")):
@@ -125,8 +125,8 @@ def _is_figure(value: Any) -> bool:
 def _is_outgrown(path: str, now: float) -> bool:
     """Whether a file is too large, or begins with a line that has expired."""
     try:
-        size = fastio.system.stat(fastio.to_bytes(path)).st_size
-        first = fastio.read_file(path, _FIRST_BYTES).split(_START)[1:2]
+        size = io.system.stat(io.to_bytes(path)).st_size
+        first = io.read_file(path, _FIRST_BYTES).split(_START)[1:2]
     except FileNotFoundError:
         return False
     event = _parse(first[0]) if first else None
@@ -139,19 +139,19 @@ def _put_aside(home_dir: str, now: float) -> None:
     Where the system does not let an open file be renamed, it just grows on.
     """
     number = int(now * 1e9)
-    while not fastio.create_exclusively(_name_aside(home_dir, number), b""):
+    while not io.create_exclusively(_name_aside(home_dir, number), b""):
         number += 1
     target = _name_aside(home_dir, number)
     try:
-        fastio.system.replace(fastio.to_bytes(file(home_dir)), fastio.to_bytes(target))
+        io.system.replace(io.to_bytes(file(home_dir)), io.to_bytes(target))
     except OSError:
-        fastio.remove(target)
+        io.remove(target)
 
 
 def _aside(home_dir: str) -> list[tuple[float, str]]:
     """The files that were renamed, the oldest first, and when that was."""
     numbers = []
-    for name in fastio.names_in(home_dir):
+    for name in io.names_in(home_dir):
         number = name.removeprefix(_PREFIX + ".").removesuffix(_SUFFIX)
         if number.isascii() and number.isdigit() and name == f"{_PREFIX}.{number}{_SUFFIX}":
             numbers.append(int(number))
@@ -164,6 +164,6 @@ def _name_aside(home_dir: str, number: int) -> str:
 
 def _modified(path: str) -> float:
     try:
-        return fastio.system.stat(fastio.to_bytes(path)).st_mtime
+        return io.system.stat(io.to_bytes(path)).st_mtime
     except FileNotFoundError:
         return 0.0

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from brimline import fastio, fastjson
 from brimline.decision import Decision
 from brimline.errors import StoreError
+from brimline.fast import io, json
 from brimline.offload import recall
 from brimline.offload.hook import LARGE_BYTES, PINS_WAIT
 from brimline.store import directives, layout, pins, put, read, stub
@@ -138,7 +138,7 @@ def _settle(state: SessionState, home_dir: str) -> int:
     for key, pin in wanted.items():
         _pin(home_dir, key, pin.level, pin.reason)
     if not _is_waiting(items):
-        fastio.remove(f"{state.folder}/{PINS_WAIT}")
+        io.remove(f"{state.folder}/{PINS_WAIT}")
     return len(wanted)
 
 
@@ -165,9 +165,9 @@ def _open_ranges(items: list[Item]) -> int:
 
 
 def _noted(state: SessionState) -> list[Item]:
-    raw = fastio.read_file(f"{state.folder}/{PINS_WAIT}").decode("utf-8", "replace")
+    raw = io.read_file(f"{state.folder}/{PINS_WAIT}").decode("utf-8", "replace")
     items: list[Item] = []
-    for found in [found for line in raw.split("\n") for found in fastjson.loads_all(line)]:
+    for found in [found for line in raw.split("\n") for found in json.loads_all(line)]:
         if isinstance(found.get("said"), str):
             items.append(directives.Said(found["said"]))
         elif isinstance(found.get("key"), str):
@@ -194,4 +194,4 @@ def _pin(home_dir: str, key: str, level: str, reason: str | None) -> str:
 
 
 def _append(state: SessionState, line: dict[str, Any]) -> None:
-    fastio.append_line(f"{state.folder}/{PINS_WAIT}", fastjson.dumps(line))
+    io.append_line(f"{state.folder}/{PINS_WAIT}", json.dumps(line))

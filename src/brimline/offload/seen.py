@@ -1,6 +1,6 @@
 """Which files of a session the model has seen as a preview only, and the guard for those.
 
-Fast path: imports only `brimline.fastio` and `brimline.paths`. After a replaced Read the client
+Fast path: imports only `fast.io` and `fast.paths`. After a replaced Read the client
 itself would let the model overwrite lines that it never saw. So each further look at such a file is
 noted by its lines, and the guard stands until they make up the whole file.
 
@@ -9,7 +9,7 @@ Marks are named by the file that a path leads to: a link to a file is no other f
 
 from __future__ import annotations
 
-from brimline import fastio, paths
+from brimline.fast import io, paths
 from brimline.offload.hook import PREVIEWED
 
 TYPE_CHECKING = False
@@ -48,7 +48,7 @@ class Looks:
         """Take the right to show a preview of a file; of parallel hooks exactly one gets it."""
         mark = self._mark(PREVIEWED, path)
         data = f"{key} {total_lines}".encode()
-        is_first = fastio.create_exclusively(f"{self._state.folder}/{mark}", data)
+        is_first = io.create_exclusively(f"{self._state.folder}/{mark}", data)
         self._state.names.append(mark)  # whoever made it, it is there now
         return is_first
 
@@ -71,19 +71,19 @@ class Looks:
 
     def note_past(self) -> None:
         """There is nothing more to be learned of the past."""
-        fastio.create_exclusively(f"{self._state.folder}/{_PAST}", b"")
+        io.create_exclusively(f"{self._state.folder}/{_PAST}", b"")
 
     def claim_warning(self, path: str) -> bool:
         """Whether an overwrite of this file is to be refused now: once, and only while unseen."""
         if path not in self or self._is_whole(path):
             return False
         mark = self._mark(_WARNED, path)
-        return fastio.create_exclusively(f"{self._state.folder}/{mark}", b"")
+        return io.create_exclusively(f"{self._state.folder}/{mark}", b"")
 
     def _is_whole(self, path: str) -> bool:
         """Whether the lines that were shown make up the file as it was at the last look."""
         try:
-            raw = fastio.read_file(f"{self._state.folder}/{self._mark(_LINES, path)}")
+            raw = io.read_file(f"{self._state.folder}/{self._mark(_LINES, path)}")
         except OSError:
             return False
         rows = [line.split() for line in raw.decode("ascii", "replace").split("\n")]
@@ -100,14 +100,14 @@ class Looks:
 
     def _read(self, name: str) -> tuple[str, int]:
         try:
-            text = fastio.read_file(f"{self._state.folder}/{name}", 256).decode("ascii", "replace")
+            text = io.read_file(f"{self._state.folder}/{name}", 256).decode("ascii", "replace")
         except OSError:
             return "", 0
         key, _, total_lines = text.partition(" ")
         return (key, int(total_lines)) if total_lines.isdecimal() else ("", 0)
 
     def _append(self, name: str, first: int, last: int, total_lines: int) -> None:
-        fastio.append_line(f"{self._state.folder}/{name}", f"{first} {last} {total_lines}")
+        io.append_line(f"{self._state.folder}/{name}", f"{first} {last} {total_lines}")
 
     def _mark(self, kind: str, path: str) -> str:
         return kind + paths.fingerprint(paths.real(path, self._cwd))

@@ -1,12 +1,12 @@
 """What a tool answered: its text, and the same answer with another text in its place.
 
-Fast path: imports only `brimline.fastio` and `brimline.fastjson`. The client ignores a replacement
+Fast path: imports only `fast.io` and `fast.json`. The client ignores a replacement
 that does not have the tool's own shape, so each one is made from the answer itself.
 """
 
 from __future__ import annotations
 
-from brimline import fastio, fastjson
+from brimline.fast import io, json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def _persisted(response: dict[str, Any]) -> bytes:
     Raises:
         OSError: it is not there whole.
     """
-    data = fastio.read_file(response[_PERSISTED[0]], _LARGEST_FILE_BYTES + 1)
+    data = io.read_file(response[_PERSISTED[0]], _LARGEST_FILE_BYTES + 1)
     size = response.get(_PERSISTED[1])
     if len(data) > _LARGEST_FILE_BYTES or (isinstance(size, int) and len(data) < size):
         raise OSError("the output is not there whole")
@@ -212,7 +212,7 @@ def _web_page(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResul
 
 def _web_search(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult:
     found = response["results"]
-    parts = [part if isinstance(part, str) else fastjson.dumps(part) for part in found]
+    parts = [part if isinstance(part, str) else json.dumps(part) for part in found]
     return ToolResult(
         "\n\n".join(parts),
         lambda text: response | {"results": [text]},

@@ -14,7 +14,8 @@ import os
 import stat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline import clientsettings, fastio, paths, patterns
+from brimline import clientsettings, patterns
+from brimline.fast import io, paths
 from brimline.rules import lines as reader
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ def gather(
 
 def user_home() -> str:
     """The user's home folder, resolved."""
-    return os.path.realpath(fastio.env("HOME") or os.path.expanduser("~"))
+    return os.path.realpath(io.env("HOME") or os.path.expanduser("~"))
 
 
 def shown(path: str, project: str = "") -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from brimline import fastio, paths
+from brimline.fast import io, paths
 from brimline.rules.cascade import Problem
 
 if TYPE_CHECKING:
@@ -32,12 +32,12 @@ def folder(project_dir: str) -> str:
 def check(project_dir: str) -> Iterator[Problem]:
     """Everything that is wrong with the memory of a project; nothing where there is none."""
     place = folder(project_dir)
-    for name in sorted(fastio.names_in(place))[:_MOST_FILES]:
+    for name in sorted(io.names_in(place))[:_MOST_FILES]:
         path = f"{place}/{name}"
         if not name.endswith(".md") or not os.path.isfile(path):
             continue
         try:
-            text = fastio.read_file(path, _LARGEST_BYTES).decode("utf-8-sig", "replace")
+            text = io.read_file(path, _LARGEST_BYTES).decode("utf-8-sig", "replace")
         except OSError as error:
             yield Problem("memory", path, None, f"it cannot be read: {error.strerror or error}")
             continue

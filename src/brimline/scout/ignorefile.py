@@ -10,8 +10,9 @@ import os
 import re
 from typing import NamedTuple
 
-from brimline import fastio, patterns
+from brimline import patterns
 from brimline.errors import ConfigError
+from brimline.fast import io
 
 IGNORE_FILE = ".brimlineignore"
 NAMES = (IGNORE_FILE, ".ckignore")
@@ -77,7 +78,7 @@ def init(project_dir: str, *, force: bool = False) -> str:
     carried = [pattern.text for pattern in found.patterns]
     lines = DEFAULTS if found.file in (None, IGNORE_FILE) else carried
     try:
-        fastio.replace_file(path, (_HEAD + "".join(f"{line}\n" for line in lines)).encode())
+        io.replace_file(path, (_HEAD + "".join(f"{line}\n" for line in lines)).encode())
         os.chmod(path, 0o644)  # it belongs to the repository, where others read it
     except OSError as error:
         raise ConfigError(f"cannot write {path}: {error.strerror or error}") from error
@@ -88,7 +89,7 @@ def _lines(path: str) -> list[str]:
     """The lines that are patterns; a link could lead anywhere and is not followed."""
     if os.path.islink(path) or not os.path.isfile(path):
         raise ValueError("it is no plain file")
-    data = fastio.read_file(path, _MOST_BYTES + 1)
+    data = io.read_file(path, _MOST_BYTES + 1)
     if len(data) > _MOST_BYTES or b"\0" in data:
         raise ValueError(f"it is no text of at most {_MOST_BYTES >> 10} KB")
     lines = [

@@ -15,8 +15,8 @@ import re
 import sqlite3
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from brimline import fastio
 from brimline.errors import StoreError
+from brimline.fast import io
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -191,19 +191,19 @@ def used_bytes(connection: sqlite3.Connection) -> int:
 
 def _newest(folder: str) -> str:
     """The file of the newest generation, there at least as an empty one, private from the start."""
-    found = [re.fullmatch(rf"{FORMAT}-(\d+)\.sqlite3", name) for name in fastio.names_in(folder)]
+    found = [re.fullmatch(rf"{FORMAT}-(\d+)\.sqlite3", name) for name in io.names_in(folder)]
     number = max((int(match[1]) for match in found if match), default=1)
     path = f"{folder}/{FORMAT}-{number}.sqlite3"
-    fastio.create_exclusively(path, b"")
+    io.create_exclusively(path, b"")
     return path
 
 
 def _renew(folder: str, damaged: str) -> None:
     """Begin another generation; the damaged one goes."""
     number = int(damaged.rpartition("-")[2].removesuffix(".sqlite3")) + 1
-    fastio.create_exclusively(f"{folder}/{FORMAT}-{number}.sqlite3", b"")
+    io.create_exclusively(f"{folder}/{FORMAT}-{number}.sqlite3", b"")
     for ending in ("", "-wal", "-shm"):
-        fastio.remove(damaged + ending)
+        io.remove(damaged + ending)
 
 
 def _connected(path: str) -> sqlite3.Connection:

@@ -20,7 +20,7 @@ import time
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline import fastio, paths
+from brimline.fast import io, paths
 from brimline.session import disk
 from brimline.session.disk import Content, RewriteError
 from brimline.transcript import find
@@ -154,7 +154,7 @@ class Note(NamedTuple):
     @property
     def keys(self) -> set[str]:
         """The stored content that the session may refer to since."""
-        return {key.decode() for key in _KEY.findall(fastio.read_file(self.file))}
+        return {key.decode() for key in _KEY.findall(io.read_file(self.file))}
 
     def places(self) -> list[str]:
         """Where its session is: where it was, and wherever the client has one of that name."""
@@ -176,8 +176,8 @@ def write_note(home_dir: str, done: Rewritten, more: dict[str, Any]) -> str:
     whole = {**head, "before": done.before, "after": done.after, **more}
     line = json.dumps(whole).encode() + b"\n"
     try:
-        fastio.make_folders(folder)
-        there = [int(name[:-6]) for name in fastio.names_in(folder) if name[:-6].isdecimal()]
+        io.make_folders(folder)
+        there = [int(name[:-6]) for name in io.names_in(folder) if name[:-6].isdecimal()]
         file = f"{folder}/{max(there, default=0) + 1:06d}{_ENDING}"
         descriptor = disk.create(f"{folder}/unfinished")
         try:
@@ -196,7 +196,7 @@ def write_note(home_dir: str, done: Rewritten, more: dict[str, Any]) -> str:
 
 def noted_sessions(home_dir: str) -> list[str]:
     """The names of the sessions that have notes."""
-    return sorted(fastio.names_in(f"{home_dir}/backups/purges"))
+    return sorted(io.names_in(f"{home_dir}/backups/purges"))
 
 
 def notes(home_dir: str, session: str) -> tuple[list[Note], list[RewriteError]]:
@@ -204,7 +204,7 @@ def notes(home_dir: str, session: str) -> tuple[list[Note], list[RewriteError]]:
     found: list[Note] = []
     problems: list[RewriteError] = []
     folder = _folder(home_dir, session)
-    for name in sorted(fastio.names_in(folder), reverse=True):
+    for name in sorted(io.names_in(folder), reverse=True):
         if name.endswith(_ENDING):
             try:
                 found.append(_read(f"{folder}/{name}"))
@@ -232,8 +232,8 @@ def _read(file: str) -> Note:
 
 def forget(note: Note) -> None:
     """Remove a note that is used up, and the folder when it was the last."""
-    fastio.remove(note.file)
-    fastio.remove(f"{os.path.dirname(note.file)}/unfinished")
+    io.remove(note.file)
+    io.remove(f"{os.path.dirname(note.file)}/unfinished")
     try:
         os.rmdir(os.path.dirname(note.file))
     except OSError:  # there are more

@@ -16,10 +16,10 @@ _KEEP_S = 30 * 86_400
 
 def session_start(turn: Turn) -> None:
     """Note that the session is in use, and by which process."""
-    from brimline import fastio
+    from brimline.fast import io
     from brimline.session import in_use
 
-    pid = fastio.env("CLAUDE_PID") or ""
+    pid = io.env("CLAUDE_PID") or ""
     if pid.isdecimal():
         in_use.note_client(turn.home, turn.state.session_id, int(pid))
 

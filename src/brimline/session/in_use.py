@@ -14,7 +14,7 @@ import subprocess
 import time
 from typing import Any, NamedTuple
 
-from brimline import fastio, paths
+from brimline.fast import io, paths
 from brimline.session.disk import InUseError
 
 FORMAT = 1
@@ -35,12 +35,12 @@ class Client(NamedTuple):
 def note_client(home_dir: str, session_id: str, pid: int) -> None:
     """Keep which process runs a session; for the hook at its start."""
     document = {"v": FORMAT, "pid": pid, "at": round(time.time(), 3)}
-    fastio.replace_file(_note(home_dir, session_id), json.dumps(document).encode())
+    io.replace_file(_note(home_dir, session_id), json.dumps(document).encode())
 
 
 def forget_client(home_dir: str, session_id: str) -> None:
     """A process left a session and goes on with another, as after `/clear`."""
-    fastio.remove(_note(home_dir, session_id))
+    io.remove(_note(home_dir, session_id))
 
 
 def require_idle(session: str, home_dir: str) -> None:
@@ -107,7 +107,7 @@ def _registry_folders(session: str) -> list[str]:
 
 def _registered(folder: str) -> list[Client]:
     found: list[Client] = []
-    for name in fastio.names_in(folder):
+    for name in io.names_in(folder):
         if name.endswith(".json"):
             stored = _loaded(f"{folder}/{name}")
             session_id, began = stored.get("sessionId"), stored.get("startedAt")
@@ -125,7 +125,7 @@ def _client(pid: Any, session_id: Any, seen_at: Any, per_second: int) -> list[Cl
 
 def _loaded(path: str) -> dict[str, Any]:
     try:
-        stored = json.loads(fastio.read_file(path))
+        stored = json.loads(io.read_file(path))
     except (OSError, ValueError):
         return {}
     return stored if isinstance(stored, dict) else {}

@@ -14,7 +14,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from brimline import fastio
+from brimline.fast import io
 from brimline.session import disk
 from brimline.session.disk import BusyError, RewriteError
 from brimline.session.swap import Chain, Merged
@@ -95,7 +95,7 @@ def _sweep_orphans(session: str) -> None:
 
 def _listed(folder: str) -> list[str]:
     try:
-        return fastio.names_in(folder)
+        return io.names_in(folder)
     except OSError:
         return []
 

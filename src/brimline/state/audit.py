@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from brimline import fastio, fastjson, paths
+from brimline.fast import io, json, paths
 
 FORMAT = 1
 EVENT = "CONTEXT_PRESSURE"
@@ -31,5 +31,5 @@ def _append(
 ) -> None:
     head = {"v": FORMAT, "event": EVENT, "at": round(time.time(), 3), "session": session_id}
     line = head | fields | {"reading": figures}
-    fastio.rotate(paths.audit_log(home_dir), _LOG_LIMIT_BYTES)
-    fastio.append_line(paths.audit_log(home_dir), fastjson.dumps(line))
+    io.rotate(paths.audit_log(home_dir), _LOG_LIMIT_BYTES)
+    io.append_line(paths.audit_log(home_dir), json.dumps(line))

@@ -5,11 +5,11 @@ Fast path: imports only rooms of the ground floor.
 
 from __future__ import annotations
 
-from brimline import clock, fastio, fastjson, paths
+from brimline import clock
+from brimline.fast import io, json, paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
 FORMAT = 1
@@ -28,29 +28,18 @@ def record(home_dir: str, event: str, error: BaseException) -> None:
         "message": str(error)[:_MESSAGE_LENGTH],
         "where": _place(error),
     }
-    fastio.rotate(path, _LOG_LIMIT_BYTES)
-    fastio.append_line(path, fastjson.dumps(line))
-
-
-def guarded(home_dir: str, event: str, task: Callable[[], object]) -> None:
-    """Do what must not stop the hook: a failure becomes a line in the log and nothing else."""
-    try:
-        task()
-    except Exception as error:  # noqa: BLE001 - records are worth less than the message they are of
-        try:
-            record(home_dir, event, error)
-        except OSError:
-            pass
+    io.rotate(path, _LOG_LIMIT_BYTES)
+    io.append_line(path, json.dumps(line))
 
 
 def recent(home_dir: str, since: float) -> list[dict[str, Any]]:
     """The failures recorded after a point in time, oldest first."""
     try:
-        raw = fastio.read_file(paths.error_log(home_dir), 2 * _LOG_LIMIT_BYTES)
+        raw = io.read_file(paths.error_log(home_dir), 2 * _LOG_LIMIT_BYTES)
     except OSError:
         return []
     lines = raw.decode("utf-8", "replace").split("\n")
-    found = [entry for line in lines for entry in fastjson.loads_all(line)]
+    found = [entry for line in lines for entry in json.loads_all(line)]
     return [entry for entry in found if isinstance(entry, dict) and _is_after(entry, since)]
 
 

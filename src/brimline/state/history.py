@@ -14,8 +14,8 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from brimline import fastio, fastjson, paths
 from brimline.errors import StateError
+from brimline.fast import io, json, paths
 from brimline.state import spool
 from brimline.state.figures import Figures, add_up, readings, sound, worth_keeping
 from brimline.transcript import compactions, find
@@ -111,7 +111,7 @@ def update(
         return ["what an earlier version recorded is not all in yet: run it again"]
     lines, given, notes, changed = _load(home_dir), _by_session(transcripts), [], []
     parent = paths.sessions_dir(home_dir)
-    spooled = {name for name in fastio.names_in(parent) if name == paths.safe_session_id(name)}
+    spooled = {name for name in io.names_in(parent) if name == paths.safe_session_id(name)}
     # A short look is not spent on sessions that surely have no news.
     for name in sorted(spooled | given.keys(), key=lambda one: spool.stamp(f"{parent}/{one}")[1:])[
         ::-1
@@ -148,7 +148,7 @@ def write(home_dir: str, changed: list[Session], until: float) -> bool:
                 lines[one.session_id] = _encode(max(one, there or one, key=_last_at))
             while sum(map(len, lines.values())) > _LARGEST_FILE_BYTES:
                 del lines[next(iter(lines))]
-            fastio.replace_file(path, b"".join(lines.values()))
+            io.replace_file(path, b"".join(lines.values()))
             with open(path, "rb") as file, contextlib.suppress(OSError):
                 os.fsync(file.fileno())  # what it was made from may be deleted next
     except OSError as error:
@@ -165,7 +165,7 @@ def forget(home_dir: str, session_id: str) -> None:
     with _locked(home_dir, float("inf")):
         lines = _load(home_dir)
         if lines.pop(session_id, None):
-            fastio.replace_file(_path(home_dir), b"".join(lines.values()))
+            io.replace_file(_path(home_dir), b"".join(lines.values()))
 
 
 def sessions(home_dir: str) -> list[Session]:
@@ -241,14 +241,14 @@ def _let_go(home_dir: str, session_id: str, stale_s: float, until: float) -> Non
     The order is another one each time: what there was no time for today comes first some day.
     """
     lines, parent, spooled_bytes = _load(home_dir), paths.sessions_dir(home_dir), 0
-    for name in random.sample(found := fastio.names_in(parent), len(found)):
+    for name in random.sample(found := io.names_in(parent), len(found)):
         folder = f"{parent}/{name}"
         if time.monotonic() > until:
             return
         if name == session_id or os.path.islink(folder) or not os.path.isdir(folder):
             continue
         with contextlib.suppress(FileNotFoundError):  # another is at it too
-            files, stamp = fastio.names_in(folder), spool.stamp(folder)
+            files, stamp = io.names_in(folder), spool.stamp(folder)
             places = [folder, *[f"{folder}/{file}" for file in files]]
             age_s = time.time() - max(os.lstat(place).st_mtime for place in places)
             spooled_bytes += sum(stamp[:1])
@@ -257,7 +257,7 @@ def _let_go(home_dir: str, session_id: str, stale_s: float, until: float) -> Non
             is_gone = is_old and (not stamp or (known is not None and known.stamp[:1] == [stamp]))
             for file in files:
                 if is_gone or (age_s > stale_s and file.startswith(_TRANSIENT)):
-                    fastio.remove(f"{folder}/{file}")
+                    io.remove(f"{folder}/{file}")
             if is_gone:
                 os.rmdir(folder)
 
@@ -282,7 +282,7 @@ def _path(home_dir: str) -> str:
 def _load(home_dir: str) -> dict[str, bytes]:
     """The lines by session, the one written last at the end."""
     try:
-        data = fastio.read_file(_path(home_dir))
+        data = io.read_file(_path(home_dir))
     except FileNotFoundError:
         return {}
     except OSError as error:
@@ -294,13 +294,13 @@ def _load(home_dir: str) -> dict[str, bytes]:
 def _encode(one: Session) -> bytes:
     line = {"v": 1, "session": one.session_id, "stamp": one.stamp, "damaged": one.damaged}
     line |= {"events": one.events, "requests": one.requests, "recorded": one.recorded}
-    return fastjson.dumps(line).encode() + b"\n"
+    return json.dumps(line).encode() + b"\n"
 
 
 def _parse(line: bytes | None) -> Session | None:
     """A line of ours; None for one that is damaged, which is made anew."""
     try:
-        stored = fastjson.loads((line or b"").decode("ascii"))
+        stored = json.loads((line or b"").decode("ascii"))
         return Session(
             stored["session"],
             stored["stamp"],
@@ -316,24 +316,24 @@ def _parse(line: bytes | None) -> Session | None:
 @contextlib.contextmanager
 def _locked(home_dir: str, until: float) -> Iterator[bool]:
     """Hold the lock beside the history, or not; the system drops it however its holder ends."""
-    fastio.make_folders(home_dir)
+    io.make_folders(home_dir)
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
     descriptor = os.open(f"{home_dir}/history.lock", flags, 0o600)
+    until = min(until, time.monotonic() + _WAIT_S)
     try:
-        yield _try_lock(descriptor, min(until, time.monotonic() + _WAIT_S))
+        while not (is_held := _lock(descriptor)) and time.monotonic() < until:
+            time.sleep(_POLL_S)
+        yield is_held
     finally:
         os.close(descriptor)
 
 
-def _try_lock(descriptor: int, until: float) -> bool:
-    while fcntl is not None:
-        try:
+def _lock(descriptor: int) -> bool:
+    try:
+        if fcntl is not None:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            break
-        except BlockingIOError:
-            if time.monotonic() > until:
-                return False
-            time.sleep(_POLL_S)
-        except OSError:  # a file system without locks: then there is nothing to wait for
-            break
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass  # a file system without locks: then there is nothing to wait for
     return True

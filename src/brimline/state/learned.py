@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline import fastio, fastjson
+from brimline.fast import io, json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -52,7 +52,7 @@ def record(home_dir: str, sample: Sample) -> None:
     Raises:
         OSError: it could not be written.
     """
-    fastio.append_line(_path(home_dir), fastjson.dumps({"v": FORMAT} | sample._asdict()))
+    io.append_line(_path(home_dir), json.dumps({"v": FORMAT} | sample._asdict()))
 
 
 def note_compaction(home_dir: str, state: SessionState, trigger: str) -> None:
@@ -92,7 +92,7 @@ def points(home_dir: str, settings_points: Mapping[str, int] | None = None) -> d
 def samples(home_dir: str) -> list[Sample]:
     """Every sample that can be read, oldest first."""
     try:
-        raw = fastio.read_file(_path(home_dir))
+        raw = io.read_file(_path(home_dir))
     except OSError:
         return []
     lines = raw.decode("utf-8", "replace").split("\n")
@@ -138,10 +138,10 @@ def _path(home_dir: str) -> str:
 
 def _entries(line: str) -> list[Any]:
     """The samples on a line, also behind one that was torn by a full disk."""
-    found = fastjson.loads_all(line)
+    found = json.loads_all(line)
     if not found:
         start = line.rfind('{"v":')
-        found = fastjson.loads_all(line[start:]) if start > 0 else []
+        found = json.loads_all(line[start:]) if start > 0 else []
     return found
 
 

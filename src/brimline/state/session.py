@@ -1,6 +1,6 @@
 """What brimline remembers of one session, in small files that parallel hooks can share.
 
-Fast path: imports only `time`, `brimline.fastio`, `brimline.fastjson`, `brimline.paths` and
+Fast path: imports only `time`, `brimline.fast.io`, `brimline.fast.json`, `brimline.fast.paths` and
 `brimline.transcript.tail`.
 Nothing here is locked: a line is appended in one write, a file is replaced whole, and "once" means
 that exactly one process managed to create a file.
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 
-from brimline import fastio, fastjson, paths
+from brimline.fast import io, json, paths
 from brimline.transcript import tail
 
 TYPE_CHECKING = False
@@ -70,15 +70,15 @@ class SessionState:
     def __init__(self, home_dir: str, session_id: object) -> None:
         self.session_id = paths.safe_session_id(session_id)
         self.folder = paths.session_dir(home_dir, session_id)
-        self.names = fastio.names_in(self.folder)
+        self.names = io.names_in(self.folder)
 
     def snapshot(self) -> Snapshot | None:
         """The last status-line snapshot, or None without one."""
         if _SNAPSHOT not in self.names:
             return None
         try:
-            raw = fastio.read_file(f"{self.folder}/{_SNAPSHOT}")
-            stored = fastjson.loads(raw.decode("utf-8", "replace"))
+            raw = io.read_file(f"{self.folder}/{_SNAPSHOT}")
+            stored = json.loads(raw.decode("utf-8", "replace"))
             if stored.pop("v") != FORMAT:
                 return None
             snapshot = Snapshot(**stored)
@@ -89,15 +89,15 @@ class SessionState:
     def save_snapshot(self, snapshot: Snapshot) -> None:
         """Keep what the status line told."""
         document = {"v": FORMAT} | {name: getattr(snapshot, name) for name in Snapshot.__slots__}
-        fastio.replace_file(f"{self.folder}/{_SNAPSHOT}", fastjson.dumps(document).encode())
+        io.replace_file(f"{self.folder}/{_SNAPSHOT}", json.dumps(document).encode())
 
     def telemetry(self) -> dict[str, Any]:
         """What the last hook told those who poll; empty before the first."""
         if _TELEMETRY not in self.names:
             return {}
         try:
-            raw = fastio.read_file(f"{self.folder}/{_TELEMETRY}")
-            stored = fastjson.loads(raw.decode("utf-8", "replace"))
+            raw = io.read_file(f"{self.folder}/{_TELEMETRY}")
+            stored = json.loads(raw.decode("utf-8", "replace"))
         except (OSError, ValueError):
             return {}
         return stored if isinstance(stored, dict) and stored.get("v") == FORMAT else {}
@@ -105,13 +105,13 @@ class SessionState:
     def save_telemetry(self, document: dict[str, Any]) -> None:
         """Put the latest figures where others can poll them."""
         head = {"v": FORMAT, "session_id": self.session_id, "at": round(time.time(), 3)}
-        fastio.replace_file(f"{self.folder}/{_TELEMETRY}", fastjson.dumps(head | document).encode())
+        io.replace_file(f"{self.folder}/{_TELEMETRY}", json.dumps(head | document).encode())
 
     def add_line(self, event: str, fields: dict[str, Any]) -> None:
         """Append one event to the session's spool, with the milliseconds that this hook took."""
         own_ms = round(time.process_time() * 1000, 1)
         line = {"v": FORMAT, "at": round(time.time(), 3), "event": event, "ms": own_ms} | fields
-        fastio.append_line(f"{self.folder}/{SPOOL}", fastjson.dumps(line))
+        io.append_line(f"{self.folder}/{SPOOL}", json.dumps(line))
 
     def last_line(self, event: str) -> dict[str, Any]:
         """The latest spooled line of an event, if it is not too long ago; empty without one."""
@@ -125,8 +125,8 @@ class SessionState:
     def begun_at(self) -> float | None:
         """When the first event of this session was spooled; None before it."""
         try:
-            start = fastio.read_file(f"{self.folder}/{SPOOL}", _FIRST_LINE_BYTES)
-            at = fastjson.loads(start.decode("utf-8", "replace"))["at"]
+            start = io.read_file(f"{self.folder}/{SPOOL}", _FIRST_LINE_BYTES)
+            at = json.loads(start.decode("utf-8", "replace"))["at"]
         except (OSError, ValueError, KeyError, TypeError):
             return None
         return at if isinstance(at, int | float) else None
@@ -143,8 +143,8 @@ class SessionState:
         """Keep how long the transcript was when a compaction was over."""
         for name in self.names:
             if name.startswith(_COMPACTED):
-                fastio.remove(f"{self.folder}/{name}")
-        fastio.create_exclusively(f"{self.folder}/{_COMPACTED}{size}", b"")
+                io.remove(f"{self.folder}/{name}")
+        io.create_exclusively(f"{self.folder}/{_COMPACTED}{size}", b"")
 
     def observed_window(self) -> int | None:
         """The window size that an earlier occupancy proved, if any."""
@@ -153,7 +153,7 @@ class SessionState:
 
     def remember_window(self, tokens: int) -> None:
         """Keep a window size proved by an occupancy; later readings may be below it again."""
-        fastio.create_exclusively(f"{self.folder}/{_WINDOW}{tokens}", b"")
+        io.create_exclusively(f"{self.folder}/{_WINDOW}{tokens}", b"")
 
     @property
     def has_spoken(self) -> bool:
@@ -170,15 +170,15 @@ class SessionState:
 
     def claim_level(self, level: int, offset: int) -> bool:
         """Take the right to announce a tier; of all parallel hooks exactly one gets it."""
-        return fastio.create_exclusively(f"{self.folder}/{_CLAIM}{level}", str(offset).encode())
+        return io.create_exclusively(f"{self.folder}/{_CLAIM}{level}", str(offset).encode())
 
     def release_level(self, level: int) -> None:
         """Let a tier be announced again."""
-        fastio.remove(f"{self.folder}/{_CLAIM}{level}")
+        io.remove(f"{self.folder}/{_CLAIM}{level}")
 
     def _claim_offset(self, name: str) -> int:
         try:
-            return _number(fastio.read_file(f"{self.folder}/{name}", 32).decode("ascii", "replace"))
+            return _number(io.read_file(f"{self.folder}/{name}", 32).decode("ascii", "replace"))
         except OSError:
             return 0
 

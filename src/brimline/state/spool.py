@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from brimline import fastio, fastjson
+from brimline.fast import io, json
 from brimline.state.session import SPOOL
 
 # How every line that `SessionState.add_line` writes begins; no text within one can look so.
@@ -29,7 +29,7 @@ def read(folder: str) -> tuple[list[dict[str, Any]], int]:
     found: list[dict[str, Any]] = []
     damaged = 0
     for path in _files_in(folder):
-        for line in fastio.read_file(path).split(b"\n"):
+        for line in io.read_file(path).split(b"\n"):
             events, unreadable = parse_line(line.decode("utf-8", "replace").strip())
             found += events
             damaged += unreadable
@@ -52,14 +52,14 @@ def parse_line(text: str) -> tuple[list[dict[str, Any]], int]:
 
 def _files_in(folder: str) -> list[str]:
     """A session's spool files, oldest first; the last version put those away that had grown."""
-    names = [name for name in fastio.names_in(folder) if name.startswith("spool.")]
+    names = [name for name in io.names_in(folder) if name.startswith("spool.")]
     return [f"{folder}/{name}" for name in sorted(names, key=lambda name: (name == SPOOL, name))]
 
 
 def _event(text: str) -> dict[str, Any] | None:
     """What a text says, if that is one event with a point in time."""
     try:
-        value, end = fastjson.scan(text, 0)
+        value, end = json.scan(text, 0)
     except ValueError:
         return None
     if end < len(text) or not isinstance(value, dict) or not isinstance(value.get("event"), str):

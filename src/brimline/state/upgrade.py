@@ -10,8 +10,8 @@ import os
 import sqlite3
 import time
 
-from brimline import fastio
 from brimline.errors import StateError
+from brimline.fast import io
 from brimline.state import failures, figures, history
 from brimline.transcript.compactions import Recorded
 
@@ -52,7 +52,7 @@ def fold_database(home_dir: str, until: float) -> bool:
         failures.record(home_dir, "series", StateError(told))
     if finished:
         for name in (f"{_NAME}-wal", f"{_NAME}-shm", "series.lock", _NAME):
-            fastio.remove(f"{home_dir}/{name}")
+            io.remove(f"{home_dir}/{name}")
     return finished
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from brimline import fastjson
 from brimline.errors import StoreError
+from brimline.fast import json
 from brimline.store import layout, read, references, removal, trail
 
 # As long as the ids of the client are: such a one may have left its name elsewhere.
@@ -108,4 +108,4 @@ def _redescribe(home_dir: str, key: str, told: dict[str, Any], session: str) -> 
     document = {name: known.get(name) for name in ("v", "key", "bytes", "lines", "created")}
     document |= {name: other.get(name) for name in ("session", "tool")}
     path = layout.sidecar(home_dir, layout.digest_of(key))
-    layout.place(home_dir, path, fastjson.dumps(document).encode())
+    layout.place(home_dir, path, json.dumps(document).encode())

@@ -1,6 +1,6 @@
 """Where things lie in the store, the shape of a key, and how a file gets into its place whole.
 
-Fast path: imports only `time`, `brimline.errors` and `brimline.fastio`.
+Fast path: imports only `time`, `brimline.errors` and `brimline.fast.io`.
 
     store/format                 the version of this layout
     store/blobs/ab/<62 hex>      content with a header that names its compression (`blob`);
@@ -22,8 +22,8 @@ from __future__ import annotations
 
 import time
 
-from brimline import fastio
 from brimline.errors import StoreError
+from brimline.fast import io
 
 FORMAT = 1
 PREFIX = "sha256:"
@@ -33,7 +33,7 @@ SHORTEST_PREFIX = 8
 # Enough of a key to find one output among more than any store holds.
 SHORT_DIGITS = 12
 _HEX = frozenset("0123456789abcdef")
-_system = fastio.system
+_system = io.system
 _CLOSE_ON_EXEC = getattr(_system, "O_CLOEXEC", 0) | getattr(_system, "O_BINARY", 0)
 _CREATE = _system.O_WRONLY | _system.O_CREAT | _system.O_EXCL | _CLOSE_ON_EXEC
 # A link in the place of a file may lead anywhere; a pipe that nobody writes to never ends.
@@ -98,7 +98,7 @@ def check_format(home_dir: str) -> None:
         OSError: it cannot be read.
     """
     try:
-        text = fastio.read_file(format_file(home_dir), 20).decode("ascii", "replace").strip()
+        text = io.read_file(format_file(home_dir), 20).decode("ascii", "replace").strip()
     except FileNotFoundError:
         return
     if text.isdecimal() and int(text) > FORMAT:
@@ -139,9 +139,9 @@ def open_file(path: str, *, follow: bool = False) -> int:
         OSError: it cannot be opened, or is a link, a folder, a pipe or a device.
     """
     flags = _READ if follow else _READ | _NO_LINKS
-    descriptor = fastio.system.open(fastio.to_bytes(path), flags)
-    if fastio.system.fstat(descriptor).st_mode & _KIND_OF_FILE != _REGULAR:
-        fastio.system.close(descriptor)
+    descriptor = io.system.open(io.to_bytes(path), flags)
+    if io.system.fstat(descriptor).st_mode & _KIND_OF_FILE != _REGULAR:
+        io.system.close(descriptor)
         raise OSError(22, "it is not a regular file", path)
     return descriptor
 
@@ -154,9 +154,9 @@ def read_file(path: str, limit: int | None = None) -> bytes:
     """
     descriptor = open_file(path)
     try:
-        return fastio.read_all(descriptor, limit)
+        return io.read_all(descriptor, limit)
     finally:
-        fastio.system.close(descriptor)
+        io.system.close(descriptor)
 
 
 def place(
@@ -170,7 +170,7 @@ def place(
     Raises:
         OSError: the disk is full, the folder cannot be written, …
     """
-    system = fastio.system
+    system = io.system
     path, descriptor = _create(home_dir)
     try:
         try:
@@ -182,23 +182,23 @@ def place(
         finally:
             system.close(descriptor)
         if stamp_ns is not None:
-            system.utime(fastio.to_bytes(path), ns=(stamp_ns, stamp_ns))
+            system.utime(io.to_bytes(path), ns=(stamp_ns, stamp_ns))
         _move(path, target)
     except OSError:
-        fastio.remove(path)
+        io.remove(path)
         raise
 
 
 def fresh_name(home_dir: str, ending: str) -> str:
     """A name in the folder for temporary files that no other process uses."""
-    return f"{tmp_dir(home_dir)}/{fastio.system.getpid()}.{time.monotonic_ns()}.{ending}"
+    return f"{tmp_dir(home_dir)}/{io.system.getpid()}.{time.monotonic_ns()}.{ending}"
 
 
 def now_ns(home_dir: str) -> int:
     """The present in store time, in nanoseconds since 1970."""
     now = time.time_ns()
     try:
-        last = fastio.system.stat(fastio.to_bytes(last_key(home_dir))).st_mtime_ns
+        last = io.system.stat(io.to_bytes(last_key(home_dir))).st_mtime_ns
     except OSError:
         return now
     return last if last > now + _TOLERANCE_NS else now
@@ -212,14 +212,14 @@ def touch(home_dir: str, digest: str) -> bool:
     Raises:
         OSError: the time cannot be set.
     """
-    path = fastio.to_bytes(blob(home_dir, digest))
+    path = io.to_bytes(blob(home_dir, digest))
     try:
-        found = fastio.system.lstat(path)
+        found = io.system.lstat(path)
         if found.st_mode & _KIND_OF_FILE != _REGULAR:
             return False
         # A whole microsecond: some file systems keep no finer times.
         moment = max(now_ns(home_dir), found.st_mtime_ns + 1_000)
-        fastio.system.utime(path, ns=(moment, moment))
+        io.system.utime(path, ns=(moment, moment))
     except FileNotFoundError:
         return False
     return True
@@ -229,19 +229,19 @@ def _create(home_dir: str) -> tuple[str, int]:
     for _ in range(_ATTEMPTS):
         path = fresh_name(home_dir, "tmp")
         try:
-            return path, fastio.system.open(fastio.to_bytes(path), _CREATE, 0o600)
+            return path, io.system.open(io.to_bytes(path), _CREATE, 0o600)
         except FileExistsError:
             continue
         except FileNotFoundError:
-            fastio.make_folders(tmp_dir(home_dir))
-            fastio.create_exclusively(format_file(home_dir), b"%d\n" % FORMAT)
+            io.make_folders(tmp_dir(home_dir))
+            io.create_exclusively(format_file(home_dir), b"%d\n" % FORMAT)
     raise OSError("the folder for temporary files of the store cannot be created")
 
 
 def _move(source: str, target: str) -> None:
     """Give a file its final name, creating the folder for it where that is missing."""
     try:
-        fastio.system.replace(fastio.to_bytes(source), fastio.to_bytes(target))
+        io.system.replace(io.to_bytes(source), io.to_bytes(target))
     except FileNotFoundError:
-        fastio.make_folders(target.rpartition("/")[0])
-        fastio.system.replace(fastio.to_bytes(source), fastio.to_bytes(target))
+        io.make_folders(target.rpartition("/")[0])
+        io.system.replace(io.to_bytes(source), io.to_bytes(target))

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from brimline import fastio, fastjson
 from brimline.errors import StoreError
+from brimline.fast import io, json
 from brimline.store import layout, trail
 from brimline.store.read import beside
 
@@ -45,13 +45,13 @@ def pin(home_dir: str, key: str, level: str = SOFT, reason: str | None = None) -
     path = layout.pin(home_dir, digest)
     at = layout.now_ns(home_dir) // 1_000_000 / 1_000
     if level == NONE:
-        fastio.remove(path)
+        io.remove(path)
     else:
         document = {"v": FORMAT, "level": level, "reason": reason, "at": at}
-        layout.place(home_dir, path, fastjson.dumps(document).encode(), sync=True)
+        layout.place(home_dir, path, json.dumps(document).encode(), sync=True)
     # Looked for after the pin is there: a prune that began before sees the pin, or has won.
     if not os.path.lexists(layout.blob(home_dir, digest)):
-        fastio.remove(path)
+        io.remove(path)
         raise StoreError(f"{key} is not in the store: it was pruned, forgotten or never stored")
     trail.note(home_dir, "pin", key, level=level, reason=reason)
 
@@ -65,7 +65,7 @@ def read(home_dir: str, digest: str) -> Pin | None:
     except OSError as error:
         return Pin(HARD, f"the pin cannot be read: {error.strerror or error}")
     try:
-        stored = fastjson.loads(text)
+        stored = json.loads(text)
         level, reason, at = stored["level"], stored["reason"], stored["at"]
     except (ValueError, KeyError, TypeError):
         return Pin(HARD, "the pin is damaged")

@@ -1,14 +1,14 @@
 """Takes content into the store, from a hook or from a command.
 
-Fast path: imports only `sys`, `brimline.fastio`, `brimline.fastjson`, `brimline.paths` and fast
-modules of the store.
+Fast path: imports only `sys`, `fast.io`, `fast.json`, `fast.paths` and fast modules
+of the store.
 """
 
 from __future__ import annotations
 
 import sys
 
-from brimline import fastio, fastjson, paths
+from brimline.fast import io, json, paths
 from brimline.store import blob, layout
 
 TYPE_CHECKING = False
@@ -107,13 +107,13 @@ def _describe(
     moment_ns = layout.now_ns(home_dir)
     at = moment_ns // 1_000_000 / 1_000
     sidecar = layout.sidecar(home_dir, digest)
-    if not again or not fastio.system.access(fastio.to_bytes(sidecar), 0):
+    if not again or not io.system.access(io.to_bytes(sidecar), 0):
         known = {n: v[:_TEXT_LENGTH] if isinstance(v, str) else v for n, v in meta.items()}
         known |= {"v": FORMAT, "key": key, "bytes": size, "lines": count_lines(data), "created": at}
-        layout.place(home_dir, sidecar, fastjson.dumps(known).encode())
+        layout.place(home_dir, sidecar, json.dumps(known).encode())
     line = {"v": FORMAT, "at": at, "event": "put", "key": key, "bytes": size}
     line |= {"session": meta.get("session"), "tool": meta.get("tool")}
-    fastio.append_line(layout.index(home_dir), fastjson.dumps(line))
+    io.append_line(layout.index(home_dir), json.dumps(line))
     if is_last:
         layout.place(home_dir, layout.last_key(home_dir), f"{key}\n".encode(), stamp_ns=moment_ns)
     remember_client(home_dir)
@@ -127,7 +127,7 @@ def remember_client(home_dir: str) -> None:
     """
     client = paths.client_config_dir()
     if client not in known_clients(home_dir) and "\n" not in client:
-        fastio.append_line(layout.clients(home_dir), client)
+        io.append_line(layout.clients(home_dir), client)
 
 
 def known_clients(home_dir: str) -> list[str]:
@@ -137,7 +137,7 @@ def known_clients(home_dir: str) -> list[str]:
         OSError: they cannot be read.
     """
     try:
-        raw = fastio.read_file(layout.clients(home_dir))
+        raw = io.read_file(layout.clients(home_dir))
     except FileNotFoundError:
         return []
     return [line for line in raw.decode("utf-8", "surrogateescape").split("\n") if line]

@@ -11,8 +11,8 @@ import re
 import stat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline import fastjson
 from brimline.errors import StoreError
+from brimline.fast import json
 from brimline.store import blob, layout, put, removal
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def meta(home_dir: str, key: str) -> dict[str, Any]:
     """What is known about a blob; empty where the sidecar is lost or damaged."""
     try:
         raw = layout.read_file(layout.sidecar(home_dir, layout.digest_of(key)))
-        found = fastjson.loads(raw.decode("utf-8", "replace"))
+        found = json.loads(raw.decode("utf-8", "replace"))
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -23,8 +23,8 @@ import stat
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline import paths
 from brimline.errors import StoreError
+from brimline.fast import paths
 from brimline.store import layout, put
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import contextlib
 import os
 import re
 
-from brimline import fastio
+from brimline.fast import io
 from brimline.store import layout
 
 _ASIDE = re.compile(r"([0-9a-f]{64})\.(blob|json|pin)\.\d+\.\d+\.gone")
@@ -27,7 +27,7 @@ def move_aside(home_dir: str, kind: str, digest: str) -> str | None:
         OSError: it cannot be moved.
     """
     folder, _, ending = layout.fresh_name(home_dir, "gone").rpartition("/")
-    fastio.make_folders(folder)  # without it, a blob would seem to be gone
+    io.make_folders(folder)  # without it, a blob would seem to be gone
     aside = f"{folder}/{digest}.{kind}.{ending}"
     try:
         os.rename(_PLACES[kind](home_dir, digest), aside)
@@ -51,8 +51,8 @@ def discard(home_dir: str, digest: str, aside: str) -> bool:
         if os.path.lexists(layout.blob(home_dir, digest)):
             put_back(home_dir, moved)
         else:
-            fastio.remove(moved)
-    fastio.remove(aside)
+            io.remove(moved)
+    io.remove(aside)
     return not os.path.lexists(layout.blob(home_dir, digest))
 
 
@@ -64,9 +64,9 @@ def erase(home_dir: str, digest: str) -> bool:
     """
     found = os.path.lexists(layout.blob(home_dir, digest))
     for path_of in _PLACES.values():
-        fastio.remove(path_of(home_dir, digest))
+        io.remove(path_of(home_dir, digest))
     for path in _aside_files(home_dir, digest):
-        fastio.remove(path)
+        io.remove(path)
         found = True
     drop_old_index(home_dir)
     return found
@@ -107,7 +107,7 @@ def sweep(home_dir: str, oldest: float) -> int:
     for path in sorted(aside, key=lambda path: ".blob." not in path):
         put_back(home_dir, path)
     folder = layout.tmp_dir(home_dir)
-    names = [f"{folder}/{name}" for name in fastio.names_in(folder) if name.endswith(".tmp")]
+    names = [f"{folder}/{name}" for name in io.names_in(folder) if name.endswith(".tmp")]
     drop_old_index(home_dir)
     return len(aside) + sum(delete_old(path, oldest) for path in names)
 
@@ -130,7 +130,7 @@ def drop_old_index(home_dir: str) -> None:
         OSError: it cannot be deleted.
     """
     for name in _OLD_INDEX:
-        fastio.remove(f"{layout.root(home_dir)}/{name}")
+        io.remove(f"{layout.root(home_dir)}/{name}")
 
 
 def _aside_files(home_dir: str, digest: str = "") -> list[str]:
@@ -138,6 +138,6 @@ def _aside_files(home_dir: str, digest: str = "") -> list[str]:
     folder = layout.tmp_dir(home_dir)
     return [
         f"{folder}/{name}"
-        for name in fastio.names_in(folder)
+        for name in io.names_in(folder)
         if name.endswith(".gone") and name.startswith(digest)
     ]

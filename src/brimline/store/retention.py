@@ -14,7 +14,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from brimline import fastio
+from brimline.fast import io
 from brimline.store import layout, pins, put, read, references, removal, trail
 from brimline.store.references import Pass
 
@@ -101,7 +101,7 @@ def tidy(
     limits = Limits(max_age_days * DAY_S, int(max_mb * MEGABYTE), GRACE_S)
     done = prune(home_dir, limits, Pass(until=until), now=moment)
     if not done.finished:
-        fastio.remove(marker)
+        io.remove(marker)
     else:
         trail.rotate(home_dir)
     return done

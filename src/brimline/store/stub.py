@@ -1,6 +1,6 @@
 """The reference that stands in for stored content: built, and found again in any text.
 
-Fast path: imports only `brimline.fastjson` and `brimline.store.layout`; finding loads `re`.
+Fast path: imports only `brimline.fast.json` and `brimline.store.layout`; finding loads `re`.
 
 There is one form, a line with key, bytes, lines, exit code and pin; `way_back` says how to get the
 rest. `[CCM_CACHED]` blocks, which earlier versions and another tool wrote, are only read, in each
@@ -9,7 +9,7 @@ of the forms they had: with and without `path`, `source`, `~tokens` and `exit`.
 
 from __future__ import annotations
 
-from brimline import fastjson
+from brimline.fast import json
 from brimline.store import layout
 
 TYPE_CHECKING = False
@@ -160,7 +160,7 @@ def _unquoted(text: str | None) -> str | None:
     if text is None or not text.startswith('"'):
         return text
     try:
-        found: str = fastjson.loads(text)
+        found: str = json.loads(text)
     except ValueError:
         return text
     # Another tool's value may merely begin with a quoted word.

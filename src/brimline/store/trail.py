@@ -10,7 +10,7 @@ import contextlib
 import re
 from typing import TYPE_CHECKING, Any
 
-from brimline import fastio, fastjson
+from brimline.fast import io, json
 from brimline.store import layout
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def note(home_dir: str, event: str, key: str, **fields: Any) -> None:
     at = layout.now_ns(home_dir) // 1_000_000 / 1_000
     line = {"v": FORMAT, "at": at, "event": event, "key": key} | fields
     with contextlib.suppress(OSError):
-        fastio.append_line(layout.index(home_dir), fastjson.dumps(line))
+        io.append_line(layout.index(home_dir), json.dumps(line))
 
 
 def lines(home_dir: str) -> Iterator[dict[str, Any]]:
@@ -41,7 +41,7 @@ def lines(home_dir: str) -> Iterator[dict[str, Any]]:
             # A line that a full disk cut short has the next one glued to it.
             for part in line.split(_LINE_START)[1:]:
                 try:
-                    found = fastjson.loads(_LINE_START + part)
+                    found = json.loads(_LINE_START + part)
                 except ValueError:
                     continue
                 if isinstance(found, dict):
@@ -71,7 +71,7 @@ def redact_session(home_dir: str, session: str) -> None:
     Raises:
         OSError: a file cannot be written.
     """
-    value = fastjson.dumps(session).encode()
+    value = json.dumps(session).encode()
     pattern = re.compile(re.escape(b'"session":' + value))
     dashes = b'"' + b"-" * (len(value) - 2) + b'"'
     for path in _paths(home_dir):
@@ -93,7 +93,7 @@ def rotate(home_dir: str) -> None:
     Raises:
         OSError: it cannot be moved.
     """
-    fastio.rotate(layout.index(home_dir), _ROTATE_AT_BYTES)
+    io.rotate(layout.index(home_dir), _ROTATE_AT_BYTES)
 
 
 def _paths(home_dir: str) -> tuple[str, str]:

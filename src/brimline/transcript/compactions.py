@@ -5,17 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import clock
-from brimline.transcript import read
-from brimline.transcript.row import (
-    compaction_of,
-    content_blocks,
-    content_characters,
-    is_boundary,
-    is_summary,
-    timestamp_of,
-    usage_of,
-    uuid_of,
-)
+from brimline.transcript import read, row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,8 +41,8 @@ def scan(path: str, progress: Callable[[int], None] | None = None) -> Scan:
         OSError: the file cannot be read.
     """
     found = Scan()
-    for row in read.rows(path, read.MEASURED, progress):
-        found.take(row)
+    for fields in read.rows(path, read.MEASURED, progress):
+        found.take(fields)
     return found
 
 
@@ -76,12 +66,12 @@ class Scan:
         """The fullest the window ever was."""
         return max((request.tokens for request in self.requests), default=0)
 
-    def take(self, row: dict[str, Any]) -> None:
+    def take(self, fields: dict[str, Any]) -> None:
         """Look at the next row."""
-        if is_boundary(row):
-            self._compaction(row)
+        if row.is_boundary(fields):
+            self._compaction(fields)
             return
-        usage = usage_of(row)
+        usage = row.usage_of(fields)
         if usage is None:
             return
         tokens = usage.prompt_tokens
@@ -96,16 +86,18 @@ class Scan:
         before = self.requests[-1].at if self.requests else 0.0
         self.requests.append(Request(clock.parse(usage.timestamp) or before, tokens, usage.model))
 
-    def _compaction(self, row: dict[str, Any]) -> None:
+    def _compaction(self, fields: dict[str, Any]) -> None:
         """A boundary and the summary after it are one; old sessions have the summary only."""
         self._since = len(self.requests)
         self._message_id = None
-        length = content_characters(content_blocks(row)) if is_summary(row) else None
+        length = (
+            row.content_characters(row.content_blocks(fields)) if row.is_summary(fields) else None
+        )
         if length is not None and self._waits_for_summary:
             self.compactions[-1] = self.compactions[-1]._replace(summary_characters=length)
             self._waits_for_summary = False
             return
-        name, at = uuid_of(row), clock.parse(timestamp_of(row))
+        name, at = row.uuid_of(fields), clock.parse(row.timestamp_of(fields))
         name = name if name and name.isprintable() else None
-        self.compactions.append(Recorded(name, at, *compaction_of(row), length))
+        self.compactions.append(Recorded(name, at, *row.compaction_of(fields), length))
         self._waits_for_summary = length is None

@@ -5,8 +5,8 @@ from __future__ import annotations
 import glob
 import os
 
-from brimline import paths
 from brimline.errors import SessionError
+from brimline.fast import paths
 from brimline.transcript import read, tail
 from brimline.transcript.row import client_session_mark, client_session_of, cwd_of
 

@@ -5,26 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from brimline.transcript import read
-from brimline.transcript.row import (
-    Usage,
-    attachment_of,
-    content_blocks,
-    content_characters,
-    file_of,
-    is_block,
-    is_boundary,
-    is_final,
-    is_meta,
-    is_summary,
-    kind_of,
-    lines_of,
-    rendered_of,
-    tagged,
-    text_characters,
-    text_of,
-    usage_of,
-)
+from brimline.transcript import read, row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -82,7 +63,7 @@ class Entry:
     pieces: tuple[Piece, ...] = ()
     prompt: str | None = None
     """What the user typed, where the row opens a turn."""
-    usage: Usage | None = None
+    usage: row.Usage | None = None
     is_final: bool = False
     """Whether the usage's `output_tokens` can be trusted."""
     is_boundary: bool = False
@@ -95,26 +76,26 @@ def entries(path: str, progress: Callable[[int], None] | None = None) -> Iterato
     Raises:
         OSError: the file cannot be read.
     """
-    for row in read.rows(path, progress=progress):
-        entry = entry_of(row)
+    for fields in read.rows(path, progress=progress):
+        entry = entry_of(fields)
         if entry:
             yield entry
 
 
-def entry_of(row: Any) -> Entry | None:
+def entry_of(fields: Any) -> Entry | None:
     """What a row means; None where it adds nothing and measures nothing."""
-    blocks = content_blocks(row)
-    if is_boundary(row):
-        summary = is_summary(row)
-        found = (Piece("summary", content_characters(blocks)),) if summary else ()
+    blocks = row.content_blocks(fields)
+    if row.is_boundary(fields):
+        summary = row.is_summary(fields)
+        found = (Piece("summary", row.content_characters(blocks)),) if summary else ()
         return Entry(found, is_boundary=True, is_summary=summary)
-    usage = usage_of(row)
-    if usage or (blocks and kind_of(row) == "assistant"):
-        return Entry(tuple(_replied(blocks)), usage=usage, is_final=is_final(row))
+    usage = row.usage_of(fields)
+    if usage or (blocks and row.kind_of(fields) == "assistant"):
+        return Entry(tuple(_replied(blocks)), usage=usage, is_final=row.is_final(fields))
     if blocks:
-        meta = is_meta(row)
+        meta = row.is_meta(fields)
         return Entry(tuple(_told(blocks, meta=meta)), None if meta else _prompt(blocks))
-    attached = tuple(_attached(row, attachment_of(row)))
+    attached = tuple(_attached(fields, row.attachment_of(fields)))
     return Entry(attached) if attached else None
 
 
@@ -122,7 +103,7 @@ def _replied(blocks: list[Any]) -> Iterator[Piece]:
     for block in blocks:
         kind = _type(block)
         if kind == "text":
-            yield Piece("assistant", content_characters([block]))
+            yield Piece("assistant", row.content_characters([block]))
         elif kind in _THINKING:
             yield Piece("thinking", _thought_characters(block))
         elif kind == "tool_use":
@@ -130,22 +111,22 @@ def _replied(blocks: list[Any]) -> Iterator[Piece]:
 
 
 def _thought_characters(block: dict[str, Any]) -> int:
-    encoded = text_of(block.get("signature")) or text_of(block.get("data"))
+    encoded = row.text_of(block.get("signature")) or row.text_of(block.get("data"))
     decoded = max(0, len(encoded) * 3 // 4 - _SIGNATURE_OVERHEAD_CHARACTERS)
-    return max(len(text_of(block.get("thinking"))), decoded)
+    return max(len(row.text_of(block.get("thinking"))), decoded)
 
 
 def _call(block: dict[str, Any]) -> Piece:
     asked = block.get("input")
     asked = asked if isinstance(asked, dict) else {}
-    name = text_of(block.get("name"))
+    name = row.text_of(block.get("name"))
     return Piece(
         "tool_input",
-        content_characters([block]),
+        row.content_characters([block]),
         name,
-        call_id=text_of(block.get("id")),
-        file=file_of(asked) or "",
-        lines=lines_of(asked) if name == "Read" else None,
+        call_id=row.text_of(block.get("id")),
+        file=row.file_of(asked) or "",
+        lines=row.lines_of(asked) if name == "Read" else None,
     )
 
 
@@ -153,11 +134,11 @@ def _told(blocks: list[Any], *, meta: bool) -> Iterator[Piece]:
     for block in blocks:
         kind = _type(block)
         if kind == "tool_result":
-            characters = content_characters([block]) + _reference_characters(block)
-            yield Piece("tool_result", characters, call_id=text_of(block.get("tool_use_id")))
+            characters = row.content_characters([block]) + _reference_characters(block)
+            yield Piece("tool_result", characters, call_id=row.text_of(block.get("tool_use_id")))
         elif kind in _SHOWN_TYPES:
-            characters = content_characters([block])
-            if meta or _is_clients(text_of(block.get("text"))):
+            characters = row.content_characters([block])
+            if meta or _is_clients(row.text_of(block.get("text"))):
                 yield Piece("client", characters, "message")
             else:
                 yield Piece("user", characters)
@@ -167,26 +148,28 @@ def _reference_characters(block: dict[str, Any]) -> int:
     content = block.get("content")
     if not isinstance(content, list):
         return 0
-    return TOOL_REFERENCE_CHARACTERS * sum(is_block(inner, "tool_reference") for inner in content)
+    return TOOL_REFERENCE_CHARACTERS * sum(
+        row.is_block(inner, "tool_reference") for inner in content
+    )
 
 
 def _prompt(blocks: list[Any]) -> str | None:
     """The user's words; None where nothing in the message is theirs."""
-    texts = [text_of(block.get("text")) for block in blocks if _type(block) in _SHOWN_TYPES]
+    texts = [row.text_of(block.get("text")) for block in blocks if _type(block) in _SHOWN_TYPES]
     texts = [text for text in texts if not _is_clients(text)]
     if not texts:
         return None
     text = next(filter(None, texts), "")
     head = text[:_COMMAND_WITHIN_CHARACTERS]
-    command = tagged(head, "command-name")
-    return f"{command} {tagged(head, 'command-args')}".strip() if command else text
+    command = row.tagged(head, "command-name")
+    return f"{command} {row.tagged(head, 'command-args')}".strip() if command else text
 
 
-def _attached(row: Any, attachment: dict[str, Any]) -> Iterator[Piece]:
-    name, rendered = text_of(attachment.get("type")), rendered_of(row)
-    characters = text_characters(rendered)
+def _attached(fields: Any, attachment: dict[str, Any]) -> Iterator[Piece]:
+    name, rendered = row.text_of(attachment.get("type")), row.rendered_of(fields)
+    characters = row.text_characters(rendered)
     if rendered is None and name in _SENT_UNRENDERED:
-        characters = text_characters(attachment.get(_SENT_UNRENDERED[name]))
+        characters = row.text_characters(attachment.get(_SENT_UNRENDERED[name]))
     if not characters:
         return
     if name.startswith("hook_"):
@@ -194,16 +177,20 @@ def _attached(row: Any, attachment: dict[str, Any]) -> Iterator[Piece]:
     elif name == "queued_command" and attachment.get("commandMode") == "prompt":
         yield Piece("user", characters)
     else:
-        yield Piece("client", characters, name, file=text_of(attachment.get("filename")))
+        yield Piece("client", characters, name, file=row.text_of(attachment.get("filename")))
 
 
 def _hooked(attachment: dict[str, Any], characters: int) -> Iterator[Piece]:
     """One piece per text; each bears its share of the frame around them."""
     content = attachment.get("content")
     texts = [text for text in content if isinstance(text, str)] if isinstance(content, list) else []
-    texts = texts or [text_of(content)]
+    texts = texts or [row.text_of(content)]
     whole = sum(len(text) for text in texts)
-    name = text_of(attachment.get("hookName")) or text_of(attachment.get("hookEvent")) or "hook"
+    name = (
+        row.text_of(attachment.get("hookName"))
+        or row.text_of(attachment.get("hookEvent"))
+        or "hook"
+    )
     for text in texts:
         share = characters * len(text) // whole if whole else characters
         yield Piece("hook", share, name, ours=text.startswith(OUR_MARK))
@@ -214,4 +201,4 @@ def _is_clients(text: str) -> bool:
 
 
 def _type(block: Any) -> str:
-    return text_of(block.get("type")) if isinstance(block, dict) else ""
+    return row.text_of(block.get("type")) if isinstance(block, dict) else ""

@@ -11,7 +11,7 @@ import os
 import stat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline import fastjson
+from brimline.fast import json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,7 +44,7 @@ class Record(NamedTuple):
 class Line:
     """One line, or one part of a line that is too long to be held."""
 
-    __slots__ = ("_exact", "_problem", "_records", "number", "offset", "part", "raw")
+    __slots__ = ("_parsed", "number", "offset", "part", "raw")
 
     def __init__(self, number: int, offset: int, raw: bytes, part: int | None = None) -> None:
         self.number = number
@@ -55,16 +55,12 @@ class Line:
         """Its bytes with the line end, if it has one: LF, CRLF, or none on the last."""
         self.part = part
         """None for a whole line; 0, 1, 2, … for the parts of one that is too long."""
-        self._records: tuple[Record, ...] | None = None
-        self._problem: str | None = None
-        self._exact = True
+        self._parsed: tuple[tuple[Record, ...], str | None, bool] | None = None
 
     @property
     def records(self) -> tuple[Record, ...]:
         """The JSON objects on it: one as a rule, more where lines were merged, or none."""
-        if self._records is None:
-            self._parse()
-        return self._records or ()
+        return (self._parsed or self._parse())[0]
 
     @property
     def problem(self) -> str | None:
@@ -72,37 +68,33 @@ class Line:
 
         A torn line begins an object that does not end; whole objects before it are in `records`.
         """
-        if self._records is None:
-            self._parse()
-        return self._problem
+        return (self._parsed or self._parse())[1]
 
     @property
     def exact(self) -> bool:
         """Whether it is valid UTF-8; otherwise broken bytes appear as U+FFFD in the records."""
-        if self._records is None:
-            self._parse()
-        return self._exact
+        return (self._parsed or self._parse())[2]
 
     @property
     def only(self) -> dict[str, Any] | None:
         """The one object of a sound line; None for every other line."""
         found = self.records
-        return found[0].value if len(found) == 1 and self._problem is None else None
+        return found[0].value if len(found) == 1 and self.problem is None else None
 
     @property
     def is_ended(self) -> bool:
         """Whether it has a line end, so that nothing can be appended to it any more."""
         return self.raw.endswith(b"\n")
 
-    def _parse(self) -> None:
-        if self.part is not None:
-            self._records, self._problem, self._exact = (), TOO_LONG, False
-            return
+    def _parse(self) -> tuple[tuple[Record, ...], str | None, bool]:
+        exact = self.part is None
         try:
-            text = self.raw.decode()
+            text = self.raw.decode() if exact else ""
         except UnicodeDecodeError:
-            text, self._exact = self.raw.decode("utf-8", "replace"), False
-        self._records, self._problem = _parse(self.raw, text)
+            text, exact = self.raw.decode("utf-8", "replace"), False
+        found = _parse(self.raw, text) if self.part is None else ((), TOO_LONG)
+        self._parsed = (*found, exact)
+        return self._parsed
 
 
 def rows(
@@ -129,7 +121,7 @@ def rows(
         file.seek(start)
         for line in lines(file, length, offset=start, longest=_LONGEST_ROW_BYTES):
             if line.part is None and (not marks or any(mark in line.raw for mark in marks)):
-                found = fastjson.loads_all(line.raw.decode("utf-8", "replace"))
+                found = json.loads_all(line.raw.decode("utf-8", "replace"))
                 yield from (row for row in found if isinstance(row, dict))
             if progress:
                 progress(len(line.raw))
@@ -189,7 +181,7 @@ def _parse(raw: bytes, text: str) -> tuple[tuple[Record, ...], str | None]:
     """The objects on a line, and what is wrong with it."""
     if text[:1] == "{":
         try:
-            value, end = fastjson.scan(text, 0)
+            value, end = json.scan(text, 0)
         except ValueError:
             return (), TORN
         rest = len(text) - end
@@ -220,7 +212,7 @@ def _objects(
         if text[position] != "{":
             return spans, values, INVALID
         try:
-            value, end = fastjson.scan(text, position)
+            value, end = json.scan(text, position)
         except ValueError:
             return spans, values, TORN
         spans.append((position, end))

@@ -93,11 +93,6 @@ def uuid_of(row: dict[str, Any]) -> str | None:
     return text_or_none(row.get("uuid"))
 
 
-def parent_of(row: dict[str, Any]) -> str | None:
-    """The name of the row that it follows."""
-    return text_or_none(row.get(PARENT_FIELD))
-
-
 def session_of(row: dict[str, Any]) -> str | None:
     """The id of the session that it was written in."""
     return text_or_none(row.get("sessionId"))
@@ -128,11 +123,6 @@ def branch_of(row: dict[str, Any]) -> str | None:
     return text_or_none(row.get("gitBranch")) or None
 
 
-def agent_of(row: dict[str, Any]) -> str | None:
-    """The name of the subagent that a row belongs to."""
-    return text_or_none(row.get("agentId")) or None
-
-
 def message_id(row: dict[str, Any]) -> str | None:
     """The id of the request that a reply answers; the rows of one reply share it."""
     return text_or_none(message_of(row).get("id")) if row.get("type") == "assistant" else None
@@ -160,12 +150,6 @@ def content_blocks(row: Any) -> list[Any]:
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     return content if isinstance(content, list) else []
-
-
-def content_length(row: dict[str, Any]) -> int:
-    """How many blocks a message of any thread has."""
-    content = message_of(row).get("content")
-    return len(content) if isinstance(content, list) else 0
 
 
 def numbered_blocks(row: dict[str, Any], kind: str = "") -> Iterator[tuple[int, dict[str, Any]]]:

@@ -1,12 +1,12 @@
 """The latest state of a session, found by walking its transcript backwards from the end.
 
-Fast path: imports only `brimline.fastio`, `brimline.fastjson` and `brimline.transcript.usage`.
+Fast path: imports only `brimline.fast.io`, `brimline.fast.json` and `brimline.transcript.usage`.
 The cost does not depend on the length of the file; a whole-file parse never happens here.
 """
 
 from __future__ import annotations
 
-from brimline import fastio, fastjson
+from brimline.fast import io, json
 from brimline.transcript.usage import (
     Usage,
     is_boundary,
@@ -21,18 +21,16 @@ if TYPE_CHECKING:
     from typing import Any
 
 WALK_LIMIT_BYTES = 32 << 20
-_PROMPTS_LIMIT_BYTES = 2 << 20
-_LONGEST_PROMPT = 4_000
 # Once the last usage is known, older requests are only worth a short walk.
 HISTORY_LIMIT_BYTES = 1 << 20
 _FIRST_BLOCK_BYTES = 64 << 10
 _LARGEST_BLOCK_BYTES = 4 << 20
 # A named pipe given as a transcript must not make the hook wait for a writer.
 _OPEN_FLAGS = (
-    fastio.system.O_RDONLY
-    | getattr(fastio.system, "O_NONBLOCK", 0)
-    | getattr(fastio.system, "O_CLOEXEC", 0)
-    | getattr(fastio.system, "O_BINARY", 0)
+    io.system.O_RDONLY
+    | getattr(io.system, "O_NONBLOCK", 0)
+    | getattr(io.system, "O_CLOEXEC", 0)
+    | getattr(io.system, "O_BINARY", 0)
 )
 _REGULAR_FILE = 0o100000
 _FILE_KIND = 0o170000
@@ -66,23 +64,6 @@ def read_tail(path: str, requests: int = 4) -> Tail:
     return walk.tail
 
 
-def last_prompts(path: str, count: int) -> list[str]:
-    """Up to `count` prompts of the user, oldest first; none where the session cannot be read."""
-    from brimline.transcript.row import prompt_text
-
-    found: list[str] = []
-    try:
-        for row in rows_backward(path, b'"user"', _PROMPTS_LIMIT_BYTES):
-            text = prompt_text(row)
-            if text:
-                found.insert(0, text[:_LONGEST_PROMPT])
-            if len(found) == count:
-                break
-    except OSError:
-        return []
-    return found
-
-
 def rows_backward(path: str, mark: bytes, limit_bytes: int) -> Iterator[Any]:
     """The rows of lines that hold a mark, the last one first, not further back than a limit.
 
@@ -104,14 +85,14 @@ def lines_backward(path: str) -> Iterator[tuple[int, bytes]]:
     Raises:
         OSError: the file cannot be read, or is not a regular file.
     """
-    descriptor = fastio.system.open(fastio.to_bytes(path), _OPEN_FLAGS)
+    descriptor = io.system.open(io.to_bytes(path), _OPEN_FLAGS)
     try:
-        stat = fastio.system.fstat(descriptor)
+        stat = io.system.fstat(descriptor)
         if stat.st_mode & _FILE_KIND != _REGULAR_FILE:
             raise OSError("the transcript is not a regular file")
         yield from _lines_backward(descriptor, stat.st_size)
     finally:
-        fastio.system.close(descriptor)
+        io.system.close(descriptor)
 
 
 class _Walk:
@@ -168,7 +149,7 @@ class _Walk:
 
 
 def _parse(line: bytes) -> list[Any]:
-    return fastjson.loads_all(line.decode("utf-8", "replace"))
+    return json.loads_all(line.decode("utf-8", "replace"))
 
 
 def _lines_backward(descriptor: int, size: int) -> Iterator[tuple[int, bytes]]:
@@ -198,7 +179,7 @@ def _lines_backward(descriptor: int, size: int) -> Iterator[tuple[int, bytes]]:
 
 
 def _read_at(descriptor: int, count: int, offset: int) -> bytes:
-    if hasattr(fastio.system, "pread"):
-        return fastio.system.pread(descriptor, count, offset)
-    fastio.system.lseek(descriptor, offset, 0)
-    return fastio.system.read(descriptor, count)
+    if hasattr(io.system, "pread"):
+        return io.system.pread(descriptor, count, offset)
+    io.system.lseek(descriptor, offset, 0)
+    return io.system.read(descriptor, count)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from brimline import paths
+from brimline.fast import paths
 from brimline.install import ownfiles, slash
 from brimline.install.pieces.piece import FileChange, Plan
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from brimline import __version__, config, paths, policy
+from brimline import __version__, config
+from brimline.fast import paths, policy
 from brimline.settings import defaults
 
 

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from brimline import fastio
+from brimline.fast import io
 
 
 def test_a_line_is_appended_and_folders_are_made(world: Path) -> None:
     """Missing folders come into being private, and so does the file."""
     path = world / "a" / "b" / "log.jsonl"
 
-    fastio.append_line(str(path), "one")
-    fastio.append_line(str(path), "zwei ü")
+    io.append_line(str(path), "one")
+    io.append_line(str(path), "zwei ü")
 
     assert path.read_text(encoding="utf-8") == "one\nzwei ü\n"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -34,7 +34,7 @@ def test_lines_of_parallel_writers_never_mix(world: Path) -> None:
 
     def write(writer: int) -> None:
         for number in range(200):
-            fastio.append_line(path, f"{writer}:{number}:" + "x" * (writer * 100))
+            io.append_line(path, f"{writer}:{number}:" + "x" * (writer * 100))
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(write, range(8)))
@@ -49,8 +49,8 @@ def test_a_file_is_replaced_whole(world: Path) -> None:
     """The new content is there, and nothing else is left behind."""
     path = world / "folder" / "file"
 
-    fastio.replace_file(str(path), b"old")
-    fastio.replace_file(str(path), b"new")
+    io.replace_file(str(path), b"old")
+    io.replace_file(str(path), b"new")
 
     assert path.read_bytes() == b"new"
     assert os.listdir(path.parent) == ["file"]
@@ -62,7 +62,7 @@ def test_a_replacement_that_fails_leaves_no_trace(world: Path) -> None:
     (world / "taken").mkdir()
 
     with pytest.raises(IsADirectoryError):
-        fastio.replace_file(str(world / "taken"), b"new")
+        io.replace_file(str(world / "taken"), b"new")
 
     assert not [name for name in os.listdir(world) if name.endswith(".tmp")]
 
@@ -71,9 +71,9 @@ def test_exactly_one_creates_a_file(world: Path) -> None:
     """The second comer gets False and changes nothing."""
     path = str(world / "claims" / "one")
 
-    assert fastio.create_exclusively(path, b"first") is True
-    assert fastio.create_exclusively(path, b"second") is False
-    assert fastio.read_file(path) == b"first"
+    assert io.create_exclusively(path, b"first") is True
+    assert io.create_exclusively(path, b"second") is False
+    assert io.read_file(path) == b"first"
 
 
 def test_a_full_disk_raises_and_leaves_old_content(world: Path) -> None:
@@ -81,15 +81,15 @@ def test_a_full_disk_raises_and_leaves_old_content(world: Path) -> None:
     (world / "kept").write_bytes(b"kept")
     code = (
         "import sys\n"
-        "from brimline import fastio\n"
+        "from brimline.fast import io\n"
         "folder = sys.argv[1]\n"
         "for act in (\n"
-        "    lambda: fastio.replace_file(folder + '/kept', b'new'),\n"
-        "    lambda: fastio.append_line(folder + '/kept', 'more'),\n"
-        "    lambda: fastio.create_exclusively(folder + '/claim', b'1'),\n"
+        "    lambda: io.replace_file(folder + '/kept', b'new'),\n"
+        "    lambda: io.append_line(folder + '/kept', 'more'),\n"
+        "    lambda: io.create_exclusively(folder + '/claim', b'1'),\n"
         "):\n"
         "    try: act()\n"
-        "    except OSError: fastio.system.write(1, b'refused ')\n"
+        "    except OSError: io.system.write(1, b'refused ')\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, str(world)],
@@ -109,7 +109,7 @@ def test_a_full_disk_raises_and_leaves_old_content(world: Path) -> None:
 def test_a_device_that_takes_nothing_is_a_full_disk() -> None:
     """The kernel's own full device raises as well."""
     with pytest.raises(OSError, match="No space"):
-        fastio.append_line("/dev/full", "line")
+        io.append_line("/dev/full", "line")
 
 
 def test_a_folder_that_cannot_be_made_raises_an_os_error(world: Path) -> None:
@@ -119,15 +119,15 @@ def test_a_folder_that_cannot_be_made_raises_an_os_error(world: Path) -> None:
 
     for path in (f"{world}/file/a/b", f"{world}/link/a/b", ""):
         with pytest.raises(OSError):  # noqa: PT011 - the kind differs by path
-            fastio.make_folders(path)
+            io.make_folders(path)
 
 
 def test_reading_stops_at_the_limit(world: Path) -> None:
     """A reader that asked for a part gets no more than that."""
     (world / "file").write_bytes(b"x" * 100)
 
-    assert fastio.read_file(str(world / "file"), 10) == b"x" * 10
-    assert len(fastio.read_file(str(world / "file"))) == 100
+    assert io.read_file(str(world / "file"), 10) == b"x" * 10
+    assert len(io.read_file(str(world / "file"))) == 100
 
 
 def test_more_than_one_block_is_read_to_the_end(world: Path) -> None:
@@ -135,17 +135,17 @@ def test_more_than_one_block_is_read_to_the_end(world: Path) -> None:
     data = os.urandom(3 << 20)
     (world / "file").write_bytes(data)
 
-    assert fastio.read_file(str(world / "file")) == data
-    assert fastio.read_file(str(world / "file"), 2 << 20) == data[: 2 << 20]
+    assert io.read_file(str(world / "file")) == data
+    assert io.read_file(str(world / "file"), 2 << 20) == data[: 2 << 20]
 
 
 def test_a_missing_folder_is_empty_and_a_missing_file_is_gone(world: Path) -> None:
     """What is not there needs no special care by the caller."""
     (world / "file").write_text("")
 
-    assert fastio.names_in(str(world / "missing")) == []
-    assert fastio.names_in(str(world / "file" / "below")) == []
-    fastio.remove(str(world / "missing"))
+    assert io.names_in(str(world / "missing")) == []
+    assert io.names_in(str(world / "file" / "below")) == []
+    io.remove(str(world / "missing"))
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="macOS takes UTF-8 names only")
@@ -153,18 +153,18 @@ def test_names_of_any_bytes_survive(world: Path) -> None:
     """File names that are no UTF-8 are listed and can be used again."""
     Path(os.fsdecode(os.fsencode(world) + b"/raw-\xff")).write_text("x")
 
-    (name,) = [name for name in fastio.names_in(str(world)) if name.startswith("raw")]
+    (name,) = [name for name in io.names_in(str(world)) if name.startswith("raw")]
 
-    assert fastio.read_file(f"{world}/{name}") == b"x"
+    assert io.read_file(f"{world}/{name}") == b"x"
 
 
 def test_the_environment_is_the_live_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """A variable set after the start is seen, by value and by prefix."""
     monkeypatch.setenv("BRIMLINE_EXAMPLE", "ü")
 
-    assert fastio.env("BRIMLINE_EXAMPLE") == "ü"
-    assert fastio.env("BRIMLINE_MISSING") is None
-    assert "BRIMLINE_EXAMPLE" in fastio.env_names("BRIMLINE_")
+    assert io.env("BRIMLINE_EXAMPLE") == "ü"
+    assert io.env("BRIMLINE_MISSING") is None
+    assert "BRIMLINE_EXAMPLE" in io.env_names("BRIMLINE_")
 
 
 def _forbid_growth() -> None:

@@ -1,11 +1,11 @@
 """Where brimline and Claude Code keep their files. No other module spells these paths.
 
-Fast path: imports only `brimline.fastio`. Paths are strings with `/`, also on Windows.
+Fast path: imports only `brimline.fast.io`. Paths are strings with `/`, also on Windows.
 """
 
 from __future__ import annotations
 
-from brimline import fastio
+from brimline.fast import io
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ _MOST_LINKS = 40
 
 def client_config_dir() -> str:
     """Claude Code's own configuration folder."""
-    chosen = fastio.env("CLAUDE_CONFIG_DIR") or _user_home() + "/.claude"
-    return _absolute(chosen, fastio.system.getcwd)  # as the client takes it
+    chosen = io.env("CLAUDE_CONFIG_DIR") or _user_home() + "/.claude"
+    return _absolute(chosen, io.system.getcwd)  # as the client takes it
 
 
 def home(installed: str | None = None) -> str:
@@ -30,7 +30,7 @@ def home(installed: str | None = None) -> str:
     A relative one is below the user's home: hooks run in the folder of each session, and would
     otherwise keep their data in as many places.
     """
-    chosen = fastio.env("BRIMLINE_HOME") or installed
+    chosen = io.env("BRIMLINE_HOME") or installed
     if not chosen:
         return client_config_dir() + "/brimline"
     return _absolute(chosen.removeprefix("~/"), _user_home)
@@ -60,7 +60,7 @@ def policy_file(home_dir: str, project_dir: str) -> str:
 def fingerprint(path: str) -> str:
     """24 digits that stand for a path in the name of a file."""
     # The remainder by a prime is a hash without an import; a cryptographic one costs a hook 1 %.
-    number = int.from_bytes(fastio.to_bytes(path), "big") % _PRIME
+    number = int.from_bytes(io.to_bytes(path), "big") % _PRIME
     return f"{number:024x}"
 
 
@@ -155,18 +155,18 @@ def project_transcripts(project_dir: str) -> str:
 
 
 def _user_home() -> str:
-    chosen = fastio.env("HOME") or fastio.env("USERPROFILE")
+    chosen = io.env("HOME") or io.env("USERPROFILE")
     if chosen:
         return chosen.replace("\\", "/") if chosen[1:3] == ":\\" else chosen
     import pwd
 
-    return pwd.getpwuid(fastio.system.getuid()).pw_dir
+    return pwd.getpwuid(io.system.getuid()).pw_dir
 
 
 def _link_at(path: str) -> str | None:
     """Where a link points; None for everything that is none."""
     try:
-        return fastio.system.readlink(fastio.to_bytes(path)).decode("utf-8", "surrogateescape")
+        return io.system.readlink(io.to_bytes(path)).decode("utf-8", "surrogateescape")
     except (OSError, ValueError, AttributeError):
         return None
 

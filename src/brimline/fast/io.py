@@ -83,23 +83,14 @@ def append_line(path: str, line: str) -> None:
     Raises:
         OSError: the line could not be written whole (a full disk, for example).
     """
-    data = line.encode("utf-8", "surrogateescape") + b"\n"
-    descriptor = _open_creating_folders(path, _CREATE | system.O_APPEND)
-    try:
-        _write_whole(descriptor, data)
-    finally:
-        system.close(descriptor)
+    _write(path, _CREATE | system.O_APPEND, line.encode("utf-8", "surrogateescape") + b"\n")
 
 
 def replace_file(path: str, data: bytes) -> None:
     """Put a complete new file in the place of another; readers see the old one or the new one."""
     temporary = f"{path}.{system.getpid()}.{time.monotonic_ns()}.tmp"
-    descriptor = _open_creating_folders(temporary, _CREATE | system.O_EXCL)
+    _write(temporary, _CREATE | system.O_EXCL, data)
     try:
-        try:
-            _write_whole(descriptor, data)
-        finally:
-            system.close(descriptor)
         system.replace(to_bytes(temporary), to_bytes(path))
     except BaseException:
         remove(temporary)
@@ -109,16 +100,9 @@ def replace_file(path: str, data: bytes) -> None:
 def create_exclusively(path: str, data: bytes) -> bool:
     """Create a file that must not exist yet; exactly one of many racing processes gets True."""
     try:
-        descriptor = _open_creating_folders(path, _CREATE | system.O_EXCL)
+        _write(path, _CREATE | system.O_EXCL, data)
     except FileExistsError:
         return False
-    try:
-        _write_whole(descriptor, data)
-    except OSError:
-        remove(path)
-        raise
-    finally:
-        system.close(descriptor)
     return True
 
 
@@ -166,14 +150,19 @@ def make_folders(path: str) -> None:
             return
 
 
-def _write_whole(descriptor: int, data: bytes) -> None:
-    if system.write(descriptor, data) != len(data):
-        raise OSError("only part of it fitted on the disk")
-
-
-def _open_creating_folders(path: str, flags: int) -> int:
+def _write(path: str, flags: int, data: bytes) -> None:
+    """Write all of it in one go, into folders that need not exist yet, or leave no new file."""
     try:
-        return system.open(to_bytes(path), flags, 0o600)
+        descriptor = system.open(to_bytes(path), flags, 0o600)
     except FileNotFoundError:
         make_folders(path.rpartition("/")[0])
-        return system.open(to_bytes(path), flags, 0o600)
+        descriptor = system.open(to_bytes(path), flags, 0o600)
+    try:
+        if system.write(descriptor, data) != len(data):
+            raise OSError("only part of it fitted on the disk")  # noqa: TRY301 - cleared away below
+    except BaseException:
+        if flags & system.O_EXCL:
+            remove(path)
+        raise
+    finally:
+        system.close(descriptor)

@@ -1,12 +1,13 @@
 """The settings in force, as hooks read them: one flat JSON file per project, made by `config`.
 
-Fast path: imports only `brimline.fastio`, `brimline.fastjson` and `brimline.paths`. The list of
-settings itself is loaded only where there is no compiled file or the environment overrides one.
+Fast path: imports only `fast.io`, `fast.json` and `fast.paths`. The list of settings itself is
+loaded only where there is no compiled file or the environment overrides one.
 """
 
 from __future__ import annotations
 
-from brimline import __version__, fastio, fastjson, paths
+from brimline import __version__
+from brimline.fast import io, json, paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class Policy:
 
 def switched_off() -> bool:
     """Whether the user turned every hook off through the environment."""
-    return any((fastio.env(name) or "").strip().lower() in _TRUE for name in _OFF_SWITCHES)
+    return any((io.env(name) or "").strip().lower() in _TRUE for name in _OFF_SWITCHES)
 
 
 def load(home_dir: str, project_dir: str) -> Policy:
@@ -78,7 +79,7 @@ def load(home_dir: str, project_dir: str) -> Policy:
     if policy.values["guard.preset"] != "default" and policy.preset["environment"]:
         from brimline import presets
 
-        presets.apply_environment(policy.values, policy.preset, fastio.env)
+        presets.apply_environment(policy.values, policy.preset, io.env)
     apply_client_environment(policy.client)
     return policy
 
@@ -86,8 +87,8 @@ def load(home_dir: str, project_dir: str) -> Policy:
 def stored(home_dir: str, project_dir: str) -> Policy | None:
     """The compiled policy as it lies on disk, or None where it is missing or unreadable."""
     try:
-        raw = fastio.read_file(paths.policy_file(home_dir, project_dir))
-        document = fastjson.loads(raw.decode("utf-8", "replace"))
+        raw = io.read_file(paths.policy_file(home_dir, project_dir))
+        document = json.loads(raw.decode("utf-8", "replace"))
         if document["v"] != FORMAT:
             return None
         values = document["values"]
@@ -112,19 +113,19 @@ def apply_client_environment(client: dict[str, Any]) -> None:
         ("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "autocompact_window"),
         ("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", "autocompact_pct"),
     ):
-        text = fastio.env(variable) or ""
+        text = io.env(variable) or ""
         if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS and int(text):
             client[key] = int(text)
             if key == "autocompact_window":
                 client["autocompact_window_by_model"] = {}
-    model = fastio.env("ANTHROPIC_MODEL")
+    model = io.env("ANTHROPIC_MODEL")
     if model:
         client["model"] = model
 
 
 def environment_overrides() -> list[str]:
     """Names of the environment variables that look like settings of ours."""
-    return [name for name in fastio.env_names(_ENV_PREFIX) if name not in _NO_SETTINGS]
+    return [name for name in io.env_names(_ENV_PREFIX) if name not in _NO_SETTINGS]
 
 
 def _from_defaults() -> Policy:
@@ -140,7 +141,7 @@ def _apply_environment(policy: Policy, names: list[str]) -> None:
     explicit = set(policy.explicit)
     for name in names:
         setting = by_env.get(name)
-        raw = fastio.env(name)
+        raw = io.env(name)
         if setting is None or not raw:
             continue
         try:

@@ -13,10 +13,11 @@ from brimline.launch import FORMAT, PACKAGE_DIR, bundle_path
 # What every quiet hook loads, each after those that it imports itself;
 # `tests/hooks/test_imports.py` compares it with reality.
 FAST_MODULES = (
-    "brimline.fastio",
-    "brimline.fastjson",
-    "brimline.paths",
-    "brimline.policy",
+    "brimline.fast",
+    "brimline.fast.io",
+    "brimline.fast.json",
+    "brimline.fast.paths",
+    "brimline.fast.policy",
     "brimline.transcript",
     "brimline.transcript.usage",
     "brimline.transcript.tail",

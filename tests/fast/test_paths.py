@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brimline import paths
+from brimline.fast import paths
 
 
 def test_the_data_folder_has_three_sources(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:

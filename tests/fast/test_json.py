@@ -13,12 +13,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from brimline import fastjson
+from brimline.fast.json import dumps, loads, loads_all
+from brimline.launch import PACKAGE_DIR
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-ROOT = os.path.dirname(os.path.dirname(fastjson.__file__))
+ROOT = os.path.dirname(PACKAGE_DIR)
 thorough = settings(max_examples=500, deadline=None, database=None)
 # Lone surrogates included: the client writes them where it cut a text in the middle of an emoji.
 texts = st.text(st.characters(codec=None), max_size=8) | st.sampled_from(["\ud83d", "a\udcffb"])
@@ -38,7 +39,7 @@ def test_what_the_standard_module_writes_is_read_the_same(
     """Any value, spelled in ASCII or not, NaN and infinities included, comes back as by `json`."""
     text = before + json.dumps(value, ensure_ascii=ascii_only) + after
 
-    assert _spelled(fastjson.loads(text)) == _spelled(json.loads(text))
+    assert _spelled(loads(text)) == _spelled(json.loads(text))
 
 
 @given(value=values, data=st.data())
@@ -53,7 +54,7 @@ def test_damaged_texts_are_accepted_and_refused_alike(value: Any, data: st.DataO
 
     standard = json.JSONDecoder(strict=False)
 
-    assert _attempt(fastjson.loads, text) == _attempt(
+    assert _attempt(loads, text) == _attempt(
         lambda text: standard.raw_decode(text.lstrip(" \t\r\n\ufeff"))[0], text
     )
 
@@ -67,10 +68,10 @@ def test_damaged_texts_are_accepted_and_refused_alike(value: Any, data: st.DataO
 def test_any_text_gives_a_value_or_a_value_error(text: str) -> None:
     """No other exception ever comes out."""
     try:
-        fastjson.loads(text)
+        loads(text)
     except ValueError:
         assert text.strip() not in ("null", "true", "0")
-    fastjson.loads_all(text)
+    loads_all(text)
 
 
 @given(documents=st.lists(values, max_size=4), gap=st.sampled_from(["", " ", "\r", "\t "]))
@@ -80,25 +81,25 @@ def test_all_documents_of_a_line_are_read(documents: list[Any], gap: str) -> Non
     wrapped = [{"v": document} for document in documents]
     line = gap.join(json.dumps(document) for document in wrapped)
 
-    assert _spelled(fastjson.loads_all(line)) == _spelled(wrapped)
+    assert _spelled(loads_all(line)) == _spelled(wrapped)
 
 
 def test_reading_a_line_ends_at_the_first_broken_document() -> None:
     """What stands before the damage is kept."""
-    assert fastjson.loads_all('{"a":1} [2] {"b":') == [{"a": 1}, [2]]
-    assert fastjson.loads_all("") == []
-    assert fastjson.loads_all("nonsense") == []
+    assert loads_all('{"a":1} [2] {"b":') == [{"a": 1}, [2]]
+    assert loads_all("") == []
+    assert loads_all("nonsense") == []
 
 
 def test_what_follows_the_first_document_is_ignored() -> None:
     """A reader of one document takes the first."""
-    assert fastjson.loads('{"a":1}{"b":2}') == {"a": 1}
+    assert loads('{"a":1}{"b":2}') == {"a": 1}
 
 
 def test_a_byte_order_mark_is_skipped() -> None:
     """Files that went through Windows tools are read as well."""
-    assert fastjson.loads("\ufeff{}") == {}
-    assert fastjson.loads_all("\ufeff{}\r") == [{}]
+    assert loads("\ufeff{}") == {}
+    assert loads_all("\ufeff{}\r") == [{}]
 
 
 @pytest.mark.parametrize("opening", ["[", '{"a":'])
@@ -107,8 +108,8 @@ def test_nesting_too_deep_is_a_value_error(opening: str) -> None:
     text = opening * 100_000
 
     with pytest.raises(ValueError, match="nested too deeply"):
-        fastjson.loads(text)
-    assert fastjson.loads_all("{}" + text) == [{}]
+        loads(text)
+    assert loads_all("{}" + text) == [{}]
 
 
 def test_broken_texts_are_value_errors_without_the_standard_module() -> None:
@@ -116,11 +117,11 @@ def test_broken_texts_are_value_errors_without_the_standard_module() -> None:
     texts = ["", "{", '{"a', '{"a":', '{"a":1', "[1,", '"\\', '"\\ud8', "nul", "-", "[" * 100_000]
     code = (
         f"import sys; sys.path.insert(0, {ROOT!r})\n"
-        "from brimline import fastjson\n"
+        "from brimline.fast import json\n"
         "assert 'json' not in sys.modules\n"
         f"for text in {texts!r}:\n"
-        "    assert fastjson.loads_all('{}' + text) == [{}]\n"
-        "    try: fastjson.loads(text)\n"
+        "    assert json.loads_all('{}' + text) == [{}]\n"
+        "    try: json.loads(text)\n"
         "    except ValueError: print('refused')\n"
     )
     done = subprocess.run(
@@ -132,30 +133,30 @@ def test_broken_texts_are_value_errors_without_the_standard_module() -> None:
 
 def test_control_characters_inside_texts_are_tolerated() -> None:
     """Other programs write them raw; refusing the row would lose it."""
-    assert fastjson.loads('"a\tb\x01"') == "a\tb\x01"
+    assert loads('"a\tb\x01"') == "a\tb\x01"
 
 
 @given(value=values)
 @thorough
 def test_what_is_written_comes_back(value: Any) -> None:
     """Writing and reading again changes nothing, except that NaN and infinities become null."""
-    text = fastjson.dumps(value)
+    text = dumps(value)
 
     assert text.isascii()
     assert json.loads(text) == _finite(value)
-    assert fastjson.loads(text) == _finite(value)
+    assert loads(text) == _finite(value)
 
 
 def test_the_output_is_compact() -> None:
     """One line, no blanks: it goes into append-only logs."""
-    assert fastjson.dumps({"a": [1, None, True, False, 0.5, "\n"]}) == (
+    assert dumps({"a": [1, None, True, False, 0.5, "\n"]}) == (
         '{"a":[1,null,true,false,0.5,"\\n"]}'
     )
 
 
 def test_keys_that_are_no_texts_are_written_as_texts() -> None:
     """The document stays valid JSON."""
-    assert fastjson.dumps({1: "a"}) == '{"1":"a"}'
+    assert dumps({1: "a"}) == '{"1":"a"}'
 
 
 def _attempt(read: Callable[[str], Any], text: str) -> str:

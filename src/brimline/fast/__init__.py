@@ -1,0 +1,1 @@
+"""What every hook process loads: files, JSON, places, settings in force, the bundle."""
