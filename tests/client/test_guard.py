@@ -138,9 +138,9 @@ def test_a_climb_is_announced_tier_by_tier_and_the_last_one_persists(
     audit = (installed.data / "audit.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["level"] for line in audit] == [1, 2, 3, 4]
     assert run.result is not None
-    folder = installed.data / "sessions" / run.result["session_id"]
+    folder = installed.data / "carry" / run.result["session_id"]
     checkpoint = json.loads((folder / "checkpoint.json").read_text(encoding="utf-8"))
-    assert checkpoint["last_prompts"] == ["go"]
+    assert [message["text"] for message in checkpoint["ledger"]["messages"]] == ["go"]
     assert checkpoint["reading"]["tier"] == 4
 
 

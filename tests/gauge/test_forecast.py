@@ -24,9 +24,12 @@ TOKENS_LEFT = st.integers(1, 2_000_000)
 PRIORS = st.builds(Prior, st.floats(100, 20_000), st.floats(0.5, 2.0))
 
 
-def steady(growth_tokens: int, requests: int = 30, start: int = 80_000) -> list[int]:
-    """Occupancies of a session that grows by the same amount each time."""
-    return [start + growth_tokens * index for index in range(requests)]
+def uneven(growth_tokens: int, requests: int = 31, start: int = 80_000) -> list[int]:
+    """Occupancies of a session that grows by this much on average, in small steps and large."""
+    readings = [start]
+    for index in range(requests - 1):
+        readings.append(readings[-1] + growth_tokens * (9 if index % 2 else 1) // 5)
+    return readings
 
 
 def figures(occupancies: list[int], tokens_left: float, prior: Prior) -> tuple[int, int, int]:
@@ -47,7 +50,7 @@ def test_there_is_no_forecast_before_the_second_reading(occupancies: list[int]) 
 @pytest.mark.parametrize("tokens_left", [0, -1, -50_000])
 def test_at_or_over_the_point_no_operation_is_left(tokens_left: int) -> None:
     """The compaction is due whatever the speed."""
-    assert figures(steady(1_000), tokens_left, prior_for(None)) == (0, 0, 0)
+    assert figures(uneven(1_000), tokens_left, prior_for(None)) == (0, 0, 0)
 
 
 def test_two_equal_readings_are_answered_from_the_prior_alone() -> None:
@@ -60,7 +63,7 @@ def test_two_equal_readings_are_answered_from_the_prior_alone() -> None:
 
 def test_a_burst_of_growth_moves_the_forecast_far_less_than_the_last_three_requests_would() -> None:
     """Three requests at ten times the usual speed do not mean a tenth of the operations."""
-    calm = steady(1_000)
+    calm = uneven(1_000)
     burst = [*calm, *[calm[-1] + 10_000 * step for step in (1, 2, 3)]]
     prior = Prior(1_000, 1.0)
 
@@ -76,8 +79,8 @@ def test_a_session_s_own_speed_counts_for_more_close_to_the_point() -> None:
     prior = Prior(1_000, 1.0)
 
     def slowdown(tokens_left: int) -> float:
-        _, slow, _ = figures(steady(250), tokens_left, prior)
-        _, usual, _ = figures(steady(1_000), tokens_left, prior)
+        _, slow, _ = figures(uneven(250), tokens_left, prior)
+        _, usual, _ = figures(uneven(1_000), tokens_left, prior)
         return slow / usual
 
     assert slowdown(8_000) > slowdown(60_000) > slowdown(600_000) > 1
@@ -87,7 +90,7 @@ def test_the_interval_is_relatively_wider_close_to_the_point() -> None:
     """A single large result decides over the last few operations and averages out over many."""
     widths = []
     for tokens_left in (10_000, 60_000, 800_000):
-        low, ops, high = figures(steady(1_000), tokens_left, Prior(1_000, 1.0))
+        low, ops, high = figures(uneven(1_000), tokens_left, Prior(1_000, 1.0))
         widths.append((high - low) / ops)
 
     assert widths[0] > widths[1] > widths[2] > 0.2
@@ -95,8 +98,8 @@ def test_the_interval_is_relatively_wider_close_to_the_point() -> None:
 
 def test_sessions_that_differ_more_widen_the_interval_and_leave_its_middle() -> None:
     """Spread is doubt, not direction."""
-    low, ops, high = figures(steady(1_000), 60_000, Prior(1_000, 1.0))
-    wide_low, same_ops, wide_high = figures(steady(1_000), 60_000, Prior(1_000, 2.0))
+    low, ops, high = figures(uneven(1_000), 60_000, Prior(1_000, 1.0))
+    wide_low, same_ops, wide_high = figures(uneven(1_000), 60_000, Prior(1_000, 2.0))
 
     assert ops == same_ops
     assert wide_low < low
@@ -106,15 +109,15 @@ def test_sessions_that_differ_more_widen_the_interval_and_leave_its_middle() -> 
 def test_tokens_of_the_opening_are_expected_to_go_faster() -> None:
     """A young context reads its files; the same distance later on lasts longer."""
     prior = Prior(1_000, 1.0)
-    _, young, _ = figures(steady(1_000, requests=5, start=20_000), 100_000, prior)
-    _, grown, _ = figures(steady(1_000, requests=5, start=90_000), 100_000, prior)
+    _, young, _ = figures(uneven(1_000, requests=5, start=20_000), 100_000, prior)
+    _, grown, _ = figures(uneven(1_000, requests=5, start=90_000), 100_000, prior)
 
     assert young < grown
 
 
 def test_readings_older_than_the_useful_ones_change_nothing() -> None:
     """A truncated history gives the same forecast."""
-    occupancies = [20_000, 90_000, *steady(700, requests=21, start=91_000)]
+    occupancies = [20_000, 90_000, *uneven(700, requests=21, start=91_000)]
     prior = prior_for("claude-opus-4-6")
 
     assert figures(occupancies, 30_000, prior) == figures(occupancies[-21:], 30_000, prior)
@@ -122,7 +125,7 @@ def test_readings_older_than_the_useful_ones_change_nothing() -> None:
 
 def test_repeated_readings_of_one_request_change_nothing() -> None:
     """A hook may look twice between two requests."""
-    once = steady(700, requests=12)
+    once = uneven(700, requests=12)
     twice = [occupancy for occupancy in once for _ in range(2)]
     prior = prior_for(None)
 
@@ -132,12 +135,12 @@ def test_repeated_readings_of_one_request_change_nothing() -> None:
 
 def test_a_drop_is_not_taken_for_slow_growth() -> None:
     """Occupancy may fall without a compaction; only the growth around the fall counts."""
-    before = steady(900, requests=10)
-    fallen = [*before, *steady(900, requests=10, start=70_000)]
-    unbroken = steady(900, requests=19)
+    before = uneven(900, requests=11)
+    fallen = [*before, *uneven(900, requests=11, start=70_000)]
+    unbroken = uneven(900, requests=21)
     prior = prior_for(None)
 
-    assert figures(fallen, 30_000, prior) == figures(unbroken, 30_000, prior)
+    assert figures(fallen, 30_000, prior)[:2] == figures(unbroken, 30_000, prior)[:2]
 
 
 @given(READINGS, st.integers() | st.floats(allow_nan=False), PRIORS)
@@ -220,7 +223,7 @@ def test_any_model_name_has_a_prior(model: str | None) -> None:
 
 def test_a_few_segments_of_the_user_move_the_shipped_prior_and_many_replace_it() -> None:
     """The shipped figure is worth a handful of segments, and fades."""
-    fast = steady(2_400, requests=40)
+    fast = uneven(2_400, requests=40)
     model = "claude-opus-4-6"
     speeds = [
         prior_for(model, summarise([(model, fast)] * count)).speed_tokens
@@ -234,7 +237,7 @@ def test_a_few_segments_of_the_user_move_the_shipped_prior_and_many_replace_it()
 
 def test_what_was_learned_on_one_family_carries_over_to_another() -> None:
     """A user who works faster than most does so with the next model too."""
-    learned = summarise([("claude-opus-4-6", steady(2_400, requests=40))] * 30)
+    learned = summarise([("claude-opus-4-6", uneven(2_400, requests=40))] * 30)
 
     shipped, moved = prior_for("claude-opus-4-8"), prior_for("claude-opus-4-8", learned)
     own = prior_for("claude-opus-4-6", learned)
@@ -245,8 +248,8 @@ def test_what_was_learned_on_one_family_carries_over_to_another() -> None:
 def test_a_history_of_alike_segments_narrows_the_interval_and_a_mixed_one_widens_it() -> None:
     """How far sessions differ is learned like how fast they are."""
     model = "claude-opus-4-6"
-    alike = summarise([(model, steady(1_200, requests=60))] * 40)
-    mixed = summarise([(model, steady(speed, requests=130)) for speed in (450, 3_000)] * 20)
+    alike = summarise([(model, uneven(1_200, requests=60))] * 40)
+    mixed = summarise([(model, uneven(speed, requests=130)) for speed in (450, 3_000)] * 20)
 
     assert prior_for(model, alike).spread < 1 < prior_for(model, mixed).spread
 
@@ -258,12 +261,12 @@ def test_statistics_survive_json_lists() -> None:
 
 def test_segments_that_grew_too_little_teach_nothing() -> None:
     """A handful of requests says more about one file than about a session."""
-    assert summarise([("claude-opus-4-6", steady(1_000, requests=5)), (None, [])]) == {}
+    assert summarise([("claude-opus-4-6", uneven(1_000, requests=5)), (None, [])]) == {}
 
 
 def test_the_opening_and_drops_are_left_out_of_what_is_learned() -> None:
     """Only growth above the opening counts, and a fall does not undo it."""
-    late = steady(1_000, requests=50)
+    late = [80_000 + 1_000 * index for index in range(50)]
 
     assert log_speed([20_000, 59_000, *late]) == pytest.approx(math.log(1_000))
     assert log_speed([*late, 65_000]) == pytest.approx(math.log(1_000))
@@ -275,3 +278,47 @@ def test_any_history_can_be_summarised(histories: list[list[int]]) -> None:
     learned = summarise([(None, occupancies) for occupancies in histories])
 
     assert prior_for(None, learned).speed_tokens > 0
+
+
+@pytest.mark.row("S4-37", "S4-39")
+def test_steady_growth_is_forecast_by_division() -> None:
+    """60 % used, five points with every request, compaction at 83.5 %: five requests are left."""
+    readings = [20_000 + 10_000 * number for number in range(11)]
+
+    found = forecast(readings, 167_000 - 120_000)
+
+    assert found is not None
+    assert 4 <= found.low + 1 <= found.ops == 5 <= found.high <= 8
+
+
+@given(
+    pace=st.integers(min_value=200, max_value=40_000),
+    noise=st.lists(st.floats(min_value=0.8, max_value=1.2), min_size=10, max_size=20),
+    requests=st.integers(min_value=4, max_value=80),
+)
+def test_any_steady_pace_is_right_within_a_quarter(
+    pace: int, noise: list[float], requests: int
+) -> None:
+    """Whatever the pace, with noise of up to a fifth."""
+    readings = [40_000]
+    for factor in noise:
+        readings.append(readings[-1] + int(pace * factor))
+
+    found = forecast(readings, pace * requests)
+
+    assert found is not None
+    assert abs(found.ops - requests) <= max(1, requests / 4)
+    assert found.low <= requests <= found.high
+
+
+def test_one_large_result_ends_the_division() -> None:
+    """Growth that is not steady is forecast from what sessions usually do."""
+    steady = [20_000 + 10_000 * number for number in range(11)]
+    burst = [*steady[:5], 95_000, *[95_000 + 10_000 * number for number in range(1, 6)]]
+
+    divided = forecast(steady, 47_000)
+    shrunk = forecast(burst, 47_000)
+
+    assert divided is not None
+    assert shrunk is not None
+    assert shrunk.ops > divided.ops
