@@ -25,7 +25,7 @@ def remove_package(installed: Installed) -> None:
 
 def half_upgrade(installed: Installed) -> None:
     """An upgrade was interrupted: a module is cut in the middle."""
-    module = installed.root / "brimline" / "hooks" / "run.py"
+    module = installed.root / "brimline" / "hooks" / "turn.py"
     source = module.read_bytes()
     module.write_bytes(source[: len(source) // 2] + b"\n(((")
 
@@ -54,7 +54,7 @@ FAULTS = [remove_package, half_upgrade, remove_interpreter, make_data_unwritable
 def test_a_session_with_tools_and_a_compaction_goes_on(
     client: Client, stub: StubApi, installed: Installed, fault: Callable[[Installed], None]
 ) -> None:
-    """Prompt, tools, API-error compaction and the rest of the session all work, silently."""
+    """Prompt, tools, API-error compaction and the rest of the session all work."""
     fault(installed)
     stub.script(
         bash("echo one-1", filled(120_000)),
@@ -74,7 +74,14 @@ def test_a_session_with_tools_and_a_compaction_goes_on(
     assert any("two-2" in result for result in results)
     assert any("three-3" in result for result in results)
     assert not any(block.get("is_error") for block in run.requests[-1].blocks("tool_result"))
-    assert "brimline" not in "".join(request.seen_text() for request in run.requests)
+    seen = "".join(request.seen_text() for request in run.requests)
+    if fault is make_data_unwritable:
+        # What needs no file is given all the same: the user's words after the compaction.
+        seen = seen.replace("[brimline card]", "").replace("brimline carry", "")
+        assert "The checkpoint could not be saved" in seen
+        assert "[brimline" not in seen
+    else:
+        assert "brimline" not in seen
 
 
 def test_a_threshold_compaction_goes_on_with_the_package_gone(
