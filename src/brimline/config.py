@@ -17,8 +17,9 @@ from typing import Any
 from brimline import __version__, clientsettings, presets
 from brimline.errors import ConfigError
 from brimline.fast import io, json, paths, policy
-from brimline.settings import BY_KEY, SETTINGS, Setting, coerce, defaults
+from brimline.settings import BY_KEY, REMOVED, SETTINGS, Setting, coerce, defaults
 
+NO_LONGER = "it is no longer a setting"
 _FILES = ("user", "project")
 _MOST_BYTES = 1 << 20
 _MOST_UNKNOWN = 10
@@ -218,6 +219,8 @@ def _flatten(document: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]
 
 
 def _nearest(key: str) -> str:
+    if key in REMOVED:
+        return f"; {NO_LONGER}"
     close = difflib.get_close_matches(key, BY_KEY, 1, cutoff=0.4)
     return f"; did you mean {close[0]}?" if close else ""
 

@@ -5,9 +5,9 @@ Fast path: imports only `brimline.settingslist`.
 
 from __future__ import annotations
 
-from brimline.settingslist import SETTINGS, Setting
+from brimline.settingslist import REMOVED, SETTINGS, Setting
 
-__all__ = ["BY_KEY", "SETTINGS", "Setting", "coerce", "defaults"]
+__all__ = ["BY_KEY", "REMOVED", "SETTINGS", "Setting", "coerce", "defaults"]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

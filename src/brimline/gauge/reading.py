@@ -24,6 +24,8 @@ _NEWER_CHARACTERS_PER_TOKEN = 2.2
 _NEWER_FROM_VERSION = (4, 7)
 # Replies are prose and code, which pack more characters into a token than tool results do.
 _REPLY_CHARACTERS_PER_TOKEN = 4
+# Of a session file without usage rows, where it is to be estimated.
+_BYTES_PER_TOKEN = 4
 
 
 class Reading:
@@ -251,9 +253,8 @@ def estimate_if_asked(
         return
     if not transcript or tail.usage or tail.boundary_timestamp is not None:
         return
-    size = file_size(transcript)
-    if size:
-        tokens = int(size / (policy.values["measure.bytes_per_token"] or 1))
+    tokens = file_size(transcript) // _BYTES_PER_TOKEN
+    if tokens:
         reading.measured_by = "estimate"
         _place(reading, min(tokens, reading.window.tokens), 0, policy)
 

@@ -24,20 +24,16 @@ _LARGEST_COUNT = 10**12
 
 def respond(raw: bytes, home_dir: str, wrapped: str = "") -> bytes:
     """The text to show. A failure of ours leaves the wrapped line alone on the screen."""
-    ours, order = b"", "brimline-first"
+    ours = b""
     if not policy.switched_off():
         try:
             payload = _payload(raw)
             rules = policy.load(home_dir, _project(payload))
-            order = rules.values["statusline.order"]
             ours = (_line(payload, home_dir, rules) + "\n").encode("utf-8", "replace")
         except Exception as error:  # noqa: BLE001 - the other line must still be shown
             _record(home_dir, error)
     # After ours: it may take its time, or be cut off by the next redraw.
-    theirs = _run(wrapped, raw) if wrapped else b""
-    if order == "brimline-first" or not ours:
-        return ours + theirs
-    return theirs + (b"" if not theirs or theirs.endswith(b"\n") else b"\n") + ours
+    return ours + (_run(wrapped, raw) if wrapped else b"")
 
 
 def snapshot_of(payload: dict[str, Any], at: float) -> Snapshot:

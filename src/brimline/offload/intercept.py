@@ -160,8 +160,7 @@ def _store(case: _Case) -> tuple[str, dict[str, Any]]:
         "session": case.state.session_id,
         "cwd": case.call.cwd,
     }
-    compression = case.values["store.compression"]
-    key = store.put(case.home_dir, content, meta, compression=compression)
+    key = store.put(case.home_dir, content, meta)
     size = {"key": key, "bytes": len(content), "lines": store.count_lines(content)}
     return key, meta | size
 
