@@ -8,7 +8,6 @@ typical_hook.py       what most hooks in Python look like, for comparison
 store.py              what storing costs, and how the store does with 100,000 blobs
 mcp.py                how fast the MCP server answers, beside a bare one
 offload.py            what keeping results out saves, and what stays in sight, on recorded sessions
-replay.py, conversation.py, offload_table.py   the replay behind it
 forecast.py           how good the forecast is, on recorded segments
 smoke.py              `make smoke`: the built wheel, installed alone
 """

@@ -117,3 +117,29 @@ def _write(project_dir: str, scope: str, document: dict[str, Any]) -> None:
     path = Path(clientsettings.settings_files(project_dir)[scope])
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(document))
+
+
+@pytest.mark.parametrize(
+    ("allow", "deny", "expected"),
+    [
+        ([], [], False),
+        (["Bash(brimline store get:*)"], [], True),
+        (["Bash(/x/python -I -m brimline store get:*)"], [], True),
+        (["Bash(brimline:*)"], [], True),
+        (["mcp__brimline"], [], True),
+        (["mcp__plugin_brimline_brimline__recall"], [], True),
+        (["Bash"], [], True),
+        (["Bash(git:*)", "Bash(brimline store get)", "mcp__other__recall"], [], False),
+        (["mcp__brimline__recall"], ["mcp__brimline"], False),
+        ("Bash", 7, False),
+    ],
+)
+def test_whether_recalls_are_allowed_is_read_from_the_permission_rules(
+    project_dir: str, allow: Any, deny: Any, *, expected: bool
+) -> None:
+    """Of any scope; a denial is stronger."""
+    path = Path(clientsettings.settings_files(project_dir)["local"])
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"permissions": {"allow": allow, "deny": deny}}), encoding="utf-8")
+
+    assert clientsettings.recall_allowed(project_dir) is expected

@@ -1,4 +1,4 @@
-"""What the client's own settings files say about windows and compaction. Read-only."""
+"""What the client's own settings files say: windows, compaction, permissions. Read-only."""
 
 from __future__ import annotations
 
@@ -12,6 +12,12 @@ from brimline.fast import io, paths
 
 _MOST_DIGITS = 12
 _LARGEST_LIMIT = 10**9
+# What lets the model fetch stored output: the command, and the tool as server and as plugin.
+RECALL_RULES = (
+    "Bash(brimline store get:*)",
+    "mcp__brimline__recall",
+    "mcp__plugin_brimline_brimline__recall",
+)
 # A project's settings come with the repository: what is larger or more says nothing.
 _MOST_BYTES = 2 << 20
 _MOST_MODELS = 100
@@ -48,7 +54,37 @@ def compaction_facts(project_dir: str) -> dict[str, Any]:
         "autocompact_pct": _whole(env.get("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE")),
         "autocompact_enabled": _truth(merged.get("autoCompactEnabled")),
         "cleanup_days": _whole(merged.get("cleanupPeriodDays")),
+        "recall_allowed": recall_allowed(project_dir) or None,
     }
+
+
+def recall_allowed(project_dir: str) -> bool:
+    """Whether the client's permission rules let the model fetch stored output without asking."""
+    rules: dict[str, list[str]] = {"allow": [], "deny": []}
+    for path in settings_files(project_dir).values():
+        permissions = read_settings(path).get("permissions")
+        for name, known in rules.items():
+            found = permissions.get(name) if isinstance(permissions, dict) else None
+            found = found if isinstance(found, list) else []
+            known += [rule for rule in found if isinstance(rule, str)]
+    return any(
+        any(_covers(rule, form) for rule in rules["allow"])
+        and not any(_covers(rule, form) for rule in rules["deny"])
+        for form in RECALL_RULES
+    )
+
+
+def _covers(rule: str, form: str) -> bool:
+    """Whether a permission rule holds for all that one of our own rules is about."""
+    tool, _, content = form.partition("(")
+    if rule in (tool, form) or (tool.startswith("mcp__") and rule == tool.rpartition("__")[0]):
+        return True
+    asked, _, pattern = rule.partition("(")
+    prefix = pattern.removesuffix(")").removesuffix("*").removesuffix(":").rstrip()
+    named = content.removesuffix(":*)")
+    # However the command is started: by its name, or by the interpreter that runs it.
+    ours = prefix.endswith(named) or named.startswith(prefix)
+    return bool(content) and asked == tool and "*" in pattern and ours
 
 
 def bash_output_characters(project_dir: str) -> int | None:

@@ -26,12 +26,6 @@ _DEFAULTS: dict[str, Any] = {
     "verified": True,
     "quiet": False,
 }
-# What the presets of `offload.preset` set beyond the defaults.
-OFFLOAD: dict[str, dict[str, Any]] = {
-    "default": {},
-    "ccm": {"offload.inline_bytes": 2_000, "offload.read_bytes": 25_000},
-    "off": {},
-}
 _MOST_DIGITS = 12
 _read: dict[str, dict[str, Any]] = {}
 
@@ -63,9 +57,8 @@ def fill(values: dict[str, Any], defaults: dict[str, Any], explicit: set[str]) -
     chosen = named(values["guard.preset"])["settings"]
     if _is_of_another_unit(values, chosen, explicit):
         explicit = explicit - {"guard.tiers"}
-    chosen = chosen | OFFLOAD.get(values["offload.preset"], {})
-    for settings in (*[preset["settings"] for preset in load().values()], *OFFLOAD.values()):
-        for key in settings:
+    for preset in load().values():
+        for key in preset["settings"]:
             if key not in explicit:
                 values[key] = chosen.get(key, defaults[key])
     return {key for key in chosen if key not in explicit}

@@ -162,29 +162,37 @@ SETTINGS = (
         "offload.preset",
         "choice",
         "default",
-        "Which large tool results are swapped for a reference: those that save at least half and "
-        "1,000 tokens, everything the `ccm` tools would have cached, or none.",
-        choices=("default", "ccm", "off"),
+        "Whether bulky tool results are swapped for a reference with a preview; `off` replaces "
+        "nothing.",
+        choices=("default", "off"),
     ),
     Setting(
         "offload.inline_bytes",
         "count",
         8_000,
-        "Largest output of a command, a search, a web page, an agent or an MCP tool that stays in "
-        "the window whole; 2,000 in the preset `ccm`.",
+        "Largest bulk that stays in the window whole: logs, listings, search hits by the thousand, "
+        "JSON and other dumps, minified text, tests that passed.",
     ),
     Setting(
         "offload.read_bytes",
         "count",
         25_000,
-        "From this size on a file that is read whole is shown as a preview.",
+        "From this size on content is shown as a preview: source, documents, and diffs, whose "
+        "preview holds their changed lines.",
     ),
-    Setting(
-        "offload.code_bytes",
-        "count",
-        12_000,
-        "The same for source code, with the line numbers that the client adds; its preview lists "
-        "the names that occur in what it leaves out. The preset `ccm` makes no difference.",
+    _own(
+        "offload.never",
+        "texts",
+        [],
+        "Commands (`git diff`, `npm run *`), paths (`*.sql`, `docs/*`) and tools (`mcp__db__*`) "
+        "whose results always stay whole.",
+    ),
+    _own(
+        "offload.always",
+        "texts",
+        [],
+        "Commands, paths and tools whose results count as bulk, whatever kind they are; "
+        "`offload.never` wins over it.",
     ),
     _own(
         "carry.enabled",
@@ -277,5 +285,5 @@ SETTINGS = (
 REMOVED = (
     *("measure.bytes_per_token", "purge.recent", "state.max_age_hours", "statusline.order"),
     *("rules.file_characters", "rules.stale_commits", "rules.stale_days", "rules.total_characters"),
-    "store.compression",
+    *("offload.code_bytes", "store.compression"),
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from typing import TYPE_CHECKING, Any
 
 import pexpect
@@ -22,9 +21,7 @@ if TYPE_CHECKING:
 KEYS = [
     "pattern",
     "tool",
-    "project",
     "verdict",
-    "passes_in",
     "last_at",
     "count",
     "smallest_bytes",
@@ -49,12 +46,13 @@ def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def taught(home_dir: str, project_dir: str) -> str:
     """A build whose stubs came back, and a file of another project; brimline's data folder."""
-    now = time.time()
+    file = ("/other", "Read", "Read /x/\x1b[31m.py")
+    learning.note(home_dir, learning.STUB, file, 30_000)
     for number, size in enumerate((9_000, 50_000, 12_000)):
         key = f"sha256:{number}"
-        learning.note_large(home_dir, project_dir, "Bash", "npm run build", size, now - 60, key=key)
-        learning.note_recall(home_dir, project_dir, "Bash", "npm run build", now - 50, key=key)
-    learning.note_large(home_dir, "/other", "Read", "Read /x/\x1b[31m.py", 30_000, now - 86_400)
+        build = (project_dir, "Bash", "npm run build")
+        learning.note(home_dir, learning.STUB, build, size, key)
+        learning.note(home_dir, learning.RECALL, build, None, key)
     return home_dir
 
 
@@ -76,7 +74,7 @@ def test_what_was_learned_is_listed(taught: str, brimline: Callable[..., Outcome
     assert lines[0].split() == [*head, "verdict", "tool", "pattern"]
     told = [" ".join(line.split()[2:]) for line in lines[1:3]]
     assert told == [
-        "9.0 kB to 50.0 kB 3 3 3 pass in 1 Bash npm run build",
+        "9.0 kB to 50.0 kB 3 3 3 pass Bash npm run build",
         "30.0 kB 1 1 0 large Read Read /x/?[31m.py",
     ]
     assert [line.split()[0] for line in lines[-2:]] == ["large", "pass"]
@@ -89,7 +87,6 @@ def test_a_project_has_a_list_of_its_own(
     (entry,) = json.loads(brimline("offload", "learned", "--project", "--json").out)
 
     assert list(entry) == KEYS
-    assert entry["project"] == project_dir
     assert (entry["pattern"], entry["verdict"]) == ("npm run build", "pass")
     assert (entry["count"], entry["stubs"], entry["recalls"]) == (3, 3, 3)
     assert (entry["smallest_bytes"], entry["largest_bytes"]) == (9_000, 50_000)
@@ -134,7 +131,7 @@ def test_a_pattern_is_forgotten_in_one_project(
     taught: str, project_dir: str, brimline: Callable[..., Outcome]
 ) -> None:
     """What others taught stays."""
-    learning.note_large(taught, "/other", "Bash", "npm run build", 9_000, time.time())
+    learning.note(taught, learning.STUB, ("/other", "Bash", "npm run build"), 9_000)
 
     done = brimline("offload", "forget", "npm run build", "--project", "--yes", "--json")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import ssl
 import subprocess
@@ -68,7 +69,7 @@ def project(client: Client) -> Path:
             / f"folder_{number:03d}_with_a_name_as_long_as_generated_trees_have_them_today"
         )
         folder.mkdir(parents=True)
-        (folder / "needle.txt").write_text("needle in the hay\n" * 3, encoding="utf-8")
+        (folder / "needle.txt").write_text("needle in the hay\n" * 4, encoding="utf-8")
     return client.project
 
 
@@ -135,7 +136,7 @@ def test_a_failing_command_is_left_alone(
 
 
 @pytest.mark.row("S3-10", "S3-18", "S3-26")
-def test_a_file_is_previewed_once_and_read_whole_the_second_time(
+def test_a_file_is_previewed_and_read_whole_the_second_time(
     client: Client, stub: StubApi, installed: Installed, project: Path
 ) -> None:
     """A page passes, and so does the second look at the whole."""
@@ -338,7 +339,7 @@ def test_a_notebook_is_previewed_and_can_still_be_edited(
             {"pattern": "needle", "output_mode": "files_with_matches", "head_limit": 0},
             "deep",
         ),
-        ("Grep", {"pattern": "needle", "output_mode": "count", "head_limit": 0}, "needle.txt:3"),
+        ("Grep", {"pattern": "needle", "output_mode": "count", "head_limit": 0}, "needle.txt:4"),
         ("Glob", {"pattern": "**/needle.txt"}, "deep/folder_"),
     ],
     ids=["grep-content", "grep-files", "grep-count", "glob"],
@@ -564,3 +565,152 @@ def test_a_replacement_stays_after_resume(
 
     assert results(run.requests[-1])[0].startswith("[brimline stored")
     assert "line 00750 alpha" not in run.requests[-1].seen_text()
+
+
+ASKING = ["--permission-mode", "default"]
+
+
+def repository(project: Path) -> str:
+    """A repository with a change of about 14 kB; returns what `git diff` prints."""
+    file = project / "src.py"
+    git = ["git", "-C", str(project), "-c", "user.name=t", "-c", "user.email=t@t"]
+    file.write_text("".join(f"value_{n} = {n}\n" for n in range(400)), encoding="utf-8")
+    subprocess.run([*git, "init", "-q"], check=True)
+    subprocess.run([*git, "add", "src.py"], check=True)
+    subprocess.run([*git, "commit", "-qm", "first"], check=True)
+    file.write_text("".join(f"value_{n} = {n + 1}\n" for n in range(400)), encoding="utf-8")
+    return subprocess.run([*git, "diff"], check=True, capture_output=True, text=True).stdout
+
+
+def test_a_diff_is_seen_with_every_changed_line_by_a_reviewer_without_permissions(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """An unattended review may run `git diff` and nothing else."""
+    expected = repository(client.project)
+    assert 12_000 < len(expected) < 25_000
+    stub.script(bash("git diff"), text("end"))
+
+    run = client.run_print("review", args=[*ASKING, "--allowedTools", "Bash(git diff:*)"])
+
+    (shown,) = results(run.requests[-1])
+    assert shown.startswith(expected.rstrip("\n"))
+
+
+@pytest.mark.parametrize("command", ["cat app.py", "sed -n '1,2000p' app.py"])
+def test_source_below_the_limit_is_seen_whole(
+    client: Client, stub: StubApi, installed: Installed, command: str
+) -> None:
+    """By a command as by Read."""
+    source = "".join(f"def handler_{n}():\n    return {n}\n" for n in range(600))
+    assert 20_000 < len(source) < 25_000
+    (client.project / "app.py").write_text(source, encoding="utf-8")
+    stub.script(
+        bash(command), tool("Read", {"file_path": str(client.project / "app.py")}), text("end")
+    )
+
+    run = client.run_print("go", args=ASKING)
+
+    by_command, by_read = results(run.requests[-1])
+    assert by_command.startswith(source.rstrip("\n"))
+    assert "handler_599" in by_read
+    assert "[brimline" not in by_read
+
+
+def on_path(installed: Installed) -> Path:
+    """A folder that holds the command, as an installed package brings it."""
+    folder = installed.root.parent / "bin"
+    folder.mkdir()
+    code = f"import sys; sys.path.insert(0, {str(installed.root)!r})\n"
+    code += "from brimline.cli.main import main; main()\n"
+    (folder / "brimline").write_text(f"#!{sys.executable}\n{code}", encoding="utf-8")
+    (folder / "brimline").chmod(0o755)
+    return folder
+
+
+def test_a_log_is_previewed_recalled_without_a_prompt_and_whole_when_the_command_is_repeated(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """With nothing allowed but what a default install allows; 100 kB in pages the client shows."""
+    log = "".join(f"10:00:{n % 60:02d} INFO job {n:05d} done in {n * 7} ms\n" for n in range(2_500))
+    (client.project / "app.log").write_text(log, encoding="utf-8")
+    settings = json.loads(client.settings_path().read_text(encoding="utf-8"))
+    client.write_settings(settings | {"bashOutputMaxChars": 150_000})
+    env = {"PATH": f"{on_path(installed)}:{client.env({})['PATH']}"}
+    stub.script(bash("cat app.log"), text("end"))
+    first = client.run_print("go", args=ASKING, env=env)
+    (shown,) = results(first.requests[-1])
+    assert 95_000 < len(log) < 105_000
+    assert shown.startswith("[brimline stored")
+    assert "the same call again, which shows all of it once" in shown
+    found = re.search(r"The rest: (.* store get sha256:\w+) --lines A:B", shown)
+    assert found is not None
+    recall = f"{found[1]} --lines 1201:1203"
+    assert first.result is not None
+
+    stub.script(bash(recall), bash("cat app.log"), bash("cat app.log"), text("end"))
+    again = ["--resume", first.result["session_id"], *ASKING]
+    run = client.run_print("on", args=again, env=env)
+
+    _, recalled, whole, preview = results(run.requests[-1])
+    assert recalled.startswith("\n".join(log.split("\n")[1200:1203]))
+    assert whole.startswith(log.rstrip("\n"))
+    assert preview.startswith("[brimline stored")
+    assert installed.errors() == ""
+
+
+def test_without_the_rules_only_what_may_be_repeated_is_replaced(
+    client: Client, stub: StubApi, installed: Installed, project: Path
+) -> None:
+    """The rules come out with an install that leaves them out, and with uninstalling."""
+    assert installed.command("uninstall", "--yes").returncode == 0
+    assert not client.settings_path().exists()
+    installed.install("--no-allow")
+    (project / "Makefile").write_text("all:\n\t@cat big.txt big.txt\n", encoding="utf-8")
+    stub.script(bash("make all"), bash("cat big.txt"), text("end"))
+
+    run = client.run_print("go", args=[*ASKING, "--allowedTools", "Bash(make:*)"])
+
+    made, shown = results(run.requests[-1])
+    assert "[brimline" not in made
+    assert shown.startswith("[brimline stored")
+
+
+def test_of_parallel_twins_one_is_whole_and_a_subagents_repetition_uses_nothing_up(
+    client: Client, stub: StubApi, installed: Installed, project: Path
+) -> None:
+    """Two equal calls in one reply; then the same by an agent, and by the main thread again."""
+    call = ("Bash", {"command": "cat big.txt", "description": "x"})
+    task = {"description": "d", "prompt": "look", "subagent_type": "general-purpose"}
+    stub.script(
+        tools(call, call),
+        bash("cat big.txt"),
+        tool("Agent", task | {"run_in_background": False}),
+        bash("cat big.txt"),
+        text("end"),
+    )
+    stub.script_subagents(bash("cat big.txt"), text("seen"))
+
+    run = client.run_print("go", args=ASKING)
+
+    main = [request for request in run.requests if request.kind == "main"][-1]
+    *_, third, _, fourth = hidden = ["[brimline stored" in shown for shown in results(main)]
+    assert hidden[:2].count(True) == 1
+    assert (third, fourth) == (True, False)
+    assert "[brimline" not in results(stub.requests("subagent")[-1])[0]
+
+
+def test_a_fork_may_repeat_the_call_of_its_origin(
+    client: Client, stub: StubApi, installed: Installed, project: Path
+) -> None:
+    """Its transcript tells of the preview; the file was edited in neither."""
+    stub.script(bash("cat big.txt"), text("end"))
+    first = client.run_print("go", args=ASKING)
+    assert first.result is not None
+
+    stub.script(bash("cat big.txt"), text("end"))
+    forked = ["--resume", first.result["session_id"], "--fork-session", *ASKING]
+    run = client.run_print("on", args=forked)
+
+    shown, whole = results(run.requests[-1])
+    assert shown.startswith("[brimline stored")
+    assert whole.startswith(BULK)

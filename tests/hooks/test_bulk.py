@@ -21,6 +21,11 @@ def answer(name: str, payload: dict[str, Any], home_dir: str) -> dict[str, Any]:
     return found
 
 
+def shown(session: SessionBuilder, output: str, **fields: Any) -> dict[str, Any]:
+    """A command showed a log."""
+    return bash_event(session, output, tool_input={"command": "cat app.log"}, **fields)
+
+
 def read_event(session: SessionBuilder, path: str, **asked: int) -> dict[str, Any]:
     """A file of a thousand lines was read, or a page of it."""
     start, limit = asked.get("offset", 1), asked.get("limit")
@@ -52,10 +57,10 @@ def test_a_subagent_is_left_alone_and_the_main_agent_is_not(
     session: SessionBuilder, home_dir: str
 ) -> None:
     """The same output passes where a subagent asked for it."""
-    inside = bash_event(session, LINES, agent_id="a1b2", agent_type="general-purpose")
+    inside = shown(session, LINES, agent_id="a1b2", agent_type="general-purpose")
 
     assert answer("PostToolUse", inside, home_dir) == {}
-    replaced = answer("PostToolUse", bash_event(session, LINES), home_dir)
+    replaced = answer("PostToolUse", shown(session, LINES), home_dir)
     assert replaced["updatedToolOutput"]["stdout"].startswith("[brimline stored")
 
 
@@ -63,21 +68,21 @@ def test_pages_too_small_to_be_looked_at_still_count(
     session: SessionBuilder, home_dir: str
 ) -> None:
     """A hundred lines at a time, and the file has been seen whole."""
-    answer("PostToolUse", read_event(session, "/p/a.py"), home_dir)
-    answer("PostToolUse", read_event(session, "/p/b.py"), home_dir)
+    answer("PostToolUse", read_event(session, "/p/a.log"), home_dir)
+    answer("PostToolUse", read_event(session, "/p/b.log"), home_dir)
     for start in range(1, 1_000, 100):
-        page = read_event(session, "/p/a.py", offset=start, limit=100)
+        page = read_event(session, "/p/a.log", offset=start, limit=100)
         assert answer("PostToolUse", page, home_dir) == {}
 
-    assert answer("PreToolUse", write_event(session, "/p/a.py"), home_dir) == {}
-    refused = answer("PreToolUse", write_event(session, "/p/b.py"), home_dir)
+    assert answer("PreToolUse", write_event(session, "/p/a.log"), home_dir) == {}
+    refused = answer("PreToolUse", write_event(session, "/p/b.log"), home_dir)
     assert refused["permissionDecision"] == "deny"
 
 
 def test_a_subagents_overwrite_is_its_own_affair(session: SessionBuilder, home_dir: str) -> None:
     """It has its own window."""
-    answer("PostToolUse", read_event(session, "/p/a.py"), home_dir)
-    inside = write_event(session, "/p/a.py") | {"agent_id": "a1b2"}
+    answer("PostToolUse", read_event(session, "/p/a.log"), home_dir)
+    inside = write_event(session, "/p/a.log") | {"agent_id": "a1b2"}
 
     assert answer("PreToolUse", inside, home_dir) == {}
 
@@ -86,11 +91,12 @@ def test_a_store_of_a_newer_format_lets_results_pass_and_says_why(
     session: SessionBuilder, home_dir: str
 ) -> None:
     """Nothing is stored where nothing could be had back; the log has the sentence."""
-    answer("PostToolUse", bash_event(session, LINES), home_dir)
+    answer("PostToolUse", shown(session, LINES), home_dir)
     with open(f"{home_dir}/store/format", "w", encoding="ascii") as file:
         file.write("2\n")
+    other = shown(session, LINES) | {"tool_input": {"command": "cat other.log"}}
 
-    assert answer("PostToolUse", bash_event(session, LINES + "\nmore"), home_dir) == {}
+    assert answer("PostToolUse", other, home_dir) == {}
     (failure,) = recent(home_dir, 0)
     assert "newer brimline" in failure["message"]
 
@@ -98,7 +104,7 @@ def test_a_store_of_a_newer_format_lets_results_pass_and_says_why(
 @pytest.mark.parametrize("asked", [None, [], {}, {"file_path": 5}, {"file_path": "\0"}])
 def test_any_write_gets_an_answer(session: SessionBuilder, home_dir: str, asked: Any) -> None:
     """Foreign input does not stop a tool."""
-    answer("PostToolUse", read_event(session, "/p/a.py"), home_dir)
+    answer("PostToolUse", read_event(session, "/p/a.log"), home_dir)
     payload = write_event(session, "") | {"tool_input": asked}
 
     assert answer("PreToolUse", payload, home_dir) == {}

@@ -197,7 +197,8 @@ def test_ten_megabytes_of_event_are_read(session: SessionBuilder, world: Path) -
     """A huge result is swapped or measured, and garbage of that size is only garbage."""
     session.reply(40_000)
 
-    done = run_hook(world, "PostToolUse", bash_event(session, "x" * 10_000_000))
+    asked = {"command": "cat x.log"}
+    done = run_hook(world, "PostToolUse", bash_event(session, "x" * 10_000_000, tool_input=asked))
     assert b"[brimline stored 10000000 bytes" in _answer(done)
     other = bash_event(session, "x" * 10_000_000, tool_name="Unheard")
     assert b"tier L4" in _answer(run_hook(world, "PostToolUse", other))

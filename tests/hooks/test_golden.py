@@ -81,7 +81,7 @@ def test_a_session_is_answered_as_recorded(
     tell(40_000, bash_event(session))
     tell(None, event("UserPromptSubmit", session, prompt="go on"))
     tell(None, event("Stop", session, stop_hook_active=False))
-    tell(41_000, bash_event(session, LOG))
+    tell(41_000, bash_event(session, LOG, tool_input={"command": "cat app.log"}))
     tell(None, bash_event(session, LOG, **SUBAGENT))
     tell(None, read(session))
     tell(None, write(session))

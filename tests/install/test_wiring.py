@@ -378,3 +378,33 @@ def test_a_hidden_status_line_is_carried_along_and_leaves_with_ours() -> None:
     assert parsed is not None
     assert parsed.wrapped == "date -u"
     assert wiring.unwire(renewed, made) == "{}\n"
+
+
+RULES = ("Bash(brimline store get:*)", "mcp__brimline__recall")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{}",
+        '{"permissions": {"deny": ["Bash(rm:*)"]}}',
+        '{"permissions": {"allow": ["Bash(ls:*)"]}}',
+    ],
+)
+def test_permission_rules_are_added_and_taken_out_again(text: str) -> None:
+    """With and without a record of what was added; the user's own stay."""
+    wired, made = wiring.wire(text, PLAIN._replace(rules=RULES))
+
+    allowed = json.loads(wired)["permissions"]["allow"]
+    assert allowed[-2:] == list(RULES)
+    assert wiring.wire(wired, PLAIN._replace(rules=RULES), made) == (wired, made)
+    assert json.loads(wiring.unwire(wired, made)) == json.loads(text)
+    assert json.loads(wiring.unwire(wired)) == json.loads(text)
+
+
+def test_a_rule_that_the_user_had_is_kept() -> None:
+    """Only what was added goes."""
+    text = '{"permissions": {"allow": ["mcp__brimline__recall"]}}'
+    wired, made = wiring.wire(text, PLAIN._replace(rules=RULES))
+
+    assert json.loads(wiring.unwire(wired, made)) == json.loads(text)

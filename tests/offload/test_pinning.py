@@ -6,32 +6,30 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline import settings
 from brimline.fast import io
-from brimline.offload import intercept, pinning
+from brimline.offload import pinning
 from brimline.offload.hook import PINS_WAIT
 from brimline.state.session import SessionState
 from brimline.store import layout, pins, put, read
 
-from .test_intercept import bash
+from .player import LOG, Player
 
 if TYPE_CHECKING:
     from brimline.testing import SessionBuilder
 
 SMALL = "\n".join(f"line {number}" for number in range(700))
-VALUES = settings.defaults()
 
 
 def say(prompt: str, session: SessionBuilder, home_dir: str, **changes: Any) -> tuple[str, ...]:
     """What a prompt is answered."""
-    state = SessionState(home_dir, "s1")
-    decision = pinning.on_prompt(prompt, state, VALUES | changes, home_dir, str(session.path))
-    return decision.person_notes if decision else ()
+    player = Player(home_dir, session.cwd, source="")
+    player.transcript, player.values = str(session.path), changes
+    return player.say(prompt)
 
 
 def result(home_dir: str, stdout: str) -> str:
     """A command's result comes; the key it has or would have."""
-    intercept.after(bash(stdout=stdout), SessionState(home_dir, "s1"), VALUES, home_dir)
+    Player(home_dir, "/p", source="").bash("make all", stdout)
     return "sha256:" + put.sha256(stdout.encode())
 
 
@@ -60,11 +58,10 @@ def test_the_last_result_is_pinned_though_it_stayed_in_the_window(
 @pytest.mark.row("S3-58")
 def test_the_last_result_is_pinned_by_its_reference(session: SessionBuilder, home_dir: str) -> None:
     """What was swapped is in the store already."""
-    state = SessionState(home_dir, "s1")
-    decision = intercept.after(bash(), state, VALUES, home_dir)
-    assert decision is not None
-    session.tool_result("t1", decision.replacement["stdout"])
-    key = state.last_line("Offloaded")["key"]
+    shown = Player(home_dir, session.cwd).bash("make all", LOG)
+    assert shown is not None
+    session.tool_result("t1", shown)
+    key = SessionState(home_dir, "s1").last_line("Offloaded")["key"]
 
     say("brim:pin last", session, home_dir)
 

@@ -209,10 +209,10 @@ def _figures(moments: list[Moment], player: Player) -> dict[str, Any]:
         "message_characters": sum(len(note) for note in notes),
         "peak_tokens": max(moment.reading.projected_tokens or 0 for moment in moments),
         "compactions": sum(moment.step.kind == "compact" for moment in moments),
-        "references": saved.stubs,
+        "references": saved.references,
         "stored_bytes": saved.stored_bytes,
-        "recalled_bytes": saved.recalled_bytes,
-        "kept_out_tokens": round(saved.kept_out_tokens),
+        "recalled_bytes": saved.recalled,
+        "kept_out_tokens": saved.kept_out_tokens,
         "messages_of_the_user": carried["messages"],
         "held": carried["held"],
         "hook_cost_ratio": round(

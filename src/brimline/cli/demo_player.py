@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from brimline.cli.demo_script import Step
-    from brimline.offload.accounts import Account
+    from brimline.offload.savings import Saved
 
 _CHARACTERS_PER_TOKEN = 2.85
 _TERSE_TOOLS = ("Edit", "Write")
@@ -83,9 +83,9 @@ class Player:
                 note, instead = self._take(step), ""
             yield Moment(step, self._measure(), note, instead)
 
-    def saved(self) -> Account:
-        """What was kept out and brought back, counted from the transcript."""
-        return savings.read_session(self.session.path).tally.main
+    def saved(self) -> Saved:
+        """What was kept out and brought back, as the hooks noted it."""
+        return savings.session(f"{self.folder}/brimline", self.session.session_id)
 
     def _keep_out(self, step: Step) -> tuple[str, str]:
         """A result that is too large: the hook stores it and gives the model a reference."""

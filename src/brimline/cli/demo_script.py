@@ -46,7 +46,7 @@ STORY = (
     Step("tool", "git log --stat -20", 3_100),
     Step("tool", "tests/test_pipeline.py", 11_200, "Read"),
     Step("tool", "make test", 6_300),
-    Step("bulk", "python -m importer --verbose", 10_200),
+    Step("bulk", "cat logs/import.log", 10_200),
     Step("recall", "the lines around the first error", 0),
     Step("tool", "logs/nightly.log, the last page", 12_900, "Read"),
     Step("tool", "src/importer/schema.py", 8_600, "Read"),

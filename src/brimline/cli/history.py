@@ -39,8 +39,7 @@ def history(
 ) -> None:
     """Show sessions with their turns, growth and compactions, and how large summaries are.
 
-    Figures come from what hooks recorded; compactions also from the client's transcripts. Savings
-    come from the transcripts alone, as long as the client keeps them.
+    Figures come from what hooks recorded; compactions also from the client's transcripts.
 
     \b
     Example:
@@ -76,7 +75,7 @@ def _show_savings(session: str | None, *, compactions: bool, every: bool, as_jso
         raise click.UsageError("--savings and --compactions exclude each other")
     from brimline.cli import savings
 
-    savings.show(transcripts(session), session, every=every, as_json=as_json)
+    savings.show(session, every=every, as_json=as_json)
 
 
 def transcripts(session: str | None) -> list[str]:

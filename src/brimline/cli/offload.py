@@ -20,7 +20,7 @@ _as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 _in_project = click.option("--project", "here", is_flag=True, help="Only what this project taught.")
 _NOTHING = "Nothing was learned yet: no large output was seen in the last 30 days."
 _MEANING = {
-    learning.LARGE: "large  kept out when it is large, also where it looks trivial",
+    learning.LARGE: "large  kept out where its kind is",
     learning.PASS: "pass   left alone, as its stubs came back; every fifth is kept out to see",
 }
 
@@ -42,8 +42,8 @@ def offload() -> None:
 def learned(here: bool, as_json: bool) -> None:
     """List what was learned from large outputs and from what was fetched back.
 
-    Without --project all projects count together; "pass in 2" means in two of them. What happened
-    more than 30 days ago does not count.
+    Without --project all projects count together. What happened more than 30 days ago does not
+    count.
 
     \b
     Example:
@@ -93,9 +93,7 @@ def entry_document(entry: learning.Learned) -> dict[str, Any]:
     return {
         "pattern": entry.pattern,
         "tool": entry.tool,
-        "project": entry.project,
         "verdict": entry.verdict,
-        "passes_in": entry.passes_in,
         "last_at": clock.format_utc(entry.last_at),
         "count": len(entry.sizes_bytes),
         "smallest_bytes": min(entry.sizes_bytes),
@@ -116,22 +114,16 @@ def render(documents: list[dict[str, Any]]) -> str:
             f"{one['count']:,}",
             f"{one['stubs']:,}",
             f"{one['recalls']:,}",
-            _verdict(one),
+            one["verdict"],
             text.shown(one["tool"]),
             text.shown(one["pattern"], _PATTERN_CHARACTERS),
         ]
         for one in documents
     ]
     head = ["last seen", "sizes", "large", "stubs", "came back", "verdict", "tool", "pattern"]
-    verdicts = {_verdict(one).partition(" ")[0] for one in documents}
+    verdicts = {one["verdict"] for one in documents}
     meanings = [meaning for verdict, meaning in _MEANING.items() if verdict in verdicts]
     return "\n".join([text.table(head, rows, {1, 2, 3, 4}), "", *meanings])
-
-
-def _verdict(one: dict[str, Any]) -> str:
-    """One for all projects, or in how many of them a call passes."""
-    some = one["passes_in"] and one["verdict"] == learning.LARGE
-    return f"{learning.PASS} in {len(one['passes_in'])}" if some else str(one["verdict"])
 
 
 def _sizes(smallest: int, largest: int) -> str:

@@ -31,17 +31,26 @@ _WAYS = click.Choice(ways.WAYS)
 @click.option("--as", "way", type=_WAYS, default="settings", show_default=True, help="Which way.")
 @click.option("--scope", type=_SCOPES, default="user", show_default=True, help="Which settings.")
 @click.option("--no-mcp", is_flag=True, help="Do not register the MCP server.")
+@click.option("--no-allow", is_flag=True, help="Leave out the permission rules for recalls.")
 @click.option("--dry-run", is_flag=True, help="Show the exact change and write nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--interpreter", "asked", metavar="PATH", help="The Python that runs the hooks.")
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
-def install(
-    way: str, scope: str, no_mcp: bool, dry_run: bool, yes: bool, asked: str | None, as_json: bool
+def install(  # noqa: PLR0913, PLR0917 - one for each option
+    way: str,
+    scope: str,
+    no_mcp: bool,
+    no_allow: bool,
+    dry_run: bool,
+    yes: bool,
+    asked: str | None,
+    as_json: bool,
 ) -> None:
     """Wire brimline into Claude Code, keeping everything that is there.
 
-    Hooks and the status line go into the client's settings; slash commands and the MCP server come
-    along for the user. As a plugin, the client loads all but the status line from one folder.
+    Hooks, the status line and permission rules for fetching stored output go into the client's
+    settings; slash commands and the MCP server come along for the user. As a plugin, the client
+    loads hooks, commands and server from one folder.
 
     \b
     Example:
@@ -52,7 +61,7 @@ def install(
     if way == ways.PLUGIN and scope != "user":
         raise click.UsageError("a plugin is installed for the user: --scope goes with settings")
     home_dir, project_dir = paths.home(), os.getcwd()
-    wanted = ways.Asked(way, scope, asked, not no_mcp)
+    wanted = ways.Asked(way, scope, asked, not no_mcp, not no_allow)
     wired = ways.wiring_for(wanted, home_dir, project_dir)
     pieces = ways.pieces(wanted, wired, home_dir, project_dir)
     plans = _each([piece.plan for piece in pieces])

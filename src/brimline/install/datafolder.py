@@ -12,7 +12,7 @@ from brimline.fast import io, paths
 # Folder, then the names in it that only brimline writes. `*` stands for every folder there is.
 _OURS = (
     ("", r"(errors|audit|learned)\.jsonl(\.old)?|learned\.json|libraries|command|config\.toml"),
-    ("", r"offload-learned(\.\d+)?\.jsonl"),
+    ("", r"offload-learned(\.\d+)?\.jsonl(\.old)?"),
     (
         "",
         r"history\.(jsonl|lock)|series\.lock|series\.sqlite3(\.damaged-\d+)?(-wal|-shm|-journal)?",
@@ -26,7 +26,8 @@ _OURS = (
         (
             r"(statusline|checkpoint|telemetry)\.json|spool(\.\d+)?\.jsonl|(spoke-L|window-|compacted-)\d+"
             r"|ceiling-\d+\.\d+|quota-\d+[hd]\.\d+|reminder"
-            r"|client|offload-(read|whole|warned)-[0-9a-f]{24}|offload-pins\.jsonl|yields-to-settings"
+            r"|client|offload-(read|whole|warned|lines)-[0-9a-f]{24}|offload-past|offload-(pins|edited)\.jsonl"
+            r"|offload-(again|taken)-[0-9a-f]{24}-\d+|yields-to-settings"
             r"|carried-\d+|carry-(remainder|refused|incomplete)"
         ),
     ),

@@ -7,6 +7,7 @@ import re
 import shlex
 from typing import Any, NamedTuple
 
+from brimline import clientsettings
 from brimline.hooks import table
 from brimline.launch import bootstrap, is_bootstrap
 
@@ -29,6 +30,8 @@ class Wiring(NamedTuple):
     """Whether the scout's tools are watched too."""
     plugin: bool = False
     """Whether the entries are those of the plugin, which yield to the ones in settings."""
+    rules: tuple[str, ...] = ()
+    """Permission rules that let the model fetch stored output without asking; none: as they are."""
 
     def arguments(self, event: str) -> list[str]:
         """The interpreter's arguments for one event."""
@@ -135,6 +138,21 @@ def is_our_hook(entry: Any) -> bool:
 def is_our_code(text: str) -> bool:
     """Whether a text holds the code that starts brimline."""
     return is_bootstrap(text)
+
+
+def recall_rules(line: str | None) -> tuple[str, ...]:
+    """The permission rules for our recall, the command started by its name and by a line."""
+    command, *tools = clientsettings.RECALL_RULES
+    started = [f"Bash({line} store get:*)"] if line else []
+    return (command, *started, *tools[:1])
+
+
+def is_our_rule(rule: Any) -> bool:
+    """Whether a permission rule is one that we write: for our own command or tool, and no other."""
+    if not isinstance(rule, str):
+        return False
+    started = rule.startswith("Bash(") and rule.endswith("brimline store get:*)")
+    return started or rule in clientsettings.RECALL_RULES
 
 
 def mention_us(raw: bytes) -> bool:

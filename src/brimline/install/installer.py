@@ -142,11 +142,11 @@ def plan_uninstall(path: str, home_dir: str) -> Plan:
         with contextlib.suppress(LookupError):
             original = record.original_bytes(home_dir, known)
             return Plan(file, original, remove_folder=known.made_folder)
-    if not entries.mention_us(file.raw):
+    if not entries.mention_us(file.raw) and not (known and b"brimline store get" in file.raw):
         return Plan(file, file.raw)
     try:
         text = file.text
-        if wiring.has_entries(text):
+        if known or wiring.has_entries(text):
             text = wiring.unwire(text, _made(known) if known else None)
     except InstallError as error:
         raise InstallError(f"{path}: {error}; nothing was changed there") from None

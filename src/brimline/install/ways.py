@@ -40,6 +40,8 @@ class Asked:
     scope: str
     interpreter: str | None
     mcp: bool
+    allow: bool = True
+    """Whether the model may fetch stored output without asking."""
 
 
 def wiring_for(asked: Asked, home_dir: str, project_dir: str) -> entries.Wiring:
@@ -68,6 +70,8 @@ def pieces(
     if asked.way == PLUGIN:
         return [NewPlugin(home_dir, wired, started, mcp=asked.mcp)]
     path = installer.settings_path(asked.scope, project_dir)
+    if asked.allow and asked.scope != "project":  # that one is shared: others decide for themselves
+        wired = wired._replace(rules=entries.recall_rules(started.line()))
     found: list[Installable] = [NewSettingsEntries(path, home_dir, project_dir, wired)]
     if asked.scope == "user":
         found.append(SlashCommands(home_dir, started))
@@ -86,6 +90,12 @@ def remarks(asked: Asked, wired: entries.Wiring, project_dir: str) -> list[str]:
             notes.append(
                 "a plugin cannot set the status line; to have it, add this to "
                 f'{path}: "statusLine": {json.dumps(line, ensure_ascii=False)}'
+            )
+        if asked.allow:
+            rule = clientsettings.RECALL_RULES[-1]
+            notes.append(
+                f'a plugin cannot allow its own tools; to recall without being asked, add "{rule}" '
+                f'to "permissions": "allow" in {path}'
             )
         if yielding.settings_start_us(project_dir):
             notes.append(f"brimline is in the settings as well: {both}")

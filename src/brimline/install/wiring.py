@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 Path = tuple[str | int, ...]
 _HOOKS: Path = ("hooks",)
 _STATUSLINE: Path = ("statusLine",)
+_PERMISSIONS: Path = ("permissions",)
+_ALLOW: Path = ("permissions", "allow")
 
 
 def wire(
@@ -48,6 +50,7 @@ def wire(
         if not _ours(_checked(text), event):
             text = _add_group(text, event, group, known)
     text = _wire_statusline(text, wiring, known, inherited)
+    text = _wire_rules(text, wiring.rules, known)
     return text, [path for path in known if _exists(text, path)]
 
 
@@ -67,7 +70,7 @@ def unwire(text: str, made: Collection[Path] | None = None) -> str:
             text = _drop_if_empty(text, (*_HOOKS, event), made)
     if touched or made is not None:
         text = _drop_if_empty(text, _HOOKS, made)
-    return _unwire_statusline(text, made)
+    return _unwire_statusline(_unwire_rules(text, made), made)
 
 
 def has_entries(text: str) -> bool:
@@ -179,6 +182,36 @@ def _unwire_statusline(text: str, made: Collection[Path] | None) -> str:
     return jsontext.replace_value(text, ("statusLine", "command"), ours.wrapped)
 
 
+def _wire_rules(text: str, rules: Collection[str], made: list[Path]) -> str:
+    """Add the permission rules that are not there; what is no list of rules is left alone."""
+    permissions = _checked(text).get("permissions", {})
+    allowed = permissions.get("allow", []) if isinstance(permissions, dict) else None
+    missing = [rule for rule in rules if isinstance(allowed, list) and rule not in allowed]
+    for rule in missing:
+        if "permissions" not in _checked(text):
+            text = jsontext.insert_member(text, (), "permissions", {})
+            made.append(_PERMISSIONS)
+        if "allow" not in _checked(text)["permissions"]:
+            text = jsontext.insert_member(text, _PERMISSIONS, "allow", [])
+            made.append(_ALLOW)
+        text = jsontext.append_element(text, _ALLOW, rule)
+        made.append((*_ALLOW, rule))
+    return text
+
+
+def _unwire_rules(text: str, made: Collection[Path] | None) -> str:
+    """Take out the rules that we added; without a record, those that only we write."""
+    allowed = _value_at(text, _ALLOW)
+    taken = False
+    for at, rule in reversed(list(enumerate(allowed if isinstance(allowed, list) else ()))):
+        ours = entries.is_our_rule(rule) if made is None else (*_ALLOW, rule) in made
+        if ours:
+            text, taken = jsontext.remove(text, (*_ALLOW, at)), True
+    if taken:
+        text = _drop_if_empty(_drop_if_empty(text, _ALLOW, made), _PERMISSIONS, made)
+    return text
+
+
 def _drop_if_empty(text: str, path: Path, made: Collection[Path] | None) -> str:
     if made is not None and path not in made:
         return text
@@ -192,7 +225,10 @@ def _exists(text: str, path: Path) -> bool:
 def _value_at(text: str, path: Path) -> Any:
     value: Any = _checked(text)
     for step in path:
-        value = value.get(step) if isinstance(value, dict) else None
+        if isinstance(value, list):
+            value = step if step in value else None  # a rule is known by its text
+        else:
+            value = value.get(step) if isinstance(value, dict) else None
     return value
 
 

@@ -1,16 +1,17 @@
 """Offload's face to the hooks: a large result on its way into the window, pins, overwrites.
 
-Fast path: imports nothing. The names of the room's files in a session's folder are here, so that a
-quiet hook can tell from the folder's listing that there is nothing to do.
+Fast path: imports only `brimline.fast.io`. The names of the room's files in a session's folder are
+here, so that a quiet hook can tell from the folder's listing that there is nothing to do.
 """
 
 from __future__ import annotations
+
+from brimline.fast import io
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from brimline.decision import Decision
     from brimline.hooks.turn import Turn
-    from brimline.offload.calls import Call
 
 # While a pin waits for the next large result.
 PINS_WAIT = "offload-pins.jsonl"
@@ -18,24 +19,35 @@ PINS_WAIT = "offload-pins.jsonl"
 LARGE_BYTES = 5_000
 # One for each file that was shown as a preview.
 PREVIEWED = "offload-read-"
-# What the client puts before each line of a file.
-_NUMBERING_CHARACTERS = 9
+# The files that the session changed.
+EDITED = "offload-edited.jsonl"
+# One for each preview whose call may be repeated: a stamp, and a line for each result since; and
+# one for each of those that was.
+OFFER, TAKEN = "offload-again-", "offload-taken-"
+OFFERED_RESULTS = 10
+EDITING = ("Edit", "MultiEdit", "Write", "NotebookEdit")
+# How a session begins that has no past.
+_FRESH = ("startup", "clear")
 
 
 def post_tool_use(turn: Turn) -> Decision | None:
-    """The replacement for a result that is bulk; also notes what was fetched back or seen."""
+    """The replacement for a result that is bulk; notes what was fetched back, seen, changed."""
+    for name in [name for name in turn.state.names if name.startswith(OFFER)]:
+        _count_result(f"{turn.state.folder}/{name}")
+    if turn.event.tool in EDITING:
+        _note_edit(turn)
     if not _is_worth_a_look(turn):
         return None
     from brimline.offload import intercept
 
-    return intercept.after(_call(turn), turn.state, turn.values, turn.home)
+    return intercept.after(turn)
 
 
 def pre_tool_use(turn: Turn) -> Decision | None:
     """A refusal where the model is about to overwrite what it has seen as a preview only."""
     from brimline.offload import intercept
 
-    return intercept.before_write(_call(turn), turn.state, turn.home)
+    return intercept.before_write(turn)
 
 
 def user_prompt_submit(turn: Turn) -> Decision | None:
@@ -44,8 +56,7 @@ def user_prompt_submit(turn: Turn) -> Decision | None:
         return None
     from brimline.offload import pinning
 
-    event = turn.event
-    return pinning.on_prompt(event.prompt, turn.state, turn.values, turn.home, event.transcript)
+    return pinning.on_prompt(turn)
 
 
 def pre_compact(turn: Turn) -> None:
@@ -58,18 +69,44 @@ def pre_compact(turn: Turn) -> None:
 
 def session_start(turn: Turn) -> None:
     """Note whether the session has a past in which files were seen."""
-    from brimline.offload.seen import Looks
+    if turn.event.source in _FRESH:
+        from brimline.offload.looks import Looks
 
-    Looks(turn.state, "").note_start(turn.event.source)
+        Looks(turn.state, "").note_past()
 
 
 def tidy(turn: Turn, _until: float) -> None:
     """Keep what was learned about commands small; its files are few."""
-    import time
-
     from brimline.offload import learning
 
-    learning.compact(turn.home, time.time())
+    learning.tidy(turn.home)
+
+
+def read_offer(path: str) -> tuple[str, int | None]:
+    """The stamp of an offer, and how many results came since; None once it is out of date."""
+    try:
+        stamp, *results = io.read_file(path).decode("ascii", "replace").split("\n")
+    except OSError:
+        return "", None
+    count = len(results) - 1
+    return stamp, count if count <= OFFERED_RESULTS else None
+
+
+def _count_result(path: str) -> None:
+    """One more result came after a preview; after ten the offer is gone."""
+    io.append_line(path, "")
+    if read_offer(path)[1] is None:
+        io.remove(path)
+        io.remove(path.replace(f"/{OFFER}", f"/{TAKEN}"))
+
+
+def _note_edit(turn: Turn) -> None:
+    asked = turn.event.tool_input
+    path = asked.get("file_path") or asked.get("notebook_path")
+    if isinstance(path, str):
+        from brimline.offload.looks import Looks
+
+        Looks(turn.state, turn.event.cwd).note_edit(path)
 
 
 def _is_worth_a_look(turn: Turn) -> bool:
@@ -79,45 +116,11 @@ def _is_worth_a_look(turn: Turn) -> bool:
         return True
     if values["offload.preset"] == "off":
         return False
-    if event.tool == "Read":
-        smallest = min(values["offload.read_bytes"], values["offload.code_bytes"])
-        return bool(_file_characters(turn) >= smallest) or _was_previewed(turn)
+    if event.size_bytes > min(values["offload.inline_bytes"], values["offload.read_bytes"]):
+        return True
     # Only a call that names us can have fetched a stored output.
     command = event.tool_input.get("command")
-    asked = command if isinstance(command, str) else event.tool
-    return event.size_bytes > values["offload.inline_bytes"] or "brimline" in asked
-
-
-def _file_characters(turn: Turn) -> int:
-    """About how long a file is that was read, with the numbers the client puts before lines."""
-    response = turn.event.tool_response
-    file = response.get("file") if isinstance(response, dict) else None
-    content = file.get("content") if isinstance(file, dict) else None
-    if not isinstance(content, str):
-        return turn.event.size_bytes  # a notebook, an image
-    characters = len(content) if content.isascii() else turn.event.size_bytes
-    return characters + _NUMBERING_CHARACTERS * (content.count("\n") + 1)
-
-
-def _was_previewed(turn: Turn) -> bool:
-    """Whether a preview of the file was shown before: then each further look at it counts."""
-    if not any(name.startswith(PREVIEWED) for name in turn.state.names):
-        return False
-    from brimline.offload.seen import Looks
-
-    return turn.event.tool_input.get("file_path") in Looks(turn.state, turn.event.cwd)
-
-
-def _call(turn: Turn) -> Call:
-    from brimline.offload.calls import Call
-
-    event = turn.event
-    return Call(
-        event.tool,
-        event.tool_input,
-        event.tool_response,
-        cwd=event.cwd,
-        project_dir=turn.project,
-        transcript=event.transcript,
-        call_id=event.call_id,
-    )
+    if "brimline" in (command if isinstance(command, str) else event.tool):
+        return True
+    # Each further look at a file that was shown as a preview counts.
+    return event.tool == "Read" and any(name.startswith(PREVIEWED) for name in names)

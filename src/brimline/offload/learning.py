@@ -1,76 +1,49 @@
-"""What experience says of offloading: which calls turn out large, and whose stubs come back.
+"""What experience says of offloading: which calls turn out large, and whose references come back.
 
-Fast path: imports only `time` and `brimline.offload.learnedlog`; loaded once an output is large.
+A reference pays as long as the model is content with it. One that is fetched back has cost more
+than it saved, so a call whose references come back again and again is left alone.
 
-A stub pays as long as the model is content with it. One that is fetched back whole has cost more
-than it saved, so a call whose stubs come back again and again is left alone.
+The file holds one line per event, appended and never rewritten: parallel hooks cannot lose each
+other's lines, what is forgotten gets a line that says so, and what is older than a month is
+ignored. A file that grew large is put aside, and read once more in its place.
 """
 
 from __future__ import annotations
 
 import time
+from typing import Any, NamedTuple
 
-from brimline.offload import learnedlog
-from brimline.offload.learnedlog import FORGET, PASSED, RECALL, STUB
+from brimline.fast import io, json
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
-
+# The session's project, the tool, and what a call is remembered by.
+Call = tuple[str | None, str, str]
+FORMAT = 1
+EXPIRY_S = 30 * 86_400
+STUB, PASSED, RECALL, FORGET = "stub", "passed", "recall", "forget"
 PASS, LARGE = "pass", "large"
+_NAME = "offload-learned"
+_START = b'{"v":'
+_ROTATE_AT_BYTES = 256 << 10
 _KEY_DIGITS = 12
-# So many of the last stubs that came back make a call pass: in its own project, or anywhere.
-_OWN = (3, 5)
-_ANYWHERE = (6, 8)
+# So many of the last stubs that came back make a call pass in its project.
+_CAME_BACK, _OF_THE_LAST = 3, 5
 # Of large outputs that pass, every fifth is offloaded all the same: else nothing could ever change.
 _PROBE_EVERY = 5
-
-compact = learnedlog.compact
-
-
-class Stub:
-    """One output that was kept out, and how much of it came back."""
-
-    __slots__ = ("key", "recalled_bytes", "size_bytes")
-
-    def __init__(self, key: str | None, size_bytes: int) -> None:
-        self.key = key
-        self.size_bytes = size_bytes
-        self.recalled_bytes = 0
-
-    @property
-    def is_back(self) -> bool:
-        """Whether so much came back that it did not pay: half, as a stub has to save half."""
-        return bool(self.recalled_bytes) and self.recalled_bytes * 2 >= self.size_bytes
+# Damage must not get into arithmetic.
+_LARGEST = 1e15
 
 
 class Learned:
-    """What is known of one pattern, in one project or (where `project` is None) in all."""
+    """What is known of one pattern, in one project or in all of them together."""
 
-    __slots__ = (
-        "last_at",
-        "passed",
-        "passes_in",
-        "pattern",
-        "project",
-        "sizes_bytes",
-        "stubs",
-        "tool",
-        "verdict",
-    )
-
-    def __init__(self, project: str | None, tool: str, pattern: str) -> None:
-        self.project = project
+    def __init__(self, tool: str, pattern: str) -> None:
         self.tool = tool
         self.pattern = pattern
-        self.verdict = LARGE
-        # Of what all projects taught together: the projects in which it passes.
-        self.passes_in: list[str] = []
         self.last_at = 0.0
         # Of every large output, oldest first.
         self.sizes_bytes: list[int] = []
-        self.stubs: list[Stub] = []
+        # Of every output that was replaced: its key, its size, and how much of it came back.
+        self.stubs: list[list[Any]] = []
         # Large outputs that were left alone since the last stub.
         self.passed = 0
 
@@ -80,173 +53,170 @@ class Learned:
         return self.came_back(len(self.stubs))
 
     def came_back(self, last: int) -> int:
-        """How many of the last so many stubs came back."""
-        return sum(stub.is_back for stub in self.stubs[-last:])
+        """Of how many of the last stubs so much came back that they did not pay: half."""
+        return sum(0 < size <= 2 * recalled for _, size, recalled in self.stubs[-last:])
 
-    def take(self, event: dict[str, Any]) -> None:
+    @property
+    def verdict(self) -> str:
+        """Whether its stubs come back so often that it is left alone."""
+        return PASS if self.came_back(_OF_THE_LAST) >= _CAME_BACK else LARGE
+
+    def take(self, event: _Event) -> None:
         """Add one line."""
-        size, key = event["bytes"], event["key"]
-        if event["kind"] == RECALL:
-            stub = self._meant(key)
-            if stub is None:
-                return
-            stub.recalled_bytes += stub.size_bytes if size is None else size
+        if event.kind == RECALL:
+            for stub in reversed(self.stubs):
+                if stub[0] == event.key if event.key else not stub[2]:
+                    stub[2] += stub[1] if event.size is None else event.size
+                    break
         else:
-            self.sizes_bytes.append(size or 0)
-            if event["kind"] == STUB:
-                self.stubs.append(Stub(key, size or 0))
-            self.passed = self.passed + 1 if event["kind"] == PASSED else 0
-        self.last_at = max(self.last_at, event["at"])
-
-    def _meant(self, key: str | None) -> Stub | None:
-        """The stub with a key; without one, the latest that nobody has asked for."""
-        for stub in reversed(self.stubs):
-            if stub.key == key if key else not stub.recalled_bytes:
-                return stub
-        return None
+            self.sizes_bytes.append(event.size or 0)
+            self.passed = self.passed + 1 if event.kind == PASSED else 0
+            if event.kind == STUB:
+                self.stubs.append([event.key, event.size or 0, 0])
+        self.last_at = max(self.last_at, event.at)
 
 
-def note_large(  # noqa: PLR0913 - what one line of the file holds
-    home_dir: str,
-    project_dir: str,
-    tool: str,
-    pattern: str,
-    size_bytes: int,
-    at: float,
-    *,
-    key: str | None = None,
-    passed: bool = False,
+class _Event(NamedTuple):
+    """One line of the file."""
+
+    kind: str
+    at: float
+    project: str | None
+    tool: str
+    pattern: str
+    size: int | None
+    key: str | None
+
+
+def note(
+    home_dir: str, kind: str, call: Call, size: int | None = None, key: str | None = None
 ) -> None:
-    """Remember that an output was large.
+    """Remember an event: a large output that was replaced or passed, or one that was fetched back.
 
     Args:
-        home_dir: brimline's data folder.
-        project_dir: the session's project.
-        tool: the tool's name.
-        pattern: what the call is remembered by.
-        size_bytes: the size of the output.
-        at: seconds since 1970.
-        key: of the stub that was put in its place.
-        passed: whether it was left alone instead.
+        home_dir: the data folder.
+        kind: one of `STUB PASSED RECALL`.
+        call: the session's project, the tool, and what the call is remembered by.
+        size: of the output in bytes; how much came back, where None means all of it.
+        key: of the stub; for a recall without it the latest one of the pattern is meant.
 
     Raises:
         OSError: the line cannot be written.
     """
-    fields = {"project": project_dir, "tool": tool, "pattern": pattern, "bytes": size_bytes}
-    learnedlog.append(home_dir, PASSED if passed else STUB, at, fields | _short(key))
+    line = {"v": FORMAT, "at": time.time(), "kind": kind, "bytes": size}
+    line |= dict(zip(("project", "tool", "pattern"), call, strict=True))
+    line |= {"key": key.removeprefix("sha256:")[:_KEY_DIGITS]} if key else {}
+    io.append_line(file(home_dir), json.dumps(line))
 
 
-def note_recall(
-    home_dir: str,
-    project_dir: str,
-    tool: str,
-    pattern: str,
-    at: float,
-    *,
-    key: str | None = None,
-    size_bytes: int | None = None,
-) -> None:
-    """Remember that the model fetched a stub's content back.
-
-    Args:
-        home_dir: brimline's data folder.
-        project_dir: the session's project.
-        tool: the tool whose output it was.
-        pattern: what that call is remembered by.
-        at: seconds since 1970.
-        key: of the stub; without it the latest one of the pattern is meant.
-        size_bytes: how much came back; None means all of it.
-
-    Raises:
-        OSError: the line cannot be written.
-    """
-    fields = {"project": project_dir, "tool": tool, "pattern": pattern, "bytes": size_bytes}
-    learnedlog.append(home_dir, RECALL, at, fields | _short(key))
-
-
-def verdict(home_dir: str, project_dir: str, tool: str, pattern: str, now: float) -> str | None:
-    """What experience advises for the next large output of a call.
-
-    `pass`: its stubs came back too often; every fifth time the answer is `large` all the same.
-    `large`: it was large before. None: nothing is known.
+def passes(home_dir: str, call: Call) -> bool:
+    """Whether experience lets the next large output of a call pass; every fifth does not.
 
     Raises:
         OSError: the file is there and cannot be read.
     """
-    events = learnedlog.events(home_dir, now, pattern)
-    entries = _gathered(events).get((tool, pattern))
-    if entries is None:
-        return None
-    judge = _judge(entries.get(project_dir), entries[None])
-    if judge and judge.passed < _PROBE_EVERY - 1:
-        return PASS
-    return LARGE if entries[None].sizes_bytes else None
+    project_dir, tool, pattern = call
+    known = _gathered(home_dir, project_dir, pattern).get((tool, pattern))
+    return known is not None and known.verdict == PASS and known.passed < _PROBE_EVERY - 1
 
 
-def learned(
-    home_dir: str, project_dir: str | None = None, now: float | None = None
-) -> list[Learned]:
+def learned(home_dir: str, project_dir: str | None = None) -> list[Learned]:
     """All that is known, last heard of first: of one project, or of all of them together.
 
     Raises:
         OSError: the file is there and cannot be read.
     """
-    found = []
-    events = learnedlog.events(home_dir, time.time() if now is None else now)
-    for entries in _gathered(events).values():
-        for project, entry in entries.items():
-            if entry.sizes_bytes and _judge(entry if project else None, entries[None]):
-                entry.verdict = PASS
-                entries[None].passes_in += [project] if project else []
-        chosen = entries.get(project_dir)
-        found += [chosen] if chosen and chosen.sizes_bytes else []
+    found = [entry for entry in _gathered(home_dir, project_dir).values() if entry.sizes_bytes]
     return sorted(found, key=lambda entry: -entry.last_at)
 
 
-def forget(
-    home_dir: str, pattern: str, project_dir: str | None = None, at: float | None = None
-) -> int:
+def forget(home_dir: str, pattern: str, project_dir: str | None = None) -> int:
     """Unlearn a pattern, in one project or in all; returns in how many projects it was known.
 
     Raises:
         OSError: the file cannot be read or written.
     """
-    now = time.time() if at is None else at
-    events = learnedlog.events(home_dir, now, pattern)
-    known = {event["project"] for event in events if project_dir in (None, event["project"])}
+    events = _events(home_dir, pattern)
+    known = {event.project for event in events if project_dir in (None, event.project)}
     if known:
-        fields = {"project": project_dir, "tool": "", "pattern": pattern}
-        learnedlog.append(home_dir, FORGET, now, fields)
+        note(home_dir, FORGET, (project_dir, "", pattern))
     return len(known)
 
 
+def file(home_dir: str) -> str:
+    """Where lines are appended."""
+    return f"{home_dir}/{_NAME}.jsonl"
+
+
+def tidy(home_dir: str) -> None:
+    """Put a file that grew large aside; drop what an older version had put aside.
+
+    Raises:
+        OSError: something cannot be renamed or removed.
+    """
+    io.rotate(file(home_dir), _ROTATE_AT_BYTES)
+    for name in io.names_in(home_dir):
+        number = name.removeprefix(_NAME + ".").removesuffix(".jsonl")
+        if number.isdecimal() and name == f"{_NAME}.{number}.jsonl":
+            io.remove(f"{home_dir}/{name}")
+
+
 def _gathered(
-    events: Iterable[dict[str, Any]],
-) -> dict[tuple[str, str], dict[str | None, Learned]]:
-    """What is known by tool and pattern, then by project; under None by all of them together."""
-    found: dict[tuple[str, str], dict[str | None, Learned]] = {}
-    for event in events:
-        name = event["tool"], event["pattern"]
-        entries = found.setdefault(name, {None: Learned(None, *name)})
-        project = event["project"]
-        if project not in entries:
-            entries[project] = Learned(project, *name)
+    home_dir: str, project_dir: str | None, pattern: str | None = None
+) -> dict[tuple[str, str], Learned]:
+    found: dict[tuple[str, str], Learned] = {}
+    for event in _events(home_dir, pattern):
         # A key says whose stub is meant, also where it is asked for from another folder.
-        by_key = event["kind"] == RECALL and event["key"]
-        for entry in entries.values() if by_key else (entries[None], entries[project]):
-            entry.take(event)
+        by_key = event.kind == RECALL and event.key
+        if by_key or project_dir in (None, event.project):
+            name = event.tool, event.pattern
+            found.setdefault(name, Learned(*name)).take(event)
     return found
 
 
-def _judge(own: Learned | None, everywhere: Learned) -> Learned | None:
-    """Whose experience makes a call pass: its own project's, as soon as that has enough of it."""
-    least, last = _OWN
-    if own and own.came_back(last) >= least:
-        return own
-    least, most = _ANYWHERE
-    undecided = own is None or len(own.stubs) < last
-    return everywhere if undecided and everywhere.came_back(most) >= least else None
+def _events(home_dir: str, pattern: str | None) -> list[_Event]:
+    """Lines that are neither expired nor forgotten, in the order in which they were appended."""
+    found: list[_Event] = []
+    now = time.time()
+    needle = b"" if pattern is None else json.dumps(pattern).encode()
+    lines: list[bytes] = []
+    for path in (file(home_dir) + ".old", file(home_dir)):
+        try:
+            # By how a line begins, not by its end: a torn one has none, and the next one follows.
+            lines += io.read_file(path).split(_START)[1:]
+        except FileNotFoundError:
+            continue
+    for event in filter(None, [_parse(line) for line in lines if needle in line]):
+        if event.kind == FORGET:
+            found = [
+                one
+                for one in found
+                if one.pattern != event.pattern or event.project not in (None, one.project)
+            ]
+        # In both directions: a line from a clock that ran ahead must not stay for ever.
+        elif abs(now - event.at) <= EXPIRY_S and pattern in (None, event.pattern):
+            found.append(event)
+    return found
 
 
-def _short(key: str | None) -> dict[str, str]:
-    return {"key": key.removeprefix("sha256:")[:_KEY_DIGITS]} if key else {}
+def _parse(rest: bytes) -> _Event | None:
+    """The line with this behind its beginning; None if it is torn, damaged, or of the future."""
+    try:
+        line = json.loads((_START + rest).decode("utf-8", "replace"))
+    except ValueError:
+        return None
+    at, size, project, key = (line.get(name) for name in ("at", "bytes", "project", "key"))
+    kind, tool, pattern = (line.get(name) for name in ("kind", "tool", "pattern"))
+    sound = (
+        line["v"] == FORMAT
+        and kind in (STUB, PASSED, RECALL, FORGET)
+        and all(isinstance(text, str) for text in (tool, pattern))
+        and all(isinstance(text, str | None) for text in (project, key))
+        and _is_figure(at)
+        and (size is None or (_is_figure(size) and isinstance(size, int)))
+    )
+    return _Event(kind, at, project, tool, pattern, size, key) if sound else None
+
+
+def _is_figure(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < _LARGEST

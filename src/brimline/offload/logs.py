@@ -1,66 +1,115 @@
-"""Which lines of a log are shown: folded runs, failures once per message, both ends. Pure."""
+"""Which lines of a log are shown: failures once per message, both ends, none like another. Pure."""
 
 from __future__ import annotations
 
+import re
 from collections import deque
+from typing import TYPE_CHECKING
 
-from brimline.offload import alarms
+from brimline.offload.kinds import alike
+from brimline.offload.names import PATH, WORD, Name, clean, last_state
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from brimline.offload.board import Board
+    from brimline.offload.preview import Board
 
-_FOLD_FROM_LINES = 3
-_MOST_FOLDS = 4
+_ALARMS_SHARE = 0.45
+# One `\b` before many words instead of one before each, and no IGNORECASE: several times faster.
+_FAILED = re.compile(
+    r"^\s*(?:(?:-+ )?FAIL(?:ED|URE)?\b|not ok \d|[✗✘✕❌●])|^Traceback |^E   |##\[error\]|"
+    r"\b(?:panic:|panicked\b|FAILED\b|fatal\b|BUILD FAIL)",
+)
+_ERROR_IN_LOWER_CASE = re.compile(
+    r"\b(?:errors?|fail(?:ed|ures?|s|ing)?|exception|denied|cannot|undefined|unresolved|not found|"
+    r"no such file|segfault|segmentation fault|aborted|critical|timed? ?out|refused|conflict|"
+    r"killed|out of memory)\b|\berr!|\w(?:(?<!-w)error|exception)\b",
+)
+_WARNING_IN_LOWER_CASE = re.compile(r"\b(?:warn(?:ing)?s?\b|deprecat)")
+_TOTAL = re.compile(
+    r"^(?:(?:ok|PASS|FAIL|Ran|Tests?|Test Suites|Found|Finished|Compiled|Total)\b.*\d|"
+    r"test result:|real\s+\d)|"
+    r"\b(?:\d[\d,]* (?:tests? )?(?:passed|failed|failures?|skipped|errors?|warnings?|problems?|"
+    r"issues?|tests?|suites?|examples?|files? changed|packages?|vulnerabilities)\b|"
+    r"BUILD (?:SUCCESS|FAIL)|coverage\b.*%|(?:exit|status) code \d)",
+)
+# What the middle of a huge text is searched for: each of these takes about as long in 10 MB as
+# half an interpreter takes to start, so there are few, and the longer the better.
+_SEARCHED = (
+    *(b"error", b"fail", b"warning", b"exception", b"panic", b"fatal", b"critical", b"killed"),
+    *(b"traceback (most recent", b"segmentation fault", b"permission denied", b"\nnot ok "),
+)
+_MOST_SEARCHED = 60
+_ALARM_WITHIN_CHARACTERS = 600
+_ANY_TEXT = ("utf-8", "surrogatepass")
 
 
-def choose(board: Board, alarms_share: float, width: int) -> None:
-    """Show runs of equal lines, then what went wrong."""
+def choose_alarms(board: Board, width: int) -> None:
+    """Show what failed, once per message, however often it came."""
+    limit = board.left - int(board.budget * _ALARMS_SHARE)
+    more = "" if board.source.is_whole else " or more"
+    messages: dict[str, list[int]] = {}
+    graver: dict[str, int] = {}
+    for position, line in enumerate(board.source.lines):
+        text = clean(last_state(line)[:_ALARM_WITHIN_CHARACTERS])
+        weight = _weight(text)
+        if weight:
+            form = alike(text[: 4 * width])
+            messages.setdefault(form, []).append(position)
+            graver.setdefault(form, -weight)
+    for form in sorted(messages, key=lambda form: (graver[form], messages[form])):
+        positions = messages[form]
+        note = f" (+{len(positions) - 1}{more} alike)" if len(positions) > 1 else ""
+        if board.left <= limit or not board.pick(positions[0], width, note=note):
+            break
+
+
+def fill(board: Board, found: list[Name], width: int) -> list[Name]:
+    """Use room that better names leave for more lines, from both ends; the names that are left."""
+    found = [name for name in found if name.rank < WORD]
+    reserved = sum(len(name.text) + 1 for name in found if name.rank <= PATH)
     lines = board.source.lines
-    board.opening = alarms.shared_opening([line for line in lines if line.strip()])
-    _choose_folds(board, width)
-    _choose_alarms(board, alarms_share, width)
-
-
-def fill(board: Board, room: int, width: int) -> None:
-    """Use room that names leave for more lines, from both ends in turn, none like another."""
-    lines, reserved = board.source.lines, board.left - room
-    shown = {alarms.alike(lines[position]) for position in board.picks}
-    free = deque(i for i, line in enumerate(lines) if line.strip() and i not in board.taken)
+    shown = {alike(lines[position]) for position in board.picks}
+    free = deque(i for i, line in enumerate(lines) if line.strip() and i not in board.picks)
     from_end = False
     while free and board.left > reserved + width + board.frame:
         position = free.pop() if from_end else free.popleft()
-        form = alarms.alike(lines[position])
+        form = alike(lines[position])
         if form not in shown:
             shown.add(form)
             board.pick(position, width)
             from_end = not from_end
+    unseen = {position for position, _ in board.unseen()}
+    return [name for name in found if name.line in unseen]
 
 
-def _choose_folds(board: Board, width: int) -> None:
-    """Show the longest runs of equal lines, each as one line with its count."""
-    lines, numbers = board.source.lines, board.source.numbers
-    runs, start = [], 0
-    for position in range(1, len(lines) + 1):
-        if (
-            position < len(lines)
-            and lines[position] == lines[start]
-            and numbers[position] == numbers[position - 1] + 1
-        ):
-            continue
-        if position - start >= _FOLD_FROM_LINES and lines[start].strip():
-            runs.append((start - position, start, position - 1))
-        start = position
-    for length, first, last in sorted(runs)[:_MOST_FOLDS]:
-        board.pick(first, width, last, f" (×{-length})")
+def alarming(text: str, start: int, end: int, number: int) -> dict[int, str]:
+    """Lines between two offsets that hold an alarming word, by their numbers from `number` on."""
+    # As bytes: there, lower case keeps every offset and takes a fraction of the time.
+    raw = text.encode(*_ANY_TEXT)
+    if len(raw) != len(text):
+        start, end = (len(text[:place].encode(*_ANY_TEXT)) for place in (start, end))
+    lowered = raw.lower()
+    offsets: set[int] = set()
+    for word in _SEARCHED:
+        at, hits = lowered.find(word, start, end), 0
+        while at >= 0 and hits < _MOST_SEARCHED:
+            at += word[:1] == b"\n"
+            offsets.add(lowered.rfind(b"\n", start, at) + 1 or start)
+            following = lowered.find(b"\n", at, end)
+            at, hits = lowered.find(word, following, end) if following >= 0 else -1, hits + 1
+    lines = {}
+    for offset in sorted(offsets):
+        number += raw.count(b"\n", start, offset)
+        start = offset
+        line_end = raw.find(b"\n", offset)
+        lines[number] = raw[offset : line_end if line_end >= 0 else None].decode(*_ANY_TEXT)
+    return lines
 
 
-def _choose_alarms(board: Board, share: float, width: int) -> None:
-    """Show what failed, once per message, however often it came."""
-    limit = board.left - int(board.budget * share)
-    found, complete = alarms.find(board.source.lines, 4 * width)
-    more = "" if complete and board.source.is_whole else " or more"
-    for _, positions in sorted(found, key=lambda message: (-message[0], message[1])):
-        note = f" (+{len(positions) - 1}{more} alike)" if len(positions) > 1 else ""
-        if board.left <= limit or not board.pick(positions[0], width, note=note):
-            break
+def _weight(line: str) -> int:
+    """How much a line of a log says: 3 failed or a total, 2 an error, 1 a warning, 0 nothing."""
+    if _FAILED.search(line) or _TOTAL.search(line):
+        return 3
+    lowered = line.lower()
+    if _ERROR_IN_LOWER_CASE.search(lowered):
+        return 2
+    return 1 if _WARNING_IN_LOWER_CASE.search(lowered) else 0

@@ -11,33 +11,31 @@ from typing import TYPE_CHECKING, Any
 from brimline.decision import Decision
 from brimline.errors import StoreError
 from brimline.fast import io, json
-from brimline.offload import recall
+from brimline.offload import recalls
 from brimline.offload.hook import LARGE_BYTES, PINS_WAIT
 from brimline.store import directives, layout, pins, put, read, stub
 from brimline.transcript import tail
 from brimline.transcript.row import result_texts
 
 if TYPE_CHECKING:
+    from brimline.hooks.turn import Turn
     from brimline.state.session import SessionState
 
     Item = directives.Said | directives.Result
 
 _LOOK_BACK_BYTES = 32 << 20
-_SHORT_DIGITS = 12
 # Also of a search, `[brimline recall: hits …`.
 _OWN_ANSWER = "[brimline recall"
 
 
-def on_prompt(
-    prompt: str, state: SessionState, values: dict[str, Any], home_dir: str, transcript: str
-) -> Decision | None:
+def on_prompt(turn: Turn) -> Decision | None:
     """Do what the directives in a prompt say, and tell the person."""
     told = []
-    for directive in directives.parse(prompt, values["store.pin_level"]):
+    for directive in directives.parse(turn.event.prompt, turn.values["store.pin_level"]):
         if directive.kind == directives.LAST:
-            told.append(_pin_last(directive, state, home_dir, transcript))
+            told.append(_pin_last(directive, turn.state, turn.home, turn.event.transcript))
         else:
-            told.append(_note_directive(directive, state, home_dir))
+            told.append(_note_directive(directive, turn.state, turn.home))
     return Decision(person_notes=tuple(told)) if told else None
 
 
@@ -56,7 +54,7 @@ def before_compaction(state: SessionState, home_dir: str) -> int:
     if PINS_WAIT not in state.names:
         return 0
     items = _noted(state)
-    ends = [directives.Said("brim:pin end")] * _open_ranges(items)
+    ends = [directives.Said("brim:pin end")] * _open_ranges(items)[0]
     wanted = directives.resolve([*items, *ends])
     for key, pin in wanted.items():
         _pin(home_dir, key, pin.level, pin.reason)
@@ -112,9 +110,9 @@ def _key_of(text: str, state: SessionState, home_dir: str) -> str | None:
 
 def _recalled(text: str, home_dir: str) -> str | None:
     """The key that the first line of our own answer names."""
-    if not text.startswith(recall.HEADER + layout.PREFIX):
+    if not text.startswith(recalls.HEADER + layout.PREFIX):
         return None
-    name = text[len(recall.HEADER) :].split(maxsplit=1)[0].rstrip(":]")
+    name = text[len(recalls.HEADER) :].split(maxsplit=1)[0].rstrip(":]")
     try:
         return read.resolve(home_dir, name)
     except StoreError:
@@ -137,31 +135,21 @@ def _settle(state: SessionState, home_dir: str) -> int:
     wanted = directives.resolve(items)
     for key, pin in wanted.items():
         _pin(home_dir, key, pin.level, pin.reason)
-    if not _is_waiting(items):
+    if not any(_open_ranges(items)):
         io.remove(f"{state.folder}/{PINS_WAIT}")
     return len(wanted)
 
 
-def _is_waiting(items: list[Item]) -> bool:
-    """Whether a directive still waits for a result, or a range for its end."""
-    waits = False
+def _open_ranges(items: list[Item]) -> tuple[int, bool]:
+    """How many ranges still wait for their end, and whether a directive waits for a result."""
+    count, waits = 0, False
     for item in items:
-        if isinstance(item, directives.Result):
-            waits = False
-        else:
-            found = directives.parse(item.text)
-            waits = waits or any(directive.kind == directives.NEXT for directive in found)
-    return waits or _open_ranges(items) > 0
-
-
-def _open_ranges(items: list[Item]) -> int:
-    count = 0
-    for item in items:
+        waits = waits and isinstance(item, directives.Said)
         for directive in directives.parse(item.text) if isinstance(item, directives.Said) else ():
+            waits = waits or directive.kind == directives.NEXT
             count += directive.kind == directives.START
-            count -= directive.kind == directives.END
-            count = max(count, 0)
-    return count
+            count = max(count - (directive.kind == directives.END), 0)
+    return count, waits
 
 
 def _noted(state: SessionState) -> list[Item]:
@@ -185,7 +173,7 @@ def _spelled(directive: directives.Directive) -> str:
 
 
 def _pin(home_dir: str, key: str, level: str, reason: str | None) -> str:
-    short = key[: len("sha256:") + _SHORT_DIGITS]
+    short = layout.short(key)
     try:
         pins.pin(home_dir, key, level, reason)
     except StoreError as error:

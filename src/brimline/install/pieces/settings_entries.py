@@ -46,7 +46,13 @@ class NewSettingsEntries(SettingsEntries):
     def plan(self) -> Plan:
         """The change to the file."""
         found = installer.plan_install(self.path, self.wired, self.home_dir, self.project_dir)
-        return _plan(found)
+        plan = _plan(found)
+        if any(rule.encode() not in (found.file.raw or b"") for rule in self.wired.rules):
+            plan.notes.append(
+                "the model may fetch stored output unasked (`recall`, `brimline store get`); "
+                "`--no-allow` leaves these permission rules out"
+            )
+        return plan
 
     def apply(self) -> Plan:
         """Write the entries, after a backup."""

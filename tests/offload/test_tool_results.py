@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brimline.offload.toolresult import find
+from brimline.offload.tool_results import find
 
 BASH = {
     "stdout": "B",

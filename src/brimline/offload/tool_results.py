@@ -1,17 +1,17 @@
 """What a tool answered: its text, and the same answer with another text in its place.
 
-Fast path: imports only `fast.io` and `fast.json`. The client ignores a replacement
-that does not have the tool's own shape, so each one is made from the answer itself.
+The client ignores a replacement that does not have the tool's own shape, so each one is made from
+the answer itself.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, NamedTuple
+
 from brimline.fast import io, json
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
 # The client puts notes of its own there ("Shell cwd was reset to …"); a short one stays as it is.
 _SHORT_STDERR_CHARACTERS = 1_000
@@ -23,46 +23,27 @@ _CUT = "The client had read lines 1-"
 BASH_CHARACTERS = 30_000
 MCP_CHARACTERS = 50_000
 BEGINNING_CHARACTERS = 2_000
+PREVIEW_CHARACTERS = 2_300
+# A line number in front of each line that Read shows.
+_NUMBERING_CHARACTERS = 5
 
 
-class ToolResult:
+class ToolResult(NamedTuple):
     """One answer: all of its text, and how to say something else in its shape."""
 
-    __slots__ = (
-        "data",
-        "exit_code",
-        "lines",
-        "note",
-        "replaced",
-        "subject",
-        "text",
-        "was_persisted",
-    )
-
-    def __init__(  # noqa: PLR0913 - a record without the cost of `dataclasses`
-        self,
-        text: str,
-        replaced: Callable[[str], Any],
-        *,
-        data: bytes | None = None,
-        subject: str = "",
-        exit_code: int | None = None,
-        note: str = "",
-        lines: tuple[int, int, int] | None = None,
-        was_persisted: bool = False,
-    ) -> None:
-        self.text = text
-        self.replaced = replaced
-        self.data = data
-        # What was run, read or asked for.
-        self.subject = subject
-        self.exit_code = exit_code
-        # What the reader has to know beside the text, such as that it is a part of a file.
-        self.note = note
-        # Of a file: the first and last line that it holds, counted from 1, and how many there are.
-        self.lines = lines
-        # Whether the client keeps all of it in a file and shows the model its beginning.
-        self.was_persisted = was_persisted
+    text: str
+    replaced: Callable[[str], Any]
+    data: bytes | None = None
+    """The bytes that the text was made from, where there are any."""
+    subject: str = ""
+    """What was run, read or asked for."""
+    exit_code: int | None = None
+    note: str = ""
+    """What the reader has to know beside the text, such as that it is a part of a file."""
+    lines: tuple[int, int, int] | None = None
+    """Of a file: the first and last line that it holds, counted from 1, and how many there are."""
+    was_persisted: bool = False
+    """Whether the client keeps all of it in a file and shows the model its beginning."""
 
     def content(self) -> bytes:
         """The exact bytes to keep."""
@@ -72,6 +53,16 @@ class ToolResult:
             return self.text.encode("utf-8", "surrogateescape")
         except UnicodeEncodeError:  # half of a surrogate pair, written as an escape in JSON
             return self.text.encode("utf-8", "surrogatepass")
+
+
+def shown_characters(found: ToolResult, tool: str) -> int:
+    """About how many characters the client would have shown of an answer."""
+    if found.was_persisted or (tool != "Read" and len(found.text) > MCP_CHARACTERS):
+        return PREVIEW_CHARACTERS
+    numbering = 0
+    if tool == "Read":
+        numbering = _NUMBERING_CHARACTERS * (found.text.count("\n") + 1)
+    return len(found.text) + numbering
 
 
 def find(tool: str, tool_input: dict[str, Any], response: Any) -> ToolResult | None:

@@ -8,8 +8,8 @@ than a few whole lines.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, NamedTuple
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -38,17 +38,14 @@ _REST_OF_WORD = re.compile(r"\w{0,24}")
 _COUNTED_REST = 200
 
 
-class Name:
+class Name(NamedTuple):
     """A name found in the output."""
 
-    __slots__ = ("line", "rank", "text")
-
-    def __init__(self, line: int, text: str, rank: int) -> None:
-        # Where it occurs first, counted from 0.
-        self.line = line
-        self.text = text
-        # One of the four above.
-        self.rank = rank
+    line: int
+    """Where it occurs first, counted from 0."""
+    text: str
+    rank: int
+    """One of the four above."""
 
 
 def clean(line: str) -> str:
@@ -69,15 +66,6 @@ def last_state(line: str) -> str:
     return line if "\r" not in line else line.partition("\r")[0]
 
 
-def redraws(line: str) -> int:
-    """How many states a line had beside the one that `last_state` gives."""
-    if "\r" not in line:
-        return 0
-    states = [state for state in line.split("\r") if state.strip()]
-    # One that only clears the line is none.
-    return max(0, sum(1 for state in states if state.isprintable() or _plain(state)) - 1)
-
-
 def clip(text: str, width: int, beyond: int = 0) -> str:
     """The text, cut at a word near `width` with a mark; long rests are counted.
 
@@ -94,14 +82,9 @@ def clip(text: str, width: int, beyond: int = 0) -> str:
     return f"{text[:end]}…{f'+{rest}' if rest >= _COUNTED_REST else ''}"
 
 
-def words_of(text: str) -> tuple[set[str], set[str]]:
-    """The words and the runs (dotted, slashed, dashed words) that a text already shows."""
-    return set(_WORD.findall(text)), set(_RUN.findall(text))
-
-
 def names(lines: Iterable[tuple[int, str]], shown: str) -> list[Name]:
     """Every name in the lines that `shown` does not hold, each once, where it occurs first."""
-    words, runs = words_of(shown)
+    words, runs = set(_WORD.findall(shown)), set(_RUN.findall(shown))
     first: dict[str, int] = {}
     for number, line in lines:
         for run in _RUN.findall(line):
@@ -111,7 +94,14 @@ def names(lines: Iterable[tuple[int, str]], shown: str) -> list[Name]:
             break
     found = []
     # The longer form of a symbol comes first: `store.ReadAll` shows `ReadAll` too.
-    for run, number in sorted(first.items(), key=_longer_first):
+    order = sorted(
+        first.items(),
+        key=lambda item: (
+            "." not in item[0] or "/" in item[0] or len(item[0]) > _LONGEST_FORM,
+            item[1],
+        ),
+    )
+    for run, number in order:
         fresh = [word for word in _WORD.findall(run) if word not in words]
         rank = _rank(run, fresh)
         if rank is not None:
@@ -132,11 +122,6 @@ def afford(found: list[Name], room: int, worst: int = WORD) -> list[Name]:
 
 def _plain(text: str) -> str:
     return _CONTROLS.sub("", _ESCAPES.sub("", text)).strip()
-
-
-def _longer_first(item: tuple[str, int]) -> tuple[bool, int]:
-    run, number = item
-    return "." not in run or "/" in run or len(run) > _LONGEST_FORM, number
 
 
 def _rank(run: str, fresh: list[str]) -> int | None:

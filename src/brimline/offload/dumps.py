@@ -1,0 +1,144 @@
+"""Output that is described, not shown: JSON by its shape, paths by their directory. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from brimline.offload import kinds, names
+
+if TYPE_CHECKING:
+    from brimline.offload.preview import Source
+
+_MOST_KEYS = 24
+_MOST_DEPTH = 4
+_MOST_DULL = 6
+_SAMPLE_CHARACTERS = 60
+_COMPARED_ITEMS = 50
+_NAMED_CHARACTERS = 200_000
+_SHAPE_SHARE = 0.45
+_NOTE_CHARACTERS = 40
+# Values that nobody reads: links, hashes, identifiers made by machines, times.
+_OPAQUE = re.compile(
+    r"\w+://\S*|[0-9a-f]{16,}|[0-9a-fA-F-]{32,36}|\d{4}-\d\d-\d\d[T ][\d:.,Z+-]*|"
+    r"[\w+/-]{40,}={0,2}|(?:msg|req|toolu)_\w+"
+)
+
+
+def describe(text: str, source: Source, kind: str, budget: int) -> str:
+    """What the output holds, in so many characters; empty where it is no JSON after all."""
+    if kind == kinds.PATHS:
+        return _paths(source, budget)
+    found = kinds.documents(text)
+    return _json(*found, budget) if found else ""
+
+
+def _json(values: list[Any], rest: str, budget: int) -> str:
+    """Shape first, then names out of its texts."""
+    value = values[0] if len(values) == 1 else values
+    title = "JSON" if len(values) == 1 else f"{len(values)} JSON documents"
+    rows = [names.clip(f"{title}: {_shape(value, 0)}", int(budget * _SHAPE_SHARE))]
+    if rest:
+        rows.append(f"…then {len(rest):,} characters: {_sample(rest)}")
+    left = budget - sum(len(row) + 1 for row in rows)
+    mentions = "Names in it:"
+    found = names.names(enumerate(_values(value)), "\n".join(rows))
+    chosen = names.afford(found, left - len(mentions), names.NUMBER)
+    if chosen:
+        rows.append(" ".join([mentions, *[name.text for name in chosen]]))
+    return "\n".join(rows)[:budget]
+
+
+def _shape(value: Any, depth: int) -> str:
+    if isinstance(value, dict):
+        return _object_shape(value, depth)
+    if not isinstance(value, list):
+        return _sample(value) if isinstance(value, str) else json.dumps(value)
+    if depth >= _MOST_DEPTH or not value:
+        return f"[{len(value)} items]" if value else "[]"
+    objects = [item for item in value if isinstance(item, dict)]
+    if len(objects) < len(value):
+        return f"[{len(value)} × {_shape(value[0], depth + 1)}]"
+    # All samples are of one item: values of several side by side would describe none of them.
+    sample = max(
+        objects[:_COMPARED_ITEMS], key=lambda item: sum(not _is_dull(v) for v in item.values())
+    )
+    return f"[{len(value)} × {_object_shape(sample, depth + 1)}]"
+
+
+def _object_shape(value: dict[str, Any], depth: int) -> str:
+    """Keys with samples, then those whose values say nothing."""
+    if depth >= _MOST_DEPTH:
+        return f"{{{len(value)} keys}}"
+    telling = [key for key in value if not _is_dull(value[key])][:_MOST_KEYS]
+    inner = [f"{key}: {_shape(value[key], depth + 1)}" for key in telling]
+    rest = [key for key in value if key not in telling]
+    more = f" +{len(rest) - _MOST_DULL} keys" if len(rest) > _MOST_DULL else ""
+    return "{" + ", ".join([*inner, *([" ".join(rest[:_MOST_DULL]) + more] if rest else [])]) + "}"
+
+
+def _is_dull(value: Any) -> bool:
+    """Whether the key alone says as much; 0 is a number like any other."""
+    if isinstance(value, str):
+        return not value or bool(_OPAQUE.fullmatch(value))
+    return not value and (isinstance(value, bool) or not isinstance(value, int | float))
+
+
+def _sample(text: str) -> str:
+    most = _SAMPLE_CHARACTERS
+    short = " ".join(text[: 4 * most].split())
+    return f'"{short}"' if len(text) <= most else f'"{short[:most]}…{len(text)}"'
+
+
+def _values(value: Any) -> list[str]:
+    """Every text in a document that somebody may have written, in order."""
+    found, pending, room = [], [value], _NAMED_CHARACTERS
+    while pending and room > 0:
+        current = pending.pop()
+        if isinstance(current, str):
+            if not _OPAQUE.fullmatch(current[:400]):
+                found.append(current[:room])
+                room -= len(current)
+        elif isinstance(current, dict | list):
+            inner = list(current.values()) if isinstance(current, dict) else current
+            pending.extend(reversed(inner))
+    return found
+
+
+def _paths(source: Source, budget: int) -> str:
+    """Directories in the order of their size, each with as many of its names as there is room."""
+    folders = _grouped(source.lines)
+    count = sum(map(len, folders.values()))
+    title = f"{count:,} paths in {len(folders):,} directories, with counts and names:"
+    if not source.is_whole:
+        looked = f"{len(source.lines):,} looked at"
+        title = f"{source.total:,} lines of paths; directories of {looked}, with counts and names:"
+    order = sorted(folders, key=lambda folder: (-len(folders[folder]), folder))
+    labels = {folder: f"{folder} ({len(folders[folder]):,})" for folder in order}
+    left = budget - len(title) - _NOTE_CHARACTERS
+    shown: list[str] = []
+    for folder in order:
+        if len(labels[folder]) + 2 > left:
+            break
+        left -= len(labels[folder]) + 2
+        shown.append(folder)
+    rows = [title]
+    for place, folder in enumerate(shown):
+        room = left // (len(shown) - place)
+        inside = names.clip(" ".join(folders[folder]), room - _NOTE_CHARACTERS)
+        left -= len(inside) + 1
+        rows.append(f"{labels[folder]}: {inside}" if room > _NOTE_CHARACTERS else labels[folder])
+    if len(shown) < len(order):
+        rows.append(f"…{len(order) - len(shown):,} more directories")
+    return "\n".join(rows)
+
+
+def _grouped(lines: list[str]) -> dict[str, list[str]]:
+    """Names by directory, from one path per line; of Windows, too."""
+    folders: dict[str, list[str]] = {}
+    for path in filter(None, map(names.clean, lines)):
+        separator = "/" if "/" in path else "\\"
+        folder, mark, name = path.rstrip(separator).rpartition(separator)
+        folders.setdefault(folder + mark or ".", []).append(name)
+    return folders

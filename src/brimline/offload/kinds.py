@@ -1,0 +1,307 @@
+"""What kind of text an output is, and from which size on that kind is kept out. Pure.
+
+Bulk (logs, listings, search hits by the thousand, JSON and other dumps, minified text) is what a
+model skims; content (source, diffs, documents) is what it asked for in order to read it. Of a file
+the name decides, of other output the command and the text; what is not recognised is content.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from brimline.offload.commands import Line
+
+BINARY, CODE, DIFF, DUMP, FOUND, JSON, LOG, PATHS, PROSE = (
+    *("binary", "code", "diff", "dump", "found", "json", "log", "paths", "prose"),
+)
+BULK = frozenset({BINARY, DUMP, JSON, LOG, PATHS})
+# Fewer hits than this are an answer, not bulk.
+_FEWEST_HITS = 1_000
+_SAMPLE_LINES = 400
+_FEWEST_LINES = 30
+# Shares of the sampled lines from which on a text is taken for one of its kind.
+_PATHS_SHARE = 0.9
+_FOUND_SHARE = 0.6
+_TIMES_SHARE = 0.5
+_PASSED_SHARE = 0.3
+_FORMS_SHARE = 0.35
+_CELLS_SHARE = 0.9
+_DEFINITIONS_SHARE = 0.01
+_STATEMENTS_SHARE = 0.4
+_FEWEST_HEADINGS = 3
+_FEWEST_CELLS = 3
+_LONG_LINE_CHARACTERS = 2_000
+_LARGEST_JSON_CHARACTERS = 4_000_000
+_MOST_DOCUMENTS = 400
+# A list in brackets at the start of a log is no document: JSON has to be most of the text.
+_LEAST_JSON_SHARE = 1 / 3
+_FORM_CHARACTERS = 60
+_BINARY_SAMPLE_CHARACTERS = 8_192
+_MOST_CONTROLS = 0.02
+_MOST_REPLACED = 0.1
+# Those that no text holds: not tabs, line and page breaks, backspaces, escapes.
+_CONTROLS = "".join(map(chr, [*range(1, 8), *range(14, 27), *range(28, 32)]))
+
+_PROSE_FILES = (".md", ".mdx", ".rst", ".adoc", ".txt", ".org", ".tex", ".html")
+_JSON_FILES = (".json", ".jsonl", ".ndjson", ".geojson", ".ipynb")
+_DUMP_FILES = (".csv", ".tsv", ".map", ".min.js", ".min.css", ".sqlite-dump")
+_LOG_FILES = (".log", ".out", ".output", ".err")
+_DIFF_FILES = (".diff", ".patch")
+_NEVER_TEXT = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".ico", ".tiff", ".pdf")
+_INSTRUCTION_FILES = ("claude.md", "claude.local.md", "agents.md", "readme", "go.sum", "makefile")
+_INSTRUCTION_STEMS = ("readme.", ".env", "dockerfile")
+_CONFIGURATION = (
+    *(".json", ".jsonc", ".json5", ".yaml", ".yml", ".toml", ".lock", ".ini", ".cfg", ".conf"),
+    *(".properties", ".editorconfig", ".env"),
+)
+_REPORTS = ("Agent", "Task", "WebFetch", "WebSearch")
+
+_MODIFIERS = (
+    r"(?:(?:export|default|pub(?:\([^)]*\))?|public|private|protected|internal|static|final|"
+    r"abstract|async|unsafe|extern|inline|virtual|override|sealed|partial|declare|open|data|"
+    r"suspend|readonly|local)\s+)*"
+)
+_DEFINITION = re.compile(
+    rf"\s*{_MODIFIERS}(?:"
+    r"(?:func|fn|def|defp|defmodule|defmacro|fun|function\*?|class|type|interface|struct|enum|trait|"
+    r"impl|mod|module|namespace|typedef|macro_rules!|CREATE)\b(?!\s*[=:.,)])|"
+    r"(?:message|service|rpc|record|object|resource|protocol|extension|union|sub|procedure|describe|"
+    r"it|test)\b\s*[(\"'\w].*[({:]\s*$|"
+    r"(?:const|var|let|val)\s+(?:\(|[A-Z]\w*)|#\s*define\s+\w|[\w-]+\s*\(\)\s*\{)"
+)
+# `public Task<Foo> Bar(int baz)`, `static void main(String[] args) {`: a type, a name, parameters.
+_METHOD = re.compile(
+    r"\s*(?:(?:public|private|protected|internal|static|final|async|virtual|override|unsigned|void|"
+    r"int|bool|char|double|float|size_t|auto|const)\s+)+[\w<>\[\],*&:?]*\s*[*&]?[\w:~]+\([^;]*$"
+)
+_BINDING = re.compile(r"(?:export\s+)?(?:const|let|var)\s+\w+\s*[=:]|[A-Z][A-Z0-9_]{3,}\s*[:=]")
+_STATEMENT = re.compile(r".*[;{})\]:,]\s*$|\s*(?://|#|\*|/\*|--)")
+_HEADING = re.compile(r"#{1,5}\s+\S|\*\*[^*]+\*\*:?\s*$|[^\s#|>-].{2,80}:\s*$|<h[1-4]\b")
+_FENCE = re.compile(r"\s*(?:```|~~~)")
+_DIFF = re.compile(r"diff --git |@@ -\d+(?:,\d+)? \+\d|Index: ")
+_HIT = re.compile(r"(?P<path>(?:[A-Za-z]:)?[^\s:]*[./][^\s:]*?[A-Za-z_][^\s:]*?)[:-]\d+[:-]")
+_ROOTED = re.compile(r"\.{0,2}/|~/|[A-Za-z]:[\\/]")
+_PATH = re.compile(r"(?:[A-Za-z]:)?[\w.~@/\\+-][\w .~@/\\+()\[\]$=,-]*")
+_TIME = re.compile(r".{0,60}?\d{1,4}[-/:]\d\d[-/:]\d\d")
+_PASSED = re.compile(
+    r"\s*(?:ok\b|PASS|=== |--- PASS|[✓✔√]|\.+\s|(?:Compiling|Downloading|Fetching|Installing) )|"
+    r".*(?:\.\.\. ?ok|PASSED|\bpassed)\s*(?:\[.*)?$"
+)
+# What a test run, a linter or a build prints when it fails; a pipe may have lost its exit code.
+_FAILED = re.compile(
+    r"^\s*(?:(?:-+ )?FAIL(?:ED|URE)?\b|not ok \d|[✗✘✕❌])|^Traceback |^E   |##\[error\]|"
+    r"^(?:error|fatal)(?:\[\w+\])?: |\bpanic: |panicked at|\bBUILD FAIL|npm ERR!|"
+    r"^make(?:\[\d+\])?: \*\*\*|"
+    r"\b[1-9]\d* (?:tests? )?(?:failed|failures?|errors?)\b|[Ee]xit (?:code|status):? [1-9]",
+    re.MULTILINE,
+)
+_NEXT = re.compile(r"\S")
+_NUMBER = re.compile(r"\d+")
+
+
+def kind_of(
+    text: str, lines: list[str], tool: str, files: list[str], command: Line | None = None
+) -> str:
+    """The kind of an output.
+
+    Args:
+        text: the output.
+        lines: those that are looked at.
+        tool: the tool's name.
+        files: the files that it shows, and nothing else.
+        command: the command line that ran, if it was one.
+    """
+    if is_binary(text):
+        return BINARY
+    named = {_kind_by_name(file.lower()) for file in files}
+    sample = list(islice((line for line in lines if line.strip()), _SAMPLE_LINES))
+    if not sample:
+        return LOG
+    if len(named) == 1 and (kind := named.pop()):
+        return DUMP if kind in (CODE, PROSE) and _is_minified(text, lines) else kind
+    if tool == "Read":
+        return _kind_of_text(sample, text, lines, CODE)
+    return _kind_of_output(sample, text, lines, tool, command)
+
+
+def least_bytes(kind: str, lines: int, bulk_bytes: int, content_bytes: int) -> int:
+    """From which size on an output of a kind is kept out."""
+    is_bulk = kind in BULK or (kind == FOUND and lines >= _FEWEST_HITS)
+    return min(bulk_bytes, content_bytes) if is_bulk else content_bytes
+
+
+def is_binary(text: str) -> bool:
+    """Whether the text is bytes that somebody decoded."""
+    sample = text[:_BINARY_SAMPLE_CHARACTERS]
+    if "\x00" in sample:
+        return True
+    if not sample or sample.isprintable():
+        return False
+    controls = sum(map(sample.count, _CONTROLS))
+    replaced = sample.count("\ufffd")
+    return controls > len(sample) * _MOST_CONTROLS or replaced > len(sample) * _MOST_REPLACED
+
+
+def is_never_text(path: str) -> bool:
+    """Whether a file is a picture or a PDF by its name."""
+    return path.lower().endswith(_NEVER_TEXT)
+
+
+def is_configuration(path: str) -> bool:
+    """Whether a file is one that is read to be obeyed: settings, instructions, lock files."""
+    name = path.replace("\\", "/").rpartition("/")[2].lower()
+    if name in _INSTRUCTION_FILES or name.startswith(_INSTRUCTION_STEMS):
+        return True
+    return name.endswith(_CONFIGURATION) or ".env." in name
+
+
+def is_failing(text: str, command: Line) -> bool:
+    """Whether a command says itself that it failed: then its words are what was asked for."""
+    return bool(_FAILED.search(text)) and command.ran_something
+
+
+def headings(lines: list[str], kind: str) -> list[int]:
+    """The indices of lines under which the others can be filed, the outer ones first."""
+    if kind == CODE:
+        found = [i for i, line in enumerate(lines) if _defines(line)]
+    elif kind == PROSE:
+        found = _prose_headings(lines)
+    else:
+        found = _found_files(lines) if kind == FOUND else []
+    first_of = {lines[position]: position for position in reversed(found)}
+    return sorted(first_of.values(), key=lambda i: (len(lines[i]) - len(lines[i].lstrip()), i))
+
+
+def alike(text: str) -> str:
+    """A form that lines share which differ in nothing but their numbers; takes many lines too."""
+    return _NUMBER.sub("0", text)
+
+
+def documents(text: str) -> tuple[list[Any], str] | None:
+    """The JSON documents that a text consists of, and what follows; None where it is no JSON."""
+    text = text.lstrip()
+    if text[:1] not in ("{", "[") or len(text) > _LARGEST_JSON_CHARACTERS:
+        return None
+    decoder = json.JSONDecoder(strict=False)
+    found: list[Any] = []
+    position = end = 0
+    while position < len(text) and len(found) < _MOST_DOCUMENTS:
+        try:
+            document, end = decoder.raw_decode(text, position)
+        except (ValueError, RecursionError):
+            break
+        if not isinstance(document, dict | list):
+            break
+        found.append(document)
+        following = _NEXT.search(text, end)
+        position = following.start() if following else len(text)
+    if not found or end <= len(text) * _LEAST_JSON_SHARE:
+        return None
+    return found, text[end:].strip()
+
+
+def _kind_by_name(path: str) -> str:
+    """The kind of a file whose name tells it; empty where it does not."""
+    for kind, endings in (
+        (DIFF, _DIFF_FILES),
+        (LOG, _LOG_FILES),
+        (JSON, _JSON_FILES),
+        (DUMP, _DUMP_FILES),
+        (PROSE, _PROSE_FILES),
+    ):
+        if path.endswith(endings):
+            return kind
+    return CODE if "." in path.rpartition("/")[2] else ""
+
+
+def _kind_of_output(
+    sample: list[str], text: str, lines: list[str], tool: str, command: Line | None
+) -> str:
+    if any(map(_DIFF.match, sample)):
+        return DIFF
+    listed = tool == "Glob" or (command and command.prints_a_listing)
+    if listed or _share(sample, _looks_like_path) > _PATHS_SHARE:
+        return PATHS
+    if tool == "Grep" or _share(sample, _HIT.match) > _FOUND_SHARE:
+        return FOUND
+    if documents(text):
+        return JSON
+    if tool in _REPORTS:
+        return PROSE
+    if command and command.prints_a_log:
+        return LOG
+    return _kind_of_text(sample, text, lines, PROSE)
+
+
+def _kind_of_text(sample: list[str], text: str, lines: list[str], otherwise: str) -> str:
+    if _is_minified(text, lines):
+        return DUMP
+    if _is_code(sample):
+        return CODE
+    if len(sample) < _FEWEST_LINES:
+        return otherwise
+    titles = [line for line in sample if line.startswith("#") and _HEADING.match(line)]
+    if len(titles) >= _FEWEST_HEADINGS:
+        return PROSE
+    if _share(sample, _TIME.match) > _TIMES_SHARE or _share(sample, _PASSED.match) > _PASSED_SHARE:
+        return LOG
+    cells = [sum(line.count(mark) >= _FEWEST_CELLS for line in sample) for mark in ",\t|"]
+    if max(cells) > len(sample) * _CELLS_SHARE:
+        return DUMP
+    forms = {alike(line[:_FORM_CHARACTERS]) for line in sample}
+    return LOG if len(forms) <= len(sample) * _FORMS_SHARE else otherwise
+
+
+def _is_minified(text: str, lines: list[str]) -> bool:
+    long = sum(len(line) for line in lines if len(line) > _LONG_LINE_CHARACTERS)
+    return long * 2 > len(text)
+
+
+def _is_code(sample: list[str]) -> bool:
+    definitions = _share(sample, _defines)
+    return definitions > _DEFINITIONS_SHARE and _share(sample, _STATEMENT.match) > _STATEMENTS_SHARE
+
+
+def _share(sample: list[str], test: Callable[[str], object]) -> float:
+    return sum(1 for line in sample if test(line)) / len(sample)
+
+
+def _looks_like_path(line: str) -> bool:
+    text = line.strip()
+    if " " in text and not _ROOTED.match(text):
+        return False
+    marked = "/" in text or "." in text or "\\" in text
+    return marked and bool(_PATH.fullmatch(text))
+
+
+def _defines(line: str) -> bool:
+    return bool(_DEFINITION.match(line) or _BINDING.match(line) or _METHOD.match(line))
+
+
+def _prose_headings(lines: list[str]) -> list[int]:
+    found, fenced = [], False
+    for i, line in enumerate(lines):
+        if _FENCE.match(line):
+            fenced = not fenced
+        elif not fenced and _HEADING.match(line):
+            found.append(i)
+    return found
+
+
+def _found_files(lines: list[str]) -> list[int]:
+    """The first line of each file among the lines of a search."""
+    found, last = [], None
+    for i, line in enumerate(lines):
+        match = _HIT.match(line)
+        # The same file is spelt relative on one line and absolute on the next.
+        name = match["path"].replace("\\", "/").rpartition("/")[2] if match else last
+        if name != last:
+            found.append(i)
+            last = name
+    return found

@@ -1,0 +1,179 @@
+"""The same call again passes, once per preview; a file seen as a preview is no trap."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from brimline.offload import hook
+from brimline.store import put
+
+from .player import LOG, SOURCE, Player
+
+if TYPE_CHECKING:
+    from brimline.testing import SessionBuilder
+
+BUILD = LOG[:20_000]
+
+
+def test_the_same_call_again_passes_once_per_preview(player: Player) -> None:
+    """The third is a preview again, and opens its own offer."""
+    shown = [player.bash("cat app.log", BUILD, description=str(n)) for n in range(4)]
+
+    assert [text is not None for text in shown] == [True, False, True, False]
+
+
+def test_the_reference_offers_it_for_calls_that_only_read(player: Player) -> None:
+    """Nobody is invited to push again."""
+    reading = player.bash("cd x && git log --oneline | head -900", BUILD)
+    acting = player.bash("make deploy", BUILD)
+
+    assert reading is not None
+    assert reading.endswith(", or the same call again, which shows all of it once.")
+    assert acting is not None
+    assert "again" not in acting.rpartition("\n")[2]
+    assert "The rest: brimline store get sha256:" in acting
+    assert acting.endswith("--lines A:B, recall with this key.")
+
+
+@pytest.mark.parametrize(("between", "passes"), [(0, True), (9, True), (10, False), (30, False)])
+def test_it_passes_among_the_next_ten_results(
+    player: Player, between: int, *, passes: bool
+) -> None:
+    """After that it is a new question."""
+    player.bash("cat app.log", BUILD)
+    for number in range(between):
+        player.bash(f"echo {number}", "small")
+
+    assert (player.bash("cat app.log", BUILD) is None) == passes
+
+
+def test_another_call_does_not(player: Player) -> None:
+    """Another command, another tool, another agent's."""
+    player.bash("cat app.log", BUILD)
+
+    assert player.bash("cat app.log | sort", BUILD) is not None
+    turn = player.result("Bash", {"command": "cat app.log"}, {"stdout": BUILD, "stderr": ""})
+    turn.event.agent_id = "agent-1"
+    assert hook.post_tool_use(turn) is not None
+    assert player.bash("cat app.log", BUILD) is None
+
+
+def test_not_after_a_file_was_changed(player: Player, project_dir: str) -> None:
+    """Of those that the call names; where it names none, of any."""
+    log = Path(project_dir, "app.log")
+    log.write_text(BUILD, encoding="utf-8")
+    player.bash("cat app.log", BUILD)
+    log.write_text(BUILD + "more", encoding="utf-8")
+    assert player.bash("cat app.log", BUILD + "more") is not None
+
+    player.bash("git log", BUILD)
+    player.edit(f"{project_dir}/x.py")
+    assert player.bash("git log", BUILD) is not None
+    player.edit(f"{project_dir}/x.py")
+    assert player.bash("cat app.log", BUILD + "more") is None
+
+
+def test_of_parallel_twins_one_shows_the_preview_and_one_the_whole(
+    home_dir: str, project_dir: str
+) -> None:
+    """Each is asked before the others have answered; a third is a preview again."""
+    for attempt in range(5):
+        player = Player(f"{home_dir}-{attempt}", project_dir)
+        response = {"stdout": BUILD, "stderr": "", "interrupted": False}
+        turns = [player.result("Bash", {"command": "cat app.log"}, response) for _ in range(3)]
+        for turn in turns:
+            assert turn.state.names is not None  # what is there before any of them answers
+        with ThreadPoolExecutor(len(turns)) as pool:
+            answers = list(pool.map(hook.post_tool_use, turns))
+
+        assert sorted(answer is None for answer in answers) == [False, False, True]
+
+
+@pytest.mark.row("S3-10")
+def test_a_file_is_read_whole_the_second_time_and_may_then_be_overwritten(player: Player) -> None:
+    """Before that a Write is refused, once, with the ways on."""
+    player.read("/p/a.py", SOURCE)
+
+    refused = player.write("/p/a.py")
+    assert refused is not None
+    assert refused.permission == "deny"
+    assert "Read the file again" in refused.reason
+    assert player.write("/p/a.py") is None
+    player.read("/p/b.py", SOURCE)
+    assert player.read("/p/b.py", SOURCE) is None
+    assert player.write("/p/b.py") is None
+
+
+def test_pages_and_recalls_that_add_up_to_the_file_lift_the_guard(player: Player) -> None:
+    """Each look is noted by its lines; one that is missing is enough to refuse."""
+    text = SOURCE[:40_000].rpartition("\n")[0]
+    lines = text.split("\n")
+    key = "sha256:" + put.sha256(text.encode())
+    for path, last in (("/p/a.py", 1_000), ("/p/b.py", len(lines))):
+        assert player.read(path, text) is not None
+        page = "\n".join(lines[:100])
+        player.read(path, page, offset=1, limit=100, total=len(lines))
+        middle = "\n".join(lines[100:300])
+        player.bash(f"brimline store get {key} --lines 101:300", middle)
+        rest = f"[brimline recall {key[:19]}: lines 301-{last}]\n" + "\n".join(lines[300:last])
+        asked = {"key": key, "lines": f"301:{last}"}
+        hook.post_tool_use(player.result("mcp__brimline__recall", asked, rest))
+
+        assert (player.write(path) is None) == (last == len(lines))
+
+
+@pytest.mark.row("S3-57", "S3-19")
+def test_what_we_recall_ourselves_is_never_replaced(player: Player) -> None:
+    """By command, alone or in a pipe, and by the tool, as server and as plugin."""
+    assert player.bash("brimline store get sha256:0123 | head -900", LOG) is None
+    assert player.bash("/x/python -I -m brimline store get last", LOG) is None
+    for tool in ("mcp__brimline__recall", "mcp__plugin_brimline_brimline__recall"):
+        assert hook.post_tool_use(player.result(tool, {"key": "sha256:01"}, LOG)) is None
+
+
+def record(
+    session: SessionBuilder, tool: str, asked: dict[str, Any], shown: str, response: Any
+) -> None:
+    """A call with its answer, as the client records both."""
+    call_id = session.tool_call(50_000, tool, **asked)
+    session.tool_result(call_id, shown, toolUseResult=response)
+
+
+@pytest.mark.parametrize("source", ["fork", "resume"])
+def test_a_fork_knows_what_its_transcript_shows(
+    home_dir: str, project_dir: str, session: SessionBuilder, source: str
+) -> None:
+    """Previews, offers and edits of the session that it came from, under its own id."""
+    first = Player(home_dir, project_dir)
+    shown = first.read("/p/a.py", SOURCE)
+    logged = first.bash("cat app.log", BUILD)
+    assert shown is not None
+    assert logged is not None
+    record(session, "Read", {"file_path": "/p/a.py"}, shown, {"type": "text"})
+    record(session, "Edit", {"file_path": "/p/b.py"}, "updated", {"filePath": "/p/b.py"})
+    record(session, "Bash", {"command": "cat app.log"}, logged, {"stdout": logged, "stderr": ""})
+
+    fork = Player(home_dir, project_dir, "s2", source=source)
+    fork.transcript = str(session.path)
+
+    assert fork.write("/p/a.py") is not None
+    assert fork.bash("cat app.log", BUILD) is None
+    assert fork.read("/p/b.py", SOURCE) is None
+    assert fork.read("/p/a.py", SOURCE) is None
+    assert fork.write("/p/a.py") is None
+
+
+def test_a_link_is_no_other_file(player: Player, project_dir: str) -> None:
+    """Marks are about the file that a path leads to; who is refused is then shown the file."""
+    Path(project_dir, "a.py").write_text(SOURCE, encoding="utf-8")
+    Path(project_dir, "link.py").symlink_to("a.py")
+    player.read("link.py", SOURCE)
+    for number in range(20):
+        player.bash(f"echo {number}", "small")
+
+    assert player.write(f"{project_dir}/a.py") is not None
+    assert player.read("a.py", SOURCE) is None

@@ -1,0 +1,266 @@
+"""Bulk is hidden, content is not: what becomes of a result, by its kind and its size."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from brimline.offload import hook
+
+from .player import LOG, SOURCE, cut
+
+if TYPE_CHECKING:
+    from .player import Player
+
+ROWS = json.dumps([{"id": n, "name": f"row {n}", "state": "open"} for n in range(2_000)])
+PATHS = "\n".join(f"./src/package_{n % 40}/module_{n}.py" for n in range(4_000))
+HITS = "\n".join(f"src/module_{n}.py:{n}: needle in the hay {n}" for n in range(4_000))
+PROSE = "\n\n".join(
+    f"Paragraph {chr(97 + n % 26)} says that {'the words ' * (n % 9)}differ each time."
+    for n in range(900)
+)
+PASSED = "\n".join(f"tests/test_{n}.py::test_case_{n} PASSED" for n in range(2_000))
+CSV = "\n".join(f"{n},name {n},{n * 3},open" for n in range(4_000))
+DIFF = (
+    "diff --git a/x.py b/x.py\nindex 1..2 100644\n--- a/x.py\n+++ b/x.py\n@@ -1,900 +1,900 @@\n"
+    + "\n".join(f" context line {n}\n-old line {n}\n+new line {n}" for n in range(3_000))
+)
+
+
+@pytest.mark.row("S3-26", "S3-04")
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [
+        ("docker logs web", LOG),
+        ("cat build/app.log", LOG),
+        ("some-service", LOG),
+        ("find . -type f", PATHS),
+        ("rg needle", HITS),
+        ("curl -s localhost/rows", ROWS),
+        ("pytest -v", PASSED),
+        ("psql -c 'table t'", CSV),
+        ("cat dist/app.min.js", "var a=1;" * 4_000),
+    ],
+)
+def test_bulk_is_previewed_from_eight_thousand_bytes_on(
+    player: Player, command: str, text: str
+) -> None:
+    """Logs, listings, thousands of hits, dumps, tests that passed, minified text."""
+    few = cut(text, 8_000) if text is not ROWS else json.dumps(json.loads(ROWS)[:150])
+    assert player.bash(command, few) is None
+
+    shown = player.bash(command, text[:40_000] if text is not ROWS else text)
+
+    assert shown is not None
+    assert shown.startswith("[brimline stored")
+    assert len(shown) < 3_000
+
+
+@pytest.mark.row("S3-26", "S3-10")
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [
+        ("sed -n '1,400p' src/app.py", SOURCE),
+        ("cat src/app.py src/other.py", SOURCE),
+        ("gh pr view 12", PROSE),
+        ("git show HEAD:src/app.py", SOURCE),
+        ("cat notes.txt", LOG),
+        ("rg needle src", cut(HITS, 12_000)),
+    ],
+)
+def test_content_passes_below_twenty_five_thousand_bytes(
+    player: Player, command: str, text: str
+) -> None:
+    """Source and documents, and some hundred hits."""
+    assert player.bash(command, cut(text, min(len(text), 24_900))) is None
+
+
+def test_content_is_previewed_beyond_that(player: Player) -> None:
+    """Of a file 24,999 bytes pass and 25,000 do not."""
+    assert player.read("/p/app.py", cut(SOURCE, 24_999)) is None
+
+    shown = player.read("/p/app.py", cut(SOURCE, 25_000))
+
+    assert shown is not None
+    assert "handler_0" in shown
+    assert player.bash("cat src/app.py", SOURCE[:29_000]) is not None
+
+
+def test_a_diff_passes_whole_up_to_twenty_five_thousand_bytes(player: Player) -> None:
+    """The one that was hidden from a reviewer had 14 kB."""
+    assert player.bash("git diff", cut(DIFF, 25_000)) is None
+
+
+def test_a_longer_diff_shows_its_changed_lines_and_how_many_are_missing(player: Player) -> None:
+    """Up to 25,000 characters, without context, with the key."""
+    shown = player.bash("git diff", DIFF)
+
+    assert shown is not None
+    lines = shown.split("\n")
+    assert "diff --git a/x.py b/x.py" in lines
+    assert "context line" not in shown
+    changed = [line for line in lines if line.startswith(("+new line", "-old line"))]
+    assert len(changed) > 1_000
+    assert len(shown) <= 26_000
+    missing = 6_000 - len(changed)
+    assert f"{missing:,} changed lines are missing: x.py ({missing})" in shown
+    assert player.stored(shown).decode() == DIFF
+
+
+def test_failing_output_passes(player: Player) -> None:
+    """Also where a pipe lost the exit code; what the client would cut itself is previewed."""
+    failing = (
+        PASSED[:20_000] + "\nFAILED tests/test_x.py::test_y - assert 1 == 2\n1 failed, 400 passed\n"
+    )
+
+    assert player.bash("pytest -v | cat", failing) is None
+    assert player.bash("cat old.log", failing) is not None
+
+
+@pytest.mark.row("S3-20")
+@pytest.mark.parametrize(
+    "name",
+    [
+        "CLAUDE.md",
+        "README.md",
+        "README",
+        "a.json",
+        "a.yaml",
+        "a.yml",
+        "a.toml",
+        "uv.lock",
+        ".env.local",
+    ],
+)
+def test_configuration_and_instructions_pass_up_to_a_hard_limit(player: Player, name: str) -> None:
+    """By Read and by a command that shows the file."""
+    assert player.read(f"/p/{name}", cut(PROSE, 30_000)) is None
+    assert player.bash(f"cat /p/{name}", cut(PROSE, 30_000)) is None
+    assert player.read(f"/p/{name}", (PROSE * 4)[:100_001]) is not None
+
+
+@pytest.mark.row("S3-18")
+@pytest.mark.parametrize("asked", [{"offset": 1}, {"limit": 2_000}, {"offset": 5, "limit": 5}])
+def test_a_page_of_a_file_passes(player: Player, asked: dict[str, Any]) -> None:
+    """Whoever asks for lines gets lines."""
+    assert player.read("/p/app.py", SOURCE, **asked) is None
+
+
+def test_a_file_edited_in_this_session_passes(player: Player) -> None:
+    """By Read and by command; another file does not."""
+    player.edit("/p/app.py")
+
+    assert player.read("/p/app.py", SOURCE) is None
+    assert player.bash("cat /p/app.py", SOURCE[:29_000]) is None
+    assert player.read("/p/other.py", SOURCE) is not None
+
+
+@pytest.mark.row("S3-21", "S3-24")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git status",
+        "git branch",
+        "pwd",
+        "echo x",
+        "command -v x",
+        "ssh host",
+        "less log",
+        "python",
+        "bash -i",
+    ],
+)
+def test_brief_and_interactive_commands_pass(player: Player, command: str) -> None:
+    """Compound ones are neither."""
+    assert player.bash(command, LOG[:20_000]) is None
+    assert player.bash(f"{command} && docker logs x", LOG[:20_000]) is not None
+
+
+def test_the_users_lists_win(player: Player) -> None:
+    """By command, path or tool; `never` over `always`."""
+    player.values = {
+        "offload.never": ["docker logs", "*.csv", "make *"],
+        "offload.always": ["git diff", "*/generated/*", "make *"],
+    }
+
+    assert player.bash("cd x && docker logs web | tail -500", LOG[:20_000]) is None
+    assert player.bash("cat data.csv", CSV[:20_000]) is None
+    assert player.bash("make all", LOG[:20_000]) is None
+    assert player.bash("kubectl logs web", LOG[:20_000]) is not None
+    assert player.bash("git diff", DIFF[:24_000]) is not None
+    assert player.read("/p/generated/api.py", SOURCE[:20_000]) is not None
+
+
+def test_nothing_is_hidden_that_the_model_could_not_get_at(player: Player) -> None:
+    """Without a rule for our recall only calls that may be repeated are replaced."""
+    player.allowed = False
+
+    assert player.bash("npm run build", LOG[:20_000]) is None
+    assert (
+        player.bash("npm run build", LOG[:20_000], permission_mode="bypassPermissions") is not None
+    )
+    assert player.bash("cat app.log", LOG[:20_000]) is not None
+    assert player.read("/p/app.log", LOG) is not None
+
+
+@pytest.mark.parametrize("tool", ["mcp__db__query", "WebFetch", "Agent", "Grep", "Glob"])
+def test_every_tool_is_answered_in_its_own_shape(player: Player, tool: str) -> None:
+    """The client ignores a replacement that has another one."""
+    responses: dict[str, Any] = {
+        "mcp__db__query": [{"type": "text", "text": ROWS}],
+        "WebFetch": {
+            "result": PROSE,
+            "url": "u",
+            "bytes": 1,
+            "code": 200,
+            "codeText": "OK",
+            "durationMs": 1,
+        },
+        "Agent": {"status": "completed", "content": [{"type": "text", "text": PROSE}]},
+        "Grep": {
+            "mode": "content",
+            "numFiles": 0,
+            "filenames": [],
+            "content": HITS,
+            "numLines": 4_000,
+        },
+        "Glob": {
+            "filenames": PATHS.split("\n"),
+            "numFiles": 4_000,
+            "truncated": False,
+            "durationMs": 1,
+        },
+    }
+
+    decision = hook.post_tool_use(player.result(tool, {"pattern": "x"}, responses[tool]))
+
+    assert decision is not None
+    assert "[brimline stored" in json.dumps(decision.replacement)
+    assert type(decision.replacement) is type(responses[tool])
+
+
+def test_switched_off_nothing_is_replaced(player: Player) -> None:
+    """Whatever its kind."""
+    player.values = {"offload.preset": "off"}
+
+    assert player.bash("cat app.log", LOG) is None
+
+
+@pytest.mark.row("S2-10", "S3-03", "S3-14", "S3-15")
+def test_the_reference_says_what_it_stands_for_and_leads_back_to_every_byte(player: Player) -> None:
+    """Bytes, lines, exit code, tool, origin, key; half a surrogate pair is kept too."""
+    text = (LOG + "\n") * 2 + "\ud83d end \x00 é"
+
+    shown = player.bash("cat app.log", text)
+
+    assert shown is not None
+    stored = player.stored(shown)
+    assert stored == text.encode("utf-8", "surrogatepass")
+    first, *_, last = shown.split("\n")
+    assert first.startswith(f"[brimline stored {len(stored)} bytes, 8001 lines, exit 0, tool")
+    assert 'from "cat app.log": sha256:' in first
+    assert first.endswith("] Preview, not the whole:")
+    assert "store get sha256:" in last
+    assert len(text) > 200_000
