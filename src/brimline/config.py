@@ -173,12 +173,10 @@ def _merge_file(config: Config, path: str, source: str, *, project: bool) -> Non
         config.problems.append(f"{path}: unknown setting {key[:80]!r}{_nearest(key[:80])}")
     if len(unknown) > _MOST_UNKNOWN:
         config.problems.append(f"{path}: {len(unknown) - _MOST_UNKNOWN:,} more unknown settings")
-    for key, raw in entries:
-        setting = BY_KEY.get(key)
-        if setting is None:
-            continue
+    for setting, raw in [(BY_KEY[key], raw) for key, raw in entries if key in BY_KEY]:
         if project and not setting.project:
-            config.problems.append(f"{path}: {key} cannot be set by a project and is ignored")
+            told = f"{path}: {setting.key} cannot be set by a project and is ignored"
+            config.problems.append(told)
         else:
             _set(config, setting, raw, source, path)
 
@@ -235,11 +233,9 @@ def _explicit(config: Config) -> list[str]:
 
 def _learned(home_dir: str) -> dict[str, Any]:
     try:
-        raw = io.read_file(paths.learned_file(home_dir))
-        found = json.loads(raw.decode("utf-8", "replace"))
+        return json.load_object(io.read_file(paths.learned_file(home_dir)))
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _marked(project_dir: str, values: dict[str, Any]) -> list[list[str]]:

@@ -48,8 +48,7 @@ SETTINGS = (
         "context_window",
         "tokens",
         None,
-        "Size of the model's context window in tokens, where brimline cannot learn it from the "
-        "status line. Unset: found out by itself.",
+        "Size of the model's context window in tokens. Unset: found out by itself.",
     ),
     Setting(
         "compaction_tokens",
@@ -75,16 +74,14 @@ SETTINGS = (
         "guard.tier_unit",
         "choice",
         "to_compaction",
-        "What `guard.tiers` counts: points of the window left before compaction, points of the "
-        "window remaining or used, or tokens.",
+        "What `guard.tiers` counts: points before compaction, points remaining or used, tokens.",
         choices=("to_compaction", "remaining", "used", "tokens"),
     ),
     Setting(
         "guard.velocity_points",
         "number",
         5,
-        "Growth in points of the window per request, over the last three, that raises the tier by "
-        "one; 0 switches it off.",
+        "Growth in points per request, over the last three, that raises the tier by one; 0: off.",
     ),
     _own(
         "guard.ceiling",
@@ -141,15 +138,9 @@ SETTINGS = (
         "reminder.file",
         "path",
         None,
-        "A text that is put before the model at the start of a session, after a compaction and "
-        "when it changed.",
+        "A text for the model at a session's start, after a compaction and when it changed.",
     ),
-    _own(
-        "reminder.every",
-        "count",
-        0,
-        "Repeat the reminder after this many prompts; 0 does not repeat it.",
-    ),
+    _own("reminder.every", "count", 0, "Repeat the reminder after this many prompts; 0: never."),
     Setting(
         "measure.estimate",
         "choice",

@@ -27,7 +27,7 @@ def yields(name: str, raw: bytes, home_dir: str) -> bool:
     mark = f"{paths.session_dir(home_dir, _session_id(raw))}/{MARK}"
     if name != "SessionStart":
         return _exists(mark)
-    project_dir = io.env("CLAUDE_PROJECT_DIR") or str(_payload(raw).get("cwd") or "/")
+    project_dir = io.env("CLAUDE_PROJECT_DIR") or str(json.load_object(raw).get("cwd") or "/")
     if settings_start_us(project_dir):
         io.create_exclusively(mark, b"")
         return True
@@ -76,14 +76,7 @@ def _session_id(raw: bytes) -> object:
     if raw.startswith(_SESSION_KEY):
         start = len(_SESSION_KEY)
         return raw[start : raw.find(b'"', start)].decode("ascii", "replace")
-    return _payload(raw).get("session_id")
-
-
-def _payload(raw: bytes) -> dict[str, Any]:
-    payload = json.loads(raw.decode("utf-8", "surrogateescape"))
-    if not isinstance(payload, dict):
-        raise ValueError("the event is not a JSON object")
-    return payload
+    return json.load_object(raw).get("session_id")
 
 
 def _exists(path: str) -> bool:

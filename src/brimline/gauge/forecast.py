@@ -13,8 +13,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-# Without repeats or drops among them, more readings than these change nothing.
-USEFUL_READINGS = 21
 _FEWEST_READINGS = 2
 VELOCITY_OPERATIONS = 3
 
@@ -94,7 +92,7 @@ def forecast(
 
     Args:
         occupancies: prompt-side tokens per request since the last compaction, oldest first;
-            the last `USEFUL_READINGS` are enough, repeats and drops do no harm.
+            the last 21 are enough, repeats and drops do no harm.
         tokens_left: from the newest reading to the compaction point.
         prior: from `prior_for`; without it, that of an unknown model.
     """

@@ -79,12 +79,9 @@ class Turn:
         try:
             return task(*arguments)
         except Exception as error:  # noqa: BLE001 - whatever it is, the session goes on
-            from brimline.state import failures
+            from brimline.hooks.entry import log_failure
 
-            try:
-                failures.record(self.home, what, error)
-            except OSError:
-                pass
+            log_failure(self.home, what, error)
             return None
 
     def note(self, kind: str, **fields: Any) -> None:

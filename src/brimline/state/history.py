@@ -113,9 +113,8 @@ def update(
     parent = paths.sessions_dir(home_dir)
     spooled = {name for name in io.names_in(parent) if name == paths.safe_session_id(name)}
     # A short look is not spent on sessions that surely have no news.
-    for name in sorted(spooled | given.keys(), key=lambda one: spool.stamp(f"{parent}/{one}")[1:])[
-        ::-1
-    ]:
+    names = sorted(spooled | given.keys(), key=lambda one: spool.stamp(f"{parent}/{one}")[1:])
+    for name in reversed(names):
         known = _parse(lines.get(name)) or Session(name)
         try:
             if _renew(home_dir, known, given.get(name, []), until, progress):
