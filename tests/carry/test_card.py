@@ -51,6 +51,14 @@ def test_the_order_is_notes_rules_state_messages_newest_first() -> None:
     assert places == sorted(places)
 
 
+def test_a_summary_holds_a_message_only_as_words_of_their_own() -> None:
+    """`ok` is not in `book`."""
+    message: dict[str, object] = {"text": "ok"}
+
+    assert not card.is_held(message, "a book, okay")
+    assert card.is_held(message, "a book: ok.")
+
+
 def test_an_empty_session_gives_nothing() -> None:
     """No card where there is nothing to carry."""
     assert card.card(ledger.Ledger("s")) == ""
@@ -69,7 +77,9 @@ def test_what_does_not_fit_gives_way_the_oldest_message_first() -> None:
     assert len(small) <= 1_500
     assert "message 059" in text
     assert "message 000" not in text
-    assert "older ones are left out: `brimline carry show`" in text
+    assert "older ones are left out; `brimline carry show` has all]" in text
+    shown = [int(line[10:13]) for line in text.split("\n") if line.startswith("- message")]
+    assert shown == list(range(59, 59 - len(shown), -1))
     assert "Port 5433" in small
 
 
@@ -139,7 +149,7 @@ def test_the_users_own_instructions_replace_ours_and_are_not_cut() -> None:
     assert text.startswith(own.strip())
     assert card.INSTRUCTIONS not in text
     assert "Port 5433" in text
-    assert len(card.instructions(made, "x" * 20_000)) < 10_000
+    assert len(card.instructions(made, "x" * 20_000)) == 10_000
 
 
 @given(st.lists(st.text(max_size=900), max_size=40), st.lists(st.text(max_size=300), max_size=12))

@@ -23,6 +23,9 @@ SECRETS = [
     "sk_live_" + "abcdefghijklmnop",
     "-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc\n-----END RSA PRIVATE KEY-----",
     "-----BEGIN PRIVATE KEY-----\ncut off",
+    "-----BEGIN PGP PRIVATE KEY BLOCK-----\nabc\n-----END PGP PRIVATE KEY BLOCK-----",
+    "AGE-SECRET-KEY-" + "1QQPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L",
+    "hvs." + "CAESIJabcdefghijklmnop",
 ]
 
 
@@ -44,6 +47,10 @@ def test_a_secret_is_masked_wherever_it_stands(secret: str) -> None:
         ),
         ("DB_PASSWORD=hunter2hunter2 make", f"DB_PASSWORD={MASK} make"),
         ('"api_key": "abc123def456"', f'"api_key": "{MASK}"'),
+        ("PASSWORD=hunter2 make", f"PASSWORD={MASK} make"),
+        ("mysql --password hunter2 db", f"mysql --password {MASK} db"),
+        ("curl -u me:hunter2 a.b", f"curl -u me:{MASK} a.b"),
+        ("SECRET_KEY_BASE=abcdefabcdef", f"SECRET_KEY_BASE={MASK}"),
         ("Authorization: Bearer abcdef0123456789abcdef", f"Authorization: Bearer {MASK}"),
     ],
 )
@@ -57,6 +64,7 @@ def test_a_value_that_is_named_a_secret_is_masked(text: str, masked: str) -> Non
     [
         "the token: yes, rename it",
         "max_tokens: 200000 is fine",
+        "MAX_TOKENS=200000 make",
         "password = config.get('x')",
         "see https://example.com:8443/path@v2",
         "commit 1c77b2cf, key takeaways: none",

@@ -9,7 +9,7 @@ import pytest
 from brimline.carry import commands
 from brimline.carry.commands import FAILED, PASSED, PIPED, UNKNOWN
 
-from .rows import ran, recorded
+from .rows import answered, ran, recorded
 
 if TYPE_CHECKING:
     from brimline.testing import SessionBuilder
@@ -18,43 +18,96 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize(
     ("command", "failed", "results"),
     [
-        ("pytest -q", False, {"pytest": PASSED}),
-        ("pytest -q", True, {"pytest": FAILED}),
-        ("cd src && go test ./... 2>&1", True, {"go test": FAILED}),
-        ("pytest -q | tail -5", False, {"pytest": PIPED}),
-        ("mise run fmt && mise run lint", True, {"mise run lint": UNKNOWN}),
-        ("npm run lint && npm test | tail", False, {"npm run lint": PASSED, "npm test": PIPED}),
-        ("make test; echo done", False, {"make test": UNKNOWN}),
-        ("make test || true", False, {"make test": UNKNOWN}),
-        ("git add . ; cargo clippy", False, {"cargo clippy": PASSED}),
-        ("FOO=1 uv run pytest tests/a.py", False, {"pytest": PASSED}),
-        (".venv/bin/ruff check .", False, {"ruff check": PASSED}),
-        ("python3 -m pytest", False, {"python3 pytest": PASSED}),
-        ("./gradlew build", True, {"gradlew build": FAILED}),
-        ("npx tsc --noEmit", False, {"tsc": PASSED}),
-        ("golangci-lint version", False, {}),
-        ("mkdir test && ls build", False, {}),
-        ("grep -r test .", False, {}),
-        ("git commit -m 'fix test; make build'", False, {}),
-        ("cat > t.sh <<'EOF'\npytest\nEOF", False, {}),
+        ("pytest -q", False, [PASSED]),
+        ("pytest -q", True, [FAILED]),
+        ("cd src && go test ./... 2>&1", True, [FAILED]),
+        ("pytest -q | tail -5", False, [PIPED]),
+        ("mise run fmt && mise run lint", True, [UNKNOWN]),
+        ("npm run lint && npm test | tail", False, [PASSED, PIPED]),
+        ("make test; echo done", False, [UNKNOWN]),
+        ("make test || true", False, [UNKNOWN]),
+        ("pytest -q &", False, [UNKNOWN]),
+        ("npm run build > /tmp/log 2>&1 &", False, [UNKNOWN]),
+        ("pytest a && cd nope", True, [UNKNOWN]),
+        ("git add . ; cargo clippy", False, [PASSED]),
+        ("FOO=1 uv run pytest tests/a.py", False, [PASSED]),
+        (".venv/bin/ruff check .", False, [PASSED]),
+        ("python3 -m pytest", False, [PASSED]),
+        ("./gradlew build", True, [FAILED]),
+        ("npx tsc --noEmit", False, [PASSED]),
+        ("golangci-lint version", False, []),
+        ("pytest --collect-only", False, []),
+        ("npm ci", False, []),
+        ("mkdir test && ls build", False, []),
+        ("grep -r test .", False, []),
+        ("git commit -m 'fix test; make build'", False, []),
+        ("cat > t.sh <<'EOF'\npytest\nEOF", False, []),
     ],
 )
 def test_a_check_has_the_result_that_the_exit_tells(
-    session: SessionBuilder, command: str, failed: bool, results: dict[str, str]
+    session: SessionBuilder, command: str, failed: bool, results: list[str]
 ) -> None:
-    """Behind a pipe, before a `;` or in a chain that broke somewhere it is unknown."""
+    """Behind a pipe, before a `;`, sent off or in a chain that broke somewhere it is unknown."""
     ran(session, command, "3 failed", failed=failed)
 
-    assert {name: one["result"] for name, one in recorded(session).checks.items()} == results
+    assert [one["result"] for one in recorded(session).checks.values()] == results
+
+
+def test_a_folder_that_is_not_there_is_no_failed_check(session: SessionBuilder) -> None:
+    """The check never ran."""
+    ran(session, "cd nope && pytest", "bash: cd: nope: No such file or directory", failed=True)
+
+    assert [one["result"] for one in recorded(session).checks.values()] == [UNKNOWN]
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        "for i in a b; do pytest -q $i; done",
+        "bash -c 'pytest -q'",
+        "if ! pytest -q; then echo BROKEN; fi",
+        "(pytest -q)",
+        "! pytest -q",
+        "exit 0; pytest -q",
+    ],
+)
+def test_a_run_that_is_not_understood_makes_the_last_result_unknown(
+    session: SessionBuilder, later: str
+) -> None:
+    """Nothing is called passed that may have failed since; nor what was sent off or broken off."""
+    ran(session, "pytest -q", "1 passed")
+    ran(session, later, "1 failed")
+    assert [one["result"] for one in recorded(session).checks.values()] == [UNKNOWN]
+
+    ran(session, "pytest -q", "1 passed")
+    call = session.tool_call(9, "Bash", command="pytest -q")
+    answered(session, call, "", copy={"stdout": "", "stderr": "", "interrupted": True})
+    assert [one["result"] for one in recorded(session).checks.values()] == [UNKNOWN]
+
+
+def test_checks_of_different_folders_and_files_are_different(session: SessionBuilder) -> None:
+    """One that passes does not hide another that failed."""
+    ran(session, "cd frontend && npm test", failed=True)
+    ran(session, "cd ../backend && npm test")
+    ran(session, "pytest", failed=True)
+    ran(session, "pytest tests/a.py")
+
+    assert {one["command"]: one["result"] for one in recorded(session).checks.values()} == {
+        "cd frontend && npm test": FAILED,
+        "cd ../backend && npm test": PASSED,
+        "pytest": FAILED,
+        "pytest tests/a.py": PASSED,
+    }
 
 
 def test_a_check_keeps_its_last_result_only(session: SessionBuilder) -> None:
     """A failure that was mended is not told any more; what an output ended with is."""
     ran(session, "pytest tests/a.py", "1 failed in 2 s", failed=True)
-    assert recorded(session).checks["pytest"]["end"] == "1 failed in 2 s"
+    assert recorded(session).checks["pytest tests/a.py"]["end"] == "1 failed in 2 s"
 
     ran(session, "pytest tests/a.py", "1 passed")
-    assert recorded(session).checks["pytest"] == {"command": "pytest tests/a.py", "result": PASSED}
+    told = {"command": "pytest tests/a.py", "result": PASSED}
+    assert recorded(session).checks == {"pytest tests/a.py": told}
 
 
 def test_commits_and_pull_requests_are_those_made_here(session: SessionBuilder) -> None:

@@ -84,6 +84,23 @@ def test_a_note_is_handed_on_until_it_is_done_and_again_when_reopened(
     assert brimline("carry", "reopen", added["id"]).code == 0
     assert "Zoë" in brimline("carry", "card").out
 
+    assert brimline("carry", "done", added["id"]).code == 0
+    brimline("carry", "add", "Ask Zoë about the índice 🚀")
+    assert "Zoë" in brimline("carry", "card").out
+
+
+def test_a_secret_is_masked_before_it_is_written_and_the_id_is_the_one_that_is_kept(
+    brimline: Callable[..., Outcome], home_dir: str
+) -> None:
+    """Nothing of it is on the disk or on the screen."""
+    secret = "ghp_" + "Q" * 36
+
+    done = brimline("carry", "add", f"deploy with {secret}")
+
+    assert secret not in done.out
+    assert secret not in Path(home_dir, "carry", SESSION, "notes.jsonl").read_text("utf-8")
+    assert brimline("carry", "done", done.out.split()[0]).code == 0
+
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
@@ -134,6 +151,8 @@ def test_a_forgotten_message_stays_away(
     assert brimline("carry", "forget", message, "--yes").code == 0
     session.prompt("Now the documentation, please.")
     assert RULE not in brimline("carry", "card").out
+    kept = Path(paths.carry_session_dir(paths.home(), SESSION), "ledger.json")
+    assert RULE not in kept.read_text(encoding="utf-8")
 
 
 def test_a_whole_session_can_be_forgotten(
@@ -150,7 +169,9 @@ def test_a_whole_session_can_be_forgotten(
     done = brimline("carry", "forget", "--session", SESSION, "--yes", "--json")
 
     assert set(json.loads(done.out)["files"]) >= {"ledger.json", "notes.jsonl", "checkpoint.md"}
-    assert not Path(home_dir, "carry", SESSION).exists()
+    assert os.listdir(Path(home_dir, "carry", SESSION)) == ["ledger.json"]
+    assert RULE not in Path(home_dir, "carry", SESSION, "ledger.json").read_text(encoding="utf-8")
+    assert RULE not in brimline("carry", "show", "--session", SESSION).out
     assert Path(home_dir, "carry", OTHER, "notes.jsonl").exists()
     assert links.unfinished(home_dir, project_dir) is None
     assert links.session_of_client(home_dir, "4711") is None

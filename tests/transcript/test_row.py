@@ -157,7 +157,7 @@ def user(content: Any, **fields: Any) -> dict[str, Any]:
             "do it",
         ),
         (user("a<system-reminder>b</system-reminder>c"), "ac"),
-        (user("a<system-reminder>b"), "a"),
+        (user("a<system-reminder>b"), "a<system-reminder>b"),
         (
             user("<command-name>/fix</command-name><command-args>the bug</command-args>"),
             "/fix the bug",

@@ -6,6 +6,8 @@ much, the oldest messages give way first, then the state.
 
 from __future__ import annotations
 
+from brimline.carry.clean import clean
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -14,9 +16,9 @@ if TYPE_CHECKING:
 
 BUDGET_CHARACTERS = 9_000
 OPENING = (
-    "[brimline card] Recorded before the compaction, not taken from the summary: what the user "
-    "wrote, word for word, and the state of the work as tool calls left it. Where messages "
-    "differ, the later one wins."
+    "[brimline card] Recorded from the session itself, not from a summary: what the user wrote, "
+    "word for word, and the state of the work as tool calls left it. Where messages differ, the "
+    "later one wins."
 )
 INSTRUCTIONS = """\
 When you summarise this conversation, keep:
@@ -30,8 +32,8 @@ Quote word for word every message of the user that sets a rule or corrects you.
 Be brief about work that is completed. Write it so that the work can go on without reading \
 the files again."""
 INSTRUCTIONS_CHARACTERS = 1_500
-# The client cuts what a hook prints here at 10,000.
-_OWN_INSTRUCTIONS_CHARACTERS = 9_900
+# The client cuts what a hook prints here beyond this.
+_OWN_INSTRUCTIONS_CHARACTERS = 10_000
 _INCOMPLETE = " The checkpoint could not be saved; this may be incomplete."
 _UNREAD = " It knows the last part of the session: {0:,.0f} MB before that were not read."
 _NOTES_CHARACTERS, _RULES_CHARACTERS = 1_500, 800
@@ -56,7 +58,8 @@ def instructions(ledger: Ledger, own: str | None = None) -> str:
     if len(general) > most:
         return general[: most - 1] + "…"
     title = "Take over word for word:"
-    notes = _within(_note_lines(ledger), most - len(general) - len(title) - 3)
+    room = min(_NOTES_CHARACTERS, most - len(general) - len(title) - 3)
+    notes = _within(_note_lines(ledger), room)
     return "\n\n".join([general, "\n".join([title, *notes])]) if notes else general
 
 
@@ -99,7 +102,9 @@ def _note_lines(ledger: Ledger) -> list[str]:
 
 def _rule_lines(marked_rules: Sequence[Sequence[str]]) -> list[str]:
     """Each rule with its file; where they are many a line per file, which the client reloads."""
-    lines = [f"- {flat(text, 800)}{f' ({file})' if file else ''}" for file, text in marked_rules]
+    lines = [
+        f"- {flat(clean(text), 800)}{f' ({file})' if file else ''}" for file, text in marked_rules
+    ]
     if sum(map(len, lines)) <= _RULES_CHARACTERS:
         return lines
     files: dict[str, int] = {}
@@ -161,11 +166,12 @@ def _check_lines(ledger: Ledger) -> list[str]:
             f"{_command_line(str(told.get('command')), 90)}: {told['result']}"
             + (f", ended: {end}" if end else "")
         )
-    return lines
+    return list(dict.fromkeys(lines))
 
 
 def _command_line(command: str, most: int = _LINE_CHARACTERS) -> str:
-    return f"- `{flat(command.replace(' 2>&1', ''), most)}`"
+    lines = [line.strip() for line in command.replace(" 2>&1", "").split("\n")]
+    return f"- `{flat(' ⏎ '.join(filter(None, lines)), most)}`"
 
 
 def _grouped(paths: dict[str, int], ledger: Ledger) -> list[str]:
@@ -184,14 +190,14 @@ def _messages(ledger: Ledger, room: int) -> str:
     title = "\n\nMessages of the user, newest first:"
     room -= len(title)
     kept: list[str] = []
-    left_out = ledger.dropped_messages
+    left_out = 0
     shown = ""
     for message in reversed(ledger.messages):
         text = flat(message["text"], _MESSAGE_CHARACTERS)
         line = "\n- " + _label(message) + text + size_of(message)
         if f"\n- {text}\n" in shown or (len(text) >= _CONTAINED_CHARACTERS and text in shown):
             continue
-        if len(line) > room - _LINE_CHARACTERS:
+        if left_out or len(line) > room - _LINE_CHARACTERS:
             left_out += 1
             continue
         room -= len(line)
@@ -199,8 +205,10 @@ def _messages(ledger: Ledger, room: int) -> str:
         shown += f"\n- {text}\n"
     if not kept:
         return ""
-    if left_out:
-        kept.append(f"\n[{left_out} older ones are left out: `brimline carry show`]")
+    if left_out + ledger.dropped_messages:
+        older = f"{left_out + ledger.dropped_messages} older ones are left out"
+        known = f"{len(ledger.messages)} messages" if ledger.dropped_messages else "all"
+        kept.append(f"\n[{older}; `brimline carry show` has {known}]")
     return title + "".join(kept)
 
 
@@ -215,8 +223,22 @@ def size_of(message: dict[str, object]) -> str:
     return f" [first line of {size:,} characters]" if isinstance(size, int) else ""
 
 
+def is_held(message: dict[str, object], summary: str) -> bool:
+    """Whether a summary, on one line, holds a message word for word."""
+    part = held_part(message)
+    at = summary.find(part)
+    while at >= 0:
+        before, after = summary[at - 1 : at] if at else "", summary[at + len(part) :][:1]
+        if not (before.isalnum() and part[:1].isalnum()) and not (
+            after.isalnum() and part[-1:].isalnum()
+        ):
+            return True
+        at = summary.find(part, at + 1)
+    return False
+
+
 def held_part(message: dict[str, object]) -> str:
-    """What of a message has to be in a summary that is said to hold it."""
+    """What of a message has to be in a text that is said to hold it."""
     return " ".join(str(message["text"]).split())[:_MESSAGE_CHARACTERS].rstrip()
 
 

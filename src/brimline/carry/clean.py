@@ -6,12 +6,12 @@ import re
 
 MASK = "[masked]"
 # A terminal would obey these; line ends and tabs stay.
-_CONTROL = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160)])
+_CONTROL = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160)]) | {13: "\n"}
 # Each is recognised by its own beginning: private keys, tokens of well-known services (Anthropic,
 # OpenAI, Stripe, GitHub, GitLab, Slack, AWS, Google, npm, PyPI, Hugging Face, DigitalOcean,
 # SendGrid), JSON web tokens.
 _TOKENS = re.compile(
-    r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
+    r"-----BEGIN [A-Z ]*PRIVATE KEY[A-Z ]*-----.*?(?:-----END [A-Z ]*PRIVATE KEY[A-Z ]*-----|\Z)"
     r"|\bsk-[A-Za-z0-9][\w-]{18,}"
     r"|\b[srp]k_(?:live|test)_\w{10,}"
     r"|\bwhsec_\w{16,}"
@@ -27,23 +27,33 @@ _TOKENS = re.compile(
     r"|\bhf_[A-Za-z0-9]{20,}"
     r"|\bdop_v1_[0-9a-f]{32,}"
     r"|\bSG\.[\w-]{16,}\.[\w-]{16,}"
+    r"|\bAGE-SECRET-KEY-\w{20,}"
+    r"|\bhooks\.slack\.com/services/[\w/]+"
+    r"|\b(?:xapp|xai|tskey|gsk|shpat|dckr_pat|lin_api|glsa|hvs|ATATT)[-_.]?[\w.-]{20,}"
     r"|\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*",
     re.DOTALL,
 )
 _IN_ADDRESS = re.compile(r"(://[^\s/:@'\"]*):[^\s/@'\"]+@")
 # A name that says so, then a value with a digit in it: "token: yes" is left alone.
 _NAMED = re.compile(
-    r"((?:passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key)"
-    r"['\"]?\s*[:=]\s*['\"]?)(?=[^\s'\",;]*\d)[^\s'\",;]{8,}",
+    r"((?:passw(?:or)?d|passphrase|secret\w*|token|api[_-]?key|access[_-]?key|account[_-]?key"
+    r"|private[_-]?key)['\"]?\s*[:=]\s*['\"]?)(?=[^\s'\",;]*\d)[^\s'\",;]{8,}",
     re.IGNORECASE,
 )
+# Variables and options of commands: whatever their value looks like.
+_GIVEN = re.compile(
+    r"(\b[A-Z0-9_]*(?:PASSWORD|PASSWD|SECRET|TOKEN(?!S)|API_KEY)[A-Z0-9_]*="
+    r"|--(?:password|passwd|token|secret|api-key)[= ])(?:'[^']*'|\"[^\"]*\"|[^\s'\";|&]{4,})"
+)
+_LOGIN = re.compile(r"(\s-u\s+[\w.@-]+:)[^\s'\"]{3,}")
 _BEARER = re.compile(r"\b(Bearer|Basic)\s+[A-Za-z0-9+/._~-]{16,}=*")
 # Where none of these occurs there is nothing to mask; most texts are done here.
 _HINTS = (
     *("sk-", "k_live_", "k_test_", "whsec_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
     *("glpat-", "xox", "akia", "asia", "aiza", "ya29.", "npm_", "pypi-", "hf_", "dop_v1_", "sg."),
     *("eyj", "private key", "://", "passw", "passphrase", "secret", "token", "key", "bearer"),
-    *("basic ",),
+    *("basic ", "-u ", "xapp", "xai-", "tskey", "gsk_", "shpat", "dckr_pat", "lin_api", "glsa"),
+    *("hvs.", "atatt"),
 )
 
 
@@ -57,4 +67,5 @@ def clean(text: str) -> str:
     text = _TOKENS.sub(MASK, text)
     text = _IN_ADDRESS.sub(rf"\1:{MASK}@", text)
     text = _BEARER.sub(rf"\1 {MASK}", text)
+    text = _LOGIN.sub(rf"\1{MASK}", _GIVEN.sub(rf"\1{MASK}", text))
     return _NAMED.sub(rf"\1{MASK}", text)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from brimline.carry.ledger import Ledger
 
-    # The words of a simple command, and the operator after it.
-    Step: TypeAlias = tuple[list[str], str]
+    # The words of a simple command, the operator after it, and its text.
+    Step: TypeAlias = tuple[list[str], str, str]
 
 PASSED, FAILED, UNKNOWN = "passed", "failed", "result unknown"
 PIPED = "result unknown (its output was piped)"
@@ -42,6 +42,7 @@ _TOKEN = re.compile(
 _OPERATORS = ("&&", "||", ";", "|", "&", "\n")
 _ENDS_LIST = (";", "&", "\n")
 _COMMENTS = re.compile(r"\A(?:\s*#[^\n]*\n)+")
+_REDIRECTION = re.compile(r"\d*[<>]")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 # What only starts another program, the second with a word of their own before it.
 _WRAPPERS = {"env", "time", "sudo", "nice", "exec", "command", "npx", "bunx", "xvfb-run"}
@@ -62,7 +63,16 @@ _VERB = re.compile(
     r"|types|verify|analy[sz]e|compile|ci|unittest|pytest|mypy|ruff)(?:[-:_.]\S*)?"
 )
 _SUBCOMMAND = re.compile(r"[a-z][a-z-]*")
-_ONLY_ASKS = {"version", "help", "--version", "--help", "-h", "-V", "linters", "cache", "config"}
+_ONLY_ASKS = {
+    *("version", "help", "--version", "--help", "-h", "-V", "linters", "cache", "config"),
+    *("--collect-only", "--co", "--list", "--listTests", "--dry-run", "--just-print"),
+}
+# What runs other commands, or decides by their exit: theirs is not told by the line's.
+_OPAQUE = words_of("""
+    ! ( { if then else elif fi for while until do done case esac eval exec exit trap function bash
+    sh zsh nohup xargs parallel watch ssh docker
+""")
+_INSTALLERS = {"npm", "pnpm", "yarn", "bun"}
 _COMMITTED = re.compile(r"^\[[^\]\n]* ([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
 _PULL = re.compile(r"https?://[^\s\"'<>]+/(?:pull|merge_requests|pull-requests)/\d+")
 _LOOKING = words_of("""
@@ -75,23 +85,35 @@ def ran(ledger: Ledger, command: str, output: str, *, failed: bool) -> None:
     """Take in a command that has run."""
     command = _COMMENTS.sub("", command)
     steps = split(command)
+    if any(_is_opaque(words) for words, _, _ in steps):
+        ran_unseen(ledger, command)
+        return
     line = command[:_LONGEST_COMMAND]
-    names = [check_name(words) for words, _ in steps]
+    names = [check_name(words) for words, _, _ in steps]
     for at, name in enumerate(names):
         if name:
-            _note_check(ledger, name, steps, at, _result(steps, at, failed=failed), output)
+            _note_check(ledger, steps, at, _result(steps, at, output, failed=failed), output)
     if failed:
         if not any(names):
             ledger.failed = [*ledger.failed, line][-_MOST_FAILED:]
         return
     _note_published(ledger, steps, output)
-    if not any(names) and all(operator != "|" for _, operator in steps):
+    operators = {operator for _, operator, _ in steps}
+    if not any(names) and operators.isdisjoint(("|", "||", "&")):
         _note_worked(ledger, line)
     # Checks have lines of their own, and what only looked is not worth one.
     named = zip(steps, names, strict=True)
-    if any(not name and _program(words) not in _LOOKING for (words, _), name in named):
+    if any(not name and _program(words) not in _LOOKING for (words, _, _), name in named):
         others = [known for known in ledger.commands if known != line]
         ledger.commands = [*others, line][-_MOST_COMMANDS:]
+
+
+def ran_unseen(ledger: Ledger, command: str) -> None:
+    """Take in a command whose exit tells nothing: of checks in it the last result is unknown."""
+    for key, told in ledger.checks.items():
+        words = key.rpartition("\0")[2].split()
+        if all(re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", command) for word in words):
+            ledger.checks[key] = {"command": told["command"], "result": UNKNOWN}
 
 
 def split(command: str) -> list[Step]:
@@ -100,13 +122,21 @@ def split(command: str) -> list[Step]:
         command = command.split("\n", 1)[0]
     steps: list[Step] = []
     words: list[str] = []
-    for token in [*_TOKEN.findall(command.replace("\\\n", " ")), ""]:
-        if token and token not in _OPERATORS:
+    start = 0
+    for found in _TOKEN.finditer(command):
+        token = found.group()
+        if token not in _OPERATORS:
+            start = start if words else found.start()
             words.append(token)
         elif words:
-            steps.append((words, token))
+            steps.append((words, token, command[start : found.start()].strip()))
             words = []
-    return steps
+    return [*steps, (words, "", command[start:].strip())] if words else steps
+
+
+def _is_opaque(words: list[str]) -> bool:
+    first = _without_wrappers(words)[0]
+    return first in _OPAQUE or first[0] in "({!\\\"'<>" or first.endswith(")")
 
 
 def check_name(words: list[str]) -> str:
@@ -121,7 +151,8 @@ def check_name(words: list[str]) -> str:
         return " ".join([program, *named])
     if program in _RUNNERS:
         for count, word in enumerate(given[:3], 1):
-            if _VERB.fullmatch(word):
+            is_install = word == "ci" and program in _INSTALLERS
+            if _VERB.fullmatch(word) and not is_install:
                 return " ".join([program, *given[:count]])
     return ""
 
@@ -143,35 +174,41 @@ def _program(words: list[str]) -> str:
     return found[0].rpartition("/")[2] if found else ""
 
 
-def _result(steps: list[Step], at: int, *, failed: bool) -> str:
+def _result(steps: list[Step], at: int, output: str, *, failed: bool) -> str:
     """How one step of a command line went, as far as the exit of the line tells.
 
     The line ends with the exit of its last list. That of a list tied by `&&` is nought if every
     step of it succeeded; otherwise any of them may have failed.
     """
-    first = max([place + 1 for place, (_, op) in enumerate(steps[:-1]) if op in _ENDS_LIST] or [0])
-    operators = [operator for _, operator in steps[first:]]
-    if at < first or operators[at - first] == "|" or "||" in operators:
+    ends = [place + 1 for place, (_, op, _) in enumerate(steps[:-1]) if op in _ENDS_LIST]
+    first = max(ends, default=0)
+    operators = [operator for _, operator, _ in steps[first:]]
+    if at < first or "||" in operators or operators[-1] == "&":
         return UNKNOWN
+    if operators[at - first] == "|":
+        return PIPED
     if not failed:
         return PASSED
-    others = [words for place, (words, _) in enumerate(steps[first:], first) if place != at]
-    return FAILED if all(_program(words) == "cd" for words in others) else UNKNOWN
+    before = [_program(words) for words, _, _ in steps[first:at]]
+    is_last = at == len(steps) - 1
+    changed_folder = all(program == "cd" for program in before) and "cd: " not in output
+    return FAILED if is_last and changed_folder else UNKNOWN
 
 
-def _note_check(
-    ledger: Ledger, name: str, steps: list[Step], at: int, result: str, output: str
-) -> None:
-    words, operator = steps[at]
-    told = {"command": " ".join(words)[:_LONGEST_COMMAND], "result": result}
-    if operator == "|":
-        told["result"] = PIPED
-    if result != PASSED and all(after == "|" for _, after in steps[at:-1]):
+def _note_check(ledger: Ledger, steps: list[Step], at: int, result: str, output: str) -> None:
+    """Keep the last result of a check: the same words in the same folder."""
+    words, _, text = steps[at]
+    folders = [step for step in steps[:at] if _program(step[0]) == "cd"]
+    line = " && ".join([*(folder for _, _, folder in folders), text])[:_LONGEST_COMMAND]
+    given = [word for word in words if word[:1] not in "-<>" and not _REDIRECTION.match(word)]
+    told = {"command": line, "result": result}
+    if result != PASSED and all(after == "|" for _, after, _ in steps[at:-1]):
         # What the line ended with is this check's own, if only for the end of a pipe.
         end = output.rstrip()[-_LONGEST_COMMAND:].rpartition("\n")[2].strip()
-        told["end"] = "" if end == _NO_OUTPUT else clean(end)
-    ledger.checks.pop(name, None)
-    ledger.checks[name] = told
+        told["end"] = "" if end == _NO_OUTPUT or end.startswith("</") else clean(end)
+    key = "\0".join([*(folder for _, _, folder in folders), " ".join(given)])
+    ledger.checks.pop(key, None)
+    ledger.checks[key] = told
     while len(ledger.checks) > _MOST_CHECKS:
         del ledger.checks[next(iter(ledger.checks))]
 
@@ -190,7 +227,7 @@ def _note_worked(ledger: Ledger, line: str) -> None:
 
 def _note_published(ledger: Ledger, steps: list[Step], output: str) -> None:
     """Commits and pull requests that a command made."""
-    for words, _ in steps:
+    for words, _, _ in steps:
         program = _program(words)
         if program == "git" and "commit" in words:
             made = _COMMITTED.findall(output)
@@ -199,7 +236,7 @@ def _note_published(ledger: Ledger, steps: list[Step], output: str) -> None:
                 ledger.commits.pop()
             known = [pair for pair in ledger.commits if pair not in found]
             ledger.commits = [*known, *found][-_MOST_COMMITS:]
-        elif program in ("gh", "glab") and "create" in words:
+        elif program in ("gh", "glab") and "create" in words and "--dry-run" not in words:
             address = _PULL.search(output)
             if address and address.group() not in ledger.pulls:
                 ledger.pulls = [*ledger.pulls, address.group()][-_MOST_PULLS:]

@@ -13,7 +13,8 @@ from _blake2 import blake2b
 
 from brimline.carry import commands
 from brimline.carry.clean import clean
-from brimline.carry.ledger import DECIDE, KEEP, add_message, add_note, is_paste
+from brimline.carry.ledger import DECIDE, KEEP, Ledger, add_message, add_note, is_paste, save
+from brimline.fast import paths
 from brimline.transcript import read, row, words
 from brimline.transcript.row import text_of
 
@@ -21,11 +22,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
-    from brimline.carry.ledger import Ledger
 
 # How a line of the user's message becomes a note; other words after `brim:` are directives.
 _NOTE_WORDS = {"brim:keep": KEEP, "brim:note": KEEP, "brim:decide": DECIDE}
-_BRIM_LINE = re.compile(r"^[ \t]*(brim:\w+)[ \t]*(.*)$", re.MULTILINE | re.IGNORECASE)
+_BRIM_LINE = re.compile(
+    r"^[ \t]*(brim:(?:keep|note|decide|pin|unpin|done))\b:?(?![\w-])[ \t]*(.*)$",
+    re.MULTILINE | re.IGNORECASE,
+)
 _MOST_QUEUED = 60
 _MOST_CALLS, _MOST_TASKS, _MOST_PATHS = 200, 200, 120
 # A line without any of these holds nothing of what is taken here, and is not even parsed.
@@ -87,6 +90,23 @@ def bring_up_to_date(
     return True
 
 
+def begin_here(home_dir: str, session_id: str, transcript: str | None) -> None:
+    """Take nothing from a transcript that stands in it now.
+
+    Raises:
+        OSError: that cannot be noted.
+    """
+    try:
+        file = read.open_regular(transcript or "")
+    except (OSError, ValueError):
+        return
+    with file:
+        end = file.seek(0, 2)
+        record = Ledger(session_id)
+        record.cursor = {"offset": end, "print": _fingerprint(file, end)}
+        save(home_dir, record)
+
+
 def _rows_on(line: read.Line) -> list[dict[str, Any]]:
     """The rows on a line that may tell something; most lines are not even parsed."""
     raw = line.raw
@@ -110,6 +130,9 @@ def fold(ledger: Ledger, one: Any) -> None:
         if taking is not None:
             taking(ledger, one, row.timestamp_of(one))
     ledger.folder = ledger.folder or row.cwd_of(one) or ""
+    origin = "" if ledger.forked_from else row.forked_from(one)
+    if origin:
+        ledger.forked_from = paths.safe_session_id(origin)
     branch = row.branch_of(one)
     if branch and branch != ledger.branch:
         ledger.branch = clean(branch)
@@ -142,7 +165,7 @@ def _queue(ledger: Ledger, one: dict[str, Any], at: str | None) -> None:
     """What the user typed while the assistant worked; what was taken back was not said."""
     operation, text = row.queue_operation(one)
     said = words.own_words(text)
-    if operation == "enqueue" and not said.startswith(("<", "/")):
+    if operation == "enqueue" and not said.startswith("/"):
         kept = _said(ledger, said, at, "queued")
         ledger.queued = [*ledger.queued, kept][-_MOST_QUEUED:]
     elif operation == "popAll" and ledger.messages:
@@ -170,9 +193,16 @@ def _said(ledger: Ledger, text: str, at: str | None, kind: str = "prompt") -> st
                 add_note(ledger, _NOTE_WORDS[word.lower()], told, at)
         text = _BRIM_LINE.sub("", text).strip()
     text = clean(text)
-    if text.strip() and (kind == "queued" or text not in ledger.queued):
+    # The client sends what waited in its queue as prompts, several as one.
+    is_known = kind != "queued" and all(part in ledger.queued for part in text.split("\n"))
+    if text.strip() and not is_known and (kind == "queued" or text not in ledger.queued):
         add_message(ledger, text, at, kind)
     return text
+
+
+def has_marks(text: str) -> bool:
+    """Whether a text has lines that would be notes."""
+    return any(word.lower() in _NOTE_WORDS for word, _ in _BRIM_LINE.findall(text))
 
 
 def _called(ledger: Ledger, call: row.Call) -> None:
@@ -222,7 +252,7 @@ def _used_file(ledger: Ledger, name: str, given: dict[str, Any]) -> None:
 
 def _is_note(name: str) -> bool:
     """Whether a tool is the one by which the model writes something down, however it is wired."""
-    return name.startswith("mcp__") and "brimline" in name and name.endswith("__note")
+    return name in ("mcp__brimline__note", "mcp__plugin_brim_brimline__note")
 
 
 def _task_answered(ledger: Ledger, name: str, given: dict[str, Any], result: row.Result) -> None:
@@ -265,7 +295,9 @@ def _task(ledger: Ledger, number: str, fields: dict[str, Any]) -> None:
 def _ran(ledger: Ledger, given: dict[str, Any], result: row.Result) -> None:
     command = clean(text_of(given.get("command")))
     unknown = result.told.get("interrupted") or result.told.get("backgroundTaskId")
-    if command and not unknown and not given.get("run_in_background"):
+    if unknown or given.get("run_in_background"):
+        commands.ran_unseen(ledger, command)
+    elif command:
         commands.ran(ledger, command, result.text[-_OUTPUT_CHARACTERS:], failed=result.is_error)
 
 

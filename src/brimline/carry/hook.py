@@ -25,6 +25,8 @@ _INCOMPLETE, _REFUSED = "carry-incomplete", "carry-refused"
 # A hook reads at most so much of a transcript.
 _MOST_BYTES = 8 << 20
 _REFUSAL_S = 60.0
+# A compaction takes no longer; an older checkpoint is of another one.
+_COMPACTION_S = 3_600.0
 _KEEP_DAYS = 30
 _OWN_INSTRUCTIONS, _OWN_BYTES = "compact-instructions.txt", 64 << 10
 
@@ -88,7 +90,7 @@ def post_compact(turn: Turn) -> None:
     from brimline.carry import card, ledger, notes
 
     record = notes.merge(turn.home, ledger.load(turn.home, turn.state.session_id))
-    held = sum(card.held_part(message) in summary for message in record.messages)
+    held = sum(card.is_held(message, summary) for message in record.messages)
     given = turn.state.last_line("Carded").get("characters", 0)
     turn.note("Carried", messages=len(record.messages), held=held, card_characters=given)
 
@@ -110,7 +112,22 @@ def post_tool_use(turn: Turn) -> None:
     turn.attempt("carry", _ledger, turn)
 
 
-user_prompt_submit = stop = post_tool_use
+stop = post_tool_use
+
+
+def user_prompt_submit(turn: Turn) -> Decision | None:
+    """The same; and a word to the person where a marked line stands in what counts as a paste."""
+    post_tool_use(turn)
+    prompt = turn.event.prompt
+    if "brim:" not in prompt or not turn.values["carry.enabled"]:
+        return None
+    from brimline.carry import fold, ledger
+    from brimline.decision import Decision
+
+    if not ledger.is_paste(prompt) or not fold.has_marks(prompt):
+        return None
+    text = "brimline: a marked line in a long prompt counts as pasted: send it in one of its own."
+    return Decision(person_notes=(text,))
 
 
 def session_end(turn: Turn) -> None:
@@ -170,11 +187,26 @@ def _card(turn: Turn) -> str:
         _ledger(turn),
         turn.policy.marked,
         budget=min(card.BUDGET_CHARACTERS, turn.note_room() - 2),
-        incomplete=_INCOMPLETE in turn.state.names,
+        incomplete=_INCOMPLETE in turn.state.names or not _is_saved(turn),
     )
     if text:
         turn.note("Carded", characters=len(text))
     return text
+
+
+def _is_saved(turn: Turn) -> bool:
+    """Whether the checkpoint of this compaction is there; a disk that is full keeps no mark."""
+    import os
+    import time
+
+    from brimline.carry import checkpoint
+    from brimline.fast import paths
+
+    folder = paths.carry_session_dir(turn.home, turn.state.session_id)
+    try:
+        return time.time() - os.stat(f"{folder}/{checkpoint.DOCUMENT}").st_mtime < _COMPACTION_S
+    except OSError:
+        return False
 
 
 def _save_checkpoint(turn: Turn, record: Ledger, trigger: str) -> None:

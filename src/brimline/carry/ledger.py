@@ -35,6 +35,8 @@ class Ledger:
         self.session = session
         self.previous: str | None = None
         """The session that this one goes on from, after `/clear` or a fork."""
+        self.forked_from = ""
+        """The session that the client says its rows were copied from."""
         self.adopted = ""
         """The session whose record was taken over into this one."""
         self.compactions = 0
@@ -66,6 +68,8 @@ class Ledger:
         self.cursor: dict[str, Any] = {}
         """How far the transcript was read."""
         self.unread_bytes = 0
+        self.forgotten: list[str] = []
+        """Ids of messages and notes that the user wants gone, wherever they are read again."""
         self.summary_expected = False
 
 
@@ -82,7 +86,8 @@ def add_message(ledger: Ledger, text: str, at: str | None, kind: str) -> None:
         message["size"] = len(text)
         message["text"] = next(line.strip() for line in text.split("\n") if line.strip())
     message["id"] = item_id(str(at), message["text"])
-    if all(message["id"] != known["id"] for known in ledger.messages):
+    known = {one["id"] for one in ledger.messages}
+    if message["id"] not in known and message["id"] not in ledger.forgotten:
         ledger.messages.append(message)
     if len(ledger.messages) > _MOST_MESSAGES:
         ledger.messages.pop(0)
@@ -100,8 +105,15 @@ def add_note(ledger: Ledger, kind: str, text: str, at: Any, source: str = "user"
     if not text:
         return
     note_id = item_id(kind, text)
-    note = {"id": note_id, "kind": kind, "text": text, "at": at, "source": source}
-    ledger.notes.setdefault(note_id, note)
+    # Written again it is news: what was done or forgotten before does not count any more.
+    ledger.notes.pop(note_id, None)
+    ledger.notes[note_id] = {
+        "id": note_id,
+        "kind": kind,
+        "text": text,
+        "at": at,
+        "source": source,
+    }
     while len(ledger.notes) > _MOST_NOTES:
         del ledger.notes[next(iter(ledger.notes))]
 
@@ -128,6 +140,26 @@ def save(home_dir: str, ledger: Ledger) -> None:
     io.replace_file(path, text.encode("utf-8", "surrogatepass"))
 
 
+def forget(home_dir: str, session_id: str, item: str) -> None:
+    """Take a message or a note out of what is kept, also where it is read again.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    record = load(home_dir, session_id)
+    record.messages = [one for one in record.messages if one["id"] != item]
+    record.notes.pop(item, None)
+    record.forgotten = [*record.forgotten, item][-_MOST_MESSAGES:]
+    save(home_dir, record)
+
+
+def afresh(record: Ledger) -> Ledger:
+    """A ledger that is to be folded from the beginning; whose it is and goes on from stays."""
+    found = Ledger(record.session)
+    found.previous, found.forgotten = record.previous, record.forgotten
+    return found
+
+
 def to_document(ledger: Ledger) -> dict[str, Any]:
     """The ledger as JSON values."""
     return {"v": FORMAT} | ledger.__dict__
@@ -151,7 +183,7 @@ def from_document(document: Any, session_id: str) -> Ledger:
 
 def _is_sound(ledger: Ledger) -> bool:
     """Whether a ledger that was read can be gone on with: files get damaged and edited."""
-    texts = (*ledger.queued, *ledger.pulls, *ledger.commands, *ledger.failed)
+    texts = (*ledger.queued, *ledger.pulls, *ledger.commands, *ledger.failed, *ledger.forgotten)
     return (
         all(isinstance(text, str) for text in texts)
         and all(

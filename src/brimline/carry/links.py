@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from brimline import clock
-from brimline.carry import fold, ledger
+from brimline.carry import fold, ledger, notes
 from brimline.carry.card import flat
 from brimline.carry.commands import FAILED
 from brimline.fast import io, json, paths
@@ -120,16 +120,16 @@ def adopt_origin(home_dir: str, record: Ledger, transcript: str | None) -> bool:
     A fork's transcript begins at the last compaction. The client copies rows with their uuids, so
     that boundary stands in the transcript of its origin too, behind what the fork does not have.
     """
-    if not transcript or record.adopted or not record.compactions:
+    if not transcript or record.adopted or not (record.compactions or record.forked_from):
         return False
-    boundary = _first_boundary(transcript)
-    origin = _holder(boundary, transcript) if boundary else None
+    boundary = None if record.forked_from else _first_boundary(transcript)
+    origin = record.forked_from or (_holder(boundary, transcript) if boundary else "")
     record.adopted = "-"
-    if origin:
+    if origin and origin != record.session:
         known = ledger.load(home_dir, origin)
         path = f"{os.path.dirname(transcript)}/{origin}.jsonl"
         fold.bring_up_to_date(known, path, most_bytes=_ORIGIN_BYTES)
-        inherit(record, known)
+        inherit(record, notes.merge(home_dir, known))
     return True
 
 

@@ -7,6 +7,7 @@ a ledger twice changes nothing.
 from __future__ import annotations
 
 from brimline import clock
+from brimline.carry.clean import clean
 from brimline.carry.ledger import DECIDE, KEEP, add_note, item_id
 from brimline.fast import io, json, paths
 
@@ -27,8 +28,9 @@ def add(home_dir: str, session_id: str, kind: str, text: str) -> str:
     Raises:
         OSError: it cannot be written.
     """
+    text = clean(text.strip())
     _append(home_dir, session_id, {"add": {"kind": kind, "text": text, "source": "person"}})
-    return item_id(kind, text.strip())
+    return item_id(kind, text)
 
 
 def mark(home_dir: str, session_id: str, item: str, what: str) -> None:
@@ -49,13 +51,22 @@ def merge(home_dir: str, ledger: Ledger) -> Ledger:
         # The version before this one wrote `close` for what is now `done`.
         done = line.get("done") or (line.get("close") if line.get("status") == "done" else None)
         for item, is_done in ((done, True), (line.get("reopen"), False)):
-            if isinstance(item, str) and item in ledger.notes:
+            if isinstance(item, str) and _is_older(ledger.notes.get(item), line.get("at")):
                 ledger.notes[item]["done"] = is_done
         forgotten = line.get("forget")
         if isinstance(forgotten, str):
-            ledger.notes.pop(forgotten, None)
             ledger.messages = [one for one in ledger.messages if one["id"] != forgotten]
+            if _is_older(ledger.notes.get(forgotten), line.get("at")):
+                del ledger.notes[forgotten]
     return ledger
+
+
+def _is_older(note: dict[str, Any] | None, marked_at: Any) -> bool:
+    """Whether a note is from before it was marked; written again later it is news."""
+    if note is None:
+        return False
+    at = clock.parse(note.get("at")) if isinstance(note.get("at"), str) else None
+    return at is None or not isinstance(marked_at, int | float) or at <= marked_at
 
 
 def _take(ledger: Ledger, added: dict[str, Any], at: Any) -> None:

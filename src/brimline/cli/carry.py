@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import os
 import shutil
@@ -110,8 +111,12 @@ def add(words: str, decision: bool, session: str | None, as_json: bool) -> None:
     place = _chosen(session)
     kind = ledger.DECIDE if decision else ledger.KEEP
     note_id = notes.add(paths.home(), place.session_id, kind, text)
-    note = _record(place).notes.get(note_id, {"id": note_id, "text": text})
-    answer({"session_id": place.session_id} | note, f"{note_id}  {shown(text)}", as_json=as_json)
+    note = _record(place).notes[note_id]
+    answer(
+        {"session_id": place.session_id} | note,
+        f"{note_id}  {shown(note['text'])}",
+        as_json=as_json,
+    )
 
 
 @carry.command()
@@ -167,6 +172,7 @@ def forget(item: str | None, session: str | None, yes: bool, as_json: bool) -> N
         raise SessionError(f"no note or message {item!r} is known: `brimline carry show` has them")
     _consent(f"Forget {shown(found['text'])!r}?", yes=yes)
     notes.mark(paths.home(), place.session_id, item, "forget")
+    ledger.forget(paths.home(), place.session_id, item)
     report = {"session_id": place.session_id, "id": item, "forgotten": True}
     answer(report, f"{item}  forgotten: {shown(found['text'])}", as_json=as_json)
 
@@ -272,9 +278,13 @@ def _record(place: Place) -> Ledger:
     """The record of a session up to now, with what people added to it."""
     home_dir = paths.home()
     record = ledger.load(home_dir, place.session_id)
+    if record.unread_bytes:
+        # A hook had no time to read all of it; here there is.
+        record = ledger.afresh(record)
     changed = fold.bring_up_to_date(record, place.transcript)
     if links.adopt_origin(home_dir, record, place.transcript) or changed:
-        ledger.save(home_dir, record)
+        with contextlib.suppress(OSError):  # what is shown is right all the same
+            ledger.save(home_dir, record)
     return notes.merge(home_dir, record)
 
 
@@ -313,6 +323,8 @@ def _forget_all(place: Place, *, yes: bool, as_json: bool) -> None:
         if os.path.islink(folder):
             raise StateError(f"{folder} is a link; delete what it leads to yourself")
         shutil.rmtree(folder)
+        # Its transcript is the client's: what stands there until now is not taken from it again.
+        fold.begin_here(home_dir, place.session_id, place.transcript)
     links.forget(home_dir, place.session_id)
     report = {"session_id": place.session_id, "files": names}
     told = f"{count(len(names), 'file')} of session {place.session_id} forgotten."

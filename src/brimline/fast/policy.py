@@ -27,8 +27,6 @@ _TRUE = frozenset({"1", "true", "yes", "on"})
 class Policy:
     """Values by setting name, and what the client's own settings say (`client`)."""
 
-    __slots__ = ("_preset", "client", "explicit", "learned", "marked", "sources", "values")
-
     def __init__(
         self,
         values: dict[str, Any],

@@ -67,8 +67,6 @@ _LOG_SPEED_LIMITS = (6.06, 8.06)
 class Forecast:
     """Operations left: the middle of what to expect, and the bounds of the 80 % interval."""
 
-    __slots__ = ("high", "low", "ops")
-
     def __init__(self, low: int, ops: int, high: int) -> None:
         self.low = low
         self.ops = ops
@@ -77,8 +75,6 @@ class Forecast:
 
 class Prior:
     """What to expect at first: tokens per operation, and how far sessions differ (usual: 1)."""
-
-    __slots__ = ("speed_tokens", "spread")
 
     def __init__(self, speed_tokens: float, spread: float) -> None:
         self.speed_tokens = speed_tokens

@@ -29,8 +29,6 @@ _LAST_ALWAYS_ENFORCING = (2, 1, 42)
 class Window:
     """Tokens of the window and how we know."""
 
-    __slots__ = ("source", "tokens")
-
     def __init__(self, tokens: int, source: str) -> None:
         self.tokens = tokens
         self.source = source
@@ -38,8 +36,6 @@ class Window:
 
 class CompactionPoint:
     """Where the client compacts, how we know, and whether it does so on its own."""
-
-    __slots__ = ("effective_window_tokens", "enforced", "expected_tokens", "source", "tokens")
 
     def __init__(
         self, tokens: int, source: str, effective_window_tokens: int, *, enforced: bool | None

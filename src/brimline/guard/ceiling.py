@@ -29,8 +29,6 @@ _MARK = "ceiling-"
 class Ceiling:
     """The ceiling in tokens and which of its two bounds is the lower one."""
 
-    __slots__ = ("bound", "tokens")
-
     def __init__(self, window_tokens: int, values: dict[str, Any]) -> None:
         share = int(window_tokens * values["guard.ceiling_percent"] / 100)
         self.tokens: int = min(share, values["guard.ceiling_tokens"])
@@ -39,8 +37,6 @@ class Ceiling:
 
 class Load:
     """A tool call that loads an agent or a skill."""
-
-    __slots__ = ("name", "tool")
 
     def __init__(self, tool: str, tool_input: dict[str, Any]) -> None:
         self.tool = tool

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 class Turn:
     """The event and what was decided so far; settings, state and reading on demand."""
 
-    __slots__ = ("_policy", "_reading", "_state", "decisions", "event", "home", "project")
-
     def __init__(self, event: Event, home_dir: str) -> None:
         self.event = event
         self.home = home_dir

@@ -61,8 +61,6 @@ class Snapshot:
 class SessionState:
     """The files of one session under the data folder."""
 
-    __slots__ = ("folder", "names", "session_id")
-
     def __init__(self, home_dir: str, session_id: object) -> None:
         self.session_id = paths.safe_session_id(session_id)
         self.folder = paths.session_dir(home_dir, session_id)

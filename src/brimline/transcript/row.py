@@ -34,7 +34,6 @@ _SOURCES = (*_FILES, "command", "url", "pattern", "query", "path", "prompt")
 _THINKING = ("thinking", "redacted_thinking")
 # What the client writes as if the user had: output of its own commands, marks of an interruption.
 _CLIENT_TEXTS = ("<local-command-", "<command-", "<bash-", "[Request interrupted")
-_FOREIGN_ORIGINS = ("peer", "task-notification", "channel")
 # What the client answers to a read whose result is still in the conversation.
 _UNCHANGED = "File unchanged since last read"
 
@@ -176,8 +175,7 @@ def typed(row: Any) -> str:
     if not isinstance(row, dict) or row.get("isSidechain"):
         return ""
     sent = attachment_of(row) or row
-    origin = sent.get("origin")
-    if is_meta(sent) or (isinstance(origin, dict) and origin.get("kind") in _FOREIGN_ORIGINS):
+    if is_meta(sent) or not _is_from_the_user(sent.get("origin")):
         return ""
     if sent is not row:
         is_prompt = sent.get("commandMode", "prompt") == "prompt"
@@ -188,6 +186,19 @@ def typed(row: Any) -> str:
     blocks = content_blocks(row)
     answers = any(is_block(block, "tool_result") for block in blocks)
     return "" if answers else content_text(blocks)
+
+
+def _is_from_the_user(origin: Any) -> bool:
+    """Whether a message has no other sender: agents, channels and the client itself send too."""
+    if not isinstance(origin, dict):
+        return True
+    return origin.get("kind") == "human" or bool(origin.get("asUser"))
+
+
+def forked_from(row: Any) -> str | None:
+    """The session that a row was copied from, where it is a fork's."""
+    told = row.get("forkedFrom") if isinstance(row, dict) else None
+    return text_of(told.get("sessionId")) or None if isinstance(told, dict) else None
 
 
 def queue_operation(row: Any) -> tuple[str, str]:

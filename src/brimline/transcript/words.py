@@ -17,13 +17,20 @@ if TYPE_CHECKING:
 
 # What the client, a hook or brimline itself writes where the user's words stand.
 _NOT_THE_USERS = (
-    *("<local-command", "<bash-", "<task-notification", "<teammate-message", "<user-prompt-submit"),
-    *("<session-start-hook", "<background-task", "[Request interrupted", "Stop hook feedback"),
-    *("Caveat: The messages below", "This session is being continued", "Operation stopped by hook"),
-    *("Base directory for this skill", "[brimline"),
+    *("<local-command-", "<bash-input>", "<bash-stdout>", "<bash-stderr>", "<task-notification"),
+    *(
+        "<teammate-message",
+        "<channel source=",
+        "<cross-session-message",
+        "<user-prompt-submit-hook",
+    ),
+    *("<session-start-hook", "<background-task", "[Request interrupted by user]"),
+    *("[Request interrupted by user for tool use]", "Stop hook feedback:\n", "[brimline "),
+    *("Caveat: The messages below were generated", "Operation stopped by hook:"),
+    *("This session is being continued from a previous", "Base directory for this skill: /"),
 )
 # What is put around or before the user's words, and goes.
-_AROUND = re.compile(r"<(system-reminder|ide_\w+)>.*?(?:</\1>|\Z)|<!--\s*brimline.*?-->", re.DOTALL)
+_AROUND = re.compile(r"<(system-reminder|ide_\w+)>.*?</\1>", re.DOTALL)
 # The client's own commands and ours: what they are given says nothing about the work.
 _CLIENT_COMMANDS = re.compile(
     "/(?:add-dir|agents|bug|clear|color|compact|config|context|copy|cost|doctor|effort|exit|export"
@@ -36,8 +43,14 @@ _REFUSED = "The user doesn't want to proceed with this tool use."
 _REFUSED_COPIES = ("Error: " + _REFUSED, "User rejected tool use")
 _REFUSED_BECAUSE = "the user said:\n"
 _CLARIFIES = "The user wants to clarify these questions"
-_ANSWERED = "User has answered your questions:"
-_ANSWERED_END = ". You can now continue"
+# Clients differ in how they tell the model what was answered.
+_ANSWERED = re.compile(
+    r"(?:User has answered your questions|Your questions have been answered|The user (?:answered"
+    r"|responded)): *(.*?)(?:\. (?:You can now continue|Read the answers).*)?",
+    re.DOTALL,
+)
+# And they may add this to a refusal.
+_ADDED = "\n\nNote: The user's next message"
 
 
 def message(found: dict[str, Any]) -> str:
@@ -65,15 +78,22 @@ def refusal(tool: str, result: row.Result) -> str | None:
         and isinstance(result.copy, str)
         and result.copy.startswith(_REFUSED_COPIES)
         and not tool.startswith("mcp__")
+        and "Mcp" not in tool
     )
     if not is_refusal:
         return None
-    words = result.text.partition(_REFUSED_BECAUSE)[2].strip()
+    words = result.text.partition(_REFUSED_BECAUSE)[2].partition(_ADDED)[0].strip()
     return "" if words.startswith(_CLARIFIES) else words
 
 
 def answer(tool: str, result: row.Result) -> str:
     """What the user answered to a question of the assistant's; empty for other results."""
-    if tool != "AskUserQuestion" or result.is_error or not result.text.startswith(_ANSWERED):
+    if tool != "AskUserQuestion" or result.is_error:
         return ""
-    return result.text.removeprefix(_ANSWERED).split(_ANSWERED_END)[0].strip()
+    told = _ANSWERED.fullmatch(result.text.strip())
+    if told:
+        return told.group(1).strip()
+    answers = result.told.get("answers")
+    pairs = answers.items() if isinstance(answers, dict) else ()
+    response = row.text_of(result.told.get("response"))
+    return ", ".join([*(f'"{asked}"="{given}"' for asked, given in pairs), response]).strip(", ")
