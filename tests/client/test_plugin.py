@@ -200,7 +200,7 @@ def test_both_ways_together_replace_a_result_once(
     (block,) = run.requests[-1].blocks("tool_result")
     assert stubs.parse(str(block["content"])) is not None
     assert "does not match" not in json.dumps(run.rows)
-    stats = json.loads(plugged.command("store", "stats", "--json").stdout)
+    stats = json.loads(plugged.command("store", "list", "--json").stdout)
     assert stats["blobs"] == 1
 
 

@@ -11,7 +11,7 @@ import shlex
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping
+    from collections.abc import Mapping
 
 # A command line says what it is at its beginning; a here-document may be as long as a book.
 _LONGEST_COMMAND = 8_000
@@ -112,10 +112,6 @@ class Command(NamedTuple):
     writes: bool
     """Whether its output goes to a file."""
 
-    def is_one_of(self, names: Container[str]) -> bool:
-        """Whether a table holds it."""
-        return self.pattern in names or self.program in names
-
 
 class Line(NamedTuple):
     """A command line."""
@@ -130,21 +126,10 @@ class Line(NamedTuple):
     """Whether it changes nothing, as far as the list of such commands knows."""
     is_exempt: bool
     """Whether it is one brief or interactive command."""
-
-    @property
-    def prints_a_log(self) -> bool:
-        """Whether it runs what prints a log: a test run, a build, a service's messages."""
-        return self.main is not None and self.main.is_one_of(_LOGGING)
-
-    @property
-    def prints_a_listing(self) -> bool:
-        """Whether it lists files."""
-        return self.main is not None and self.main.is_one_of(_LISTING)
-
-    @property
-    def ran_something(self) -> bool:
-        """Whether failures in the output are its own, not those that a log or a file kept."""
-        return self.main is not None and not self.main.is_one_of(_KEEPS_A_LOG | _FILTERS | _SHOWING)
+    prints: str = ""
+    """`log` where it runs what prints one (tests, a build, a service), `paths` for a listing."""
+    ran_something: bool = False
+    """Whether failures in the output are its own, not those that a log or a file kept."""
 
 
 def read(text: str) -> Line:
@@ -162,7 +147,10 @@ def read(text: str) -> Line:
     first = words[0].rpartition("/")[2] if words else ""
     is_brief = not (_BRIEF | _INTERACTIVE).isdisjoint((first, " ".join([first, *words[1:2]])))
     is_exempt = is_brief or (first in _INTERPRETERS and words[1:] in ([], ["-i"]))
-    return Line(pipelines, main, _shown_files(pipelines), only_reads, is_exempt)
+    names = {main.pattern, main.program} if main else set()
+    prints = "log" if names & _LOGGING else "paths" if names & _LISTING else ""
+    ran = bool(names) and not names & (_KEEPS_A_LOG | _FILTERS | _SHOWING)
+    return Line(pipelines, main, _shown_files(pipelines), only_reads, is_exempt, prints, ran)
 
 
 def _pipelines(text: str) -> list[list[Command]]:
@@ -248,12 +236,12 @@ def _shown_files(pipelines: list[list[Command]]) -> list[str]:
     return files
 
 
-def pattern_of(tool: str, subject: Any, line: Line | None = None) -> str:
+def pattern_of(tool: str, subject: Any) -> str:
     """What a call is remembered by: two words of a command, a file, a host, else the tool."""
     if not isinstance(subject, str) or not subject.strip():
         return tool
     if tool == "Bash":
-        command = (line or read(subject)).main
+        command = read(subject).main
         return command.pattern if command else tool
     if tool == "Read":
         return f"Read {subject}"

@@ -28,7 +28,6 @@ _SOURCE_CHARACTERS = 60
 _REPEATABLE = ("Read", "Grep", "Glob")
 _PREVIEWED_TOOLS = (*_REPEATABLE, "Bash", "WebFetch", "WebSearch", "Agent", "Task")
 _PAGE = ("offset", "limit", "pages")
-_RUNNABLE = 1
 
 
 def after(turn: Turn) -> Decision | None:
@@ -102,7 +101,8 @@ class _Case:
         )
         self.call = self.looks.call_name(str(event.agent_id or ""), event.tool, event.tool_input)
         self.stamp = self.looks.stamp(self.files)
-        pattern = commands.pattern_of(event.tool, found.subject, self.command)
+        main = self.command.main if self.command else None
+        pattern = main.pattern if main else commands.pattern_of(event.tool, found.subject)
         self.learned_as = (turn.project, event.tool, pattern)
         reads = self.command is not None and self.command.only_reads
         self.may_repeat = reads or event.tool in _REPEATABLE
@@ -112,9 +112,12 @@ class _Case:
         values, text = self.turn.values, self.found.text
         if values["offload.preset"] == "off" or text.startswith(_OUR_MARK):
             return True
-        if not self.tool.startswith(("mcp__", *_PREVIEWED_TOOLS)) or self._is_named("never"):
+        if not self.tool.startswith(("mcp__", *_PREVIEWED_TOOLS)):
             return True
-        always = self._is_named("always")
+        never, always = values["offload.never"], values["offload.always"]
+        if never and self._is_named(never):
+            return True
+        always = bool(always) and self._is_named(always)
         bulk, content = values["offload.inline_bytes"], values["offload.read_bytes"]
         least = bulk if always else kinds.least_bytes(self.kind, self.source.total, bulk, content)
         # Of a huge text nobody counts the bytes: the characters do.
@@ -125,9 +128,9 @@ class _Case:
             return True
         return (not always and self._is_spared()) or self._is_repeated()
 
-    def _is_named(self, which: str) -> bool:
+    def _is_named(self, patterns: list[str]) -> bool:
         """Whether the user's list holds the tool, the file or the command."""
-        for pattern in self.turn.values[f"offload.{which}"]:
+        for pattern in patterns:
             texts = [self.tool, *self.files, *([self.found.subject] if self.command else [])]
             if any(
                 fnmatch.fnmatchcase(text, form)
@@ -259,7 +262,7 @@ def program(home_dir: str) -> str:
     """How the model starts our command: by name where the shell finds it, else as installed."""
     for folder in (io.env("PATH") or "").split(":"):
         try:
-            if folder and io.system.access(io.to_bytes(f"{folder}/brimline"), _RUNNABLE):
+            if folder and io.system.access(io.to_bytes(f"{folder}/brimline"), io.system.X_OK):
                 return "brimline"
         except (OSError, ValueError):
             continue

@@ -225,7 +225,7 @@ def _kind_of_output(
 ) -> str:
     if any(map(_DIFF.match, sample)):
         return DIFF
-    listed = tool == "Glob" or (command and command.prints_a_listing)
+    listed = tool == "Glob" or (command and command.prints == PATHS)
     if listed or _share(sample, _looks_like_path) > _PATHS_SHARE:
         return PATHS
     if tool == "Grep" or _share(sample, _HIT.match) > _FOUND_SHARE:
@@ -234,7 +234,7 @@ def _kind_of_output(
         return JSON
     if tool in _REPORTS:
         return PROSE
-    if command and command.prints_a_log:
+    if command and command.prints == LOG:
         return LOG
     return _kind_of_text(sample, text, lines, PROSE)
 
