@@ -147,39 +147,6 @@ def test_settings_of_any_shape_are_read(raw: bytes, user_file: Path, project_dir
     assert not yielding.settings_start_us(project_dir)
 
 
-def test_the_session_is_found_wherever_its_id_stands(
-    session: SessionBuilder, home_dir: str, user_file: Path
-) -> None:
-    """The client writes it first; another order only takes longer."""
-    settings(user_file, [OURS])
-    start = event("SessionStart", session, source="startup")
-    turned = dict(reversed(bash_event(session).items()))
-
-    respond(start, home_dir)
-
-    assert next(iter(turned)) != "session_id"
-    assert yielding.yields("PostToolUse", json.dumps(turned).encode(), home_dir)
-    first = {"session_id": session.session_id} | bash_event(session)
-    compact = json.dumps(first, separators=(",", ":")).encode()
-    assert yielding.yields("PostToolUse", compact, home_dir)
-    other = compact.replace(session.session_id.encode(), b"another")
-    assert not yielding.yields("PostToolUse", other, home_dir)
-
-
-@pytest.mark.parametrize("raw", [b"", b"[]", b"null", b"{", b'{"session_id":"'])
-@pytest.mark.parametrize("name", ["SessionStart", "PostToolUse"])
-def test_an_event_of_any_shape_ends_silently(
-    raw: bytes, name: str, home_dir: str, capfdbinary: pytest.CaptureFixture[bytes]
-) -> None:
-    """What is no event is an error for the log, never for the client."""
-    try:
-        yielding.yields(name, raw, home_dir)
-    except ValueError:
-        pass
-
-    assert capfdbinary.readouterr().out == b""
-
-
 def test_the_project_is_the_clients_not_the_current_folder(
     session: SessionBuilder, home_dir: str, world: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -187,7 +154,7 @@ def test_the_project_is_the_clients_not_the_current_folder(
     elsewhere = world / "elsewhere"
     settings(elsewhere / ".claude" / "settings.json", [OURS])
     raw = json.dumps(event("SessionStart", session, source="startup")).encode()
-    assert not yielding.yields("SessionStart", raw, home_dir)
+    assert entry.open_turn("SessionStart", raw, home_dir, "plugin") is not None
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(elsewhere))
 
-    assert yielding.yields("SessionStart", raw, home_dir)
+    assert entry.open_turn("SessionStart", raw, home_dir, "plugin") is None

@@ -1,34 +1,29 @@
 """The plugin's hooks yield where the client's settings start brimline too: one effect, not two.
 
-Fast path: imports only `brimline.fast.io`, `brimline.fast.json` and `brimline.fast.paths`.
-The client runs the hooks of both. At a session's start the plugin's one looks into the settings and
-leaves a mark in the session's folder, which is all that the others look at. Hooks from the settings
-never come here.
+Fast path: imports only `fast.io`. The client runs the hooks of both. At a session's start the
+plugin's one looks into the settings and leaves a mark in the session's folder, which is all that
+the others look at. Hooks from the settings never come here.
 """
 
 from __future__ import annotations
 
-from brimline.fast import io, json, paths
+from brimline.fast import io
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from brimline.hooks.turn import Turn
+
 MARK = "yields-to-settings"
-_SESSION_KEY = b'{"session_id":"'
 
 
-def yields(name: str, raw: bytes, home_dir: str) -> bool:
-    """Whether a hook of the plugin leaves this event to the hook in the client's settings.
-
-    Raises:
-        ValueError: the event is not a JSON object.
-    """
-    mark = f"{paths.session_dir(home_dir, _session_id(raw))}/{MARK}"
-    if name != "SessionStart":
-        return _exists(mark)
-    project_dir = io.env("CLAUDE_PROJECT_DIR") or str(_payload(raw).get("cwd") or "/")
-    if settings_start_us(project_dir):
+def yields(turn: Turn) -> bool:
+    """Whether a hook of the plugin leaves this event to the hook in the client's settings."""
+    if turn.event.name != "SessionStart":
+        return MARK in turn.state.names
+    mark = f"{turn.state.folder}/{MARK}"
+    if settings_start_us(turn.project):
         io.create_exclusively(mark, b"")
         return True
     io.remove(mark)
@@ -41,6 +36,8 @@ def settings_start_us(project_dir: str) -> bool:
     A shared project's settings may name an interpreter of another machine; the client cannot start
     that one.
     """
+    import os
+
     from brimline import clientsettings
 
     found = [
@@ -48,7 +45,7 @@ def settings_start_us(project_dir: str) -> bool:
         for path in clientsettings.settings_files(project_dir).values()
         for entry in _start_entries(clientsettings.read_settings(path))
     ]
-    return any(_is_ours(entry) and _exists(entry["command"]) for entry in found)
+    return any(_is_ours(entry) and os.path.exists(entry["command"]) for entry in found)
 
 
 def _start_entries(settings: dict[str, Any]) -> list[Any]:
@@ -69,26 +66,3 @@ def _is_ours(entry: Any) -> bool:
 
 def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _session_id(raw: bytes) -> object:
-    """The session's id, where the client writes it first: a large event is not parsed twice."""
-    if raw.startswith(_SESSION_KEY):
-        start = len(_SESSION_KEY)
-        return raw[start : raw.find(b'"', start)].decode("ascii", "replace")
-    return _payload(raw).get("session_id")
-
-
-def _payload(raw: bytes) -> dict[str, Any]:
-    payload = json.loads(raw.decode("utf-8", "surrogateescape"))
-    if not isinstance(payload, dict):
-        raise ValueError("the event is not a JSON object")
-    return payload
-
-
-def _exists(path: str) -> bool:
-    try:
-        io.system.stat(io.to_bytes(path))
-    except (OSError, ValueError):
-        return False
-    return True

@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brimline.gauge import composition
-from brimline.session import bytes_spent as weights
 from brimline.session import inspect as inspecting
 from brimline.session.find_faults import Finder
 from brimline.session.inspect import LARGEST
@@ -67,16 +66,16 @@ def test_every_byte_is_of_one_kind(session: SessionBuilder) -> None:
     kinds = _kinds(session)
 
     assert sum(kinds.values()) == os.path.getsize(session.path)
-    assert 700 <= kinds[weights.RESULT] < 800
-    assert 700 <= kinds[weights.COPY] < 730
-    assert 300 <= kinds[weights.INPUT] < 420
-    assert 400 <= kinds[weights.ASSISTANT] < 450
-    assert 500 <= kinds[weights.THINKING] < 550
-    assert 200 <= kinds[weights.USER] < 210
-    assert kinds[weights.PROGRESS] > 600
-    assert kinds[weights.REQUEST] > 900
-    assert kinds[weights.SIDECHAIN] > 100
-    assert kinds[weights.UNREADABLE] == 101
+    assert 700 <= kinds["tool_result"] < 800
+    assert 700 <= kinds["result_copy"] < 730
+    assert 300 <= kinds["tool_input"] < 420
+    assert 400 <= kinds["assistant"] < 450
+    assert 500 <= kinds["thinking"] < 550
+    assert 200 <= kinds["user"] < 210
+    assert kinds["progress"] > 600
+    assert kinds["request_copy"] > 900
+    assert kinds["sidechain"] > 100
+    assert kinds["unreadable"] == 101
 
 
 def test_bytes_are_bytes_also_where_letters_take_several(session: SessionBuilder) -> None:
@@ -286,5 +285,5 @@ def test_lines_of_a_session_are_counted_once_in_parts(session: SessionBuilder) -
     found = inspecting.inspect(session.path)
 
     assert found.lines == len(lines_of(session)) == 3
-    assert found.disk_bytes[weights.UNREADABLE] > 9 << 20
+    assert found.disk_bytes["unreadable"] > 9 << 20
     assert found.longest_line_bytes < 1_000

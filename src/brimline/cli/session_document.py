@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from brimline import clock
 from brimline.cli.session_text import CONTEXT_NAMES, DISK_NAMES
-from brimline.session import bytes_spent, faults
+from brimline.session import faults
+from brimline.session import inspect as inspecting
 from brimline.session import plan as planning
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def _disk(found: Inspection) -> list[dict[str, Any]]:
             "name": DISK_NAMES[kind],
             "bytes": size,
             "share": round(size / found.size_bytes, 4),
-            "reaches_the_model": kind in bytes_spent.REACH_THE_MODEL,
+            "reaches_the_model": kind in inspecting.REACH_THE_MODEL,
         }
         for kind, size in found.disk_bytes.most_common()
     ]

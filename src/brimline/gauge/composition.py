@@ -81,7 +81,7 @@ class Composition:
 
 def compose(entries: Iterable[Entry]) -> Composition:
     """Account for a session, given from its first row to its last."""
-    ledger = _Ledger()
+    ledger = Ledger()
     for entry in entries:
         ledger.take(entry)
     return ledger.close()
@@ -166,7 +166,7 @@ class _Request:
     output_tokens: int | None = None
 
 
-class _Ledger:
+class Ledger:
     """Follows a session: pieces wait for the request that first carries them."""
 
     def __init__(self) -> None:

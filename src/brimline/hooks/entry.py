@@ -77,12 +77,13 @@ def open_turn(name: str, raw: bytes, home_dir: str, extra: str = "") -> Turn | N
     """
     if name not in table.EVENTS or policy.switched_off():
         return None
+    turn = Turn(wire.Event(name, raw), home_dir)
     if extra == PLUGIN:
         from brimline import yielding
 
-        if yielding.yields(name, raw, home_dir):
+        if yielding.yields(turn):
             return None
-    return Turn(wire.Event(name, raw), home_dir)
+    return turn
 
 
 def ask_rooms(turn: Turn) -> bytes:

@@ -24,29 +24,6 @@ _PERSISTED_PREVIEW_CHARACTERS = 2_300
 class Event:
     """One hook event in our words; what is missing or of the wrong kind is empty."""
 
-    __slots__ = (
-        "agent_id",
-        "agent_transcript",
-        "agent_type",
-        "call_id",
-        "cwd",
-        "model",
-        "name",
-        "payload",
-        "prompt",
-        "reason",
-        "report",
-        "session_id",
-        "size_bytes",
-        "source",
-        "summary",
-        "tool",
-        "tool_input",
-        "tool_response",
-        "transcript",
-        "trigger",
-    )
-
     def __init__(self, name: str, raw: bytes) -> None:
         """Parse the client's payload.
 

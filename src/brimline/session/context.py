@@ -8,7 +8,7 @@ and so is what came since.
 from __future__ import annotations
 
 from collections import Counter, deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from brimline.gauge import composition
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 # What a compaction keeps is the last round, seldom more than a few dozen rows.
 _REMEMBERED_ROWS = 1_000
-_PROMPT_CHARACTERS = 80
 
 
 @dataclass(slots=True)
@@ -74,67 +73,46 @@ class ContextReader:
     def __init__(self) -> None:
         self.segment = 0
         """How many compactions there were."""
-        self._entries: list[Entry] = []
-        self._since: list[Piece] = []
+        self._ledger = composition.Ledger()
         self._recent: deque[tuple[str | None, Entry]] = deque(maxlen=_REMEMBERED_ROWS)
-        self._model: str | None = None
-        self._message_id: object = None
 
     @property
-    def rows(self) -> int:
-        """How many rows are held: those since the last compaction."""
-        return len(self._entries) + len(self._since)
+    def size(self) -> int:
+        """How many texts are held."""
+        return len(self._ledger.shares) + len(self._ledger.waiting)
 
     def take(self, row: dict[str, Any]) -> Entry | None:
         """Look at the next row; returns what it means for the context."""
         entry = pieces.entry_of(row)
         if entry is None:
             return None
-        if entry.is_boundary and not self._is_summary_of_last(entry):
-            self._start_over(row, entry)
-        else:
-            self._add(entry)
+        # A boundary and the summary that follows it are one compaction.
+        is_new = entry.is_boundary and not (entry.is_summary and self._ledger.summary_expected)
+        kept = self._kept(row) if is_new else []
+        self.segment += is_new
+        for one in (_short(entry), *kept):
+            self._ledger.take(one)
         self._recent.append((shapes.uuid_of(row), entry))
         return entry
 
     def close(self) -> Context:
         """Account for what is there."""
-        found = composition.compose(self._entries)
+        ledger = self._ledger
+        found = ledger.close()
+        model = ledger.request.usage.model if ledger.request else None
+        since, lengths = Counter[str](), Counter[str]()
+        for piece, _ in ledger.waiting:
+            since[piece.kind] += round(composition.estimate_tokens(piece, model))
+        for piece in [
+            *[share.piece for share in ledger.shares],
+            *[one for one, _ in ledger.waiting],
+        ]:
+            lengths[piece.kind] += round(composition.estimate_tokens(piece, model))
         kinds = _scaled(found.parts)
-        since: Counter[str] = Counter()
-        for piece in self._since:
-            since[piece.kind] += round(composition.estimate_tokens(piece, self._model))
         kinds.update(since)
         return Context(
-            found.occupancy_tokens, since.total(), kinds, found.tools, found.files, self._lengths()
+            found.occupancy_tokens, since.total(), kinds, found.tools, found.files, lengths
         )
-
-    def _lengths(self) -> Counter[str]:
-        sums: dict[str, float] = {}
-        for entry in self._entries:
-            for piece in entry.pieces:
-                cost = composition.estimate_tokens(piece, self._model)
-                sums[piece.kind] = sums.get(piece.kind, 0) + cost
-        return Counter({kind: round(tokens) for kind, tokens in sums.items()})
-
-    def _is_summary_of_last(self, entry: Entry) -> bool:
-        """Whether it is the summary that follows a boundary: the two are one compaction."""
-        begun = self._entries
-        return bool(
-            entry.is_summary
-            and begun
-            and begun[0].is_boundary
-            and not begun[0].is_summary
-            and not any(one.usage or one.is_summary for one in begun)
-        )
-
-    def _start_over(self, row: dict[str, Any], entry: Entry) -> None:
-        kept = self._kept(row)
-        self.segment += 1
-        self._entries, self._since = [], []
-        self._message_id = None
-        for one in (entry, *kept):
-            self._add(one)
 
     def _kept(self, row: dict[str, Any]) -> list[Entry]:
         """The rows that a compaction says it kept, without what they measured."""
@@ -153,15 +131,13 @@ class ContextReader:
             if name in wanted and not one.is_boundary
         ]
 
-    def _add(self, entry: Entry) -> None:
-        if entry.usage and (
-            entry.usage.message_id is None or entry.usage.message_id != self._message_id
-        ):
-            self._message_id = entry.usage.message_id
-            self._model = entry.usage.model
-            self._since = []
-        self._since += entry.pieces
-        self._entries.append(_short(entry))
+
+def _lengths(found: list[Piece], model: str | None) -> Counter[str]:
+    """What some texts take by their lengths alone, in tokens by kind."""
+    sums: Counter[str] = Counter()
+    for piece in found:
+        sums[piece.kind] += round(composition.estimate_tokens(piece, model))
+    return sums
 
 
 def _scaled(kinds: Counter[str]) -> Counter[str]:
@@ -183,6 +159,4 @@ def _scaled(kinds: Counter[str]) -> Counter[str]:
 
 def _short(entry: Entry) -> Entry:
     """Prompts may be long, and nobody asks for them here."""
-    if entry.prompt is None or len(entry.prompt) <= _PROMPT_CHARACTERS:
-        return entry
-    return Entry(entry.pieces, entry.prompt[:_PROMPT_CHARACTERS])
+    return replace(entry, prompt=entry.prompt[:80]) if entry.prompt else entry

@@ -12,7 +12,7 @@ import json
 import os
 import subprocess
 import time
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from brimline.fast import io, paths
 from brimline.session.disk import InUseError
@@ -60,9 +60,10 @@ def require_idle(session: str, home_dir: str) -> None:
 def why(session: str, home_dir: str) -> str | None:
     """The reason why a session counts as in use; None where it is idle."""
     ids = _session_ids(session)
-    noted = [client for name in ids for client in _noted(home_dir, name)]
+    noted = [client for name in ids for client in _client_in(_note(home_dir, name), name)]
     folders = _registry_folders(session)
-    registered = [client for folder in folders for client in _registered(folder)]
+    files = [f"{folder}/{name}" for folder in folders for name in io.names_in(folder)]
+    registered = [one for file in files if file.endswith(".json") for one in _client_in(file)]
     elsewhere = {client.pid for client in registered if client.session_id not in ids}
     for client in [*noted, *[one for one in registered if one.session_id in ids]]:
         if client.pid not in elsewhere and _is_running(client):
@@ -88,13 +89,6 @@ def _session_ids(session: str) -> list[str]:
     return ids
 
 
-def _noted(home_dir: str, session_id: str) -> list[Client]:
-    stored = _loaded(_note(home_dir, session_id))
-    if stored.get("v") != FORMAT:
-        return []
-    return _client(stored.get("pid"), session_id, stored.get("at"), 1)
-
-
 def _registry_folders(session: str) -> list[str]:
     """Where clients say that they run; none where they keep no such files."""
     configs = {paths.client_config_dir()}
@@ -105,30 +99,22 @@ def _registry_folders(session: str) -> list[str]:
     return [folder for folder in folders if os.path.isdir(folder)]
 
 
-def _registered(folder: str) -> list[Client]:
-    found: list[Client] = []
-    for name in io.names_in(folder):
-        if name.endswith(".json"):
-            stored = _loaded(f"{folder}/{name}")
-            session_id, began = stored.get("sessionId"), stored.get("startedAt")
-            found += _client(stored.get("pid"), session_id, began, 1_000)
-    return found
-
-
-def _client(pid: Any, session_id: Any, seen_at: Any, per_second: int) -> list[Client]:
-    """A client, where every part is of its kind."""
-    is_sound = isinstance(session_id, str) and isinstance(seen_at, int | float)
-    if not is_sound or not isinstance(pid, int) or pid <= 0:
-        return []
-    return [Client(pid, session_id, seen_at / per_second)]
-
-
-def _loaded(path: str) -> dict[str, Any]:
+def _client_in(path: str, session_id: str | None = None) -> list[Client]:
+    """The client that a file tells of: our note on a session, or what the client keeps itself."""
     try:
-        stored = json.loads(io.read_file(path))
+        told = json.loads(io.read_file(path))
     except (OSError, ValueError):
-        return {}
-    return stored if isinstance(stored, dict) else {}
+        return []
+    told = told if isinstance(told, dict) else {}
+    seen_at, per_second = told.get("at") if told.get("v") == FORMAT else None, 1
+    if session_id is None:
+        session_id, seen_at, per_second = told.get("sessionId"), told.get("startedAt"), 1_000
+    pid = told.get("pid")
+    if not isinstance(session_id, str) or not isinstance(seen_at, int | float):
+        return []
+    return (
+        [Client(pid, session_id, seen_at / per_second)] if isinstance(pid, int) and pid > 0 else []
+    )
 
 
 def _is_running(client: Client) -> bool:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import json
 import os
 from array import array
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline.session.bytes_spent import ENVELOPE, UNREADABLE, spent, text_bytes
 from brimline.session.context import Context, ContextReader
 from brimline.session.faults import Findings
 from brimline.session.find_faults import Finder
@@ -24,13 +24,32 @@ from brimline.transcript import row as shapes
 from brimline.transcript.compactions import Scan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from brimline.session.survey import Call
     from brimline.transcript.compactions import Recorded
     from brimline.transcript.read import Line, Record
 
 _BUFFER_BYTES = 1 << 20
+ENVELOPE, UNREADABLE = "envelope", "unreadable"
+# The rest is for the client alone.
+REACH_THE_MODEL = frozenset(
+    ("tool_result", "tool_input", "assistant", "thinking", "user", "summary", "attachment")
+)
+_WHOLE_ROWS = {
+    "progress": "progress",
+    "file-history-snapshot": "file_snapshot",
+    "api-request": "request_copy",
+    "api-request-shape": "request_copy",
+    "api-request-blob": "request_copy",
+}
+_BLOCKS = {
+    "tool_result": "tool_result",
+    "tool_use": "tool_input",
+    "thinking": "thinking",
+    "redacted_thinking": "thinking",
+}
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 LARGEST = 10
 MOST_REPEATED = 20
 _SOURCE_CHARACTERS = 200
@@ -264,3 +283,61 @@ class ResultReader:
             file.repeated_bytes += size_bytes
         if len(file.ranges) < _RANGES:
             file.ranges.append(call.lines)
+
+
+def spent(row: dict[str, Any], size_bytes: int) -> Iterator[tuple[str, int]]:
+    """The kinds of bytes in a row, and how many of each; they add up to its size.
+
+    Args:
+        row: any JSON object of a session.
+        size_bytes: how many bytes it takes on its line.
+    """
+    kind = row.get("type")
+    if row.get("isSidechain"):
+        yield "sidechain", size_bytes
+    elif kind in ("user", "assistant"):
+        yield from _within(size_bytes, _message(row))
+    elif kind == "attachment":
+        yield from _within(size_bytes, [("attachment", row.get("attachment"))])
+    else:
+        yield _WHOLE_ROWS.get(str(kind), "bookkeeping"), size_bytes
+
+
+def text_bytes(text: str) -> int:
+    """How many bytes a text takes."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def _within(size_bytes: int, found: list[tuple[str, Any]]) -> Iterator[tuple[str, int]]:
+    """The parts, and what is left around them."""
+    left = size_bytes
+    for kind, value in found:
+        taken = min(left, _value_bytes(value))
+        left -= taken
+        yield kind, taken
+    yield ENVELOPE, left
+
+
+def _message(row: dict[str, Any]) -> list[tuple[str, Any]]:
+    found = [("result_copy", row["toolUseResult"])] if "toolUseResult" in row else []
+    message = row.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    speaker = str(row.get("type"))
+    if row.get("isCompactSummary") is True:
+        return [*found, ("summary", content)]
+    if not isinstance(content, list):
+        return [*found, (speaker, content)]
+    return found + [(_block_kind(block, speaker), block) for block in content]
+
+
+def _block_kind(block: Any, speaker: str) -> str:
+    return _BLOCKS.get(str(block.get("type")), speaker) if isinstance(block, dict) else speaker
+
+
+def _value_bytes(value: Any) -> int:
+    if value is None:
+        return 0
+    try:
+        return text_bytes(_encode(value))
+    except RecursionError:  # it was nested just deep enough to be read
+        return 0

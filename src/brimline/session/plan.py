@@ -16,7 +16,7 @@ from heapq import merge
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.gauge.reading import characters_per_token
-from brimline.session.survey import COPY, TEXT, THOUGHT, TRUNCATED, Mark
+from brimline.session.survey import COPY, TEXT, THOUGHT, TRUNCATED
 from brimline.store import directives, layout, stub
 from brimline.store.pins import NONE
 from brimline.transcript import row as shapes
@@ -24,7 +24,7 @@ from brimline.transcript import row as shapes
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from brimline.session.survey import Item, Survey
+    from brimline.session.survey import Item, Mark, Progress, Survey
 
 OLD, SUPERSEDED, DUPLICATE, TRUNCATE = "old", "superseded", "duplicates", "truncate"
 COPIES, PROGRESS = "copies", "progress"
@@ -63,8 +63,6 @@ class Options:
     """The API refuses thoughts that were edited and may miss ones that it expects."""
     inject_compaction: bool = False
     """A message to the model that nobody wrote, so it says what it is."""
-    default_level: str = "soft"
-    """The level of a pin directive that names none."""
 
 
 class Edit(NamedTuple):
@@ -100,8 +98,8 @@ class Plan:
     options: Options
     edits: dict[Mark, list[Edit]] = field(default_factory=dict)
     """By line."""
-    drops: list[int] = field(default_factory=list)
-    """The numbers of the progress rows that go."""
+    drops: list[Progress] = field(default_factory=list)
+    """The rows that go."""
     compaction: dict[str, Any] | None = None
     """A row to put in front of the first message."""
     savings: dict[str, Saving] = field(default_factory=dict)
@@ -114,15 +112,9 @@ class Plan:
         """Whether there is nothing to do."""
         return not self.edits and not self.drops
 
-    @property
-    def dropped_names(self) -> set[str]:
-        """The names of the rows that go."""
-        return {self.survey.progress.names[number] for number in self.drops}
-
     def in_order(self) -> Iterator[tuple[Mark, list[Edit] | None]]:
         """Every line that changes, first to last; None for those that go."""
-        rows = self.survey.progress
-        drops = ((Mark(rows.offsets[n], rows.lengths[n], rows.checks[n]), None) for n in self.drops)
+        drops = ((row.mark, None) for row in self.drops)
         changes = ((mark, self.edits[mark]) for mark in sorted(self.edits))
         return merge(drops, changes, key=lambda found: found[0].offset)
 
@@ -163,9 +155,9 @@ def make(survey: Survey, options: Options, pinned_digests: Collection[str] = ())
             if item.kind == COPY and guard.may_go(item) and item.mark.offset not in pinned:
                 _take(plan, item, COPIES, item.disk_bytes)
     if PROGRESS in options.strategies:
-        plan.drops = list(_chosen_progress(survey, guard))
-        for number in plan.drops:
-            plan.savings[PROGRESS].add(survey.progress.lengths[number])
+        plan.drops = _chosen_progress(survey, guard)
+        for row in plan.drops:
+            plan.savings[PROGRESS].add(row.mark.length)
     if options.remove_thinking:
         _take_thoughts(plan, guard)
     if options.inject_compaction:
@@ -183,7 +175,7 @@ class _Guard:
         self.last_old_request = survey.requests - options.keep_requests
         self._protected = survey.protected
         self._digests = pinned_digests
-        wanted = directives.resolve(survey.conversation, options.default_level)
+        wanted = directives.resolve(survey.conversation)
         self._calls = {name for name, pin in wanted.items() if pin.level != NONE}
 
     def is_recent(self, item: Item) -> bool:
@@ -268,19 +260,18 @@ def _repeated_texts(survey: Survey) -> set[int]:
     return found
 
 
-def _chosen_progress(survey: Survey, guard: _Guard) -> Iterator[int]:
-    """Old progress rows on which nothing else hangs, by their numbers."""
-    names, requests = survey.progress.names, survey.progress.requests
-    rows, last = set(names), guard.last_old_request
-    recent = {name for name, number in zip(names, requests, strict=True) if number > last}
+def _chosen_progress(survey: Survey, guard: _Guard) -> list[Progress]:
+    """Old progress rows on which nothing else hangs."""
+    names = {row.name for row in survey.progress}
+    recent = {row.name for row in survey.progress if row.request > guard.last_old_request}
     needed: set[str] = set()
-    for name in rows & (survey.referenced | survey.protected | recent):
+    for name in names & (survey.referenced | survey.protected | recent):
         # With those on the way to its first parent.
         current: str | None = name
-        while current in rows and current not in needed:
+        while current in names and current not in needed:
             needed.add(current)
             current = survey.parents.get(current)
-    return (number for number, name in enumerate(names) if name not in needed)
+    return [row for row in survey.progress if row.name not in needed]
 
 
 def _take_text(plan: Plan, item: Item, name: str) -> None:

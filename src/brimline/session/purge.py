@@ -49,7 +49,7 @@ def prepare(
         )
     plan = planning.make(survey, options, pins.pinned(home_dir))
     # Only a plan is made from these; it keeps what it needs.
-    survey.items, survey.uses, survey.conversation = [], [], []
+    survey.items, survey.uses, survey.conversation, survey.progress = [], [], [], []
     survey.answered, survey.referenced = set(), set()
     return plan
 
@@ -193,7 +193,7 @@ class _PurgedCopy:
             _require_same(old, new, length - at)
             if new.read(1):
                 raise _unsound()
-        dropped = self._plan.dropped_names
+        dropped = {row.name for row in self._plan.drops}
         for name, parent in self._plan.survey.parents.items():
             if parent in dropped and name not in dropped:
                 raise _unsound()

@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 GIVE_UP_S = 30.0
 QUIET_S = 1.0
 _POLL_S = 0.005
-# How often the lines of a program that holds a former file open are carried over.
-_MERGE_EVERY_S = 1.0
-_MERGE_SHARE = 5
 # Whatever comes during so many merges in a row goes on coming.
 _MERGES = 20
 # Where the system cannot tell whether a file is open: nothing came to it for so long.
@@ -176,24 +173,19 @@ def _settle(
     chain: Chain, watch: _Watch, give_up_s: float, on_wait: Callable[[], None] | None
 ) -> Merged:
     begun = time.monotonic()
-    next_merge_at = begun + _MERGE_EVERY_S
     lines = size_bytes = merges = 0
     while True:
         watch.look()
-        now = time.monotonic()
+        spent = time.monotonic() - begun
         is_calm = all(watch.is_calm(old) for old in chain.state.olds)
-        is_late = now - begun >= give_up_s
-        if is_calm or is_late or now > next_merge_at:
+        if is_calm or spent >= give_up_s:
             merged = chain.merge(watch.is_calm)
             lines, size_bytes = lines + merged.lines, size_bytes + merged.size_bytes
-            spent = time.monotonic() - now
-            next_merge_at = time.monotonic() + max(_MERGE_EVERY_S, _MERGE_SHARE * spent)
             merges += 1
-            if is_calm and merged.size_bytes and merges < _MERGES:
-                continue
-        if is_calm or is_late:
-            break
-        if on_wait and now - begun > watch.quiet_s:
+            if not is_calm or not merged.size_bytes or merges == _MERGES:
+                break
+            continue
+        if on_wait and spent > watch.quiet_s:
             on_wait()
             on_wait = None
         time.sleep(_POLL_S)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-from array import array
 from collections import deque
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -136,15 +135,12 @@ class Item:
     lines: int = 0
 
 
-@dataclass(slots=True)
-class ProgressRows:
-    """Rows that tell how far a tool or hook had come: there may be many, so in columns."""
+class Progress(NamedTuple):
+    """A row that tells how far a tool or hook had come."""
 
-    offsets: array[int] = field(default_factory=lambda: array("q"))
-    lengths: array[int] = field(default_factory=lambda: array("q"))
-    checks: array[int] = field(default_factory=lambda: array("L"))
-    requests: array[int] = field(default_factory=lambda: array("q"))
-    names: list[str] = field(default_factory=list)
+    mark: Mark
+    request: int
+    name: str
 
 
 @dataclass(slots=True)
@@ -163,7 +159,7 @@ class Survey:
     scales: dict[str, float] = field(default_factory=dict)
     """By kind: what was measured, as `inspect` divides it, over what the lengths say."""
     items: list[Item] = field(default_factory=list)
-    progress: ProgressRows = field(default_factory=ProgressRows)
+    progress: list[Progress] = field(default_factory=list)
     parents: dict[str, str | None] = field(default_factory=dict)
     """The parent of every row that has a name; of rows with one name, that of the first."""
     uses: list[tuple[Call, bool]] = field(default_factory=list)
@@ -263,7 +259,7 @@ class _Surveyor:
     def _take(self, row: dict[str, Any], line: Line) -> None:
         if self.context:
             self.context.take(row)
-            if self.context.rows > _MOST_CONTEXT_ROWS:
+            if self.context.size > _MOST_CONTEXT_ROWS:
                 self.context = None
         self.found.referenced.update(map(sys.intern, shapes.references(row)))
         if shapes.is_boundary(row):
@@ -285,13 +281,8 @@ class _Surveyor:
         if not isinstance(name, str) or not _can_change(line) or name in self.found.referenced:
             self.found.referenced.update(shapes.references(row))
             return
-        found = self.found.progress
-        mark = _mark(line)
-        found.offsets.append(mark.offset)
-        found.lengths.append(mark.length)
-        found.checks.append(mark.check)
-        found.requests.append(self.found.requests)
-        found.names.append(sys.intern(name))
+        found = Progress(_mark(line), self.found.requests, sys.intern(name))
+        self.found.progress.append(found)
 
     def _boundary(self, row: dict[str, Any]) -> None:
         found = self.found
