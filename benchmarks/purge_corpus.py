@@ -131,7 +131,7 @@ def _row(name: str, found: Found) -> str:
         if found.occupancy_tokens
         else "unknown"
     )
-    items = [str(found.items[key]) for key in planning.ORDER if key in found.items]
+    items = [str(found.items[key]) for key in planning.STRATEGIES if key in found.items]
     proofs = (found.is_idempotent, found.is_sound, found.is_restored)
     cells = [
         name,

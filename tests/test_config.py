@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from brimline import __version__, config
 from brimline.errors import ConfigError
 from brimline.fast import paths, policy
-from brimline.settings import SETTINGS, Setting
+from brimline.settings import BY_KEY, REMOVED, SETTINGS, Setting
 
 tables = st.sampled_from(
-    ["", "# first line\n", "context_window = 5 # mine\n", 'statusline = { order = "x" }\n']
+    ["", "# first line\n", "context_window = 5 # mine\n", 'store = { pin_level = "x" }\n']
 )
 sections = st.lists(
     st.sampled_from(
@@ -80,7 +80,7 @@ def test_stronger_sources_win(
     assert loaded.sources["context_window"] == "environment (BRIMLINE_CONTEXT_WINDOW)"
     assert loaded.sources["compaction_tokens"] == "project"
     assert loaded.sources["guard.preset"] == "user"
-    assert loaded.sources["statusline.order"] == "default"
+    assert loaded.sources["store.pin_level"] == "default"
     assert loaded.problems == []
 
 
@@ -150,6 +150,22 @@ def test_an_unknown_key_is_named_with_its_nearest(
         config.find("guard.presets")
 
 
+def test_a_setting_of_an_earlier_version_is_reported_and_does_no_harm(
+    home_dir: str, project_dir: str
+) -> None:
+    """In a file it is named and the rest counts; it cannot be set any more."""
+    _user(home_dir, "context_window = 5\n[statusline]\norder = 'brimline-last'\n")
+
+    loaded = config.load(home_dir, project_dir)
+
+    assert loaded.values["context_window"] == 5
+    (problem,) = loaded.problems
+    assert problem.endswith("'statusline.order'; it is no longer a setting")
+    with pytest.raises(ConfigError, match="no longer a setting"):
+        config.change(paths.user_config(home_dir), "purge.recent", "keep", project=False)
+    assert BY_KEY.keys().isdisjoint(REMOVED)
+
+
 @pytest.mark.row("S0-15")
 def test_a_wrong_value_keeps_the_weaker_one_and_is_reported(
     home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
@@ -173,17 +189,15 @@ def test_a_wrong_value_keeps_the_weaker_one_and_is_reported(
 
 def test_a_project_cannot_set_what_is_the_users(home_dir: str, project_dir: str) -> None:
     """A stranger's repository moves thresholds only; the rest is ignored and reported."""
-    _project(project_dir, "context_window = 7\n[statusline]\norder = 'brimline-last'\n")
+    _project(project_dir, "context_window = 7\n[store]\npin_level = 'hard'\n")
 
     loaded = config.load(home_dir, project_dir)
 
     assert loaded.values["context_window"] == 7
-    assert loaded.values["statusline.order"] == "brimline-first"
-    assert "statusline.order cannot be set by a project" in loaded.problems[0]
+    assert loaded.values["store.pin_level"] == "soft"
+    assert "store.pin_level cannot be set by a project" in loaded.problems[0]
     with pytest.raises(ConfigError, match="only be set in the user's own file"):
-        config.change(
-            paths.project_config(project_dir), "statusline.order", "brimline-last", project=True
-        )
+        config.change(paths.project_config(project_dir), "store.pin_level", "hard", project=True)
 
 
 @pytest.mark.parametrize(

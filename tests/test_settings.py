@@ -34,7 +34,7 @@ accepted: list[tuple[str, Any, Any]] = [
     ("guard.block_delegation", False, False),
     ("reminder.file", "~/notes.md", "~/notes.md"),
     ("reminder.every", "5", 5),
-    ("statusline.order", "brimline-last", "brimline-last"),
+    ("store.pin_level", "hard", "hard"),
 ]
 refused: list[tuple[str, Any]] = [
     ("context_window", 0),
@@ -73,7 +73,7 @@ refused: list[tuple[str, Any]] = [
     ("reminder.file", 5),
     ("reminder.every", 1.5),
     ("reminder.every", -1),
-    ("statusline.order", "first"),
+    ("store.pin_level", "first"),
 ]
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 from brimline.fast import io, paths
 
-_MOST_DIGITS = 12
 _LARGEST_LIMIT = 10**9
 # What lets the model fetch stored output: the command, and the tool as server and as plugin.
 RECALL_RULES = (
@@ -128,9 +127,7 @@ def _windows_by_model(model_settings: dict[str, Any], env: dict[str, Any]) -> di
 
 def _whole(value: Any) -> int | None:
     if isinstance(value, str):
-        digits = value.strip()
-        plain = digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS
-        value = int(digits) if plain else None
+        return io.whole_number(value.strip())
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 

@@ -17,8 +17,9 @@ from typing import Any
 from brimline import __version__, clientsettings, presets
 from brimline.errors import ConfigError
 from brimline.fast import io, json, paths, policy
-from brimline.settings import BY_KEY, SETTINGS, Setting, coerce, defaults
+from brimline.settings import BY_KEY, REMOVED, SETTINGS, Setting, coerce, defaults
 
+NO_LONGER = "it is no longer a setting"
 _FILES = ("user", "project")
 _MOST_BYTES = 1 << 20
 _MOST_UNKNOWN = 10
@@ -172,12 +173,10 @@ def _merge_file(config: Config, path: str, source: str, *, project: bool) -> Non
         config.problems.append(f"{path}: unknown setting {key[:80]!r}{_nearest(key[:80])}")
     if len(unknown) > _MOST_UNKNOWN:
         config.problems.append(f"{path}: {len(unknown) - _MOST_UNKNOWN:,} more unknown settings")
-    for key, raw in entries:
-        setting = BY_KEY.get(key)
-        if setting is None:
-            continue
+    for setting, raw in [(BY_KEY[key], raw) for key, raw in entries if key in BY_KEY]:
         if project and not setting.project:
-            config.problems.append(f"{path}: {key} cannot be set by a project and is ignored")
+            told = f"{path}: {setting.key} cannot be set by a project and is ignored"
+            config.problems.append(told)
         else:
             _set(config, setting, raw, source, path)
 
@@ -218,6 +217,8 @@ def _flatten(document: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]
 
 
 def _nearest(key: str) -> str:
+    if key in REMOVED:
+        return f"; {NO_LONGER}"
     close = difflib.get_close_matches(key, BY_KEY, 1, cutoff=0.4)
     return f"; did you mean {close[0]}?" if close else ""
 
@@ -232,11 +233,9 @@ def _explicit(config: Config) -> list[str]:
 
 def _learned(home_dir: str) -> dict[str, Any]:
     try:
-        raw = io.read_file(paths.learned_file(home_dir))
-        found = json.loads(raw.decode("utf-8", "replace"))
+        return json.load_object(io.read_file(paths.learned_file(home_dir)))
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _marked(project_dir: str, values: dict[str, Any]) -> list[list[str]]:

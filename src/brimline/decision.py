@@ -18,8 +18,6 @@ _RANK = {"": 0, "ask": 1, "deny": 2}
 class Decision:
     """Permission, replacement output, notes for the model and notes for the person."""
 
-    __slots__ = ("model_notes", "permission", "person_notes", "reason", "replacement")
-
     def __init__(
         self,
         *,

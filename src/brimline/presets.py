@@ -1,10 +1,11 @@
 """Named sets of settings and words, read from one data file. A preset fills in what nobody set.
 
-Fast path: imports nothing at module level; hooks find the preset in force in the compiled settings.
+Fast path: imports only `fast.io` and `launch`; hooks find the preset in the compiled settings.
 """
 
 from __future__ import annotations
 
+from brimline.fast import io
 from brimline.launch import PACKAGE_DIR
 
 TYPE_CHECKING = False
@@ -26,7 +27,6 @@ _DEFAULTS: dict[str, Any] = {
     "verified": True,
     "quiet": False,
 }
-_MOST_DIGITS = 12
 _read: dict[str, dict[str, Any]] = {}
 
 
@@ -72,8 +72,7 @@ def apply_environment(
         text = (read(entry["variable"]) or "").strip()
         words = entry.get("words")
         if words is None:
-            plain = text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
-            found = int(text) or None if plain else None
+            found = io.whole_number(text)
         else:
             found = words.get(text.lower(), entry.get("otherwise")) if text else None
         if found is not None:

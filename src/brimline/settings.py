@@ -5,9 +5,9 @@ Fast path: imports only `brimline.settingslist`.
 
 from __future__ import annotations
 
-from brimline.settingslist import SETTINGS, Setting
+from brimline.settingslist import REMOVED, SETTINGS, Setting
 
-__all__ = ["BY_KEY", "SETTINGS", "Setting", "coerce", "defaults"]
+__all__ = ["BY_KEY", "REMOVED", "SETTINGS", "Setting", "coerce", "defaults"]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,13 +48,13 @@ def _choice(setting: Setting, raw: Any) -> str:
     raise ValueError("takes one of " + ", ".join(setting.choices))
 
 
-def _numbers(_: Setting, raw: Any) -> list[float]:
+def _numbers(setting: Setting, raw: Any) -> list[float]:
     problem = "takes one to nine different numbers, such as [30, 15, 7, 3]"
     items = raw.strip().strip("[]").split(",") if isinstance(raw, str) else raw
     if not isinstance(items, list) or not 1 <= len(items) <= _MOST_TIERS:
         raise ValueError(problem)
     try:
-        numbers = [_plain_number(item) for item in items]
+        numbers = [_number(setting, item) for item in items]
     except ValueError:
         raise ValueError(problem) from None
     if len(set(numbers)) != len(numbers):
@@ -64,28 +64,19 @@ def _numbers(_: Setting, raw: Any) -> list[float]:
 
 def _number(_: Setting, raw: Any) -> float:
     try:
-        return _plain_number(raw)
-    except ValueError:
-        raise ValueError("takes a number, 0 or above") from None
+        value = -1.0 if isinstance(raw, bool) else float(raw)
+    except (TypeError, ValueError, OverflowError):
+        value = -1.0
+    if not 0 <= value < 10**_MOST_DIGITS:  # also refuses what is no number at all
+        raise ValueError("takes a number, 0 or above")
+    return int(value) if value == int(value) else value
 
 
-def _count(_: Setting, raw: Any) -> int:
-    number = _number(_, raw)
+def _count(setting: Setting, raw: Any) -> int:
+    number = _number(setting, raw)
     if not isinstance(number, int):
         raise ValueError("takes a whole number, 0 or above")
     return number
-
-
-def _plain_number(raw: Any) -> float:
-    if isinstance(raw, bool) or not isinstance(raw, int | float | str):
-        raise ValueError("not a number")
-    try:
-        value = float(raw)
-    except OverflowError:
-        raise ValueError("out of range") from None
-    if not 0 <= value < 10**_MOST_DIGITS:  # also refuses what is no number at all
-        raise ValueError("out of range")
-    return int(value) if value == int(value) else value
 
 
 def _flag(_: Setting, raw: Any) -> bool:
@@ -97,10 +88,10 @@ def _flag(_: Setting, raw: Any) -> bool:
     raise ValueError("takes true or false")
 
 
-def _one_text(_: Setting, raw: Any) -> str:
-    if isinstance(raw, str) and raw.strip():
+def _one_text(setting: Setting, raw: Any) -> str:
+    if isinstance(raw, str) and raw.strip() and "\0" not in raw:
         return raw
-    raise ValueError("takes a text")
+    raise ValueError(f"takes a {setting.kind}")
 
 
 def _texts(_: Setting, raw: Any) -> list[str]:
@@ -108,12 +99,6 @@ def _texts(_: Setting, raw: Any) -> list[str]:
     if isinstance(items, list) and all(isinstance(item, str) for item in items):
         return [item for item in items if item]
     raise ValueError("takes a list of texts")
-
-
-def _path(_: Setting, raw: Any) -> str:
-    if isinstance(raw, str) and raw.strip() and "\0" not in raw:
-        return raw
-    raise ValueError("takes a path")
 
 
 _COERCIONS: dict[str, Any] = {
@@ -125,5 +110,5 @@ _COERCIONS: dict[str, Any] = {
     "count": _count,
     "flag": _flag,
     "texts": _texts,
-    "path": _path,
+    "path": _one_text,
 }

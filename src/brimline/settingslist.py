@@ -38,13 +38,17 @@ class Setting:
         return "BRIMLINE_" + self.key.upper().replace(".", "_")
 
 
+def _own(key: str, kind: str, default: Any, doc: str, *, choices: tuple[str, ...] = ()) -> Setting:
+    """A setting that is the user's alone: a project's file may be a stranger's."""
+    return Setting(key, kind, default, doc, choices=choices, project=False)
+
+
 SETTINGS = (
     Setting(
         "context_window",
         "tokens",
         None,
-        "Size of the model's context window in tokens, where brimline cannot learn it from the "
-        "status line. Unset: found out by itself.",
+        "Size of the model's context window in tokens. Unset: found out by itself.",
     ),
     Setting(
         "compaction_tokens",
@@ -70,39 +74,28 @@ SETTINGS = (
         "guard.tier_unit",
         "choice",
         "to_compaction",
-        "What `guard.tiers` counts: points of the window left before compaction, points of the "
-        "window remaining or used, or tokens.",
+        "What `guard.tiers` counts: points before compaction, points remaining or used, tokens.",
         choices=("to_compaction", "remaining", "used", "tokens"),
     ),
     Setting(
         "guard.velocity_points",
         "number",
         5,
-        "Growth in points of the window per request, over the last three, that raises the tier by "
-        "one; 0 switches it off.",
+        "Growth in points per request, over the last three, that raises the tier by one; 0: off.",
     ),
-    Setting(
+    _own(
         "guard.ceiling",
         "choice",
         "warn",
         "What happens when an agent or a skill is loaded above the ceiling: advice, a refusal of "
         "skills (on a verified window only), or nothing.",
         choices=("warn", "strict", "off"),
-        project=False,
     ),
+    Setting("guard.ceiling_percent", "number", 40, "The ceiling as a percentage of the window."),
     Setting(
-        "guard.ceiling_percent",
-        "number",
-        40,
-        "The ceiling as a percentage of the window.",
+        "guard.ceiling_tokens", "tokens", 350_000, "The ceiling in tokens, where that is lower."
     ),
-    Setting(
-        "guard.ceiling_tokens",
-        "tokens",
-        350_000,
-        "The ceiling in tokens, where that is lower.",
-    ),
-    Setting(
+    _own(
         "guard.recovery_skills",
         "texts",
         [
@@ -114,53 +107,40 @@ SETTINGS = (
             "session-review",
         ],
         "Skills that always pass the ceiling, without their `plugin:` prefix.",
-        project=False,
     ),
-    Setting(
+    _own(
         "guard.block_delegation",
         "flag",
         False,
         "Whether a strict ceiling refuses agents too; they work in a context of their own.",
-        project=False,
     ),
-    Setting(
+    _own(
         "guard.block_dispatch_at_critical",
         "flag",
         False,
         "Whether agents are refused in the last tier.",
-        project=False,
     ),
-    Setting(
+    _own(
         "scout.enabled",
         "flag",
         False,
         "Whether reads into ignored folders are watched; set by `brimline scout on` and `off`, "
         "which also register the hook.",
-        project=False,
     ),
-    Setting(
+    _own(
         "scout.mode",
         "choice",
         "advise",
         "Whether the scout adds a hint or refuses the read.",
         choices=("advise", "block"),
-        project=False,
     ),
-    Setting(
+    _own(
         "reminder.file",
         "path",
         None,
-        "A text that is put before the model at the start of a session, after a compaction and "
-        "when it changed.",
-        project=False,
+        "A text for the model at a session's start, after a compaction and when it changed.",
     ),
-    Setting(
-        "reminder.every",
-        "count",
-        0,
-        "Repeat the reminder after this many prompts; 0 does not repeat it.",
-        project=False,
-    ),
+    _own("reminder.every", "count", 0, "Repeat the reminder after this many prompts; 0: never."),
     Setting(
         "measure.estimate",
         "choice",
@@ -168,12 +148,6 @@ SETTINGS = (
         "What to do for a session without usage rows: nothing, or estimate from the size of its "
         "file. Estimates are marked with `~` and never refuse anything.",
         choices=("off", "size"),
-    ),
-    Setting(
-        "measure.bytes_per_token",
-        "number",
-        4,
-        "Bytes of the session file per token in such an estimate.",
     ),
     Setting(
         "offload.preset",
@@ -197,84 +171,74 @@ SETTINGS = (
         "From this size on content is shown as a preview: source, documents, and diffs, whose "
         "preview holds their changed lines.",
     ),
-    Setting(
+    _own(
         "offload.never",
         "texts",
         [],
         "Commands (`git diff`, `npm run *`), paths (`*.sql`, `docs/*`) and tools (`mcp__db__*`) "
         "whose results always stay whole.",
-        project=False,
     ),
-    Setting(
+    _own(
         "offload.always",
         "texts",
         [],
         "Commands, paths and tools whose results count as bulk, whatever kind they are; "
         "`offload.never` wins over it.",
-        project=False,
     ),
-    Setting(
+    _own(
         "carry.enabled",
         "flag",
         True,
         "Whether the user's messages, tasks, files and checks are written down before a compaction "
         "and handed back after it.",
-        project=False,
     ),
-    Setting(
+    _own(
         "carry.instructions",
         "flag",
         True,
         "Whether the client's own summary is told what to hold: `compact-instructions.txt` in the "
         "client's folder or brimline's text, then marked notes.",
-        project=False,
     ),
-    Setting(
+    _own(
         "carry.pointer",
         "flag",
         True,
         "Whether a new session is told in three lines that the last one in this project was left "
         "unfinished.",
-        project=False,
     ),
-    Setting(
+    _own(
         "carry.block_manual",
         "flag",
         True,
         "Whether a manual compaction is refused, at most once a minute, when the state could not "
         "be saved. An automatic one never is.",
-        project=False,
     ),
-    Setting(
+    _own(
         "carry.critical_files",
         "texts",
         [],
         "Files whose content is kept with every checkpoint, relative to the project or absolute.",
-        project=False,
     ),
-    Setting(
+    _own(
         "carry.vault",
         "path",
         None,
         "A folder of Markdown notes (an Obsidian vault, for example); each session leaves one "
         "entry in its daily note when it ends.",
-        project=False,
     ),
-    Setting(
+    _own(
         "carry.daily_note",
         "text",
         None,
         "The daily note's path in the vault, in strftime form, such as `journal/%Y-%m-%d`. Unset: "
         "what the vault's own settings for daily notes say.",
-        project=False,
     ),
-    Setting(
+    _own(
         "store.pin_level",
         "choice",
         "soft",
         "How firmly a pin holds that names no level: soft ones go when all others are gone.",
         choices=("soft", "hard"),
-        project=False,
     ),
     Setting(
         "purge.threshold_bytes",
@@ -288,82 +252,29 @@ SETTINGS = (
         10,
         "How many of the last requests a purge leaves alone, with all their results.",
     ),
-    Setting(
-        "purge.recent",
-        "choice",
-        "keep",
-        "What a purge does to large results of those requests: nothing, or cut them after 500 "
-        "bytes.",
-        choices=("keep", "truncate"),
-    ),
-    Setting(
-        "store.compression",
-        "choice",
-        "zlib",
-        "Whether stored outputs are compressed, once, when they are put.",
-        choices=("zlib", "none"),
-        project=False,
-    ),
-    Setting(
+    _own(
         "store.max_mb",
         "number",
         500,
         "Most megabytes the store may take on the disk; what sessions refer to is kept above it.",
-        project=False,
     ),
-    Setting(
+    _own(
         "store.max_age_days",
         "number",
         30,
         "How many days an output is kept after it was last used; what sessions refer to stays.",
-        project=False,
     ),
-    Setting(
+    _own(
         "rules.organisation_file",
         "path",
         None,
         "An instruction file of your organisation that Claude Code does not load by itself; it is "
         "put before the model at the start of a session.",
-        project=False,
     ),
-    Setting(
-        "rules.file_characters",
-        "count",
-        4_000,
-        "Most characters that one instruction file contributes to an assembled text.",
-    ),
-    Setting(
-        "rules.total_characters",
-        "count",
-        12_000,
-        "Most characters of an assembled text, headings included.",
-    ),
-    Setting(
-        "rules.stale_days",
-        "count",
-        90,
-        "An instruction file whose last commit is older than this many days is reported as stale "
-        "where the code around it moved on; 0 switches that off.",
-    ),
-    Setting(
-        "rules.stale_commits",
-        "count",
-        50,
-        "How many commits the code around such a file must have seen since.",
-    ),
-    Setting(
-        "statusline.order",
-        "choice",
-        "brimline-first",
-        "Where a status line that was there before brimline is printed.",
-        choices=("brimline-first", "brimline-last"),
-        project=False,
-    ),
-    Setting(
-        "state.max_age_hours",
-        "number",
-        24,
-        "How long announced tiers and telemetry of a session that no longer runs are kept.",
-        project=False,
-    ),
+)
+# Settings of earlier versions: one that is still in a file is reported, and does nothing.
+REMOVED = (
+    *("measure.bytes_per_token", "purge.recent", "state.max_age_hours", "statusline.order"),
+    *("rules.file_characters", "rules.stale_commits", "rules.stale_days", "rules.total_characters"),
+    *("offload.code_bytes", "store.compression"),
 )

@@ -83,7 +83,7 @@ def test_a_project_setting_is_written_into_the_project(
         "value": 1_000_000,
         "file": paths.project_config(project_dir),
     }
-    refused = brimline("config", "set", "--project", "statusline.order", "brimline-last")
+    refused = brimline("config", "set", "--project", "store.pin_level", "hard")
     assert refused.code == 1
     assert "only be set in the user's own file" in refused.err
 

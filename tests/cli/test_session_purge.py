@@ -183,20 +183,6 @@ def test_options_and_settings_say_what_is_large_and_recent(
     assert old() == 0
 
 
-@pytest.mark.row("S3-71")
-def test_the_setting_for_recent_results_cuts_them(
-    brimline: Callable[..., Outcome], recorded: str
-) -> None:
-    """As the other tool did; off unless it is set."""
-    brimline("config", "set", "purge.recent", "truncate")
-
-    told = json.loads(
-        brimline("session", "purge", recorded, "--keep-recent", "50", "--analyze", "--json").out
-    )
-
-    assert told["strategies"]["recent"]["items"] == 2
-
-
 @pytest.mark.row("S3-41")
 def test_the_current_session_is_the_one_it_runs_in_else_the_newest(
     brimline: Callable[..., Outcome],
@@ -472,7 +458,6 @@ def test_settings_do_not_widen_what_was_asked_for(
     brimline: Callable[..., Outcome], recorded: str
 ) -> None:
     """A strategy for the disk alone leaves results alone; a threshold of 0 is one of 1."""
-    brimline("config", "set", "purge.recent", "truncate")
     brimline("config", "set", "purge.threshold_bytes", "0")
 
     seen = brimline("session", "purge", recorded, "--analyze", "--json", "--strategy", "copies")

@@ -39,25 +39,6 @@ def test_a_session_without_usage_is_estimated_from_its_size(
 
 
 @pytest.mark.row("S1-02")
-@pytest.mark.parametrize(
-    ("bytes_per_token", "percent"), [(4, 100), (6, 80), (8, 60), (2.5, 100), (0, 100)]
-)
-def test_the_bytes_of_a_token_are_a_setting(
-    bytes_per_token: float,
-    percent: int,
-    session: SessionBuilder,
-    home_dir: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """The source changed it from 4 to 6 to 8."""
-    use(monkeypatch, guard__preset="haios-80", guard__tiers=50)
-    use(monkeypatch, measure__bytes_per_token=bytes_per_token)
-    _fill(session, 960_000)
-
-    assert at_prompt(session, home_dir).note == HAIOS.format(percent)
-
-
-@pytest.mark.row("S1-02")
 def test_nothing_is_estimated_unless_asked_for(
     session: SessionBuilder, home_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,7 +9,7 @@ import pytest
 from brimline import clock
 from brimline.fast.policy import Policy
 from brimline.gauge.reading import Reading, make_reading, measure
-from brimline.gauge.tiers import NAMES
+from brimline.gauge.tiers import NAMES, position
 from brimline.settings import defaults
 from brimline.state.session import SessionState, Snapshot
 from brimline.testing import SessionBuilder, text_block
@@ -33,7 +33,6 @@ def test_projected_is_occupancy_plus_tail(session: SessionBuilder) -> None:
     assert reading.projected_tokens == 101_500
     assert reading.compaction.tokens == 167_000
     assert reading.margin_tokens == 65_500
-    assert reading.margin_points == 32.75
     assert reading.used_ratio == 0.5
     assert reading.measured_by == "transcript"
     assert reading.measured_at is not None
@@ -77,7 +76,7 @@ def test_a_threshold_belongs_to_the_tier_it_opens(
 
     reading = _reading(session)
 
-    assert reading.margin_points == points
+    assert position(reading, "to_compaction") == points
     assert reading.tier == tier
     assert reading.tier_name == NAMES[tier]
 
@@ -184,7 +183,7 @@ def test_points_are_points_of_the_effective_window(session: SessionBuilder) -> N
     reading = make_reading(read_tail(session.path), None, policy)
 
     assert reading.compaction.tokens == 67_000
-    assert reading.margin_points == pytest.approx(16.8)
+    assert position(reading, "to_compaction") == pytest.approx(16.8)
     assert reading.used_ratio == 0.25
 
 
@@ -195,7 +194,7 @@ def test_an_empty_session_is_unknown_not_empty() -> None:
 
     assert reading.occupancy_tokens is None
     assert reading.used_ratio is None
-    assert reading.margin_points is None
+    assert reading.margin_tokens is None
     assert reading.tier is None
     assert reading.measured_by is None
     assert reading.velocity() is None

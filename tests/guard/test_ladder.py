@@ -454,8 +454,8 @@ def test_what_changes_comes_last_and_says_where_it_is_from(
     session.reply((110_000, 140_000, 155_000, 163_000)[level - 1])
     first = after_tool(session, home_dir).note
     session.session_id = "another"
-    use(monkeypatch, context_window=200_000, measure__estimate="size", measure__bytes_per_token=1)
-    Path(session.path).write_text("x" * (111_000, 141_000, 156_000, 164_000)[level - 1])
+    use(monkeypatch, context_window=200_000, measure__estimate="size")
+    Path(session.path).write_text("x" * 4 * (111_000, 141_000, 156_000, 164_000)[level - 1])
     second = after_tool(session, home_dir).note
 
     head, _, figures = first.partition("Measured: ")

@@ -84,25 +84,6 @@ def test_marks_of_a_session_that_is_gone_for_a_day_are_removed(
 
 
 @pytest.mark.row("S4-46")
-@pytest.mark.parametrize(("limit", "stale"), [(1, True), (2.5, True), (4, False), (1_000, False)])
-def test_the_age_is_a_setting(
-    limit: float,
-    stale: bool,
-    old: Path,
-    session: SessionBuilder,
-    home_dir: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """In hours, whole or not."""
-    use(monkeypatch, state__max_age_hours=limit)
-    _age(old, 3)
-
-    at_start(session, home_dir)
-
-    assert ("spoke-L1" not in os.listdir(old)) is stale
-
-
-@pytest.mark.row("S4-46")
 def test_a_session_that_is_resumed_keeps_what_it_has(
     old: Path, session: SessionBuilder, home_dir: str
 ) -> None:

@@ -14,9 +14,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from brimline import config
 from brimline.fast import paths
-from brimline.hooks import statusline
 from brimline.hooks.entry import respond
 from brimline.state import failures
 from brimline.state.session import SessionState
@@ -248,16 +246,8 @@ def test_garbage_is_shown_as_unknown(raw: bytes, world: Path) -> None:
     assert done.stdout.decode() == "ctx –% of 200k\n"
 
 
-@pytest.mark.parametrize(
-    ("order", "shown"),
-    [("brimline-first", "OURS\nTHEIRS\n"), ("brimline-last", "THEIRS\nOURS\n")],
-)
-def test_the_line_from_before_gets_the_same_input_and_its_place(
-    order: str, shown: str, world: Path, home_dir: str
-) -> None:
-    """It reads exactly the client's bytes, and is printed after ours, or before on demand."""
-    config.change(paths.user_config(home_dir), "statusline.order", order, project=False)
-    config.compile_policy(home_dir, "/home/dev/project")
+def test_the_line_from_before_gets_the_same_input_and_its_place(world: Path) -> None:
+    """It reads exactly the client's bytes, and is printed after ours."""
     raw = json.dumps(SMALL, indent=1).encode() + b"\n"
 
     done = run_hook(
@@ -265,19 +255,9 @@ def test_the_line_from_before_gets_the_same_input_and_its_place(
     )
 
     ours = "ctx 80% of 200k · 6.95k to compaction · L3 Yellow Alert"
-    assert done.stdout.decode().replace(ours, "OURS") == shown
+    assert done.stdout.decode().replace(ours, "OURS") == "OURS\nTHEIRS\n"
     assert (world / "input").read_bytes() == raw
     assert done.returncode == 0
-
-
-def test_a_line_without_an_end_is_not_glued_to_ours(world: Path, home_dir: str) -> None:
-    """Many status lines print no newline."""
-    config.change(paths.user_config(home_dir), "statusline.order", "brimline-last", project=False)
-    config.compile_policy(home_dir, "/home/dev/project")
-
-    shown = statusline.respond(json.dumps(FRESH).encode(), home_dir, "printf THEIRS")
-
-    assert shown.decode() == "THEIRS\nctx –% of 200k\n"
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ OPTIONS = st.builds(
     Options,
     threshold_bytes=st.sampled_from([1, 500, 1_000, 5_000]),
     keep_requests=st.integers(0, 3),
-    strategies=st.frozensets(st.sampled_from(planning.ORDER), min_size=1),
+    strategies=st.frozensets(st.sampled_from(list(planning.STRATEGIES)), min_size=1),
     remove_thinking=st.booleans(),
     inject_compaction=st.booleans(),
 )

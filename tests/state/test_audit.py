@@ -142,7 +142,7 @@ def test_lines_of_many_writers_stay_whole(home_dir: str) -> None:
 
     def run(number: int) -> None:
         for _ in range(20):
-            audit.record_block(home_dir, f"s{number}", {"x": "y" * 500}, "a\nb", "c")
+            audit.record(home_dir, f"s{number}", {"x": "y" * 500}, {"subject": "a\nb"})
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(run, range(8)))
@@ -179,7 +179,7 @@ def test_a_trail_that_grew_too_long_is_put_away(home_dir: str) -> None:
     trail.parent.mkdir()
     trail.write_bytes(b"x" * ((8 << 20) + 1))
 
-    audit.record_block(home_dir, "abc", {}, "loading agent 'x'", "context ceiling")
+    audit.record(home_dir, "abc", {}, {"kind": "block"})
 
     assert len(trail.read_bytes().splitlines()) == 1
     assert Path(home_dir, "audit.jsonl.old").stat().st_size == (8 << 20) + 1

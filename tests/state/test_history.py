@@ -67,7 +67,7 @@ def known(home_dir: str, name: str = "abc") -> Session:
 
 def let_go(home_dir: str, seconds: float = 60.0) -> None:
     """Housekeeping by another session."""
-    history.tidy(home_dir, "other", DAY_S, time.monotonic() + seconds)
+    history.tidy(home_dir, "other", time.monotonic() + seconds)
 
 
 def age(home_dir: str, days: float, name: str = "abc") -> None:
@@ -299,7 +299,7 @@ import select, sys, time
 from brimline.state import history
 print("ready", flush=True)
 while not select.select([sys.stdin], [], [], 0)[0]:
-    history.tidy(sys.argv[1], "other", 86_400, time.monotonic() + 5)
+    history.tidy(sys.argv[1], "other", time.monotonic() + 5)
 """
 
 

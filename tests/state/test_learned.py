@@ -105,11 +105,10 @@ def test_ten_points_of_the_effective_window_are_near(tokens: int, usable: bool) 
 
 def test_a_point_of_the_settings_is_expected_too(home_dir: str) -> None:
     """A lowered threshold makes compactions there believable, for those settings only."""
-    lowered = [sample(90_000, effective=180_000) for _ in range(3)]
+    lowered = [sample(90_000, effective=180_000)._replace(expected=90_000) for _ in range(3)]
     record(home_dir, lowered + [sample(90_000) for _ in range(3)])
 
-    assert learned.points(home_dir) == {}
-    assert learned.points(home_dir, {"200000:180000": 90_000}) == {"200000:180000": 90_000}
+    assert learned.points(home_dir) == {"200000:180000": 90_000}
 
 
 def test_windows_and_settings_are_learned_apart(home_dir: str) -> None:
@@ -125,11 +124,11 @@ def test_windows_and_settings_are_learned_apart(home_dir: str) -> None:
     }
 
 
-def test_an_even_number_of_samples_meets_in_the_middle() -> None:
+def test_an_even_number_of_samples_meets_in_the_middle(home_dir: str) -> None:
     """The median is the mean of the middle two."""
-    found = [sample(tokens) for tokens in (160_000, 161_000, 165_000, 150_000)]
+    record(home_dir, [sample(tokens) for tokens in (160_000, 161_000, 165_000, 150_000)])
 
-    assert learned.medians(found, {}) == {KEY: 160_500}
+    assert learned.points(home_dir) == {KEY: 160_500}
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,7 @@ def test_a_snapshot_comes_back_as_it_was(home_dir: str) -> None:
     found = SessionState(home_dir, "abc").snapshot()
 
     assert found is not None
-    assert [getattr(found, name) for name in Snapshot.__slots__] == [
-        getattr(saved, name) for name in Snapshot.__slots__
-    ]
+    assert vars(found) == vars(saved)
 
 
 def test_a_session_without_files_is_unknown(home_dir: str) -> None:

@@ -36,10 +36,11 @@ def noise(number: int, size: int) -> bytes:
 
 def packed_by(data: bytes, method: str) -> bytes:
     """A blob file in any method that was ever written."""
-    if method != "zstd":
-        return blob.pack(data, compressed=method == "gzip")
-    payload = zstandard.ZstdCompressor(level=9).compress(data)
-    return blob.MAGIC + b"z" + len(data).to_bytes(8, "big") + payload
+    if method == "gzip":
+        return blob.pack(data)
+    payload = zstandard.ZstdCompressor(level=9).compress(data) if method == "zstd" else data
+    mark = b"z" if method == "zstd" else b"n"
+    return blob.MAGIC + mark + len(data).to_bytes(8, "big") + payload
 
 
 def stored(home_dir: str, data: bytes, age_s: float = 0, **meta: Any) -> str:

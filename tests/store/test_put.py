@@ -184,13 +184,6 @@ def test_what_is_no_file_in_the_place_of_a_blob_is_replaced_and_never_read(
     assert not place.is_symlink()
 
 
-def test_no_compression_is_kept_where_none_is_wanted(home_dir: str) -> None:
-    """The setting reaches the hook as an argument."""
-    key = put.put(home_dir, text(1), {}, compression="none")
-
-    assert read.header(home_dir, key[7:]) == ("none", 4_000)
-
-
 @pytest.mark.parametrize("lasting", [False, True], ids=["once", "from then on"])
 @pytest.mark.parametrize("accident", [shelves.full, shelves.read_only])
 @pytest.mark.parametrize("known", [False, True], ids=["new content", "known content"])

@@ -18,7 +18,7 @@ from .generated import rows as generated_rows
 # Questions to a row, or to whatever stands in its place; the others take what these answer.
 ANY_VALUE = (
     *("usage_of", "is_boundary", "content_blocks", "attachment_of", "typed", "prompt_text"),
-    *("queue_operation", "calls", "results", "result_texts", "is_final"),
+    *("queue_operation", "calls", "results", "is_final"),
     *("visible_characters", "content_characters", "text_characters"),
 )
 ANY_OBJECT = (

@@ -72,9 +72,8 @@ def show(path: str | None, as_text: bool, as_json: bool) -> None:
       brimline rules show --text src/api/server.py > rules.txt
     """
     if as_text:
-        limits = assemble.Limits(*_values("rules.file_characters", "rules.total_characters"))
         sources = _gather(path).sources
-        made = assemble.assemble(sources, limits, has_file=path is not None)
+        made = assemble.assemble(sources, assemble.Limits(), has_file=path is not None)
         found = {"text": made.text, "characters": len(made.text), "cut": made.cut}
         _answer(found, made.text.rstrip("\n"), as_json=as_json)
         return
@@ -132,11 +131,9 @@ def lint(strict: bool, as_json: bool) -> None:
     """
     walked = checks.survey(os.getcwd())
     gathered = _gather(None, walked)
-    limits = assemble.Limits(*_values("rules.file_characters", "rules.total_characters"))
-    days, commits = _values("rules.stale_days", "rules.stale_commits")
     with Progress(len(gathered.sources), "Checking ages") as bar:
         findings, notes = checks.lint(
-            gathered, walked, limits, (days, commits), clock.now(), bar.update
+            gathered, walked, assemble.Limits(), checks.STALE, clock.now(), bar.update
         )
     findings.sort(key=lambda each: not each.is_broken)
     broken = sum(each.is_broken for each in findings)
@@ -165,20 +162,15 @@ def lint(strict: bool, as_json: bool) -> None:
 def _gather(path: str | None, walked: checks.Survey | None = None) -> Cascade:
     if path is not None and (not path.strip() or "\0" in path):
         raise ConfigError("PATH is empty: name a file or folder of the project")
-    (organisation_file,) = _values("rules.organisation_file")
+    values = config.load(paths.home(), os.getcwd()).values
     return cascade.gather(
         os.getcwd(),
         [path] if path else (),
-        organisation_file=organisation_file,
+        organisation_file=values["rules.organisation_file"],
         folders=walked.folders if walked else (),
         all_scopes=walked is not None,
         most_characters=_MOST_CHARACTERS,
     )
-
-
-def _values(*names: str) -> list[Any]:
-    values = config.load(paths.home(), os.getcwd()).values
-    return [values[name] for name in names]
 
 
 def _listing(gathered: Cascade) -> dict[str, Any]:

@@ -299,11 +299,8 @@ def purge(
     name = os.path.basename(path)
     question = f"Rewrite {name}? A backup is kept, and `brimline session restore` undoes it."
     _require_consent(question, yes=given["yes"])
-    compression = values["store.compression"]
     with _Bar("Rewriting", plan.survey.length) as bar:
-        done = purging.purge(
-            path, plan, home_dir, compression=compression, progress=bar.update, on_wait=_follow
-        )
+        done = purging.purge(path, plan, home_dir, progress=bar.update, on_wait=_follow)
     told = {
         "applied": done.swapped,
         "bytes_after": done.after.length,
@@ -317,8 +314,6 @@ def purge(
 def _options(values: dict[str, Any], given: dict[str, Any]) -> Options:
     """How to purge: what was given, else what the settings say."""
     wanted = frozenset(given["strategy"]) or planning.DEFAULT
-    if values["purge.recent"] == "truncate" and not wanted <= planning.DISK_ONLY:
-        wanted |= {planning.RECENT}
     threshold, keep = given["threshold"], given["keep_recent"]
     return planning.Options(
         max(1, values["purge.threshold_bytes"]) if threshold is None else threshold,

@@ -50,7 +50,6 @@ CONTEXT_NAMES = {
 }
 _STRATEGIES = {
     **planning.STRATEGIES,
-    planning.RECENT: "recent results over the threshold keep their first 500 bytes",
     planning.THINKING: "thoughts of turns that have ended (the API may refuse the session)",
     planning.COMPACTION: "a compaction that never was, in front (the model takes it for one)",
 }

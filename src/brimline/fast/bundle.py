@@ -10,35 +10,22 @@ from marshal import dumps
 
 from brimline.launch import FORMAT, PACKAGE_DIR, bundle_path
 
-# What every quiet hook loads, each after those that it imports itself;
+# What every quiet hook loads, by room, each after those that it imports itself;
 # `tests/hooks/test_imports.py` compares it with reality.
-FAST_MODULES = (
-    "brimline.fast",
-    "brimline.fast.io",
-    "brimline.fast.json",
-    "brimline.fast.paths",
-    "brimline.fast.policy",
-    "brimline.transcript",
-    "brimline.transcript.usage",
-    "brimline.transcript.tail",
-    "brimline.gauge",
-    "brimline.gauge.tiers",
-    "brimline.gauge.window",
-    "brimline.gauge.reading",
-    "brimline.gauge.hook",
-    "brimline.state",
-    "brimline.state.session",
-    "brimline.offload",
-    "brimline.offload.hook",
-    "brimline.carry",
-    "brimline.carry.hook",
-    "brimline.guard",
-    "brimline.guard.hook",
-    "brimline.hooks",
-    "brimline.hooks.wire",
-    "brimline.hooks.table",
-    "brimline.hooks.turn",
-    "brimline.hooks.entry",
+_ROOMS = {
+    "fast": ("io", "json", "paths", "policy"),
+    "transcript": ("usage", "tail"),
+    "gauge": ("tiers", "window", "reading", "hook"),
+    "state": ("session",),
+    "offload": ("hook",),
+    "carry": ("hook",),
+    "guard": ("hook",),
+    "hooks": ("wire", "table", "turn", "entry"),
+}
+FAST_MODULES = tuple(
+    f"brimline.{name}"
+    for room, modules in _ROOMS.items()
+    for name in (room, *[f"{room}.{module}" for module in modules])
 )
 
 

@@ -25,9 +25,10 @@ else:
 _CLOSE_ON_EXEC = getattr(system, "O_CLOEXEC", 0)
 _BINARY = getattr(system, "O_BINARY", 0)
 # Not waiting: a named pipe in the place of a file must not hold a hook up.
-_READ = system.O_RDONLY | _CLOSE_ON_EXEC | _BINARY | getattr(system, "O_NONBLOCK", 0)
+READ = system.O_RDONLY | _CLOSE_ON_EXEC | _BINARY | getattr(system, "O_NONBLOCK", 0)
 _CREATE = system.O_WRONLY | system.O_CREAT | _CLOSE_ON_EXEC | _BINARY
 _BLOCK_BYTES = 1 << 20
+_MOST_DIGITS = 12
 
 
 def env(name: str) -> str | None:
@@ -49,6 +50,12 @@ def env_names(prefix: str) -> list[str]:
     return [name.decode("ascii", "replace") for name in system.environ if name.startswith(start)]
 
 
+def whole_number(text: str) -> int | None:
+    """What a variable of plain digits says; None for 0 and for every other text."""
+    plain = text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
+    return int(text) or None if plain else None
+
+
 def to_bytes(path: str) -> bytes:
     """Encode a path the way the file system stores it."""
     return path.encode("utf-8", "surrogateescape")
@@ -56,7 +63,7 @@ def to_bytes(path: str) -> bytes:
 
 def read_file(path: str, limit: int | None = None) -> bytes:
     """Read a whole file, or its first `limit` bytes."""
-    descriptor = system.open(to_bytes(path), _READ)
+    descriptor = system.open(to_bytes(path), READ)
     try:
         return read_all(descriptor, limit)
     finally:
@@ -66,14 +73,10 @@ def read_file(path: str, limit: int | None = None) -> bytes:
 def read_all(descriptor: int, limit: int | None = None) -> bytes:
     """Read a descriptor to its end, or `limit` bytes of it."""
     blocks = []
-    left = limit if limit is not None else _BLOCK_BYTES
-    while left > 0:
-        block = system.read(descriptor, min(left, _BLOCK_BYTES))
-        if not block:
-            break
+    left = limit if limit is not None else 1 << 62
+    while left > 0 and (block := system.read(descriptor, min(left, _BLOCK_BYTES))):
         blocks.append(block)
-        if limit is not None:
-            left -= len(block)
+        left -= len(block)
     return b"".join(blocks)
 
 

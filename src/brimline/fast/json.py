@@ -43,6 +43,18 @@ def loads(text: str) -> Any:
     return scan(text, _skip_whitespace(text, 0))[0]
 
 
+def load_object(raw: bytes) -> dict[str, Any]:
+    """Parse one document that must be an object.
+
+    Raises:
+        ValueError: it is something else, or no JSON.
+    """
+    found = loads(raw.decode("utf-8", "surrogateescape"))
+    if not isinstance(found, dict):
+        raise ValueError("not a JSON object")
+    return found
+
+
 def loads_all(text: str) -> list[Any]:
     """Parse every document on a line, up to the first that is broken."""
     documents = []
@@ -61,10 +73,8 @@ def dumps(value: Any) -> str:
     """Write plain JSON values compactly, ASCII only; numbers that JSON lacks become null."""
     if value is None:
         return "null"
-    if value is True:
-        return "true"
-    if value is False:
-        return "false"
+    if isinstance(value, bool):
+        return "true" if value else "false"
     if isinstance(value, str):
         return quote(value)
     if isinstance(value, int):

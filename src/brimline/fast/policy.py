@@ -16,24 +16,16 @@ if TYPE_CHECKING:
 FORMAT = 2
 _ENV_PREFIX = "BRIMLINE_"
 # The folder, the switch, and what our own benchmarks and tests are pointed at.
-_NO_SETTINGS = frozenset(
-    {
-        "BRIMLINE_HOME",
-        "BRIMLINE_OFF",
-        "BRIMLINE_CORPUS",
-        "BRIMLINE_GROWTH",
-        "BRIMLINE_CLIENT_CACHE",
-    }
+_NO_SETTINGS = (
+    *("BRIMLINE_HOME", "BRIMLINE_OFF"),
+    *("BRIMLINE_CORPUS", "BRIMLINE_GROWTH", "BRIMLINE_CLIENT_CACHE"),
 )
 _OFF_SWITCHES = ("BRIMLINE_OFF", "CLAUDE_HOOKS_PASSTHROUGH")
-_MOST_DIGITS = 12
 _TRUE = frozenset({"1", "true", "yes", "on"})
 
 
 class Policy:
     """Values by setting name, and what the client's own settings say (`client`)."""
-
-    __slots__ = ("_preset", "client", "explicit", "learned", "marked", "sources", "values")
 
     def __init__(
         self,
@@ -94,15 +86,8 @@ def stored(home_dir: str, project_dir: str) -> Policy | None:
         values = document["values"]
         if document["brimline"] != __version__:
             values = _from_defaults().values | values
-        return Policy(
-            values,
-            document["client"],
-            document["sources"],
-            document["explicit"],
-            document["learned"],
-            document.get("preset"),
-            document.get("marked"),
-        )
+        known = [document[name] for name in ("client", "sources", "explicit", "learned")]
+        return Policy(values, *known, *[document.get(name) for name in ("preset", "marked")])
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -113,9 +98,9 @@ def apply_client_environment(client: dict[str, Any]) -> None:
         ("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "autocompact_window"),
         ("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", "autocompact_pct"),
     ):
-        text = io.env(variable) or ""
-        if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS and int(text):
-            client[key] = int(text)
+        text = io.env(variable)
+        if text and (number := io.whole_number(text)):
+            client[key] = number
             if key == "autocompact_window":
                 client["autocompact_window_by_model"] = {}
     model = io.env("ANTHROPIC_MODEL")

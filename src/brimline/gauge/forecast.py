@@ -13,8 +13,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-# Without repeats or drops among them, more readings than these change nothing.
-USEFUL_READINGS = 21
 _FEWEST_READINGS = 2
 VELOCITY_OPERATIONS = 3
 
@@ -69,8 +67,6 @@ _LOG_SPEED_LIMITS = (6.06, 8.06)
 class Forecast:
     """Operations left: the middle of what to expect, and the bounds of the 80 % interval."""
 
-    __slots__ = ("high", "low", "ops")
-
     def __init__(self, low: int, ops: int, high: int) -> None:
         self.low = low
         self.ops = ops
@@ -79,8 +75,6 @@ class Forecast:
 
 class Prior:
     """What to expect at first: tokens per operation, and how far sessions differ (usual: 1)."""
-
-    __slots__ = ("speed_tokens", "spread")
 
     def __init__(self, speed_tokens: float, spread: float) -> None:
         self.speed_tokens = speed_tokens
@@ -94,7 +88,7 @@ def forecast(
 
     Args:
         occupancies: prompt-side tokens per request since the last compaction, oldest first;
-            the last `USEFUL_READINGS` are enough, repeats and drops do no harm.
+            the last 21 are enough, repeats and drops do no harm.
         tokens_left: from the newest reading to the compaction point.
         prior: from `prior_for`; without it, that of an unknown model.
     """

@@ -38,8 +38,7 @@ def pre_compact(turn: Turn) -> None:
     """Record how full the window was, who asked for the compaction and where it was expected."""
     point = turn.reading.compaction
     known = {"effective": point.effective_window_tokens, "expected": point.expected_tokens}
-    figures = turn.reading.figures()
-    turn.note(turn.event.name, trigger=turn.event.trigger, **figures, **known)
+    turn.note(turn.event.name, trigger=turn.event.trigger, **turn.reading.figures(), **known)
 
 
 def post_compact(turn: Turn) -> None:

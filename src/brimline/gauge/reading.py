@@ -24,6 +24,8 @@ _NEWER_CHARACTERS_PER_TOKEN = 2.2
 _NEWER_FROM_VERSION = (4, 7)
 # Replies are prose and code, which pack more characters into a token than tool results do.
 _REPLY_CHARACTERS_PER_TOKEN = 4
+# Of a session file without usage rows, where it is to be estimated.
+_BYTES_PER_TOKEN = 4
 
 
 class Reading:
@@ -60,13 +62,6 @@ class Reading:
         return self.measured_by == "estimate"
 
     @property
-    def margin_points(self) -> float | None:
-        """Distance to the compaction point in percentage points of the effective window."""
-        if self.margin_tokens is None:
-            return None
-        return 100 * self.margin_tokens / self.compaction.effective_window_tokens
-
-    @property
     def used_ratio(self) -> float | None:
         """Occupancy as a share of the window."""
         if self.occupancy_tokens is None:
@@ -75,10 +70,10 @@ class Reading:
 
     def figures(self) -> dict[str, object]:
         """The figures that are recorded with every reading."""
-        estimated = self.measured_by == "estimate"
-        known = {"estimate": self.occupancy_tokens} if estimated else {}
-        return known | {
-            "occupancy": None if estimated else self.occupancy_tokens,
+        known = "estimate" if self.measured_by == "estimate" else "occupancy"
+        return {
+            "occupancy": None,
+            known: self.occupancy_tokens,
             "tail": self.tail_tokens,
             "window": self.window.tokens,
             "window_source": self.window.source,
@@ -251,9 +246,8 @@ def estimate_if_asked(
         return
     if not transcript or tail.usage or tail.boundary_timestamp is not None:
         return
-    size = file_size(transcript)
-    if size:
-        tokens = int(size / (policy.values["measure.bytes_per_token"] or 1))
+    tokens = file_size(transcript) // _BYTES_PER_TOKEN
+    if tokens:
         reading.measured_by = "estimate"
         _place(reading, min(tokens, reading.window.tokens), 0, policy)
 
@@ -270,11 +264,8 @@ def _newer_snapshot(tail: tails.Tail, snapshot: Snapshot) -> Snapshot | None:
         return None
     from brimline import clock
 
-    if tail.usage is None:
-        boundary = tail.boundary_timestamp
-        since = clock.parse(boundary) if boundary is not None else 0.0
-    else:
-        since = clock.parse(tail.usage.timestamp)
+    last = tail.usage.timestamp if tail.usage else tail.boundary_timestamp
+    since = clock.parse(last) if tail.usage or last is not None else 0.0
     return snapshot if since is not None and snapshot.at > since else None
 
 

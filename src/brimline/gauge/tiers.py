@@ -32,8 +32,7 @@ def position(reading: Reading, unit: str) -> float | None:
     if unit == "tokens":
         return reading.projected_tokens
     if unit == "to_compaction":
-        margin_tokens = reading.compaction.tokens - reading.projected_tokens
-        return 100 * margin_tokens / reading.compaction.effective_window_tokens
+        return 100 * (reading.margin_tokens or 0) / reading.compaction.effective_window_tokens
     used = 100 * reading.occupancy_tokens / reading.window.tokens
     return used if unit == "used" else 100 - used
 

@@ -29,8 +29,6 @@ _LAST_ALWAYS_ENFORCING = (2, 1, 42)
 class Window:
     """Tokens of the window and how we know."""
 
-    __slots__ = ("source", "tokens")
-
     def __init__(self, tokens: int, source: str) -> None:
         self.tokens = tokens
         self.source = source
@@ -38,8 +36,6 @@ class Window:
 
 class CompactionPoint:
     """Where the client compacts, how we know, and whether it does so on its own."""
-
-    __slots__ = ("effective_window_tokens", "enforced", "expected_tokens", "source", "tokens")
 
     def __init__(
         self, tokens: int, source: str, effective_window_tokens: int, *, enforced: bool | None
@@ -109,7 +105,9 @@ def resolve_compaction(  # noqa: PLR0913 - every source is named once, here
         learned: points learned under this user's settings, by `learned_key`.
         remaining_percent: assume this much of the window to be left instead of 33,000 tokens.
     """
-    limit = _auto_compact_window(client, window.tokens, model)
+    by_model = client.get("autocompact_window_by_model") or {}
+    chosen = by_model.get(model) or client.get("autocompact_window")
+    limit = min(chosen, window.tokens) if chosen else None
     effective = limit or window.tokens
     marked = _is_marked_large(requested_model or client.get("model"))
     expected = _expected_point(effective, client if limit else {})
@@ -161,12 +159,6 @@ def _asks_for_large_window(name: Any, model: str | None) -> bool:
     return model is None or family in model
 
 
-def _auto_compact_window(client: dict[str, Any], window: int, model: str | None) -> int | None:
-    by_model = client.get("autocompact_window_by_model") or {}
-    chosen = by_model.get(model) or client.get("autocompact_window")
-    return min(chosen, window) if chosen else None
-
-
 def _enforced(
     client: dict[str, Any],
     limit: int | None,
@@ -180,7 +172,8 @@ def _enforced(
         return False
     if limit is not None:
         return True
-    if version is not None and _client_version(version) <= _LAST_ALWAYS_ENFORCING:
+    numbers = [int(part) if part.isdecimal() else 0 for part in (version or "").split(".")]
+    if version is not None and tuple(numbers) <= _LAST_ALWAYS_ENFORCING:
         return True
     found = model_version(model)
     if found is None or found < _OLDEST_KNOWN_VERSION:
@@ -188,7 +181,3 @@ def _enforced(
     if marked and found < _LARGE_FROM_VERSION:
         return False
     return found >= _ENFORCED_FROM_VERSION
-
-
-def _client_version(text: str) -> tuple[int, ...]:
-    return tuple([int(part) if part.isdecimal() else 0 for part in text.split(".")])

@@ -1,10 +1,12 @@
 """The ceiling: an economy gate on what loads more into the context (agents, skills).
 
-Fast path: imports nothing at module level; loaded for the few tool calls it gates. It looks at
+Fast path: imports only `brimline.fast.io`; loaded for the few tool calls it gates. It looks at
 occupancy, not at the projection: what counts is what is already in use.
 """
 
 from __future__ import annotations
+
+from brimline.fast import io
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,8 +29,6 @@ _MARK = "ceiling-"
 class Ceiling:
     """The ceiling in tokens and which of its two bounds is the lower one."""
 
-    __slots__ = ("bound", "tokens")
-
     def __init__(self, window_tokens: int, values: dict[str, Any]) -> None:
         share = int(window_tokens * values["guard.ceiling_percent"] / 100)
         self.tokens: int = min(share, values["guard.ceiling_tokens"])
@@ -37,8 +37,6 @@ class Ceiling:
 
 class Load:
     """A tool call that loads an agent or a skill."""
-
-    __slots__ = ("name", "tool")
 
     def __init__(self, tool: str, tool_input: dict[str, Any]) -> None:
         self.tool = tool
@@ -134,13 +132,12 @@ def _record_block(turn: Turn, load: Load, reason: str) -> None:
 
     turn.note("Blocked", blocked=True, tool=load.tool, subject=load.label)
     session, figures = turn.state.session_id, turn.reading.figures()
-    turn.attempt("audit", audit.record_block, turn.home, session, figures, load.label, reason)
+    fields = {"kind": "block", "subject": load.label, "reason": reason}
+    turn.attempt("audit", audit.record, turn.home, session, figures, fields)
 
 
 def _is_news(state: SessionState, bucket: int, band: int) -> bool:
     """Whether this advice is due; of all parallel hooks exactly one gets to give it."""
-    from brimline.fast import io
-
     known = _marks(state)
     news = all(bucket > old or (band > worn and bucket >= old) for old, worn in known)
     for old, worn in known:
@@ -160,6 +157,4 @@ def _marks(state: SessionState) -> list[tuple[int, int]]:
 
 
 def _release(state: SessionState, bucket: int, band: int) -> None:
-    from brimline.fast import io
-
     io.remove(f"{state.folder}/{_MARK}{bucket}.{band}")

@@ -77,8 +77,9 @@ def _record(turn: Turn) -> None:
     from brimline.state import audit
 
     reading, session = turn.reading, turn.state.session_id
-    level, name, figures = reading.tier or 0, reading.tier_name, reading.figures()
+    level = reading.tier or 0
     turn.note("Announced", spoke=level)
-    turn.attempt("audit", audit.record_escalation, turn.home, session, figures, level, name)
+    fields = {"kind": "escalation", "level": level, "name": reading.tier_name}
+    turn.attempt("audit", audit.record, turn.home, session, reading.figures(), fields)
     if level >= reading.tier_count - CHECKPOINT_TIERS + 1:
         turn.attempt("checkpoint", save_checkpoint, turn, f"L{level}")

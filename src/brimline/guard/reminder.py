@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from brimline.decision import NOTE_BUDGET_CHARACTERS, Decision
 from brimline.fast import io, paths
+from brimline.transcript.find import modified
 
 if TYPE_CHECKING:
     from brimline.hooks.turn import Turn
@@ -72,15 +73,8 @@ def _active_plan(state: SessionState) -> str | None:
     """The plan file that was written last, if that was since this session began."""
     begun = state.begun_at()
     plans = glob.glob(f"{glob.escape(paths.client_config_dir())}/plans/*.md")
-    recent = [plan for plan in plans if begun is not None and _modified(plan) >= begun]
-    return max(recent, key=_modified, default=None)
-
-
-def _modified(path: str) -> float:
-    try:
-        return os.path.getmtime(path)
-    except OSError:
-        return 0.0
+    recent = [plan for plan in plans if begun is not None and modified(plan) >= begun]
+    return max(recent, key=modified, default=None)
 
 
 def _fingerprint(text: str) -> str:

@@ -6,10 +6,12 @@ Fast path: imports only rooms of ours. It runs on every redraw, with any field m
 from __future__ import annotations
 
 from brimline import clock
-from brimline.fast import io, json, paths, policy
+from brimline.fast import io, json, policy
 from brimline.gauge import reading as gauge
+from brimline.hooks.entry import log_failure
 from brimline.state import failures
 from brimline.state.session import SessionState, Snapshot
+from brimline.transcript.usage import PROMPT_FIELDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,37 +26,30 @@ _LARGEST_COUNT = 10**12
 
 def respond(raw: bytes, home_dir: str, wrapped: str = "") -> bytes:
     """The text to show. A failure of ours leaves the wrapped line alone on the screen."""
-    ours, order = b"", "brimline-first"
+    ours = b""
     if not policy.switched_off():
         try:
             payload = _payload(raw)
             rules = policy.load(home_dir, _project(payload))
-            order = rules.values["statusline.order"]
             ours = (_line(payload, home_dir, rules) + "\n").encode("utf-8", "replace")
         except Exception as error:  # noqa: BLE001 - the other line must still be shown
-            _record(home_dir, error)
+            log_failure(home_dir, "statusline", error)
     # After ours: it may take its time, or be cut off by the next redraw.
-    theirs = _run(wrapped, raw) if wrapped else b""
-    if order == "brimline-first" or not ours:
-        return ours + theirs
-    return theirs + (b"" if not theirs or theirs.endswith(b"\n") else b"\n") + ours
+    return ours + (_run(wrapped, raw) if wrapped else b"")
 
 
 def snapshot_of(payload: dict[str, Any], at: float) -> Snapshot:
     """What a status-line payload tells about the session; zero and null are unknown."""
     context = _table(payload.get("context_window"))
     usage = _table(context.get("current_usage"))
-    parts = [
-        _count(usage.get(name))
-        for name in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-    ]
+    parts = [_count(usage.get(name)) for name in PROMPT_FIELDS]
     known = [part for part in parts if part is not None]
     model = _table(payload.get("model")).get("id")
     return Snapshot(
         at=at,
-        window_tokens=_whole(context.get("context_window_size")),
+        window_tokens=_count(context.get("context_window_size")) or None,
         occupancy_tokens=sum(known) or None if len(known) == len(parts) else None,
-        output_tokens=_whole(usage.get("output_tokens")),
+        output_tokens=_count(usage.get("output_tokens")) or None,
         model=model if isinstance(model, str) else None,
         rate_limits=_table(payload.get("rate_limits")) or None,
     )
@@ -67,7 +62,7 @@ def _line(payload: dict[str, Any], home_dir: str, rules: policy.Policy) -> str:
         try:
             state.save_snapshot(snapshot)
         except OSError as error:
-            _record(home_dir, error)
+            log_failure(home_dir, "statusline", error)
     transcript = payload.get("transcript_path")
     try:
         reading = gauge.measure(
@@ -78,23 +73,18 @@ def _line(payload: dict[str, Any], home_dir: str, rules: policy.Policy) -> str:
             requests=_FORECAST_REQUESTS,
         )
     except OSError as error:
-        _record(home_dir, error)
+        log_failure(home_dir, "statusline", error)
         reading = gauge.measure(None, state, rules, snapshot=snapshot)
     return compose(reading, len(failures.recent(home_dir, clock.now() - _ERROR_WINDOW_S)))
 
 
 def compose(reading: gauge.Reading, error_count: int = 0) -> str:
     """One line: how full, how much is left, which tier, how long it will last."""
-    parts = []
-    if reading.used_ratio is None:
-        parts.append(f"ctx –% of {_short(reading.window.tokens)}")
-    else:
-        mark = "~" if reading.is_estimate else ""
-        percent = f"{mark}{reading.used_ratio * 100:.0f}%"
-        parts.append(f"ctx {percent} of {_short(reading.window.tokens)}")
+    mark = "~" if reading.is_estimate else ""
+    used = "–" if reading.used_ratio is None else f"{mark}{reading.used_ratio * 100:.0f}"
+    parts = [f"ctx {used}% of {_short(reading.window.tokens)}"]
     if reading.margin_tokens is not None:
-        left = max(0, reading.margin_tokens)
-        parts.append(f"{_short(left)} to compaction")
+        parts.append(f"{_short(max(0, reading.margin_tokens))} to compaction")
     outlook = reading.forecast()
     if outlook and outlook.high:
         parts.append(f"~{outlook.ops} requests ({outlook.low}–{outlook.high})")
@@ -124,10 +114,9 @@ def _short(tokens: int) -> str:
 
 def _payload(raw: bytes) -> dict[str, Any]:
     try:
-        payload = json.loads(raw.decode("utf-8", "surrogateescape"))
+        return json.load_object(raw)
     except ValueError:
         return {}
-    return _table(payload)
 
 
 def _project(payload: dict[str, Any]) -> str:
@@ -169,19 +158,8 @@ def _end_group(pid: int) -> None:
         pass
 
 
-def _record(home_dir: str, error: Exception) -> None:
-    try:
-        failures.record(home_dir or paths.home(), "statusline", error)
-    except OSError:
-        pass
-
-
 def _table(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
-
-
-def _whole(value: Any) -> int | None:
-    return _count(value) or None
 
 
 def _count(value: Any) -> int | None:

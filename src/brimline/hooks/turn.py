@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 class Turn:
     """The event and what was decided so far; settings, state and reading on demand."""
 
-    __slots__ = ("_policy", "_reading", "_state", "decisions", "event", "home", "project")
-
     def __init__(self, event: Event, home_dir: str) -> None:
         self.event = event
         self.home = home_dir
@@ -79,12 +77,9 @@ class Turn:
         try:
             return task(*arguments)
         except Exception as error:  # noqa: BLE001 - whatever it is, the session goes on
-            from brimline.state import failures
+            from brimline.hooks.entry import log_failure
 
-            try:
-                failures.record(self.home, what, error)
-            except OSError:
-                pass
+            log_failure(self.home, what, error)
             return None
 
     def note(self, kind: str, **fields: Any) -> None:

@@ -6,7 +6,7 @@ Fast path: imports only `brimline.fast.json` and `brimline.transcript.usage`.
 from __future__ import annotations
 
 from brimline.fast import json
-from brimline.transcript.usage import IMAGE_CHARACTERS, content_characters, text_characters
+from brimline.transcript import usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,32 +30,26 @@ class Event:
         Raises:
             ValueError: it is not a JSON object.
         """
-        payload = json.loads(raw.decode("utf-8", "surrogateescape"))
-        if not isinstance(payload, dict):
-            raise ValueError("the event is not a JSON object")
         self.name = name
-        self.payload: dict[str, Any] = payload
+        self.payload = payload = json.load_object(raw)
         self.size_bytes = len(raw)
-        self.session_id = self._text("session_id")
-        self.transcript = self._text("transcript_path")
-        self.cwd = self._text("cwd")
+        self.session_id = usage.text_of(payload.get("session_id"))
+        self.transcript = usage.text_of(payload.get("transcript_path"))
+        self.cwd = usage.text_of(payload.get("cwd"))
         # A subagent caused the event: its results never enter the main context.
         self.agent_id = payload.get("agent_id")
-        self.agent_type = self._text("agent_type")
-        self.agent_transcript = self._text("agent_transcript_path")
-        self.report = self._text("last_assistant_message")
-        self.tool = self._text("tool_name")
+        self.tool = usage.text_of(payload.get("tool_name"))
         tool_input = payload.get("tool_input")
         self.tool_input: dict[str, Any] = tool_input if isinstance(tool_input, dict) else {}
         self.tool_response = payload.get("tool_response")
-        self.call_id = self._text("tool_use_id")
-        self.prompt = self._text("prompt")
+        self.call_id = usage.text_of(payload.get("tool_use_id"))
+        self.prompt = usage.text_of(payload.get("prompt"))
         # How a session starts or ends, and who asked for a compaction.
-        self.source = self._text("source")
-        self.model = self._text("model")
-        self.reason = self._text("reason")
-        self.trigger = self._text("trigger")
-        self.summary = self._text("compact_summary")
+        self.source = usage.text_of(payload.get("source"))
+        self.model = usage.text_of(payload.get("model"))
+        self.reason = usage.text_of(payload.get("reason"))
+        self.trigger = usage.text_of(payload.get("trigger"))
+        self.summary = usage.text_of(payload.get("compact_summary"))
 
     def added_characters(self) -> int:
         """Characters this event adds to the context that are not in the transcript yet."""
@@ -69,16 +63,12 @@ class Event:
         if isinstance(response, dict) and response.get("persistedOutputPath"):
             return _PERSISTED_PREVIEW_CHARACTERS
         if isinstance(response, list):
-            return content_characters(response)
+            return usage.content_characters(response)
         if isinstance(response, dict) and isinstance(response.get("content"), list):
-            return content_characters(response["content"])
+            return usage.content_characters(response["content"])
         if isinstance(response, dict) and response.get("type") == "image":
-            return IMAGE_CHARACTERS
-        return text_characters(response)
-
-    def _text(self, key: str) -> str:
-        value = self.payload.get(key)
-        return value if isinstance(value, str) else ""
+            return usage.IMAGE_CHARACTERS
+        return usage.text_characters(response)
 
 
 def render(event_name: str, decision: Decision) -> str:

@@ -115,6 +115,7 @@ def _matching(home_dir: str, pattern: str) -> list[str]:
 
 
 def _is_our_config(home_dir: str) -> bool:
-    """Whether `config.toml` holds nothing but settings of ours."""
+    """Whether `config.toml` holds nothing but settings of ours, those of earlier versions too."""
     nowhere = f"{home_dir}/install"  # no project: only the user's own file counts
-    return not config.load(home_dir, nowhere, environment=False).problems
+    problems = config.load(home_dir, nowhere, environment=False).problems
+    return all(problem.endswith(config.NO_LONGER) for problem in problems)

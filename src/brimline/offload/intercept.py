@@ -214,8 +214,7 @@ class _Case:
             "session": turn.state.session_id,
             "cwd": turn.event.cwd,
         }
-        compression = turn.values["store.compression"]
-        key = put.put(turn.home, content, meta, compression=compression)
+        key = put.put(turn.home, content, meta)
         if PINS_WAIT in turn.state.names:
             from brimline.offload import pinning
 

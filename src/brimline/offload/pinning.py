@@ -15,7 +15,7 @@ from brimline.offload import recalls
 from brimline.offload.hook import LARGE_BYTES, PINS_WAIT
 from brimline.store import directives, layout, pins, put, read, stub
 from brimline.transcript import tail
-from brimline.transcript.row import result_texts
+from brimline.transcript.row import results
 
 if TYPE_CHECKING:
     from brimline.hooks.turn import Turn
@@ -77,7 +77,7 @@ def _last_key(state: SessionState, home_dir: str, transcript: str) -> str | None
     """The nearest large result before; one that stayed in the window is stored for it."""
     try:
         for row in tail.rows_backward(transcript, b'"tool_result"', _LOOK_BACK_BYTES):
-            for text in reversed(result_texts(row)):
+            for text in reversed([result.text for result in results(row)]):
                 key = _key_of(text, state, home_dir)
                 if key:
                     return key

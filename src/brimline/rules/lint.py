@@ -36,6 +36,8 @@ _GIT = [
 ]
 _GIT_TIMEOUT_S = 10
 _SECONDS_PER_DAY = 86_400
+# A file counts as left alone after so many days and commits around it.
+STALE = (90, 50)
 _MOST_FOLDERS = 20_000
 _MOST_ENTRIES = 300_000
 _NAMES = {cascade.CLAUDE, cascade.LOCAL, cascade.AGENTS, OWN}

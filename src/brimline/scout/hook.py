@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from brimline.decision import Decision
     from brimline.hooks.turn import Turn
 
-TOOLS = ("Read", "Glob", "Grep", "Bash")
-
 
 def pre_tool_use(turn: Turn) -> Decision | None:
     """Advise against a read into an ignored folder, or refuse it; either is on record."""
@@ -29,10 +27,9 @@ def pre_tool_use(turn: Turn) -> Decision | None:
         mode=turn.values["scout.mode"],
     )
     if decision and decision.permission:
-        subject = f"a read by {tool}"
         turn.note("Blocked", blocked=True, tool=tool, subject="a read")
-        session = turn.state.session_id
-        turn.attempt("audit", audit.record_block, turn.home, session, {}, subject, "scout")
+        fields = {"kind": "block", "subject": f"a read by {tool}", "reason": "scout"}
+        turn.attempt("audit", audit.record, turn.home, turn.state.session_id, {}, fields)
     elif decision:
         turn.note("Advised", tool=tool)
     return decision

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 OLD, SUPERSEDED, DUPLICATE, TRUNCATE = "old", "superseded", "duplicates", "truncate"
 COPIES, PROGRESS = "copies", "progress"
-RECENT, THINKING, COMPACTION = "recent", "thinking", "compaction"
+THINKING, COMPACTION = "thinking", "compaction"
 STRATEGIES = {
     OLD: "results over the threshold become references",
     SUPERSEDED: "reads of files that were read or changed again later",
@@ -37,9 +37,6 @@ STRATEGIES = {
     PROGRESS: "progress rows (disk only)",
     TRUNCATE: "results over the threshold keep their first 500 bytes",
 }
-# Applied only where `purge.recent` says so: recent results are cut like old ones.
-ORDER = (*STRATEGIES, RECENT)
-CUTTING = frozenset({TRUNCATE, RECENT})
 DISK_ONLY = frozenset({COPIES, PROGRESS})
 DEFAULT = frozenset(STRATEGIES) - {TRUNCATE}
 _REASONS = {
@@ -144,7 +141,7 @@ def make(survey: Survey, options: Options, pinned_digests: Collection[str] = ())
         pinned_digests: the digests of stored content that is pinned.
     """
     plan = Plan(survey, options)
-    plan.savings = {name: Saving() for name in ORDER if name in options.strategies}
+    plan.savings = {name: Saving() for name in STRATEGIES if name in options.strategies}
     guard = _Guard(survey, options, pinned_digests)
     _count_kept(plan, guard)
     for item, name in _chosen_texts(survey, guard, options):
@@ -203,7 +200,7 @@ def _count_kept(plan: Plan, guard: _Guard) -> None:
                 plan.kept["pinned"] += 1
             elif guard.is_protected(item):
                 plan.kept["preserved"] += 1
-            elif guard.is_recent(item) and RECENT not in plan.options.strategies:
+            elif guard.is_recent(item):
                 plan.kept["recent"] += 1
 
 
@@ -214,17 +211,13 @@ def _chosen_texts(survey: Survey, guard: _Guard, options: Options) -> Iterator[E
     repeated = _repeated_texts(survey) if DUPLICATE in wanted else set()
     by_age = TRUNCATE if TRUNCATE in wanted else OLD
     for item in survey.items:
-        if item.kind != TEXT or guard.is_protected(item) or guard.is_pinned(item):
+        if item.kind != TEXT or not guard.may_go(item) or guard.is_pinned(item):
             continue
-        large = item.size_bytes >= options.threshold_bytes
-        if guard.is_recent(item):
-            if large and RECENT in wanted:
-                yield Edit(item, RECENT)
-        elif item.is_main and item.call_id in superseded:
+        if item.is_main and item.call_id in superseded:
             yield Edit(item, SUPERSEDED)
         elif id(item) in repeated:
             yield Edit(item, DUPLICATE)
-        elif large and by_age in wanted:
+        elif item.size_bytes >= options.threshold_bytes and by_age in wanted:
             yield Edit(item, by_age)
 
 
@@ -328,7 +321,7 @@ def encoded(row: dict[str, Any]) -> bytes:
 
 def replacement(item: Item, strategy: str) -> str:
     """What the model reads instead of a result: its beginning, or what it was and where it is."""
-    if strategy in CUTTING:
+    if strategy == TRUNCATE:
         return f"{item.head}{TRUNCATED}{item.size_bytes} bytes]"
     told = stub.Stub(
         key_of(item),

@@ -44,7 +44,7 @@ def prepare(
             os.fstat(file.fileno()).st_size,
             threshold_bytes=options.threshold_bytes,
             thinking=options.remove_thinking,
-            cuts=not planning.CUTTING.isdisjoint(options.strategies),
+            cuts=planning.TRUNCATE in options.strategies,
             progress=progress,
         )
     plan = planning.make(survey, options, pins.pinned(home_dir))
@@ -60,7 +60,6 @@ def purge(
     home_dir: str,
     *,
     quiet_s: float = 1.0,
-    compression: str = "auto",
     progress: Callable[[int], None] | None = None,
     on_wait: Callable[[], None] | None = None,
 ) -> Rewritten:
@@ -72,7 +71,7 @@ def purge(
         RewrittenError: it was done, but the work after the swap was cut short.
         RewriteError: the copy is not sound, or the session changed; nothing was changed.
     """
-    purged = _PurgedCopy(plan, home_dir, find.session_id_of(path), compression, progress)
+    purged = _PurgedCopy(plan, home_dir, find.session_id_of(path), progress)
     order = Order(path, home_dir, purged.make_new, purged.verify, purged.note, quiet_s)
     order.on_wait = on_wait
     return rewrite(order)
@@ -86,11 +85,10 @@ class _PurgedCopy:
         plan: Plan,
         home_dir: str,
         session: str,
-        compression: str,
         progress: Callable[[int], None] | None,
     ) -> None:
         self._plan = plan
-        self._home_dir, self._session, self._compression = home_dir, session, compression
+        self._home_dir, self._session = home_dir, session
         self._progress = progress or (lambda _: None)
         self._keys: dict[str, None] = {}
         self._lengths, self._checks = array("q"), array("L")
@@ -163,9 +161,7 @@ class _PurgedCopy:
         }
         meta = {name: value for name, value in meta.items() if value is not None}
         try:
-            key = put.put(
-                self._home_dir, text.encode(), meta, compression=self._compression, is_last=False
-            )
+            key = put.put(self._home_dir, text.encode(), meta, is_last=False)
         except OSError as error:
             raise RewriteError(
                 f"the store in {self._home_dir} cannot take what leaves the session "

@@ -12,23 +12,8 @@ EVENT = "CONTEXT_PRESSURE"
 _LOG_LIMIT_BYTES = 8 << 20
 
 
-def record_escalation(
-    home_dir: str, session_id: str, figures: dict[str, Any], level: int, name: str
-) -> None:
-    """A tier was entered and announced."""
-    _append(home_dir, session_id, figures, {"kind": "escalation", "level": level, "name": name})
-
-
-def record_block(
-    home_dir: str, session_id: str, figures: dict[str, Any], subject: str, reason: str
-) -> None:
-    """A tool call was refused."""
-    _append(home_dir, session_id, figures, {"kind": "block", "subject": subject, "reason": reason})
-
-
-def _append(
-    home_dir: str, session_id: str, figures: dict[str, Any], fields: dict[str, Any]
-) -> None:
+def record(home_dir: str, session_id: str, figures: dict[str, Any], fields: dict[str, Any]) -> None:
+    """A tier was entered and announced (kind `escalation`), or a tool call refused (`block`)."""
     head = {"v": FORMAT, "event": EVENT, "at": round(time.time(), 3), "session": session_id}
     line = head | fields | {"reading": figures}
     io.rotate(paths.audit_log(home_dir), _LOG_LIMIT_BYTES)

@@ -34,7 +34,8 @@ Value = TypeVar("Value")
 _HEAD = b'{"v":1,"session":"'
 _POLL_S = 0.01
 _WAIT_S = 5.0
-_KEEP_S = 30 * 86_400
+_STALE_S = 86_400
+_KEEP_S = 30 * _STALE_S
 _LARGEST_SPOOLS_BYTES = 200 << 20
 _LARGEST_FILE_BYTES = 64 << 20
 # Growth of older sessions says little about this week's work.
@@ -63,13 +64,12 @@ class Session:
         return add_up(self.events, self.requests, self.recorded)
 
 
-def tidy(home_dir: str, session_id: str, stale_s: float, until: float) -> None:
+def tidy(home_dir: str, session_id: str, until: float) -> None:
     """Bring the history up to date, then let go of what is too old.
 
     Args:
         home_dir: the data folder.
         session_id: the running session, which loses nothing.
-        stale_s: the age from which a session's announcements are forgotten.
         until: when to stop, in seconds of `time.monotonic`.
 
     Raises:
@@ -81,7 +81,7 @@ def tidy(home_dir: str, session_id: str, stale_s: float, until: float) -> None:
         # Half of the time: where sessions are many, there must be some left to let go of old ones.
         update(home_dir, until=now + (until - now) / 2)
     finally:
-        _let_go(home_dir, session_id, stale_s, until)
+        _let_go(home_dir, session_id, until)
 
 
 def update(
@@ -113,9 +113,8 @@ def update(
     parent = paths.sessions_dir(home_dir)
     spooled = {name for name in io.names_in(parent) if name == paths.safe_session_id(name)}
     # A short look is not spent on sessions that surely have no news.
-    for name in sorted(spooled | given.keys(), key=lambda one: spool.stamp(f"{parent}/{one}")[1:])[
-        ::-1
-    ]:
+    names = sorted(spooled | given.keys(), key=lambda one: spool.stamp(f"{parent}/{one}")[1:])
+    for name in reversed(names):
         known = _parse(lines.get(name)) or Session(name)
         try:
             if _renew(home_dir, known, given.get(name, []), until, progress):
@@ -235,7 +234,7 @@ def _last_at(one: Session) -> float:
     return max(map(_at, [*one.events[-1:], *one.requests[-1:], *one.recorded[-1:]]), default=0.0)
 
 
-def _let_go(home_dir: str, session_id: str, stale_s: float, until: float) -> None:
+def _let_go(home_dir: str, session_id: str, until: float) -> None:
     """A day later announcements and telemetry go; a month later all that the history has.
 
     The order is another one each time: what there was no time for today comes first some day.
@@ -252,11 +251,11 @@ def _let_go(home_dir: str, session_id: str, stale_s: float, until: float) -> Non
             places = [folder, *[f"{folder}/{file}" for file in files]]
             age_s = time.time() - max(os.lstat(place).st_mtime for place in places)
             spooled_bytes += sum(stamp[:1])
-            is_old = age_s > (_KEEP_S if spooled_bytes < _LARGEST_SPOOLS_BYTES else stale_s)
+            is_old = age_s > (_KEEP_S if spooled_bytes < _LARGEST_SPOOLS_BYTES else _STALE_S)
             known = _parse(lines.get(name)) if is_old else None
             is_gone = is_old and (not stamp or (known is not None and known.stamp[:1] == [stamp]))
             for file in files:
-                if is_gone or (age_s > stale_s and file.startswith(_TRANSIENT)):
+                if is_gone or (age_s > _STALE_S and file.startswith(_TRANSIENT)):
                     io.remove(f"{folder}/{file}")
             if is_gone:
                 os.rmdir(folder)

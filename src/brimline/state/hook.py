@@ -26,5 +26,4 @@ def tidy(turn: Turn, until: float) -> None:
     """Bring the history up to date, let go of sessions that are gone."""
     from brimline.state import history
 
-    stale_s = turn.values["state.max_age_hours"] * 3_600
-    history.tidy(turn.home, turn.state.session_id, stale_s, until)
+    history.tidy(turn.home, turn.state.session_id, until)

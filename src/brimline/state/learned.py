@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from brimline.fast import io, json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from brimline.state.session import SessionState
 
 FORMAT = 1
+_START = '{"v":'
 LAST_SAMPLES = 10
 LEAST_SAMPLES = 3
 # Ratio of the effective window: how far from an expected point a sample may lie.
@@ -79,32 +78,14 @@ def note_compaction(home_dir: str, state: SessionState, trigger: str) -> None:
     record(home_dir, sample)
 
 
-def points(home_dir: str, settings_points: Mapping[str, int] | None = None) -> dict[str, int]:
+def points(home_dir: str) -> dict[str, int]:
     """The learned compaction point in tokens by `<window>:<effective>`; those not known are absent.
 
-    Args:
-        home_dir: the data folder.
-        settings_points: by the same keys, where the client's settings put the point.
+    It is the median of the last usable samples.
     """
-    return medians(samples(home_dir), settings_points or {})
-
-
-def samples(home_dir: str) -> list[Sample]:
-    """Every sample that can be read, oldest first."""
-    try:
-        raw = io.read_file(_path(home_dir))
-    except OSError:
-        return []
-    lines = raw.decode("utf-8", "replace").split("\n")
-    found = [_sample(entry) for line in lines for entry in _entries(line)]
-    return [sample for sample in found if sample]
-
-
-def medians(found: Iterable[Sample], settings_points: Mapping[str, int]) -> dict[str, int]:
-    """The median of the last usable samples of each kind. Pure."""
     by_key: dict[str, list[int]] = {}
-    for sample in found:
-        if is_usable(sample, settings_points.get(sample.key)):
+    for sample in samples(home_dir):
+        if is_usable(sample):
             by_key.setdefault(sample.key, []).append(sample.tokens)
     return {
         key: _median(tokens[-LAST_SAMPLES:])
@@ -113,36 +94,33 @@ def medians(found: Iterable[Sample], settings_points: Mapping[str, int]) -> dict
     }
 
 
-def is_usable(sample: Sample, settings_point: int | None = None) -> bool:
-    """Whether a sample was automatic and lies near a point where compaction is expected. Pure."""
-    if sample.trigger != "auto":
-        return False
-    expected = [sample.expected or sample.effective - RESERVE_TOKENS]
-    if settings_point is not None:
-        expected.append(settings_point)
-    near = NEAR_RATIO * sample.effective
-    return any(abs(sample.tokens - point) <= near for point in expected)
+def samples(home_dir: str) -> list[Sample]:
+    """Every sample that can be read, oldest first."""
+    try:
+        raw = io.read_file(_path(home_dir))
+    except OSError:
+        return []
+    # By how each begins: behind one that was torn by a full disk, the next is on the same line.
+    parts = raw.decode("utf-8", "replace").split(_START)[1:]
+    found = [_sample(entry) for part in parts for entry in json.loads_all(_START + part)]
+    return [sample for sample in found if sample]
+
+
+def is_usable(sample: Sample) -> bool:
+    """Whether a sample was automatic and near the point where compaction was expected. Pure."""
+    expected = sample.expected or sample.effective - RESERVE_TOKENS
+    near = abs(sample.tokens - expected) <= NEAR_RATIO * sample.effective
+    return sample.trigger == "auto" and near
 
 
 def _median(values: list[int]) -> int:
     ordered = sorted(values)
     middle = len(ordered) // 2
-    if len(ordered) % 2:
-        return ordered[middle]
-    return round((ordered[middle - 1] + ordered[middle]) / 2)
+    return round((ordered[middle] + ordered[~middle]) / 2)
 
 
 def _path(home_dir: str) -> str:
     return home_dir + "/learned.jsonl"
-
-
-def _entries(line: str) -> list[Any]:
-    """The samples on a line, also behind one that was torn by a full disk."""
-    found = json.loads_all(line)
-    if not found:
-        start = line.rfind('{"v":')
-        found = json.loads_all(line[start:]) if start > 0 else []
-    return found
 
 
 def _sample(entry: Any) -> Sample | None:

@@ -31,10 +31,6 @@ _TELEMETRY = "telemetry.json"
 class Snapshot:
     """What the status line last told about a session; each part may be unknown."""
 
-    __slots__ = (
-        *("at", "window_tokens", "occupancy_tokens", "output_tokens", "model", "rate_limits"),
-    )
-
     def __init__(
         self,
         *,
@@ -65,8 +61,6 @@ class Snapshot:
 class SessionState:
     """The files of one session under the data folder."""
 
-    __slots__ = ("folder", "names", "session_id")
-
     def __init__(self, home_dir: str, session_id: object) -> None:
         self.session_id = paths.safe_session_id(session_id)
         self.folder = paths.session_dir(home_dir, session_id)
@@ -74,33 +68,23 @@ class SessionState:
 
     def snapshot(self) -> Snapshot | None:
         """The last status-line snapshot, or None without one."""
-        if _SNAPSHOT not in self.names:
+        stored = self._document(_SNAPSHOT)
+        if "at" not in stored:
             return None
         try:
-            raw = io.read_file(f"{self.folder}/{_SNAPSHOT}")
-            stored = json.loads(raw.decode("utf-8", "replace"))
-            if stored.pop("v") != FORMAT:
-                return None
             snapshot = Snapshot(**stored)
-            return snapshot if snapshot.is_sound() else None
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        except TypeError:
             return None
+        return snapshot if snapshot.is_sound() else None
 
     def save_snapshot(self, snapshot: Snapshot) -> None:
         """Keep what the status line told."""
-        document = {"v": FORMAT} | {name: getattr(snapshot, name) for name in Snapshot.__slots__}
+        document = {"v": FORMAT} | vars(snapshot)
         io.replace_file(f"{self.folder}/{_SNAPSHOT}", json.dumps(document).encode())
 
     def telemetry(self) -> dict[str, Any]:
         """What the last hook told those who poll; empty before the first."""
-        if _TELEMETRY not in self.names:
-            return {}
-        try:
-            raw = io.read_file(f"{self.folder}/{_TELEMETRY}")
-            stored = json.loads(raw.decode("utf-8", "replace"))
-        except (OSError, ValueError):
-            return {}
-        return stored if isinstance(stored, dict) and stored.get("v") == FORMAT else {}
+        return self._document(_TELEMETRY)
 
     def save_telemetry(self, document: dict[str, Any]) -> None:
         """Put the latest figures where others can poll them."""
@@ -175,6 +159,16 @@ class SessionState:
     def release_level(self, level: int) -> None:
         """Let a tier be announced again."""
         io.remove(f"{self.folder}/{_CLAIM}{level}")
+
+    def _document(self, name: str) -> dict[str, Any]:
+        """A file of ours; empty where it is missing, damaged or of another version."""
+        if name not in self.names:
+            return {}
+        try:
+            stored = json.load_object(io.read_file(f"{self.folder}/{name}"))
+        except (OSError, ValueError):
+            return {}
+        return stored if stored.pop("v", None) == FORMAT else {}
 
     def _claim_offset(self, name: str) -> int:
         try:

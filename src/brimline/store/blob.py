@@ -28,10 +28,10 @@ _METHODS = {b"n": "none", b"g": "gzip", b"z": "zstd"}
 _GZIP_CONTAINER = 31
 
 
-def pack(data: bytes, *, compressed: bool = True) -> bytes:
+def pack(data: bytes) -> bytes:
     """The file for some content; small content, and what does not shrink, stays as it is."""
     size = len(data).to_bytes(8, "big")
-    if compressed and len(data) >= SMALL_BYTES and _may_shrink(data):
+    if len(data) >= SMALL_BYTES and _may_shrink(data):
         packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP_CONTAINER)
         payload = packer.compress(data) + packer.flush()
         if len(payload) < len(data):

@@ -27,7 +27,6 @@ def put(
     data: bytes,
     meta: dict[str, Any],
     *,
-    compression: str = "zlib",
     is_last: bool = True,
 ) -> str:
     """Keep content; when this returns, the content is on the disk and can be had by the key.
@@ -39,7 +38,6 @@ def put(
         data: the content.
         meta: what is known about it, plain JSON values: `tool`, `source` (command or path), `exit`,
             `session`, `cwd`; kept with the first put of the content.
-        compression: the setting `store.compression`: `zlib` or `none`.
         is_last: whether people mean this content when they ask for the last one.
 
     Raises:
@@ -50,7 +48,7 @@ def put(
     digest = sha256(data)
     stored = _keep_existing(home_dir, digest, data)
     if not stored:
-        packed = blob.pack(data, compressed=compression != "none")
+        packed = blob.pack(data)
         target, now_ns = layout.blob(home_dir, digest), layout.now_ns(home_dir)
         layout.place(home_dir, target, packed, stamp_ns=now_ns, sync=True)
     try:

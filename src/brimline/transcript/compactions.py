@@ -90,9 +90,8 @@ class Scan:
         """A boundary and the summary after it are one; old sessions have the summary only."""
         self._since = len(self.requests)
         self._message_id = None
-        length = (
-            row.content_characters(row.content_blocks(fields)) if row.is_summary(fields) else None
-        )
+        summary = row.content_blocks(fields) if row.is_summary(fields) else None
+        length = None if summary is None else row.content_characters(summary)
         if length is not None and self._waits_for_summary:
             self.compactions[-1] = self.compactions[-1]._replace(summary_characters=length)
             self._waits_for_summary = False

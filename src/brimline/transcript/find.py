@@ -27,7 +27,7 @@ def newest(project_dir: str) -> str:
         folder = paths.project_transcripts(place)
         found = [path for path in _sessions(folder) if os.path.isfile(path)]
         if found:
-            return max(found, key=_modified)
+            return max(found, key=modified)
         place = place.rpartition("/")[0]  # the client may have been started further up
     folder = paths.project_transcripts(project_dir)
     raise SessionError(f"no session of this project was found in {folder}: name its file")
@@ -49,7 +49,7 @@ def by_id(session_id: str) -> str:
         raise SessionError(f"{session_id} is the beginning of {len(ids)} sessions: {shown}")
     if not found:
         raise SessionError(f"no session {session_id} was found under {paths.client_config_dir()}")
-    return max(found, key=_modified)
+    return max(found, key=modified)
 
 
 def beginning_with(name: str = "") -> list[str]:
@@ -132,7 +132,8 @@ def _sessions(folder: str) -> list[str]:
     return [path for path in found if not os.path.basename(path).startswith("agent-")]
 
 
-def _modified(path: str) -> float:
+def modified(path: str) -> float:
+    """When a file was written last; 0 where it cannot be seen."""
     try:
         return os.path.getmtime(path)
     except OSError:

@@ -146,11 +146,8 @@ def _told(blocks: list[Any], *, meta: bool) -> Iterator[Piece]:
 
 def _reference_characters(block: dict[str, Any]) -> int:
     content = block.get("content")
-    if not isinstance(content, list):
-        return 0
-    return TOOL_REFERENCE_CHARACTERS * sum(
-        row.is_block(inner, "tool_reference") for inner in content
-    )
+    parts = content if isinstance(content, list) else []
+    return TOOL_REFERENCE_CHARACTERS * sum(row.is_block(one, "tool_reference") for one in parts)
 
 
 def _prompt(blocks: list[Any]) -> str | None:
@@ -186,14 +183,10 @@ def _hooked(attachment: dict[str, Any], characters: int) -> Iterator[Piece]:
     texts = [text for text in content if isinstance(text, str)] if isinstance(content, list) else []
     texts = texts or [row.text_of(content)]
     whole = sum(len(text) for text in texts)
-    name = (
-        row.text_of(attachment.get("hookName"))
-        or row.text_of(attachment.get("hookEvent"))
-        or "hook"
-    )
+    name = row.text_of(attachment.get("hookName")) or row.text_of(attachment.get("hookEvent"))
     for text in texts:
         share = characters * len(text) // whole if whole else characters
-        yield Piece("hook", share, name, ours=text.startswith(OUR_MARK))
+        yield Piece("hook", share, name or "hook", ours=text.startswith(OUR_MARK))
 
 
 def _is_clients(text: str) -> bool:

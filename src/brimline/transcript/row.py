@@ -267,11 +267,6 @@ def result_text(block: dict[str, Any]) -> str:
     return content_text(block.get("content"))
 
 
-def result_texts(row: Any) -> list[str]:
-    """The texts of the tool results in a main-thread row, in order."""
-    return [result_text(block) for block in content_blocks(row) if is_block(block, "tool_result")]
-
-
 def located_texts(row: dict[str, Any]) -> Iterator[tuple[str, tuple[str | int, ...], str, bool]]:
     """Every text in the results of a row: call, how to get to it in the row, text, whether failed.
 

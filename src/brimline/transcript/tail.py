@@ -25,13 +25,6 @@ WALK_LIMIT_BYTES = 32 << 20
 HISTORY_LIMIT_BYTES = 1 << 20
 _FIRST_BLOCK_BYTES = 64 << 10
 _LARGEST_BLOCK_BYTES = 4 << 20
-# A named pipe given as a transcript must not make the hook wait for a writer.
-_OPEN_FLAGS = (
-    io.system.O_RDONLY
-    | getattr(io.system, "O_NONBLOCK", 0)
-    | getattr(io.system, "O_CLOEXEC", 0)
-    | getattr(io.system, "O_BINARY", 0)
-)
 _REGULAR_FILE = 0o100000
 _FILE_KIND = 0o170000
 
@@ -85,7 +78,7 @@ def lines_backward(path: str) -> Iterator[tuple[int, bytes]]:
     Raises:
         OSError: the file cannot be read, or is not a regular file.
     """
-    descriptor = io.system.open(io.to_bytes(path), _OPEN_FLAGS)
+    descriptor = io.system.open(io.to_bytes(path), io.READ)
     try:
         stat = io.system.fstat(descriptor)
         if stat.st_mode & _FILE_KIND != _REGULAR_FILE:

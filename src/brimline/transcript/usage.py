@@ -15,7 +15,7 @@ SYNTHETIC_MODEL = "<synthetic>"
 IMAGE_CHARACTERS = 4_000
 # More than any window can hold: a larger count is damage, and no arithmetic should have to bear it.
 _LARGEST_COUNT = 10**12
-_PROMPT_FIELDS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+PROMPT_FIELDS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 
 
 class Usage:
@@ -43,7 +43,7 @@ def usage_of(row: Any) -> Usage | None:
     usage = message.get("usage")
     if row.get("isApiErrorMessage") or not isinstance(usage, dict):
         return None
-    counts = [count_of(usage.get(field, 0)) for field in _PROMPT_FIELDS]
+    counts = [count_of(usage.get(field, 0)) for field in PROMPT_FIELDS]
     if None in counts:
         return None
     prompt_tokens = sum(count for count in counts if count)
