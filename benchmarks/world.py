@@ -155,12 +155,15 @@ class World:
         whole = f"{self.folder}/output-{output_bytes}.txt"
         Path(whole).write_text(output, encoding="utf-8")
         persisted = {"persistedOutputPath": whole, "persistedOutputSize": len(output)}
-        stdin, _ = self._tool_event(
+        stdin, session_id = self._tool_event(
             _QUIET_TOKENS, size_bytes, output[:_INLINE_CHARACTERS], persisted
         )
 
         def forget() -> None:
             shutil.rmtree(f"{self.home_dir}/store", ignore_errors=True)
+            # The same call again would pass.
+            for offer in Path(paths.session_dir(self.home_dir, session_id)).glob("offload-*"):
+                offer.unlink()
 
         command = self._command(self.bundled, "PostToolUse")
         return Case(replacing_name(output_bytes), command, stdin, _replaces, forget)
@@ -175,7 +178,8 @@ class World:
         """A file with the event of a tool call, and the id of its session."""
         session = self._session(tokens, size_bytes)
         self.measured[session.session_id] = tokens
-        event = testing.bash_event(session, output)
+        # Nothing is swapped where the model could not fetch it back.
+        event = testing.bash_event(session, output, permission_mode="bypassPermissions")
         event["tool_response"] |= response or {}
         return self._stdin(session, event), session.session_id
 
