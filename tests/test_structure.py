@@ -93,6 +93,14 @@ def test_a_fast_module_says_what_it_imports() -> None:
     assert vague == []
 
 
+def test_every_room_has_its_place_among_the_layers() -> None:
+    """The contract sees only what it names."""
+    declared = (PACKAGE.parents[1] / "pyproject.toml").read_text(encoding="utf-8")
+    rooms = [path.parent.name for path in PACKAGE.glob("*/__init__.py")]
+
+    assert [room for room in rooms if f"brimline.{room}" not in declared] == []
+
+
 def test_every_test_says_what_it_proves() -> None:
     """One sentence each, in every test file of this folder."""
     silent = [

@@ -8,7 +8,9 @@ import re
 
 from brimline import config
 from brimline.fast import io, paths
+from brimline.hooks import table
 
+_ROOMS = sorted({room for answered in table.EVENTS.values() for room in answered.rooms})
 # Folder, then the names in it that only brimline writes. `*` stands for every folder there is.
 _OURS = (
     ("", r"(errors|audit|learned)\.jsonl(\.old)?|learned\.json|libraries|command|config\.toml"),
@@ -29,6 +31,8 @@ _OURS = (
             r"|client|offload-(read|whole|warned|lines)-[0-9a-f]{24}|offload-past|offload-(pins|edited)\.jsonl"
             r"|offload-(again|taken)-[0-9a-f]{24}-\d+|yields-to-settings"
             r"|carried-\d+|carry-(remainder|refused|incomplete)"
+            # What else a room of the table leaves begins with its name.
+            rf"|({'|'.join(_ROOMS)})-[\w.-]+"
         ),
     ),
     ("carry/*", r"(ledger|checkpoint|audit-\d+)\.json|(checkpoint|card)\.md|notes\.jsonl"),
