@@ -221,10 +221,10 @@ def test_two_compactions_in_a_row_carry_the_first_messages(
     assert RULE in seen[seen.index(card.OPENING) :]
 
 
-def test_a_manual_compaction_shows_a_few_lines_and_no_source(
+def test_a_manual_compaction_prints_the_instructions_and_nothing_of_the_record(
     client: Client, stub: StubApi, installed: Installed
 ) -> None:
-    """What is printed there also stays in the context."""
+    """The client prints the hook's command line with it; both stay in the context."""
     stub.script(bash("sleep 0.3"), bash("sleep 0.3"), text("FIRST-DONE"), text("STILL-ALIVE"))
     with client.interactive() as session:
         session.ready()
@@ -242,6 +242,7 @@ def test_a_manual_compaction_shows_a_few_lines_and_no_source(
     assert RULE in seen[seen.index(card.OPENING) :]
     assert seen.count(card.OPENING) == 1
     assert card.OPENING[:30] not in screen
+    assert screen.count("When you summarise this conversation") == 1
     assert installed.errors() == ""
 
 
