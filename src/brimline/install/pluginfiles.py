@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from brimline import __version__
 from brimline.install import clientstate, entries, slash
+from brimline.launch import LAUNCHER
 
 if TYPE_CHECKING:
     from brimline.install.program import Program
@@ -38,12 +39,15 @@ def files(wired: entries.Wiring, started: Program, *, mcp: bool) -> dict[str, by
         mcp: whether the MCP server comes along.
     """
     plugin = clientstate.PLUGIN
+    wired = wired.for_plugin()
     found = {
         ".claude-plugin/marketplace.json": _document(_marketplace()),
         f"{plugin}/.claude-plugin/plugin.json": _document(_manifest()),
         f"{plugin}/README.md": _README.encode(),
         HOOKS_FILE: _document(_hooks(wired)),
     }
+    if wired.launcher:
+        found[f"{plugin}{LAUNCHER}"] = wired.launcher_bytes()
     if mcp:
         found[MCP_FILE] = _document(_servers(started))
     commands = slash.files(started)
@@ -85,7 +89,7 @@ def _manifest() -> dict[str, Any]:
 
 
 def _hooks(wired: entries.Wiring) -> dict[str, Any]:
-    groups = entries.hook_groups(wired._replace(plugin=True))
+    groups = entries.hook_groups(wired)
     return {"description": _ABOUT, "hooks": {event: [group] for event, group in groups.items()}}
 
 
