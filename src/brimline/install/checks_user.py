@@ -12,12 +12,12 @@ from brimline.install import (
     installer,
     interpreter,
     program,
-    slash,
     ways,
 )
 from brimline.install.finding import Finding
 from brimline.install.pieces import mcp_server
 from brimline.install.pieces.slash_commands import SlashCommands, folder
+from brimline.slash import commands
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,19 +64,18 @@ def _slash_commands(home_dir: str, started: Program) -> Finding:
             "brimline never overwrites a file that it did not write.",
             f"move it away, then {_INSTALL}",
         )
-    missing = slash.left_out(started)
-    if missing:
+    if started.line(*commands.CARD.words) is None:
         return Finding(
             "slash-commands",
             "note",
-            f"{_told(missing)} cannot be offered",
+            "/brim:card cannot be offered",
             f"The client cannot check a line that starts {started.interpreter} as it must be here.",
         )
     return Finding("slash-commands", "ok", f"the slash commands are in {folder()}")
 
 
 def _told(names: list[str]) -> str:
-    return ", ".join(f"/{slash.NAMESPACE}:{name}" for name in names)
+    return ", ".join(f"/{commands.NAMESPACE}:{name}" for name in names)
 
 
 def _registered(server: clientstate.Server, started: Program) -> Finding:
