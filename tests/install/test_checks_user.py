@@ -84,12 +84,12 @@ def test_missing_and_old_commands_are_named(
     """The remedy writes them."""
     old = started._replace(interpreter="/old/python")
     SlashCommands(home_dir, old).apply()
-    Path(folder(), "pin-last.md").unlink()
+    Path(folder(), "pin.md").unlink()
 
     finding = found(home_dir, project_dir)["slash-commands"]
 
     assert (finding.level, finding.fix) == ("warning", "brimline install")
-    assert finding.what == f"missing or out of date: /brim:pin-last, {RUNNING}"
+    assert finding.what == f"missing or out of date: /brim:pin, {RUNNING}, program.json"
     SlashCommands(home_dir, started).apply()
     assert found(home_dir, project_dir)["slash-commands"].level == "ok"
 

@@ -54,7 +54,7 @@ def test_slash_commands_come_and_go(home_dir: str, config: Path) -> None:
     assert len(piece.plan().files) == len(COMMANDS) + 1
     assert not os.path.exists(folder())
     piece.apply()
-    assert {"pin-end.md", "pin-last.md"} <= set(os.listdir(folder()))
+    assert {"pin.md", "card.md"} <= set(os.listdir(folder()))
     assert not piece.plan().changes
     assert len(piece.remove().files) == len(COMMANDS) + 1
     assert os.listdir(config) == []
@@ -80,13 +80,13 @@ def test_an_edited_command_stays_and_is_told(home_dir: str, config: Path) -> Non
     """Removing must not destroy what somebody wrote into it."""
     piece = SlashCommands(home_dir, STARTED)
     piece.apply()
-    edited = Path(folder(), "store.md")
+    edited = Path(folder(), "pin.md")
     edited.write_text(edited.read_text() + "and shorter")
 
     (note,) = piece.remove().notes
 
     assert str(edited) in note
-    assert os.listdir(folder()) == ["store.md"]
+    assert os.listdir(folder()) == ["pin.md"]
 
 
 def test_what_cannot_be_offered_is_told(home_dir: str, config: Path) -> None:

@@ -48,7 +48,7 @@ def _slash_commands(home_dir: str, started: Program) -> Finding:
     piece = SlashCommands(home_dir, started)
     found = piece.own.plan(piece.wanted())
     if found.changes:
-        names = [path.rpartition("/")[2].removesuffix(".md") for path, _, _ in found.changes]
+        names = [path.rpartition("/")[2] for path, _, _ in found.changes]
         return Finding(
             "slash-commands",
             "warning",
@@ -75,7 +75,11 @@ def _slash_commands(home_dir: str, started: Program) -> Finding:
 
 
 def _told(names: list[str]) -> str:
-    return ", ".join(f"/{commands.NAMESPACE}:{name}" for name in names)
+    """Files by the command that each is for."""
+    told = [
+        f"/{commands.NAMESPACE}:{n.removesuffix('.md')}" if n.endswith(".md") else n for n in names
+    ]
+    return ", ".join(told)
 
 
 def _registered(server: clientstate.Server, started: Program) -> Finding:
