@@ -401,7 +401,7 @@ def test_a_person_sees_every_file_and_call_before_and_after(
         assert f"+++ {client}/commands/brim/pin.md" in told
         assert "+brimline did not answer this command. In a shell: `brimline store pin KEY`" in told
         assert "$ claude mcp add -s user brimline " in told
-    assert f"Written: {len(COMMANDS)} files in {client}/commands/brim" in done
+    assert f"Written: {len(COMMANDS) + 1} files in {client}/commands/brim" in done
     assert "Done: claude mcp add -s user brimline" in done
     assert f"Removed: the slash commands in {client}/commands/brim." in out
     assert "Removed: the MCP server `brimline`." in out
