@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from brimline.slash import commands
+from brimline.slash import command_files
 
 from .own_environment import OwnEnvironment
 from .stub_api import bash, filled, text
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .stub_api import StubApi
 
 _STARTS = 4
-NAMES = [command.name for command in commands.ANSWERED]
+NAMES = [command.name for command in command_files.ANSWERED]
 BIG = "seq -f 'line %05g of a large result' 1 2000"
 # What each command's answer holds, in a session whose last result was large.
 ANSWERS = {

@@ -22,7 +22,7 @@ from brimline.fast import paths
 from brimline.hooks import table
 from brimline.install import entries
 from brimline.install.command import uninstall
-from brimline.slash.commands import COMMANDS
+from brimline.slash.command_files import COMMANDS
 from brimline.testing import SessionBuilder
 
 from . import fake_claude

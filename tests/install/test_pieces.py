@@ -17,7 +17,7 @@ from brimline.install.pieces.mcp_server import McpServer
 from brimline.install.pieces.plugin import NewPlugin, Plugin
 from brimline.install.pieces.slash_commands import SlashCommands, folder
 from brimline.install.program import Program
-from brimline.slash.commands import COMMANDS
+from brimline.slash.command_files import COMMANDS
 
 from . import fake_claude
 

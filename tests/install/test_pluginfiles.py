@@ -10,7 +10,7 @@ from brimline import __version__
 from brimline.hooks import table
 from brimline.install import entries, pluginfiles
 from brimline.install.program import Program
-from brimline.slash import commands
+from brimline.slash import command_files
 
 WIRED = entries.Wiring("/usr/bin/python3", "/opt/it's here/lib", "/data é")
 STARTED = Program("/v/bin/python", ("-I", "-m", "brimline"), "/data é", has_sdk=True)
@@ -69,7 +69,7 @@ def test_the_commands_are_the_same_files() -> None:
         name.rpartition("/")[2]: raw for name, raw in made.items() if "/commands/" in name
     }
 
-    assert made_files == commands.files(STARTED.line)
+    assert made_files == command_files.files(STARTED.line)
     assert json.loads(made["brim/.claude-plugin/plugin.json"])["name"] == "brim"
 
 

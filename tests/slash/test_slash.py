@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from brimline.hooks import entry
-from brimline.slash import answer, commands
+from brimline.slash import answer, command_files
 from brimline.store import pins, put
 from brimline.testing import SessionBuilder
 
@@ -221,8 +221,8 @@ def test_it_answers_in_time(
 
 def test_the_files() -> None:
     """What the client lists, and what the model gets where the hook is silent."""
-    made = commands.files(lambda *words: " ".join(["/opt/py/bin/python3", *words]))
+    made = command_files.files(lambda *words: " ".join(["/opt/py/bin/python3", *words]))
     told = "".join(f"== {name}\n{text.decode()}" for name, text in sorted(made.items()))
 
     assert told == (GOLDEN / "files.txt").read_text()
-    assert "card.md" not in commands.files(lambda *_: None)
+    assert "card.md" not in command_files.files(lambda *_: None)

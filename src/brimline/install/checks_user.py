@@ -17,7 +17,7 @@ from brimline.install import (
 from brimline.install.finding import Finding
 from brimline.install.pieces import mcp_server
 from brimline.install.pieces.slash_commands import SlashCommands, folder
-from brimline.slash import commands
+from brimline.slash import command_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,7 +64,7 @@ def _slash_commands(home_dir: str, started: Program) -> Finding:
             "brimline never overwrites a file that it did not write.",
             f"move it away, then {_INSTALL}",
         )
-    if started.line(*commands.CARD.words) is None:
+    if started.line(*command_files.CARD.words) is None:
         return Finding(
             "slash-commands",
             "note",
@@ -77,7 +77,8 @@ def _slash_commands(home_dir: str, started: Program) -> Finding:
 def _told(names: list[str]) -> str:
     """Files by the command that each is for."""
     told = [
-        f"/{commands.NAMESPACE}:{n.removesuffix('.md')}" if n.endswith(".md") else n for n in names
+        f"/{command_files.NAMESPACE}:{n.removesuffix('.md')}" if n.endswith(".md") else n
+        for n in names
     ]
     return ", ".join(told)
 

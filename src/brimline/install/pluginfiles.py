@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from brimline import __version__
 from brimline.install import clientstate, entries
-from brimline.slash import answer, commands
+from brimline.slash import answer, command_files
 
 if TYPE_CHECKING:
     from brimline.install.program import Program
@@ -48,7 +48,7 @@ def files(wired: entries.Wiring, started: Program, *, mcp: bool) -> dict[str, by
     }
     if mcp:
         found[MCP_FILE] = _document(_servers(started))
-    listed = commands.files(started.line)
+    listed = command_files.files(started.line)
     return found | {f"{plugin}/commands/{name}": content for name, content in listed.items()}
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from brimline.decision import Decision
 from brimline.errors import StoreError
 from brimline.offload import pinning
-from brimline.slash.commands import ANSWERED, SlashCommand
+from brimline.slash.command_files import ANSWERED, SlashCommand
 from brimline.store import directives, layout, pins
 
 if TYPE_CHECKING:

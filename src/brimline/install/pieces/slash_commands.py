@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from brimline.fast import paths
 from brimline.install import ownfiles
 from brimline.install.pieces.piece import FileChange, Plan
-from brimline.slash import answer, commands
+from brimline.slash import answer, command_files
 
 if TYPE_CHECKING:
     from brimline.install.program import Program
@@ -30,7 +30,7 @@ class SlashCommands:
 
     def wanted(self) -> dict[str, bytes]:
         """Every file with its content."""
-        files = commands.files(self.program.line)
+        files = command_files.files(self.program.line)
         found = {f"{folder()}/{name}": content for name, content in files.items()}
         return found | {f"{self.home_dir}/{answer.PROGRAM_FILES[0]}": self.program.words()}
 
@@ -55,7 +55,7 @@ class SlashCommands:
         plan.notes = [
             f"{path} is not brimline's, or was changed: left as it is" for path in found.foreign
         ]
-        if self.program.line(*commands.CARD.words) is None:
+        if self.program.line(*command_files.CARD.words) is None:
             plan.notes.append(
                 f"/brim:card left out: the client cannot check a line that starts "
                 f"{self.program.interpreter} here"
@@ -73,7 +73,7 @@ class SlashCommands:
 
 def folder() -> str:
     """Where the client looks for the user's commands of our namespace."""
-    return f"{paths.client_config_dir()}/commands/{commands.NAMESPACE}"
+    return f"{paths.client_config_dir()}/commands/{command_files.NAMESPACE}"
 
 
 def _plan(found: ownfiles.Plan) -> Plan:
