@@ -12,7 +12,7 @@ import pytest
 
 from brimline.fast import paths
 from brimline.session import recovery
-from brimline.store import read
+from brimline.store import contents
 from brimline.testing import SessionBuilder
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def test_looking_shows_figures_and_changes_nothing(
     assert "(disk only)" in table["copies"]
     assert "(disk only)" in table["progress"]
     assert content(recorded) == before
-    assert read.blobs(home_dir) == []
+    assert contents.blobs(home_dir) == []
 
 
 def test_a_dry_run_lists_what_would_go_and_how_to_do_it(
@@ -427,9 +427,7 @@ def test_an_inspection_says_that_the_measurement_is_older_than_the_purge(
     assert "before a purge" not in brimline("session", "inspect", session.path).out
 
 
-@pytest.mark.parametrize(
-    "option", [("--strategy", "old"), ("--remove-thinking",), ("--threshold", "9")]
-)
+@pytest.mark.parametrize("option", [("--strategy", "old"), ("--threshold", "9")])
 def test_a_repair_takes_no_options_of_a_purge(
     brimline: Callable[..., Outcome], recorded: str, option: tuple[str, ...]
 ) -> None:

@@ -172,18 +172,18 @@ class _Chooser:
         is_large = item.size_bytes >= self._options.threshold_bytes
         return (TRUNCATE if TRUNCATE in wanted else OLD) if is_large else None
 
-    def _needed_progress(self) -> set[str]:
+    def _needed_progress(self) -> set[str | None]:
         """Progress rows that others hang on, with those on the way to their first parent."""
         survey = self._survey
         found = {item.uuid: item for item in survey.items if item.kind == surveying.PROGRESS}
-        needed: set[str] = set()
+        needed: set[str | None] = set()
         for name, item in found.items():
             current = name
             if name not in survey.referenced and not self.why_kept(item):
                 continue
             while current in found and current not in needed:
                 needed.add(current)
-                current = survey.parents.get(current)
+                current = survey.parents.get(current or "")
         return needed
 
 

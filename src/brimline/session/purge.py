@@ -15,7 +15,7 @@ from brimline.session import survey as surveying
 from brimline.session.disk import BLOCK_BYTES, RewriteError
 from brimline.session.rewrite import Order, rewrite
 from brimline.session.survey import COPY
-from brimline.store import layout, pins, put, read
+from brimline.store import contents, layout, pins, put
 from brimline.transcript import find
 from brimline.transcript import row as shapes
 from brimline.transcript.read import Line
@@ -120,8 +120,10 @@ class _PurgedCopy:
     def _edited(self, raw: bytes, edits: list[Edit]) -> bytes:
         """A line as it is to be; what is on it around the row stays."""
         first = edits[0].item
-        if len(edits) == 1 and first.kind == COPY and first.path:
-            start, end = first.path
+        if len(edits) == 1 and first.span:
+            start, end = first.span
+            if not raw.startswith(surveying.COPY_KEY, start):
+                raise _changed()
             return raw[:start] + raw[end:]
         start, end, row = Line(1, 0, raw).records[0]
         for edit in edits:
@@ -180,7 +182,7 @@ class _PurgedCopy:
             if parent in dropped and name not in dropped:
                 raise _unsound()
         for key in self._keys:
-            if read.header(self._home_dir, layout.digest_of(key)) is None:
+            if contents.header(self._home_dir, layout.digest_of(key)) is None:
                 raise RewriteError(
                     f"{key} did not arrive in the store: nothing was changed, try again"
                 )

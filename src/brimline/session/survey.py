@@ -47,7 +47,7 @@ _ANY_BYTES = 1 << 62
 _CHECKED_BYTES = 512
 # The last replies that are kept until one is found that says what its request took.
 _REPLIES = 5
-_COPY_KEY = f',"{shapes.COPY_FIELD}":'.encode()
+COPY_KEY = f',"{shapes.COPY_FIELD}":'.encode()
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
 
@@ -108,7 +108,7 @@ class Item:
 
     kind: str
     mark: Mark
-    path: Path  # how to get to it in its row; to a copy, where it begins and ends on its line
+    path: Path  # how to get to it in its row
     request: int  # the number of the request that it belongs to, the first being 1
     uuid: str | None  # of its row
     disk_bytes: int  # what it takes on its line, as the client writes it
@@ -122,6 +122,7 @@ class Item:
     lines: int = 0
     digest: str = ""  # its SHA-256, which is its key in the store
     head: str = ""  # what is left of it when it is cut
+    span: tuple[int, int] | None = None  # where it can be cut out of its line as it is
 
 
 @dataclass(slots=True)
@@ -332,12 +333,19 @@ class _Surveyor:
         if size_bytes < SMALLEST_COPY_BYTES:
             return
         # Where the rest stands there as it would be written, the copy can be cut out.
-        start = raw.find(_COPY_KEY)
+        start = raw.find(COPY_KEY)
         end = start + size_bytes
         is_plain = start > 0 and raw[:start] == rest[:start] and raw[end:-1] == rest[start:]
-        path = (start, end) if is_plain else ()
-        request = self.request_of.get(call.id, self.found.requests)
-        item = Item(COPY, mark, path, request, shapes.uuid_of(row), size_bytes, call_id=call.id)
+        item = Item(
+            COPY,
+            mark,
+            (shapes.COPY_FIELD,),
+            self.request_of.get(call.id, self.found.requests),
+            shapes.uuid_of(row),
+            size_bytes,
+            call_id=call.id,
+            span=(start, end) if is_plain else None,
+        )
         self.found.items.append(item)
 
 
