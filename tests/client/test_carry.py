@@ -252,6 +252,24 @@ def test_a_manual_compaction_prints_the_instructions_and_nothing_of_the_record(
     assert installed.errors() == ""
 
 
+def test_a_session_without_messages_is_left_alone(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """There is nothing to compact and nothing to carry; the session goes on."""
+    stub.script(text("STILL-ALIVE"))
+    with client.interactive() as session:
+        session.ready()
+        session.send_line("/compact")
+        session.wait_for("essages to compact")
+        session.ready()
+        session.send_line("hello")
+        session.wait_for("STILL-ALIVE")
+
+    assert stub.requests("compaction") == []
+    assert card.OPENING not in stub.requests("main")[-1].seen_text()
+    assert installed.errors() == ""
+
+
 def test_what_is_typed_while_the_model_works_and_refusals_with_words_are_carried(
     client: Client, stub: StubApi, installed: Installed
 ) -> None:
