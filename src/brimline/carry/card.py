@@ -23,12 +23,10 @@ OPENING = (
 # In few lines: the client prints them on the screen when the user compacts by hand.
 # One paragraph: a manual compaction prints it on the screen, behind the hook's command line.
 INSTRUCTIONS = (
-    "When you summarise this conversation, keep: the current task and its objectives, in the "
-    "user's own words; decisions, why, and the options rejected; exact file paths and places in "
-    "the code that matter next; what is still to be done, in order; errors and how each was "
-    "resolved, or that it was not; critical state: names, numbers, versions, commands. Quote "
-    "word for word every message of the user that sets a rule or corrects you. Be brief about "
-    "completed work."
+    "In the summary keep: the task and its objectives in the user's own words; decisions, why, "
+    "and options rejected; exact file paths; what is still to be done, in order; errors and "
+    "whether they are resolved; critical state: names, numbers, commands. Quote word for word "
+    "every message of the user that sets a rule or corrects you. Be brief on completed work."
 )
 INSTRUCTIONS_CHARACTERS = 1_500
 # The client cuts what a hook prints here beyond this.
