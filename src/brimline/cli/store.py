@@ -15,7 +15,7 @@ from brimline import config
 from brimline.cli import store_text as text
 from brimline.errors import StoreError
 from brimline.fast import paths
-from brimline.search import stored, words
+from brimline.search import stored
 from brimline.store import contents, layout, pins, removal, retention
 
 HELP = {"help_option_names": ["-h", "--help"]}
@@ -162,7 +162,7 @@ def search(query: tuple[str, ...], everywhere: bool, limit: int, as_json: bool) 
         lambda count: contents.Span(1, min(limit, count)),
         until=time.monotonic() + _SEARCH_S,
     )
-    rows = [_hit(hit, words.terms(asked)) for hit in found.hits]
+    rows = [_hit(hit, stored.terms(asked)) for hit in found.hits]
     document: dict[str, Any] = {"all_words": found.all_words, "found": found.total}
     document |= {"searched": len(found.states), "pending": found.pending, "outputs": rows}
     told = [
@@ -362,9 +362,9 @@ def _part(data: bytes, lines: str | None, span: str | None, find: str | None) ->
         return part
     if find is not None:
         texts = [row.decode("utf-8", "replace") for row in contents.split(data)]
-        wanted = words.terms(find)
-        found = sorted(words.holding(texts, wanted))
-        rows = [words.clipped(texts[at], wanted, _LINE_CHARACTERS) for at in found]
+        wanted = stored.terms(find)
+        found = sorted(stored.holding(texts, wanted))
+        rows = [stored.clipped(texts[at], wanted, _LINE_CHARACTERS) for at in found]
         return "".join(f"{at + 1}:{row}\n" for at, row in zip(found, rows, strict=True)).encode()
     return data
 
@@ -380,8 +380,8 @@ def _content(part: bytes) -> dict[str, str | None]:
 def _hit(hit: Any, wanted: list[str]) -> dict[str, Any]:
     """A found output with the lines that fit, numbered."""
     lines = hit.document.text.split("\n")
-    found = words.holding(lines, wanted)[:_LINES_PER_HIT]
-    parts = [f"{at + 1}: {words.clipped(lines[at], wanted, _HIT_CHARACTERS)}" for at in found]
+    found = stored.holding(lines, wanted)[:_LINES_PER_HIT]
+    parts = [f"{at + 1}: {stored.clipped(lines[at], wanted, _HIT_CHARACTERS)}" for at in found]
     shown = [text.shown(part, 2 * _HIT_CHARACTERS) for part in parts or [hit.snippet]]
     document = {name: getattr(hit.document, name) for name in ("title", "project", "session", "at")}
     return {"key": layout.PREFIX + hit.document.ref, "lines": shown} | document

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from brimline.gauge.reading import characters_per_token
 from brimline.session import survey as surveying
 from brimline.session.survey import COPY, TEXT, TRUNCATED
-from brimline.store import directives, layout, stub
+from brimline.store import layout, pins, stub
 from brimline.store.pins import NONE
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class _Chooser:
     def __init__(self, survey: Survey, options: Options, pinned_digests: Collection[str]) -> None:
         self._survey, self._options = survey, options
         self._last_old_request = survey.requests - options.keep_requests
-        wanted = directives.resolve(survey.conversation)
+        wanted = pins.resolve(survey.conversation).wanted
         self._calls = {name for name, pin in wanted.items() if pin.level != NONE}
         self._digests = pinned_digests
         texts = [item for item in survey.items if item.kind == TEXT]
