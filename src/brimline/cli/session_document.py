@@ -189,8 +189,8 @@ def changes(plan: Plan) -> list[dict[str, Any]]:
             "bytes": item.size_bytes,
             "key": planning.key_of(item),
         }
-        for mark in sorted(plan.edits)
-        for item, strategy in plan.edits[mark]
+        for edits in plan.changes.values()
+        for item, strategy in edits
         if item.digest
     ]
 

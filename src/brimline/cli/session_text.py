@@ -48,11 +48,6 @@ CONTEXT_NAMES = {
     "client": "injected by the client",
     "unexplained": "unexplained",
 }
-_STRATEGIES = {
-    **planning.STRATEGIES,
-    planning.THINKING: "thoughts of turns that have ended (the API may refuse the session)",
-    planning.COMPACTION: "a compaction that never was, in front (the model takes it for one)",
-}
 _ACTIONS = {
     "split": "each row gets a line of its own",
     "unmark": "the mark is taken out",
@@ -152,7 +147,7 @@ def purge(path: str, plan: Plan) -> str:
             f"{saving.items:,}",
             size(saving.disk_bytes),
             _tokens(plan.tokens_of(name)) if saving.context_items else "none",
-            _STRATEGIES[name],
+            planning.STRATEGIES[name],
         ]
         for name, saving in plan.savings.items()
     ]

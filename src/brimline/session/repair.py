@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from brimline.session import faults
 from brimline.session.disk import BLOCK_BYTES, RewriteError
 from brimline.session.find_faults import Finder, answer_uuid
-from brimline.session.plan import encoded
 from brimline.session.rewrite import Order, rewrite
+from brimline.session.survey import encoded
 from brimline.store import put
 from brimline.store import stub as stubs
 from brimline.transcript import read
