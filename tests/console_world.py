@@ -58,9 +58,10 @@ def main(folder: Path) -> None:
     client = Path(paths.client_config_dir())
     client.mkdir()
     (client / "settings.json").write_text('{\n  "model": "sonnet"\n}\n', encoding="utf-8")
-    (folder / "bin").mkdir()
+    programs = folder / HOME / ".local" / "bin"
+    programs.mkdir(parents=True)
     stand_in = Path(__file__).parent / "install" / "fake_claude.py"
-    program = folder / "bin" / "claude"
+    program = programs / "claude"
     program.write_text(_CLAUDE.format(python=sys.executable, file=stand_in), encoding="utf-8")
     program.chmod(0o755)
     (folder / "tmp").mkdir()

@@ -94,7 +94,7 @@ class World:
     def environment(self) -> dict[str, str]:
         """All that a child may know of this machine."""
         home = self.place / HOME
-        programs = [self.place / "bin", Path(sys.executable).parent, "/usr/bin", "/bin"]
+        programs = [home / ".local" / "bin", Path(sys.executable).parent, "/usr/bin", "/bin"]
         return {
             "HOME": str(home),
             "CLAUDE_CONFIG_DIR": str(home / ".claude"),
@@ -102,6 +102,7 @@ class World:
             "TMPDIR": str(self.place / "tmp"),
             "LANG": "C.UTF-8",
             "TZ": "UTC",
+            "NO_COLOR": "1",
         }
 
     def run(self, steps: list[Step]) -> list[str]:
@@ -151,6 +152,7 @@ def test_what_a_page_shows_is_what_happens(console: World, page: str) -> None:
     assert len(printed) == len(steps), printed[-1:]
     for step, text in zip(steps, printed, strict=True):
         told = step.expected
+        assert told != "…", f"the page says nothing about {step.command}"
         if told is not None and not matches(told, text):
             pytest.fail(f"$ {step.command}\n{text}\nThe page says:\n{told}", pytrace=False)
 
