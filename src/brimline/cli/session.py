@@ -355,9 +355,8 @@ def _repeated(given: dict[str, Any]) -> list[str]:
     f"""Mend the structure of a session; by default the newest one of this project.
 
     What has exactly one mend is mended: lost parents, calls and results that lost each other,
-    several rows on one line, rows that stand there twice, a torn last line. Where two mends are
-    possible nothing is guessed, and the command says where. A backup is kept, and `brimline session
-    restore` undoes the repair.
+    several rows on one line. Where two mends are possible nothing is guessed, and the command says
+    where. A backup is kept, and `brimline session restore` undoes the repair.
 
     \b
     Example:

@@ -206,6 +206,5 @@ def repair(report: Report, *, dry_run: bool) -> dict[str, Any]:
         "after": findings(report.after) if report.after else None,
         "changed": report.after is not None,
         "backup": report.backup,
-        "torn_line_key": report.cut_key,
         "is_still_written": not report.is_over,
     }

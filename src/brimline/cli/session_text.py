@@ -50,10 +50,7 @@ CONTEXT_NAMES = {
 }
 _ACTIONS = {
     "split": "each row gets a line of its own",
-    "unmark": "the mark is taken out",
-    "cut": "the piece is taken out and stored",
     "relink": "the row gets another parent",
-    "drop": "the second copy is taken out",
     "stub": "the result is stored, a short text takes its place",
     "answer": "a result is added that says it is missing",
 }
@@ -228,9 +225,6 @@ def repaired(document: dict[str, Any]) -> str:
         lines.append(f"Mended {amount}.")
         lines.append(f"After: {text.count(len(left), 'fault')}" + ("" if left else ", sound"))
         lines += [*fault_lines(left), f"Backup: {document['backup']}"]
-        if document["torn_line_key"]:
-            key = text.short(document["torn_line_key"])
-            lines.append(f"The torn line is stored: brimline store get {key}")
         lines.append(f"Undo: brimline session restore {document['transcript']}")
     elif document["mended"]:
         lines.append(f"Would mend {amount}; nothing was changed.")
