@@ -14,8 +14,7 @@ import click
 import requirements
 from rich.console import Console
 
-from brimline.cli.main import program
-from brimline.cli.registry import COMMANDS
+from brimline.cli.surface import COMMANDS, program
 from brimline.hooks.table import EVENTS
 from brimline.settings import SETTINGS
 

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from rich.console import Console
 
 from brimline.cli import composition as view
-from brimline.cli.main import program
+from brimline.cli.surface import program
 from brimline.errors import SessionError
 from brimline.testing import SessionBuilder, text_block
 

@@ -14,7 +14,7 @@ import pytest
 from brimline import clock
 from brimline.cli import history as command
 from brimline.cli import history_text
-from brimline.cli.registry import COMMANDS, Entry
+from brimline.cli.surface import COMMANDS, Entry
 from brimline.fast.io import append_line
 from brimline.fast.json import dumps
 from brimline.state.session import SessionState

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from brimline import __version__
-from brimline.cli.main import program
-from brimline.cli.registry import COMMANDS
+from brimline.cli.surface import program
+from brimline.cli.surface import COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

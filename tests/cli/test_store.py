@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pexpect
 import pytest
 
-from brimline.cli.registry import COMMANDS, Entry
+from brimline.cli.surface import COMMANDS, Entry
 from brimline.fast import paths
 from brimline.search import stored
 from brimline.store import layout, pins, put, read
@@ -27,7 +27,7 @@ LINES = b"".join(b"line %d of the build\n" % number for number in range(1, 201))
 COMMAND = ["list", "get", "search", "pin", "unpin", "prune", "forget"]
 # The program with the group registered, wherever the registry stands.
 PROGRAM = (
-    "from brimline.cli.registry import COMMANDS, Entry\n"
+    "from brimline.cli.surface import COMMANDS, Entry\n"
     "COMMANDS['store'] = Entry('brimline.cli.store:store', 'x')\n"
     "from brimline.cli.main import main\n"
     "main()\n"
