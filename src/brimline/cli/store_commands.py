@@ -16,11 +16,11 @@ from brimline import clock, config, output
 from brimline.errors import StoreError
 from brimline.fast import paths
 from brimline.search import stored, words
-from brimline.store import forget, layout, pins, read, references, retention
+from brimline.store import contents, layout, pins, removal, retention
 from brimline.transcript import find
 
 if TYPE_CHECKING:
-    from brimline.store.read import Blob
+    from brimline.store.contents import Blob
     from brimline.store.retention import Limits, Outcome
 
 _SEARCH_S = 20.0
@@ -53,17 +53,17 @@ def _resolved(home_dir: str, key: str, session_id: str | None) -> str:
     Raises:
         StoreError: there is no such output, or more than one.
     """
-    if key != read.LAST or session_id is None:
-        return read.resolve(home_dir, key)
+    if key != contents.LAST or session_id is None:
+        return contents.resolve(home_dir, key)
     keys = _keys_of(home_dir, session_id)
-    found = [blob for blob in read.blobs(home_dir) if blob.key in keys]
+    found = [blob for blob in contents.blobs(home_dir) if blob.key in keys]
     if not found:
         raise StoreError(f"session {session_id} has stored nothing yet")
     return max(found, key=lambda blob: blob.used_ns).key
 
 
 def _keys_of(home_dir: str, session_id: str) -> set[str]:
-    of = forget.of_session(home_dir, forget.session_id(home_dir, session_id))
+    of = removal.of_session(home_dir, removal.session_id(home_dir, session_id))
     return {*of.keys, *of.shared}
 
 
@@ -82,7 +82,7 @@ def list_command(limit: int, session_id: str | None, pinned: bool, by: str, as_j
       brimline store list --session 1f0c2d3e --json
     """
     home_dir = _home()
-    blobs = read.blobs(home_dir)
+    blobs = contents.blobs(home_dir)
     blobs.sort(key=lambda blob: blob.disk_bytes if by == "size" else blob.used_ns, reverse=True)
     held = pins.pinned(home_dir)
     chosen = [blob for blob in blobs if not pinned or blob.digest in held]
@@ -102,7 +102,7 @@ def list_command(limit: int, session_id: str | None, pinned: bool, by: str, as_j
 
 def _entry(home_dir: str, blob: Blob, held: dict[str, pins.Pin]) -> dict[str, Any]:
     """A blob with what is known about it, under stable keys; unknown is null."""
-    known, header = read.meta(home_dir, blob.key), read.header(home_dir, blob.digest)
+    known, header = contents.meta(home_dir, blob.key), contents.header(home_dir, blob.digest)
     pin = held.get(blob.digest, pins.Pin(pins.NONE))
     names = ("lines", "tool", "source", "exit", "session", "cwd", "created")
     document = {"key": blob.key, "bytes": header[1] if header else None}
@@ -160,9 +160,9 @@ def get_command(
     if sum(option is not None for option in (lines, span, asked)) > 1:
         raise StoreError("--lines, --bytes and --find exclude each other: give one of them")
     full_key = _resolved(home_dir, key, session_id)
-    part = _part(read.get(home_dir, full_key), lines, span, asked)
+    part = _part(contents.get(home_dir, full_key), lines, span, asked)
     if as_json:
-        document = {"key": full_key, "meta": read.meta(home_dir, full_key), "bytes": len(part)}
+        document = {"key": full_key, "meta": contents.meta(home_dir, full_key), "bytes": len(part)}
         output.answer(document | _content(part), "", as_json=True)
     elif sys.stdout.isatty():
         output.say(part.decode("utf-8", "replace").removesuffix("\n"))
@@ -177,7 +177,7 @@ def get_command(
 def _part(data: bytes, lines: str | None, span: str | None, asked: str | None) -> bytes:
     if lines is not None and data:
         ends = _LINE.findall(data)
-        wanted = read.span(lines, len(ends))
+        wanted = contents.span(lines, len(ends))
         return b"".join(ends[wanted.first - 1 : wanted.last])
     if span is not None:
         match = re.fullmatch(r"\s*(-?\d{1,12})?\s*:\s*(-?\d{1,12})?\s*", span)
@@ -188,7 +188,7 @@ def _part(data: bytes, lines: str | None, span: str | None, asked: str | None) -
             raise StoreError(f"{span!r} asks for no bytes: there are {len(data):,}")
         return part
     if asked is not None:
-        texts = [row.decode("utf-8", "replace") for row in read.split(data)]
+        texts = [row.decode("utf-8", "replace") for row in contents.split(data)]
         terms = words.terms(asked)
         found = sorted(words.holding(texts, terms))
         rows = [words.clipped(texts[at], terms, _LINE_CHARACTERS) for at in found]
@@ -228,7 +228,7 @@ def search_command(
         _home(),
         asked,
         None if everywhere else project,
-        lambda count: read.Span(1, min(limit, count)),
+        lambda count: contents.Span(1, min(limit, count)),
         until=time.monotonic() + _SEARCH_S,
     )
     rows = [_hit(hit, words.terms(asked)) for hit in found.hits]
@@ -350,7 +350,7 @@ def prune_command(
         retention.GRACE_S if unreferenced else 0.0,
         unreferenced,
     )
-    forced = [layout.digest_of(read.resolve(home_dir, key)) for key in force]
+    forced = [layout.digest_of(contents.resolve(home_dir, key)) for key in force]
     if dry_run or not yes:
         done = _pruned(home_dir, limits, forced, dry_run=True)
         if not dry_run:
@@ -365,10 +365,10 @@ def prune_command(
 
 def _pruned(home_dir: str, limits: Limits, forced: list[str], *, dry_run: bool) -> Outcome:
     """Prune with a progress bar for the search for references, which is what takes time."""
-    files = references.sources(home_dir, []) if os.isatty(2) else ()
+    files = retention.sources(home_dir, []) if os.isatty(2) else ()
     total = sum(os.path.getsize(path) for path in files if os.path.exists(path))
     with output.Progress("Reading transcripts", total) as progress:
-        how = references.Pass(dry_run=dry_run, progress=progress.update)
+        how = retention.Pass(dry_run=dry_run, progress=progress.update)
         return retention.prune(home_dir, limits, how, forced=forced)
 
 
@@ -408,10 +408,10 @@ def forget_command(
     if bool(keys) == (session is not None):
         raise StoreError("name either keys or one --session to forget")
     if session is not None:
-        session = forget.session_id(home_dir, session)
-        found = forget.of_session(home_dir, session)
+        session = removal.session_id(home_dir, session)
+        found = removal.of_session(home_dir, session)
     else:
-        found = forget.Forgotten([read.resolve(home_dir, key) for key in keys], [])
+        found = removal.Forgotten([contents.resolve(home_dir, key) for key in keys], [])
     told = output.count(len(found.keys), "output")
     told += f" of session {output.line(session)}" if session else ""
     if not dry_run:
@@ -419,9 +419,9 @@ def forget_command(
         pinned = f"{held} of them pinned. " if held else ""
         output.consent(f"{pinned}Delete {told} for good?", yes=yes)
         for key in found.keys:
-            forget.forget_key(home_dir, key)
+            removal.forget_key(home_dir, key)
         if session is not None:
-            forget.forget_session(home_dir, session)
+            removal.forget_session(home_dir, session)
         stored.forget(home_dir, found.keys + found.shared)
     told += " would go." if dry_run else " forgotten."
     told += f" {len(found.shared)} stay with other sessions." if found.shared else ""
