@@ -8,8 +8,9 @@ import pytest
 
 from brimline import __version__
 from brimline.hooks import table
-from brimline.install import entries, pluginfiles, slash
+from brimline.install import entries, pluginfiles
 from brimline.install.program import Program
+from brimline.slash import command_files
 
 WIRED = entries.Wiring("/usr/bin/python3", "/opt/it's here/lib", "/data é")
 STARTED = Program("/v/bin/python", ("-I", "-m", "brimline"), "/data é", has_sdk=True)
@@ -64,10 +65,12 @@ def test_the_server_comes_along_where_it_shall() -> None:
 def test_the_commands_are_the_same_files() -> None:
     """The plugin's name is their namespace."""
     made = pluginfiles.files(WIRED, STARTED, mcp=True)
-    commands = {name.rpartition("/")[2]: raw for name, raw in made.items() if "/commands/" in name}
+    made_files = {
+        name.rpartition("/")[2]: raw for name, raw in made.items() if "/commands/" in name
+    }
 
-    assert commands == slash.files(STARTED)
-    assert json.loads(made["brim/.claude-plugin/plugin.json"])["name"] == slash.NAMESPACE
+    assert made_files == command_files.files(STARTED.line)
+    assert json.loads(made["brim/.claude-plugin/plugin.json"])["name"] == "brim"
 
 
 def test_both_manifests_carry_the_version() -> None:

@@ -9,7 +9,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from brimline import __version__
-from brimline.install import clientstate, entries, slash
+from brimline.install import clientstate, entries
+from brimline.slash import answer, command_files
 
 if TYPE_CHECKING:
     from brimline.install.program import Program
@@ -43,11 +44,12 @@ def files(wired: entries.Wiring, started: Program, *, mcp: bool) -> dict[str, by
         f"{plugin}/.claude-plugin/plugin.json": _document(_manifest()),
         f"{plugin}/README.md": _README.encode(),
         HOOKS_FILE: _document(_hooks(wired)),
+        answer.PROGRAM_FILES[1].removeprefix("plugin/"): started.words(),
     }
     if mcp:
         found[MCP_FILE] = _document(_servers(started))
-    commands = slash.files(started)
-    return found | {f"{plugin}/commands/{name}": content for name, content in commands.items()}
+    listed = command_files.files(started.line)
+    return found | {f"{plugin}/commands/{name}": content for name, content in listed.items()}
 
 
 def installed_hooks(raw: bytes) -> list[entries.Installed]:

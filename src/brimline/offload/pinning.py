@@ -30,13 +30,29 @@ _OWN_ANSWER = "[brimline recall"
 
 def on_prompt(turn: Turn) -> Decision | None:
     """Do what the directives in a prompt say, and tell the person."""
-    told = []
-    for directive in directives.parse(turn.event.prompt, turn.values["store.pin_level"]):
-        if directive.kind == directives.LAST:
-            told.append(_pin_last(directive, turn.state, turn.home, turn.event.transcript))
-        else:
-            told.append(_note_directive(directive, turn.state, turn.home))
-    return Decision(person_notes=tuple(told)) if told else None
+    asked = directives.parse(turn.event.prompt, turn.values["store.pin_level"])
+    told = tuple([obey(directive, turn) for directive in asked])
+    return Decision(person_notes=told) if told else None
+
+
+def obey(directive: directives.Directive, turn: Turn) -> str:
+    """Do what one directive says; returns what to tell the person."""
+    if directive.kind == directives.LAST:
+        return _pin_last(directive, turn)
+    return _note_directive(directive, turn.state, turn.home)
+
+
+def last_key(turn: Turn) -> str | None:
+    """The nearest large result before; one that stayed in the window is stored for it."""
+    try:
+        for row in tail.rows_backward(turn.event.transcript, b'"tool_result"', _LOOK_BACK_BYTES):
+            for text in reversed([result.text for result in results(row)]):
+                key = _key_of(text, turn.state, turn.home)
+                if key:
+                    return key
+    except OSError:
+        pass  # a session that has no transcript yet has no results either
+    return None
 
 
 def on_result(key: str, state: SessionState, home_dir: str) -> None:
@@ -61,29 +77,14 @@ def before_compaction(state: SessionState, home_dir: str) -> int:
     return len(wanted)
 
 
-def _pin_last(
-    directive: directives.Directive, state: SessionState, home_dir: str, transcript: str
-) -> str:
+def _pin_last(directive: directives.Directive, turn: Turn) -> str:
     try:
-        key = _last_key(state, home_dir, transcript)
+        key = last_key(turn)
     except StoreError as error:
         return f"brimline: {error}"
     if key is None:
         return "brimline: there is no large result to pin yet."
-    return _pin(home_dir, key, directive.level, directive.reason)
-
-
-def _last_key(state: SessionState, home_dir: str, transcript: str) -> str | None:
-    """The nearest large result before; one that stayed in the window is stored for it."""
-    try:
-        for row in tail.rows_backward(transcript, b'"tool_result"', _LOOK_BACK_BYTES):
-            for text in reversed([result.text for result in results(row)]):
-                key = _key_of(text, state, home_dir)
-                if key:
-                    return key
-    except OSError:
-        pass  # a session that has no transcript yet has no results either
-    return None
+    return _pin(turn.home, key, directive.level, directive.reason)
 
 
 def _key_of(text: str, state: SessionState, home_dir: str) -> str | None:
