@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from types import TracebackType
 
-HELP = {"help_option_names": ["-h", "--help"]}
+HELP: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
 dry_run_option = click.option("--dry-run", is_flag=True, help="Say what would be; touch nothing.")
 session_option = click.option(

@@ -110,7 +110,7 @@ def test_an_estimate_is_marked_wherever_it_is_shown(
     told = json.loads(kept(session, home_dir, "telemetry.json").read_bytes())
     assert (told["measured_by"], told["occupancy_tokens"]) == ("estimate", 150_000)
     shown = status_commands.render(status_commands.read_status(session.path, home_dir, session.cwd))
-    assert "in use       ~150,000 of 200,000 tokens (75%; by: estimate" in shown
+    assert "in use        ~150,000 of 200,000 tokens (75%; by: estimate" in shown
 
 
 @pytest.mark.row("S1-02", "S3-36")

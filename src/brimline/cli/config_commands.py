@@ -27,7 +27,10 @@ def list_command(as_json: bool) -> None:
     """
     loaded = _load()
     document = {"files": _files(), "values": loaded.values, "problems": loaded.problems}
-    lines = [f"{key} = {_written(value)}" for key, value in loaded.values.items()]
+    lines = [
+        output.wrapped(f"{key} = {_written(value)}", "", "    ")
+        for key, value in loaded.values.items()
+    ]
     for scope, file in _files().items():
         missing = "" if os.path.exists(file) else "  (not there)"
         lines.append(f"# {scope}: {file}{missing}")
@@ -114,11 +117,11 @@ def explain_command(key: str | None, as_json: bool) -> None:
         }
         for setting in ([BY_KEY[key]] if key else SETTINGS)
     }
-    lines = [
-        f"{name} = {_written(row['value'])}  (from: {row['source']})\n"
-        + output.wrapped(f"{row['meaning']} Environment: {row['environment']}.", "    ")
-        for name, row in rows.items()
-    ]
+    lines = []
+    for name, row in rows.items():
+        told = f"{name} = {_written(row['value'])}  (from: {row['source']})"
+        lines.append(output.wrapped(told, "", "    "))
+        lines.append(output.wrapped(f"{row['meaning']} Environment: {row['environment']}.", "    "))
     document = {"settings": rows, "problems": loaded.problems}
     output.answer(document, "\n".join(lines), as_json=as_json)
     _warn(loaded)

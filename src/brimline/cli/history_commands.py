@@ -287,25 +287,30 @@ def _compactions(found: list[dict[str, Any]], *, of_all: bool = False) -> list[s
     if not found:
         return ["No compaction yet."]
     figures = ("pre_tokens", "post_tokens", "summary_characters")
-    carried = ("messages_of_the_user", "messages_in_summary", "card_characters")
     rows = [
         [
             output.minute(one["at"]),
             *([one["session_id"][:_SHORT_ID]] if of_all else []),
             output.line(one["trigger"] or "unknown", 8),
             *[output.figure(one[name]) for name in figures],
-            *["" if one.get(name) is None else f"{one[name]:,}" for name in carried],
+            _held(one),
+            "" if one["card_characters"] is None else f"{one['card_characters']:,}",
         ]
         for one in found[-_LAST_COMPACTIONS:]
     ]
     head = ["at", *(["session"] if of_all else []), "trigger", "before", "after", "summary"]
-    head += ["msgs", "held", "card"]
-    table = output.table(head, rows, right=range(len(head) - 6, len(head)), indent=2)
+    head += ["held", "card"]
+    table = output.table(head, rows, right=range(len(head) - 5, len(head)))
     told = (
-        "Tokens before and after; characters of the summary and of the card; messages of the user "
-        "until then, and how many of them the summary holds word for word."
+        "Tokens before and after; characters of the summary and of the card. Held: how many of the "
+        "user's messages until then the summary holds word for word."
     )
     return [f"Compactions{_of(rows, found)}", table, output.wrapped(told)]
+
+
+def _held(one: dict[str, Any]) -> str:
+    told, held = one["messages_of_the_user"], one["messages_in_summary"]
+    return "" if told is None or held is None else f"{held}/{told}"
 
 
 def _of(shown: list[Any], found: list[Any]) -> str:

@@ -215,12 +215,12 @@ def purge(path: str, planned: Plan) -> str:
             name,
             f"{saving.items:,}",
             output.size(saving.disk_bytes),
-            _tokens(planned.tokens_of(name)) if saving.context_items else "none",
+            f"~{planned.tokens_of(name):,}" if saving.context_items else "none",
             _STRATEGIES[name],
         ]
         for name, saving in planned.savings.items()
     ]
-    total = _tokens(planned.context_tokens)
+    total = f"~{planned.context_tokens:,}"
     rows.append(["total", "", output.size(planned.disk_bytes), total, ""])
     kept = [
         (
@@ -239,8 +239,8 @@ def purge(path: str, planned: Plan) -> str:
         "",
         output.table(["strategy", "items", "disk", "context", ""], rows, right={1, 2, 3}),
         "",
-        "Disk is what the file loses. Context is what the next request loses, estimated:",
-        "only results after the last compaction are part of it.",
+        "Disk is what the file loses. Context is the tokens that the next request loses,",
+        "estimated: only results after the last compaction are part of it.",
     ]
     lines += [output.wrapped(f"Left as they are: {', '.join(left)}.")] if left else []
     return "\n".join(lines)
@@ -248,12 +248,13 @@ def purge(path: str, planned: Plan) -> str:
 
 def changes(found: list[dict[str, Any]]) -> str:
     """The results that go, the first of them by name."""
+    here = os.getcwd() + os.sep
     rows = [
         [
             f"request {one['request']:,}",
             output.size(one["bytes"]),
             one["strategy"],
-            f"{one['tool'] or 'a tool'} {output.line(one['source'])}".strip(),
+            f"{one['tool'] or 'a tool'} {(one['source'] or '').removeprefix(here)}",
         ]
         for one in found[:_SHOWN_CHANGES]
     ]
@@ -268,7 +269,7 @@ def changes(found: list[dict[str, Any]]) -> str:
 def purged(planned: Plan, done: Rewritten) -> str:
     """What was done, and the way back."""
     shrunk = f"{output.size(done.before.length)} became {output.size(done.after.length)}"
-    saved = f"the next request is {_tokens(planned.context_tokens)} smaller (estimated)"
+    saved = f"the next request is ~{planned.context_tokens:,} tokens smaller (estimated)"
     lines = [
         output.wrapped(f"Purged: {shrunk} on the disk, and {saved}."),
         f"Backup: {done.backup}",
@@ -354,10 +355,6 @@ def _age(seconds: float) -> str:
     if seconds < _HOUR_S:
         return f"{max(0, round(seconds / 60))} min"
     return f"{seconds / _HOUR_S:.0f} h" if seconds < 2 * _DAY_S else f"{seconds / _DAY_S:.0f} d"
-
-
-def _tokens(count: int) -> str:
-    return f"~{count:,} tokens"
 
 
 def _share(part: int, whole: int) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import math
 import os
 import re
 import sys
@@ -28,7 +27,7 @@ _LINES_PER_HIT, _HIT_CHARACTERS = 5, 200
 _LINE_CHARACTERS = 600
 _LINE = re.compile(rb"[^\n]*\n|[^\n]+")
 # More days or megabytes than anybody means.
-_LARGEST_AMOUNT = 1e9
+_AMOUNT = click.IntRange(0, 10**9)
 _HOLDS = {
     "hard": "pinned hard",
     "referenced": "mentioned in transcripts (--force KEY names one to go all the same)",
@@ -111,12 +110,16 @@ def _entry(home_dir: str, blob: Blob, held: dict[str, pins.Pin]) -> dict[str, An
     return document | {"used": used, "pin": pin.level, "reason": pin.reason}
 
 
+def _short(key: str) -> str:
+    return layout.short(key).removeprefix(layout.PREFIX)
+
+
 def _list_text(document: dict[str, Any], *, reasons: bool) -> str:
     if not document["blobs"]:
         return "Nothing is stored."
     rows = [
         [
-            layout.short(row["key"]).removeprefix(layout.PREFIX),
+            _short(row["key"]),
             "?" if row["bytes"] is None else output.size(row["bytes"]),
             f"{row['lines']:,}" if isinstance(row["lines"], int) else "?",
             output.minute(row["used"]),
@@ -164,7 +167,7 @@ def get_command(
     if as_json:
         document = {"key": full_key, "meta": contents.meta(home_dir, full_key), "bytes": len(part)}
         output.answer(document | _content(part), "", as_json=True)
-    elif sys.stdout.isatty():
+    elif asked is not None or sys.stdout.isatty():
         output.say(part.decode("utf-8", "replace").removesuffix("\n"))
     else:
         with output.writing():
@@ -235,7 +238,7 @@ def search_command(
     document: dict[str, Any] = {"all_words": found.all_words, "found": found.total}
     document |= {"searched": len(found.states), "pending": found.pending, "outputs": rows}
     told = [
-        "\n  ".join([f"{layout.short(row['key'])}  {output.line(row['title'])}", *row["lines"]])
+        "\n  ".join([f"{_short(row['key'])}  {output.line(row['title'])}", *row["lines"]])
         for row in rows
     ]
     output.answer(document, "\n".join(told), as_json=as_json)
@@ -294,33 +297,16 @@ def unpin_command(context: click.Context, /, **given: Any) -> None:
     context.invoke(pin_command, level=pins.NONE, reason=None, **given)
 
 
-def _amount(_context: click.Context, option: click.Parameter, value: str | None) -> float | None:
-    """The number that an option was given, which is not below 0; `nan` and the like are none.
-
-    Raises:
-        StoreError: it is no such number.
-    """
-    if value is None:
-        return None
-    try:
-        number = float(value)
-    except ValueError:
-        number = math.nan
-    if not 0 <= number <= _LARGEST_AMOUNT:
-        raise StoreError(f"{option.opts[0]} takes a number from 0 up, not {value!r}")
-    return number
-
-
 @output.command("prune")
-@click.option("--max-age-days", metavar="N", callback=_amount, help="Days since last use.")
-@click.option("--max-size-mb", metavar="N", callback=_amount, help="Megabytes on disk.")
+@click.option("--max-age-days", metavar="N", type=_AMOUNT, help="Days since last use.")
+@click.option("--max-size-mb", metavar="N", type=_AMOUNT, help="Megabytes on disk.")
 @click.option("--unreferenced", is_flag=True, help="All that nothing mentions and no pin holds.")
 @click.option("--force", metavar="KEY", multiple=True, help="May go although something holds it.")
 @output.dry_run_option
 @output.yes_option
 def prune_command(
-    max_age_days: float | None,
-    max_size_mb: float | None,
+    max_age_days: int | None,
+    max_size_mb: int | None,
     unreferenced: bool,
     force: tuple[str, ...],
     dry_run: bool,
