@@ -60,11 +60,11 @@ PAGES = (
 def hostile(world: Path, home_dir: str, project_dir: str) -> SessionBuilder:
     """A session, a store and a repository whose every text tries to drive the terminal."""
     path = f"{paths.project_transcripts(project_dir)}/{NAME}.jsonl"
-    session = SessionBuilder(path, session_id=NAME, cwd=project_dir, now=START)
+    session = SessionBuilder(path, session_id=NAME, cwd="/home/dev/project", now=START)
     session.model = f"claude-sonnet-4-5{EVIL}"
     session.prompt(f"Never deploy on Fridays. {EVIL} " + "and so on " * 30)
     for number, tokens in enumerate((30_000, 34_000, 38_000)):
-        call = session.tool_call(tokens, "Read", file_path=f"{project_dir}/{EVIL}/big.py")
+        call = session.tool_call(tokens, "Read", file_path=f"/home/dev/{EVIL}/big.py")
         session.tool_result(call, f"{number}{EVIL} line\n" * 2_000)
     call = session.tool_call(40_000, f"Ba{EVIL}sh", command=f"echo {EVIL}" + "x" * 200)
     session.tool_result(call, "x")
@@ -80,7 +80,7 @@ def hostile(world: Path, home_dir: str, project_dir: str) -> SessionBuilder:
         session.tool_result(call, f"{tokens} {EVIL} output\n" * 500)
     session.reply(60_000)
     os.utime(path, (START, START))
-    _recorded(home_dir, project_dir)
+    _recorded(home_dir)
     meta = {"tool": f"B{EVIL}", "source": f"make {EVIL}" + "y" * 90, "cwd": project_dir}
     key = put.put(home_dir, f"first\nthe {EVIL} needle\n".encode(), meta | {"session": NAME})
     pins.pin(home_dir, key, "hard", f"why {EVIL}")
@@ -92,9 +92,9 @@ def hostile(world: Path, home_dir: str, project_dir: str) -> SessionBuilder:
     return session
 
 
-def _recorded(home_dir: str, project_dir: str) -> None:
+def _recorded(home_dir: str) -> None:
     lines: list[dict[str, Any]] = [
-        {"event": "SessionStart", "cwd": f"{project_dir}/{EVIL}", "model": f"m{EVIL}"},
+        {"event": "SessionStart", "cwd": f"/home/dev/{EVIL}", "model": f"m{EVIL}"},
         {"event": "UserPromptSubmit", "occupancy": 40_000, "offset": 10},
         {"event": "PostToolUse", "occupancy": 120_000, "offset": 20, "tier": 1, "spoke": 1},
         {"event": "PreToolUse", "occupancy": 120_000, "blocked": True, "tool": f"Sk{EVIL}"},

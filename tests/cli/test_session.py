@@ -203,7 +203,7 @@ def test_a_dry_run_names_the_command_with_its_options(
     brimline: Callable[..., Outcome], recorded: str
 ) -> None:
     """Whoever copies it gets what was shown."""
-    options = ["--strategy", "old", "--keep-recent", "3", "--remove-thinking"]
+    options = ["--strategy", "old", "--keep-recent", "3"]
     seen = brimline("session", "purge", recorded, "--dry-run", *options)
 
     assert f"  brimline session purge {recorded} {' '.join(options)}\n" in seen.out

@@ -16,7 +16,6 @@ import pexpect
 import pytest
 from click.testing import CliRunner
 
-from brimline import launch
 from brimline.cli.session_commands import purge_command
 from brimline.fast import paths
 from brimline.hooks import table
@@ -129,7 +128,7 @@ def test_on_a_terminal_it_asks(
     code = "from brimline.cli.main import main; main()"
     arguments = ["-c", code, "install", "--interpreter", python]
     terminal = pexpect.spawn(sys.executable, arguments, encoding="utf-8", timeout=60)
-    terminal.expect(re.escape(launch.bootstrap("")[:15].replace("\n", "\\n")))
+    terminal.expect("bin/hook")
     terminal.expect(r"Change .*\?")
     terminal.sendline(answer)
     terminal.expect(pexpect.EOF)
@@ -327,7 +326,7 @@ def test_a_package_that_cannot_be_compiled_is_installed_with_a_warning(
     report: dict[str, Any] = json.loads(done.stdout)
 
     assert "takes longer" in report["warnings"][0]
-    assert str(root) in hook_command(settings, "PreCompact")[4]
+    assert str(root) in Path(hook_command(settings, "PreCompact")[0]).read_text()
     event = b'{"session_id": "slow"}'
     subprocess.run(hook_command(settings, "PreCompact"), input=event, check=True, timeout=60)
 
@@ -376,7 +375,7 @@ def test_with_a_client_everything_comes_and_goes(
 
     assert dry["files"] == done["files"]
     assert dry["client_calls"] == done["client_calls"]
-    assert len(done["files"]) == len(COMMANDS) + 2
+    assert len(done["files"]) == len(COMMANDS) + 3
     assert len(done["client_calls"]) == 1
     assert (done["to_do"], done["warnings"]) == ([], [])
     assert ["--no-allow" in note for note in done["notes"]] == [True]
@@ -469,7 +468,7 @@ def test_other_scopes_bring_hooks_only(
         run("install", "--yes", "--json", "--scope", scope, "--interpreter", python).stdout
     )
 
-    assert len(report["files"]) == 1
+    assert [name.rpartition("/")[2] for name in report["files"]][1:] == ["hook"]
     assert fake_claude.calls(client) == []
     assert any("--scope user" in note for note in report["notes"])
     assert not (client / "commands").exists()

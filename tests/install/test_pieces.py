@@ -383,5 +383,6 @@ def test_nothing_in_the_plugins_folder_is_state(
 
     for hook in ways.plugin_hooks(home_dir):
         assert hook.home == home_dir
-        assert hook.arguments[-1] == "plugin"
-        assert plugin.folder(home_dir) not in " ".join(hook.arguments)
+        assert hook.launcher == f"{plugin.folder(home_dir)}/brim/bin/hook"
+        assert Path(hook.launcher).stat().st_mode & 0o777 == 0o700
+        assert f"main({home_dir!r},'plugin')" in Path(hook.launcher).read_text()

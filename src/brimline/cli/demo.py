@@ -21,7 +21,7 @@ from brimline.cli.demo_story import STORY, WINDOW_TOKENS
 from brimline.fast import policy
 from brimline.gauge import reading
 from brimline.launch import bootstrap
-from brimline.offload import savings
+from brimline.offload import learning
 from brimline.state.session import SessionState
 from brimline.store import stub
 
@@ -209,7 +209,7 @@ class Player:
     def figures(self) -> dict[str, Any]:
         """What was played, as the hooks noted it."""
         home_dir = f"{self.folder}/brimline"
-        saved = savings.session(home_dir, self.session.session_id)
+        saved = learning.saved_by(home_dir, self.session.session_id)
         carried = SessionState(home_dir, self.session.session_id).last_line("Carried")
         return {
             "steps": len(self.moments),

@@ -18,7 +18,7 @@ from brimline.transcript.find import beginning_with
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from brimline.offload.savings import Saved
+    from brimline.offload.learning import Saved
     from brimline.state.figures import Compaction, Figures
     from brimline.state.history import Session
 
@@ -328,9 +328,9 @@ def _folder(project: str | None) -> str:
 
 def _show_savings(session: str | None, *, every: bool, as_json: bool) -> None:
     """Print what offloading saved."""
-    from brimline.offload import savings
+    from brimline.offload import learning
 
-    found = savings.sessions(paths.home())
+    found = learning.saved_by_sessions(paths.home())
     if session is not None:
         name = _find([one.session_id for one in found], session)
         found = [one for one in found if one.session_id == name]
@@ -348,7 +348,7 @@ def _show_savings(session: str | None, *, every: bool, as_json: bool) -> None:
             }
             for one in listed
         ],
-        "total": _saved(savings.total(found)),
+        "total": _saved(learning.total(found)),
     }
     output.answer(document, _savings_text, as_json=as_json)
 

@@ -159,8 +159,6 @@ def _inspected(path: str, bar: output.Progress) -> Inspection:
 @click.option("--analyze", is_flag=True, help="Only the figures; touch nothing.")
 @output.dry_run_option
 @click.option("--repair-only", is_flag=True, help="Mend as `session repair` does; no purge.")
-@click.option("--remove-thinking", is_flag=True, help="Also old thoughts; the API may refuse.")
-@click.option("--inject-compaction", is_flag=True, help="Put a compaction in front that never was.")
 @output.yes_option
 def purge_command(
     *, file: str | None, session_id: str | None, current: bool, as_json: bool, **given: Any
@@ -221,8 +219,6 @@ def _options(given: dict[str, Any]) -> Options:
         max(1, values["purge.threshold_bytes"]) if threshold is None else threshold,
         values["purge.keep_requests"] if keep is None else keep,
         frozenset(given["strategy"]) or plan.DEFAULT,
-        remove_thinking=given["remove_thinking"],
-        inject_compaction=given["inject_compaction"],
     )
 
 
@@ -257,8 +253,7 @@ def _repeated(given: dict[str, Any]) -> list[str]:
     for name in ("threshold", "keep_recent"):
         if given[name] is not None:
             found += [f"--{name.replace('_', '-')}", str(given[name])]
-    flags = ("remove_thinking", "inject_compaction")
-    return found + [f"--{name.replace('_', '-')}" for name in flags if given[name]]
+    return found
 
 
 @output.command("repair", epilog=_EXIT_CODES)
@@ -271,9 +266,8 @@ def repair_command(
     """Mend the structure of a session; by default the newest one of this project.
 
     What has exactly one mend is mended: lost parents, calls and results that lost each other,
-    several rows on one line, rows that stand there twice, a torn last line. Where two mends are
-    possible nothing is guessed, and the command says where. A backup is kept, and `brimline session
-    restore` undoes the repair.
+    several rows on one line. Where two mends are possible nothing is guessed, and the command says
+    where. A backup is kept, and `brimline session restore` undoes the repair.
 
     \b
     Example:

@@ -187,8 +187,8 @@ def changes(planned: Plan) -> list[dict[str, Any]]:
             "bytes": item.size_bytes,
             "key": plan.key_of(item),
         }
-        for mark in sorted(planned.edits)
-        for item, strategy in planned.edits[mark]
+        for edits in planned.changes.values()
+        for item, strategy in edits
         if item.digest
     ]
 
@@ -204,7 +204,6 @@ def repair(report: Report, *, dry_run: bool) -> dict[str, Any]:
         "after": _findings(report.after) if report.after else None,
         "changed": report.after is not None,
         "backup": report.backup,
-        "torn_line_key": report.cut_key,
         "is_still_written": not report.is_over,
     }
 

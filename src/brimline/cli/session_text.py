@@ -18,17 +18,9 @@ if TYPE_CHECKING:
     from brimline.session.restore import Restoration
     from brimline.session.rewrite import Rewritten
 
-_STRATEGIES = {
-    **plan.STRATEGIES,
-    plan.THINKING: "thoughts of turns that have ended (the API may refuse the session)",
-    plan.COMPACTION: "a compaction that never was, in front (the model takes it for one)",
-}
 _ACTIONS = {
     "split": "each row gets a line of its own",
-    "unmark": "the mark is taken out",
-    "cut": "the piece is taken out and stored",
     "relink": "the row gets another parent",
-    "drop": "the second copy is taken out",
     "stub": "the result is stored, a short text takes its place",
     "answer": "a result is added that says it is missing",
 }
@@ -216,7 +208,7 @@ def purge(path: str, planned: Plan) -> str:
             f"{saving.items:,}",
             output.size(saving.disk_bytes),
             f"~{planned.tokens_of(name):,}" if saving.context_items else "none",
-            _STRATEGIES[name],
+            plan.STRATEGIES[name],
         ]
         for name, saving in planned.savings.items()
     ]
@@ -313,8 +305,6 @@ def repaired(document: dict[str, Any]) -> str:
         lines.append(f"Mended {amount}.")
         lines.append(f"After: {output.count(len(left), 'fault')}" + ("" if left else ", sound"))
         lines += [*_fault_lines(left), f"Backup: {document['backup']}"]
-        if key := document["torn_line_key"]:
-            lines.append(f"The torn line is stored: brimline store get {key}")
         undo = shlex.join(["brimline", "session", "restore", document["transcript"]])
         lines.append(f"Undo: {undo}")
     elif document["mended"]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from brimline import __version__
 from brimline.install import clientstate, entries
+from brimline.launch import LAUNCHER
 from brimline.slash import answer, command_files
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def files(wired: entries.Wiring, started: Program, *, mcp: bool) -> dict[str, by
         mcp: whether the MCP server comes along.
     """
     plugin = clientstate.PLUGIN
+    wired = wired.for_plugin()
     found = {
         ".claude-plugin/marketplace.json": _document(_marketplace()),
         f"{plugin}/.claude-plugin/plugin.json": _document(_manifest()),
@@ -46,6 +48,8 @@ def files(wired: entries.Wiring, started: Program, *, mcp: bool) -> dict[str, by
         HOOKS_FILE: _document(_hooks(wired)),
         answer.PROGRAM_FILES[1].removeprefix("plugin/"): started.words(),
     }
+    if wired.launcher:
+        found[f"{plugin}{LAUNCHER}"] = wired.launcher_bytes()
     if mcp:
         found[MCP_FILE] = _document(_servers(started))
     listed = command_files.files(started.line)
@@ -87,7 +91,7 @@ def _manifest() -> dict[str, Any]:
 
 
 def _hooks(wired: entries.Wiring) -> dict[str, Any]:
-    groups = entries.hook_groups(wired._replace(plugin=True))
+    groups = entries.hook_groups(wired)
     return {"description": _ABOUT, "hooks": {event: [group] for event, group in groups.items()}}
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from brimline.decision import Decision
 from brimline.errors import StoreError
 from brimline.fast import io, json
-from brimline.offload import recalls
+from brimline.offload import looks
 from brimline.offload.hook import LARGE_BYTES, PINS_WAIT
 from brimline.store import contents, directives, layout, pins, put, stub
 from brimline.transcript import tail
@@ -111,9 +111,9 @@ def _key_of(text: str, state: SessionState, home_dir: str) -> str | None:
 
 def _recalled(text: str, home_dir: str) -> str | None:
     """The key that the first line of our own answer names."""
-    if not text.startswith(recalls.HEADER + layout.PREFIX):
+    if not text.startswith(looks.RECALL_HEADER + layout.PREFIX):
         return None
-    name = text[len(recalls.HEADER) :].split(maxsplit=1)[0].rstrip(":]")
+    name = text[len(looks.RECALL_HEADER) :].split(maxsplit=1)[0].rstrip(":]")
     try:
         return contents.resolve(home_dir, name)
     except StoreError:
