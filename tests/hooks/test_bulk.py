@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from brimline.hooks.entry import respond
-from brimline.state.failures import recent
+from brimline.state.logs import recent_failures
 from brimline.testing import SessionBuilder, bash_event, event
 
 LINES = "\n".join(f"line {number} of the output" for number in range(1_000))

@@ -23,7 +23,7 @@ from tests.guard.dialogue import (
 from brimline import config
 from brimline.fast import paths, policy
 from brimline.hooks.entry import open_turn, tidy
-from brimline.state import failures, history
+from brimline.state import history, logs
 from brimline.store import layout, put
 from brimline.testing import event
 
@@ -157,14 +157,14 @@ def test_a_failure_is_logged_and_the_start_goes_on(
     assert "No preambles." in note
     assert set(os.listdir(old)) == LASTING
     assert policy.stored(home_dir, session.cwd) is not None
-    assert task in {line["event"] for line in failures.recent(home_dir, 0)}
+    assert task in {line["event"] for line in logs.recent_failures(home_dir, 0)}
 
 
 def test_the_first_start_ever_finds_nothing_to_do(session: SessionBuilder, home_dir: str) -> None:
     """No folder, no sessions, no failure."""
     at_start(session, home_dir)
 
-    assert failures.recent(home_dir, 0) == []
+    assert logs.recent_failures(home_dir, 0) == []
     assert Path(paths.policy_file(home_dir, session.cwd)).exists()
 
 
@@ -254,7 +254,7 @@ def test_a_strangers_settings_are_bounded(session: SessionBuilder, home_dir: str
         assert Path(paths.policy_file(home_dir, session.cwd)).stat().st_size < 20_000
         known = policy.load(home_dir, session.cwd).values["compaction_tokens"]
         assert known == (90_000 if keys == 1_000 else None)
-    assert failures.recent(home_dir, 0) == []
+    assert logs.recent_failures(home_dir, 0) == []
 
 
 def _raw(payload: dict[str, Any]) -> bytes:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from brimline.fast import paths
 from brimline.hooks.entry import respond
-from brimline.state import failures
+from brimline.state import logs
 from brimline.state.session import SessionState
 from brimline.testing import SessionBuilder, statusline_event
 
@@ -223,7 +223,7 @@ def test_any_field_may_be_missing_or_foreign(
 
     assert line.startswith("ctx ")
     assert line.count("\n") == 1
-    assert failures.recent(home_dir, 0) == []
+    assert logs.recent_failures(home_dir, 0) == []
 
 
 @pytest.mark.parametrize("keys", [[], ["context_window"], ["session_id", "workspace", "model"]])
@@ -308,8 +308,8 @@ def test_recent_hook_errors_are_shown(home_dir: str) -> None:
     """Failures that nobody sees would be failures that nobody reports."""
     assert "error" not in _shown(FRESH, home_dir)
 
-    failures.record(home_dir, "PostToolUse", ValueError("one"))
-    failures.record(home_dir, "PostToolUse", ValueError("two"))
+    logs.record_failure(home_dir, "PostToolUse", ValueError("one"))
+    logs.record_failure(home_dir, "PostToolUse", ValueError("two"))
 
     assert _shown(FRESH, home_dir) == "ctx –% of 200k · 2 hook error(s): brimline doctor\n"
 

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from brimline.mcp import calls
-from brimline.state import failures
+from brimline.state import logs
 from brimline.store import layout, put
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def test_a_defect_is_recorded_and_told_without_its_details(
 
     assert failed
     assert text == "recall failed (RuntimeError): see `brimline doctor`"
-    assert [entry["event"] for entry in failures.recent(home_dir, 0)] == ["mcp recall"]
+    assert [entry["event"] for entry in logs.recent_failures(home_dir, 0)] == ["mcp recall"]
 
 
 def test_a_project_folder_that_is_gone_is_told(world: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from tests.guard import dialogue
 from tests.guard.dialogue import after_tool, at_prompt, before_load, use
 
-from brimline.state import audit, failures
+from brimline.state import logs
 
 if TYPE_CHECKING:
     from brimline.testing import SessionBuilder
@@ -142,7 +142,7 @@ def test_lines_of_many_writers_stay_whole(home_dir: str) -> None:
 
     def run(number: int) -> None:
         for _ in range(20):
-            audit.record(home_dir, f"s{number}", {"x": "y" * 500}, {"subject": "a\nb"})
+            logs.record_pressure(home_dir, f"s{number}", {"x": "y" * 500}, {"subject": "a\nb"})
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(run, range(8)))
@@ -170,7 +170,7 @@ def test_a_trail_that_cannot_be_written_silences_nobody(
 
     assert "tier L2" in after_tool(session, home_dir).note
     assert before_load(session, home_dir).refusal
-    assert [line["event"] for line in failures.recent(home_dir, 0)] == ["audit", "audit"]
+    assert [line["event"] for line in logs.recent_failures(home_dir, 0)] == ["audit", "audit"]
 
 
 def test_a_trail_that_grew_too_long_is_put_away(home_dir: str) -> None:
@@ -179,7 +179,7 @@ def test_a_trail_that_grew_too_long_is_put_away(home_dir: str) -> None:
     trail.parent.mkdir()
     trail.write_bytes(b"x" * ((8 << 20) + 1))
 
-    audit.record(home_dir, "abc", {}, {"kind": "block"})
+    logs.record_pressure(home_dir, "abc", {}, {"kind": "block"})
 
     assert len(trail.read_bytes().splitlines()) == 1
     assert Path(home_dir, "audit.jsonl.old").stat().st_size == (8 << 20) + 1

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brimline.fast import paths
-from brimline.state import failures
+from brimline.state import logs
 
 if TYPE_CHECKING:
     import pytest
@@ -29,7 +29,7 @@ def test_a_failure_is_one_line_with_its_place(home_dir: str) -> None:
 
 def test_long_messages_and_names_are_cut(home_dir: str) -> None:
     """A log line stays a line."""
-    failures.record(home_dir, "E" * 1_000, ValueError("x" * 100_000))
+    logs.record_failure(home_dir, "E" * 1_000, ValueError("x" * 100_000))
 
     assert Path(paths.error_log(home_dir)).stat().st_size < 1_000
 
@@ -42,16 +42,16 @@ def test_recent_failures_are_found_by_time(home_dir: str) -> None:
         b'{"at":5,"error":"A"}\n\xff\n{"at":"x"}\n[1]\n{"at":7,"error":"B"}\n{"at":8,"err'
     )
 
-    assert [entry["error"] for entry in failures.recent(home_dir, 5)] == ["A", "B"]
-    assert [entry["error"] for entry in failures.recent(home_dir, 6)] == ["B"]
+    assert [entry["error"] for entry in logs.recent_failures(home_dir, 5)] == ["A", "B"]
+    assert [entry["error"] for entry in logs.recent_failures(home_dir, 6)] == ["B"]
 
 
 def test_no_log_means_no_failures(home_dir: str) -> None:
     """A missing or unreadable log is empty."""
-    assert failures.recent(home_dir, 0) == []
+    assert logs.recent_failures(home_dir, 0) == []
 
     Path(paths.error_log(home_dir)).mkdir(parents=True)
-    assert failures.recent(home_dir, 0) == []
+    assert logs.recent_failures(home_dir, 0) == []
 
 
 def test_a_full_log_is_put_aside_once(home_dir: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,21 +63,21 @@ def test_a_full_log_is_put_aside_once(home_dir: str, monkeypatch: pytest.MonkeyP
     current = Path(paths.error_log(home_dir))
     assert current.stat().st_size < 1_500
     assert Path(f"{current}.old").stat().st_size < 1_500
-    assert failures.recent(home_dir, 0)[-1]["message"] == "failure 29"
+    assert logs.recent_failures(home_dir, 0)[-1]["message"] == "failure 29"
 
 
 def test_messages_that_are_no_unicode_are_kept(home_dir: str) -> None:
     """A path of any bytes may be part of a message."""
-    failures.record(home_dir, "PostToolUse", OSError("cannot open \udcff"))
+    logs.record_failure(home_dir, "PostToolUse", OSError("cannot open \udcff"))
 
-    assert failures.recent(home_dir, 0)[0]["message"] == "cannot open \udcff"
+    assert logs.recent_failures(home_dir, 0)[0]["message"] == "cannot open \udcff"
 
 
 def _fail(home_dir: str, message: str) -> None:
     try:
         _raise(message)
     except RuntimeError as error:
-        failures.record(home_dir, "PostToolUse", error)
+        logs.record_failure(home_dir, "PostToolUse", error)
 
 
 def _raise(message: str) -> None:

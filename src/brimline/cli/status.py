@@ -118,6 +118,7 @@ def as_document(
         "compaction_tokens": reading.compaction.tokens,
         "compaction_source": reading.compaction.source,
         "compaction_enforced": reading.compaction.enforced,
+        "ending": reading.compaction.ending,
         "margin_tokens": reading.margin_tokens,
         "used_ratio": reading.used_ratio,
         "tier": reading.tier,
@@ -130,6 +131,12 @@ def as_document(
         "measured_at": reading.measured_at,
         "compactions": compactions,
     }
+
+
+_NOTES = {
+    "refusal": "this model is not compacted before that; `brimline config autocompact` changes it",
+    "stop": "automatic compaction is off in the client's settings",
+}
 
 
 def render(report: dict[str, Any]) -> str:
@@ -151,16 +158,11 @@ def render(report: dict[str, Any]) -> str:
         ),
         f"  next request {report['projected_tokens']:,} (about {report['tail_tokens']:,} more)",
         (
-            f"  compaction   at {report['compaction_tokens']:,} "
+            f"  the brim     {windows.outlook_of(report['ending'], report['compaction_tokens'])} "
             f"(from: {report['compaction_source']}), {_left(report['margin_tokens'])}"
         ),
         f"  tier         L{report['tier']} {report['tier_name']}",
     ]
-    if report["compaction_enforced"] is False:
-        lines.append(
-            "  note         the client will not compact at that point by itself, only when the API "
-            "refuses a request"
-        )
     if report["forecast_ops_high"]:
         lines.append(
             f"  forecast     about {report['forecast_ops']:.0f} requests left "
@@ -168,6 +170,11 @@ def render(report: dict[str, Any]) -> str:
             f"lately {report['velocity_tokens_per_op']:,.0f} tokens each"
         )
     lines.append(f"  compactions  {report['compactions']} so far")
+    if report["ending"] != "compaction":
+        lines.append(f"  note         {_NOTES[report['ending']]}")
+    lines.append(
+        "  tune         brimline config explain guard.tiers (also guard.ceiling, guard.preset)"
+    )
     return "\n".join(lines)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from brimline.errors import SessionError
 from brimline.fast import io
+from brimline.gauge.window import outlook_of
 from brimline.state.session import SessionState
 from brimline.transcript import find
 
@@ -38,13 +39,13 @@ def _figures(told: dict[str, Any]) -> list[str]:
     mark = "~" if told.get("measured_by") == "estimate" else ""
     share = f" ({used / window:.0%})" if used is not None and window else ""
     window_source = told.get("window_source", "unknown")
-    point = _tokens(_count(told, "compaction_tokens"))
+    point = outlook_of(told.get("ending"), _count(told, "compaction_tokens") or 0)
     point_source = told.get("compaction_source", "unknown")
     lines = [
         f"In use: {mark}{_tokens(used)} of {_tokens(window)} tokens{share}.",
         f"Window from: {window_source}.",
         f"Next request: about {_tokens(_count(told, 'projected_tokens'))} tokens.",
-        f"Compaction: expected at {point} (from: {point_source}), {_left(told)}.",
+        f"Ahead: {point} (from: {point_source}), {_left(told)}.",
     ]
     level, name = told.get("level"), told.get("tier_name")
     if isinstance(level, int):
