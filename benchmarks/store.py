@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from brimline.store import blob, layout, put
+from brimline.store import layout, put
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -72,13 +72,15 @@ def fill(home_dir: str, blobs: int) -> None:
         data = b"output %d of a tool\n" % number * chance.randrange(20, 400)
         digest = hashlib.sha256(data).hexdigest()
         used = now - chance.randrange(60 * 86_400) * 10**9
-        _write(layout.blob(home_dir, digest), blob.pack(data), used)
+        _write(layout.file(home_dir, digest), put.pack(data), used)
         sidecar = '{"v":1,"key":"sha256:%s","bytes":%d,"lines":1,"tool":"Bash","created":1}'
-        _write(layout.sidecar(home_dir, digest), (sidecar % (digest, len(data))).encode(), used)
+        _write(
+            layout.file(home_dir, digest, "json"), (sidecar % (digest, len(data))).encode(), used
+        )
         if number % 100 == 0:
             level = "hard" if number % 200 else "soft"
             pin = f'{{"v":1,"level":"{level}","reason":null,"at":1}}'
-            _write(layout.pin(home_dir, digest), pin.encode(), used)
+            _write(layout.file(home_dir, digest, "pin"), pin.encode(), used)
 
 
 def _write(path: str, data: bytes, used_ns: int) -> None:
@@ -95,7 +97,7 @@ def _print_puts(home_dir: str) -> None:
     print("|---|---|---|---|---|---|")
     for size in (10_000, 100_000, 1_000_000, 10_000_000):
         contents = [_log(number, size) for number in range(_PUTS if size < 10**7 else 5)]
-        packed = blob.pack(contents[0])
+        packed = put.pack(contents[0])
         target = layout.root(home_dir) + "/written"
         put.put(home_dir, contents.pop(), {})  # makes the folders
         figures = [

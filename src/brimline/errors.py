@@ -12,7 +12,9 @@ from __future__ import annotations
 
 
 class BrimlineError(Exception):
-    """A problem to be told in one sentence; the command then ends with a non-zero code."""
+    """A problem to be told in one sentence; the command then ends with this code."""
+
+    exit_code = 1
 
 
 class ConfigError(BrimlineError):

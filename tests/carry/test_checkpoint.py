@@ -13,7 +13,7 @@ import pytest
 from brimline.carry import checkpoint, git, ledger
 from brimline.errors import StateError
 from brimline.fast import io, paths
-from brimline.store import read
+from brimline.store import contents
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,7 +68,7 @@ def test_critical_files_are_kept_by_content(home_dir: str, project_dir: str) -> 
 
     found = save(home_dir, project_dir, critical_files=["plan.md"])["files"]
 
-    assert read.get(home_dir, found[0]["key"]) == b'{"step":3}'
+    assert contents.get(home_dir, found[0]["key"]) == b'{"step":3}'
     assert (found[1]["key"], found[1]["problem"]) == (None, "No such file or directory")
 
 

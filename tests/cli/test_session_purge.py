@@ -12,7 +12,7 @@ import pytest
 
 from brimline.fast import paths
 from brimline.session import recovery
-from brimline.store import read
+from brimline.store import contents
 from brimline.testing import SessionBuilder
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def test_looking_shows_figures_and_changes_nothing(
     assert "(disk only)" in table["copies"]
     assert "(disk only)" in table["progress"]
     assert content(recorded) == before
-    assert read.blobs(home_dir) == []
+    assert contents.blobs(home_dir) == []
 
 
 def test_a_dry_run_lists_what_would_go_and_how_to_do_it(

@@ -15,7 +15,7 @@ import pytest
 from brimline.cli.registry import COMMANDS, Entry
 from brimline.fast import paths
 from brimline.search import stored
-from brimline.store import layout, pins, put, read
+from brimline.store import contents, layout, pins, put
 from brimline.testing import SessionBuilder
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def key(home_dir: str) -> str:
 def aged(home_dir: str, *keys: str) -> None:
     """Make blobs look forty days old."""
     for one in keys:
-        os.utime(layout.blob(home_dir, one[7:]), (1_700_000_000, 1_700_000_000))
+        os.utime(layout.file(home_dir, one[7:]), (1_700_000_000, 1_700_000_000))
 
 
 def noise(home_dir: str, number: int, size: int = 100_000) -> str:
@@ -71,7 +71,7 @@ def test_a_list_counts_what_is_there_and_obeys_no_terminal_code(
     found = json.loads(brimline("store", "list", "--session", "session-o", "--json").out)
     one = brimline("store", "list", "--limit", "1", "--by", "size").out
 
-    disk = sum(blob.disk_bytes for blob in read.blobs(home_dir))
+    disk = sum(blob.disk_bytes for blob in contents.blobs(home_dir))
     assert told[1].split()[:3] == [other[7:19], "5", "B"]
     assert told[2].endswith("hard  Bash make ?[31m all")
     assert told[3] == f"2 of 2 blobs, {disk} B on disk; pinned: 0 soft, 1 hard"
@@ -84,7 +84,7 @@ def test_a_list_counts_what_is_there_and_obeys_no_terminal_code(
         "exit": 2,
         "session": "session-one",
         "cwd": None,
-        "created": read.meta(home_dir, key)["created"],
+        "created": contents.meta(home_dir, key)["created"],
         "disk_bytes": disk - 18,
         "used": json.loads(brimline("store", "list", "--json").out)["outputs"][1]["used"],
         "pin": "hard",
@@ -219,7 +219,11 @@ def test_prune_obeys_its_limits(home_dir: str, brimline: Callable[..., Outcome])
     assert set(by_age["keys"]) == set(keys[:2])
     by_size = json.loads(brimline("store", "prune", "--max-size-mb", "0.2", "--yes", "--json").out)
     assert by_size["keys"] == keys[2:5]
-    assert by_size["left_bytes"] == sum(blob.disk_bytes for blob in read.blobs(home_dir)) <= 200_000
+    assert (
+        by_size["left_bytes"]
+        == sum(blob.disk_bytes for blob in contents.blobs(home_dir))
+        <= 200_000
+    )
 
 
 def test_prune_tells_what_it_may_not_remove(
@@ -251,7 +255,7 @@ def test_prune_without_limits_takes_those_of_the_settings(
 
     assert found["keys"] == [old]
     assert found["dry_run"] is True
-    assert {blob.key for blob in read.blobs(home_dir)} == {old, young}
+    assert {blob.key for blob in contents.blobs(home_dir)} == {old, young}
 
 
 @pytest.mark.row("S3-69")
@@ -263,15 +267,15 @@ def test_prune_can_remove_all_that_nothing_mentions(
     aged(home_dir, kept, gone)
     session = SessionBuilder(str(world / "home/.claude/projects/p/s.jsonl"))
     session.tool_result(session.tool_call(1_000), f"stored: {kept}")
-    Path(layout.tmp_dir(home_dir), "1.2.tmp").touch()
-    os.utime(Path(layout.tmp_dir(home_dir), "1.2.tmp"), (1, 1))
+    Path(layout.root(home_dir) + layout.TMP, "1.2.tmp").touch()
+    os.utime(Path(layout.root(home_dir) + layout.TMP, "1.2.tmp"), (1, 1))
 
     would = brimline("store", "prune", "--unreferenced", "--dry-run")
     done = json.loads(brimline("store", "prune", "--unreferenced", "--yes", "--json").out)
 
     assert would.out.startswith("1 blob would go, 100.0 kB freed")
     assert (done["keys"], done["swept"]) == ([gone], 1)
-    assert {blob.key for blob in read.blobs(home_dir)} == {kept, fresh}
+    assert {blob.key for blob in contents.blobs(home_dir)} == {kept, fresh}
 
 
 def test_forget_removes_keys_or_a_session(
@@ -290,7 +294,7 @@ def test_forget_removes_keys_or_a_session(
     )
     assert (done["session"], done["keys"], done["shared"]) == ("session-one", [key], [shared])
     assert brimline("store", "forget", alone, "--yes").out == "1 blob forgotten.\n"
-    assert {blob.key for blob in read.blobs(home_dir)} == {shared}
+    assert {blob.key for blob in contents.blobs(home_dir)} == {shared}
     kept = [path.read_bytes() for path in Path(stored.folder(home_dir)).iterdir()]
     assert not any(b"build" in content for content in kept)
 
@@ -303,14 +307,14 @@ def test_a_session_can_be_forgotten_by_the_beginning_of_its_id(
 
     unknown = brimline("store", "forget", "--session", "nobody", "--yes")
     both = brimline("store", "forget", "--session", "session-", "--yes")
-    assert len(read.blobs(home_dir)) == 2
+    assert len(contents.blobs(home_dir)) == 2
     done = brimline("store", "forget", "--session", "session-o", "--yes")
 
     assert (unknown.code, unknown.out) == (both.code, both.out) == (1, "")
     assert unknown.err.startswith("brimline: no session 'nobody' is known to the store")
     assert both.err == "brimline: 2 sessions begin with 'session-': write more of the id\n"
     assert done.out == "1 blob of session session-one forgotten.\n"
-    assert [blob.key for blob in read.blobs(home_dir)] == [other]
+    assert [blob.key for blob in contents.blobs(home_dir)] == [other]
 
 
 @pytest.mark.parametrize(
@@ -333,7 +337,7 @@ def test_without_a_terminal_deleting_needs_yes(
     assert told.code != 0
     assert told.err.startswith("brimline: this deletes stored content: add --yes")
     assert len(told.err.splitlines()) == 1
-    assert len(read.blobs(home_dir)) == 1
+    assert len(contents.blobs(home_dir)) == 1
 
 
 @pytest.mark.parametrize(
@@ -413,7 +417,7 @@ def test_an_output_that_cannot_be_written_is_what_is_blamed(key: str, options: l
 
 def test_what_is_no_file_in_the_place_of_a_blob_is_refused(home_dir: str, key: str) -> None:
     """At once: a link that leads to an endless file, a pipe that nobody writes to."""
-    place = layout.blob(home_dir, key[7:])
+    place = layout.file(home_dir, key[7:])
     os.unlink(place)
     os.symlink("/dev/zero", place)
     linked = run("get", key, check=False)
@@ -430,8 +434,8 @@ def test_what_the_disk_refuses_is_told_in_one_sentence(
     home_dir: str, key: str, brimline: Callable[..., Outcome]
 ) -> None:
     """No traceback, whoever runs it."""
-    os.rename(layout.tmp_dir(home_dir), home_dir + "/away")
-    Path(layout.tmp_dir(home_dir)).write_text("a file where a folder belongs")
+    os.rename(layout.root(home_dir) + layout.TMP, home_dir + "/away")
+    Path(layout.root(home_dir) + layout.TMP).write_text("a file where a folder belongs")
 
     told = brimline("store", "pin", key)
 
@@ -444,7 +448,7 @@ def test_a_newer_store_is_not_touched(
     home_dir: str, key: str, brimline: Callable[..., Outcome]
 ) -> None:
     """Whatever the command."""
-    Path(layout.format_file(home_dir)).write_text("2\n")
+    Path(layout.root(home_dir) + layout.FORMAT_FILE).write_text("2\n")
 
     for arguments in (["list"], ["get", key], ["search", "x"], ["pin", key], ["prune", "--yes"]):
         told = brimline("store", *arguments)
@@ -468,11 +472,11 @@ def test_on_a_terminal_deleting_asks_first(home_dir: str, key: str) -> None:
     aged(home_dir, key)
 
     assert "Remove 1 blob" in answered("n", "prune", "--unreferenced")
-    assert len(read.blobs(home_dir)) == 1
+    assert len(contents.blobs(home_dir)) == 1
     pins.pin(home_dir, key, "hard")
     assert "1 of them pinned. Delete 1 blob for good?" in answered("n", "forget", key)
     assert "1 blob forgotten." in answered("y", "forget", key)
-    assert read.blobs(home_dir) == []
+    assert contents.blobs(home_dir) == []
 
 
 def test_work_that_takes_a_second_shows_a_bar_on_a_terminal(

@@ -183,12 +183,12 @@ def test_what_the_store_kept_too_long_goes_at_a_start(
     """Once a day; what was used lately stays."""
     old, young = (put.put(home_dir, data, {"session": "gone"}) for data in (b"old", b"young"))
     month_ago = time.time() - 31 * 86_400
-    os.utime(layout.blob(home_dir, layout.digest_of(old)), (month_ago, month_ago))
+    os.utime(layout.file(home_dir, layout.digest_of(old)), (month_ago, month_ago))
 
     at_start(session, home_dir)
 
-    assert not os.path.exists(layout.blob(home_dir, layout.digest_of(old)))
-    assert os.path.exists(layout.blob(home_dir, layout.digest_of(young)))
+    assert not os.path.exists(layout.file(home_dir, layout.digest_of(old)))
+    assert os.path.exists(layout.file(home_dir, layout.digest_of(young)))
 
 
 @pytest.mark.row("S4-46")

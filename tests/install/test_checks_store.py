@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brimline.install import checks_store
-from brimline.store import layout, put, read
+from brimline.store import contents, layout, put
 
 if TYPE_CHECKING:
     import pytest
@@ -52,7 +52,7 @@ def test_more_than_the_limit_is_a_warning_with_its_remedy(
 def test_a_store_of_a_newer_version_is_broken(home_dir: str, project_dir: str) -> None:
     """This one must not guess its layout."""
     put.put(home_dir, b"x" * 2_000, {})
-    Path(layout.format_file(home_dir)).write_text("99\n")
+    Path(layout.root(home_dir) + layout.FORMAT_FILE).write_text("99\n")
 
     (found,) = findings(home_dir, project_dir)
 
@@ -66,10 +66,10 @@ def test_a_store_that_cannot_be_read_is_broken(
     """With the system's own reason."""
     put.put(home_dir, b"x" * 2_000, {})
 
-    def fails(_: str) -> list[read.Blob]:
+    def fails(_: str) -> list[contents.Blob]:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(read, "blobs", fails)
+    monkeypatch.setattr(contents, "blobs", fails)
     (found,) = findings(home_dir, project_dir)
 
     assert found.level == "broken"

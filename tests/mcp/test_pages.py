@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brimline.mcp import pages
-from brimline.store.read import Span, span
+from brimline.store.contents import Span, span
 
 LINE = st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]), max_size=60)
 

@@ -13,9 +13,8 @@ import pytest
 from brimline.errors import StoreError
 from brimline.fast import paths
 from brimline.mcp import pages, recall
-from brimline.store import forget, layout, put
-from brimline.store.references import Pass
-from brimline.store.retention import Limits, prune
+from brimline.store import layout, put, removal
+from brimline.store.retention import Limits, Pass, prune
 
 PROJECT = "/home/dev/project"
 NUMBERED = b"".join(b"line %d of the output\n" % number for number in range(1, 5_001))
@@ -182,7 +181,7 @@ def test_empty_content_is_said_to_be(home_dir: str) -> None:
 def test_a_recall_counts_as_a_use(home_dir: str) -> None:
     """What was recalled is not pruned by age."""
     key = keep(home_dir, b"content")
-    path = layout.blob(home_dir, key[7:])
+    path = layout.file(home_dir, key[7:])
     os.utime(path, (1, 1))
 
     ask(home_dir, key=key)
@@ -243,7 +242,7 @@ def test_an_unknown_key_is_said_to_be_missing(home_dir: str) -> None:
 def test_a_pruned_output_is_said_to_be_pruned(home_dir: str) -> None:
     """A preview that is left in the session leads to it."""
     key = keep(home_dir, b"content")
-    os.utime(layout.blob(home_dir, key[7:]), (1, 1))
+    os.utime(layout.file(home_dir, key[7:]), (1, 1))
     prune(home_dir, Limits(max_age_s=1), Pass())
 
     for written in (key, key[:19]):
@@ -254,7 +253,7 @@ def test_a_pruned_output_is_said_to_be_pruned(home_dir: str) -> None:
 def test_a_forgotten_output_is_said_to_be_deleted(home_dir: str) -> None:
     """By whoever owns it."""
     key = keep(home_dir, b"content")
-    forget.forget_key(home_dir, key)
+    removal.forget_key(home_dir, key)
 
     with pytest.raises(StoreError, match="was deleted on request"):
         ask(home_dir, key=key)
@@ -263,7 +262,7 @@ def test_a_forgotten_output_is_said_to_be_deleted(home_dir: str) -> None:
 def test_what_was_stored_again_is_there_again(home_dir: str) -> None:
     """Whatever happened before."""
     key = keep(home_dir, b"content")
-    forget.forget_key(home_dir, key)
+    removal.forget_key(home_dir, key)
     keep(home_dir, b"content")
 
     assert parts(ask(home_dir, key=key))[1] == "content"
@@ -272,7 +271,7 @@ def test_what_was_stored_again_is_there_again(home_dir: str) -> None:
 def test_a_damaged_output_is_never_shown(home_dir: str) -> None:
     """It is reported."""
     key = keep(home_dir, b"content")
-    Path(layout.blob(home_dir, key[7:])).write_bytes(b"BRB1n" + bytes(7) + b"\x07CONTENT")
+    Path(layout.file(home_dir, key[7:])).write_bytes(b"BRB1n" + bytes(7) + b"\x07CONTENT")
 
     with pytest.raises(StoreError, match="is damaged"):
         ask(home_dir, key=key)
@@ -284,7 +283,7 @@ def test_outputs_of_other_projects_are_given_only_on_request(
     """By key as by query; what is stored nowhere that is known counts as another's."""
     secret = put.put(home_dir, b"needle token", {"cwd": "/home/dev/other", "session": "s-other"})
     lost = keep(home_dir, b"needle lost")
-    os.unlink(layout.sidecar(home_dir, lost[7:]))
+    os.unlink(layout.file(home_dir, lost[7:], "json"))
 
     for key in (secret, lost):
         with pytest.raises(StoreError, match="was not stored by a session of this project: add"):
@@ -396,7 +395,7 @@ def test_a_damaged_sidecar_costs_its_figures_only(home_dir: str, created: object
     """One bad description must not hide all hits."""
     key = keep(home_dir, b"needle")
     sidecar = {"cwd": PROJECT, "created": created, "lines": "many", "tool": 7, "exit": None}
-    Path(layout.sidecar(home_dir, key[7:])).write_text(json.dumps(sidecar))
+    Path(layout.file(home_dir, key[7:], "json")).write_text(json.dumps(sidecar))
 
     assert ask(home_dir, query="needle").splitlines()[1] == f"1. {key[:19]}"
     assert parts(ask(home_dir, key=key))[1] == "needle"

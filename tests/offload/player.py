@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from brimline.hooks.turn import Turn
 from brimline.hooks.wire import Event
 from brimline.offload import hook
-from brimline.store import read, stub
+from brimline.store import contents, stub
 
 if TYPE_CHECKING:
     from brimline.decision import Decision
@@ -95,4 +95,4 @@ class Player:
         """The bytes behind a reference."""
         found = stub.parse(shown)
         assert found is not None, shown[:200]
-        return read.get(self.home_dir, found.key)
+        return contents.get(self.home_dir, found.key)

@@ -10,7 +10,7 @@ from brimline.fast import io
 from brimline.offload import pinning
 from brimline.offload.hook import PINS_WAIT
 from brimline.state.session import SessionState
-from brimline.store import layout, pins, put, read
+from brimline.store import contents, layout, pins, put
 
 from .player import LOG, Player
 
@@ -87,7 +87,7 @@ def test_after_a_recall_the_last_result_is_the_original(
     say("/brim:pin-last hard", session, home_dir)
 
     assert pinned(home_dir, key) == "hard"
-    assert [blob.key for blob in read.blobs(home_dir)] == [key]
+    assert [blob.key for blob in contents.blobs(home_dir)] == [key]
 
 
 def test_answers_of_ours_that_are_no_output_are_passed_over(
@@ -106,7 +106,7 @@ def test_answers_of_ours_that_are_no_output_are_passed_over(
 def test_a_store_of_a_newer_format_is_told(session: SessionBuilder, home_dir: str) -> None:
     """In the sentence that the command would say."""
     put.put(home_dir, b"x", {})
-    io.replace_file(layout.format_file(home_dir), b"2\n")
+    io.replace_file(layout.root(home_dir) + layout.FORMAT_FILE, b"2\n")
     session.tool_result("t1", SMALL)
 
     (told,) = say("brim:pin last", session, home_dir)
@@ -198,7 +198,7 @@ def test_a_compaction_finds_all_that_was_named_in_the_store_and_pinned(
 
     assert count == 2
     assert [pinned(home_dir, key) for key in keys] == ["hard", "hard", "hard"]
-    assert read.get(home_dir, keys[2]).decode() == SMALL + "2"
+    assert contents.get(home_dir, keys[2]).decode() == SMALL + "2"
     later = result(home_dir, SMALL + "3")
     say("brim:pin end", session, home_dir)
     assert pinned(home_dir, later) == "hard"

@@ -19,9 +19,8 @@ from brimline.errors import StoreError
 from brimline.fast import io
 from brimline.search import documents, stored, words
 from brimline.search.documents import Document
-from brimline.store import forget, layout, put, read
-from brimline.store.references import Pass
-from brimline.store.retention import Limits, prune
+from brimline.store import contents, layout, put, removal
+from brimline.store.retention import Limits, Pass, prune
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +29,7 @@ HERE = "/home/dev/my projéct"
 SEARCHES = """
 import math, sys
 from brimline.search import stored
-from brimline.store.read import Span
+from brimline.store.contents import Span
 for _ in range(int(sys.argv[2])):
     found = stored.find(sys.argv[1], "needle", None, lambda n: Span(1, n), until=math.inf)
     print(found.total, found.pending, flush=True)
@@ -59,7 +58,7 @@ def find(
     home_dir: str, query: str, project: str | None = HERE, *, until: float = math.inf
 ) -> stored.Found:
     """All hits of one place."""
-    return stored.find(home_dir, query, project, lambda n: read.Span(1, n), until=until)
+    return stored.find(home_dir, query, project, lambda n: contents.Span(1, n), until=until)
 
 
 def keys(found: stored.Found) -> list[str]:
@@ -199,7 +198,7 @@ def test_what_cannot_be_searched_is_told(home_dir: str, monkeypatch: pytest.Monk
     put_here(home_dir, "needle\x00")
     head = put_here(home_dir, "needle " + "hay " * 60_000 + " straw")
     damaged = put_here(home_dir, "needle, damaged")
-    Path(layout.blob(home_dir, damaged[7:])).write_bytes(b"BRB1n")
+    Path(layout.file(home_dir, damaged[7:])).write_bytes(b"BRB1n")
 
     found = find(home_dir, "needle")
 
@@ -213,10 +212,10 @@ def test_what_cannot_be_searched_is_told(home_dir: str, monkeypatch: pytest.Monk
 def test_a_search_is_no_use_of_an_output(home_dir: str) -> None:
     """It must not keep everything from being pruned by age."""
     put_here(home_dir, "needle")
-    before = read.blobs(home_dir)
+    before = contents.blobs(home_dir)
 
     assert keys(find(home_dir, "needle"))
-    assert read.blobs(home_dir) == before
+    assert contents.blobs(home_dir) == before
 
 
 def test_what_the_time_does_not_suffice_for_is_said_and_done_next_time(home_dir: str) -> None:
@@ -349,7 +348,7 @@ def test_forgotten_content_leaves_no_word_behind(home_dir: str) -> None:
     assert keys(find(home_dir, "zanzibar")) == [secret]
     assert traces(home_dir, "zanzibar")
 
-    forget.forget_key(home_dir, secret)
+    removal.forget_key(home_dir, secret)
     stored.forget(home_dir, [secret])
 
     assert traces(home_dir, "zanzibar") == []
@@ -363,7 +362,7 @@ def test_pruned_content_is_not_found_any_more(home_dir: str) -> None:
     key = put_here(home_dir, "zanzibar")
     kept = put_here(home_dir, "zanzibar harmless")
     find(home_dir, "zanzibar")
-    os.utime(layout.blob(home_dir, key[7:]), (1_000, 1_000))
+    os.utime(layout.file(home_dir, key[7:]), (1_000, 1_000))
 
     assert prune(home_dir, Limits(max_age_s=86_400), Pass()).keys == [key]
     assert keys(find(home_dir, "zanzibar")) == [kept]
@@ -377,7 +376,7 @@ def test_what_is_forgotten_while_it_is_indexed_does_not_stay(
     real = documents.add
 
     def removed_first(*arguments: Any) -> None:
-        forget.forget_key(home_dir, gone)
+        removal.forget_key(home_dir, gone)
         real(*arguments)
 
     monkeypatch.setattr(documents, "add", removed_first)
@@ -407,7 +406,7 @@ def test_many_searches_at_once_find_everything(
     find(home_dir, "needle", until=0.0)
     processes += [start(SEARCHES, home_dir, "6") for _ in range(4)]
     for key in extra:
-        forget.forget_key(home_dir, key)
+        removal.forget_key(home_dir, key)
         stored.forget(home_dir, [key])
     files(home_dir)[0].write_bytes(b"no database " * 1_000)
 

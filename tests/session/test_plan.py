@@ -12,7 +12,7 @@ import pytest
 from brimline.session import inspect as inspecting
 from brimline.session import purge as purging
 from brimline.session.disk import BusyError, RewriteError
-from brimline.store import pins, put, read, stub
+from brimline.store import contents, pins, put, stub
 from brimline.testing import text_block
 
 from .recorded import QUIET_S, call, data, everything, output, prepare, purge, results, rows, talk
@@ -48,7 +48,7 @@ def test_an_old_large_result_becomes_a_reference(
     assert found is not None
     assert found.key == "sha256:" + hashlib.sha256(content).hexdigest()
     assert (found.content_bytes, found.tool, found.source) == (len(content), "Bash", "make")
-    assert read.get(home_dir, found.key) == content
+    assert contents.get(home_dir, found.key) == content
     assert f"brimline store get {found.key[:19]}" in text
     assert [row["uuid"] for row in rows(session)] == [row["uuid"] for row in before]
 

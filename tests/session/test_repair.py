@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from brimline.session import faults, repair, restore
 from brimline.session.disk import InUseError, RewriteError
 from brimline.session.repair import MISSING_RESULT
-from brimline.store import put, read
+from brimline.store import contents, put
 from brimline.store import stub as stubs
 from brimline.testing import SessionBuilder, text_block
 
@@ -169,7 +169,7 @@ def test_an_orphan_goes_into_the_store_and_a_short_text_takes_its_place(
     found = stubs.parse(block["text"])
     assert block["type"] == "text"
     assert found is not None
-    assert read.get(home_dir, found.key) == b"ONE"
+    assert contents.get(home_dir, found.key) == b"ONE"
 
 
 def test_only_the_orphan_of_a_row_with_other_results_goes(
@@ -257,7 +257,7 @@ def test_a_torn_last_line_is_stored_whole(path: Path, home_dir: str, world: Path
 
     assert path.read_bytes() == b"".join(lines[:-1])
     assert report.cut_key is not None
-    assert read.get(home_dir, report.cut_key) == lines[-1]
+    assert contents.get(home_dir, report.cut_key) == lines[-1]
     assert report.backup is not None
     assert Path(report.backup).read_bytes() == b"".join(lines)
 

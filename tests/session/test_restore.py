@@ -18,7 +18,7 @@ from brimline.session import restore as restoring
 from brimline.session.disk import RewriteError, RewrittenError
 from brimline.session.repair import repair
 from brimline.session.rewrite import Rewritten
-from brimline.store import layout, put, read, references, retention
+from brimline.store import contents, layout, put, retention
 
 from . import machines
 from .machines import line
@@ -97,15 +97,15 @@ def test_what_a_purged_session_refers_to_is_never_collected_as_garbage(
 ) -> None:
     """The note mentions every key; after a restore nothing does, and the store lets go."""
     purge(session, home_dir)
-    kept = len(read.blobs(home_dir))
+    kept = len(contents.blobs(home_dir))
 
-    retention.prune(home_dir, retention.Limits(unreferenced=True), references.Pass())
-    assert len(read.blobs(home_dir)) == kept > 0
+    retention.prune(home_dir, retention.Limits(unreferenced=True), retention.Pass())
+    assert len(contents.blobs(home_dir)) == kept > 0
     restore(session.path, home_dir)
-    retention.prune(home_dir, retention.Limits(unreferenced=True), references.Pass())
+    retention.prune(home_dir, retention.Limits(unreferenced=True), retention.Pass())
 
     assert data(session) == original
-    assert read.blobs(home_dir) == []
+    assert contents.blobs(home_dir) == []
 
 
 @pytest.mark.parametrize("with_backups", [True, False])
@@ -219,7 +219,7 @@ def test_a_copy_that_is_not_what_was_meant_is_never_swapped_in(
 
     def spoiled(self: purging._PurgedCopy, old_path: str, length: int, new_path: str) -> None:
         if fault == "store":
-            os.unlink(layout.blob(home_dir, layout.digest_of(next(iter(self._keys)))))
+            os.unlink(layout.file(home_dir, layout.digest_of(next(iter(self._keys)))))
         else:
             with open(new_path, "r+b") as file:
                 found = file.read()
@@ -296,8 +296,8 @@ def test_a_torn_last_line_comes_back_with_the_rest(
     report = repair(session.path, home_dir=home_dir, quiet_s=QUIET_S)
     assert report.cut_key is not None
     append(session, late)
-    retention.prune(home_dir, retention.Limits(unreferenced=True), references.Pass())
-    assert read.get(home_dir, report.cut_key) == TORN
+    retention.prune(home_dir, retention.Limits(unreferenced=True), retention.Pass())
+    assert contents.get(home_dir, report.cut_key) == TORN
 
     restore(session.path, home_dir)
 
@@ -333,7 +333,7 @@ def test_what_the_last_version_purged_comes_back_and_its_references_still_lead_s
     keys = set(re.findall(rb"(\d+) bytes[^:]*: (sha256:[0-9a-f]{64})", purged))
     assert len(keys) > 3
     for count, key in keys:
-        assert len(read.get(home_dir, key.decode())) == int(count)
+        assert len(contents.get(home_dir, key.decode())) == int(count)
     *_, first = backups.notes(home_dir, "session")[0]
     second = sorted(folder.glob("*.backup.*"))[1].read_bytes()
     path.write_bytes(purged + LATE)

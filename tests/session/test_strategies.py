@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from brimline.session import plan as planning
-from brimline.store import read, stub
+from brimline.store import contents, stub
 
 from .recorded import call, data, output, prepare, purge, restore, results, rows, talk
 
@@ -293,7 +293,7 @@ def test_a_reference_names_a_failed_commands_exit_code(
     assert found is not None
     assert found.exit_code == 2
     assert found.source == "make all " + "x" * 50 + "…"
-    assert read.meta(home_dir, found.key)["exit"] == 2
+    assert contents.meta(home_dir, found.key)["exit"] == 2
 
 
 def test_a_list_of_blocks_keeps_its_form(session: SessionBuilder, home_dir: str) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import zstandard
 
 from brimline.fast import io
-from brimline.store import blob, layout, put, read
+from brimline.store import contents, layout, put
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,10 +37,10 @@ def noise(number: int, size: int) -> bytes:
 def packed_by(data: bytes, method: str) -> bytes:
     """A blob file in any method that was ever written."""
     if method == "gzip":
-        return blob.pack(data)
+        return put.pack(data)
     payload = zstandard.ZstdCompressor(level=9).compress(data) if method == "zstd" else data
     mark = b"z" if method == "zstd" else b"n"
-    return blob.MAGIC + mark + len(data).to_bytes(8, "big") + payload
+    return put.MAGIC + mark + len(data).to_bytes(8, "big") + payload
 
 
 def stored(home_dir: str, data: bytes, age_s: float = 0, **meta: Any) -> str:
@@ -52,19 +52,19 @@ def stored(home_dir: str, data: bytes, age_s: float = 0, **meta: Any) -> str:
 
 def age(home_dir: str, key: str, age_s: float) -> None:
     """Make a blob look as if it had last been used some time ago."""
-    path = layout.blob(home_dir, layout.digest_of(key))
+    path = layout.file(home_dir, layout.digest_of(key))
     moment = os.stat(path).st_mtime_ns - int(age_s * 1e9)
     os.utime(path, ns=(moment, moment))
 
 
 def keys(home_dir: str) -> set[str]:
     """What is in the store."""
-    return {one.key for one in read.blobs(home_dir)}
+    return {one.key for one in contents.blobs(home_dir)}
 
 
 def temporary_files(home_dir: str) -> list[str]:
     """What is not in its place."""
-    return io.names_in(layout.tmp_dir(home_dir))
+    return io.names_in(layout.root(home_dir) + layout.TMP)
 
 
 def snapshot(*folders: str) -> dict[str, tuple[int, ...]]:

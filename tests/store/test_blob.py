@@ -10,12 +10,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from brimline.errors import StoreError
-from brimline.store import blob, layout, put, read
+from brimline.store import contents, layout, put
 
 from .examples import thorough
 from .shelves import METHODS, noise, packed_by, stored, text
 
-contents = st.one_of(
+anything = st.one_of(
     st.binary(max_size=3_000),
     st.builds(lambda part, times: part * times, st.binary(max_size=40), st.integers(0, 3_000)),
 )
@@ -23,22 +23,22 @@ contents = st.one_of(
 
 @pytest.mark.row("S3-54")
 @thorough
-@given(data=contents, method=st.sampled_from(METHODS))
+@given(data=anything, method=st.sampled_from(METHODS))
 @example(data=b"", method="gzip")
 @example(data=b"\0" * 1_024, method="gzip")
 def test_content_comes_back_byte_for_byte(data: bytes, method: str) -> None:
     """Whatever it is, and whatever it was compressed with."""
     packed = packed_by(data, method)
 
-    assert blob.unpack(packed) == data
-    assert blob.read_header(packed)[1] == len(data)
+    assert put.unpack(packed) == data
+    assert put.read_header(packed)[1] == len(data)
 
 
 @pytest.mark.row("S3-54")
 @pytest.mark.parametrize("method", METHODS)
 def test_the_file_names_its_method(method: str) -> None:
     """No sidecar is needed to read it."""
-    assert blob.read_header(packed_by(text(1), method)) == (method, 4_000)
+    assert put.read_header(packed_by(text(1), method)) == (method, 4_000)
 
 
 @pytest.mark.row("S3-54")
@@ -47,7 +47,7 @@ def test_the_file_names_its_method(method: str) -> None:
 )
 def test_what_gains_nothing_by_compression_is_kept_as_it_is(data: bytes) -> None:
     """Less than a kilobyte, and content that does not shrink."""
-    assert blob.read_header(blob.pack(data)) == ("none", len(data))
+    assert put.read_header(put.pack(data)) == ("none", len(data))
 
 
 @pytest.mark.row("S3-54")
@@ -56,24 +56,24 @@ def test_where_zstd_is_missing_it_is_said_what_to_install(
 ) -> None:
     """Earlier versions wrote it; content that comes again is stored so that all can read it."""
     key = stored(home_dir, text(1))
-    path = layout.blob(home_dir, key[7:])
+    path = layout.file(home_dir, key[7:])
     with open(path, "wb") as file:
         file.write(packed_by(text(1), "zstd"))
-    assert read.get(home_dir, key) == text(1)
+    assert contents.get(home_dir, key) == text(1)
     for name in ("zstandard", "compression", "compression.zstd"):
         monkeypatch.setitem(sys.modules, name, None)
 
     with pytest.raises(StoreError, match="is compressed with zstd: pip install zstandard"):
-        read.get(home_dir, key)
+        contents.get(home_dir, key)
     assert put.put(home_dir, text(1), {}) == key
-    assert read.get(home_dir, key) == text(1)
+    assert contents.get(home_dir, key) == text(1)
 
 
 def test_a_gzip_blob_can_be_read_without_brimline() -> None:
     """Behind the header is an ordinary gzip file."""
-    packed = blob.pack(text(1))
+    packed = put.pack(text(1))
 
-    assert gzip.decompress(packed[blob.HEADER_BYTES :]) == text(1)
+    assert gzip.decompress(packed[put.HEADER_BYTES :]) == text(1)
 
 
 @thorough
@@ -81,7 +81,7 @@ def test_a_gzip_blob_can_be_read_without_brimline() -> None:
 def test_foreign_bytes_are_no_blob(data: bytes) -> None:
     """Any file may lie there; it is damaged, never an unexpected error."""
     with pytest.raises(ValueError, match="header"):
-        blob.unpack(data)
+        put.unpack(data)
 
 
 @thorough
@@ -102,7 +102,7 @@ def test_damage_is_an_error_or_changes_nothing_but_the_content(
         packed[place % len(packed)] ^= change
 
     try:
-        found = blob.unpack(bytes(packed))
+        found = put.unpack(bytes(packed))
     except ValueError:
         return
 
@@ -112,8 +112,8 @@ def test_damage_is_an_error_or_changes_nothing_but_the_content(
 
 def test_a_damaged_length_does_not_fill_the_memory() -> None:
     """A small file that promises an exabyte is damaged."""
-    packed = blob.pack(text(1))
+    packed = put.pack(text(1))
     promise = (1 << 60).to_bytes(8, "big")
 
     with pytest.raises(ValueError, match="instead of"):
-        blob.unpack(packed[:5] + promise + packed[13:])
+        put.unpack(packed[:5] + promise + packed[13:])

@@ -9,7 +9,7 @@ import pytest
 
 from brimline.errors import StoreError
 from brimline.fast import paths
-from brimline.store import forget, layout, pins, read, references, removal, trail
+from brimline.store import contents, layout, pins, removal, retention
 
 from . import shelves
 from .shelves import stored, text
@@ -27,12 +27,12 @@ def test_a_forgotten_key_is_gone_whatever_its_pin(home_dir: str) -> None:
     pins.pin(home_dir, key, "hard", "secret reason")
     removal.move_aside(home_dir, "blob", key[7:])
 
-    assert forget.forget_key(home_dir, key)
-    assert not forget.forget_key(home_dir, key)
+    assert removal.forget_key(home_dir, key)
+    assert not removal.forget_key(home_dir, key)
     with pytest.raises(StoreError, match="is not in the store"):
-        read.get(home_dir, key)
+        contents.get(home_dir, key)
     with pytest.raises(StoreError, match="nothing has been stored"):
-        read.last_key(home_dir)
+        contents.last_key(home_dir)
     assert [path for path in Path(home_dir).rglob("*") if key[9:] in path.name] == []
 
 
@@ -44,16 +44,16 @@ def test_a_forgotten_session_leaves_no_trace_in_the_store(home_dir: str) -> None
     transcript.parent.mkdir(parents=True)
     transcript.write_text(mine)
     os.utime(transcript, (1_000, 1_000))
-    references.referenced(home_dir, [], references.Pass())
+    retention.referenced(home_dir, [], retention.Pass())
     assert traces(home_dir, "session-one")
 
-    done = forget.forget_session(home_dir, "session-one")
+    done = removal.forget_session(home_dir, "session-one")
 
     assert done.keys == [mine]
     assert shelves.keys(home_dir) == {other}
     assert traces(home_dir, "session-one") == []
     assert traces(home_dir, "secret") == []
-    assert len(list(trail.lines(home_dir))) == 3
+    assert len(list(contents.trail(home_dir))) == 3
 
 
 def test_content_that_another_session_stored_too_stays_with_that_one(home_dir: str) -> None:
@@ -61,40 +61,40 @@ def test_content_that_another_session_stored_too_stays_with_that_one(home_dir: s
     key = stored(home_dir, text(1), session="first", tool="Bash", source="cat secret")
     stored(home_dir, text(1), session="second", tool="Read", source="notes.txt")
 
-    done = forget.forget_session(home_dir, "first")
+    done = removal.forget_session(home_dir, "first")
 
     assert (done.keys, done.shared) == ([], [key])
-    assert read.get(home_dir, key) == text(1)
-    found = read.meta(home_dir, key)
+    assert contents.get(home_dir, key) == text(1)
+    found = contents.meta(home_dir, key)
     assert (found["session"], found["tool"], found["bytes"]) == ("second", "Read", 4_000)
     assert traces(home_dir, "first") == traces(home_dir, "secret") == []
-    assert forget.forget_session(home_dir, "second").keys == [key]
+    assert removal.forget_session(home_dir, "second").keys == [key]
 
 
 def test_a_session_whose_copy_is_gone_has_no_say_in_a_later_one(home_dir: str) -> None:
     """What was removed and stored again belongs to who stored it again."""
     key = stored(home_dir, text(1), session="first")
-    forget.forget_key(home_dir, key)
+    removal.forget_key(home_dir, key)
     stored(home_dir, text(1), session="second")
 
-    assert forget.of_session(home_dir, "second").keys == [key]
-    assert forget.of_session(home_dir, "first").keys == []
+    assert removal.of_session(home_dir, "second").keys == [key]
+    assert removal.of_session(home_dir, "first").keys == []
 
 
 def test_a_session_is_known_by_what_it_left(home_dir: str) -> None:
     """Stored content, or a line of the trail about content that is gone; a whole id is taken."""
     stored(home_dir, text(1), session="session-one")
     gone = stored(home_dir, text(2), session="other")
-    forget.forget_key(home_dir, gone)
+    removal.forget_key(home_dir, gone)
     full = "1f0c2d3e-8a41-4f0b-b6a7-6f1f0a5b9c20"
 
-    assert forget.session_id(home_dir, "session") == "session-one"
-    assert forget.session_id(home_dir, "other") == "other"
-    assert forget.session_id(home_dir, full) == full
-    forget.forget_session(home_dir, "other")
+    assert removal.session_id(home_dir, "session") == "session-one"
+    assert removal.session_id(home_dir, "other") == "other"
+    assert removal.session_id(home_dir, full) == full
+    removal.forget_session(home_dir, "other")
     for text_ in ("other", "", "-", full[:8]):
         with pytest.raises(StoreError, match="is known to the store"):
-            forget.session_id(home_dir, text_)
+            removal.session_id(home_dir, text_)
 
 
 def test_a_session_named_like_the_beginning_of_another_is_meant_by_its_name(home_dir: str) -> None:
@@ -102,17 +102,17 @@ def test_a_session_named_like_the_beginning_of_another_is_meant_by_its_name(home
     stored(home_dir, text(1), session="one")
     stored(home_dir, text(2), session="one-more")
 
-    assert forget.session_id(home_dir, "one") == "one"
+    assert removal.session_id(home_dir, "one") == "one"
     with pytest.raises(StoreError, match="2 sessions begin with 'on'"):
-        forget.session_id(home_dir, "on")
+        removal.session_id(home_dir, "on")
 
 
 def test_a_line_that_a_full_disk_cut_short_hides_no_other(home_dir: str) -> None:
     """The next line is glued to it and still read."""
     stored(home_dir, text(1), session="first")
-    with open(layout.index(home_dir), "ab") as file:
+    with open(layout.root(home_dir) + layout.INDEX, "ab") as file:
         file.write(b'{"v":1,"at":1790000000.5,"event":"pu')
     key = stored(home_dir, text(2), session="second")
 
-    assert trail.sessions_of_keys(home_dir)[key].keys() == {"second"}
-    assert len(list(trail.lines(home_dir))) == 2
+    assert contents.sessions_of_keys(home_dir)[key].keys() == {"second"}
+    assert len(list(contents.trail(home_dir))) == 2

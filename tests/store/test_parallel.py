@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from brimline.store import layout, put, read, removal
+from brimline.store import contents, layout, put, removal
 
 from . import shelves
 from .shelves import text
@@ -32,7 +32,7 @@ spec = importlib.util.spec_from_file_location("shelves", sys.argv[1] + "/shelves
 shelves = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(shelves)
 from brimline.store import put
-from brimline.store.references import Pass
+from brimline.store.retention import Pass
 from brimline.store.retention import Limits, prune
 home = sys.argv[2]
 """
@@ -88,15 +88,15 @@ def test_no_torn_blob_is_seen_and_no_promised_one_is_lost(
                 promised[name] = int(number)
                 if victims and chance.random() < 0.1:
                     victims.pop().kill()
-            for blob in read.blobs(home_dir)[:2]:
-                read.get(home_dir, blob.key)
+            for blob in contents.blobs(home_dir)[:2]:
+                contents.get(home_dir, blob.key)
 
     assert victims == []
     assert len(promised) > CONTENTS // 2
     for name, number in promised.items():
-        assert read.get(home_dir, name) == text(number, 500 + number * 5_000)
-    for blob in read.blobs(home_dir):
-        read.get(home_dir, blob.key)
+        assert contents.get(home_dir, name) == text(number, 500 + number * 5_000)
+    for blob in contents.blobs(home_dir):
+        contents.get(home_dir, blob.key)
     removal.sweep(home_dir, time.time() + 60)
     assert shelves.temporary_files(home_dir) == []
 
@@ -112,10 +112,10 @@ def test_content_that_is_stored_again_while_it_is_removed_stays(
     for turn in range(1_200):
         data = text(turn % 5, 3_000)
         key = put.put(home_dir, data, {})
-        assert read.get(home_dir, key) == data
+        assert contents.get(home_dir, key) == data
         # It may be aside for a moment, until the removal sees that it was used.
         with contextlib.suppress(FileNotFoundError):
-            os.utime(layout.blob(home_dir, key[7:]), ns=(old, old))
+            os.utime(layout.file(home_dir, key[7:]), ns=(old, old))
 
     assert remover.poll() is None
     remover.kill()

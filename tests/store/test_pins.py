@@ -32,7 +32,7 @@ def test_a_pin_has_a_level_and_a_reason_and_can_be_lifted(home_dir: str) -> None
 def test_only_what_is_there_can_be_pinned(home_dir: str) -> None:
     """A pin on nothing would promise nothing."""
     key = stored(home_dir, text(1))
-    os.unlink(layout.blob(home_dir, key[7:]))
+    os.unlink(layout.file(home_dir, key[7:]))
 
     with pytest.raises(StoreError, match="is not in the store"):
         pins.pin(home_dir, key, "hard")
@@ -49,6 +49,6 @@ def test_an_unknown_level_is_refused(home_dir: str) -> None:
 def test_a_pin_that_cannot_be_understood_holds(home_dir: str, content: bytes) -> None:
     """In doubt a blob stays."""
     key = stored(home_dir, text(1))
-    Path(layout.pin(home_dir, key[7:])).write_bytes(content)
+    Path(layout.file(home_dir, key[7:], "pin")).write_bytes(content)
 
     assert pins.level_of(home_dir, key[7:]) == "hard"

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brimline.fast import paths
-from brimline.store import layout, references
-from brimline.store.references import Pass
+from brimline.store import layout, retention
+from brimline.store.retention import Pass
 
 from .examples import thorough
 
@@ -30,7 +30,7 @@ def mentioning(content: bytes, name: str = "a.jsonl") -> str:
 
 def is_held(home_dir: str, digest: str = DIGEST) -> bool:
     """Whether a look through everything finds that it is mentioned."""
-    return references.referenced(home_dir, [digest, "f" * 64], Pass()) == {digest}
+    return retention.referenced(home_dir, [digest, "f" * 64], Pass()) == {digest}
 
 
 def remembered(home_dir: str) -> Path:
@@ -84,7 +84,7 @@ def test_first_digits_hold_every_blob_that_has_them(home_dir: str) -> None:
     others = ["0" * 64, DIGEST[:11] + "0" * 53, "f" * 64]
     mentioning(f"sha256:{DIGEST[:11]} sha256:abcdef00".encode())
 
-    held = references.referenced(home_dir, [DIGEST, *others], Pass())
+    held = retention.referenced(home_dir, [DIGEST, *others], Pass())
 
     assert held == {DIGEST, others[1]}
 
@@ -98,7 +98,7 @@ def test_a_key_is_found_whatever_is_around_it(
     mentioning(around + b"sha256:" + DIGEST.encode() + after)
     home_dir = str(tmp_path_factory.getbasetemp() / "around")
 
-    assert DIGEST in (references.referenced(home_dir, [DIGEST], Pass(dry_run=True)) or ())
+    assert DIGEST in (retention.referenced(home_dir, [DIGEST], Pass(dry_run=True)) or ())
 
 
 def test_an_unchanged_file_is_not_read_again(home_dir: str) -> None:
@@ -131,7 +131,7 @@ def test_a_look_that_runs_out_of_time_forgets_nothing(home_dir: str) -> None:
     assert is_held(home_dir)
     before = remembered(home_dir).read_bytes()
 
-    assert references.referenced(home_dir, [DIGEST], Pass(until=0.0)) is None
+    assert retention.referenced(home_dir, [DIGEST], Pass(until=0.0)) is None
     assert remembered(home_dir).read_bytes() == before
     assert path in before.decode()
 

@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 
 from brimline.errors import StoreError
 from brimline.fast import paths
-from brimline.store import layout, pins, put, read, references, retention, trail
-from brimline.store.read import Blob
-from brimline.store.references import Pass
-from brimline.store.retention import Holds, Limits, choose, prune
+from brimline.store import contents, layout, pins, put, retention
+from brimline.store.contents import Blob
+from brimline.store.retention import Holds, Limits, Pass, choose, prune
 from brimline.testing import SessionBuilder
 
 from . import shelves
@@ -164,14 +163,14 @@ def test_the_promises_hold_for_every_store(
 def test_what_goes_leaves_nothing_but_a_line_in_the_trail(home_dir: str, projects: Path) -> None:
     """Also without the folder for temporary files; a folder among the blobs is no blob."""
     key = stored(home_dir, text(1), LONG_AGO)
-    os.rmdir(layout.tmp_dir(home_dir))
-    os.mkdir(layout.blob(home_dir, key[7:9] + "0" * 62))
+    os.rmdir(layout.root(home_dir) + layout.TMP)
+    os.mkdir(layout.file(home_dir, key[7:9] + "0" * 62))
 
     assert prune(home_dir, GARBAGE, Pass()).keys == [key]
     assert shelves.keys(home_dir) == set()
-    assert list(read.beside(home_dir)) == []
+    assert list(contents.beside(home_dir)) == []
     assert shelves.temporary_files(home_dir) == []
-    last = list(trail.lines(home_dir))[-1]
+    last = list(contents.trail(home_dir))[-1]
     assert (last["event"], last["key"]) == ("prune", key)
 
 
@@ -198,7 +197,7 @@ def test_a_mentioned_blob_survives_wherever_it_is_mentioned(
         session.compact(150_000)
 
     assert prune(home_dir, GARBAGE, Pass()).keys == [lost]
-    assert read.get(home_dir, key) == text(1)
+    assert contents.get(home_dir, key) == text(1)
 
 
 @pytest.mark.row("S3-69")
@@ -237,7 +236,7 @@ def test_what_may_mention_a_key_and_cannot_be_read_keeps_everything(
         patch.setattr(layout, "open_file", lambda *_, **__: shelves.read_only())
         with pytest.raises(StoreError, match="nothing was removed: what may mention a key cannot"):
             prune(home_dir, GARBAGE, Pass())
-    with open(layout.clients(home_dir), "a", encoding="utf-8") as file:
+    with open(layout.root(home_dir) + layout.CLIENTS, "a", encoding="utf-8") as file:
         file.write("/nowhere/.claude\n")
     with pytest.raises(StoreError, match=r"/nowhere/\.claude: not there"):
         prune(home_dir, GARBAGE, Pass())
@@ -267,7 +266,7 @@ def test_linked_project_folders_are_followed_once(
     (projects / "dangling").symlink_to(world / "nowhere")
 
     assert prune(home_dir, GARBAGE, Pass()).keys == []
-    assert len(list(references.sources(home_dir, []))) == 1
+    assert len(list(retention.sources(home_dir, []))) == 1
 
 
 @pytest.mark.row("S3-68")
@@ -276,11 +275,11 @@ def test_pruning_by_size_counts_compressed_bytes(home_dir: str) -> None:
     for number in range(6):
         stored(home_dir, noise(number, 50_000), 10_000 - number)
     stored(home_dir, text(9, 900_000), 20_000)
-    total = sum(one.disk_bytes for one in read.blobs(home_dir))
+    total = sum(one.disk_bytes for one in contents.blobs(home_dir))
 
     done = prune(home_dir, Limits(max_bytes=200_000), Pass())
 
-    left = sum(one.disk_bytes for one in read.blobs(home_dir))
+    left = sum(one.disk_bytes for one in contents.blobs(home_dir))
     assert total < 400_000
     assert 150_000 < left <= 200_000
     assert (done.left_bytes, done.freed_bytes) == (left, total - left)
@@ -344,7 +343,7 @@ def test_what_comes_into_use_before_its_turn_stays(
     assert done.keys == [garbage]
     assert done.came_into_use == 2
     assert shelves.keys(home_dir) == {used, pinned}
-    assert read.meta(home_dir, used)["bytes"] == 4_000
+    assert contents.meta(home_dir, used)["bytes"] == 4_000
     assert pins.level_of(home_dir, pinned[7:]) == "hard"
 
 
@@ -352,17 +351,17 @@ def test_leftovers_are_swept_once_they_are_old(home_dir: str) -> None:
     """Unfinished writes and lone sidecars go, blobs left aside come back."""
     key = stored(home_dir, text(1))
     lone = stored(home_dir, text(2))
-    os.unlink(layout.blob(home_dir, lone[7:]))
-    unfinished = Path(layout.tmp_dir(home_dir), "1.2.tmp")
+    os.unlink(layout.file(home_dir, lone[7:]))
+    unfinished = Path(layout.root(home_dir) + layout.TMP, "1.2.tmp")
     unfinished.write_bytes(b"half")
-    aside = Path(layout.tmp_dir(home_dir), f"{key[7:]}.blob.1.2.gone")
-    os.rename(layout.blob(home_dir, key[7:]), aside)
+    aside = Path(layout.root(home_dir) + layout.TMP, f"{key[7:]}.blob.1.2.gone")
+    os.rename(layout.file(home_dir, key[7:]), aside)
 
     assert prune(home_dir, Limits(), Pass()).swept == 1
-    assert read.get(home_dir, key) == text(1)
+    assert contents.get(home_dir, key) == text(1)
     assert prune(home_dir, Limits(), Pass(), now=time.time() + 2 * retention.GRACE_S).swept == 2
     assert shelves.temporary_files(home_dir) == []
-    assert [digest for digest, _ in read.beside(home_dir)] == [key[7:]]
+    assert [digest for digest, _ in contents.beside(home_dir)] == [key[7:]]
 
 
 @pytest.mark.row("S3-67", "S3-68")
@@ -406,7 +405,7 @@ def test_a_clock_that_goes_back_deletes_nothing_early(home_dir: str) -> None:
     # The clock is set back by forty days: what is written now must not look that old later.
     assert tidied(home_dir, now=now - 40 * DAY_S) is not None
     ahead = int((now + 3) * 1e9)
-    os.utime(layout.last_key(home_dir), ns=(ahead, ahead))
+    os.utime(layout.root(home_dir) + layout.LAST_KEY, ns=(ahead, ahead))
     meanwhile = put.put(home_dir, text(2), {})
     tidied(home_dir, now=now + 29 * DAY_S)
 
@@ -433,9 +432,9 @@ def test_a_pass_that_runs_out_of_time_goes_on_the_same_day(home_dir: str, projec
 def test_a_large_trail_is_put_away(home_dir: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that has grown for years; what it says is still known."""
     key = stored(home_dir, text(1), session="s1")
-    monkeypatch.setattr(trail, "_ROTATE_AT_BYTES", 10)
+    monkeypatch.setattr(retention, "_ROTATE_AT_BYTES", 10)
 
     tidied(home_dir)
 
-    assert not os.path.exists(layout.index(home_dir))
-    assert list(trail.sessions_of_keys(home_dir)) == [key]
+    assert not os.path.exists(layout.root(home_dir) + layout.INDEX)
+    assert list(contents.sessions_of_keys(home_dir)) == [key]

@@ -16,7 +16,7 @@ import pytest
 
 from brimline.fast import paths
 from brimline.mcp import recall
-from brimline.store import forget, layout, pins, put, read, retention, stub
+from brimline.store import contents, layout, pins, put, removal, retention, stub
 from brimline.testing import SessionBuilder
 
 ARCHIVE = Path(__file__).parent / "home-of-56b1cf2.tar.gz"
@@ -31,7 +31,7 @@ def texts(world: Path, home_dir: str) -> list[str]:
     """The texts in transcripts; the folder lies where brimline looks for it."""
     with tarfile.open(ARCHIVE) as archive:
         archive.extractall(world, filter="data")
-    Path(layout.clients(home_dir)).write_text(paths.client_config_dir() + "\n")
+    Path(layout.root(home_dir) + layout.CLIENTS).write_text(paths.client_config_dir() + "\n")
     return (world / "references.txt").read_text().split("\n=====\n")
 
 
@@ -43,13 +43,13 @@ def test_every_reference_in_a_transcript_still_leads_to_its_bytes(
     found = [stub.parse(text) for text in texts]
 
     assert all(text.startswith(stub.BEGINNINGS) for text in texts)
-    assert [one and read.get(home_dir, one.key) for one in found] == [LOG, HAY, b"small"]
+    assert [one and contents.get(home_dir, one.key) for one in found] == [LOG, HAY, b"small"]
     assert [one and (one.content_bytes, one.lines) for one in found] == [
         (len(LOG), 400),
         (len(HAY), 200),
         (5, 1),
     ]
-    assert read.get(home_dir, read.last_key(home_dir)) == LOG + b"again\n"
+    assert contents.get(home_dir, contents.last_key(home_dir)) == LOG + b"again\n"
 
 
 @pytest.mark.row("S3-63", "S3-64", "S3-70")
@@ -58,16 +58,16 @@ def test_pins_and_references_hold_what_they_held(home_dir: str, texts: list[str]
     session = SessionBuilder(f"{paths.client_config_dir()}/projects/p/s.jsonl")
     session.prompt(texts[2])
 
-    now = os.stat(layout.last_key(home_dir)).st_mtime + 90 * DAY_S
+    now = os.stat(layout.root(home_dir) + layout.LAST_KEY).st_mtime + 90 * DAY_S
     done = retention.tidy(home_dir, until=math.inf, now=now)
 
     assert done is not None
-    assert [read.meta(home_dir, key) for key in done.keys] == [{}]
+    assert [contents.meta(home_dir, key) for key in done.keys] == [{}]
     assert {pin.level: pin.reason for pin in pins.pinned(home_dir).values()} == {
         "hard": "the failing build",
         "soft": None,
     }
-    assert sorted(len(read.get(home_dir, blob.key)) for blob in read.blobs(home_dir)) == [
+    assert sorted(len(contents.get(home_dir, blob.key)) for blob in contents.blobs(home_dir)) == [
         5,
         len(HAY),
         len(LOG),
@@ -90,11 +90,11 @@ def test_the_same_content_is_recognised_and_can_be_forgotten(
     home_dir: str, texts: list[str]
 ) -> None:
     """Put again it is the same blob; forgotten, nothing of it stays, in the old index neither."""
-    old = {blob.key for blob in read.blobs(home_dir)}
+    old = {blob.key for blob in contents.blobs(home_dir)}
 
     assert put.put(home_dir, HAY, {}) in old
-    assert {blob.key for blob in read.blobs(home_dir)} == old
-    done = forget.forget_session(home_dir, "11111111-aaaa-4bbb-8ccc-000000000001")
+    assert {blob.key for blob in contents.blobs(home_dir)} == old
+    done = removal.forget_session(home_dir, "11111111-aaaa-4bbb-8ccc-000000000001")
 
     assert set(done.keys) == old
     left = [path for path in Path(home_dir).rglob("*") if path.is_file()]

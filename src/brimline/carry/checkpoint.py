@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from brimline.carry import card, git, ledger
 from brimline.errors import StateError, StoreError
 from brimline.fast import io, paths
-from brimline.store import put, read
+from brimline.store import contents, put
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -173,5 +173,5 @@ def _difference(home_dir: str, folder: str, texts: dict[str, str], document: dic
             return f"{name} does not hold what was written to it"
     for entry in document["files"]:
         if entry["key"]:
-            read.get(home_dir, entry["key"])  # raises where its content is not what it was
+            contents.get(home_dir, entry["key"])  # raises where its content is not what it was
     return ""

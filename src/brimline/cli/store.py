@@ -16,8 +16,7 @@ from brimline.cli import store_text as text
 from brimline.errors import StoreError
 from brimline.fast import paths
 from brimline.search import stored, words
-from brimline.store import forget as forgetting
-from brimline.store import layout, pins, read, references, retention
+from brimline.store import contents, layout, pins, removal, retention
 
 HELP = {"help_option_names": ["-h", "--help"]}
 _SEARCH_S = 20.0
@@ -86,12 +85,12 @@ def list_(limit: int, session: str | None, pinned: bool, by: str, as_json: bool)
       brimline store list --session 1f0c2d3e --json
     """
     home_dir = paths.home()
-    blobs = read.blobs(home_dir)
+    blobs = contents.blobs(home_dir)
     blobs.sort(key=lambda blob: blob.disk_bytes if by == "size" else blob.used_ns, reverse=True)
     held = pins.pinned(home_dir)
     chosen = [blob for blob in blobs if not pinned or blob.digest in held]
     if session is not None:
-        of = forgetting.of_session(home_dir, forgetting.session_id(home_dir, session))
+        of = removal.of_session(home_dir, removal.session_id(home_dir, session))
         chosen = [blob for blob in chosen if blob.key in {*of.keys, *of.shared}]
     levels = [held[blob.digest].level for blob in blobs if blob.digest in held]
     document = {
@@ -124,10 +123,10 @@ def get(key: str, lines: str | None, span: str | None, find: str | None, as_json
     home_dir = paths.home()
     if sum(option is not None for option in (lines, span, find)) > 1:
         raise StoreError("--lines, --bytes and --find exclude each other: give one of them")
-    full_key = read.resolve(home_dir, key)
-    part = _part(read.get(home_dir, full_key), lines, span, find)
+    full_key = contents.resolve(home_dir, key)
+    part = _part(contents.get(home_dir, full_key), lines, span, find)
     if as_json:
-        document = {"key": full_key, "meta": read.meta(home_dir, full_key), "bytes": len(part)}
+        document = {"key": full_key, "meta": contents.meta(home_dir, full_key), "bytes": len(part)}
         text.answer(document | _content(part), "", as_json=True)
     else:
         if sys.stdout.isatty():
@@ -160,7 +159,7 @@ def search(query: tuple[str, ...], everywhere: bool, limit: int, as_json: bool) 
         paths.home(),
         asked,
         None if everywhere else os.getcwd(),
-        lambda count: read.Span(1, min(limit, count)),
+        lambda count: contents.Span(1, min(limit, count)),
         until=time.monotonic() + _SEARCH_S,
     )
     rows = [_hit(hit, words.terms(asked)) for hit in found.hits]
@@ -193,7 +192,7 @@ def pin(key: str, level: str, reason: str | None, as_json: bool) -> None:
     Example:
       brimline store pin 3f2a9c01 --level hard --reason "the failing build"
     """
-    full_key = read.resolve(paths.home(), key)
+    full_key = contents.resolve(paths.home(), key)
     pins.pin(paths.home(), full_key, level, reason)
     told = "not pinned any more" if level == pins.NONE else f"pinned {level}"
     document = {"key": full_key, "level": level, "reason": reason}
@@ -254,7 +253,7 @@ def prune(
         retention.GRACE_S if unreferenced else 0.0,
         unreferenced,
     )
-    forced = [layout.digest_of(read.resolve(home_dir, key)) for key in force]
+    forced = [layout.digest_of(contents.resolve(home_dir, key)) for key in force]
     if not dry_run:
         text.require_consent(yes=yes)
     if dry_run or not yes:
@@ -294,10 +293,10 @@ def forget(
     if not dry_run:
         text.require_consent(yes=yes)
     if session is not None:
-        session = forgetting.session_id(home_dir, session)
-        found = forgetting.of_session(home_dir, session)
+        session = removal.session_id(home_dir, session)
+        found = removal.of_session(home_dir, session)
     else:
-        found = forgetting.Forgotten([read.resolve(home_dir, key) for key in keys], [])
+        found = removal.Forgotten([contents.resolve(home_dir, key) for key in keys], [])
     told = text.count(len(found.keys), "blob")
     told += f" of session {text.shown(session)}" if session else ""
     if found.keys and not dry_run:
@@ -306,9 +305,9 @@ def forget(
         text.ask(f"{pinned}Delete {told} for good?", yes=yes)
     if not dry_run:
         for key in found.keys:
-            forgetting.forget_key(home_dir, key)
+            removal.forget_key(home_dir, key)
         if session is not None:
-            forgetting.forget_session(home_dir, session)
+            removal.forget_session(home_dir, session)
         stored.forget(home_dir, found.keys + found.shared)
     told += " would go." if dry_run else " forgotten."
     told += f" {len(found.shared)} stay with other sessions." if found.shared else ""
@@ -316,9 +315,9 @@ def forget(
     text.answer(document, told, as_json=as_json)
 
 
-def _entry(home_dir: str, blob: read.Blob, held: dict[str, pins.Pin]) -> dict[str, Any]:
+def _entry(home_dir: str, blob: contents.Blob, held: dict[str, pins.Pin]) -> dict[str, Any]:
     """A blob with what is known about it, under stable keys; unknown is null."""
-    known, header = read.meta(home_dir, blob.key), read.header(home_dir, blob.digest)
+    known, header = contents.meta(home_dir, blob.key), contents.header(home_dir, blob.digest)
     found = held.get(blob.digest, pins.Pin(pins.NONE))
     names = ("lines", "tool", "source", "exit", "session", "cwd", "created")
     document = {"key": blob.key, "bytes": header[1] if header else None}
@@ -351,7 +350,7 @@ def _list_text(document: dict[str, Any], *, reasons: bool) -> str:
 def _part(data: bytes, lines: str | None, span: str | None, find: str | None) -> bytes:
     if lines is not None and data:
         ends = _LINE.findall(data)
-        asked = read.span(lines, len(ends))
+        asked = contents.span(lines, len(ends))
         return b"".join(ends[asked.first - 1 : asked.last])
     if span is not None:
         match = re.fullmatch(r"\s*(-?\d{1,12})?\s*:\s*(-?\d{1,12})?\s*", span)
@@ -362,7 +361,7 @@ def _part(data: bytes, lines: str | None, span: str | None, find: str | None) ->
             raise StoreError(f"{span!r} asks for no bytes: there are {len(data):,}")
         return part
     if find is not None:
-        texts = [row.decode("utf-8", "replace") for row in read.split(data)]
+        texts = [row.decode("utf-8", "replace") for row in contents.split(data)]
         wanted = words.terms(find)
         found = sorted(words.holding(texts, wanted))
         rows = [words.clipped(texts[at], wanted, _LINE_CHARACTERS) for at in found]
@@ -392,10 +391,10 @@ def _pruned(
     home_dir: str, limits: retention.Limits, forced: list[str], *, dry_run: bool
 ) -> retention.Outcome:
     """Prune with a progress bar for the search for references, which is what takes time."""
-    files = references.sources(home_dir, []) if os.isatty(2) else ()
+    files = retention.sources(home_dir, []) if os.isatty(2) else ()
     total = sum(os.path.getsize(path) for path in files if os.path.exists(path))
     with text.Progress(total, "Reading transcripts") as progress:
-        how = references.Pass(dry_run=dry_run, progress=progress.update)
+        how = retention.Pass(dry_run=dry_run, progress=progress.update)
         return retention.prune(home_dir, limits, how, forced=forced)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from brimline import config
 from brimline.errors import StoreError
 from brimline.install.finding import Finding
-from brimline.store import layout, read, retention
+from brimline.store import contents, layout, retention
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,7 @@ def findings(home_dir: str, project_dir: str) -> Iterator[Finding]:
         return
     try:
         layout.check_format(home_dir)
-        blobs = read.blobs(home_dir)
+        blobs = contents.blobs(home_dir)
     except (StoreError, OSError) as error:
         yield Finding(
             "store",

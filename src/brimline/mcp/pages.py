@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from brimline.store.read import Span
+    from brimline.store.contents import Span
 
 # With the first line; the rest of the way to the client's limit is for its own additions.
 LARGEST_CHARACTERS = 30_000

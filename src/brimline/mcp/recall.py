@@ -14,7 +14,7 @@ from brimline.errors import StoreError
 from brimline.fast import io, paths
 from brimline.mcp import pages
 from brimline.search import stored, words
-from brimline.store import layout, read, trail
+from brimline.store import contents, layout
 
 if TYPE_CHECKING:
     from brimline.search.documents import Hit
@@ -57,7 +57,7 @@ def answer(home_dir: str, project_dir: str, arguments: dict[str, Any]) -> str:
     if not asked.key:
         return _hits(home_dir, None if asked.everywhere else project_dir, asked)
     key = _resolved(home_dir, asked.key.strip(_AROUND).rstrip(".…"))
-    known = read.meta(home_dir, key)
+    known = contents.meta(home_dir, key)
     if not asked.everywhere and not _is_of_project(home_dir, key, known, project_dir):
         raise StoreError(
             f"{layout.short(key)} was not stored by a session of this project: add "
@@ -88,10 +88,10 @@ def _asked(arguments: dict[str, Any]) -> Asked:
 
 
 def _resolved(home_dir: str, text: str) -> str:
-    if text == read.LAST or len(text) > _LONGEST_KEY:
+    if text == contents.LAST or len(text) > _LONGEST_KEY:
         raise StoreError(f"{text[:_LONGEST_KEY]!r} is no key: give sha256: and its digits")
     try:
-        return read.resolve(home_dir, text)
+        return contents.resolve(home_dir, text)
     except StoreError as error:
         raise StoreError(_removal(home_dir, text) or str(error)) from None
 
@@ -99,12 +99,12 @@ def _resolved(home_dir: str, text: str) -> str:
 def _removal(home_dir: str, text: str) -> str | None:
     """What became of a key that is in the trail but not in the store."""
     start = text.lower().removeprefix(layout.PREFIX)
-    if not layout.is_hex(start) or len(start) < read.SHORTEST_PREFIX:
+    if not layout.is_hex(start) or len(start) < contents.SHORTEST_PREFIX:
         return None
     whole = layout.PREFIX + start
-    told = [line for line in trail.lines(home_dir) if str(line.get("key")).startswith(whole)]
+    told = [line for line in contents.trail(home_dir) if str(line.get("key")).startswith(whole)]
     how = _REMOVED.get(told[-1].get("event", "")) if told else None
-    if how is None or read.matching(home_dir, start):
+    if how is None or contents.matching(home_dir, start):
         return None
     day = _moment(told[-1].get("at"))[:_DAY]
     when = f" on {day}" if day else ""
@@ -119,28 +119,28 @@ def _is_of_project(home_dir: str, key: str, known: dict[str, Any], project_dir: 
     place, project = stored.place(known.get("cwd")), stored.place(project_dir).rstrip("/")
     if place and (place == project or place.startswith(project + "/")):
         return True
-    sessions = {known.get("session"), *trail.sessions_of_keys(home_dir).get(key, {})}
+    sessions = {known.get("session"), *contents.sessions_of_keys(home_dir).get(key, {})}
     folders = {paths.project_transcripts(folder) for folder in (project_dir, project)}
     return any(
         name == io.env("CLAUDE_CODE_SESSION_ID")
         or any(os.path.exists(f"{f}/{paths.safe_session_id(name)}.jsonl") for f in folders)
         for name in sessions
-        if trail.is_session(name)
+        if contents.is_session(name)
     )
 
 
 def _output(home_dir: str, key: str, known: dict[str, Any], asked: Asked) -> str:
-    data = read.get(home_dir, key)
+    data = contents.get(home_dir, key)
     name = _named(key, known)
     if words.is_binary(data):
         return (
             f"[brimline recall {name}: binary, {len(data):,} bytes, not shown; "
             f"`brimline store get {layout.short(key)} > FILE` saves it]"
         )
-    lines = read.split(data)
+    lines = contents.split(data)
     if not lines:
         return f"[brimline recall {name}: empty]"
-    span = read.span(asked.lines, len(lines)) if asked.lines else read.Span(1, len(lines))
+    span = contents.span(asked.lines, len(lines)) if asked.lines else contents.Span(1, len(lines))
     if asked.query:
         return _holding(name, lines, span, asked.query)
     page = pages.fill(lines, span)
@@ -148,7 +148,7 @@ def _output(home_dir: str, key: str, known: dict[str, Any], asked: Asked) -> str
     return f"[brimline recall {name}: {_extent(page, span, len(lines))}{note}]\n{page.text}"
 
 
-def _extent(page: pages.Page, span: read.Span, count: int) -> str:
+def _extent(page: pages.Page, span: contents.Span, count: int) -> str:
     """Which lines are shown of how many, and how to ask for the next."""
     following = f'; next: lines="{page.rest}"' if page.rest else ""
     if page.part:
@@ -162,7 +162,7 @@ def _extent(page: pages.Page, span: read.Span, count: int) -> str:
     return f"lines {span.first:,}-{page.last:,} of {count:,}{following}"
 
 
-def _holding(name: str, lines: list[bytes], span: read.Span, query: str) -> str:
+def _holding(name: str, lines: list[bytes], span: contents.Span, query: str) -> str:
     """The lines of one output that hold the words, as many as fit."""
     texts = [pages.decoded(line) for line in lines[span.first - 1 : span.last]]
     wanted = words.terms(query)
@@ -186,10 +186,10 @@ def _holding(name: str, lines: list[bytes], span: read.Span, query: str) -> str:
 def _hits(home_dir: str, project_dir: str | None, asked: Asked) -> str:
     """What a query finds: outputs, each with the lines that fit."""
 
-    def pick(count: int) -> read.Span:
-        span = read.Span(1, min(_HITS_PER_ANSWER, count))
+    def pick(count: int) -> contents.Span:
+        span = contents.Span(1, min(_HITS_PER_ANSWER, count))
         if asked.lines:
-            span = read.span(asked.lines, count, "hit")
+            span = contents.span(asked.lines, count, "hit")
         return span._replace(last=min(span.last, span.first + _MOST_HITS - 1))
 
     until = time.monotonic() + BUDGET_S
@@ -219,7 +219,7 @@ def _hits(home_dir: str, project_dir: str | None, asked: Asked) -> str:
 def _hit(hit: Hit, home_dir: str, wanted: list[str]) -> str:
     document = hit.document
     key = layout.PREFIX + document.ref
-    known = read.meta(home_dir, key)
+    known = contents.meta(home_dir, key)
     parts = [_named(key, known), *filter(None, [_moment(known.get("created"))])]
     if isinstance(known.get("lines"), int):
         parts.append(f"{known['lines']:,} lines")

@@ -246,7 +246,13 @@ def reference(
         # A path tells most at its end, a command at its beginning.
         room = _SOURCE_CHARACTERS - 1
         source = "…" + source[-room:] if meta.get("tool") == "Read" else source[:room] + "…"
-    first = stub.build(stub.of_meta({**meta, "source": source or None}))
+    told = stub.Stub(
+        *(meta["key"], meta["bytes"], meta["lines"]),
+        exit_code=meta["exit"],
+        tool=meta["tool"],
+        source=source or None,
+    )
+    first = stub.build(told)
     legend = '("A-B: x … y": line A, then names in the lines left out up to B.) '
     ways = ", recall with this key"
     ways += ", Read with offset and limit" if meta.get("tool") == "Read" else ""

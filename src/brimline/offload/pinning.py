@@ -13,7 +13,7 @@ from brimline.errors import StoreError
 from brimline.fast import io, json
 from brimline.offload import recalls
 from brimline.offload.hook import LARGE_BYTES, PINS_WAIT
-from brimline.store import directives, layout, pins, put, read, stub
+from brimline.store import contents, directives, layout, pins, put, stub
 from brimline.transcript import tail
 from brimline.transcript.row import results
 
@@ -103,7 +103,7 @@ def _key_of(text: str, state: SessionState, home_dir: str) -> str | None:
     # The client takes the last line break off what a command prints.
     for original in (content, content + b"\n"):
         key = layout.PREFIX + put.sha256(original)
-        if read.matching(home_dir, layout.digest_of(key)):
+        if contents.matching(home_dir, layout.digest_of(key)):
             return key
     return put.put(home_dir, content, {"session": state.session_id})
 
@@ -114,7 +114,7 @@ def _recalled(text: str, home_dir: str) -> str | None:
         return None
     name = text[len(recalls.HEADER) :].split(maxsplit=1)[0].rstrip(":]")
     try:
-        return read.resolve(home_dir, name)
+        return contents.resolve(home_dir, name)
     except StoreError:
         return None  # it is gone, or was never there: the results before it count
 

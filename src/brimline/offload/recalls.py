@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.errors import BrimlineError
 from brimline.offload import commands, tool_results
-from brimline.store import read
+from brimline.store import contents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,12 +38,12 @@ def fetched(
     shown = text[: tool_results.BEGINNING_CHARACTERS if is_cut else None]
     for name, asked in commands.fetches(tool, tool_input):
         try:
-            key = read.resolve(turn.home, name)
-            meta = read.meta(turn.home, key)
+            key = contents.resolve(turn.home, name)
+            meta = contents.meta(turn.home, key)
             size = meta.get("bytes")
             content = ""
             if not isinstance(size, int) or size <= _LARGEST_COMPARED_BYTES:
-                content = read.get(turn.home, key, touch=False).decode("utf-8", "replace")
+                content = contents.get(turn.home, key, touch=False).decode("utf-8", "replace")
         except (BrimlineError, OSError):
             continue  # not a key, or no longer there
         # Where exactly the client cuts is its own affair, so no line of a beginning counts.

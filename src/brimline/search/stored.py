@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from brimline.errors import StoreError
 from brimline.search import documents, words
 from brimline.search.documents import Document
-from brimline.store import layout, read
-from brimline.store.read import Span
+from brimline.store import contents, layout
+from brimline.store.contents import Span
 
 if TYPE_CHECKING:
     import sqlite3
@@ -121,7 +121,7 @@ def place(cwd: object) -> str:
 
 def _take_in(connection: sqlite3.Connection, home_dir: str, until: float) -> int:
     """Bring the index up to date; returns how many outputs the time did not suffice for."""
-    blobs = sorted(read.blobs(home_dir), key=lambda blob: blob.used_ns, reverse=True)
+    blobs = sorted(contents.blobs(home_dir), key=lambda blob: blob.used_ns, reverse=True)
     known = documents.states(connection, SOURCE)
     documents.remove(connection, SOURCE, known.keys() - {blob.digest for blob in blobs})
     # A damaged one may have been stored again meanwhile.
@@ -143,7 +143,7 @@ def _write(connection: sqlite3.Connection, home_dir: str, batch: list[Document])
     documents.add(connection, batch)
     # Whoever forgets an output takes it out of here after that. So either we see that it is gone,
     # or what we wrote is taken out.
-    gone = [one.ref for one in batch if not os.path.lexists(layout.blob(home_dir, one.ref))]
+    gone = [one.ref for one in batch if not os.path.lexists(layout.file(home_dir, one.ref))]
     if gone:
         documents.erase(connection, SOURCE, gone)
     if batch and documents.used_bytes(connection) > LARGEST_BYTES:
@@ -157,10 +157,10 @@ def _write(connection: sqlite3.Connection, home_dir: str, batch: list[Document])
 
 def _document(home_dir: str, digest: str) -> Document:
     key = layout.PREFIX + digest
-    known = read.meta(home_dir, key)
+    known = contents.meta(home_dir, key)
     state, text = WHOLE, ""
     try:
-        data = read.get(home_dir, key, touch=False)
+        data = contents.get(home_dir, key, touch=False)
     except StoreError:
         state = DAMAGED
     else:

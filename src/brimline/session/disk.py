@@ -43,13 +43,19 @@ class RewriteError(BrimlineError):
 class InUseError(RewriteError):
     """The session is in use: its client still runs, or it was written a moment ago."""
 
+    exit_code = 3
+
 
 class BusyError(RewriteError):
     """Another brimline command is rewriting the session."""
 
+    exit_code = 4
+
 
 class RewrittenError(RewriteError):
     """The session was rewritten and can be put back; only the work after that was cut short."""
+
+    exit_code = 5
 
 
 class Content(NamedTuple):

@@ -15,7 +15,7 @@ from brimline.session import survey as surveying
 from brimline.session.disk import BLOCK_BYTES, RewriteError
 from brimline.session.rewrite import Order, rewrite
 from brimline.session.survey import COPY, TEXT
-from brimline.store import layout, pins, put, read
+from brimline.store import contents, layout, pins, put
 from brimline.transcript import find
 from brimline.transcript import row as shapes
 from brimline.transcript.read import Line
@@ -194,7 +194,7 @@ class _PurgedCopy:
             if parent in dropped and name not in dropped:
                 raise _unsound()
         for key in self._keys:
-            if read.header(self._home_dir, layout.digest_of(key)) is None:
+            if contents.header(self._home_dir, layout.digest_of(key)) is None:
                 raise RewriteError(
                     f"{key} did not arrive in the store: nothing was changed, try again"
                 )

@@ -1,6 +1,6 @@
 """Where things lie in the store, the shape of a key, and how a file gets into its place whole.
 
-Fast path: imports only `time`, `brimline.errors` and `brimline.fast.io`.
+Fast path: imports only `time`, `brimline.errors`, `brimline.fast.io` and `brimline.fast.json`.
 
     store/format                 the version of this layout
     store/blobs/ab/<62 hex>      content with a header that names its compression (`blob`);
@@ -23,9 +23,17 @@ from __future__ import annotations
 import time
 
 from brimline.errors import StoreError
-from brimline.fast import io
+from brimline.fast import io, json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 FORMAT = 1
+# Files and a folder of the store, below its root.
+FORMAT_FILE, INDEX, LAST_KEY = "/format", "/index.jsonl", "/last_key"
+CLIENTS, REFERENCES = "/clients", "/references.json"
+TMP = "/tmp"  # noqa: S108 - below the root, too
 PREFIX = "sha256:"
 DIGEST_LENGTH = 64
 # So few digits may stand for a whole key.
@@ -40,7 +48,6 @@ _CREATE = _system.O_WRONLY | _system.O_CREAT | _system.O_EXCL | _CLOSE_ON_EXEC
 _NO_LINKS = getattr(_system, "O_NOFOLLOW", 0)
 _READ = _system.O_RDONLY | _CLOSE_ON_EXEC | getattr(_system, "O_NONBLOCK", 0)
 _KIND_OF_FILE, _REGULAR = 0o170000, 0o100000
-_ATTEMPTS = 4
 # File systems keep times more coarsely than the clock tells them.
 _TOLERANCE_NS = 2_000_000_000
 
@@ -50,44 +57,11 @@ def root(home_dir: str) -> str:
     return home_dir + "/store"
 
 
-def tmp_dir(home_dir: str) -> str:
-    """The folder for what is not in its place yet, or no longer."""
-    return home_dir + "/store/tmp"
-
-
-def blob(home_dir: str, digest: str) -> str:
-    """The file with the content."""
-    return f"{home_dir}/store/blobs/{digest[:2]}/{digest[2:]}"
-
-
-def sidecar(home_dir: str, digest: str) -> str:
-    """The file with what is known about the content."""
-    return f"{home_dir}/store/meta/{digest[:2]}/{digest[2:]}.json"
-
-
-def pin(home_dir: str, digest: str) -> str:
-    """The file that promises not to prune it."""
-    return f"{home_dir}/store/meta/{digest[:2]}/{digest[2:]}.pin"
-
-
-def index(home_dir: str) -> str:
-    """The trail of what happened."""
-    return home_dir + "/store/index.jsonl"
-
-
-def last_key(home_dir: str) -> str:
-    """The file with the key that was stored last."""
-    return home_dir + "/store/last_key"
-
-
-def format_file(home_dir: str) -> str:
-    """The file with the layout's version."""
-    return home_dir + "/store/format"
-
-
-def clients(home_dir: str) -> str:
-    """The file with the configuration folders of the client, one on a line."""
-    return home_dir + "/store/clients"
+def file(home_dir: str, digest: str, kind: str = "blob") -> str:
+    """The file with the content, or the `json` or `pin` beside it."""
+    if kind == "blob":
+        return f"{home_dir}/store/blobs/{digest[:2]}/{digest[2:]}"
+    return f"{home_dir}/store/meta/{digest[:2]}/{digest[2:]}.{kind}"
 
 
 def check_format(home_dir: str) -> None:
@@ -98,7 +72,7 @@ def check_format(home_dir: str) -> None:
         OSError: it cannot be read.
     """
     try:
-        text = io.read_file(format_file(home_dir), 20).decode("ascii", "replace").strip()
+        text = io.read_file(root(home_dir) + FORMAT_FILE, 20).decode("ascii", "replace").strip()
     except FileNotFoundError:
         return
     if text.isdecimal() and int(text) > FORMAT:
@@ -170,8 +144,13 @@ def place(
     Raises:
         OSError: the disk is full, the folder cannot be written, …
     """
-    system = io.system
-    path, descriptor = _create(home_dir)
+    system, path = io.system, fresh_name(home_dir, "tmp")
+    try:
+        descriptor = system.open(io.to_bytes(path), _CREATE, 0o600)
+    except FileNotFoundError:
+        io.make_folders(root(home_dir) + TMP)
+        io.create_exclusively(root(home_dir) + FORMAT_FILE, b"%d\n" % FORMAT)
+        descriptor = system.open(io.to_bytes(path), _CREATE, 0o600)
     try:
         try:
             written = 0
@@ -183,7 +162,11 @@ def place(
             system.close(descriptor)
         if stamp_ns is not None:
             system.utime(io.to_bytes(path), ns=(stamp_ns, stamp_ns))
-        _move(path, target)
+        try:
+            system.replace(io.to_bytes(path), io.to_bytes(target))
+        except FileNotFoundError:
+            io.make_folders(target.rpartition("/")[0])
+            system.replace(io.to_bytes(path), io.to_bytes(target))
     except OSError:
         io.remove(path)
         raise
@@ -191,17 +174,27 @@ def place(
 
 def fresh_name(home_dir: str, ending: str) -> str:
     """A name in the folder for temporary files that no other process uses."""
-    return f"{tmp_dir(home_dir)}/{io.system.getpid()}.{time.monotonic_ns()}.{ending}"
+    return f"{root(home_dir)}{TMP}/{io.system.getpid()}.{time.monotonic_ns()}.{ending}"
 
 
 def now_ns(home_dir: str) -> int:
     """The present in store time, in nanoseconds since 1970."""
     now = time.time_ns()
     try:
-        last = io.system.stat(io.to_bytes(last_key(home_dir))).st_mtime_ns
+        last = io.system.stat(io.to_bytes(root(home_dir) + LAST_KEY)).st_mtime_ns
     except OSError:
         return now
     return last if last > now + _TOLERANCE_NS else now
+
+
+def note(home_dir: str, event: str, key: str, **fields: Any) -> None:
+    """Add a line to the trail; what is told has happened, so that telling may fail."""
+    at = now_ns(home_dir) // 1_000_000 / 1_000
+    line = {"v": FORMAT, "at": at, "event": event, "key": key} | fields
+    try:
+        io.append_line(root(home_dir) + INDEX, json.dumps(line))
+    except OSError:
+        pass
 
 
 def touch(home_dir: str, digest: str) -> bool:
@@ -212,7 +205,7 @@ def touch(home_dir: str, digest: str) -> bool:
     Raises:
         OSError: the time cannot be set.
     """
-    path = io.to_bytes(blob(home_dir, digest))
+    path = io.to_bytes(file(home_dir, digest))
     try:
         found = io.system.lstat(path)
         if found.st_mode & _KIND_OF_FILE != _REGULAR:
@@ -223,25 +216,3 @@ def touch(home_dir: str, digest: str) -> bool:
     except FileNotFoundError:
         return False
     return True
-
-
-def _create(home_dir: str) -> tuple[str, int]:
-    for _ in range(_ATTEMPTS):
-        path = fresh_name(home_dir, "tmp")
-        try:
-            return path, io.system.open(io.to_bytes(path), _CREATE, 0o600)
-        except FileExistsError:
-            continue
-        except FileNotFoundError:
-            io.make_folders(tmp_dir(home_dir))
-            io.create_exclusively(format_file(home_dir), b"%d\n" % FORMAT)
-    raise OSError("the folder for temporary files of the store cannot be created")
-
-
-def _move(source: str, target: str) -> None:
-    """Give a file its final name, creating the folder for it where that is missing."""
-    try:
-        io.system.replace(io.to_bytes(source), io.to_bytes(target))
-    except FileNotFoundError:
-        io.make_folders(target.rpartition("/")[0])
-        io.system.replace(io.to_bytes(source), io.to_bytes(target))

@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 from brimline.errors import StoreError
 from brimline.fast import io, json
-from brimline.store import layout, trail
-from brimline.store.read import beside
+from brimline.store import contents, layout
 
 FORMAT = 1
 NONE, SOFT, HARD = "none", "soft", "hard"
@@ -42,7 +41,7 @@ def pin(home_dir: str, key: str, level: str = SOFT, reason: str | None = None) -
     if level not in LEVELS:
         raise StoreError(f"{level!r} is no pin level: use none, soft or hard")
     digest = layout.digest_of(key)
-    path = layout.pin(home_dir, digest)
+    path = layout.file(home_dir, digest, "pin")
     at = layout.now_ns(home_dir) // 1_000_000 / 1_000
     if level == NONE:
         io.remove(path)
@@ -50,16 +49,16 @@ def pin(home_dir: str, key: str, level: str = SOFT, reason: str | None = None) -
         document = {"v": FORMAT, "level": level, "reason": reason, "at": at}
         layout.place(home_dir, path, json.dumps(document).encode(), sync=True)
     # Looked for after the pin is there: a prune that began before sees the pin, or has won.
-    if not os.path.lexists(layout.blob(home_dir, digest)):
+    if not os.path.lexists(layout.file(home_dir, digest)):
         io.remove(path)
         raise StoreError(f"{key} is not in the store: it was pruned, forgotten or never stored")
-    trail.note(home_dir, "pin", key, level=level, reason=reason)
+    layout.note(home_dir, "pin", key, level=level, reason=reason)
 
 
 def read(home_dir: str, digest: str) -> Pin | None:
     """The pin of a blob, if any."""
     try:
-        text = layout.read_file(layout.pin(home_dir, digest)).decode("utf-8", "replace")
+        text = layout.read_file(layout.file(home_dir, digest, "pin")).decode("utf-8", "replace")
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -86,6 +85,6 @@ def pinned(home_dir: str) -> dict[str, Pin]:
     Raises:
         StoreError: a folder cannot be read.
     """
-    digests = [digest for digest, kind in beside(home_dir) if kind == "pin"]
+    digests = [digest for digest, kind in contents.beside(home_dir) if kind == "pin"]
     pins = {digest: read(home_dir, digest) for digest in digests}
     return {digest: found for digest, found in pins.items() if found}

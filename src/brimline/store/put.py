@@ -1,34 +1,42 @@
-"""Takes content into the store, from a hook or from a command.
+"""Takes content into the store, from a hook or from a command; the inside of a blob file.
 
-Fast path: imports only `sys`, `fast.io`, `fast.json`, `fast.paths` and fast modules
-of the store.
+Fast path: imports only `sys`, `zlib`, `fast.io`, `fast.json`, `fast.paths` and `store.layout`.
+
+A blob file has a header: `BRB1`, one letter for the method (`n` none, `g` gzip, `z` zstd), the
+content's length in eight bytes. So it can be read with its sidecar lost, and without brimline:
+`tail -c +14 FILE | gunzip`. Content is compressed once, when it is put; zstd is only read, because
+another interpreter may have none.
 """
 
 from __future__ import annotations
 
 import sys
+import zlib
 
 from brimline.fast import io, json, paths
-from brimline.store import blob, layout
+from brimline.store import layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 FORMAT = 1
-# From here on OpenSSL's SHA-256, six times as fast, makes up for the three milliseconds it takes
-# to load.
+MAGIC = b"BRB1"
+HEADER_BYTES = 13
+# Below this, compression saves less than a block of the disk.
+_SMALL_BYTES = 1_024
+# Content of this size is compressed only where a sample of it shrinks, and hashed by OpenSSL: six
+# times as fast, which makes up for the three milliseconds that it takes to load.
 _LARGE_BYTES = 1_500_000
+_SAMPLE_BYTES = 1 << 15
+_WORTH_RATIO = 0.9
+_LEVEL = 1
+_METHODS = {b"n": "none", b"g": "gzip", b"z": "zstd"}
+_GZIP_CONTAINER = 31
 _TEXT_LENGTH = 4_000
 
 
-def put(
-    home_dir: str,
-    data: bytes,
-    meta: dict[str, Any],
-    *,
-    is_last: bool = True,
-) -> str:
+def put(home_dir: str, data: bytes, meta: dict[str, Any], *, is_last: bool = True) -> str:
     """Keep content; when this returns, the content is on the disk and can be had by the key.
 
     Content that is there already is compared, not stored again; a damaged copy is replaced.
@@ -46,13 +54,17 @@ def put(
     """
     layout.check_format(home_dir)
     digest = sha256(data)
-    stored = _keep_existing(home_dir, digest, data)
-    if not stored:
-        packed = blob.pack(data)
-        target, now_ns = layout.blob(home_dir, digest), layout.now_ns(home_dir)
-        layout.place(home_dir, target, packed, stamp_ns=now_ns, sync=True)
+    blob = layout.file(home_dir, digest)
     try:
-        _describe(home_dir, digest, data, meta, again=stored, is_last=is_last)
+        # Marked as used first: from then on nobody who found it unused will remove it.
+        known = layout.touch(home_dir, digest) and unpack(layout.read_file(blob)) == data
+    except (OSError, ValueError, ImportError):
+        known = False
+    if not known:
+        now_ns = layout.now_ns(home_dir)
+        layout.place(home_dir, blob, pack(data), stamp_ns=now_ns, sync=True)
+    try:
+        _describe(home_dir, digest, data, meta, again=known, is_last=is_last)
     except OSError:
         # The content is safe, and its file says all that is needed to read it.
         pass
@@ -61,8 +73,17 @@ def put(
 
 def sha256(data: bytes) -> str:
     """The digest of some content, by the cheapest way for its size."""
-    digest: str = _sha256_for(len(data))(data).hexdigest()
-    return digest
+    names = ["_sha2", "_sha256", "hashlib"]  # of Python 3.12 and later, of 3.11, of any other
+    if len(data) >= _LARGE_BYTES or "_hashlib" in sys.modules:  # in a command it is there already
+        names.insert(0, "_hashlib")
+    for name in names:
+        try:
+            module = __import__(name)
+        except ImportError:
+            continue
+        make: Any = module.openssl_sha256 if name == "_hashlib" else module.sha256
+        return str(make(data).hexdigest())
+    raise ImportError("this Python has no SHA-256")
 
 
 def count_lines(data: bytes) -> int:
@@ -70,31 +91,18 @@ def count_lines(data: bytes) -> int:
     return data.count(b"\n") + (not data.endswith(b"\n") if data else 0)
 
 
-def _sha256_for(size: int) -> Any:
-    names = ["_sha2", "_sha256", "hashlib"]  # of Python 3.12 and later, of 3.11, of any other
-    if size >= _LARGE_BYTES or "_hashlib" in sys.modules:  # in a command it is there already
-        names.insert(0, "_hashlib")
-    for name in names:
-        try:
-            module = __import__(name)
-        except ImportError:
-            continue
-        return module.openssl_sha256 if name == "_hashlib" else module.sha256
-    raise ImportError("this Python has no SHA-256")
-
-
-def _keep_existing(home_dir: str, digest: str, data: bytes) -> bool:
-    """Whether the store holds this very content, which is then marked as used just now.
-
-    The mark comes first: from then on nobody who found the blob unused will remove it.
-    """
-    try:
-        return (
-            layout.touch(home_dir, digest)
-            and blob.unpack(layout.read_file(layout.blob(home_dir, digest))) == data
-        )
-    except (OSError, ValueError, ImportError):
-        return False
+def pack(data: bytes) -> bytes:
+    """The file for some content; small content, and what does not shrink, stays as it is."""
+    size = len(data).to_bytes(8, "big")
+    middle = len(data) // 2
+    sample = data[middle : middle + _SAMPLE_BYTES] if len(data) >= _LARGE_BYTES else b""
+    is_worth_it = len(zlib.compress(sample, _LEVEL)) < len(sample) * _WORTH_RATIO or not sample
+    if len(data) >= _SMALL_BYTES and is_worth_it:
+        packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP_CONTAINER)
+        payload = packer.compress(data) + packer.flush()
+        if len(payload) < len(data):
+            return MAGIC + b"g" + size + payload
+    return MAGIC + b"n" + size + data
 
 
 def _describe(
@@ -103,39 +111,98 @@ def _describe(
     """The sidecar of new content, a line in the trail, the last key, and who uses the store."""
     key, size = layout.PREFIX + digest, len(data)
     moment_ns = layout.now_ns(home_dir)
-    at = moment_ns // 1_000_000 / 1_000
-    sidecar = layout.sidecar(home_dir, digest)
+    sidecar = layout.file(home_dir, digest, "json")
     if not again or not io.system.access(io.to_bytes(sidecar), 0):
         known = {n: v[:_TEXT_LENGTH] if isinstance(v, str) else v for n, v in meta.items()}
+        at = moment_ns // 1_000_000 / 1_000
         known |= {"v": FORMAT, "key": key, "bytes": size, "lines": count_lines(data), "created": at}
         layout.place(home_dir, sidecar, json.dumps(known).encode())
-    line = {"v": FORMAT, "at": at, "event": "put", "key": key, "bytes": size}
-    line |= {"session": meta.get("session"), "tool": meta.get("tool")}
-    io.append_line(layout.index(home_dir), json.dumps(line))
+    told = {"bytes": size, "session": meta.get("session"), "tool": meta.get("tool")}
+    # The sidecar names the folder of the first put, the trail those of later ones.
+    told |= {"cwd": meta.get("cwd")} if again else {}
+    layout.note(home_dir, "put", key, **told)
     if is_last:
-        layout.place(home_dir, layout.last_key(home_dir), f"{key}\n".encode(), stamp_ns=moment_ns)
-    remember_client(home_dir)
+        last = layout.root(home_dir) + layout.LAST_KEY
+        layout.place(home_dir, last, f"{key}\n".encode(), stamp_ns=moment_ns)
+    clients(home_dir, noting=True)
 
 
-def remember_client(home_dir: str) -> None:
-    """Note the client's folder: its transcripts may mention keys of this store.
+def clients(home_dir: str, *, noting: bool = False) -> list[str]:
+    """The client's folders whose transcripts may mention keys: the present one, and all noted ones.
 
-    Raises:
-        OSError: it cannot be noted.
-    """
-    client = paths.client_config_dir()
-    if client not in known_clients(home_dir) and "\n" not in client:
-        io.append_line(layout.clients(home_dir), client)
-
-
-def known_clients(home_dir: str) -> list[str]:
-    """The configuration folders of every client that ever used this store.
+    Args:
+        home_dir: the data folder.
+        noting: whether the present one is to be noted where it is not.
 
     Raises:
-        OSError: they cannot be read.
+        OSError: they cannot be read or noted.
     """
+    present, file = paths.client_config_dir(), layout.root(home_dir) + layout.CLIENTS
     try:
-        raw = io.read_file(layout.clients(home_dir))
+        known = io.read_file(file).decode("utf-8", "surrogateescape").split("\n")
     except FileNotFoundError:
-        return []
-    return [line for line in raw.decode("utf-8", "surrogateescape").split("\n") if line]
+        known = []
+    if noting and present not in known and "\n" not in present:
+        io.append_line(file, present)
+    return [present, *[client for client in known if client not in ("", present)]]
+
+
+def unpack(raw: bytes) -> bytes:
+    """The content of a blob file.
+
+    Raises:
+        ValueError: it is damaged; one phrase says how.
+        ImportError: it needs zstd, which this interpreter does not have.
+    """
+    method, size = read_header(raw)
+    data = raw[HEADER_BYTES:]
+    try:
+        if method == "gzip":
+            # Never more than was promised: a damaged length must not fill the memory.
+            unpacker = zlib.decompressobj(_GZIP_CONTAINER)
+            data = _whole(unpacker, unpacker.decompress(data, size + 1))
+        elif method == "zstd":
+            data = _unpack_zstd(data, size)
+    except (zlib.error, OverflowError, MemoryError) as error:
+        raise ValueError(f"it cannot be decompressed ({error})") from None
+    if len(data) != size:
+        raise ValueError(f"it holds {len(data)} bytes instead of {size}")
+    return data
+
+
+def read_header(raw: bytes) -> tuple[str, int]:
+    """Method and content length.
+
+    Raises:
+        ValueError: it is no blob file.
+    """
+    method = _METHODS.get(raw[len(MAGIC) : len(MAGIC) + 1])
+    if len(raw) < HEADER_BYTES or not raw.startswith(MAGIC) or method is None:
+        raise ValueError("its header is broken")
+    return method, int.from_bytes(raw[len(MAGIC) + 1 : HEADER_BYTES], "big")
+
+
+def _unpack_zstd(payload: bytes, size: int) -> bytes:
+    """By Python's own zstd (3.14), or by the library `zstandard`."""
+    try:
+        from compression import zstd  # type: ignore[import-not-found,unused-ignore]
+    except ImportError:
+        import zstandard as zstd
+    module: Any = zstd
+    try:
+        if not hasattr(module, "frame_content_size"):
+            unpacker = module.ZstdDecompressor()
+            return _whole(unpacker, unpacker.decompress(payload, size + 1))
+        # The library has no limit of its own; what was written says how long it will be.
+        if module.frame_content_size(payload) != size:
+            raise ValueError("its length is contradicted")
+        unpacker = module.ZstdDecompressor().decompressobj()
+        return _whole(unpacker, unpacker.decompress(payload))
+    except module.ZstdError as error:
+        raise ValueError(f"it cannot be decompressed ({error})") from None
+
+
+def _whole(unpacker: Any, data: bytes) -> bytes:
+    if not unpacker.eof or unpacker.unused_data:
+        raise ValueError("its compressed data is cut off or too long")
+    return data

@@ -1,23 +1,36 @@
-"""Takes blobs out of the store without ever taking one that came into use meanwhile.
+"""Takes content out of the store, and never one that came into use meanwhile.
 
 No lock is needed. A blob is first moved aside; whoever uses it from then on does not find it and
 stores it again. What was used before that shows by its time, and is moved back. A process that is
 killed in between leaves the blob aside, where readers and the next sweep find it.
+
+Forgetting removes content for good, by its key or by the session that stored it. In the trail a
+forgotten session is overwritten in place with dashes, so that nobody's line is lost.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
-import re
+from typing import Any, NamedTuple
 
-from brimline.fast import io
-from brimline.store import layout
+from brimline.errors import StoreError
+from brimline.fast import io, json
+from brimline.store import contents, layout
 
-_ASIDE = re.compile(r"([0-9a-f]{64})\.(blob|json|pin)\.\d+\.\d+\.gone")
-_PLACES = {"blob": layout.blob, "json": layout.sidecar, "pin": layout.pin}
-# The full-text index of earlier versions, with words of what goes.
+_KINDS = ("blob", "json", "pin")
+# What earlier versions derived from the store, with words of what goes.
 _OLD_INDEX = ("search.sqlite3", "search.sqlite3-journal", "recompressed")
+# As long as the ids of the client are: such a one may have left its name elsewhere.
+_WHOLE_ID_CHARACTERS = 36
+
+
+class Forgotten(NamedTuple):
+    """What forgetting a session did, or would do."""
+
+    keys: list[str]
+    """Content that only this session stored; it goes."""
+    shared: list[str]
+    """Content that other sessions stored too; it stays, without a word of this session."""
 
 
 def move_aside(home_dir: str, kind: str, digest: str) -> str | None:
@@ -30,7 +43,7 @@ def move_aside(home_dir: str, kind: str, digest: str) -> str | None:
     io.make_folders(folder)  # without it, a blob would seem to be gone
     aside = f"{folder}/{digest}.{kind}.{ending}"
     try:
-        os.rename(_PLACES[kind](home_dir, digest), aside)
+        os.rename(layout.file(home_dir, digest, kind), aside)
     except FileNotFoundError:
         return None
     return aside
@@ -48,52 +61,12 @@ def discard(home_dir: str, digest: str, aside: str) -> bool:
             continue
         # Whoever stores the content again writes its sidecar after the blob. So if there is still
         # no blob once the sidecar is aside, it is the old one.
-        if os.path.lexists(layout.blob(home_dir, digest)):
-            put_back(home_dir, moved)
+        if os.path.lexists(layout.file(home_dir, digest)):
+            contents.put_back(home_dir, moved)
         else:
             io.remove(moved)
     io.remove(aside)
-    return not os.path.lexists(layout.blob(home_dir, digest))
-
-
-def erase(home_dir: str, digest: str) -> bool:
-    """Delete a blob and all that is known about it, whatever its pin; False without such a blob.
-
-    Raises:
-        OSError: it cannot be deleted.
-    """
-    found = os.path.lexists(layout.blob(home_dir, digest))
-    for path_of in _PLACES.values():
-        io.remove(path_of(home_dir, digest))
-    for path in _aside_files(home_dir, digest):
-        io.remove(path)
-        found = True
-    drop_old_index(home_dir)
-    return found
-
-
-def bring_back(home_dir: str, digest: str) -> bool:
-    """Bring back what a removal that was killed left aside; whether the blob is there then."""
-    for path in _aside_files(home_dir, digest):
-        put_back(home_dir, path)
-    return os.path.lexists(layout.blob(home_dir, digest))
-
-
-def put_back(home_dir: str, aside: str) -> None:
-    """Return a file that was moved aside to its place, unless a newer one is there."""
-    found = _ASIDE.fullmatch(os.path.basename(aside))
-    if found is None:
-        return
-    place = _PLACES[found[2]](home_dir, found[1])
-    with contextlib.suppress(FileNotFoundError):
-        if not os.path.lexists(place):
-            try:
-                os.link(aside, place)
-            except FileExistsError:
-                pass
-            except (OSError, AttributeError):  # a file system without hard links
-                os.rename(aside, place)
-        os.unlink(aside)
+    return not os.path.lexists(layout.file(home_dir, digest))
 
 
 def sweep(home_dir: str, oldest: float) -> int:
@@ -102,13 +75,13 @@ def sweep(home_dir: str, oldest: float) -> int:
     Raises:
         OSError: something cannot be deleted.
     """
-    aside = _aside_files(home_dir)
+    aside = contents.aside(home_dir)
     # Blobs first: a sidecar that is back before its blob would be taken for a lone one.
     for path in sorted(aside, key=lambda path: ".blob." not in path):
-        put_back(home_dir, path)
-    folder = layout.tmp_dir(home_dir)
+        contents.put_back(home_dir, path)
+    folder = layout.root(home_dir) + layout.TMP
     names = [f"{folder}/{name}" for name in io.names_in(folder) if name.endswith(".tmp")]
-    drop_old_index(home_dir)
+    _drop_old_index(home_dir)
     return len(aside) + sum(delete_old(path, oldest) for path in names)
 
 
@@ -123,21 +96,120 @@ def delete_old(path: str, oldest: float) -> bool:
     return True
 
 
-def drop_old_index(home_dir: str) -> None:
-    """Delete what an earlier version derived from the store.
+def forget_key(home_dir: str, key: str) -> bool:
+    """Delete a blob and all that is known about it, whatever its pin; False without such a blob.
 
     Raises:
+        StoreError: it is no key.
         OSError: it cannot be deleted.
     """
+    digest = layout.digest_of(key)
+    aside = contents.aside(home_dir, digest)
+    found = bool(aside) or os.path.lexists(layout.file(home_dir, digest))
+    for path in [*(layout.file(home_dir, digest, kind) for kind in _KINDS), *aside]:
+        io.remove(path)
+    _drop_old_index(home_dir)
+    if found:
+        layout.note(home_dir, "forget", key)
+    last = layout.root(home_dir) + layout.LAST_KEY
+    try:
+        is_last = layout.read_file(last).strip() == key.encode()
+    except OSError:
+        return found
+    if is_last:
+        # The file stays: its time is the one that store time must not fall behind.
+        layout.place(home_dir, last, b"", stamp_ns=layout.now_ns(home_dir))
+    return found
+
+
+def session_id(home_dir: str, text: str) -> str:
+    """The complete id of a session that left something in the store, from its beginning.
+
+    Raises:
+        StoreError: none begins so, or more than one.
+    """
+    told = [line.get("session") for line in contents.trail(home_dir)]
+    beside = [digest for digest, kind in contents.beside(home_dir) if kind == "json"]
+    told += [contents.meta(home_dir, layout.PREFIX + digest).get("session") for digest in beside]
+    known = {str(name) for name in told if contents.is_session(name)}
+    if text in known or len(text) >= _WHOLE_ID_CHARACTERS:
+        return text
+    found = [name for name in known if text and name.startswith(text)]
+    if len(found) > 1:
+        raise StoreError(f"{len(found)} sessions begin with {text!r}: write more of the id")
+    if not found:
+        raise StoreError(
+            f"no session {text!r} is known to the store: `brimline store list --json` names those "
+            "that are"
+        )
+    return found[0]
+
+
+def of_session(home_dir: str, session: str) -> Forgotten:
+    """What a session stored, by the sidecars and the trail; changes nothing.
+
+    Raises:
+        StoreError: a folder cannot be read.
+    """
+    told = contents.sessions_of_keys(home_dir)
+    found = Forgotten([], [])
+    for blob in contents.blobs(home_dir):
+        described = contents.meta(home_dir, blob.key).get("session")
+        sessions = {*told.get(blob.key, {}), described} - {None}
+        if session in sessions:
+            (found.shared if len(sessions) > 1 else found.keys).append(blob.key)
+    return found
+
+
+def forget_session(home_dir: str, session: str) -> Forgotten:
+    """Delete what only this session stored, and every trace of it elsewhere in the store.
+
+    Raises:
+        StoreError: a folder cannot be read.
+        OSError: something cannot be deleted or written.
+    """
+    found = of_session(home_dir, session)
+    for key in found.keys:
+        forget_key(home_dir, key)
+    told = contents.sessions_of_keys(home_dir)
+    for key in found.shared:
+        if contents.meta(home_dir, key).get("session") == session:
+            _redescribe(home_dir, key, told.get(key, {}), session)
+    _redact(home_dir, session)
+    # What is remembered of transcripts holds their names; the next search makes it anew.
+    io.remove(layout.root(home_dir) + layout.REFERENCES)
+    _drop_old_index(home_dir)
+    return found
+
+
+def _redescribe(home_dir: str, key: str, told: dict[str, Any], session: str) -> None:
+    """Describe shared content by another session that stored it."""
+    others = [line for name, line in told.items() if name != session]
+    other = others[-1] if others else {}
+    known = contents.meta(home_dir, key)
+    document = {name: known.get(name) for name in ("v", "key", "bytes", "lines", "created")}
+    document |= {name: other.get(name) for name in ("session", "tool", "cwd")}
+    path = layout.file(home_dir, layout.digest_of(key), "json")
+    layout.place(home_dir, path, json.dumps(document).encode())
+
+
+def _redact(home_dir: str, session: str) -> None:
+    """Make a session's id unreadable in every line of the trail."""
+    value = json.dumps(session).encode()
+    name, dashes = b'"session":', b'"' + b"-" * (len(value) - 2) + b'"'
+    for path in contents.trail_files(home_dir):
+        try:
+            data = layout.read_file(path)
+        except FileNotFoundError:
+            continue
+        at = data.find(name + value)
+        with open(path, "r+b", buffering=0) as file:
+            while at >= 0:
+                file.seek(at + len(name))
+                file.write(dashes)
+                at = data.find(name + value, at + 1)
+
+
+def _drop_old_index(home_dir: str) -> None:
     for name in _OLD_INDEX:
         io.remove(f"{layout.root(home_dir)}/{name}")
-
-
-def _aside_files(home_dir: str, digest: str = "") -> list[str]:
-    """What was moved aside, of one blob or of all."""
-    folder = layout.tmp_dir(home_dir)
-    return [
-        f"{folder}/{name}"
-        for name in io.names_in(folder)
-        if name.endswith(".gone") and name.startswith(digest)
-    ]

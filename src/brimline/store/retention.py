@@ -4,24 +4,37 @@ By age only what is not pinned goes. By size what is not pinned goes first, leas
 first, then soft pins; never hard pins, never what a transcript mentions, never what was stored just
 now. Keys that were named to be forced go last, whatever holds them. Where a limit cannot be met,
 the outcome says by how much, and what holds the rest. Nothing is removed where one file that may
-mention keys cannot be read. A dry run changes nothing at all.
+mention keys cannot be contents. A dry run changes nothing at all.
+
+Looked through is everything under the client's `projects` (sessions, those of subagents, backups,
+outputs that the client put aside), of every client that used this store, and our own ledgers: raw
+bytes, without knowledge of what the files are. A key is mentioned by all of its digits or by the
+first of them, as people and models write it, in either case, and with its colon as it is or as an
+escape in JSON. What merely looks like a key holds a blob for longer than need be. What a file
+mentions is remembered with its size and times, so that the next search reads only what changed.
 """
 
 from __future__ import annotations
 
+import bisect
+import contextlib
+import json
+import math
 import os
+import re
+import stat
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from brimline.errors import StoreError
 from brimline.fast import io
-from brimline.store import layout, pins, put, read, references, removal, trail
-from brimline.store.references import Pass
+from brimline.store import contents, layout, pins, put, removal
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from brimline.store.read import Blob
+    from brimline.store.contents import Blob
 
 MAX_MB = 500
 MAX_AGE_DAYS = 30
@@ -31,6 +44,23 @@ GRACE_S = 3_600.0
 DAY_S = 86_400.0
 REFERENCED, RECENT = "referenced", "recent"
 _SECOND_NS = 1_000_000_000
+_ROTATE_AT_BYTES = 32 << 20
+FORMAT = 2
+LEDGER_FOLDERS = ("sessions", "carry", "ledger", "memory", "backups")
+# Files in there that tell of keys without promising anything.
+_NO_LEDGER = ("spool", "offload", "telemetry", "statusline")
+_DATABASE = ".sqlite3"
+_DIGITS = rb"([0-9a-fA-F]{%d,%d})" % (layout.SHORTEST_PREFIX, layout.DIGEST_LENGTH)
+# Each begins with plain text, which is what makes a search through gigabytes fast.
+_MENTIONS = (
+    re.compile(rb"256(?::|\\{1,4}u003[aA])" + _DIGITS),  # after `sha`, in either case
+    re.compile(rb"store (?:get|grep|pin) {1,4}(?:\\{0,4}[\"'])?" + _DIGITS),
+    re.compile(rb"key\\{0,4}\": ?\\{0,4}\"" + _DIGITS),
+)
+_LONGEST_BYTES = 128
+_BLOCK_BYTES = 4 << 20
+# A file that changed this recently may change again without its times telling.
+_SETTLED_NS = 2_000_000_000
 
 
 class Limits(NamedTuple):
@@ -65,6 +95,18 @@ class Outcome:
     finished: bool = True  # False where the time was up first
 
 
+class Pass(NamedTuple):
+    """How a look through all those files goes."""
+
+    dry_run: bool = False  # change nothing, not even what is remembered of files
+    until: float = math.inf  # on the monotonic clock, when to stop
+    progress: Callable[[int], None] = lambda _: None  # told the size of each file that is done
+
+    def is_late(self) -> bool:
+        """Whether the time is up."""
+        return time.monotonic() > self.until
+
+
 def tidy(
     home_dir: str,
     max_mb: float = MAX_MB,
@@ -85,13 +127,13 @@ def tidy(
         now: the present, for tests.
 
     Raises:
-        StoreError: the store, or a file that may hold references, cannot be read.
+        StoreError: the store, or a file that may hold references, cannot be contents.
         OSError: something cannot be written or deleted.
     """
     moment = now or time.time()
     if not os.path.isdir(layout.root(home_dir)):
         return None
-    put.remember_client(home_dir)
+    put.clients(home_dir, noting=True)
     marker = layout.root(home_dir) + "/tidied"
     if not _is_due(marker, moment):
         return None
@@ -103,7 +145,7 @@ def tidy(
     if not done.finished:
         io.remove(marker)
     else:
-        trail.rotate(home_dir)
+        io.rotate(layout.root(home_dir) + layout.INDEX, _ROTATE_AT_BYTES)
     return done
 
 
@@ -120,17 +162,17 @@ def prune(
         now: the present, for tests.
 
     Raises:
-        StoreError: the store, or a file that may hold references, cannot be read.
+        StoreError: the store, or a file that may hold references, cannot be contents.
         OSError: a blob cannot be deleted.
     """
     moment = now or time.time()
     # The blobs are listed first: what is stored while the search goes on is not among them.
-    blobs = read.blobs(home_dir)
+    blobs = contents.blobs(home_dir)
     levels = {digest: pin.level for digest, pin in pins.pinned(home_dir).items()}
     holds = Holds(levels, frozenset(), frozenset(forced))
     chosen, done = choose(blobs, holds, limits, int(moment * _SECOND_NS))
     if any(blob.digest not in holds.forced for blob in chosen):
-        found = references.referenced(home_dir, [blob.digest for blob in blobs], how)
+        found = referenced(home_dir, [blob.digest for blob in blobs], how)
         if found is None:
             return Outcome(left_bytes=done.left_bytes, finished=False)
         holds = holds._replace(references=found)
@@ -206,7 +248,7 @@ def _remove(home_dir: str, chosen: list[Blob], holds: Holds, done: Outcome, how:
             if not _discard(home_dir, blob, holds.levels.get(blob.digest, pins.NONE)):
                 done.came_into_use += 1
                 continue
-            trail.note(home_dir, "prune", blob.key, disk_bytes=blob.disk_bytes)
+            layout.note(home_dir, "prune", blob.key, disk_bytes=blob.disk_bytes)
         done.keys.append(blob.key)
         done.freed_bytes += blob.disk_bytes
         done.left_bytes -= blob.disk_bytes
@@ -222,17 +264,16 @@ def _discard(home_dir: str, seen: Blob, level: str) -> bool:
     except FileNotFoundError:  # a reader found it aside and brought it back
         return False
     if used or pins.rank(pins.level_of(home_dir, seen.digest)) > pins.rank(level):
-        removal.put_back(home_dir, aside)
+        contents.put_back(home_dir, aside)
         return False
     return removal.discard(home_dir, seen.digest, aside)
 
 
 def _delete_lone(home_dir: str, oldest: float) -> int:
     """Delete sidecars and pins without a blob."""
-    beside = list(read.beside(home_dir))
-    present = {blob.digest for blob in read.blobs(home_dir)}
-    paths_of = {"json": layout.sidecar, "pin": layout.pin}
-    lone = [paths_of[kind](home_dir, digest) for digest, kind in beside if digest not in present]
+    beside = list(contents.beside(home_dir))
+    present = {blob.digest for blob in contents.blobs(home_dir)}
+    lone = [layout.file(home_dir, *name) for name in beside if name[0] not in present]
     return sum(removal.delete_old(path, oldest) for path in lone)
 
 
@@ -243,3 +284,137 @@ def _is_due(marker: str, now: float) -> bool:
         return True
     # A time in the future is that of a clock that was wrong; ages do not depend on it.
     return not 0 <= now - last < DAY_S
+
+
+def referenced(home_dir: str, digests: Iterable[str], how: Pass) -> set[str] | None:
+    """Of some digests those that are mentioned anywhere; None where the time was up first.
+
+    Raises:
+        StoreError: something that may mention a key cannot be contents.
+    """
+    known = _load(home_dir)
+    fresh: dict[str, Any] = {}
+    mentions: set[str] = set()
+    unreadable: list[str] = []
+    finished = True
+    for path in sources(home_dir, unreadable):
+        if how.is_late():
+            finished = False
+            break
+        try:
+            mentions |= _mentioned(path, known, fresh, how)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            unreadable.append(f"{path}: {error.strerror or error}")
+    # Where the time was up, files that were not looked at are as they were.
+    remembered = fresh if finished else known | fresh
+    if not how.dry_run and remembered != known:
+        with contextlib.suppress(OSError):  # it only costs the next search time
+            _save(home_dir, remembered)
+    if unreadable:
+        more = f" (and {len(unreadable) - 1} more)" if len(unreadable) > 1 else ""
+        raise StoreError(
+            f"nothing was removed: what may mention a key cannot be read: {unreadable[0]}{more}"
+        )
+    return _held(digests, mentions) if finished else None
+
+
+def sources(home_dir: str, unreadable: list[str]) -> Iterator[str]:
+    """Every file that may mention a key, once; folders that could not be read are added."""
+    seen: set[tuple[int, int]] = set()
+    present, *others = put.clients(home_dir)
+    for client in [present, *others]:
+        if os.path.isdir(client) or client == present:
+            yield from _below(f"{client}/projects", seen, unreadable)
+        else:
+            noted = layout.root(home_dir) + layout.CLIENTS
+            unreadable.append(f"{client}: not there; if that is meant, edit {noted}")
+    for folder in LEDGER_FOLDERS:
+        for path in _below(f"{home_dir}/{folder}", seen, unreadable):
+            name = os.path.basename(path)
+            if not name.startswith(_NO_LEDGER) and _DATABASE not in name:
+                yield path
+
+
+def _below(folder: str, seen: set[tuple[int, int]], unreadable: list[str]) -> Iterator[str]:
+    """Files below a folder; folders that are links are followed, each folder once."""
+    pending = [folder]
+    while pending:
+        current = pending.pop()
+        try:
+            status = os.stat(current)
+            if (status.st_dev, status.st_ino) in seen:
+                continue
+            seen.add((status.st_dev, status.st_ino))
+            with os.scandir(current) as entries:
+                found = list(entries)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            unreadable.append(f"{current}: {error.strerror or error}")
+            continue
+        pending += [entry.path for entry in found if entry.is_dir()]
+        yield from (entry.path for entry in found if entry.is_file())
+
+
+def _mentioned(path: str, known: dict[str, Any], fresh: dict[str, Any], how: Pass) -> set[str]:
+    now_ns = time.time_ns()
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        return set()
+    descriptor = layout.open_file(path, follow=True)
+    try:
+        status = os.fstat(descriptor)
+        identity = [status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns]
+        entry = known.get(path)
+        if isinstance(entry, list) and entry[:-1] == identity:
+            mentions = set(entry[-1])
+        else:
+            mentions = _scan(descriptor)
+        if status.st_mtime_ns < now_ns - _SETTLED_NS:
+            fresh[path] = [*identity, sorted(mentions)]
+        how.progress(status.st_size)
+        return mentions
+    finally:
+        os.close(descriptor)
+
+
+def _scan(descriptor: int) -> set[str]:
+    found: set[bytes] = set()
+    block, data = b"-", b""
+    while block:
+        block = os.read(descriptor, _BLOCK_BYTES)
+        data = data[-_LONGEST_BYTES:] + block
+        for pattern in _MENTIONS:
+            for match in pattern.finditer(data):
+                # One that touches the end of a block may go on in the next, where it is seen whole.
+                if match.end() < len(data) or not block:
+                    found.add(match[1].lower())
+    return {digits.decode("ascii") for digits in found}
+
+
+def _held(digests: Iterable[str], mentions: Iterable[str]) -> set[str]:
+    """The digests that are mentioned; first digits that several have in common hold them all."""
+    ordered = sorted(digests)
+    found = set()
+    for mention in mentions:
+        at = bisect.bisect_left(ordered, mention)
+        while at < len(ordered) and ordered[at].startswith(mention):
+            found.add(ordered[at])
+            at += 1
+    return found
+
+
+def _load(home_dir: str) -> dict[str, Any]:
+    """What earlier searches found, by file; nothing where it is lost or damaged."""
+    try:
+        stored = json.loads(layout.read_file(layout.root(home_dir) + layout.REFERENCES))
+        files = stored["files"] if stored["v"] == FORMAT else {}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return {}
+    return files if isinstance(files, dict) else {}
+
+
+def _save(home_dir: str, files: dict[str, Any]) -> None:
+    text = json.dumps({"v": FORMAT, "files": files}, separators=(",", ":"))
+    layout.place(home_dir, layout.root(home_dir) + layout.REFERENCES, text.encode())

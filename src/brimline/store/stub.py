@@ -1,6 +1,4 @@
-"""The reference that stands in for stored content: built, and found again in any text.
-
-Fast path: imports only `brimline.fast.json` and `brimline.store.layout`; finding loads `re`.
+"""The reference that stands in for stored content: built, and found again in any text. Pure.
 
 There is one form, a line with key, bytes, lines, exit code and pin; `way_back` says how to get the
 rest. `[CCM_CACHED]` blocks, which earlier versions and another tool wrote, are only read, in each
@@ -9,79 +7,39 @@ of the forms they had: with and without `path`, `source`, `~tokens` and `exit`.
 
 from __future__ import annotations
 
-from brimline.fast import json
-from brimline.store import layout
+import json
+import re
+from typing import Any, NamedTuple
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from brimline.store import layout
 
 # How a reference begins, in every form that was ever written.
 BEGINNINGS = ("[brimline stored ", "[CCM_CACHED]", "Cached (")
 _LEVELS = ("none", "soft", "hard")
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
-_PATTERN = (
+_REFERENCE = re.compile(
     r"\[brimline stored (?:(?P<bytes>\d+) bytes|content)"
     r"(?:, (?P<lines>\d+) lines)?(?:, exit (?P<exit>-?\d+))?(?:, ~(?P<tokens>\d+) tokens)?"
     rf"(?:, pinned (?P<pinned>soft|hard))?(?:, tool (?P<tool>{_QUOTED}))?"
     rf"(?:, from (?P<source>{_QUOTED}))?(?:, in {_QUOTED})?"
     r": (?P<key>sha256:[0-9a-f]{64})\]"
-    r"|\[CCM_CACHED\]\n(?P<body>.*?)\n\[/CCM_CACHED\]"
+    r"|\[CCM_CACHED\]\n(?P<body>.*?)\n\[/CCM_CACHED\]",
+    re.DOTALL,
 )
-_MOST_DIGITS = 18
+_COUNT = re.compile(r"(-?\d{1,18})(k?)", re.ASCII)
 
 
-class Stub:
+class Stub(NamedTuple):
     """What a reference tells about stored content; unknown is None."""
 
-    __slots__ = ("content_bytes", "exit_code", "key", "lines", "pinned", "source", "tokens", "tool")
-
-    def __init__(  # noqa: PLR0913 - a record without the cost of `dataclasses`
-        self,
-        key: str,
-        content_bytes: int | None,
-        lines: int | None = None,
-        *,
-        exit_code: int | None = None,
-        tokens: int | None = None,
-        tool: str | None = None,
-        source: str | None = None,
-        pinned: str = "none",
-    ) -> None:
-        self.key = key
-        self.content_bytes = content_bytes
-        self.lines = lines
-        self.exit_code = exit_code
-        self.tokens = tokens
-        self.tool = tool
-        self.source = source
-        self.pinned = pinned
-
-    def __eq__(self, other: object) -> bool:
-        """Two references are equal if they tell the same."""
-        return isinstance(other, Stub) and repr(self) == repr(other)
-
-    def __hash__(self) -> int:
-        """Equal references are one in a set."""
-        return hash(self.key)
-
-    def __repr__(self) -> str:
-        """All that it tells."""
-        return f"Stub({', '.join(f'{n}={getattr(self, n)!r}' for n in self.__slots__)})"
-
-
-def of_meta(meta: dict[str, Any], *, pinned: str = "none", tokens: int | None = None) -> Stub:
-    """The reference to content with this sidecar."""
-    return Stub(
-        meta["key"],
-        meta["bytes"],
-        meta.get("lines"),
-        exit_code=meta.get("exit"),
-        tokens=tokens,
-        tool=meta.get("tool"),
-        source=meta.get("source"),
-        pinned=pinned,
-    )
+    key: str
+    content_bytes: int | None
+    lines: int | None = None
+    exit_code: int | None = None
+    tokens: int | None = None
+    tool: str | None = None
+    source: str | None = None
+    pinned: str = "none"
 
 
 def build(stub: Stub) -> str:
@@ -95,8 +53,9 @@ def build(stub: Stub) -> str:
         parts.append(f"~{stub.tokens} tokens")
     if stub.pinned != "none":
         parts.append(f"pinned {stub.pinned}")
-    named = (("tool", stub.tool), ("from", stub.source))
-    parts += [f"{name} {_quote(value)}" for name, value in named if value is not None]
+    for name, value in (("tool", stub.tool), ("from", stub.source)):
+        if value is not None:
+            parts.append(f"{name} {json.dumps(value, ensure_ascii=False)}")
     return f"[brimline stored {', '.join(parts)}: {stub.key}]"
 
 
@@ -113,46 +72,24 @@ def way_back(key: str, program: str = "brimline", again: str = "") -> str:
 
 def parse(text: str) -> Stub | None:
     """The first reference in a text, in any form; None without one."""
-    import re
-
-    for match in re.finditer(_PATTERN, text, re.DOTALL):
+    for match in _REFERENCE.finditer(text):
         told: dict[str, Any] = match.groupdict()
         if told["body"] is not None:
             parts = [line.partition(":") for line in told["body"].split("\n")]
             told = {name.strip(" ~"): value.strip() for name, colon, value in parts if colon}
         if layout.is_digest(told.get("key", "").removeprefix(layout.PREFIX)):
-            return _read(told)
+            numbers = ("bytes", "lines", "exit", "tokens")
+            size, lines, exit_code, tokens = (_number(told.get(name)) for name in numbers)
+            tool, source = _unquoted(told.get("tool")), _unquoted(told.get("source"))
+            pinned = told["pinned"] if told.get("pinned") in _LEVELS else "none"
+            return Stub(told["key"], size, lines, exit_code, tokens, tool, source, pinned)
     return None
-
-
-def _read(told: dict[str, Any]) -> Stub:
-    pinned = told.get("pinned")
-    return Stub(
-        told["key"],
-        _number(told.get("bytes")),
-        _number(told.get("lines")),
-        exit_code=_number(told.get("exit")),
-        tokens=_number(told.get("tokens")),
-        tool=_unquoted(told.get("tool")),
-        source=_unquoted(told.get("source")),
-        pinned=pinned if pinned in _LEVELS else "none",
-    )
 
 
 def _number(text: str | None) -> int | None:
     """A count; `11k` is how the other tool writes thousands."""
-    if text is None:
-        return None
-    digits, factor = (text[:-1], 1_000) if text.endswith("k") else (text, 1)
-    plain = digits.removeprefix("-")
-    if not plain.isascii() or not plain.isdigit() or len(plain) > _MOST_DIGITS:
-        return None
-    return int(digits) * factor
-
-
-def _quote(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + escaped.replace("\n", "\\n").replace("\r", "\\r") + '"'
+    found = _COUNT.fullmatch(text or "")
+    return int(found[1]) * (1_000 if found[2] else 1) if found else None
 
 
 def _unquoted(text: str | None) -> str | None:
@@ -160,8 +97,6 @@ def _unquoted(text: str | None) -> str | None:
     if text is None or not text.startswith('"'):
         return text
     try:
-        found: str = json.loads(text)
+        return str(json.loads(text, strict=False))
     except ValueError:
-        return text
-    # Another tool's value may merely begin with a quoted word.
-    return found if _quote(found) == text else text
+        return text  # another tool's value may merely begin with a quoted word

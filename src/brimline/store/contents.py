@@ -6,22 +6,27 @@ second. Links, pipes and devices in the place of a blob are never followed or re
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import stat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.errors import StoreError
-from brimline.fast import json
-from brimline.store import blob, layout, put, removal
+from brimline.fast import io, json
+from brimline.store import layout, put
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 SHORTEST_PREFIX = layout.SHORTEST_PREFIX
 LAST = "last"
+_REMOVALS = ("prune", "gc", "forget")
+_LINE_START = '{"v":'
 _SHARD = re.compile(r"[0-9a-f]{2}")
 _REST = re.compile(r"[0-9a-f]{62}")
+# What a removal moved aside, in the folder for temporary files: digest and kind.
+ASIDE = re.compile(r"([0-9a-f]{64})\.(blob|json|pin)\.\d+\.\d+\.gone")
 _BESIDE = re.compile(r"([0-9a-f]{62})\.(json|pin)")
 _MOST_DIGITS = 12
 _RANGE = re.compile(
@@ -64,24 +69,22 @@ def get(home_dir: str, key: str, *, touch: bool = True) -> bytes:
     """
     digest = layout.digest_of(key)
     try:
-        data = blob.unpack(_raw(home_dir, digest))
+        data = put.unpack(_raw(home_dir, digest))
+        if put.sha256(data) != digest:
+            raise ValueError("its content does not match the key")  # noqa: TRY301 - told below
     except FileNotFoundError:
         raise _missing(key) from None
     except OSError as error:
         raise StoreError(f"{key} cannot be read: {error.strerror or error}") from error
     except ValueError as error:
-        raise _damaged(key, str(error)) from None
+        raise StoreError(f"{key} is damaged and was not returned ({error})") from None
     except ImportError:
         raise StoreError(
             f"{key} is compressed with zstd: pip install zstandard to read it"
         ) from None
-    if put.sha256(data) != digest:
-        raise _damaged(key, "its content does not match the key")
     if touch:
-        try:
+        with contextlib.suppress(OSError):  # a store that is read-only can be read
             layout.touch(home_dir, digest)
-        except OSError:  # a store that is read-only can be read
-            pass
     return data
 
 
@@ -102,7 +105,7 @@ def resolve(home_dir: str, text: str) -> str:
     if len(found) > 1:
         raise StoreError(f"{len(found)} keys begin with {text!r}: write more digits")
     if not found:
-        if len(start) == layout.DIGEST_LENGTH and removal.bring_back(home_dir, start):
+        if len(start) == layout.DIGEST_LENGTH and bring_back(home_dir, start):
             return layout.PREFIX + start
         raise _missing(layout.PREFIX + start)
     return layout.PREFIX + found[0]
@@ -115,14 +118,15 @@ def last_key(home_dir: str) -> str:
         StoreError: nothing was stored yet, or it is gone.
     """
     try:
-        text = layout.read_file(layout.last_key(home_dir)).decode("ascii", "replace").strip()
+        noted = layout.read_file(layout.root(home_dir) + layout.LAST_KEY)
+        text = noted.decode("ascii", "replace").strip()
         digest = layout.digest_of(text)
     except (OSError, StoreError):
         found = blobs(home_dir)
         if not found:
             raise StoreError("nothing has been stored yet") from None
         return max(found, key=lambda one: one.used_ns).key
-    if not os.path.lexists(layout.blob(home_dir, digest)):
+    if not os.path.lexists(layout.file(home_dir, digest)):
         raise _missing(text)
     return text
 
@@ -130,7 +134,7 @@ def last_key(home_dir: str) -> str:
 def meta(home_dir: str, key: str) -> dict[str, Any]:
     """What is known about a blob; empty where the sidecar is lost or damaged."""
     try:
-        raw = layout.read_file(layout.sidecar(home_dir, layout.digest_of(key)))
+        raw = layout.read_file(layout.file(home_dir, layout.digest_of(key), "json"))
         found = json.loads(raw.decode("utf-8", "replace"))
     except (OSError, ValueError):
         return {}
@@ -140,8 +144,8 @@ def meta(home_dir: str, key: str) -> dict[str, Any]:
 def header(home_dir: str, digest: str) -> tuple[str, int] | None:
     """Method and content length of a blob; None where it is gone or damaged."""
     try:
-        raw = layout.read_file(layout.blob(home_dir, digest), blob.HEADER_BYTES)
-        return blob.read_header(raw)
+        raw = layout.read_file(layout.file(home_dir, digest), put.HEADER_BYTES)
+        return put.read_header(raw)
     except (OSError, ValueError):
         return None
 
@@ -192,6 +196,77 @@ def matching(home_dir: str, start: str) -> list[str]:
     )
 
 
+def bring_back(home_dir: str, digest: str) -> bool:
+    """Bring back what a removal that was killed left aside; whether the blob is there then."""
+    for path in aside(home_dir, digest):
+        put_back(home_dir, path)
+    return os.path.lexists(layout.file(home_dir, digest))
+
+
+def put_back(home_dir: str, moved: str) -> None:
+    """Return a file that was moved aside to its place, unless a newer one is there."""
+    found = ASIDE.fullmatch(os.path.basename(moved))
+    if found is None:
+        return
+    place = layout.file(home_dir, *found.groups())
+    with contextlib.suppress(FileNotFoundError):
+        if not os.path.lexists(place):
+            try:
+                os.link(moved, place)
+            except FileExistsError:
+                pass
+            except (OSError, AttributeError):  # a file system without hard links
+                os.rename(moved, place)
+        os.unlink(moved)
+
+
+def aside(home_dir: str, digest: str = "") -> list[str]:
+    """What was moved aside, of one blob or of all."""
+    folder = layout.root(home_dir) + layout.TMP
+    names = [name for name in io.names_in(folder) if name.endswith(".gone")]
+    return [f"{folder}/{name}" for name in names if name.startswith(digest)]
+
+
+def trail(home_dir: str) -> Iterator[dict[str, Any]]:
+    """Every line that tells what happened to a blob, as far as it can be read, oldest first."""
+    for path in trail_files(home_dir):
+        try:
+            text = layout.read_file(path).decode("utf-8", "replace")
+        except OSError:
+            continue
+        # A line that a full disk cut short has the next one glued to it.
+        for part in text.split(_LINE_START)[1:]:
+            try:
+                found = json.loads(_LINE_START + part)
+            except ValueError:
+                continue
+            if isinstance(found, dict):
+                yield found
+
+
+def trail_files(home_dir: str) -> tuple[str, str]:
+    """The files of the trail, the older one first."""
+    newest = layout.root(home_dir) + layout.INDEX
+    return newest + ".old", newest
+
+
+def sessions_of_keys(home_dir: str) -> dict[str, dict[str, Any]]:
+    """For every key the sessions that stored what is there, each with the last line about it."""
+    found: dict[str, dict[str, Any]] = {}
+    for line in trail(home_dir):
+        key, session, event = line.get("key"), line.get("session"), line.get("event")
+        if event in _REMOVALS:
+            found.pop(str(key), None)
+        elif event == "put" and isinstance(key, str) and is_session(session):
+            found.setdefault(key, {})[str(session)] = line
+    return found
+
+
+def is_session(name: object) -> bool:
+    """Whether this is the id of a session; a forgotten one is dashes only."""
+    return isinstance(name, str) and bool(name.strip("-"))
+
+
 def split(data: bytes) -> list[bytes]:
     """The lines of some content without their line breaks."""
     lines = data.split(b"\n")
@@ -228,21 +303,17 @@ def _position(text: str | None, default: int, count: int) -> int:
 
 
 def _raw(home_dir: str, digest: str) -> bytes:
-    path = layout.blob(home_dir, digest)
+    path = layout.file(home_dir, digest)
     try:
         return layout.read_file(path)
     except FileNotFoundError:
-        if not removal.bring_back(home_dir, digest):
+        if not bring_back(home_dir, digest):
             raise
         return layout.read_file(path)
 
 
 def _missing(key: str) -> StoreError:
     return StoreError(f"{key} is not in the store: it was pruned, forgotten or never stored")
-
-
-def _damaged(key: str, how: str) -> StoreError:
-    return StoreError(f"{key} is damaged and was not returned ({how})")
 
 
 def _shards(folder: str) -> Iterator[tuple[str, Iterable[os.DirEntry[str]]]]:

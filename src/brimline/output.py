@@ -1,0 +1,288 @@
+"""What commands print: texts without control characters, tables, JSON, questions, progress.
+
+Every door with commands uses it. `rich` is loaded only where a table is printed, and whatever a
+text holds, nothing that a terminal would obey gets out of here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import sys
+import textwrap
+import time
+from typing import TYPE_CHECKING, Any, Self
+
+import click
+
+from brimline.errors import BrimlineError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from types import TracebackType
+
+HELP = {"help_option_names": ["-h", "--help"]}
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
+dry_run_option = click.option("--dry-run", is_flag=True, help="Say what would be; touch nothing.")
+session_option = click.option(
+    "--session", "session_id", metavar="ID", help="A session, by its id or how that begins."
+)
+
+_WIDTH = 80
+_LEAST_WIDTH = 40
+_KILO = 1_000
+_MINUTE_CHARACTERS = len("2026-01-08T15:49")
+_LINE_CHARACTERS = 60
+_PROGRESS_AFTER_S = 1.0
+_STEPS = 400
+
+
+def answer(document: Any, text: str | Callable[[Any], str], *, as_json: bool) -> None:
+    """Print for a program, or for a person: a text, or what makes one of the document."""
+    if as_json:
+        say(json.dumps(document, indent=2))
+    else:
+        say(text if isinstance(text, str) else text(document))
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Print a text; an empty one is no line.
+
+    Raises:
+        BrimlineError: standard output cannot be written.
+    """
+    if not text:
+        return
+    stream = sys.stderr if err else sys.stdout
+    encoding = stream.encoding or "ascii"
+    told = f"{printable(text)}\n".encode(encoding, "replace").decode(encoding)
+    with writing():
+        click.echo(told, nl=False, err=err)
+
+
+def note(text: str) -> None:
+    """Something that is to be known beside the answer, which programs do not read."""
+    say(f"note: {text}", err=True)
+
+
+@contextlib.contextmanager
+def writing() -> Iterator[None]:
+    """Blame standard output, and nothing of ours, where it cannot be written.
+
+    Raises:
+        BrimlineError: it cannot.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        # What could not be written is still waiting, and would fail again when the program ends.
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        reason = error.strerror or error
+        raise BrimlineError(f"standard output cannot be written: {reason}") from error
+
+
+def printable(text: str) -> str:
+    """A text of several lines without anything that a terminal would obey."""
+    rows = text.split("\n")
+    return "\n".join([row if row.isprintable() else _plain(row) for row in rows])
+
+
+def _plain(row: str) -> str:
+    shown = row.expandtabs(4)
+    return "".join([c if c.isprintable() else " " if c.isspace() else "?" for c in shown])
+
+
+def line(text: Any, characters: int = _LINE_CHARACTERS) -> str:
+    """A foreign text on one line, shortened."""
+    words = _plain(" ".join(str(text).split())) if text is not None else ""
+    return words if len(words) <= characters else words[: characters - 1] + "…"
+
+
+def size(count: int) -> str:
+    """Bytes for a person."""
+    if count < 0:
+        return f"-{size(-count)}"
+    number = float(count)
+    for unit in ("B", "kB", "MB"):
+        if number < _KILO:
+            return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
+        number /= _KILO
+    return f"{number:.1f} GB"
+
+
+def count(number: int, noun: str) -> str:
+    """A number with its noun."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def figure(value: int | None) -> str:
+    """A number that may be unknown."""
+    return "unknown" if value is None else f"{value:,}"
+
+
+def minute(timestamp: str | None) -> str:
+    """A time to the minute, in UTC as documents have it."""
+    if timestamp is None:
+        return "unknown"
+    return line(timestamp)[:_MINUTE_CHARACTERS].replace("T", " ") + "Z"
+
+
+def width() -> int:
+    """How many columns there are to fill."""
+    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else _WIDTH
+    return max(_LEAST_WIDTH, columns)
+
+
+def wrapped(text: str, indent: str = "", hanging: str | None = None) -> str:
+    """A paragraph within the columns; words that are too long, such as paths, stay whole."""
+    later = indent if hanging is None else hanging
+    rows = textwrap.wrap(
+        printable(text),
+        width(),
+        initial_indent=indent,
+        subsequent_indent=later,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return "\n".join(rows)
+
+
+def pairs(rows: Iterable[tuple[str, str]]) -> str:
+    """Names and their values below each other."""
+    found = list(rows)
+    column = max(len(name) for name, _ in found) + 4
+    return "\n".join(
+        wrapped(value, f"  {name}".ljust(column), " " * column) for name, value in found
+    )
+
+
+def table(
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    right: Collection[int] = (),
+    indent: int = 0,
+    keep_end: bool = False,
+) -> str:
+    """Columns within the width; the last one is shortened where there is no room for all of it.
+
+    Args:
+        head: what stands above the columns; empty for none.
+        rows: the cells.
+        right: the columns that are aligned to the right.
+        indent: how many blanks stand before each row.
+        keep_end: whether the end of the last column matters more than its beginning.
+    """
+    from io import StringIO
+
+    from rich.console import Console
+    from rich.table import Table
+
+    columns = len(rows[0]) if rows else len(head)
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=bool(head))
+    for at in range(columns):
+        made.add_column(
+            _cell(head[at]) if head else "",
+            justify="right" if at in right else "left",
+            no_wrap=at < columns - 1,
+        )
+    for row in rows:
+        *cells, last = row
+        made.add_row(*map(_cell, cells), _EndCell(_plain(last)) if keep_end else _cell(last))
+    console = Console(file=StringIO(), width=width() - indent, color_system=None, highlight=False)
+    with console.capture() as captured:
+        console.print(made)
+    lines = captured.get().rstrip("\n").split("\n")
+    return "\n".join((" " * indent + each).rstrip() for each in lines)
+
+
+def _cell(text: str) -> Any:
+    from rich.text import Text
+
+    return Text(_plain(text), no_wrap=True, overflow="ellipsis")
+
+
+class _EndCell:
+    """A cell of which the end is shown where it is too long: a path tells most there."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __rich_measure__(self, _console: Any, options: Any) -> Any:
+        """As wide as it is, and as narrow as need be."""
+        from rich.cells import cell_len
+        from rich.measure import Measurement
+
+        return Measurement(1, cell_len(self.text)).with_maximum(options.max_width)
+
+    def __rich_console__(self, _console: Any, options: Any) -> Any:
+        """The end of the text behind a mark, or all of it."""
+        from rich.cells import cell_len, set_cell_size
+        from rich.text import Text
+
+        room, told = options.max_width, self.text
+        if cell_len(told) > room:
+            told = "…" + set_cell_size(told[::-1], room - 1)[::-1]
+        yield Text(told, no_wrap=True)
+
+
+def consent(question: str, *, yes: bool) -> None:
+    """Let a person decide; a no ends the command.
+
+    Raises:
+        BrimlineError: there is nobody to ask, and `--yes` was not given.
+        click.Abort: the answer is no.
+    """
+    if yes:
+        return
+    if not sys.stdin or not sys.stdin.isatty():
+        raise BrimlineError(
+            "this changes or deletes files: add --yes where there is no terminal to ask; nothing "
+            "was changed"
+        )
+    click.confirm(printable(question), abort=True, err=True)
+
+
+class Progress:
+    """A bar on a terminal, once the work has taken a second; it is drawn seldom."""
+
+    def __init__(self, label: str, total: int) -> None:
+        self._total, self._label = total, label
+        self._begun = time.monotonic()
+        self._undrawn = 0
+        self._bar: Any = None
+        self._wanted = total > 0 and os.isatty(2)
+
+    def __enter__(self) -> Self:
+        """Start the clock."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Draw what is left, and leave the bar as it is."""
+        if self._bar is not None:
+            self._bar.update(self._undrawn)
+            self._bar.__exit__(kind, error, trace)
+
+    def update(self, amount: int) -> None:
+        """That much more is done."""
+        self._undrawn += amount
+        if not self._wanted or self._undrawn < self._total // _STEPS:
+            return
+        if self._bar is None:
+            if time.monotonic() - self._begun < _PROGRESS_AFTER_S:
+                return
+            self._bar = click.progressbar(length=self._total, label=self._label, file=sys.stderr)
+            self._bar.__enter__()
+        self._bar.update(self._undrawn)
+        self._undrawn = 0
