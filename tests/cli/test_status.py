@@ -31,6 +31,7 @@ KEYS = [
     "compaction_tokens",
     "compaction_source",
     "compaction_enforced",
+    "ending",
     "margin_tokens",
     "used_ratio",
     "tier",
@@ -163,7 +164,7 @@ def test_every_figure_is_reported(
     assert (report["tail_tokens"], report["projected_tokens"]) == (100, 100_100)
     assert (report["window_tokens"], report["window_source"]) == (200_000, "model")
     assert (report["compaction_tokens"], report["compaction_source"]) == (167_000, "window")
-    assert report["compaction_enforced"] is False
+    assert (report["compaction_enforced"], report["ending"]) == (True, "compaction")
     assert (report["margin_tokens"], report["tier"], report["tier_name"]) == (66_900, 0, "Calm")
     assert report["velocity_tokens_per_op"] == 2_000
     assert report["forecast_ops_low"] <= report["forecast_ops"] <= report["forecast_ops_high"]
@@ -184,7 +185,8 @@ def test_a_person_gets_the_figures_with_their_sources(
     assert "145,000 of 200,000 tokens (72%; by: transcript, window from: model)" in out
     assert "at 167,000 (from: window), 21,900 tokens left" in out
     assert "L2 Advisory" in out
-    assert "will not compact at that point by itself" in out
+    assert "compaction expected at 167,000 (from: window)" in out
+    assert "brimline config explain guard.tiers" in out
     assert "requests left" in out
     assert "1 so far" in out
 

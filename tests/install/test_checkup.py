@@ -460,10 +460,11 @@ def test_a_model_that_does_not_compact_by_itself_is_noted(
     installed: Path, examine: Examine, last_session: SessionBuilder, run: Run
 ) -> None:
     """The remedy sets the window, and with it the client enforces the point."""
+    last_session.model = "claude-sonnet-4-5"
     last_session.reply(20_000)
     found = only(examine(), "compaction")
     assert found.level == "note"
-    assert "not enforced" in found.what
+    assert "the API refuses at about 200,000" in found.what
     assert found.fix == "brimline config autocompact 200000"
 
     assert run(*found.fix.split()[1:]).returncode == 0

@@ -27,7 +27,6 @@ BANDS = (1.0, 1.25, 1.5)
 _MARK = "ceiling-"
 # How preset `adr11` calls where a window is known from; everything else was detected.
 _PROVENANCE = {"config": "override", "default": "default"}
-_NAMED_SKILLS = 3
 
 
 class Ceiling:
@@ -144,7 +143,7 @@ def _said(
         "source": source,
         "provenance": _PROVENANCE.get(source, "detected"),
         "excuse": words["excuse"].format(why=excuse) if excuse else "",
-        "skills": ", ".join(turn.values["guard.recovery_skills"][:_NAMED_SKILLS]),
+        "skills": " and ".join(sorted(turn.values["guard.recovery_skills"], key=len)[:2]),
     }
     fields["diagnostic"] = words["diagnostic"].format_map(fields)
     band = _band(reading.occupancy_tokens or 0, ceiling)

@@ -18,9 +18,9 @@ REARM_POINTS = 2
 # In this many of the last tiers the hook writes a checkpoint by itself.
 CHECKPOINT_TIERS = 2
 _MEASURED = {
-    "transcript": "by the transcript",
-    "statusline": "by the status line",
-    "estimate": "a guess from the file's size",
+    "transcript": "transcript",
+    "statusline": "status line",
+    "estimate": "guessed from the file's size",
 }
 
 
@@ -62,7 +62,6 @@ def figures(reading: Reading) -> dict[str, Any]:
         "window": window,
         "percent": min(100.0, 100 * occupancy / window),
         "floor": occupancy * 100 // window,
-        "goal": reading.compaction.goal,
         "in_use": f"{about}{occupancy:,} of {window:,} tokens in use",
     }
 
@@ -87,17 +86,20 @@ def _distance(reading: Reading) -> str:
     room = f"{margin:,} left" if margin >= 0 else f"{-margin:,} past it"
     known = _MEASURED[reading.measured_by or "transcript"]
     if not reading.window.is_verified:
-        known += ", window unverified"
+        known += "; window unverified"
     learned = " (learned)" if point.source == "learned" else ""
     text = (
-        f"Next request: ~{reading.projected_tokens:,} of {reading.window.tokens:,} tokens "
-        f"({known}); {point.outlook}{learned}: {room}"
+        f"Next: ~{reading.projected_tokens:,} of {reading.window.tokens:,} tokens ({known}), "
+        f"{point.outlook}{learned}: {room}"
     )
+    speed = reading.velocity() or 0.0
+    if reading.raised and speed > 0 and margin > 0:
+        return f"{text}, {max(1, round(margin / speed))} requests at this pace."
     outlook = reading.forecast()
     if outlook is None or outlook.high == 0:
         return text + "."
     requests = "request" if outlook.ops == 1 else "requests"
-    return f"{text}, about {outlook.ops} {requests} ({outlook.low} to {outlook.high})."
+    return f"{text}, ~{outlook.ops} {requests} ({outlook.low} to {outlook.high})."
 
 
 def _rearm(turn: Turn) -> None:

@@ -136,7 +136,7 @@ def _compaction(client: dict[str, Any], reading: gauge.Reading) -> Finding:
             "compaction",
             "note",
             f"{about}; whether the client enforces it depends on the model",
-            "Claude models before 4.6, and 4.6 with `[1m]`, are compacted only once the API refuses, "
+            "Claude models before 4.6, and 4.6 with `[1m]`, are compacted once the API refuses, "
             'unless "autoCompactWindow" is set.',
         )
     return Finding("compaction", "ok", about)
