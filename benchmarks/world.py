@@ -21,7 +21,7 @@ from benchmarks import typical_hook
 from benchmarks.spawn import BenchError, Case
 from brimline import testing
 from brimline.fast import paths
-from brimline.install import precompile
+from brimline.install import precompile, settingsfile
 from brimline.install.entries import Wiring
 
 if TYPE_CHECKING:
@@ -185,7 +185,11 @@ class World:
 
     def _command(self, root: str, event: str) -> list[str]:
         """What the installer writes into the settings."""
-        return [self.interpreter, *Wiring(self.interpreter, root, None).arguments(event)]
+        launcher = f"{root}/bin/hook"
+        wired = Wiring(self.interpreter, root, self.home_dir, launcher)
+        if not os.path.exists(launcher):
+            settingsfile.write_program(launcher, wired.launcher_bytes())
+        return wired.command(event)
 
     def _session(self, tokens: int, size_bytes: int) -> testing.SessionBuilder:
         """A session of about that size whose last request took that many tokens.

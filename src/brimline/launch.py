@@ -19,17 +19,26 @@ if TYPE_CHECKING:
 FORMAT = 3
 PACKAGE_DIR = __file__[: -len("/launch.py")]
 _PACKAGE_FILE = "/__init__.py"
+# Where a launcher lies in the data folder: that of the hooks in settings, and the plugin's own.
+LAUNCHER = "/bin/hook"
+PLUGIN_LAUNCHER = "/plugin/brim" + LAUNCHER
+_LAUNCHER_CHARACTERS = 10_000
 
 
-def bootstrap(root: str) -> str:
-    """The code that installed entries give to the interpreter: whatever fails, silence and exit 0.
+def bootstrap(root: str, *installed: str) -> str:
+    """The code that starts brimline for the client: whatever fails, silence and exit 0.
 
-    Naming a script file instead would exit with 2 once the package is gone, which the client takes
-    for a refusal.
+    It is the body of the launcher, or is given to the interpreter itself. Naming a script to the
+    interpreter would exit with 2 once that is gone, which the client takes for a refusal.
+
+    Args:
+        root: the folder with the package.
+        installed: what it tells `main`.
     """
+    told = ",".join(map(ascii, installed))
     return (
         "import sys\n"
-        f"try:\n sys.path.insert(0,{root!r});from brimline.launch import main;main()\n"
+        f"try:\n sys.path.insert(0,{root!a});from brimline.launch import main;main({told})\n"
         "except BaseException:pass"
     )
 
@@ -39,15 +48,31 @@ def is_bootstrap(text: str) -> bool:
     return "from brimline." in text and "import main" in text
 
 
-def main() -> None:
-    """Answer the event named on the command line and end the process."""
+def is_launcher(path: str) -> bool:
+    """Whether a program is a launcher of ours; one that is gone is known by its usual place."""
+    if not path.endswith(LAUNCHER):
+        return False
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return is_bootstrap(file.read(_LAUNCHER_CHARACTERS))
+    except OSError:
+        return path.endswith(("/brimline" + LAUNCHER, "/brimline" + PLUGIN_LAUNCHER))
+
+
+def main(*installed: str) -> None:
+    """Answer the event named on the command line and end the process.
+
+    Args:
+        installed: the data folder, and for a hook of the plugin the word that says so; the entries
+            of earlier versions name them on the command line.
+    """
     try:
         load_modules(read_bundle())
     except Exception:  # noqa: BLE001, S110 - a broken bundle only costs time
         pass
     from brimline.hooks.entry import main as answer
 
-    answer()
+    answer([*sys.argv[1:2], *installed, *sys.argv[2:]])
 
 
 def bundle_path() -> str:

@@ -31,10 +31,10 @@ def yields(turn: Turn) -> bool:
 
 
 def settings_start_us(project_dir: str) -> bool:
-    """Whether the client's settings hold entries of ours whose interpreter is there.
+    """Whether the client's settings hold entries of ours whose program is there.
 
-    A shared project's settings may name an interpreter of another machine; the client cannot start
-    that one.
+    A shared project's settings may name an interpreter or a launcher of another machine; the client
+    cannot start that one.
     """
     import os
 
@@ -57,11 +57,12 @@ def _start_entries(settings: dict[str, Any]) -> list[Any]:
 
 
 def _is_ours(entry: Any) -> bool:
-    from brimline.launch import is_bootstrap
+    from brimline.launch import is_bootstrap, is_launcher
 
     if not isinstance(entry, dict) or not isinstance(entry.get("command"), str):
         return False
-    return any(isinstance(text, str) and is_bootstrap(text) for text in _list(entry.get("args")))
+    texts = [text for text in _list(entry.get("args")) if isinstance(text, str)]
+    return any(map(is_bootstrap, texts)) or (bool(texts) and is_launcher(entry["command"]))
 
 
 def _list(value: Any) -> list[Any]:

@@ -427,9 +427,7 @@ def test_an_inspection_says_that_the_measurement_is_older_than_the_purge(
     assert "before a purge" not in brimline("session", "inspect", session.path).out
 
 
-@pytest.mark.parametrize(
-    "option", [("--strategy", "old"), ("--remove-thinking",), ("--threshold", "9")]
-)
+@pytest.mark.parametrize("option", [("--strategy", "old"), ("--threshold", "9")])
 def test_a_repair_takes_no_options_of_a_purge(
     brimline: Callable[..., Outcome], recorded: str, option: tuple[str, ...]
 ) -> None:

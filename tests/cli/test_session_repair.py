@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def broken(session: SessionBuilder) -> SessionBuilder:
-    """A session with a lost parent and a torn last line that nobody has written to for long."""
+    """A session with a lost parent and two rows on a line that nobody has written to for long."""
     session.prompt("first")
     session.reply(20_000, text_block("FIRST-END"))
     session.parent = "gone"
     session.prompt("second")
-    session.raw('{"type":"user","mess')
+    session.raw('{"type":"mode"}{"type":"mode"}\n')
     return _rested(session)
 
 
@@ -48,20 +48,19 @@ def _document(outcome: Outcome) -> dict[str, Any]:
 def test_faults_are_listed_before_and_after(
     brimline: Callable[..., Outcome], broken: SessionBuilder
 ) -> None:
-    """With the backup, the way back, and where the torn line went."""
+    """With the backup and the way back."""
     before = _read(broken.path)
 
     outcome = brimline("session", "repair", broken.path, "--yes")
 
     assert outcome.code == 0, outcome.err
     assert "1 dangling_parent" in outcome.out
-    assert "1 torn_last_line" in outcome.out
+    assert "1 merged_lines" in outcome.out
     assert "Mended 2 faults." in outcome.out
     assert "After: 0 faults, sound" in outcome.out
     backup = outcome.out.partition("Backup: ")[2].splitlines()[0]
     assert _read(backup) == before
     assert f"Undo: brimline session restore {broken.path}" in outcome.out
-    assert "brimline store get" in outcome.out
 
 
 def test_the_document_says_what_was_done(
@@ -72,10 +71,9 @@ def test_the_document_says_what_was_done(
     _rested(broken)
     second = _document(brimline("session", "repair", broken.path, "--yes", "--json"))
 
-    assert [fault["kind"] for fault in first["mended"]] == ["dangling_parent", "torn_last_line"]
+    assert [fault["kind"] for fault in first["mended"]] == ["dangling_parent", "merged_lines"]
     assert first["after"]["faults"] == []
     assert first["changed"]
-    assert first["torn_line_key"].startswith("sha256:")
     assert second["before"]["faults"] == second["mended"] == []
     assert not second["changed"]
     assert second["backup"] is None

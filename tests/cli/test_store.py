@@ -267,8 +267,8 @@ def test_prune_can_remove_all_that_nothing_mentions(
     aged(home_dir, kept, gone)
     session = SessionBuilder(str(world / "home/.claude/projects/p/s.jsonl"))
     session.tool_result(session.tool_call(1_000), f"stored: {kept}")
-    Path(layout.root(home_dir) + layout.TMP, "1.2.tmp").touch()
-    os.utime(Path(layout.root(home_dir) + layout.TMP, "1.2.tmp"), (1, 1))
+    Path(home_dir + layout.TMP, "1.2.tmp").touch()
+    os.utime(Path(home_dir + layout.TMP, "1.2.tmp"), (1, 1))
 
     would = brimline("store", "prune", "--unreferenced", "--dry-run")
     done = json.loads(brimline("store", "prune", "--unreferenced", "--yes", "--json").out)
@@ -434,8 +434,8 @@ def test_what_the_disk_refuses_is_told_in_one_sentence(
     home_dir: str, key: str, brimline: Callable[..., Outcome]
 ) -> None:
     """No traceback, whoever runs it."""
-    os.rename(layout.root(home_dir) + layout.TMP, home_dir + "/away")
-    Path(layout.root(home_dir) + layout.TMP).write_text("a file where a folder belongs")
+    os.rename(home_dir + layout.TMP, home_dir + "/away")
+    Path(home_dir + layout.TMP).write_text("a file where a folder belongs")
 
     told = brimline("store", "pin", key)
 
@@ -448,7 +448,7 @@ def test_a_newer_store_is_not_touched(
     home_dir: str, key: str, brimline: Callable[..., Outcome]
 ) -> None:
     """Whatever the command."""
-    Path(layout.root(home_dir) + layout.FORMAT_FILE).write_text("2\n")
+    Path(home_dir + layout.FORMAT_FILE).write_text("2\n")
 
     for arguments in (["list"], ["get", key], ["search", "x"], ["pin", key], ["prune", "--yes"]):
         told = brimline("store", *arguments)

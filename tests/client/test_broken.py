@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from typing import TYPE_CHECKING
 
@@ -31,22 +30,35 @@ def half_upgrade(installed: Installed) -> None:
 
 
 def remove_interpreter(installed: Installed) -> None:
-    """The interpreter that the entries name is gone."""
-    settings = json.loads(installed.client.settings_path().read_text(encoding="utf-8"))
-    for groups in settings["hooks"].values():
-        for group in groups:
-            for hook in group["hooks"]:
-                hook["command"] = str(installed.client.home / "gone" / "python3")
-    installed.client.write_settings(settings)
+    """The interpreter that the launcher names is gone."""
+    launcher = installed.data / "bin" / "hook"
+    _, _, code = launcher.read_text(encoding="utf-8").partition("\n")
+    launcher.write_text(f"#!{installed.client.home}/gone/python3 -IS\n{code}", encoding="utf-8")
+
+
+def remove_launcher(installed: Installed) -> None:
+    """The program that the settings name is gone."""
+    (installed.data / "bin" / "hook").unlink()
+
+
+def cut_launcher(installed: Installed) -> None:
+    """Half of the launcher is there."""
+    launcher = installed.data / "bin" / "hook"
+    launcher.write_bytes(launcher.read_bytes()[:-20])
 
 
 def make_data_unwritable(installed: Installed) -> None:
-    """A plain file stands where the data folder should be (root ignores permission bits)."""
-    shutil.rmtree(installed.data)
-    installed.data.write_text("not a folder", encoding="utf-8")
+    """Plain files stand where its folders should be (root ignores permission bits)."""
+    for name in ("sessions", "carry", "store", "policy", "search"):
+        shutil.rmtree(installed.data / name, ignore_errors=True)
+        (installed.data / name).write_text("not a folder", encoding="utf-8")
+    (installed.data / "errors.jsonl").mkdir()
 
 
-FAULTS = [remove_package, half_upgrade, remove_interpreter, make_data_unwritable]
+FAULTS = [
+    *(remove_package, half_upgrade, remove_interpreter, remove_launcher, cut_launcher),
+    make_data_unwritable,
+]
 
 
 @pytest.mark.row("S0-25")

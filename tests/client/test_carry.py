@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from .harness import Client, PrintResult
     from .stub_api import Request, StubApi
 
+# At 160 columns, of which this test's home takes 90 twice: as many as at 120 in a usual home.
+LINES_OF_OURS = 6
 OVERFLOW = (210_000, 200_000)
 RULE = "Never touch the table prod_orders_2019."
 PROMPT = f"Fix the import in src/importer/batch.py. {RULE} The staging port is 48213."
@@ -242,7 +244,29 @@ def test_a_manual_compaction_prints_the_instructions_and_nothing_of_the_record(
     assert RULE in seen[seen.index(card.OPENING) :]
     assert seen.count(card.OPENING) == 1
     assert card.OPENING[:30] not in screen
-    assert screen.count("When you summarise this conversation") == 1
+    assert "import sys" not in screen
+    printed = screen[screen.index("PreCompact [") :].partition("\n\n")[0]
+    assert " ".join(printed.split()).count(card.INSTRUCTIONS) == 1
+    assert "bin/hook PreCompact] completed" in printed
+    assert len(printed.splitlines()) <= LINES_OF_OURS
+    assert installed.errors() == ""
+
+
+def test_a_session_without_messages_is_left_alone(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """There is nothing to compact and nothing to carry; the session goes on."""
+    stub.script(text("STILL-ALIVE"))
+    with client.interactive() as session:
+        session.ready()
+        session.send_line("/compact")
+        session.wait_for("essages to compact")
+        session.ready()
+        session.send_line("hello")
+        session.wait_for("STILL-ALIVE")
+
+    assert stub.requests("compaction") == []
+    assert card.OPENING not in stub.requests("main")[-1].seen_text()
     assert installed.errors() == ""
 
 

@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
+
+from brimline.slash import command_files
 
 from .own_environment import OwnEnvironment
 from .stub_api import bash, filled, text
 
 if TYPE_CHECKING:
-    from .harness import Client, PrintResult
+    from .harness import Client
     from .stub_api import StubApi
 
 _STARTS = 4
-NAMES = ["pin-last", "pin-next", "pin-start", "pin-end", "status", "store"]
+NAMES = [command.name for command in command_files.ANSWERED]
 BIG = "seq -f 'line %05g of a large result' 1 2000"
+# What each command's answer holds, in a session whose last result was large.
+ANSWERS = {
+    "status": "31,000",
+    "history": "session",
+    "pin": "pinned",
+    "pin next hard why not": "next large result",
+    "unpin": "no longer pinned",
+    "recall zebra": "zebra",
+    "checkpoint": "heckpoint",
+    "purge": "brimline session purge",
+    "off": "silent",
+    "on": "at work",
+}
 
 
 @pytest.fixture
@@ -25,12 +40,6 @@ def here(client: Client) -> OwnEnvironment:
     made = OwnEnvironment(client)
     made.install()
     return made
-
-
-def last_text(run: PrintResult) -> str:
-    """The last thing that the model was sent."""
-    block: dict[str, Any] = run.requests[-1].messages[-1]["content"][-1]
-    return str(block["text"])
 
 
 @pytest.mark.row("S3-65")
@@ -42,96 +51,86 @@ def test_every_command_is_offered_to_the_user_and_none_to_the_model(
 
     begun = here.beginning("hello")
 
-    assert {f"brim:{name}" for name in NAMES} <= set(begun["slash_commands"])
-    assert "pin-last" not in json.dumps([request.body for request in stub.requests()])
+    assert {f"brim:{name}" for name in [*NAMES, "card"]} <= set(begun["slash_commands"])
+    assert "brim:pin" not in json.dumps([request.body for request in stub.requests()])
 
 
-@pytest.mark.row("S3-65")
-@pytest.mark.parametrize("arguments", ["", " hard because it matters"])
-def test_a_pin_command_says_its_directive(
-    arguments: str, client: Client, stub: StubApi, here: OwnEnvironment
+@pytest.mark.row("S3-65", "S3-58", "S3-41")
+def test_commands_make_no_request_and_leave_nothing(
+    client: Client, stub: StubApi, here: OwnEnvironment
 ) -> None:
-    """The model reads the directive and that there is nothing to do."""
-    stub.script(text("Noted."))
+    """In `-p`: each is answered, none reaches the model, and the next request knows of none."""
+    assert {words.split()[0] for words in ANSWERS} == set(NAMES)
+    stub.script(bash(BIG, filled(30_000)), text("end", filled(31_000)))
+    first = client.run_print("go")
+    assert first.result is not None
+    resume = ["--resume", first.result["session_id"], "--permission-mode", "default"]
+    before = len(stub.requests())
 
-    run = client.run_print("/brim:pin-next" + arguments)
+    for words, answer in ANSWERS.items():
+        told = client.run_print(f"/brim:{words}", args=resume)
+        assert answer in told.stdout, words
 
-    assert last_text(run).startswith(f"brim:pin next{arguments}")
-    assert "nothing to do" in last_text(run)
+    assert len(stub.requests()) == before
+    stub.script(text("done"))
+    client.run_print("go on", args=resume)
+    after = json.dumps(stub.requests()[-1].body["messages"])
+    assert "brim:" not in after
+    assert "pinned" not in after
     assert here.errors() == ""
 
 
-@pytest.mark.row("S3-65", "S3-58")
-def test_a_pin_command_pins(client: Client, stub: StubApi, here: OwnEnvironment) -> None:
-    """The last large result, with the level and the reason that were typed."""
-    stub.script(bash(BIG, filled(30_000)), text("end", filled(31_000)))
+def test_commands_on_the_screen(client: Client, stub: StubApi, here: OwnEnvironment) -> None:
+    """In the interactive client: the text is shown, no request is made, nothing stays."""
+    stub.script(text("hi there", filled(43_210)))
+    with client.interactive() as screen:
+        screen.ready()
+        screen.send_line("hello")
+        screen.wait_for("hi there")
+        before = len(stub.requests())
+        for words, answer in {
+            **ANSWERS,
+            "status": "43,210",
+            "pin": "no large",
+            "unpin": "no large",
+        }.items():
+            screen.send_line(f"/brim:{words}")
+            screen.wait_for(answer)
+            assert len(stub.requests()) == before, words
+        stub.script(text("all done", filled(43_300)))
+        screen.send_line("go on")
+        screen.wait_for("all done")
+
+    assert "brim:" not in json.dumps(stub.requests()[-1].body["messages"])
+    assert here.errors() == ""
+
+
+def test_off_is_silent_and_on_is_not(client: Client, stub: StubApi, here: OwnEnvironment) -> None:
+    """In this session the model is told nothing and sees every result whole; then again."""
+    stub.script(text("end", filled(1_000)))
     first = client.run_print("go")
     assert first.result is not None
-    stub.script(text("Noted."))
+    resume = ["--resume", first.result["session_id"]]
+    client.run_print("/brim:off", args=resume)
+    stub.script(bash("seq -f 'line %05g' 1 2000", filled(2_000)), text("end", filled(9_000)))
+    client.run_print("list", args=resume)
+    assert "line 01000" in json.dumps(stub.requests()[-1].body)
 
-    client.run_print(
-        "/brim:pin-last hard the build log", args=["--resume", first.result["session_id"]]
-    )
-
-    found = json.loads(here.command("store", "list", "--pinned", "--json").stdout)
-    assert "'hard'" in str(found)
-    assert "the build log" in str(found)
-
-
-@pytest.mark.parametrize(("home", "mode"), [("", "default"), ("my data é", "acceptEdits")])
-def test_status_runs_unasked_and_is_about_this_session(
-    home: str, mode: str, client: Client, stub: StubApi
-) -> None:
-    """In every permission mode, with the usual data folder or one of the user's own."""
-    here = OwnEnvironment(client)
-    env = {"BRIMLINE_HOME": str(client.home / home)} if home else {}
-    assert here.command("install", "--yes", env=env).returncode == 0
-    stub.script(text("end", filled(43_210)))
-    first = client.run_print("go")
-    assert first.result is not None
-    session = first.result["session_id"]
-    stub.script(text("other", filled(1_000)))
-    client.run_print("another session, which is newer")
-    stub.script(text("shown"))
-
-    run = client.run_print("/brim:status", args=["--resume", session, "--permission-mode", mode])
-
-    assert "43,210" in last_text(run)
-    assert "Show this to the user" in last_text(run)
+    client.run_print("/brim:on", args=resume)
+    stub.script(bash("seq -f 'row %05g' 1 2000", filled(10_000)), text("end", filled(11_000)))
+    client.run_print("list", args=resume)
+    assert "row 01000" not in json.dumps(stub.requests()[-1].body)
 
 
-def test_store_runs_unasked(client: Client, stub: StubApi, here: OwnEnvironment) -> None:
-    """In the strictest mode, and it says what is stored."""
-    stub.script(bash(BIG, filled(30_000)), text("end", filled(31_000)))
-    client.run_print("go")
-    stub.script(text("shown"))
-
-    run = client.run_print("/brim:store", args=["--permission-mode", "default"])
-
-    assert "1 blob" in last_text(run)
-
-
-@pytest.mark.row("S3-41")
-def test_purge_shows_what_it_would_save_and_how_to_do_it(
+def test_where_the_hook_is_silent_the_model_names_the_shell_command(
     client: Client, stub: StubApi, here: OwnEnvironment
 ) -> None:
-    """A running client ignores edits, so the command only previews; the session is not touched."""
-    rounds = [bash("seq 1 1500", filled(30_000 + 100 * number)) for number in range(14)]
-    stub.script(*rounds, text("end", filled(32_000)))
-    first = client.run_print("go")
-    assert first.result is not None
-    assert first.transcript is not None
-    before = first.transcript.read_bytes()
-    session = first.result["session_id"]
-    stub.script(text("shown"))
+    """The file's text reaches the model then; nothing is run."""
+    stub.script(text("ok"))
 
-    args = ["--resume", session, "--permission-mode", "default"]
-    run = client.run_print("/brim:purge", args=args)
+    run = client.run_print("/brim:status", env={"BRIMLINE_OFF": "1"})
 
-    shown = last_text(run)
-    assert f"brimline session purge --session {session}" in shown
-    assert "strategy" in shown
-    assert first.transcript.read_bytes().startswith(before)
+    assert "brimline status --session" in json.dumps(run.requests[-1].messages[-1])
 
 
 def test_uninstalling_takes_them_away(client: Client, stub: StubApi, here: OwnEnvironment) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import os
 import sys
 import time
-import uuid
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -203,45 +201,6 @@ def test_what_a_compaction_preserved_and_said_is_left_alone(
     assert "STUB-SUMMARY" in after.seen_text()
 
 
-@pytest.mark.row("S3-42")
-def test_a_session_without_its_old_thoughts_resumes(
-    client: Client, stub: StubApi, installed: Installed, recorded: Path
-) -> None:
-    """The row of a thought stays, empty, and the client sends the reply without it."""
-    give_a_thought(recorded)
-    assert resumed(client, stub, recorded).blocks("thinking")
-    rest(recorded)
-
-    told = run_json(
-        installed, "session", "purge", str(recorded), "--remove-thinking", "--yes",
-        "--keep-recent", "3",
-    )  # fmt: skip
-    request = resumed(client, stub, recorded)
-
-    assert told["strategies"]["thinking"]["items"] == 1
-    assert request.blocks("thinking") == []
-    assert len(request.blocks("tool_use")) == 7
-
-
-@pytest.mark.row("S3-46")
-def test_a_session_with_a_compaction_put_in_front_resumes(
-    client: Client, stub: StubApi, installed: Installed, recorded: Path
-) -> None:
-    """The model reads that nobody summarised anything, and still gets every message."""
-    run_json(
-        installed, "session", "purge", str(recorded), "--inject-compaction", "--yes",
-        "--keep-recent", "3",
-    )  # fmt: skip
-    rows = read_rows(recorded)
-    request = resumed(client, stub, recorded)
-
-    summaries = [row for row in rows if row.get("isCompactSummary")]
-    messages = [row for row in rows if row.get("type") in ("user", "assistant")]
-    assert [row["uuid"] for row in summaries] == [messages[1]["parentUuid"]]
-    assert "No model wrote this summary" in request.seen_text()
-    assert len(request.blocks("tool_result")) == 7
-
-
 @pytest.mark.row("S3-41")
 def test_inside_the_client_a_purge_is_only_previewed(
     client: Client, stub: StubApi, installed: Installed, recorded: Path
@@ -263,18 +222,3 @@ def test_inside_the_client_a_purge_is_only_previewed(
     assert refused.returncode == 3
     assert recorded.read_bytes() == original
     assert not (installed.data / "store").exists()
-
-
-def give_a_thought(transcript: Path) -> None:
-    """Put a thought in front of the first call, as the client records one."""
-    rows = read_rows(transcript)
-    number, call = next((n, r) for n, r in enumerate(rows) if r.get("type") == "assistant")
-    thought = copy.deepcopy(call)
-    thought["uuid"] = call["parentUuid"] and str(uuid.uuid4())
-    block = {"type": "thinking", "thinking": "Let me see.", "signature": "c2lnbmF0dXJl" * 20}
-    thought["message"] |= {"content": [block], "stop_reason": None}
-    call["parentUuid"] = thought["uuid"]
-    rows.insert(number, thought)
-    lines = [json.dumps(row, separators=(",", ":"), ensure_ascii=False) for row in rows]
-    transcript.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    rest(transcript)

@@ -44,6 +44,7 @@ def test_a_plugin_alone_is_an_installation(new: NewPlugin, home_dir: str, projec
 
     assert {key: finding.level for key, finding in told.items()} == {
         "plugin": "ok",
+        "launcher": "ok",
         "interpreter": "ok",
         "bytecode": "ok",
         "status-line": "note",

@@ -52,7 +52,7 @@ def test_more_than_the_limit_is_a_warning_with_its_remedy(
 def test_a_store_of_a_newer_version_is_broken(home_dir: str, project_dir: str) -> None:
     """This one must not guess its layout."""
     put.put(home_dir, b"x" * 2_000, {})
-    Path(layout.root(home_dir) + layout.FORMAT_FILE).write_text("99\n")
+    Path(home_dir + layout.FORMAT_FILE).write_text("99\n")
 
     (found,) = findings(home_dir, project_dir)
 

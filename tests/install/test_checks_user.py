@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline.install import checks_user, installer, program, slash
+from brimline.install import checks_user, installer, program
 from brimline.install.pieces.mcp_server import McpServer
 from brimline.install.pieces.plugin import NewPlugin
 from brimline.install.pieces.slash_commands import SlashCommands, folder
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from brimline.install.finding import Finding
 
 # The commands that run something, which the client has to be able to check.
-RUNNING = ", ".join(f"/brim:{each.name}" for each in slash.COMMANDS if each.runs)
+RUNNING = "/brim:card"
 
 
 @pytest.fixture
@@ -84,12 +84,12 @@ def test_missing_and_old_commands_are_named(
     """The remedy writes them."""
     old = started._replace(interpreter="/old/python")
     SlashCommands(home_dir, old).apply()
-    Path(folder(), "pin-last.md").unlink()
+    Path(folder(), "pin.md").unlink()
 
     finding = found(home_dir, project_dir)["slash-commands"]
 
     assert (finding.level, finding.fix) == ("warning", "brimline install")
-    assert finding.what == f"missing or out of date: /brim:pin-last, {RUNNING}"
+    assert finding.what == f"missing or out of date: /brim:pin, {RUNNING}, program.json"
     SlashCommands(home_dir, started).apply()
     assert found(home_dir, project_dir)["slash-commands"].level == "ok"
 

@@ -57,6 +57,12 @@ def only(findings: list[Finding], check: str) -> Finding:
     return found
 
 
+def edit_launcher(wired: entries.Wiring, old: str, new: str) -> None:
+    """Have the launcher start something else."""
+    launcher = Path(wired.launcher or "")
+    launcher.write_text(launcher.read_text().replace(old, new))
+
+
 def change(file: Path, **values: Any) -> None:
     """Change keys of a settings file; None takes one out."""
     settings = json.loads(file.read_bytes()) if file.exists() else {}
@@ -121,7 +127,7 @@ def test_entries_of_another_version_are_to_be_renewed(
     """They work while the other copy is there, so it is no more than a warning."""
     other = tmp_path / "other"
     shutil.copytree(wired.root, other)
-    installed.write_text(installed.read_text().replace(wired.root, str(other)))
+    edit_launcher(wired, wired.root, str(other))
     found = examine()
 
     assert only(found, "entries").level == "warning"
@@ -132,7 +138,7 @@ def test_a_package_that_is_gone_is_broken(
     installed: Path, examine: Examine, wired: entries.Wiring
 ) -> None:
     """Hooks stay silent then, so nobody else would tell."""
-    installed.write_text(installed.read_text().replace(wired.root, "/gone"))
+    edit_launcher(wired, wired.root, "/gone")
     found = only(examine(), "bytecode")
 
     assert found.level == "broken"
@@ -140,22 +146,35 @@ def test_a_package_that_is_gone_is_broken(
 
 
 def test_an_interpreter_that_is_gone_is_broken(
-    installed: Path, examine: Examine, python: str
+    installed: Path, examine: Examine, wired: entries.Wiring
 ) -> None:
     """The remedy chooses another one."""
-    installed.write_text(installed.read_text().replace(json.dumps(python), '"/gone/python3"'))
+    edit_launcher(wired, wired.interpreter, "/gone/python3")
     found = only(examine(), "interpreter")
 
     assert (found.level, found.fix) == ("broken", "brimline install")
     assert "does not exist" in found.what
 
 
-def test_a_shim_is_broken(installed: Path, examine: Examine, python: str, tmp_path: Path) -> None:
+def test_a_launcher_that_is_gone_is_broken(
+    installed: Path, examine: Examine, wired: entries.Wiring
+) -> None:
+    """The client says little about it, and we cannot."""
+    assert only(examine(), "launcher").level == "ok"
+    os.unlink(wired.launcher or "")
+    found = only(examine(), "launcher")
+
+    assert (found.level, found.fix) == ("broken", "brimline install")
+
+
+def test_a_shim_is_broken(
+    installed: Path, examine: Examine, wired: entries.Wiring, python: str, tmp_path: Path
+) -> None:
     """It would cost many times as much at every event."""
     shim = tmp_path / "python3"
     shim.write_text(f'#!/bin/sh\nexec {shlex.quote(python)} "$@"\n')
     shim.chmod(0o755)
-    installed.write_text(installed.read_text().replace(json.dumps(python), json.dumps(str(shim))))
+    edit_launcher(wired, python, str(shim))
 
     found = only(examine(), "interpreter")
     assert found.level == "broken"
@@ -200,7 +219,7 @@ def test_different_entries_in_two_scopes_fire_twice(
 ) -> None:
     """The remedy takes out the ones of the project."""
     local = installer.settings_path("local", project_dir)
-    installer.install(local, wired._replace(root="/other"), home_dir, project_dir)
+    installer.install(local, wired._replace(launcher=None), home_dir, project_dir)
 
     found = only(examine(), "scopes")
     assert (found.level, found.fix) == ("warning", "brimline uninstall --scope local")
@@ -219,8 +238,8 @@ def test_what_a_strangers_settings_name_is_not_started(
     python.chmod(0o755)
     project = installer.settings_path("project", project_dir)
     for stranger in (
-        wired._replace(interpreter=str(python)),
-        wired._replace(root=str(evil)),
+        wired._replace(launcher=str(evil / "brimline/bin/hook"), interpreter=str(python)),
+        wired._replace(launcher=None, root=str(evil)),
     ):
         installer.install(project, stranger, str(evil / "data"), project_dir)
         found = [finding for finding in examine() if finding.check == "interpreter"]
@@ -361,7 +380,7 @@ def test_failures_that_the_client_noted_are_told(
     last_session.prompt()
     assert only(examine(), "client-errors").level == "ok"
 
-    command = " ".join([wired.interpreter, *wired.arguments("Stop")]).replace("\n", "\u2424")
+    command = " ".join(wired.command("Stop")).replace("\n", "\u2424")
     attachment = {"type": "hook_non_blocking_error", "hookName": "Stop", "hookEvent": "Stop",
                   "stderr": "ENOENT: no such file", "command": command}  # fmt: skip
     last_session.row("attachment", attachment=attachment)

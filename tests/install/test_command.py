@@ -16,12 +16,12 @@ import pexpect
 import pytest
 from click.testing import CliRunner
 
-from brimline import launch
 from brimline.cli.session import purge
 from brimline.fast import paths
 from brimline.hooks import table
-from brimline.install import entries, slash
+from brimline.install import entries
 from brimline.install.command import uninstall
+from brimline.slash.command_files import COMMANDS
 from brimline.testing import SessionBuilder
 
 from . import fake_claude
@@ -128,7 +128,7 @@ def test_on_a_terminal_it_asks(
     code = "from brimline.cli.main import main; main()"
     arguments = ["-c", code, "install", "--interpreter", python]
     terminal = pexpect.spawn(sys.executable, arguments, encoding="utf-8", timeout=60)
-    terminal.expect(re.escape(launch.bootstrap("")[:15].replace("\n", "\\n")))
+    terminal.expect("bin/hook")
     terminal.expect(r"Change .*\?")
     terminal.sendline(answer)
     terminal.expect(pexpect.EOF)
@@ -326,7 +326,7 @@ def test_a_package_that_cannot_be_compiled_is_installed_with_a_warning(
     report: dict[str, Any] = json.loads(done.stdout)
 
     assert "takes longer" in report["warnings"][0]
-    assert str(root) in hook_command(settings, "PreCompact")[4]
+    assert str(root) in Path(hook_command(settings, "PreCompact")[0]).read_text()
     event = b'{"session_id": "slow"}'
     subprocess.run(hook_command(settings, "PreCompact"), input=event, check=True, timeout=60)
 
@@ -375,14 +375,14 @@ def test_with_a_client_everything_comes_and_goes(
 
     assert dry["files"] == done["files"]
     assert dry["client_calls"] == done["client_calls"]
-    assert len(done["files"]) == len(slash.COMMANDS) + 1
+    assert len(done["files"]) == len(COMMANDS) + 3
     assert len(done["client_calls"]) == 1
     assert (done["to_do"], done["warnings"]) == ([], [])
     assert ["--no-allow" in note for note in done["notes"]] == [True]
     assert (again["changed"], again["files"], again["client_calls"]) == (False, [], [])
     out = json.loads(run("uninstall", "--yes", "--json").stdout)
     assert out["client_calls"] == ["claude mcp remove -s user brimline"]
-    assert len(out["files"]) == len(slash.COMMANDS) + 1
+    assert len(out["files"]) == len(COMMANDS) + 2
     left = everything(client) | {fake_claude.CALLS: b""}
     assert json.loads(left.pop(".claude.json")) == {"mcpServers": {}}
     assert left == before
@@ -397,10 +397,10 @@ def test_a_person_sees_every_file_and_call_before_and_after(
     out = run("uninstall", "--yes").stdout
 
     for told in (dry, done):
-        assert f"+++ {client}/commands/brim/pin-last.md" in told
-        assert "+brim:pin last $ARGUMENTS" in told
+        assert f"+++ {client}/commands/brim/pin.md" in told
+        assert "+brimline did not answer this command. In a shell: `brimline store pin KEY`" in told
         assert "$ claude mcp add -s user brimline " in told
-    assert f"Written: {len(slash.COMMANDS)} files in {client}/commands/brim" in done
+    assert f"Written: {len(COMMANDS) + 1} files in {client}/commands/brim" in done
     assert "Done: claude mcp add -s user brimline" in done
     assert f"Removed: the slash commands in {client}/commands/brim." in out
     assert "Removed: the MCP server `brimline`." in out
@@ -468,7 +468,7 @@ def test_other_scopes_bring_hooks_only(
         run("install", "--yes", "--json", "--scope", scope, "--interpreter", python).stdout
     )
 
-    assert len(report["files"]) == 1
+    assert [name.rpartition("/")[2] for name in report["files"]][1:] == ["hook"]
     assert fake_claude.calls(client) == []
     assert any("--scope user" in note for note in report["notes"])
     assert not (client / "commands").exists()

@@ -79,7 +79,7 @@ def test_uninstalling_restores_every_byte(original: bytes, tmp_path: Path) -> No
     case = Case(tmp_path, original)
     case.install()
     case.install()
-    case.install(WIRED._replace(root="/another/place", home=None))
+    case.install(WIRED._replace(root="/another/place", home="/other"))
 
     assert case.raw != original
     assert case.uninstall()
@@ -420,23 +420,6 @@ def test_a_fresh_start_forgets_the_containers_of_the_last_time(tmp_path: Path) -
     case.uninstall()
 
     assert case.value == {"hooks": {}, "b": 1}
-
-
-def test_the_interpreter_of_another_scope_is_used_again(
-    user_settings: Path, project_dir: str, home_dir: str, wired: entries.Wiring
-) -> None:
-    """Equal commands in two scopes fire once."""
-    local = installer.settings_path("local", project_dir)
-    assert installer.installed_interpreter(local, home_dir, project_dir) is None
-
-    installer.install(str(user_settings), wired, home_dir, project_dir)
-    other = wired._replace(interpreter="/other/python3")
-    installer.install(local, other, home_dir, project_dir)
-
-    user, project = (str(user_settings), installer.settings_path("project", project_dir))
-    assert installer.installed_interpreter(local, home_dir, project_dir) == "/other/python3"
-    assert installer.installed_interpreter(project, home_dir, project_dir) == wired.interpreter
-    assert installer.installed_interpreter(user, home_dir, project_dir) == wired.interpreter
 
 
 def test_a_status_line_that_would_be_hidden_is_carried_along(

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from brimline.errors import InstallError
-from brimline.install import clientstate, slash, ways
+from brimline.install import clientstate, ways
 from brimline.install.pieces import mcp_server, plugin
 from brimline.install.pieces.mcp_server import McpServer
 from brimline.install.pieces.plugin import NewPlugin, Plugin
 from brimline.install.pieces.slash_commands import SlashCommands, folder
 from brimline.install.program import Program
+from brimline.slash.command_files import COMMANDS
 
 from . import fake_claude
 
@@ -27,7 +28,7 @@ STARTED = Program("/v/bin/python", ("-I", "-m", "brimline"), None, has_sdk=True)
 ORIGINAL = b'{\r\n\t"model": "opus",   "n": [1, 2.50]\r\n}'
 
 # The commands that run something, which the client has to be able to check.
-RUNNING = ", ".join(f"/brim:{each.name}" for each in slash.COMMANDS if each.runs)
+RUNNING = "/brim:card"
 
 
 @pytest.fixture
@@ -50,12 +51,12 @@ def test_slash_commands_come_and_go(home_dir: str, config: Path) -> None:
     """In the namespace's folder, which goes with them, as does the one around it."""
     piece = SlashCommands(home_dir, STARTED)
 
-    assert len(piece.plan().files) == len(slash.COMMANDS)
+    assert len(piece.plan().files) == len(COMMANDS) + 1
     assert not os.path.exists(folder())
     piece.apply()
-    assert {"pin-end.md", "pin-last.md"} <= set(os.listdir(folder()))
+    assert {"pin.md", "card.md"} <= set(os.listdir(folder()))
     assert not piece.plan().changes
-    assert len(piece.remove().files) == len(slash.COMMANDS)
+    assert len(piece.remove().files) == len(COMMANDS) + 1
     assert os.listdir(config) == []
 
 
@@ -79,13 +80,13 @@ def test_an_edited_command_stays_and_is_told(home_dir: str, config: Path) -> Non
     """Removing must not destroy what somebody wrote into it."""
     piece = SlashCommands(home_dir, STARTED)
     piece.apply()
-    edited = Path(folder(), "store.md")
+    edited = Path(folder(), "pin.md")
     edited.write_text(edited.read_text() + "and shorter")
 
     (note,) = piece.remove().notes
 
     assert str(edited) in note
-    assert os.listdir(folder()) == ["store.md"]
+    assert os.listdir(folder()) == ["pin.md"]
 
 
 def test_what_cannot_be_offered_is_told(home_dir: str, config: Path) -> None:
@@ -382,5 +383,6 @@ def test_nothing_in_the_plugins_folder_is_state(
 
     for hook in ways.plugin_hooks(home_dir):
         assert hook.home == home_dir
-        assert hook.arguments[-1] == "plugin"
-        assert plugin.folder(home_dir) not in " ".join(hook.arguments)
+        assert hook.launcher == f"{plugin.folder(home_dir)}/brim/bin/hook"
+        assert Path(hook.launcher).stat().st_mode & 0o777 == 0o700
+        assert f"main({home_dir!r},'plugin')" in Path(hook.launcher).read_text()

@@ -15,7 +15,7 @@ from brimline.hooks import table
 from brimline.install import entries, jsontext, wiring
 
 WIRED = entries.Wiring("/usr/bin/python3", "/opt/brim line's/lib", "/data/brim")
-PLAIN = entries.Wiring("/usr/bin/python3", "/opt/lib", None)
+PLAIN = entries.Wiring("/usr/bin/python3", "/opt/lib", "/data")
 OTHER = {"type": "command", "command": "theirs", "timeout": 5}
 
 # --- settings in many shapes and spellings -----------------------------------------------------
@@ -183,7 +183,7 @@ def test_every_event_of_the_list_gets_one_entry() -> None:
         (entry,) = group["hooks"]
         assert group.get("matcher") == answered.matcher()
         assert (entry["command"], entry["timeout"]) == ("/usr/bin/python3", answered.timeout_s)
-        assert entry["args"][-2:] == [event, "/data/brim"]
+        assert entry["args"][-1] == event
 
 
 def test_an_entry_moved_into_a_narrower_group_gets_its_own_again() -> None:

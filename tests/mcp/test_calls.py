@@ -81,7 +81,7 @@ def test_a_project_folder_that_is_gone_is_told(world: Path) -> None:
 def test_a_store_of_a_newer_brimline_is_left_alone(home_dir: str) -> None:
     """Its keys may mean something else."""
     key = put.put(home_dir, b"content", {})
-    with open(layout.root(home_dir) + layout.FORMAT_FILE, "w", encoding="ascii") as file:
+    with open(home_dir + layout.FORMAT_FILE, "w", encoding="ascii") as file:
         file.write("99\n")
 
     for arguments in ({"key": key}, {"query": "content"}):

@@ -106,7 +106,7 @@ def test_answers_of_ours_that_are_no_output_are_passed_over(
 def test_a_store_of_a_newer_format_is_told(session: SessionBuilder, home_dir: str) -> None:
     """In the sentence that the command would say."""
     put.put(home_dir, b"x", {})
-    io.replace_file(layout.root(home_dir) + layout.FORMAT_FILE, b"2\n")
+    io.replace_file(home_dir + layout.FORMAT_FILE, b"2\n")
     session.tool_result("t1", SMALL)
 
     (told,) = say("brim:pin last", session, home_dir)

@@ -89,7 +89,7 @@ def test_a_long_error_stream_is_part_of_the_output() -> None:
     found = find("Bash", {}, BASH | {"stderr": "e" * 2_000})
 
     assert found is not None
-    assert found.content() == b"B\n" + b"e" * 2_000
+    assert found.data == b"B\n" + b"e" * 2_000
     assert found.replaced("NEW")["stderr"] == ""
 
 
@@ -102,7 +102,7 @@ def test_an_output_on_disk_is_taken_from_there(tmp_path: Any) -> None:
     found = find("Bash", {}, BASH | extra)
 
     assert found is not None
-    assert found.content() == b"whole \xff output\n"
+    assert found.data == b"whole \xff output\n"
     assert found.replaced("NEW").keys() == BASH.keys()
 
 
@@ -203,5 +203,5 @@ def test_the_bytes_kept_are_those_of_the_text(tool: str, response: str) -> None:
     found = find(tool, {}, response)
 
     assert found is not None
-    kept = found.content().decode("utf-8", "surrogatepass")
+    kept = found.data.decode("utf-8", "surrogatepass")
     assert kept == response

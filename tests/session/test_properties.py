@@ -71,8 +71,6 @@ OPTIONS = st.builds(
     threshold_bytes=st.sampled_from([1, 500, 1_000, 5_000]),
     keep_requests=st.integers(0, 3),
     strategies=st.frozensets(st.sampled_from(list(planning.STRATEGIES)), min_size=1),
-    remove_thinking=st.booleans(),
-    inject_compaction=st.booleans(),
 )
 SESSIONS = st.tuples(st.lists(STEP, max_size=12), st.sampled_from([b"", b"{", b'{"type":"end"}']))
 
@@ -156,14 +154,14 @@ class Structure:
             if block["type"] in ("tool_use", "tool_result"):
                 self.pairs.append((block["type"], block.get("id") or block["tool_use_id"]))
 
-    def chain(self, without: frozenset[str] = frozenset()) -> list[str]:
+    def chain(self) -> list[str]:
         """The names from the last message up."""
         found: list[str] = []
         name = self.leaf
         while name in self.parents and name not in found:
             found.append(name)
             name = self.parents[name]
-        return [name for name in found if name not in without]
+        return found
 
     def dangling(self) -> set[str]:
         """The names that are followed but not there."""
@@ -274,7 +272,7 @@ def test_a_restore_undoes_a_purge(place: Path, built: Any, options: Options) -> 
     original = world.data
 
     plan = world.purge(options)
-    if not options.remove_thinking and "spaced" not in {kind for kind, *_ in built[0]}:
+    if "spaced" not in {kind for kind, *_ in built[0]}:
         assert len(original) - len(world.data) == plan.disk_bytes
     world.append(b'{"type":"late"}\n')
     world.restore()
@@ -318,22 +316,20 @@ def test_purges_one_after_the_other_are_undone_together(
 def test_pairs_chains_usage_and_messages_are_kept(
     place: Path, built: Any, options: Options
 ) -> None:
-    """Only progress rows go, only a summary that was asked for comes."""
+    """Only progress rows go."""
     world = World(place, built)
     before = world.structure()
 
-    plan = world.purge(options)
+    world.purge(options)
 
     after = world.structure()
-    added = frozenset({plan.compaction["uuid"]} if plan.compaction else ())
     assert after.pairs == before.pairs
-    assert after.chain(added) == before.chain()
-    assert [one for one in after.usage if one[0] not in added] == before.usage
+    assert after.chain() == before.chain()
+    assert after.usage == before.usage
     assert after.dangling() <= before.dangling()
     lost = Counter(before.types)
     lost.subtract(after.types)
     assert {kind for kind, count in lost.items() if count > 0} <= {"progress"}
-    assert lost["user"] == -len(added)
 
 
 @thorough
@@ -346,7 +342,7 @@ def test_lines_that_no_plan_names_stay_as_they_are(
     original = world.data
     os.utime(world.path, (LONG_AGO, LONG_AGO))
     plan = purging.prepare(world.path, options, world.home_dir)
-    named = {mark.offset for mark, _ in plan.in_order()}
+    named = {mark.offset for mark in plan.changes}
     kept, offset = [], 0
     for line in original.splitlines(keepends=True) if b"\r" not in original else []:
         if offset not in named:

@@ -283,28 +283,6 @@ def test_whenever_a_rewrite_is_cut_short_there_is_a_way_back_if_and_only_if_it_h
     assert told == {"nothing", "rewritten"}
 
 
-@pytest.mark.parametrize("purged", [True, False])
-@pytest.mark.parametrize("late", [b"", LATE])
-def test_a_torn_last_line_comes_back_with_the_rest(
-    session: SessionBuilder, home_dir: str, original: bytes, late: bytes, *, purged: bool
-) -> None:
-    """After a purge and a repair, or the repair alone; later rows keep a line of their own."""
-    append(session, TORN)
-    if purged:
-        purge(session, home_dir)
-    os.utime(session.path, (LONG_AGO, LONG_AGO))
-    report = repair(session.path, home_dir=home_dir, quiet_s=QUIET_S)
-    assert report.cut_key is not None
-    append(session, late)
-    retention.prune(home_dir, retention.Limits(unreferenced=True), retention.Pass())
-    assert contents.get(home_dir, report.cut_key) == TORN
-
-    restore(session.path, home_dir)
-
-    assert data(session) == original + TORN + (b"\n" + late if late else b"")
-    assert backups.noted_sessions(home_dir) == []
-
-
 def test_a_note_on_a_cut_that_never_happened_changes_nothing(
     session: SessionBuilder, home_dir: str, original: bytes
 ) -> None:

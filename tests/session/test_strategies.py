@@ -213,65 +213,6 @@ def test_recent_results_stay_whatever_else_goes(session: SessionBuilder, home_di
     assert not results(session)[recent].startswith("recent")
 
 
-@pytest.mark.row("S3-42")
-def test_thoughts_go_only_when_told_and_only_of_ended_turns(
-    session: SessionBuilder, home_dir: str
-) -> None:
-    """The row stays with its usage; a thought of the turn under way stays whole."""
-    thought = {"type": "thinking", "thinking": "hm " * 50, "signature": "s" * 90}
-    said = {"type": "text", "text": "so"}
-    session.prompt()
-    session.reply(50_000, thought, said)
-    session.prompt("and now")
-    session.reply(51_000, thought)
-    talk(session)
-    before = rows(session)
-
-    assert prepare(session, home_dir).is_empty
-    found = prepare(session, home_dir, remove_thinking=True)
-    purge(session, home_dir, remove_thinking=True)
-
-    after = rows(session)
-    assert found.savings["thinking"].items == 1
-    assert after[1]["message"]["content"] == []
-    assert after[1]["message"]["usage"] == before[1]["message"]["usage"]
-    assert after[2:] == before[2:]
-
-
-@pytest.mark.row("S3-46")
-def test_a_compaction_is_put_in_front_once_and_only_when_told(
-    session: SessionBuilder, home_dir: str
-) -> None:
-    """One summary row that says what it is; the first message follows it."""
-    session.prompt("the first words")
-    call(session, output("old"))
-    talk(session)
-    original = data(session)
-
-    purge(session, home_dir, inject_compaction=True)
-
-    first, second, *_ = rows(session)
-    assert first["isCompactSummary"] is True
-    assert "No model wrote this summary" in first["message"]["content"]
-    assert first["parentUuid"] is None
-    assert second["parentUuid"] == first["uuid"]
-    assert second["message"]["content"] == "the first words"
-    assert prepare(session, home_dir, inject_compaction=True).is_empty
-    restore(session.path, home_dir)
-    assert data(session) == original
-
-
-def test_a_session_that_was_compacted_gets_no_other_compaction(
-    session: SessionBuilder, home_dir: str
-) -> None:
-    """It is put in only where there is none."""
-    session.prompt()
-    session.compact(150_000)
-    talk(session)
-
-    assert prepare(session, home_dir, inject_compaction=True).is_empty
-
-
 def test_a_reference_names_a_failed_commands_exit_code(
     session: SessionBuilder, home_dir: str
 ) -> None:

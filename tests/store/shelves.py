@@ -64,7 +64,7 @@ def keys(home_dir: str) -> set[str]:
 
 def temporary_files(home_dir: str) -> list[str]:
     """What is not in its place."""
-    return io.names_in(layout.root(home_dir) + layout.TMP)
+    return io.names_in(home_dir + layout.TMP)
 
 
 def snapshot(*folders: str) -> dict[str, tuple[int, ...]]:

@@ -145,9 +145,9 @@ def test_the_last_key_is_known_even_where_its_note_is_lost(
     """It is what was used last."""
     stored(home_dir, text(1), age_s=1_000)
     newer = stored(home_dir, text(2))
-    os.unlink(layout.root(home_dir) + layout.LAST_KEY)
+    os.unlink(home_dir + layout.LAST_KEY)
     if note is not None:
-        Path(layout.root(home_dir) + layout.LAST_KEY).write_bytes(note)
+        Path(home_dir + layout.LAST_KEY).write_bytes(note)
 
     assert contents.resolve(home_dir, "last") == newer
 
@@ -196,7 +196,7 @@ def test_a_newer_store_is_left_to_a_newer_brimline(home_dir: str) -> None:
     """The format says who can read it."""
     stored(home_dir, text(1))
     layout.check_format(home_dir)
-    Path(layout.root(home_dir) + layout.FORMAT_FILE).write_text("2\n")
+    Path(home_dir + layout.FORMAT_FILE).write_text("2\n")
 
     with pytest.raises(StoreError, match="was written by a newer brimline"):
         layout.check_format(home_dir)

@@ -110,7 +110,7 @@ def test_a_session_named_like_the_beginning_of_another_is_meant_by_its_name(home
 def test_a_line_that_a_full_disk_cut_short_hides_no_other(home_dir: str) -> None:
     """The next line is glued to it and still read."""
     stored(home_dir, text(1), session="first")
-    with open(layout.root(home_dir) + layout.INDEX, "ab") as file:
+    with open(home_dir + layout.INDEX, "ab") as file:
         file.write(b'{"v":1,"at":1790000000.5,"event":"pu')
     key = stored(home_dir, text(2), session="second")
 

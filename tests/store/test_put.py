@@ -48,7 +48,7 @@ def test_the_key_is_the_hash_of_the_content_and_brings_it_back(
 def test_a_store_of_a_newer_format_takes_nothing_in(home_dir: str) -> None:
     """What nobody here could read back is better left where it is."""
     put.put(home_dir, b"before", {})
-    Path(layout.root(home_dir) + layout.FORMAT_FILE).write_text("2\n", encoding="ascii")
+    Path(home_dir + layout.FORMAT_FILE).write_text("2\n", encoding="ascii")
     before = shelves.keys(home_dir)
 
     with pytest.raises(StoreError, match="newer brimline"):
@@ -98,8 +98,8 @@ def test_the_layout_is_the_documented_one(home_dir: str) -> None:
         "store/last_key",
         f"store/meta/{shard}/{rest}.json",
     ]
-    assert Path(layout.root(home_dir) + layout.LAST_KEY).read_text() == key + "\n"
-    assert Path(layout.root(home_dir) + layout.FORMAT_FILE).read_text() == "1\n"
+    assert Path(home_dir + layout.LAST_KEY).read_text() == key + "\n"
+    assert Path(home_dir + layout.FORMAT_FILE).read_text() == "1\n"
 
 
 @pytest.mark.row("S3-72")
@@ -290,9 +290,7 @@ def test_content_stored_while_the_clock_was_behind_is_as_young_as_the_last(home_
     """Once the clock is right again, it must not look a month old."""
     first = put.put(home_dir, text(1), {})
     ahead = time.time_ns() + 40 * shelves.DAY_S * 1_000_000_000
-    os.utime(
-        layout.root(home_dir) + layout.LAST_KEY, ns=(ahead, ahead)
-    )  # as if the clock had been set back
+    os.utime(home_dir + layout.LAST_KEY, ns=(ahead, ahead))  # as if the clock had been set back
 
     second = put.put(home_dir, text(2), {})
     third = put.put(home_dir, text(3), {})
@@ -336,10 +334,7 @@ def test_a_hook_can_store_without_loading_more_than_it_may(world: Path) -> None:
 
 
 def _index(home_dir: str) -> list[dict[str, object]]:
-    return [
-        json.loads(line)
-        for line in Path(layout.root(home_dir) + layout.INDEX).read_text().splitlines()
-    ]
+    return [json.loads(line) for line in Path(home_dir + layout.INDEX).read_text().splitlines()]
 
 
 _KILLED = """

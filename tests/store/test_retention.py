@@ -163,7 +163,7 @@ def test_the_promises_hold_for_every_store(
 def test_what_goes_leaves_nothing_but_a_line_in_the_trail(home_dir: str, projects: Path) -> None:
     """Also without the folder for temporary files; a folder among the blobs is no blob."""
     key = stored(home_dir, text(1), LONG_AGO)
-    os.rmdir(layout.root(home_dir) + layout.TMP)
+    os.rmdir(home_dir + layout.TMP)
     os.mkdir(layout.file(home_dir, key[7:9] + "0" * 62))
 
     assert prune(home_dir, GARBAGE, Pass()).keys == [key]
@@ -236,7 +236,7 @@ def test_what_may_mention_a_key_and_cannot_be_read_keeps_everything(
         patch.setattr(layout, "open_file", lambda *_, **__: shelves.read_only())
         with pytest.raises(StoreError, match="nothing was removed: what may mention a key cannot"):
             prune(home_dir, GARBAGE, Pass())
-    with open(layout.root(home_dir) + layout.CLIENTS, "a", encoding="utf-8") as file:
+    with open(home_dir + layout.CLIENTS, "a", encoding="utf-8") as file:
         file.write("/nowhere/.claude\n")
     with pytest.raises(StoreError, match=r"/nowhere/\.claude: not there"):
         prune(home_dir, GARBAGE, Pass())
@@ -352,9 +352,9 @@ def test_leftovers_are_swept_once_they_are_old(home_dir: str) -> None:
     key = stored(home_dir, text(1))
     lone = stored(home_dir, text(2))
     os.unlink(layout.file(home_dir, lone[7:]))
-    unfinished = Path(layout.root(home_dir) + layout.TMP, "1.2.tmp")
+    unfinished = Path(home_dir + layout.TMP, "1.2.tmp")
     unfinished.write_bytes(b"half")
-    aside = Path(layout.root(home_dir) + layout.TMP, f"{key[7:]}.blob.1.2.gone")
+    aside = Path(home_dir + layout.TMP, f"{key[7:]}.blob.1.2.gone")
     os.rename(layout.file(home_dir, key[7:]), aside)
 
     assert prune(home_dir, Limits(), Pass()).swept == 1
@@ -405,7 +405,7 @@ def test_a_clock_that_goes_back_deletes_nothing_early(home_dir: str) -> None:
     # The clock is set back by forty days: what is written now must not look that old later.
     assert tidied(home_dir, now=now - 40 * DAY_S) is not None
     ahead = int((now + 3) * 1e9)
-    os.utime(layout.root(home_dir) + layout.LAST_KEY, ns=(ahead, ahead))
+    os.utime(home_dir + layout.LAST_KEY, ns=(ahead, ahead))
     meanwhile = put.put(home_dir, text(2), {})
     tidied(home_dir, now=now + 29 * DAY_S)
 
@@ -436,5 +436,5 @@ def test_a_large_trail_is_put_away(home_dir: str, monkeypatch: pytest.MonkeyPatc
 
     tidied(home_dir)
 
-    assert not os.path.exists(layout.root(home_dir) + layout.INDEX)
+    assert not os.path.exists(home_dir + layout.INDEX)
     assert list(contents.sessions_of_keys(home_dir)) == [key]

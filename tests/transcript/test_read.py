@@ -126,11 +126,11 @@ def test_only_so_much_is_read_as_was_asked_for() -> None:
     assert found[-1].problem == "torn"
 
 
-def test_a_line_is_parsed_when_it_is_asked() -> None:
-    """A line that nobody asks costs no parsing, and one that is asked is parsed once."""
+def test_a_line_is_parsed_once() -> None:
+    """Whatever it is asked, and however often."""
     line = read.Line(1, 0, b'{"a":1}\n')
 
-    assert line._parsed is None
+    assert (line.problem, line.exact) == (None, True)
     assert line.records is line.records
 
 

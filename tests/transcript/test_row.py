@@ -25,7 +25,7 @@ ANY_OBJECT = (
     *("is_summary", "is_sidechain", "is_meta", "is_message", "is_synthetic", "kind_of"),
     *("timestamp_of", "uuid_of", "session_of", "cwd_of", "branch_of"),
     *("message_id", "references", "envelope", "numbered_blocks", "queued_prompt", "tool_uses"),
-    *("result_ids", "located_texts", "subject_of", "file_of", "lines_of", "thoughts", "structure"),
+    *("result_ids", "located_texts", "subject_of", "file_of", "lines_of"),
     *("compaction_of", "preserved", "cleared_ids", "client_session_of"),
 )
 

@@ -21,15 +21,12 @@ OPENING = (
     "later one wins."
 )
 # In few lines: the client prints them on the screen when the user compacts by hand.
+# One paragraph: a manual compaction prints it on the screen, behind the hook's command line.
 INSTRUCTIONS = (
-    "When you summarise this conversation, keep: the current task and its objectives, in the "
-    "user's own words; decisions that were made, and why, with the options that were rejected; "
-    "exact file paths and locations in the code that matter for what is next; open tasks and what "
-    "is still to be done, in order; errors that were met, and how each was resolved or that it was "
-    "not; critical state: constraints of the user, names, numbers, versions, commands that work.\n"
-    "Quote word for word every message of the user that sets a rule or corrects you.\n"
-    "Be brief about work that is completed. Write it so that the work can go on without reading "
-    "the files again."
+    "In the summary keep: the task and its objectives in the user's own words; decisions, why, "
+    "and options rejected; exact file paths; what is still to be done, in order; errors and "
+    "whether they are resolved; critical state: names, numbers, commands. Quote word for word "
+    "every message of the user that sets a rule or corrects you. Be brief on completed work."
 )
 INSTRUCTIONS_CHARACTERS = 1_500
 # The client cuts what a hook prints here beyond this.

@@ -17,7 +17,7 @@ from brimline.cli import demo_script
 from brimline.fast import bundle, paths, policy
 from brimline.gauge import reading as gauge
 from brimline.launch import bootstrap
-from brimline.offload import savings
+from brimline.offload import learning
 from brimline.state.session import SessionState
 from brimline.store import stub
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from brimline.cli.demo_script import Step
-    from brimline.offload.savings import Saved
+    from brimline.offload.learning import Saved
 
 _CHARACTERS_PER_TOKEN = 2.85
 _TERSE_TOOLS = ("Edit", "Write")
@@ -85,7 +85,7 @@ class Player:
 
     def saved(self) -> Saved:
         """What was kept out and brought back, as the hooks noted it."""
-        return savings.session(f"{self.folder}/brimline", self.session.session_id)
+        return learning.saved_by(f"{self.folder}/brimline", self.session.session_id)
 
     def _keep_out(self, step: Step) -> tuple[str, str]:
         """A result that is too large: the hook stores it and gives the model a reference."""

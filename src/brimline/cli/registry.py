@@ -23,7 +23,6 @@ COMMANDS = {
     "carry": Entry("brimline.cli.carry:carry", "See what crosses a compaction, and add to it."),
     "session": Entry("brimline.cli.session:session", "Inspect, purge and mend a session."),
     "store": Entry("brimline.cli.store:store", "Look into what was kept out of the window."),
-    "offload": Entry("brimline.cli.offload:offload", "Review what was learned about outputs."),
     "rules": Entry("brimline.cli.rules:rules", "See which instruction files load, and why."),
     "config": Entry("brimline.cli.settings:config", "Show, explain and change settings."),
     "scout": Entry(

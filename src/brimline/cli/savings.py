@@ -8,7 +8,7 @@ from brimline import clock
 from brimline.cli import store_text as text
 from brimline.errors import SessionError
 from brimline.fast import paths
-from brimline.offload import savings
+from brimline.offload import learning
 
 _LISTED = 20
 _SHORT_ID = 8
@@ -27,7 +27,7 @@ def show(session: str | None, *, every: bool, as_json: bool) -> None:
     Raises:
         SessionError: the session that was asked for is not there, or not the only one.
     """
-    found = savings.sessions(paths.home())
+    found = learning.saved_by_sessions(paths.home())
     if session is not None:
         found = [one for one in found if one.session_id.startswith(session)]
         if not found:
@@ -44,12 +44,12 @@ def show(session: str | None, *, every: bool, as_json: bool) -> None:
         "session_count": len(found),
         "sessions_with_offload": len(used),
         "sessions": [_named(one) for one in listed],
-        "total": _figures(savings.total(found)),
+        "total": _figures(learning.total(found)),
     }
     text.answer(document, _render(document), as_json=as_json)
 
 
-def _named(one: savings.Saved) -> dict[str, Any]:
+def _named(one: learning.Saved) -> dict[str, Any]:
     return {
         "session_id": one.session_id,
         "project": one.project,
@@ -58,7 +58,7 @@ def _named(one: savings.Saved) -> dict[str, Any]:
     }
 
 
-def _figures(one: savings.Saved) -> dict[str, Any]:
+def _figures(one: learning.Saved) -> dict[str, Any]:
     return {
         "references": one.references,
         "stored_bytes": one.stored_bytes,

@@ -265,10 +265,6 @@ def _inspected(path: str, bar: _Bar) -> Inspection:
     click.option("--analyze", is_flag=True, help="Only the figures; touch nothing."),
     click.option("--dry-run", is_flag=True, help="Say what would go; touch nothing."),
     click.option("--repair-only", is_flag=True, help="Mend as `session repair` does; no purge."),
-    click.option("--remove-thinking", is_flag=True, help="Also old thoughts; the API may refuse."),
-    click.option(
-        "--inject-compaction", is_flag=True, help="Put a compaction in front that never was."
-    ),
     _yes_option,
 )
 def purge(
@@ -319,8 +315,6 @@ def _options(values: dict[str, Any], given: dict[str, Any]) -> Options:
         max(1, values["purge.threshold_bytes"]) if threshold is None else threshold,
         values["purge.keep_requests"] if keep is None else keep,
         wanted,
-        remove_thinking=given["remove_thinking"],
-        inject_compaction=given["inject_compaction"],
     )
 
 
@@ -354,17 +348,15 @@ def _repeated(given: dict[str, Any]) -> list[str]:
     for name in ("threshold", "keep_recent"):
         if given[name] is not None:
             found += [f"--{name.replace('_', '-')}", str(given[name])]
-    flags = ("remove_thinking", "inject_compaction")
-    return found + [f"--{name.replace('_', '-')}" for name in flags if given[name]]
+    return found
 
 
 @_command(
     f"""Mend the structure of a session; by default the newest one of this project.
 
     What has exactly one mend is mended: lost parents, calls and results that lost each other,
-    several rows on one line, rows that stand there twice, a torn last line. Where two mends are
-    possible nothing is guessed, and the command says where. A backup is kept, and `brimline session
-    restore` undoes the repair.
+    several rows on one line. Where two mends are possible nothing is guessed, and the command says
+    where. A backup is kept, and `brimline session restore` undoes the repair.
 
     \b
     Example:

@@ -189,8 +189,8 @@ def changes(plan: Plan) -> list[dict[str, Any]]:
             "bytes": item.size_bytes,
             "key": planning.key_of(item),
         }
-        for mark in sorted(plan.edits)
-        for item, strategy in plan.edits[mark]
+        for edits in plan.changes.values()
+        for item, strategy in edits
         if item.digest
     ]
 
@@ -206,6 +206,5 @@ def repair(report: Report, *, dry_run: bool) -> dict[str, Any]:
         "after": findings(report.after) if report.after else None,
         "changed": report.after is not None,
         "backup": report.backup,
-        "torn_line_key": report.cut_key,
         "is_still_written": not report.is_over,
     }

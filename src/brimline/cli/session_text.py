@@ -48,17 +48,9 @@ CONTEXT_NAMES = {
     "client": "injected by the client",
     "unexplained": "unexplained",
 }
-_STRATEGIES = {
-    **planning.STRATEGIES,
-    planning.THINKING: "thoughts of turns that have ended (the API may refuse the session)",
-    planning.COMPACTION: "a compaction that never was, in front (the model takes it for one)",
-}
 _ACTIONS = {
     "split": "each row gets a line of its own",
-    "unmark": "the mark is taken out",
-    "cut": "the piece is taken out and stored",
     "relink": "the row gets another parent",
-    "drop": "the second copy is taken out",
     "stub": "the result is stored, a short text takes its place",
     "answer": "a result is added that says it is missing",
 }
@@ -152,7 +144,7 @@ def purge(path: str, plan: Plan) -> str:
             f"{saving.items:,}",
             size(saving.disk_bytes),
             _tokens(plan.tokens_of(name)) if saving.context_items else "none",
-            _STRATEGIES[name],
+            planning.STRATEGIES[name],
         ]
         for name, saving in plan.savings.items()
     ]
@@ -233,9 +225,6 @@ def repaired(document: dict[str, Any]) -> str:
         lines.append(f"Mended {amount}.")
         lines.append(f"After: {text.count(len(left), 'fault')}" + ("" if left else ", sound"))
         lines += [*fault_lines(left), f"Backup: {document['backup']}"]
-        if document["torn_line_key"]:
-            key = text.short(document["torn_line_key"])
-            lines.append(f"The torn line is stored: brimline store get {key}")
         lines.append(f"Undo: brimline session restore {document['transcript']}")
     elif document["mended"]:
         lines.append(f"Would mend {amount}; nothing was changed.")

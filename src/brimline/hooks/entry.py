@@ -92,13 +92,18 @@ def ask_rooms(turn: Turn) -> bytes:
     answered = table.EVENTS[event.name]
     if event.agent_id and not answered.subagents:
         return b""
+    off = turn.state.is_off
     for room, tools in answered.rooms.items():
+        if off and room not in table.WHILE_OFF:
+            continue
         if tools not in ("", "*") and event.tool not in tools.split("|"):
             continue
         decision: Decision | None = turn.attempt(room, call, room, answered.function, turn)
         if decision is None:
             continue
         turn.decisions.append(decision)
+        if decision.permission == "deny":
+            break  # nothing comes of this event that another room could speak about
         if decision.replacement is not None:
             # What is measured from here on is what the model will see.
             event.tool_response = decision.replacement

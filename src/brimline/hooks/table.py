@@ -49,8 +49,8 @@ EVENTS = {
     ),
     "UserPromptSubmit": Answered(
         "user_prompt_submit",
-        {"gauge": "", "carry": "", "guard": "", "offload": ""},
-        "measures; announces a tier that was entered, a rate limit, a changed reminder",
+        {"slash": "", "gauge": "", "carry": "", "guard": "", "offload": ""},
+        "answers `/brim:…`; measures; announces a tier that was entered, a rate limit, a reminder",
         subagents=False,
     ),
     "PreToolUse": Answered(
@@ -90,6 +90,8 @@ EVENTS = {
 }
 # Rooms that are registered with the client only once they were switched on.
 OPTIONAL = ("scout",)
+# Rooms that are asked even in a session where the user silenced the others.
+WHILE_OFF = ("slash",)
 # After this event's answer is written, these rooms' `tidy` is called, each for its share of time.
 TIDY_AFTER = "SessionStart"
 TIDY = ("gauge", "state", "store", "search", "offload", "carry", "session")

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 # These tools report back to the model in a sentence; their records hold whole files.
 _TERSE_TOOLS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit", "TodoWrite", "Skill"})
 _TERSE_CHARACTERS = 200
+# Where the client takes a refusal as a block of the whole event.
+_BLOCKABLE = ("PreCompact", "UserPromptSubmit")
 # The client shows the model this much of an output that it put on disk.
 _PERSISTED_PREVIEW_CHARACTERS = 2_300
 
@@ -73,8 +75,10 @@ class Event:
 
 def render(event_name: str, decision: Decision) -> str:
     """The client's answer document; empty where there is nothing to say."""
+    if decision.permission == "deny" and event_name in _BLOCKABLE:
+        return json.dumps({"decision": "block", "reason": decision.reason})
     if event_name == "PreCompact":
-        return _render_precompact(decision)
+        return "\n\n".join(decision.model_notes)  # it goes into the request for the summary
     specific: dict[str, Any] = {}
     if decision.permission:
         specific["permissionDecision"] = decision.permission
@@ -89,10 +93,3 @@ def render(event_name: str, decision: Decision) -> str:
     if specific:
         document["hookSpecificOutput"] = {"hookEventName": event_name} | specific
     return json.dumps(document) if document else ""
-
-
-def _render_precompact(decision: Decision) -> str:
-    """There plain text goes into the request for the summary, and a refusal is a block."""
-    if decision.permission == "deny":
-        return json.dumps({"decision": "block", "reason": decision.reason})
-    return "\n\n".join(decision.model_notes)

@@ -81,13 +81,13 @@ def _files(home_dir: str) -> Iterator[Finding]:
         )
         return
     yield _current(home_dir, hooks[0])
-    yield from checks_wiring.program_findings(hooks[0].interpreter, hooks[0].root, _INSTALL)
+    yield from checks_wiring.program_findings(hooks[0], _INSTALL)
 
 
 def _current(home_dir: str, hook: entries.Installed) -> Finding:
     try:
-        wired = installer.wiring_for(hook.interpreter, home_dir)
-        started = program.find(wired.home)
+        wired = installer.wiring_for(hook.interpreter or "", home_dir)
+        started = program.find(installer.home_to_bake(home_dir))
         piece = NewPlugin(home_dir, wired, started, mcp=ways.has_server(home_dir))
         stale = [change.path for change in piece.plan().files]
     except InstallError as error:

@@ -12,12 +12,12 @@ from brimline.install import (
     installer,
     interpreter,
     program,
-    slash,
     ways,
 )
 from brimline.install.finding import Finding
 from brimline.install.pieces import mcp_server
 from brimline.install.pieces.slash_commands import SlashCommands, folder
+from brimline.slash import command_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +48,7 @@ def _slash_commands(home_dir: str, started: Program) -> Finding:
     piece = SlashCommands(home_dir, started)
     found = piece.own.plan(piece.wanted())
     if found.changes:
-        names = [path.rpartition("/")[2].removesuffix(".md") for path, _, _ in found.changes]
+        names = [path.rpartition("/")[2] for path, _, _ in found.changes]
         return Finding(
             "slash-commands",
             "warning",
@@ -64,19 +64,23 @@ def _slash_commands(home_dir: str, started: Program) -> Finding:
             "brimline never overwrites a file that it did not write.",
             f"move it away, then {_INSTALL}",
         )
-    missing = slash.left_out(started)
-    if missing:
+    if started.line(*command_files.CARD.words) is None:
         return Finding(
             "slash-commands",
             "note",
-            f"{_told(missing)} cannot be offered",
+            "/brim:card cannot be offered",
             f"The client cannot check a line that starts {started.interpreter} as it must be here.",
         )
     return Finding("slash-commands", "ok", f"the slash commands are in {folder()}")
 
 
 def _told(names: list[str]) -> str:
-    return ", ".join(f"/{slash.NAMESPACE}:{name}" for name in names)
+    """Files by the command that each is for."""
+    told = [
+        f"/{command_files.NAMESPACE}:{n.removesuffix('.md')}" if n.endswith(".md") else n
+        for n in names
+    ]
+    return ", ".join(told)
 
 
 def _registered(server: clientstate.Server, started: Program) -> Finding:

@@ -49,8 +49,8 @@ def findings(home_dir: str, project_dir: str) -> Iterator[Finding]:
         if installer.may_start(entry, path, home_dir)
     ]
     yield from _other_home(known, home_dir)
-    for python, root in dict.fromkeys((entry.interpreter, entry.root) for entry in known):
-        yield from program_findings(python, root)
+    for started in dict.fromkeys(entry._replace(event="", wrapped=None) for entry in known):
+        yield from program_findings(started)
 
 
 def _read_all(project_dir: str) -> tuple[dict[str, dict[str, Any]], list[Finding]]:
@@ -115,8 +115,9 @@ def _entries_current(
             fix,
         )
     try:
-        wired = installer.wiring_for(ours[0].interpreter, home_dir)
+        wired = installer.wiring_for(ours[0].interpreter or "", home_dir)
         current = not installer.plan_install(path, wired, home_dir, project_dir).changes
+        current = current and (not wired.launcher or installer.launcher_is_current(wired))
     except InstallError as error:
         return _unreadable(path, str(error))
     if current:
@@ -133,7 +134,7 @@ def _entries_current(
 def _fires_twice(found: dict[str, list[entries.Installed]], project_dir: str) -> Iterator[Finding]:
     """The client runs equal commands of several files once, and different ones each."""
     commands = {
-        path: {(entry.event, entry.interpreter, entry.arguments) for entry in ours}
+        path: {entry._replace(interpreter=entry.launcher or entry.interpreter) for entry in ours}
         for path, ours in found.items()
     }
     first, *others = commands
@@ -193,8 +194,21 @@ def _other_home(known: list[entries.Installed], home_dir: str) -> Iterator[Findi
             )
 
 
-def program_findings(python: str, root: str | None, install: str = _INSTALL) -> Iterator[Finding]:
+def program_findings(started: entries.Installed, install: str = _INSTALL) -> Iterator[Finding]:
     """Whether what an entry starts is there, can run the hooks, and does so at its best."""
+    python, root = started.interpreter, started.root
+    if started.launcher and (not python or not os.access(started.launcher, os.X_OK)):
+        yield Finding(
+            "launcher",
+            "broken",
+            f"{started.launcher} is gone, or cannot be started",
+            "The client starts it at every event: without it nothing is measured.",
+            install,
+        )
+        return
+    if started.launcher:
+        yield Finding("launcher", "ok", f"the client starts {started.launcher}")
+    python = python or ""
     problem = interpreter.problem_with(python)
     if problem:
         yield Finding(

@@ -79,7 +79,7 @@ def install(  # noqa: PLR0913, PLR0917 - one for each option
         subjects = [p.subject for p, plan in zip(pieces, plans, strict=False) if plan.changes]
         _confirm(f"Change {', '.join(map(showing.shown_path, subjects))}?", yes=yes)
     _make_home(home_dir)
-    _note_for_hooks(home_dir, wired.home)
+    _note_for_hooks(home_dir, installer.home_to_bake(home_dir))
     slower = _precompile(wired)
     done = _each([piece.apply for piece in pieces])
     slower += _compile_policy(home_dir, project_dir)
@@ -120,6 +120,7 @@ def uninstall(
         _confirm(f"Delete everything brimline has stored in {home_dir}?", yes=yes)
         restored = _offer_to_put_back(home_dir, problems, yes=yes)
     done = [_removed(piece, problems) for piece in pieces]
+    installer.remove_launcher(home_dir, project_dir)
     if delete_data and problems:
         problems.append(f"the data in {home_dir} was kept: putting these files back needs it")
     deleted = delete_data and not problems

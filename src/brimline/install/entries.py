@@ -1,23 +1,29 @@
-"""What brimline writes into the client's settings, and how it knows its own entries again. Pure."""
+"""What brimline writes into the client's settings, and how it knows its own entries again."""
 
 from __future__ import annotations
 
 import ast
+import os
 import re
 import shlex
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from brimline import clientsettings
 from brimline.hooks import table
-from brimline.launch import bootstrap, is_bootstrap
+from brimline.launch import LAUNCHER, PLUGIN_LAUNCHER, bootstrap, is_bootstrap, is_launcher
 
-# Present in every entry any version of ours has written.
-_OUR_MARK = "from brimline."
 # The word by which the plugin's hooks are told from those in settings (`hooks.entry`).
 _PLUGIN = "plugin"
-_ROOT = re.compile(r"sys\.path\.insert\(0,(.*?)\);from brimline\.", re.DOTALL)
-_CODE_AT = 4
-_NAME_AT = 5
+_STATUSLINE = "statusline"
+_CODE = re.compile(
+    r"sys\.path\.insert\(0,(?P<root>.*?)\);from brimline\..*? import main;main\((?P<told>.*?)\)\n",
+    re.DOTALL,
+)
+_OPTIONS = "-IS"
+# What every system takes as the first line of a script, `#!` and options included.
+_FIRST_LINE_BYTES = 127
+_CODE_AT = 3
 
 
 class Wiring(NamedTuple):
@@ -25,7 +31,9 @@ class Wiring(NamedTuple):
 
     interpreter: str
     root: str
-    home: str | None
+    home: str
+    launcher: str | None = None
+    """The program that the client starts; None: the interpreter itself, with code."""
     scout: bool = False
     """Whether the scout's tools are watched too."""
     plugin: bool = False
@@ -33,44 +41,53 @@ class Wiring(NamedTuple):
     rules: tuple[str, ...] = ()
     """Permission rules that let the model fetch stored output without asking; none: as they are."""
 
-    def arguments(self, event: str) -> list[str]:
-        """The interpreter's arguments for one event."""
-        extra = [self.home] if self.home else []
-        if self.plugin:
-            extra = [self.home or "", _PLUGIN]
-        return ["-I", "-S", "-c", bootstrap(self.root), event, *extra]
+    def for_plugin(self) -> Wiring:
+        """The same in the plugin's own folder."""
+        own = self.home + PLUGIN_LAUNCHER if self.launcher else None
+        return self._replace(plugin=True, launcher=own)
+
+    def command(self, event: str) -> list[str]:
+        """What the client starts at an event."""
+        if self.launcher:
+            return [self.launcher, event]
+        return [self.interpreter, "-I", "-S", "-c", self._code(), event]
+
+    def launcher_bytes(self) -> bytes:
+        """The launcher as a file."""
+        return os.fsencode(f"#!{self.interpreter} {_OPTIONS}\n{self._code()}\n")
+
+    def _code(self) -> str:
+        return bootstrap(self.root, self.home, *([_PLUGIN] if self.plugin else []))
 
 
 class Installed(NamedTuple):
-    """One hook entry of ours, as it was found in settings."""
+    """What an entry or a status line of ours starts, as far as that can be told."""
 
     event: str
-    interpreter: str
-    arguments: tuple[str, ...]
-
-    @property
-    def root(self) -> str | None:
-        """The folder from which the entry loads the package."""
-        found = next((_ROOT.search(text) for text in self.arguments if _OUR_MARK in text), None)
-        try:
-            root = ast.literal_eval(found[1]) if found else None
-        except (ValueError, SyntaxError):
-            return None
-        return root if isinstance(root, str) else None
-
-    @property
-    def home(self) -> str | None:
-        """The data folder that the entry carries, if any."""
-        after = self.arguments[_NAME_AT:]
-        return (after[0] or None) if after else None
-
-
-class StatusLine(NamedTuple):
-    """The parts of a status-line command of ours."""
-
-    interpreter: str
+    launcher: str | None
+    interpreter: str | None
+    root: str | None
     home: str | None
-    wrapped: str | None
+    wrapped: str | None = None
+    """The status line that was there before."""
+
+
+def launcher_for(interpreter: str, home_dir: str) -> str | None:
+    """The launcher's path; None where a script cannot start this interpreter, or not from there."""
+    first_line = os.fsencode(f"#!{interpreter} {_OPTIONS}")
+    if os.name == "nt" or len(first_line.split()) > 2 or len(first_line) > _FIRST_LINE_BYTES:  # noqa: PLR2004 - path and options
+        return None
+    path = home_dir + LAUNCHER
+    if os.path.lexists(path) and not is_launcher(path):
+        return None  # somebody else's
+    return None if _runs_nothing(home_dir) else path
+
+
+def _runs_nothing(folder: str) -> bool:
+    """Whether nothing can be started from the disk that a folder is, or will be, on."""
+    while not os.path.isdir(folder):
+        folder = os.path.dirname(folder)
+    return bool(os.statvfs(folder).f_flag & getattr(os, "ST_NOEXEC", 0))
 
 
 def hook_groups(wiring: Wiring) -> dict[str, dict[str, Any]]:
@@ -85,40 +102,70 @@ def statusline_command(wiring: Wiring, wrapped: str | None = None) -> str:
     The command that was there before, an empty one too, is carried as the last argument, so that it
     survives the loss of anything else of ours.
     """
-    arguments = [wiring.interpreter, *wiring.arguments("statusline")]
-    if wrapped is not None:
-        arguments += [wrapped] if wiring.home else ["", wrapped]
-    return shlex.join(arguments)
+    return shlex.join([*wiring.command(_STATUSLINE), *([] if wrapped is None else [wrapped])])
 
 
-def parse_statusline(command: str) -> StatusLine | None:
+def parse_statusline(command: str) -> Installed | None:
     """Take a status-line command of ours apart.
 
     None for every other command, also for one in which somebody built ours into a command of their
     own: that one is theirs.
     """
     try:
-        arguments = shlex.split(command)
+        program, *arguments = shlex.split(command)
     except ValueError:
         return None
-    if len(arguments) <= _NAME_AT or arguments[_NAME_AT] != "statusline":
+    found = parse(program, arguments)
+    if found is None or found.event != _STATUSLINE or shlex.join([program, *arguments]) != command:
         return None
-    if not is_our_code(arguments[_CODE_AT]) or shlex.join(arguments) != command:
+    return found
+
+
+def parse(program: str, arguments: list[str]) -> Installed | None:
+    """What a command of ours starts, in every form that was ever written; None for others'."""
+    if is_launcher(program) and arguments and arguments[0] in (*table.EVENTS, _STATUSLINE):
+        home = program.removesuffix(PLUGIN_LAUNCHER).removesuffix(LAUNCHER)
+        wrapped = arguments[1] if arguments[1:] else None
+        first, _, code = _text_of(program).partition("\n")
+        interpreter = first.removeprefix("#!").removesuffix(_OPTIONS).strip() or None
+        return Installed(arguments[0], program, interpreter, _told(code)[0], home, wrapped)
+    if len(arguments) <= _CODE_AT + 1 or not is_bootstrap(arguments[_CODE_AT]):
         return None
-    home, wrapped, *_ = [*arguments[_NAME_AT + 1 :], None, None]
-    return StatusLine(arguments[0], home or None, wrapped)
+    root, told = _told(arguments[_CODE_AT])
+    name, *rest = arguments[_CODE_AT + 1 :]
+    places = [*told[:1], *rest, None, None]
+    return Installed(name, None, program, root, places[0] or None, places[1])
+
+
+def _told(code: str) -> tuple[str | None, list[str]]:
+    """The package's folder that code of ours names, and what it tells `main`."""
+    found = _CODE.search(code)
+    if found is None:
+        return None, []
+    try:
+        root, told = ast.literal_eval(f"({found['root']},[{found['told']}])")
+    except (ValueError, SyntaxError):
+        return None, []
+    return root if isinstance(root, str) else None, told
+
+
+def _text_of(launcher: str) -> str:
+    try:
+        return Path(launcher).read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return ""
 
 
 def installed(settings: dict[str, Any]) -> list[Installed]:
-    """Every hook entry of ours in a settings object of any shape."""
+    """Every hook entry of ours in a settings object of any shape, by the event it is under."""
     hooks = settings.get("hooks")
-    return [
-        Installed(event, str(entry.get("command")), tuple(entry["args"]))
+    found = [
+        (event, _parse_hook(entry))
         for event, groups in (hooks.items() if isinstance(hooks, dict) else ())
         for group in (groups if isinstance(groups, list) else ())
         for entry in entries_of(group)
-        if is_our_hook(entry)
     ]
+    return [entry._replace(event=event) for event, entry in found if entry]
 
 
 def entries_of(group: Any) -> list[Any]:
@@ -129,15 +176,31 @@ def entries_of(group: Any) -> list[Any]:
 
 def is_our_hook(entry: Any) -> bool:
     """Whether a hook entry was written by brimline, whatever its version."""
-    arguments = entry.get("args") if isinstance(entry, dict) else None
+    return _parse_hook(entry) is not None
+
+
+def _parse_hook(entry: Any) -> Installed | None:
+    command, arguments = (
+        (entry.get("command"), entry.get("args")) if isinstance(entry, dict) else (None, None)
+    )
     if not isinstance(arguments, list) or not all(isinstance(text, str) for text in arguments):
-        return False
-    return any(is_our_code(text) for text in arguments)
+        return None
+    found = parse(command if isinstance(command, str) else "", arguments)
+    if found is None and any(map(is_bootstrap, arguments)):
+        return Installed("", None, str(command), None, None)
+    return found
 
 
 def is_our_code(text: str) -> bool:
-    """Whether a text holds the code that starts brimline."""
-    return is_bootstrap(text)
+    """Whether a command line holds the code that starts brimline, or its launcher."""
+    return is_bootstrap(text) or any(map(is_launcher, _words(text)))
+
+
+def _words(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return text.split()
 
 
 def recall_rules(line: str | None) -> tuple[str, ...]:
@@ -157,15 +220,16 @@ def is_our_rule(rule: Any) -> bool:
 
 def mention_us(raw: bytes) -> bool:
     """Whether the bytes of a settings file can hold anything of ours; no parsing needed."""
-    return _OUR_MARK.encode() in raw
+    return b"from brimline." in raw or LAUNCHER.encode() in raw
 
 
 def _group(event: str, wiring: Wiring, switched_on: tuple[str, ...]) -> dict[str, Any]:
     answered = table.EVENTS[event]
+    command, *arguments = wiring.command(event)
     entry = {
         "type": "command",
-        "command": wiring.interpreter,
-        "args": wiring.arguments(event),
+        "command": command,
+        "args": arguments,
         "timeout": answered.timeout_s,
     }
     matcher = answered.matcher(switched_on)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from brimline import clientsettings, config
 from brimline.errors import InstallError
 from brimline.fast import paths
 from brimline.install import entries, precompile, record, settingsfile, wiring
+from brimline.launch import LAUNCHER, is_launcher
 
 SCOPES = ("user", "project", "local")
 _TRIES = 5
@@ -44,8 +46,9 @@ def wiring_for(interpreter: str, home_dir: str) -> entries.Wiring:
     """
     user_file = config.load(home_dir, home_dir, environment=False)
     scout = user_file.values["scout.enabled"]
-    wired = entries.Wiring(interpreter, precompile.package_root(), home_to_bake(home_dir), scout)
-    for path in (wired.interpreter, wired.root, wired.home or ""):
+    launcher = entries.launcher_for(interpreter, home_dir)
+    wired = entries.Wiring(interpreter, precompile.package_root(), home_dir, launcher, scout)
+    for path in (wired.interpreter, wired.root, wired.home):
         try:
             path.encode("utf-8")
         except UnicodeEncodeError:
@@ -54,7 +57,7 @@ def wiring_for(interpreter: str, home_dir: str) -> entries.Wiring:
 
 
 def home_to_bake(home_dir: str) -> str | None:
-    """The data folder for the entries: only one that the client's environment does not lead to."""
+    """The data folder to tell a command: only one that the environment does not lead to."""
     usual = paths.client_config_dir() + "/brimline"
     return None if home_dir == usual else home_dir
 
@@ -66,7 +69,7 @@ def installed_interpreter(path: str, home_dir: str, project_dir: str) -> str | N
     """
     for file in (path, *[settings_path(scope, project_dir) for scope in SCOPES]):
         for entry in entries.installed(clientsettings.read_settings(file)):
-            if may_start(entry, file, home_dir):
+            if entry.interpreter and may_start(entry, file, home_dir):
                 return entry.interpreter
     return None
 
@@ -193,6 +196,45 @@ def other_homes(chosen: list[str], home_dir: str) -> list[str]:
     return [home for home in dict.fromkeys(named) if home and home != home_dir]
 
 
+def write_launcher(wired: entries.Wiring) -> None:
+    """Put the program that the client starts in its place, where it is not there already.
+
+    Raises:
+        InstallError: it cannot be written; nothing was changed.
+    """
+    if wired.launcher is None or launcher_is_current(wired):
+        return
+    try:
+        settingsfile.write_program(wired.launcher, wired.launcher_bytes())
+    except OSError as error:
+        reason = error.strerror or error
+        raise InstallError(
+            f"cannot write {wired.launcher}: {reason}; nothing was changed"
+        ) from error
+
+
+def launcher_is_current(wired: entries.Wiring) -> bool:
+    """Whether the launcher is what this version would write, and can be started."""
+    path = wired.launcher or ""
+    try:
+        return Path(path).read_bytes() == wired.launcher_bytes() and os.access(path, os.X_OK)
+    except OSError:
+        return False
+
+
+def remove_launcher(home_dir: str, project_dir: str) -> None:
+    """Remove it once no settings that we know of start it any more."""
+    path = home_dir + LAUNCHER
+    for file in known_paths(home_dir, project_dir):
+        started = entries.installed(clientsettings.read_settings(file))
+        if any(entry.launcher == path for entry in started):
+            return
+    if os.path.lexists(path) and is_launcher(path):
+        with contextlib.suppress(OSError):  # nobody starts it any more
+            os.unlink(path)
+            os.rmdir(os.path.dirname(path))
+
+
 def _apply_install(plan: Plan, wired: entries.Wiring, home_dir: str) -> str | None:
     backup = settingsfile.back_up(plan.file, f"{home_dir}/backups")
     try:
@@ -202,6 +244,7 @@ def _apply_install(plan: Plan, wired: entries.Wiring, home_dir: str) -> str | No
     except OSError as error:
         reason = error.strerror or error
         raise InstallError(f"cannot write to {home_dir}: {reason}; nothing was changed") from error
+    write_launcher(wired)
     _apply(plan)
     return backup
 

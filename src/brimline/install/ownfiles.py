@@ -16,7 +16,9 @@ from typing import Any
 
 from brimline.errors import InstallError
 from brimline.fast import io
+from brimline.install import settingsfile
 from brimline.install.settingsfile import digest
+from brimline.launch import LAUNCHER
 
 FORMAT = 1
 
@@ -35,7 +37,7 @@ class OwnFiles:
         known = _load(self._record_path())
         plan = Plan()
         for path, content in wanted.items():
-            current = _read(path)
+            current = read_plain(path)
             if current == content:
                 continue
             if os.path.lexists(path) and not self._is_ours(path, current, known):
@@ -43,7 +45,7 @@ class OwnFiles:
             else:
                 plan.changes.append((path, current, content))
         for path, written in known.files.items():
-            current = _read(path)
+            current = read_plain(path)
             if path not in wanted and current is not None and digest(current) in written:
                 plan.changes.append((path, current, None))
         return plan
@@ -79,7 +81,7 @@ class OwnFiles:
         known = _load(self._record_path())
         plan = Plan()
         for path in dict.fromkeys([*known.files, *(wanted or {})]):
-            current = _read(path)
+            current = read_plain(path)
             as_wanted = current is not None and current == (wanted or {}).get(path)
             if as_wanted or self._is_ours(path, current, known):
                 plan.changes.append((path, current, None))
@@ -117,7 +119,7 @@ class OwnFiles:
     def _save(self, known: _Record) -> None:
         document = {"v": FORMAT, "files": known.files, "folders": known.folders}
         raw = json.dumps(document, indent=1).encode()
-        if _read(self._record_path()) != raw:
+        if read_plain(self._record_path()) != raw:
             _put(self._record_path(), raw)
 
     def _record_path(self) -> str:
@@ -152,7 +154,7 @@ def _load(path: str) -> _Record:
         return _Record()
 
 
-def _read(path: str) -> bytes | None:
+def read_plain(path: str) -> bytes | None:
     """The content of a plain file; None for everything else, a link too: that is somebody's."""
     try:
         if not stat.S_ISREG(os.lstat(path).st_mode):
@@ -166,6 +168,8 @@ def _put(path: str, content: bytes | None) -> None:
     try:
         if content is None:
             io.remove(path)
+        elif path.endswith(LAUNCHER):
+            settingsfile.write_program(path, content)
         else:
             io.replace_file(path, content)
     except OSError as error:

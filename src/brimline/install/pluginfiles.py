@@ -9,7 +9,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from brimline import __version__
-from brimline.install import clientstate, entries, slash
+from brimline.install import clientstate, entries
+from brimline.launch import LAUNCHER
+from brimline.slash import answer, command_files
 
 if TYPE_CHECKING:
     from brimline.install.program import Program
@@ -38,16 +40,20 @@ def files(wired: entries.Wiring, started: Program, *, mcp: bool) -> dict[str, by
         mcp: whether the MCP server comes along.
     """
     plugin = clientstate.PLUGIN
+    wired = wired.for_plugin()
     found = {
         ".claude-plugin/marketplace.json": _document(_marketplace()),
         f"{plugin}/.claude-plugin/plugin.json": _document(_manifest()),
         f"{plugin}/README.md": _README.encode(),
         HOOKS_FILE: _document(_hooks(wired)),
+        answer.PROGRAM_FILES[1].removeprefix("plugin/"): started.words(),
     }
+    if wired.launcher:
+        found[f"{plugin}{LAUNCHER}"] = wired.launcher_bytes()
     if mcp:
         found[MCP_FILE] = _document(_servers(started))
-    commands = slash.files(started)
-    return found | {f"{plugin}/commands/{name}": content for name, content in commands.items()}
+    listed = command_files.files(started.line)
+    return found | {f"{plugin}/commands/{name}": content for name, content in listed.items()}
 
 
 def installed_hooks(raw: bytes) -> list[entries.Installed]:
@@ -85,7 +91,7 @@ def _manifest() -> dict[str, Any]:
 
 
 def _hooks(wired: entries.Wiring) -> dict[str, Any]:
-    groups = entries.hook_groups(wired._replace(plugin=True))
+    groups = entries.hook_groups(wired)
     return {"description": _ABOUT, "hooks": {event: [group] for event, group in groups.items()}}
 
 

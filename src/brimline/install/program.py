@@ -51,6 +51,10 @@ class Program(NamedTuple):
         """The interpreter's arguments for a command."""
         return [*self.options, *words]
 
+    def words(self) -> bytes:
+        """How hooks start the command, as they read it."""
+        return json.dumps([self.interpreter, *self.options]).encode()
+
     def environment(self) -> dict[str, str]:
         """The variables that the command needs."""
         return {"BRIMLINE_HOME": self.home} if self.home else {}

@@ -66,7 +66,7 @@ def pieces(
     Slash commands and the MCP server are the user's: the other scopes are shared with others, or
     would show them in one folder only, so that there they are left out.
     """
-    started = program.find(wired.home)
+    started = program.find(installer.home_to_bake(home_dir))
     if asked.way == PLUGIN:
         return [NewPlugin(home_dir, wired, started, mcp=asked.mcp)]
     path = installer.settings_path(asked.scope, project_dir)
@@ -147,7 +147,7 @@ def refresh_plugin(home_dir: str) -> bool:
     if not hooks or not ownfiles.OwnFiles(home_dir, plugin.RECORD).is_recorded:
         return False
     wired = installer.wiring_for(interpreter.choose(None, hooks[0].interpreter), home_dir)
-    started = program.find(wired.home)
+    started = program.find(installer.home_to_bake(home_dir))
     return NewPlugin(home_dir, wired, started, mcp=has_server(home_dir)).refresh()
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from brimline.decision import Decision
 from brimline.errors import StoreError
 from brimline.fast import io, json
-from brimline.offload import recalls
+from brimline.offload import looks
 from brimline.offload.hook import LARGE_BYTES, PINS_WAIT
 from brimline.store import contents, directives, layout, pins, put, stub
 from brimline.transcript import tail
@@ -30,13 +30,29 @@ _OWN_ANSWER = "[brimline recall"
 
 def on_prompt(turn: Turn) -> Decision | None:
     """Do what the directives in a prompt say, and tell the person."""
-    told = []
-    for directive in directives.parse(turn.event.prompt, turn.values["store.pin_level"]):
-        if directive.kind == directives.LAST:
-            told.append(_pin_last(directive, turn.state, turn.home, turn.event.transcript))
-        else:
-            told.append(_note_directive(directive, turn.state, turn.home))
-    return Decision(person_notes=tuple(told)) if told else None
+    asked = directives.parse(turn.event.prompt, turn.values["store.pin_level"])
+    told = tuple([obey(directive, turn) for directive in asked])
+    return Decision(person_notes=told) if told else None
+
+
+def obey(directive: directives.Directive, turn: Turn) -> str:
+    """Do what one directive says; returns what to tell the person."""
+    if directive.kind == directives.LAST:
+        return _pin_last(directive, turn)
+    return _note_directive(directive, turn.state, turn.home)
+
+
+def last_key(turn: Turn) -> str | None:
+    """The nearest large result before; one that stayed in the window is stored for it."""
+    try:
+        for row in tail.rows_backward(turn.event.transcript, b'"tool_result"', _LOOK_BACK_BYTES):
+            for text in reversed([result.text for result in results(row)]):
+                key = _key_of(text, turn.state, turn.home)
+                if key:
+                    return key
+    except OSError:
+        pass  # a session that has no transcript yet has no results either
+    return None
 
 
 def on_result(key: str, state: SessionState, home_dir: str) -> None:
@@ -61,29 +77,14 @@ def before_compaction(state: SessionState, home_dir: str) -> int:
     return len(wanted)
 
 
-def _pin_last(
-    directive: directives.Directive, state: SessionState, home_dir: str, transcript: str
-) -> str:
+def _pin_last(directive: directives.Directive, turn: Turn) -> str:
     try:
-        key = _last_key(state, home_dir, transcript)
+        key = last_key(turn)
     except StoreError as error:
         return f"brimline: {error}"
     if key is None:
         return "brimline: there is no large result to pin yet."
-    return _pin(home_dir, key, directive.level, directive.reason)
-
-
-def _last_key(state: SessionState, home_dir: str, transcript: str) -> str | None:
-    """The nearest large result before; one that stayed in the window is stored for it."""
-    try:
-        for row in tail.rows_backward(transcript, b'"tool_result"', _LOOK_BACK_BYTES):
-            for text in reversed([result.text for result in results(row)]):
-                key = _key_of(text, state, home_dir)
-                if key:
-                    return key
-    except OSError:
-        pass  # a session that has no transcript yet has no results either
-    return None
+    return _pin(turn.home, key, directive.level, directive.reason)
 
 
 def _key_of(text: str, state: SessionState, home_dir: str) -> str | None:
@@ -110,9 +111,9 @@ def _key_of(text: str, state: SessionState, home_dir: str) -> str | None:
 
 def _recalled(text: str, home_dir: str) -> str | None:
     """The key that the first line of our own answer names."""
-    if not text.startswith(recalls.HEADER + layout.PREFIX):
+    if not text.startswith(looks.RECALL_HEADER + layout.PREFIX):
         return None
-    name = text[len(recalls.HEADER) :].split(maxsplit=1)[0].rstrip(":]")
+    name = text[len(looks.RECALL_HEADER) :].split(maxsplit=1)[0].rstrip(":]")
     try:
         return contents.resolve(home_dir, name)
     except StoreError:

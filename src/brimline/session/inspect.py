@@ -16,8 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.session.context import Context, ContextReader
-from brimline.session.faults import Findings
-from brimline.session.find_faults import Finder
+from brimline.session.faults import Finder, Findings
 from brimline.session.survey import calls_in, texts_in
 from brimline.transcript import find, read
 from brimline.transcript import row as shapes

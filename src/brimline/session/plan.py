@@ -10,25 +10,22 @@ from __future__ import annotations
 
 import json
 import re
-import uuid
 from dataclasses import dataclass, field
-from heapq import merge
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from brimline.gauge.reading import characters_per_token
-from brimline.session.survey import COPY, TEXT, THOUGHT, TRUNCATED
+from brimline.session import survey as surveying
+from brimline.session.survey import COPY, TEXT, TRUNCATED
 from brimline.store import directives, layout, stub
 from brimline.store.pins import NONE
-from brimline.transcript import row as shapes
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection
 
-    from brimline.session.survey import Item, Mark, Progress, Survey
+    from brimline.session.survey import Item, Mark, Survey
 
 OLD, SUPERSEDED, DUPLICATE, TRUNCATE = "old", "superseded", "duplicates", "truncate"
 COPIES, PROGRESS = "copies", "progress"
-THINKING, COMPACTION = "thinking", "compaction"
 STRATEGIES = {
     OLD: "results over the threshold become references",
     SUPERSEDED: "reads of files that were read or changed again later",
@@ -46,7 +43,6 @@ _REASONS = {
 }
 _SOURCE_CHARACTERS = 60
 _EXIT = re.compile(r"(?:Error: )?Exit code (\d{1,3})\b")
-_COMPACTIONS = uuid.UUID("6f1c8a70-52b4-4d0e-9a53-0b4b1d1d6c11")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +52,6 @@ class Options:
     threshold_bytes: int = 5_000
     keep_requests: int = 10
     strategies: frozenset[str] = DEFAULT
-    remove_thinking: bool = False
-    """The API refuses thoughts that were edited and may miss ones that it expects."""
-    inject_compaction: bool = False
-    """A message to the model that nobody wrote, so it says what it is."""
 
 
 class Edit(NamedTuple):
@@ -78,14 +70,6 @@ class Saving:
     context_items: int = 0
     context_characters: int = 0
 
-    def add(self, disk_bytes: int, context_characters: int | None = None) -> None:
-        """Count one more; None for what no request contains."""
-        self.items += 1
-        self.disk_bytes += disk_bytes
-        if context_characters is not None:
-            self.context_items += 1
-            self.context_characters += context_characters
-
 
 @dataclass(slots=True)
 class Plan:
@@ -93,27 +77,17 @@ class Plan:
 
     survey: Survey
     options: Options
-    edits: dict[Mark, list[Edit]] = field(default_factory=dict)
-    """By line."""
-    drops: list[Progress] = field(default_factory=list)
-    """The rows that go."""
-    compaction: dict[str, Any] | None = None
-    """A row to put in front of the first message."""
+    # What changes on each line, in the order of the file; nothing where the whole line goes.
+    changes: dict[Mark, list[Edit]] = field(default_factory=dict)
+    dropped: set[str] = field(default_factory=set)  # the names of the rows that go
     savings: dict[str, Saving] = field(default_factory=dict)
+    # Large results that stay because they are recent, pinned or preserved.
     kept: dict[str, int] = field(default_factory=dict)
-    """Large results that stay because they are recent, pinned or preserved."""
-    scale: float = 1.0
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to do."""
-        return not self.edits and not self.drops
-
-    def in_order(self) -> Iterator[tuple[Mark, list[Edit] | None]]:
-        """Every line that changes, first to last; None for those that go."""
-        drops = ((row.mark, None) for row in self.drops)
-        changes = ((mark, self.edits[mark]) for mark in sorted(self.edits))
-        return merge(drops, changes, key=lambda found: found[0].offset)
+        return not self.changes
 
     @property
     def disk_bytes(self) -> int:
@@ -126,10 +100,13 @@ class Plan:
         return sum(self.tokens_of(name) for name in self.savings)
 
     def tokens_of(self, name: str) -> int:
-        """What a strategy saves in tokens, estimated on the scale on which `inspect` shows them."""
-        kind = "thinking" if name == THINKING else "tool_result"
-        tokens = self.savings[name].context_characters / characters_per_token(self.survey.model)
-        return int(tokens * self.survey.scales.get(kind, 1.0) * self.scale)
+        """What a strategy saves in tokens; in all no more than the last request held."""
+        survey = self.survey
+        per_token = characters_per_token(survey.model)
+        whole = sum(saving.context_characters for saving in self.savings.values()) / per_token
+        held = survey.occupancy_tokens
+        scale = held / whole if held is not None and whole > held else 1.0
+        return int(self.savings[name].context_characters / per_token * scale)
 
 
 def make(survey: Survey, options: Options, pinned_digests: Collection[str] = ()) -> Plan:
@@ -142,83 +119,72 @@ def make(survey: Survey, options: Options, pinned_digests: Collection[str] = ())
     """
     plan = Plan(survey, options)
     plan.savings = {name: Saving() for name in STRATEGIES if name in options.strategies}
-    guard = _Guard(survey, options, pinned_digests)
-    _count_kept(plan, guard)
-    for item, name in _chosen_texts(survey, guard, options):
-        _take_text(plan, item, name)
-    if COPIES in options.strategies:
-        pinned = {i.mark.offset for i in survey.items if i.kind == TEXT and guard.is_pinned(i)}
-        for item in survey.items:
-            if item.kind == COPY and guard.may_go(item) and item.mark.offset not in pinned:
-                _take(plan, item, COPIES, item.disk_bytes)
-    if PROGRESS in options.strategies:
-        plan.drops = _chosen_progress(survey, guard)
-        for row in plan.drops:
-            plan.savings[PROGRESS].add(row.mark.length)
-    if options.remove_thinking:
-        _take_thoughts(plan, guard)
-    if options.inject_compaction:
-        _inject(plan)
-    if survey.occupancy_tokens is not None and plan.context_tokens > survey.occupancy_tokens:
-        # No more is claimed than the last request held.
-        plan.scale = survey.occupancy_tokens / plan.context_tokens
+    plan.kept = {"recent": 0, "pinned": 0, "preserved": 0}
+    chooser = _Chooser(survey, options, pinned_digests)
+    for item in survey.items:
+        reason = chooser.why_kept(item)
+        strategy = None if reason else chooser.strategy_of(item)
+        if reason and item.kind == TEXT and item.size_bytes >= options.threshold_bytes:
+            plan.kept[reason] += 1
+        if strategy and strategy in options.strategies:
+            _take(plan, item, strategy)
     return plan
 
 
-class _Guard:
-    """Tells what has to stay as it is."""
+class _Chooser:
+    """Tells what has to stay as it is, and by which strategy the rest may go."""
 
     def __init__(self, survey: Survey, options: Options, pinned_digests: Collection[str]) -> None:
-        self.last_old_request = survey.requests - options.keep_requests
-        self._protected = survey.protected
-        self._digests = pinned_digests
+        self._survey, self._options = survey, options
+        self._last_old_request = survey.requests - options.keep_requests
         wanted = directives.resolve(survey.conversation)
         self._calls = {name for name, pin in wanted.items() if pin.level != NONE}
+        self._digests = pinned_digests
+        texts = [item for item in survey.items if item.kind == TEXT]
+        self._pinned_lines = {item.mark for item in texts if self._is_pinned(item)}
+        self._superseded = _superseded_calls(survey)
+        self._last = {item.digest: item for item in texts if item.is_main}
+        self._needed = self._needed_progress()
 
-    def is_recent(self, item: Item) -> bool:
-        """Whether something belongs to the last requests."""
-        return item.request > self.last_old_request
+    def why_kept(self, item: Item) -> str | None:
+        """The reason why something has to stay."""
+        if self._is_pinned(item) or (item.kind == COPY and item.mark in self._pinned_lines):
+            return "pinned"
+        if item.uuid in self._survey.protected:
+            return "preserved"
+        return "recent" if item.request > self._last_old_request else None
 
-    def is_protected(self, item: Item) -> bool:
-        """Whether a compaction preserved it."""
-        return item.uuid in self._protected
-
-    def is_pinned(self, item: Item) -> bool:
+    def _is_pinned(self, item: Item) -> bool:
         """Whether the user wants a result to stay, by a directive or by a pin in the store."""
         return item.call_id in self._calls or item.digest in self._digests
 
-    def may_go(self, item: Item) -> bool:
-        """Whether something is old and nobody asked for it to stay."""
-        return not self.is_recent(item) and not self.is_protected(item)
+    def strategy_of(self, item: Item) -> str | None:
+        """By what something that may go would go, whether that is wanted or not."""
+        wanted = self._options.strategies
+        if item.kind == COPY:
+            return COPIES
+        if item.kind == surveying.PROGRESS:
+            return None if item.uuid in self._needed else PROGRESS
+        if SUPERSEDED in wanted and item.is_main and item.call_id in self._superseded:
+            return SUPERSEDED
+        if DUPLICATE in wanted and item.is_main and self._last[item.digest] is not item:
+            return DUPLICATE
+        is_large = item.size_bytes >= self._options.threshold_bytes
+        return (TRUNCATE if TRUNCATE in wanted else OLD) if is_large else None
 
-
-def _count_kept(plan: Plan, guard: _Guard) -> None:
-    plan.kept = {"recent": 0, "pinned": 0, "preserved": 0}
-    for item in plan.survey.items:
-        if item.kind == TEXT and item.size_bytes >= plan.options.threshold_bytes:
-            if guard.is_pinned(item):
-                plan.kept["pinned"] += 1
-            elif guard.is_protected(item):
-                plan.kept["preserved"] += 1
-            elif guard.is_recent(item):
-                plan.kept["recent"] += 1
-
-
-def _chosen_texts(survey: Survey, guard: _Guard, options: Options) -> Iterator[Edit]:
-    """The results that go."""
-    wanted = options.strategies
-    superseded = _superseded_calls(survey) if SUPERSEDED in wanted else set()
-    repeated = _repeated_texts(survey) if DUPLICATE in wanted else set()
-    by_age = TRUNCATE if TRUNCATE in wanted else OLD
-    for item in survey.items:
-        if item.kind != TEXT or not guard.may_go(item) or guard.is_pinned(item):
-            continue
-        if item.is_main and item.call_id in superseded:
-            yield Edit(item, SUPERSEDED)
-        elif id(item) in repeated:
-            yield Edit(item, DUPLICATE)
-        elif item.size_bytes >= options.threshold_bytes and by_age in wanted:
-            yield Edit(item, by_age)
+    def _needed_progress(self) -> set[str | None]:
+        """Progress rows that others hang on, with those on the way to their first parent."""
+        survey = self._survey
+        found = {item.uuid: item for item in survey.items if item.kind == surveying.PROGRESS}
+        needed: set[str | None] = set()
+        for name, item in found.items():
+            current = name
+            if name not in survey.referenced and not self.why_kept(item):
+                continue
+            while current in found and current not in needed:
+                needed.add(current)
+                current = survey.parents.get(current or "")
+        return needed
 
 
 def _superseded_calls(survey: Survey) -> set[str]:
@@ -241,82 +207,29 @@ def _superseded_calls(survey: Survey) -> set[str]:
     return found
 
 
-def _repeated_texts(survey: Survey) -> set[int]:
-    """Results of the main thread that occur again later (by identity)."""
-    found = set()
-    seen: set[str] = set()
-    for item in reversed(survey.items):
-        if item.kind == TEXT and item.is_main:
-            if item.digest in seen:
-                found.add(id(item))
-            seen.add(item.digest)
-    return found
-
-
-def _chosen_progress(survey: Survey, guard: _Guard) -> list[Progress]:
-    """Old progress rows on which nothing else hangs."""
-    names = {row.name for row in survey.progress}
-    recent = {row.name for row in survey.progress if row.request > guard.last_old_request}
-    needed: set[str] = set()
-    for name in names & (survey.referenced | survey.protected | recent):
-        # With those on the way to its first parent.
-        current: str | None = name
-        while current in names and current not in needed:
-            needed.add(current)
-            current = survey.parents.get(current)
-    return [row for row in survey.progress if row.name not in needed]
-
-
-def _take_text(plan: Plan, item: Item, name: str) -> None:
-    """Take a result out, unless what replaces it is no shorter."""
-    new = replacement(item, name)
-    saved_bytes = item.disk_bytes - len(json.encoder.encode_basestring(new).encode())
-    if saved_bytes > 0 and item.characters > len(new):
-        _take(plan, item, name, saved_bytes, item.characters - len(new))
-
-
-def _take(plan: Plan, item: Item, name: str, disk_bytes: int, characters: int = 0) -> None:
-    """Note that something goes, and what the next request loses, if it is in it at all."""
+def _take(plan: Plan, item: Item, strategy: str) -> None:
+    """Note that something goes, unless what replaces a result is no shorter."""
+    disk_bytes, characters = item.disk_bytes, item.characters
+    if item.kind == TEXT:
+        new = replacement(item, strategy)
+        disk_bytes -= len(json.encoder.encode_basestring(new).encode())
+        characters -= len(new)
+        if disk_bytes <= 0 or characters <= 0:
+            return
+    edits = plan.changes.setdefault(item.mark, [])
+    if item.kind == surveying.PROGRESS:
+        plan.dropped.add(item.uuid or "")
+    else:
+        edits.append(Edit(item, strategy))
+    saving = plan.savings[strategy]
+    saving.items += 1
+    saving.disk_bytes += disk_bytes
     survey = plan.survey
-    plan.edits.setdefault(item.mark, []).append(Edit(item, name))
-    in_context = item.is_main and item.segment == survey.segment
-    in_context &= item.kind != COPY and item.call_id not in survey.cleared
-    plan.savings[name].add(disk_bytes, characters if in_context else None)
-
-
-def _take_thoughts(plan: Plan, guard: _Guard) -> None:
-    """Thoughts of turns that have ended."""
-    plan.savings[THINKING] = Saving()
-    for item in plan.survey.items:
-        if item.kind == THOUGHT and item.turn < plan.survey.turn and guard.may_go(item):
-            _take(plan, item, THINKING, item.disk_bytes, item.characters)
-
-
-def _inject(plan: Plan) -> None:
-    """Have a compaction's summary put before the first message."""
-    saving = plan.savings[COMPACTION] = Saving()
-    if plan.survey.first_message is None or plan.survey.segment:
-        return
-    mark, around = plan.survey.first_message
-    name = str(uuid.uuid5(_COMPACTIONS, f"{plan.survey.session_id} {around['uuid']}"))
-    count = sum(plan.savings[one].items for one in plan.savings if one in _REASONS | {TRUNCATE: ""})
-    text = (
-        "[brimline] No model wrote this summary: it marks where this conversation was shortened "
-        f"by hand. Nothing was summarised; {count} old tool results below are references to "
-        "stored content, and every message is still there."
-    )
-    plan.compaction = shapes.compact_summary(around, name, text)
-    plan.edits.setdefault(mark, [])
-    parent = around.get(shapes.PARENT_FIELD)
-    saving.add(-len(encoded(plan.compaction)) - 1 - len(json.dumps(name)) + len(json.dumps(parent)))
-
-
-def encoded(row: dict[str, Any]) -> bytes:
-    """A row as the client writes it; half characters are escaped, as it does too."""
-    try:
-        return json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode()
-    except UnicodeEncodeError:
-        return json.dumps(row, separators=(",", ":")).encode()
+    is_current = item.is_main and item.segment == survey.segment
+    if item.kind == TEXT and is_current and item.call_id not in survey.cleared:
+        # What the next request loses.
+        saving.context_items += 1
+        saving.context_characters += characters
 
 
 def replacement(item: Item, strategy: str) -> str:

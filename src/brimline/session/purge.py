@@ -14,7 +14,7 @@ from brimline.session import plan as planning
 from brimline.session import survey as surveying
 from brimline.session.disk import BLOCK_BYTES, RewriteError
 from brimline.session.rewrite import Order, rewrite
-from brimline.session.survey import COPY, TEXT
+from brimline.session.survey import COPY
 from brimline.store import contents, layout, pins, put
 from brimline.transcript import find
 from brimline.transcript import row as shapes
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from brimline.session.plan import Edit, Options, Plan
     from brimline.session.rewrite import Rewritten
-    from brimline.session.survey import Item
 
 
 def prepare(
@@ -39,17 +38,13 @@ def prepare(
         OSError: the session cannot be read.
     """
     with open(path, "rb", buffering=BLOCK_BYTES) as file:
+        size = os.fstat(file.fileno()).st_size
         survey = surveying.survey(
-            file,
-            os.fstat(file.fileno()).st_size,
-            threshold_bytes=options.threshold_bytes,
-            thinking=options.remove_thinking,
-            cuts=planning.TRUNCATE in options.strategies,
-            progress=progress,
+            file, size, threshold_bytes=options.threshold_bytes, progress=progress
         )
     plan = planning.make(survey, options, pins.pinned(home_dir))
     # Only a plan is made from these; it keeps what it needs.
-    survey.items, survey.uses, survey.conversation, survey.progress = [], [], [], []
+    survey.items, survey.uses, survey.conversation = [], [], []
     survey.answered, survey.referenced = set(), set()
     return plan
 
@@ -81,11 +76,7 @@ class _PurgedCopy:
     """The steps of a purge in the order in which `rewrite` takes them."""
 
     def __init__(
-        self,
-        plan: Plan,
-        home_dir: str,
-        session: str,
-        progress: Callable[[int], None] | None,
+        self, plan: Plan, home_dir: str, session: str, progress: Callable[[int], None] | None
     ) -> None:
         self._plan = plan
         self._home_dir, self._session = home_dir, session
@@ -102,13 +93,13 @@ class _PurgedCopy:
             OSError: it cannot be read or written.
         """
         at = 0
-        for mark, edits in self._plan.in_order():
+        for mark, edits in self._plan.changes.items():
             self._copy(old, mark.offset - at, new)
             raw = old.read(mark.length)
             at = mark.offset + mark.length
             if at > length or surveying.check_of(raw) != mark.check:
                 raise _changed()
-            if edits is not None:
+            if edits:
                 changed = self._edited(raw, edits)
                 self._lengths.append(len(changed))
                 self._checks.append(crc32(changed))
@@ -127,32 +118,29 @@ class _PurgedCopy:
             count -= len(block)
 
     def _edited(self, raw: bytes, edits: list[Edit]) -> bytes:
-        """A line as it is to be, and the row that comes in front of the first message."""
+        """A line as it is to be; what is on it around the row stays."""
+        first = edits[0].item
+        if len(edits) == 1 and first.span:
+            start, end = first.span
+            if not raw.startswith(surveying.COPY_KEY, start):
+                raise _changed()
+            return raw[:start] + raw[end:]
         start, end, row = Line(1, 0, raw).records[0]
-        ties = _ties_of(row)
-        before = b""
-        summary, first = self._plan.compaction, self._plan.survey.first_message
-        if summary and first and shapes.uuid_of(row) == first[1]["uuid"]:
-            before = planning.encoded(summary) + b"\n"
-            row[shapes.PARENT_FIELD] = ties[1] = summary["uuid"]
-        gone = []
-        for item, strategy in edits:
-            if item.kind == TEXT:
-                self._replace(row, item, strategy)
-            elif item.kind == COPY:
+        for edit in edits:
+            if edit.item.kind == COPY:
                 del row[shapes.COPY_FIELD]
             else:
-                gone.append(item.path[-1])
-        for index in sorted(gone, reverse=True):
-            del row["message"]["content"][index]
-        if _ties_of(row) != ties:
-            raise RewriteError(
-                "a row would lose what ties it to others: nothing was changed; please report this"
-            )
-        return before + raw[:start] + planning.encoded(row) + raw[end:]
+                self._replace(row, edit)
+        return raw[:start] + surveying.encoded(row) + raw[end:]
 
-    def _replace(self, row: dict[str, Any], item: Item, strategy: str) -> None:
-        text = surveying.put_at(row, item.path, planning.replacement(item, strategy))
+    def _replace(self, row: dict[str, Any], edit: Edit) -> None:
+        """Put a reference in the place of a text, which goes into the store."""
+        item = edit.item
+        place: Any = row
+        for step in item.path[:-1]:
+            place = place[step]
+        text = place[item.path[-1]]
+        place[item.path[-1]] = planning.replacement(*edit)
         meta: dict[str, Any] = {
             "tool": item.call.name if item.call else None,
             "source": item.call.source if item.call else None,
@@ -179,17 +167,17 @@ class _PurgedCopy:
             open(new_path, "rb", buffering=BLOCK_BYTES) as new,
         ):
             at = 0
-            for mark, edits in self._plan.in_order():
+            for mark, edits in self._plan.changes.items():
                 _require_same(old, new, mark.offset - at)
                 at = old.seek(mark.offset + mark.length)
-                if edits is not None:
+                if edits:
                     size, check = next(edited)
                     if crc32(new.read(size)) != check:
                         raise _unsound()
             _require_same(old, new, length - at)
             if new.read(1):
                 raise _unsound()
-        dropped = {row.name for row in self._plan.drops}
+        dropped = self._plan.dropped
         for name, parent in self._plan.survey.parents.items():
             if parent in dropped and name not in dropped:
                 raise _unsound()
@@ -198,12 +186,6 @@ class _PurgedCopy:
                 raise RewriteError(
                     f"{key} did not arrive in the store: nothing was changed, try again"
                 )
-
-
-def _ties_of(row: dict[str, Any]) -> list[Any]:
-    """All that ties a message to others: type, names, calls, results, usage."""
-    names = [row.get(name) for name in ("type", shapes.PARENT_FIELD, "uuid", "isSidechain")]
-    return [*names, *shapes.structure(row)]
 
 
 def _require_same(old: BinaryIO, new: BinaryIO, count: int) -> None:

@@ -15,7 +15,6 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
-from brimline.session.context import ContextReader
 from brimline.store import stub
 from brimline.store.directives import Result, Said
 from brimline.transcript import read
@@ -27,7 +26,9 @@ if TYPE_CHECKING:
 
     from brimline.transcript.read import Line
 
-TEXT, COPY, THOUGHT = "text", "copy", "thought"
+    Path = tuple[str | int, ...]
+
+TEXT, COPY, PROGRESS = "text", "copy", "progress"
 # A reference takes about 400 bytes; where less than twice that is saved, the text stays.
 SMALLEST_TEXT_BYTES = 1_000
 # Not worth a change of the line.
@@ -40,15 +41,13 @@ _KEPT_COPIES = ("Agent", "Task", "Todo", "Skill", "ExitPlanMode", "EnterPlanMode
 _WRITERS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
 _FILE_TOOLS = _WRITERS | {"Read"}
 _CUT = re.compile(re.escape(TRUNCATED) + r"(\d{1,18}) bytes\]$")
+_LONGEST_CUT = 80
 # A reference of another tool that does not say how much it stands for.
 _ANY_BYTES = 1 << 62
-_HEAD_CHARACTERS = 80
 _CHECKED_BYTES = 512
 # The last replies that are kept until one is found that says what its request took.
 _REPLIES = 5
-# Hardly any window holds more rows; beyond that the whole claim is kept to what was measured.
-_MOST_CONTEXT_ROWS = 3_000
-_PURGED_KINDS = ("tool_result", "thinking")
+COPY_KEY = f',"{shapes.COPY_FIELD}":'.encode()
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
 
@@ -61,23 +60,20 @@ class Mark(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A tool call."""
+    """A tool call: what it is about, and the first line that a read wants and does not want."""
 
     id: str
     name: str
     source: str | None
-    """The file, command, address, … that it is about."""
     file: str | None
     lines: tuple[int, int]
-    """The first line that a read asked for, and the first that it did not."""
 
 
 class Text(NamedTuple):
-    """One text in the result of a tool call."""
+    """One text in the result of a tool call, and how to get to it in the row."""
 
     call_id: str
-    path: tuple[str | int, ...]
-    """How to get to it in the row."""
+    path: Path
     text: str
     is_error: bool
 
@@ -106,76 +102,55 @@ def texts_in(row: dict[str, Any]) -> list[Text]:
     return [Text(*found) for found in shapes.located_texts(row)]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Item:
-    """Something that could be taken out: a text of a result, a copy of one, or a thought."""
+    """Something that could be taken out: a text of a result, a copy of one, or a progress row."""
 
     kind: str
     mark: Mark
-    path: tuple[str | int, ...]
-    """How to get to it in its row."""
-    request: int
-    """The number of the request that it belongs to, the first being 1."""
-    uuid: str | None
-    disk_bytes: int
-    """What it takes on its line, as the client writes it."""
-    characters: int = 0
+    path: Path  # how to get to it in its row
+    request: int  # the number of the request that it belongs to, the first being 1
+    uuid: str | None  # of its row
+    disk_bytes: int  # what it takes on its line, as the client writes it
+    segment: int = 0  # how many compactions came before it
     is_main: bool = True
-    segment: int = 0
-    """How many compactions came before it."""
-    turn: int = 0
     call: Call | None = None
     call_id: str = ""
-    size_bytes: int = 0
-    digest: str = ""
-    """Its SHA-256, which is its key in the store."""
     is_error: bool = False
-    head: str = ""
-    """Its beginning: enough for an exit code, or for what is left of it when it is cut."""
+    size_bytes: int = 0
+    characters: int = 0
     lines: int = 0
-
-
-class Progress(NamedTuple):
-    """A row that tells how far a tool or hook had come."""
-
-    mark: Mark
-    request: int
-    name: str
+    digest: str = ""  # its SHA-256, which is its key in the store
+    head: str = ""  # what is left of it when it is cut
+    span: tuple[int, int] | None = None  # where it can be cut out of its line as it is
 
 
 @dataclass(slots=True)
 class Survey:
     """All that a plan is made from."""
 
-    length: int = 0
-    """How many bytes were read."""
+    length: int = 0  # how many bytes were read
     lines: int = 0
-    requests: int = 0
-    segment: int = 0
-    turn: int = 0
-    model: str | None = None
-    session_id: str | None = None
-    occupancy_tokens: int | None = None
-    scales: dict[str, float] = field(default_factory=dict)
-    """By kind: what was measured, as `inspect` divides it, over what the lengths say."""
-    items: list[Item] = field(default_factory=list)
-    progress: list[Progress] = field(default_factory=list)
-    parents: dict[str, str | None] = field(default_factory=dict)
-    """The parent of every row that has a name; of rows with one name, that of the first."""
-    uses: list[tuple[Call, bool]] = field(default_factory=list)
-    """Calls on the main thread that read or, where True, wrote a file."""
-    answered: set[str] = field(default_factory=set)
-    """Calls on files whose results hold what was asked for."""
-    referenced: set[str] = field(default_factory=set)
-    """Names that rows other than progress rows need, or that more than one row has."""
-    protected: set[str] = field(default_factory=set)
-    """Names of rows that a compaction preserved."""
-    cleared: set[str] = field(default_factory=set)
-    """Calls whose results the client leaves out by itself."""
-    conversation: list[Said | Result] = field(default_factory=list)
-    first_message: tuple[Mark, dict[str, Any]] | None = None
-    """The first message of the main thread, and what the client writes around it."""
     unparsed_lines: int = 0
+    requests: int = 0
+    segment: int = 0  # how many compactions there were
+    session_id: str | None = None
+    model: str | None = None
+    occupancy_tokens: int | None = None
+    items: list[Item] = field(default_factory=list)
+    # The parent of every row that has a name; of rows with one name, that of the first.
+    parents: dict[str, str | None] = field(default_factory=dict)
+    # Calls on the main thread that read or, where True, wrote a file.
+    uses: list[tuple[Call, bool]] = field(default_factory=list)
+    # Calls on files whose results hold what was asked for.
+    answered: set[str] = field(default_factory=set)
+    # Names that rows other than progress rows need, or that more than one row has.
+    referenced: set[str] = field(default_factory=set)
+    # Names of rows that a compaction preserved.
+    protected: set[str] = field(default_factory=set)
+    # Calls whose results the client leaves out by itself.
+    cleared: set[str] = field(default_factory=set)
+    conversation: list[Said | Result] = field(default_factory=list)
 
 
 def survey(
@@ -183,24 +158,14 @@ def survey(
     length: int,
     *,
     threshold_bytes: int,
-    thinking: bool = False,
-    cuts: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> Survey:
-    """Read a session.
-
-    Args:
-        stream: the session's file, at its beginning.
-        length: how many bytes of it to read.
-        threshold_bytes: from where on a result is large.
-        thinking: whether to look for thoughts.
-        cuts: whether results may be cut.
-        progress: called with the number of bytes of each line.
+    """Read the first `length` bytes of a session; results from `threshold_bytes` on are large.
 
     Raises:
         OSError: it cannot be read.
     """
-    surveyor = _Surveyor(threshold_bytes, thinking=thinking, cuts=cuts)
+    surveyor = _Surveyor(threshold_bytes)
     for line in read.lines(stream, length):
         surveyor.take_line(line)
         if progress:
@@ -209,16 +174,14 @@ def survey(
 
 
 class _Surveyor:
-    def __init__(self, threshold_bytes: int, *, thinking: bool, cuts: bool) -> None:
+    def __init__(self, threshold_bytes: int) -> None:
         self.found = Survey()
         self.threshold_bytes = threshold_bytes
         self.smallest_bytes = min(threshold_bytes, SMALLEST_TEXT_BYTES)
-        self.thinking, self.cuts = thinking, cuts
         self.calls: dict[str, Call] = {}
+        self.request_of: dict[str, int] = {}
         self.requests: dict[str, int] = {}
         self.replies: deque[dict[str, Any]] = deque(maxlen=_REPLIES)
-        self.request_of: dict[str, int] = {}
-        self.context: ContextReader | None = ContextReader()
         self.last_name: str | None = None
 
     def take_line(self, line: Line) -> None:
@@ -227,20 +190,24 @@ class _Surveyor:
         if not line.part:
             found.lines += 1
             found.unparsed_lines += line.problem is not None
+        mark = _mark(line)
         for _, _, row in line.records:
             name = row.get("uuid")
             if isinstance(name, str):
+                name = self.last_name = sys.intern(name)
                 if name in found.parents:
                     found.referenced.add(name)
                 else:
                     parent = row.get(shapes.PARENT_FIELD)
                     known = sys.intern(parent) if isinstance(parent, str) else None
-                    found.parents[sys.intern(name)] = known
-                self.last_name = name
-            if row.get("type") == shapes.PROGRESS:
-                self._progress(row, line)
+                    found.parents[name] = known
+            if row.get("type") != shapes.PROGRESS:
+                self._take(row, line, mark)
+            elif mark and isinstance(name, str) and name not in found.referenced:
+                gone = Item(PROGRESS, mark, (), found.requests, name, mark.length)
+                found.items.append(gone)
             else:
-                self._take(row, line)
+                found.referenced.update(shapes.references(row))
 
     def close(self) -> Survey:
         """Find out what the last request took."""
@@ -249,40 +216,26 @@ class _Surveyor:
             usage = shapes.usage_of(row)
             if usage:
                 found.model, found.occupancy_tokens = usage.model, usage.prompt_tokens
-        context = self.context.close() if self.context else None
-        if context and context.measured_tokens is not None:
-            found.scales = {kind: context.scale_of(kind) for kind in _PURGED_KINDS}
         if self.last_name:
             found.referenced.add(self.last_name)  # what is appended next hangs on it
         return found
 
-    def _take(self, row: dict[str, Any], line: Line) -> None:
-        if self.context:
-            self.context.take(row)
-            if self.context.size > _MOST_CONTEXT_ROWS:
-                self.context = None
-        self.found.referenced.update(map(sys.intern, shapes.references(row)))
+    def _take(self, row: dict[str, Any], line: Line, mark: Mark | None) -> None:
+        found = self.found
+        found.referenced.update(map(sys.intern, shapes.references(row)))
         if shapes.is_boundary(row):
             self._boundary(row)
         kind = row.get("type")
         if kind == "assistant":
-            self._reply(row, line)
-        elif kind == "user":
-            self._told(row, line)
+            self._reply(row)
+        elif kind == "user" and not shapes.is_summary(row):
+            self._told(row, line, mark)
         elif kind == "attachment":
             self._say(shapes.queued_prompt(row))
         elif kind == "system":
-            self.found.cleared.update(shapes.cleared_ids(row))
-        if kind in ("user", "assistant") and self.found.first_message is None:
-            self._first(row, line)
-
-    def _progress(self, row: dict[str, Any], line: Line) -> None:
-        name = row.get("uuid")
-        if not isinstance(name, str) or not _can_change(line) or name in self.found.referenced:
-            self.found.referenced.update(shapes.references(row))
-            return
-        found = Progress(_mark(line), self.found.requests, sys.intern(name))
-        self.found.progress.append(found)
+            found.cleared.update(shapes.cleared_ids(row))
+        if found.session_id is None and shapes.is_message(row):
+            found.session_id = shapes.session_of(row)
 
     def _boundary(self, row: dict[str, Any]) -> None:
         found = self.found
@@ -298,21 +251,14 @@ class _Surveyor:
             found.protected.add(name)
             name, seen = found.parents.get(name), seen + 1
 
-    def _reply(self, row: dict[str, Any], line: Line) -> None:
-        found = self.found
+    def _reply(self, row: dict[str, Any]) -> None:
         is_main = not shapes.is_sidechain(row)
-        number = self._number(row) if is_main else found.requests
+        number = self._number(row) if is_main else self.found.requests
         for call in calls_in(row):
             self.calls[call.id] = call
             self.request_of[call.id] = number
             if is_main and call.file and call.name in _FILE_TOOLS:
-                found.uses.append((call, call.name in _WRITERS))
-        for index, characters in (
-            shapes.thoughts(row) if self.thinking and _can_change(line) else ()
-        ):
-            block = _encode(row["message"]["content"][index]).encode("utf-8", "replace")
-            item = self._item(THOUGHT, line, row, ("message", "content", index), number)
-            item.disk_bytes, item.characters, item.is_main = len(block) + 1, characters, is_main
+                self.found.uses.append((call, call.name in _WRITERS))
 
     def _number(self, row: dict[str, Any]) -> int:
         """The number of the request that a reply answers; rows of one reply share it."""
@@ -325,21 +271,17 @@ class _Surveyor:
             self.replies.append(row)
         return number
 
-    def _told(self, row: dict[str, Any], line: Line) -> None:
-        if shapes.is_summary(row):
-            return
+    def _told(self, row: dict[str, Any], line: Line, mark: Mark | None) -> None:
         ids = shapes.result_ids(row)
         if not ids:
-            said = shapes.prompt_text(row)
-            self.found.turn += bool(said)
-            self._say(said)
+            self._say(shapes.prompt_text(row))
             return
         texts = texts_in(row)
-        is_main = not shapes.is_sidechain(row)
-        taken = [self._result(row, text, line, is_main) for text in texts]
+        for text in texts:
+            self._result(row, text, mark)
         call = self.calls.get(ids[0])
-        if len(ids) == 1 and call and shapes.COPY_FIELD in row and _can_change(line):
-            self._copy(row, call, line, [item for item in taken if item])
+        if mark and len(ids) == 1 and call and shapes.COPY_FIELD in row:
+            self._copy(row, call, line.raw, mark)
         if any(call and call.file for call in map(self.calls.get, ids)):
             useless = {
                 t.call_id for t in texts if not t.is_content or replaced_bytes(t.text) is not None
@@ -350,78 +292,69 @@ class _Surveyor:
         if ":pin" in said.lower():
             self.found.conversation.append(Said(said))
 
-    def _result(self, row: dict[str, Any], text: Text, line: Line, is_main: bool) -> Item | None:
-        content = text.text
-        was_bytes = replaced_bytes(content)
-        if was_bytes is not None:
-            if is_main and was_bytes >= self.threshold_bytes:
-                self.found.conversation.append(Result(text.call_id))
-            return None
-        if len(content) * 4 < self.smallest_bytes:
-            return None
-        try:
-            data = content.encode()
-        except UnicodeEncodeError:  # half a character: no bytes stand for it
-            return None
-        if len(data) < self.smallest_bytes:
-            return None
-        if is_main and len(data) >= self.threshold_bytes:
-            self.found.conversation.append(Result(text.call_id))
-        if not _can_change(line):
-            return None
-        request = self.request_of.get(text.call_id, self.found.requests)
-        item = self._item(TEXT, line, row, text.path, request)
-        item.disk_bytes = len(json.encoder.encode_basestring(content).encode())
-        item.call, item.call_id, item.is_main = self.calls.get(text.call_id), text.call_id, is_main
-        item.size_bytes, item.characters = len(data), len(content)
-        item.digest, item.is_error = sha256(data).hexdigest(), text.is_error
-        item.lines = content.count("\n") + (not content.endswith("\n"))
-        item.head = content[:_HEAD_CHARACTERS].partition("\n")[0]
-        if self.cuts:
-            item.head = data[:KEPT_BYTES].decode("utf-8", "ignore")
-        return item
+    def _result(self, row: dict[str, Any], text: Text, mark: Mark | None) -> None:
+        content, found = text.text, self.found
+        replaced = replaced_bytes(content)
+        if replaced is None and len(content) * 4 < self.smallest_bytes:
+            return
+        data = b"" if replaced is not None else _bytes_of(content)
+        size_bytes = len(data) if replaced is None else replaced
+        is_main = not shapes.is_sidechain(row)
+        if is_main and size_bytes >= self.threshold_bytes:
+            found.conversation.append(Result(text.call_id))
+        if len(data) < self.smallest_bytes or mark is None:
+            return
+        item = Item(
+            TEXT,
+            mark,
+            text.path,
+            self.request_of.get(text.call_id, found.requests),
+            shapes.uuid_of(row),
+            len(json.encoder.encode_basestring(content).encode()),
+            found.segment,
+            is_main,
+            self.calls.get(text.call_id),
+            text.call_id,
+            text.is_error,
+            size_bytes,
+            len(content),
+            content.count("\n") + (not content.endswith("\n")),
+            sha256(data).hexdigest(),
+            data[:KEPT_BYTES].decode("utf-8", "ignore"),
+        )
+        found.items.append(item)
 
-    def _copy(self, row: dict[str, Any], call: Call, line: Line, texts: list[Item]) -> None:
+    def _copy(self, row: dict[str, Any], call: Call, raw: bytes, mark: Mark) -> None:
         """Note the client's own copy of a result; it takes what the rest of the line does not."""
         if call.name.startswith(_KEPT_COPIES):
             return
-        copy = row.pop(shapes.COPY_FIELD)
-        taken = [put_at(row, item.path, "") for item in texts]
-        rest = len(_encode(row).encode("utf-8", "replace"))
-        for item, text in zip(texts, taken, strict=True):
-            put_at(row, item.path, text)
-        row[shapes.COPY_FIELD] = copy
-        size = len(line.raw) - 1 - rest - sum(item.disk_bytes - 2 for item in texts)
-        if size >= SMALLEST_COPY_BYTES:
-            request = self.request_of.get(call.id, self.found.requests)
-            item = self._item(COPY, line, row, (shapes.COPY_FIELD,), request)
-            item.disk_bytes = size
-
-    def _item(
-        self, kind: str, line: Line, row: dict[str, Any], path: tuple[str | int, ...], request: int
-    ) -> Item:
-        found = self.found
-        item = Item(kind, _mark(line), path, request, shapes.uuid_of(row), 0)
-        item.segment, item.turn = found.segment, found.turn
-        found.items.append(item)
-        return item
-
-    def _first(self, row: dict[str, Any], line: Line) -> None:
-        if shapes.is_sidechain(row) or not _can_change(line):
+        rest = encoded({name: row[name] for name in row if name != shapes.COPY_FIELD})
+        size_bytes = len(raw) - 1 - len(rest)
+        if size_bytes < SMALLEST_COPY_BYTES:
             return
-        if shapes.PARENT_FIELD in row and shapes.uuid_of(row) is not None:
-            self.found.first_message = _mark(line), {**shapes.envelope(row), "uuid": row["uuid"]}
-            self.found.session_id = shapes.session_of(row)
+        # Where the rest stands there as it would be written, the copy can be cut out.
+        start = raw.find(COPY_KEY)
+        end = start + size_bytes
+        is_plain = start > 0 and raw[:start] == rest[:start] and raw[end:-1] == rest[start:]
+        item = Item(
+            COPY,
+            mark,
+            (shapes.COPY_FIELD,),
+            self.request_of.get(call.id, self.found.requests),
+            shapes.uuid_of(row),
+            size_bytes,
+            call_id=call.id,
+            span=(start, end) if is_plain else None,
+        )
+        self.found.items.append(item)
 
 
-def put_at(row: dict[str, Any], path: tuple[str | int, ...], value: Any) -> Any:
-    """Put a value at the end of a path, and return the one that was there."""
-    place: Any = row
-    for step in path[:-1]:
-        place = place[step]
-    was = place[path[-1]]
-    place[path[-1]] = value
-    return was
+def encoded(row: Any) -> bytes:
+    """A row as the client writes it; half characters are escaped, as it does too."""
+    try:
+        return _encode(row).encode()
+    except UnicodeEncodeError:
+        return json.dumps(row, separators=(",", ":")).encode()
 
 
 def replaced_bytes(text: str) -> int | None:
@@ -430,7 +363,7 @@ def replaced_bytes(text: str) -> int | None:
         found = stub.parse(text)
         if found is not None:
             return _ANY_BYTES if found.content_bytes is None else found.content_bytes
-    cut = _CUT.search(text[-_HEAD_CHARACTERS:]) if text.endswith("]") else None
+    cut = _CUT.search(text[-_LONGEST_CUT:]) if text.endswith("]") else None
     return int(cut[1]) if cut else None
 
 
@@ -439,10 +372,16 @@ def check_of(raw: bytes) -> int:
     return crc32(raw[-_CHECKED_BYTES:])
 
 
-def _can_change(line: Line) -> bool:
-    """Whether a line is one sound object in sound UTF-8, to which nothing can be appended."""
-    return len(line.records) == 1 and line.problem is None and line.exact and line.is_ended
+def _mark(line: Line) -> Mark | None:
+    """A line that may change: one sound object in UTF-8, to which nothing can be appended."""
+    if line.problem is None and len(line.records) == 1 and line.exact and line.is_ended:
+        return Mark(line.offset, len(line.raw), check_of(line.raw))
+    return None
 
 
-def _mark(line: Line) -> Mark:
-    return Mark(line.offset, len(line.raw), check_of(line.raw))
+def _bytes_of(text: str) -> bytes:
+    """The bytes of a text; none stand for half a character."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return b""

@@ -306,9 +306,10 @@ def _let_go(home_dir: str, session_id: str, until: float) -> None:
         if name == session_id or os.path.islink(folder) or not os.path.isdir(folder):
             continue
         with contextlib.suppress(FileNotFoundError):  # another is at it too
-            files, stamp = io.names_in(folder), _spool_stamp(folder)
+            files = io.names_in(folder)
             places = [folder, *[f"{folder}/{file}" for file in files]]
             age_s = time.time() - max(os.lstat(place).st_mtime for place in places)
+            stamp = _spool_stamp(folder)  # after its age: what came in between is not known yet
             spooled_bytes += sum(stamp[:1])
             is_old = age_s > (_KEEP_S if spooled_bytes < _LARGEST_SPOOLS_BYTES else _STALE_S)
             known = _parse(lines.get(name)) if is_old else None

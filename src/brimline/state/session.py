@@ -27,6 +27,7 @@ SPOOL = "spool.jsonl"
 _FIRST_LINE_BYTES = 64 << 10
 _LOOK_BACK_BYTES = 1 << 20
 _TELEMETRY = "telemetry.json"
+_OFF = "off"
 
 
 class Snapshot:
@@ -70,6 +71,18 @@ class SessionState:
         self.session_id = paths.safe_session_id(session_id)
         self.folder = paths.session_dir(home_dir, session_id)
         self.names = io.names_in(self.folder)
+
+    @property
+    def is_off(self) -> bool:
+        """Whether the user silenced us in this session."""
+        return _OFF in self.names
+
+    def switch(self, *, off: bool) -> None:
+        """Fall silent in this session, or speak again."""
+        if off:
+            io.create_exclusively(f"{self.folder}/{_OFF}", b"")
+        else:
+            io.remove(f"{self.folder}/{_OFF}")
 
     def snapshot(self) -> Snapshot | None:
         """The last status-line snapshot, or None without one."""

@@ -71,7 +71,7 @@ def parse(text: str, default_level: str = SOFT) -> list[Directive]:
     slash = _SLASH.fullmatch(text)
     if slash:
         kind, arguments = (slash[1], slash[2]) if slash[1] else (slash[3], slash[4] or "")
-        return [_from_arguments(kind.lower(), arguments, default_level)]
+        return [from_arguments(kind.lower(), arguments, default_level)]
     return [
         _from_options(match[1].lower(), match[2], default_level)
         for match in _DIRECTIVE.finditer(text)
@@ -113,7 +113,7 @@ def resolve(conversation: Iterable[Said | Result], default_level: str = SOFT) ->
     return wanted
 
 
-def _from_arguments(kind: str, arguments: str, default_level: str) -> Directive:
+def from_arguments(kind: str, arguments: str, default_level: str) -> Directive:
     """What a slash command was given: options as in a directive, or a level and free words."""
     directive = _from_options(kind, arguments, "")
     rest = _LEVEL.sub("", _REASON.sub("", arguments)).strip()

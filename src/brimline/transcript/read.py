@@ -44,7 +44,15 @@ class Record(NamedTuple):
 class Line:
     """One line, or one part of a line that is too long to be held."""
 
-    __slots__ = ("_parsed", "number", "offset", "part", "raw")
+    __slots__ = ("exact", "number", "offset", "part", "problem", "raw", "records")
+
+    records: tuple[Record, ...]
+    """The JSON objects on it: one as a rule, more where lines were merged, or none."""
+    problem: str | None
+    """What is wrong with it: blank, torn, invalid, too long; None if all of it is objects.
+    A torn line begins an object that does not end; whole objects before it are in `records`."""
+    exact: bool
+    """Whether it is valid UTF-8; otherwise broken bytes appear as U+FFFD in the records."""
 
     def __init__(self, number: int, offset: int, raw: bytes, part: int | None = None) -> None:
         self.number = number
@@ -55,25 +63,19 @@ class Line:
         """Its bytes with the line end, if it has one: LF, CRLF, or none on the last."""
         self.part = part
         """None for a whole line; 0, 1, 2, … for the parts of one that is too long."""
-        self._parsed: tuple[tuple[Record, ...], str | None, bool] | None = None
 
-    @property
-    def records(self) -> tuple[Record, ...]:
-        """The JSON objects on it: one as a rule, more where lines were merged, or none."""
-        return (self._parsed or self._parse())[0]
-
-    @property
-    def problem(self) -> str | None:
-        """What is wrong with it: blank, torn, invalid, too long; None if all of it is objects.
-
-        A torn line begins an object that does not end; whole objects before it are in `records`.
-        """
-        return (self._parsed or self._parse())[1]
-
-    @property
-    def exact(self) -> bool:
-        """Whether it is valid UTF-8; otherwise broken bytes appear as U+FFFD in the records."""
-        return (self._parsed or self._parse())[2]
+    def __getattr__(self, name: str) -> Any:
+        """Parse it: asked for what is on it, which is not there yet."""
+        if name not in ("records", "problem", "exact"):
+            raise AttributeError(name)
+        self.exact = self.part is None
+        try:
+            text = self.raw.decode() if self.exact else ""
+        except UnicodeDecodeError:
+            text, self.exact = self.raw.decode("utf-8", "replace"), False
+        found = _parse(self.raw, text) if self.part is None else ((), TOO_LONG)
+        self.records, self.problem = found
+        return getattr(self, name)
 
     @property
     def only(self) -> dict[str, Any] | None:
@@ -85,16 +87,6 @@ class Line:
     def is_ended(self) -> bool:
         """Whether it has a line end, so that nothing can be appended to it any more."""
         return self.raw.endswith(b"\n")
-
-    def _parse(self) -> tuple[tuple[Record, ...], str | None, bool]:
-        exact = self.part is None
-        try:
-            text = self.raw.decode() if exact else ""
-        except UnicodeDecodeError:
-            text, exact = self.raw.decode("utf-8", "replace"), False
-        found = _parse(self.raw, text) if self.part is None else ((), TOO_LONG)
-        self._parsed = (*found, exact)
-        return self._parsed
 
 
 def rows(

@@ -31,7 +31,6 @@ _ENVELOPE = (
 )
 _FILES = ("file_path", "notebook_path")
 _SOURCES = (*_FILES, "command", "url", "pattern", "query", "path", "prompt")
-_THINKING = ("thinking", "redacted_thinking")
 # What the client writes as if the user had: output of its own commands, marks of an interruption.
 _CLIENT_TEXTS = ("<local-command-", "<command-", "<bash-", "[Request interrupted")
 # What the client answers to a read whose result is still in the conversation.
@@ -303,29 +302,6 @@ def is_unchanged_notice(text: str) -> bool:
     return text.lstrip().startswith(_UNCHANGED)
 
 
-def thoughts(row: dict[str, Any]) -> list[tuple[int, int]]:
-    """Which blocks of a reply are thoughts: the place of each, and its characters."""
-    if row.get("type") != "assistant":
-        return []
-    return [
-        (index, len(text_of(block.get("thinking")) or text_of(block.get("data"))))
-        for index, block in numbered_blocks(row)
-        if block.get("type") in _THINKING
-    ]
-
-
-def structure(row: dict[str, Any]) -> tuple[list[str], list[str], list[Any] | None]:
-    """What ties a message to others: the calls in it, those that it answers, what it cost."""
-    message = message_of(row)
-    called = [text_of(block.get("id")) for _, block in numbered_blocks(row, "tool_use")]
-    answered = [text_of(b.get("tool_use_id")) for _, b in numbered_blocks(row, "tool_result")]
-    usage = message.get("usage")
-    if not isinstance(usage, dict):
-        return called, answered, None
-    figures = [value for value in usage.values() if isinstance(value, int)]
-    return called, answered, [text_or_none(message.get("id")), *figures]
-
-
 def compaction_of(row: dict[str, Any]) -> tuple[str | None, int | None, int | None]:
     """Who asked for a compaction, the tokens before it, and those that were expected after it."""
     told = row.get("compactMetadata")
@@ -356,18 +332,6 @@ def cleared_ids(row: dict[str, Any]) -> list[str]:
     """The calls whose results the client itself had left out of its requests from here on."""
     told = row.get("microcompactMetadata")
     return texts_in(told.get("compactedToolIds")) if isinstance(told, dict) else []
-
-
-def compact_summary(around: dict[str, Any], name: str, text: str) -> dict[str, Any]:
-    """A row as the client writes it for the summary of a compaction, with another's envelope."""
-    return {
-        **around,
-        "type": "user",
-        "message": {"role": "user", "content": text},
-        "isVisibleInTranscriptOnly": True,
-        "isCompactSummary": True,
-        "uuid": name,
-    }
 
 
 def tagged(text: str, name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from brimline.install import installer
+from brimline.install import installer, ownfiles
 from brimline.install.pieces.piece import FileChange, Plan
 
 if TYPE_CHECKING:
@@ -47,6 +47,10 @@ class NewSettingsEntries(SettingsEntries):
         """The change to the file."""
         found = installer.plan_install(self.path, self.wired, self.home_dir, self.project_dir)
         plan = _plan(found)
+        if self.wired.launcher and not installer.launcher_is_current(self.wired):
+            before = ownfiles.read_plain(self.wired.launcher)
+            change = FileChange(self.wired.launcher, before, self.wired.launcher_bytes())
+            plan.files.append(change)
         if any(rule.encode() not in (found.file.raw or b"") for rule in self.wired.rules):
             plan.notes.append(
                 "the model may fetch stored output unasked (`recall`, `brimline store get`); "
@@ -57,6 +61,7 @@ class NewSettingsEntries(SettingsEntries):
     def apply(self) -> Plan:
         """Write the entries, after a backup."""
         plan = self.plan()
+        installer.write_launcher(self.wired)
         plan.backup = installer.install(self.path, self.wired, self.home_dir, self.project_dir)
         return plan
 

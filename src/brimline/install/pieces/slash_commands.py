@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from brimline.fast import paths
-from brimline.install import ownfiles, slash
+from brimline.install import ownfiles
 from brimline.install.pieces.piece import FileChange, Plan
+from brimline.slash import answer, command_files
 
 if TYPE_CHECKING:
     from brimline.install.program import Program
@@ -19,7 +20,7 @@ class SlashCommands:
 
     def __init__(self, home_dir: str, program: Program) -> None:
         """Name the data folder with the record, and what the commands shall start."""
-        self.program = program
+        self.home_dir, self.program = home_dir, program
         self.own = ownfiles.OwnFiles(home_dir, RECORD)
 
     @property
@@ -29,8 +30,9 @@ class SlashCommands:
 
     def wanted(self) -> dict[str, bytes]:
         """Every file with its content."""
-        files = slash.files(self.program)
-        return {f"{folder()}/{name}": content for name, content in files.items()}
+        files = command_files.files(self.program.line)
+        found = {f"{folder()}/{name}": content for name, content in files.items()}
+        return found | {f"{self.home_dir}/{answer.PROGRAM_FILES[0]}": self.program.words()}
 
     def plan(self) -> Plan:
         """The files that are missing or out of date."""
@@ -53,11 +55,9 @@ class SlashCommands:
         plan.notes = [
             f"{path} is not brimline's, or was changed: left as it is" for path in found.foreign
         ]
-        missing = slash.left_out(self.program)
-        if missing:
-            names = ", ".join(f"/{slash.NAMESPACE}:{name}" for name in missing)
+        if self.program.line(*command_files.CARD.words) is None:
             plan.notes.append(
-                f"{names} left out: the client cannot check a line that starts "
+                f"/brim:card left out: the client cannot check a line that starts "
                 f"{self.program.interpreter} here"
             )
         return plan
@@ -73,7 +73,7 @@ class SlashCommands:
 
 def folder() -> str:
     """Where the client looks for the user's commands of our namespace."""
-    return f"{paths.client_config_dir()}/commands/{slash.NAMESPACE}"
+    return f"{paths.client_config_dir()}/commands/{command_files.NAMESPACE}"
 
 
 def _plan(found: ownfiles.Plan) -> Plan:

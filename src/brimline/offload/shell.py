@@ -27,11 +27,6 @@ _FETCHING = ("get", "grep")
 _HARMLESS_TARGETS = ("/dev/null", "&1", "&2", "1", "2")
 
 
-def _words(text: str) -> frozenset[str]:
-    """The names in a table below, one after the other, with `|` between those of two words."""
-    return frozenset(text.replace(" | ", "|").split("|") if "|" in text else text.split())
-
-
 # What stands before a program and hands over to it, with its options that take a word.
 _WRAPPERS = {
     **dict.fromkeys(("nohup", "command", "exec", "builtin", "time", "stdbuf", "!"), ""),
@@ -43,25 +38,40 @@ _WRAPPERS = {
 }
 _SHELL_WORDS = ("do", "then", "else", "if", "while", "until", "{", "(")
 _SHELL_ENDS = ("for", "case", "done", "fi", "esac", "}", "[[")
-_SILENT = _words("cd pushd popd echo printf true false test [ : pwd export set unset sleep wait .")
-_FILTERS = _words("head tail sort uniq cut tr column nl wc tee sed awk grep rg egrep cat less")
-_BRIEF = _words(
-    "pwd|whoami|which|type|echo|true|false|exit|cd|pushd|popd|export|set|unset|alias|command -v|"
-    "git status|git branch|git remote|git config"
-)
-_INTERACTIVE = _words(
-    "ssh telnet ftp sftp vim vi nvim nano emacs less more man top htop tmux screen gdb lldb"
-)
-_INTERPRETERS = _words(
-    "bash sh zsh fish python python3 ipython node irb ghci psql mysql sqlite3 redis-cli"
-)
-# Programs that show what a file holds: what they print is of the file's kind.
-_SHOWING = _words("cat bat head tail nl sed less more tac")
-# Commands that change nothing wherever they run, so that anybody may be invited to repeat them, by
-# their first word or two; some of their words make an exception of the call.
-_READING = {
-    **dict.fromkeys(
-        _words(
+# Programs, or programs with a word, by what is known of them.
+_KNOWN = {
+    name: frozenset(programs.split("|"))
+    for name, programs in {
+        "silent": "cd|pushd|popd|echo|printf|true|false|test|[|:|pwd|export|set|unset|sleep|wait|.",
+        "filter": "head|tail|sort|uniq|cut|tr|column|nl|wc|tee|sed|awk|grep|rg|egrep|cat|less",
+        # What a file holds: what they print is of the file's kind.
+        "showing": "cat|bat|head|tail|nl|sed|less|more|tac",
+        # Brief or interactive.
+        "exempt": (
+            "pwd|whoami|which|type|echo|true|false|exit|cd|pushd|popd|export|set|unset|alias|"
+            "command -v|git status|git branch|git remote|git config|ssh|telnet|ftp|sftp|vim|vi|"
+            "nvim|nano|emacs|less|more|man|top|htop|tmux|screen|gdb|lldb"
+        ),
+        # Interactive where they are told nothing to run.
+        "interpreter": (
+            "bash|sh|zsh|fish|python|python3|ipython|node|irb|ghci|psql|mysql|sqlite3|redis-cli"
+        ),
+        # Prints a log: tests, builds, downloads, and what services wrote down.
+        "log": (
+            "docker logs|kubectl logs|journalctl|dmesg|git log|git reflog|git shortlog|gh run|"
+            "npm install|npm ci|npm test|npm run|pnpm install|pnpm test|pnpm run|yarn install|"
+            "yarn test|yarn run|bun test|pip install|uv sync|uv pip|poetry install|cargo build|"
+            "cargo test|cargo check|cargo clippy|go test|go build|go mod|go get|make|cmake|ninja|"
+            "mvn|gradle|./gradlew|./mvnw|pytest|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest|"
+            "bazel build|bazel test|docker build|docker compose|docker pull|terraform plan|"
+            "terraform apply|brew install|apt install|apt-get install|dotnet build|dotnet test|"
+            "swift build|swift test|mix test|mix deps.get|bundle install|composer install|tsc"
+        ),
+        "paths": "ls|find|fd|tree|du|git ls-files|git ls-tree",
+        # Failures that it tells of are not its own.
+        "keeps a log": "docker logs|kubectl logs|journalctl|dmesg|git log|git reflog",
+        # Changes nothing wherever it runs, so that anybody may be invited to repeat it.
+        "reading": (
             "cat|bat|head|tail|nl|tac|cut|tr|column|uniq|wc|ls|tree|stat|file|du|df|diff|cmp|grep|"
             "egrep|fgrep|ag|ack|jq|yq|comm|basename|dirname|realpath|date|ps|whoami|id|uname|"
             "hostname|printenv|which|type|hexdump|xxd|od|strings|journalctl|shellcheck|git blame|"
@@ -70,8 +80,10 @@ _READING = {
             "docker inspect|kubectl get|kubectl logs|kubectl describe|npm ls|npm outdated|npm view|"
             "pip list|pip show|pip freeze|go list|go doc|go vet|cargo tree"
         ),
-        "",
-    ),
+    }.items()
+}
+# The same, but for calls with one of these words.
+_READING_UNLESS = {
     "rg": "--pre",
     "sort": "-o --output",
     "find": "-delete -exec -execdir -ok -okdir -fprint -fprintf -fls",
@@ -86,19 +98,6 @@ _READING = {
         "download upload lock unlock pin unpin transfer watch",
     ),
 }
-# What prints a log: tests, builds, downloads, and what services wrote down.
-_LOGGING = _words(
-    "docker logs|kubectl logs|journalctl|dmesg|git log|git reflog|git shortlog|gh run|npm install|"
-    "npm ci|npm test|npm run|pnpm install|pnpm test|pnpm run|yarn install|yarn test|yarn run|"
-    "bun test|pip install|uv sync|uv pip|poetry install|cargo build|cargo test|cargo check|"
-    "cargo clippy|go test|go build|go mod|go get|make|cmake|ninja|mvn|gradle|./gradlew|./mvnw|"
-    "pytest|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest|bazel build|bazel test|docker build|"
-    "docker compose|docker pull|terraform plan|terraform apply|brew install|apt install|"
-    "apt-get install|dotnet build|dotnet test|swift build|swift test|mix test|mix deps.get|"
-    "bundle install|composer install|tsc"
-)
-_LISTING = _words("ls|find|fd|tree|du|git ls-files|git ls-tree")
-_KEEPS_A_LOG = _words("docker logs|kubectl logs|journalctl|dmesg|git log|git reflog")
 
 
 class Command(NamedTuple):
@@ -116,8 +115,8 @@ class Command(NamedTuple):
 class Line(NamedTuple):
     """A command line."""
 
-    pipelines: list[list[Command]]
-    """The commands in order, those that are tied by pipes together."""
+    commands: list[Command]
+    """In their order."""
     main: Command | None
     """What most likely produced the output: of the last that prints, what feeds the filters."""
     files: list[str]
@@ -137,20 +136,23 @@ def read(text: str) -> Line:
     pipelines = _pipelines(text)
     main = None
     for pipeline in pipelines:
-        sources = [one for one in pipeline if one.program not in _FILTERS] or pipeline[:1]
-        if not pipeline[-1].writes and (main is None or sources[-1].program not in _SILENT):
+        sources = [one for one in pipeline if one.program not in _KNOWN["filter"]] or pipeline[:1]
+        if not pipeline[-1].writes and (
+            main is None or sources[-1].program not in _KNOWN["silent"]
+        ):
             main = sources[-1]
     opaque = any(mark in text for mark in ("$(", "`", "<(")) or len(text) > _LONGEST_COMMAND
-    every = [one for pipeline in pipelines for one in pipeline]
+    every = [command for pipeline in pipelines for command in pipeline]
     only_reads = bool(every) and not opaque and all(map(_only_reads, every))
     words = text.split() if not any(mark in text for mark in "&|;\n$`<>") else []
     first = words[0].rpartition("/")[2] if words else ""
-    is_brief = not (_BRIEF | _INTERACTIVE).isdisjoint((first, " ".join([first, *words[1:2]])))
-    is_exempt = is_brief or (first in _INTERPRETERS and words[1:] in ([], ["-i"]))
+    is_exempt = not _KNOWN["exempt"].isdisjoint((first, " ".join([first, *words[1:2]])))
+    is_exempt = is_exempt or (first in _KNOWN["interpreter"] and words[1:] in ([], ["-i"]))
     names = {main.pattern, main.program} if main else set()
-    prints = "log" if names & _LOGGING else "paths" if names & _LISTING else ""
-    ran = bool(names) and not names & (_KEEPS_A_LOG | _FILTERS | _SHOWING)
-    return Line(pipelines, main, _shown_files(pipelines), only_reads, is_exempt, prints, ran)
+    prints = "log" if names & _KNOWN["log"] else "paths" if names & _KNOWN["paths"] else ""
+    others = _KNOWN["keeps a log"] | _KNOWN["filter"] | _KNOWN["showing"]
+    ran = bool(names) and not names & others
+    return Line(every, main, _shown_files(pipelines), only_reads, is_exempt, prints, ran)
 
 
 def _pipelines(text: str) -> list[list[Command]]:
@@ -209,26 +211,28 @@ def _command(words: list[str], writes: bool) -> list[Command]:
 
 
 def _only_reads(command: Command) -> bool:
-    if command.program in _SILENT:
+    if command.program in _KNOWN["silent"]:
         return not command.writes
-    refused = _READING.get(command.pattern, _READING.get(command.program))
-    if refused is None or command.writes:
+    forms = {command.pattern, command.program}
+    refused = [_READING_UNLESS[form] for form in forms if form in _READING_UNLESS]
+    if command.writes or not (refused or forms & _KNOWN["reading"]):
         return False
     options = command.words[1:]
     if command.program == "awk" and any(mark in " ".join(options) for mark in (">", "|", "system")):
         return False
     if command.program == "sed" and any(_IN_PLACE.match(word) for word in options):
         return False
-    return not any(word.partition("=")[0] in refused.split() for word in options)
+    return not any(word.partition("=")[0] in " ".join(refused).split() for word in options)
 
 
 def _shown_files(pipelines: list[list[Command]]) -> list[str]:
     files: list[str] = []
     for pipeline in pipelines:
         first = pipeline[0]
-        if first.program in _SILENT:
+        if first.program in _KNOWN["silent"]:
             continue
-        if any(one.program not in _FILTERS for one in pipeline) or first.program not in _SHOWING:
+        filters = all(one.program in _KNOWN["filter"] for one in pipeline)
+        if not filters or first.program not in _KNOWN["showing"]:
             return []
         named = [word for word in first.words[1:] if not word.startswith("-")]
         named = named[1:] if first.program == "sed" else named
@@ -249,20 +253,26 @@ def pattern_of(tool: str, subject: Any) -> str:
     return f"WebFetch {host}" if tool == "WebFetch" else tool
 
 
-def is_our_tool(tool: str) -> bool:
-    """Whether a tool is one of our MCP server, under whatever name that was registered."""
-    return tool.startswith("mcp__") and "brimline" in tool.lower()
+def files_of(tool: str, tool_input: Mapping[str, Any]) -> list[str]:
+    """The files that a call shows, where that is all it does."""
+    if tool == "Bash":
+        return read(str(tool_input.get("command") or "")).files
+    path = tool_input.get("file_path")
+    return [path] if tool == "Read" and isinstance(path, str) else []
 
 
-def fetches(tool: str, tool_input: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The stored content that a call asks for, by the name it uses, and which lines (`A:B`)."""
+def fetches(tool: str, tool_input: Mapping[str, Any]) -> list[tuple[str, str]] | None:
+    """The stored content that a call asks for, by the name it uses, and which lines (`A:B`).
+
+    None where it does not ask us; the tools are those of our MCP server, under whatever name.
+    """
     if tool == "Bash":
         text = tool_input.get("command")
-        return _fetched_by(text) if isinstance(text, str) and "brimline" in text else []
+        return _fetched_by(text) or None if isinstance(text, str) and "brimline" in text else None
+    if not tool.startswith("mcp__") or "brimline" not in tool.lower():
+        return None
     key, lines = tool_input.get("key"), tool_input.get("lines")
-    if not isinstance(key, str) or not key or not is_our_tool(tool):
-        return []
-    return [(key, lines if isinstance(lines, str) else "")]
+    return [(key, lines if isinstance(lines, str) else "")] if key and isinstance(key, str) else []
 
 
 def _fetched_by(text: str) -> list[tuple[str, str]]:

@@ -1,0 +1,141 @@
+"""What a slash command answers: mostly what the same command says in a shell."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from brimline.decision import Decision
+from brimline.errors import StoreError
+from brimline.offload import pinning
+from brimline.slash.command_files import ANSWERED, SlashCommand
+from brimline.store import directives, layout, pins
+
+if TYPE_CHECKING:
+    from brimline.hooks.turn import Turn
+
+TIMEOUT_S = 3.0
+# Where the installer left word how to start `brimline`: for hooks in settings, for the plugin's.
+PROGRAM_FILES = ("install/program.json", "plugin/program.json")
+# A screenful or two; the rest is for a shell.
+_SHOWN_CHARACTERS = 6_000
+_PROMPT = re.compile(r"/(?:[\w-]+:)?brim:([\w-]+)[ \t]*(.*)", re.DOTALL)
+_KEY = re.compile(r"(?:sha256:)?[0-9a-f]{6,64}")
+
+
+def to_prompt(turn: Turn) -> Decision | None:
+    """The answer to a prompt; None for one that is not ours, or that is for the model."""
+    found = _PROMPT.fullmatch(turn.event.prompt.rstrip())
+    command = next((c for c in ANSWERED if found and c.name == found[1]), None)
+    if found is None or command is None:
+        return None
+    answer = _ANSWERS.get(command.name, _from_shell)
+    text = turn.attempt(f"/brim:{command.name}", answer, turn, command, found[2].strip())
+    if text is None:
+        text = f"brimline: /brim:{command.name} failed; `brimline doctor` shows why."
+    return Decision(permission="deny", reason=text)
+
+
+def _from_shell(turn: Turn, command: SlashCommand, arguments: str) -> str:
+    """What `brimline` prints for the command, if it does so in time."""
+    words = list(command.words)
+    if command.name == "recall":
+        if not arguments:
+            return "brimline: /brim:recall KEY shows a stored output, /brim:recall WORDS finds one."
+        words = ["store", "get"] if _KEY.fullmatch(arguments) else ["store", "search"]
+        words += ["--", arguments]
+    elif arguments:
+        words += arguments.split()
+    if command.about_session:
+        words += ["--session", turn.event.session_id]
+    line = shlex.join(["brimline", *words])
+    program = _program(turn.home)
+    if program is None:
+        return _instead("its installation does not say how to start it", line)
+    variables = {"BRIMLINE_HOME": turn.home, "NO_COLOR": "1", "COLUMNS": "80"}
+    try:
+        done = subprocess.run(
+            [*program, *words],
+            env={**os.environ, **variables},
+            cwd=turn.event.cwd or None,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return _instead(f"it took longer than {TIMEOUT_S:g} s", line)
+    except OSError:
+        return _instead("it could not be started", line)
+    return _shortened(done.stdout.decode("utf-8", "replace").strip("\n"), line)
+
+
+def _purge(turn: Turn, command: SlashCommand, arguments: str) -> str:
+    preview = _from_shell(turn, command, arguments)
+    line = f"brimline session purge --session {turn.event.session_id}"
+    return (
+        f"{preview}\n\nNothing was changed: the client ignores edits of a session that runs. "
+        f"Leave it, run\n  {line}\nand resume it with\n  claude --resume {turn.event.session_id}"
+    )
+
+
+def _pin(turn: Turn, _command: SlashCommand, arguments: str) -> str:
+    kind, _, rest = arguments.partition(" ")
+    if kind not in (directives.LAST, directives.NEXT, directives.START, directives.END):
+        kind, rest = directives.LAST, arguments
+    return pinning.obey(directives.from_arguments(kind, rest, turn.values["store.pin_level"]), turn)
+
+
+def _unpin(turn: Turn, command: SlashCommand, arguments: str) -> str:
+    if arguments not in ("", directives.LAST):
+        return _from_shell(turn, command._replace(words=("store", "unpin", "--")), arguments)
+    key = pinning.last_key(turn)
+    if key is None:
+        return "brimline: there is no large result yet."
+    try:
+        pins.pin(turn.home, key, pins.NONE)
+    except StoreError as error:
+        return f"brimline: {error}"
+    return f"brimline: {layout.short(key)} is no longer pinned."
+
+
+def _off(turn: Turn, _command: SlashCommand, _arguments: str) -> str:
+    turn.state.switch(off=True)
+    return "brimline: silent in this session until /brim:on; nothing is measured or kept out."
+
+
+def _on(turn: Turn, _command: SlashCommand, _arguments: str) -> str:
+    turn.state.switch(off=False)
+    return "brimline: at work in this session."
+
+
+# All others say what the command in a shell says.
+_ANSWERS = {"purge": _purge, "pin": _pin, "unpin": _unpin, "off": _off, "on": _on}
+
+
+def _program(home_dir: str) -> list[str] | None:
+    for name in PROGRAM_FILES:
+        try:
+            found = json.loads(Path(home_dir, name).read_bytes())
+        except (OSError, ValueError):
+            continue
+        if isinstance(found, list) and all(isinstance(word, str) for word in found):
+            return found
+    return None
+
+
+def _shortened(text: str, line: str) -> str:
+    if len(text) <= _SHOWN_CHARACTERS:
+        return text
+    shown = text[:_SHOWN_CHARACTERS].rpartition("\n")[0]
+    return f"{shown}\n… the rest in a shell: {line}"
+
+
+def _instead(why: str, line: str) -> str:
+    return f"brimline: no answer here ({why}); in a shell: {line}"

@@ -1,0 +1,123 @@
+"""The one list of slash commands, and the Markdown file that each becomes. Pure.
+
+The client calls no hook for a command that has no file. Its text is what the model gets where the
+hook is silent: switched off, or gone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NAMESPACE = "brim"
+# The client puts the session's id in its place before it checks and runs the line.
+_SESSION = "${CLAUDE_SESSION_ID}"
+
+
+class SlashCommand(NamedTuple):
+    """One command, and the words of `brimline` that do the same in a shell."""
+
+    name: str
+    description: str
+    words: tuple[str, ...] = ()
+    """None: there is no such command for a shell."""
+    hint: str = ""
+    """What the client shows after the name while it is typed."""
+    about_session: bool = False
+    """Whether `--session` and the session's id go behind the words."""
+
+    def shell_line(self) -> str:
+        """What to type in a shell instead."""
+        about = f" --session {_SESSION}" if self.about_session else ""
+        return f"brimline {' '.join(self.words)}{about}"
+
+
+CARD = SlashCommand(
+    "card", "Bring back what was recorded before a compaction or /clear", ("carry", "card")
+)
+ANSWERED = (
+    SlashCommand(
+        "status",
+        "How full this session's context window is",
+        ("status",),
+        about_session=True,
+    ),
+    SlashCommand(
+        "history", "What brimline saw in earlier sessions", ("history",), "[--compactions]"
+    ),
+    SlashCommand(
+        "pin",
+        "Keep a large tool result in brimline's store, whatever its age",
+        ("store", "pin", "KEY"),
+        "[last|next|start|end] [soft|hard] [reason]",
+    ),
+    SlashCommand(
+        "unpin",
+        "Let a kept result go again, the last large one or that of a key",
+        ("store", "unpin", "KEY"),
+        "[last|KEY]",
+    ),
+    SlashCommand(
+        "recall",
+        "Show a stored output by its key, or search stored outputs",
+        ("store", "search", "WORDS"),
+        "KEY|WORDS",
+    ),
+    SlashCommand(
+        "checkpoint",
+        "Write this session's checkpoint now",
+        ("carry", "checkpoint"),
+        about_session=True,
+    ),
+    SlashCommand(
+        "purge",
+        "What a purge of this session would save, and how to do it after leaving",
+        ("session", "purge", "--dry-run"),
+        about_session=True,
+    ),
+    SlashCommand("off", "Silence brimline in this session"),
+    SlashCommand("on", "Let brimline speak in this session again"),
+)
+COMMANDS = (*ANSWERED, CARD)
+_CARD_TEXT = (
+    "This was recorded word for word before. Take it as the state of the work and go on from "
+    "there; if nothing is open, ask what is next. Do not run anything."
+)
+
+
+def files(line: Callable[..., str | None]) -> dict[str, bytes]:
+    """The Markdown files by name.
+
+    Args:
+        line: makes the command line of `brimline` with these words; None where the client could
+            not check it before it runs. The card is left out then.
+    """
+    found = {command.name: _answered_file(command) for command in ANSWERED}
+    run = line(*CARD.words)
+    if run:
+        head = f"{_head(CARD)}allowed-tools: {_quoted(f'Bash({run})')}\n"
+        found[CARD.name] = _document(head, f"!`{run}`\n\n{_CARD_TEXT}")
+    return {f"{name}.md": text.encode() for name, text in found.items()}
+
+
+def _answered_file(command: SlashCommand) -> str:
+    instead = f" In a shell: `{command.shell_line()}`." if command.words else ""
+    return _document(
+        _head(command), f"brimline did not answer this command.{instead} Tell the user, no more."
+    )
+
+
+def _document(head: str, body: str) -> str:
+    return f"---\n{head}disable-model-invocation: true\n---\n{body}\n"
+
+
+def _head(command: SlashCommand) -> str:
+    hint = f"argument-hint: {_quoted(command.hint)}\n" if command.hint else ""
+    return f"description: {_quoted(command.description)}\n{hint}"
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("'", "''")
+    return f"'{escaped}'"

@@ -1,0 +1,208 @@
+"""The launcher: what the client starts at every event, in both forms, and how it is known again."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from brimline.hooks import table
+from brimline.install import entries, installer, settingsfile
+from brimline.launch import bootstrap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Run = Callable[..., subprocess.CompletedProcess[str]]
+
+# What versions before the launcher wrote, the data folder named and not.
+OLD = ["-I", "-S", "-c", bootstrap("/old/root")]
+
+
+def start(program: str, *arguments: str, home: str = "") -> subprocess.CompletedProcess[bytes]:
+    """Start it as the client does."""
+    return subprocess.run(
+        [program, *arguments],
+        input=b'{"session_id": "s1", "hook_event_name": "Stop"}',
+        env={"HOME": os.environ["HOME"]} | ({"BRIMLINE_HOME": home} if home else {}),
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def test_it_answers_and_knows_its_data_folder(wired: entries.Wiring, home_dir: str) -> None:
+    """Nothing but the event's name is on the command line; the variable still wins."""
+    installer.write_launcher(wired)
+    launcher = Path(wired.launcher or "")
+
+    done = start(*wired.command("Stop"))
+    start(*wired.command("Stop"), home=home_dir + "2")
+
+    assert wired.command("Stop") == [f"{home_dir}/bin/hook", "Stop"]
+    assert launcher.read_text().startswith(f"#!{wired.interpreter} -IS\n")
+    assert launcher.stat().st_mode & 0o777 == 0o700
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    for home in (home_dir, home_dir + "2"):
+        assert os.path.exists(f"{home}/sessions/s1/spool.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("interpreter", "home"),
+    [("/opt/my python/python3", "/d"), ("/" + "x" * 123, "/d"), ("/opt/a\tb", "/d")],
+)
+def test_where_a_script_cannot_name_the_interpreter_code_is_given(
+    interpreter: str, home: str
+) -> None:
+    """A blank ends the name, and some systems cut the line."""
+    assert entries.launcher_for(interpreter, home) is None
+    wired = entries.Wiring(interpreter, "/r", home)
+
+    assert wired.command("Stop") == [
+        interpreter, "-I", "-S", "-c", bootstrap("/r", home), "Stop"
+    ]  # fmt: skip
+
+
+def test_the_longest_name_that_fits_is_taken() -> None:
+    """127 bytes with `#!` and the options."""
+    assert entries.launcher_for("/" + "x" * 120, "/d") == "/d/bin/hook"
+    assert entries.launcher_for("/" + "x" * 121, "/d") is None
+
+
+def test_somebody_elses_program_in_its_place_stays(
+    wired: entries.Wiring, python: str, home_dir: str
+) -> None:
+    """A data folder may be one that the user has had for long."""
+    theirs = Path(home_dir, "bin", "hook")
+    theirs.parent.mkdir(parents=True)
+    theirs.write_text("#!/bin/sh\necho theirs\n")
+
+    assert installer.wiring_for(python, home_dir).launcher is None
+
+
+def test_code_in_place_of_the_launcher_works_too(wired: entries.Wiring, home_dir: str) -> None:
+    """It holds the data folder as well."""
+    done = start(*wired._replace(launcher=None).command("Stop"))
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert os.path.exists(f"{home_dir}/sessions/s1/spool.jsonl")
+
+
+@pytest.mark.parametrize("event", [*table.EVENTS, "statusline"])
+@pytest.mark.parametrize("fault", ["package gone", "half upgraded", "older package", "cut short"])
+def test_whatever_is_broken_the_client_is_not_refused(
+    fault: str, event: str, wired: entries.Wiring, root: Path
+) -> None:
+    """Never exit code 2, never a word on stdout."""
+    installer.write_launcher(wired)
+    launch = root / "brimline" / "launch.py"
+    if fault == "package gone":
+        (root / "brimline").rename(root / "gone")
+    elif fault == "half upgraded":
+        (root / "brimline" / "hooks" / "turn.py").write_text("(((")
+    elif fault == "older package":
+        launch.write_text(launch.read_text().replace("def main(*installed: str)", "def main()"))
+    else:
+        launcher = Path(wired.launcher or "")
+        launcher.write_bytes(launcher.read_bytes()[:-20])
+
+    done = start(*wired.command(event))
+
+    assert done.returncode in ((0, 1) if fault == "cut short" else (0,))
+    assert done.stdout == b""
+
+
+def test_a_launcher_whose_interpreter_is_gone_does_not_start(wired: entries.Wiring) -> None:
+    """The client takes that for a failure of no consequence."""
+    installer.write_launcher(wired._replace(interpreter="/gone/python3"))
+
+    with pytest.raises(FileNotFoundError):
+        start(*wired.command("PreCompact"))
+
+
+@pytest.mark.parametrize(
+    ("program", "arguments", "found"),
+    [
+        ("/p", [*OLD, "Stop"], ("Stop", None, "/p", "/old/root", None, None)),
+        ("/p", [*OLD, "Stop", "/d"], ("Stop", None, "/p", "/old/root", "/d", None)),
+        ("/p", [*OLD, "Stop", "", "plugin"], ("Stop", None, "/p", "/old/root", None, "plugin")),
+        ("/p", [*OLD, "statusline", "", "x"], ("statusline", None, "/p", "/old/root", None, "x")),
+        (
+            "/p",
+            ["-I", "-S", "-c", bootstrap("/it's é", "/d)\n"), "statusline", "x"],
+            ("statusline", None, "/p", "/it's é", "/d)\n", "x"),
+        ),
+        (
+            "/gone/brimline/bin/hook",
+            ["Stop"],
+            ("Stop", "/gone/brimline/bin/hook", None, None, "/gone/brimline", None),
+        ),
+        (
+            "/gone/brimline/plugin/brim/bin/hook",
+            ["Stop"],
+            ("Stop", "/gone/brimline/plugin/brim/bin/hook", None, None, "/gone/brimline", None),
+        ),
+        ("/gone/brimline/bin/hook", ["Other"], None),
+        ("/gone/brimline/bin/hook", [], None),
+        ("/gone/others/bin/hook", ["Stop"], None),
+        ("/bin/sh", ["-c", "hook Stop"], None),
+        ("", [], None),
+    ],
+)
+def test_every_form_is_known_again(
+    program: str, arguments: list[str], found: tuple[str | None, ...] | None
+) -> None:
+    """Of any version, with the launcher there or gone; what is not ours is not."""
+    assert entries.parse(program, arguments) == found
+
+
+def test_a_launcher_in_any_folder_is_known_by_what_it_says(wired: entries.Wiring) -> None:
+    """Also one in a folder that does not bear our name."""
+    path = wired.home + "-x/bin/hook"
+    settingsfile.write_program(path, wired.launcher_bytes())
+    found = entries.parse(path, ["statusline", "date"])
+
+    assert found is not None
+    assert found[2:] == (wired.interpreter, wired.root, wired.home + "-x", "date")
+    assert entries.is_our_code(f"{path} Stop")
+
+
+def test_installing_over_an_older_install_renews_the_entries(
+    user_settings: Path, run: Run, python: str, home_dir: str
+) -> None:
+    """No Python source is left in the settings, and uninstalling leaves nothing."""
+    hook = {"type": "command", "command": python, "args": [*OLD, "Stop", home_dir], "timeout": 9}
+    command = shlex.join([python, *OLD, "statusline", "", "date"])
+    line = {"type": "command", "command": command}
+    text = json.dumps({"hooks": {"Stop": [{"hooks": [hook]}]}, "statusLine": line}, indent=1)
+    user_settings.write_text(text)
+
+    run("install", "--yes", "--interpreter", python)
+    settings = json.loads(user_settings.read_bytes())
+
+    assert b"import sys" not in user_settings.read_bytes()
+    assert settings["hooks"]["Stop"][0]["hooks"][0]["args"] == ["Stop"]
+    assert settings["statusLine"]["command"].endswith("/brimline/bin/hook statusline date")
+    run("uninstall", "--yes")
+    assert json.loads(user_settings.read_bytes()) == {
+        "statusLine": {"type": "command", "command": "date"}
+    }
+    assert not os.path.exists(f"{home_dir}/bin")
+
+
+def test_the_launcher_stays_while_another_scope_needs_it(
+    user_settings: Path, run: Run, python: str, home_dir: str
+) -> None:
+    """It goes with the last one."""
+    run("install", "--yes", "--interpreter", python)
+    run("install", "--yes", "--scope", "local", "--interpreter", python)
+
+    run("uninstall", "--yes", "--scope", "local")
+    assert os.path.exists(f"{home_dir}/bin/hook")
+    run("uninstall", "--yes")
+    assert not os.path.exists(f"{home_dir}/bin")

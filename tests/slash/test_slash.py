@@ -1,0 +1,228 @@
+"""Slash commands through the hook entry: answered there, and nothing else speaks."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from brimline.hooks import entry
+from brimline.slash import answer, command_files
+from brimline.store import pins, put
+from brimline.testing import SessionBuilder
+
+GOLDEN = Path(__file__).parent / "golden"
+CLI = [sys.executable, "-I", "-m", "brimline"]
+LARGE = "a line of a large result\n" * 400
+
+
+@pytest.fixture(autouse=True)
+def program(home_dir: str) -> Path:
+    """What the installer leaves for the hook: how `brimline` is started."""
+    path = Path(home_dir, answer.PROGRAM_FILES[0])
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(CLI))
+    return path
+
+
+@pytest.fixture
+def session(world: Path, project_dir: str) -> SessionBuilder:
+    """A session where the client keeps them."""
+    return begin(world, project_dir, "11111111-2222-4333-8444-555555555555")
+
+
+def begin(world: Path, project_dir: str, session_id: str) -> SessionBuilder:
+    """An empty session of the project, of a model that the client compacts."""
+    folder = world / "home" / ".claude" / "projects" / re.sub(r"[^a-zA-Z0-9]", "-", project_dir)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = str(folder / f"{session_id}.jsonl")
+    return SessionBuilder(path, session_id, project_dir, "claude-sonnet-4-6")
+
+
+def ask(
+    prompt: str, home_dir: str, session: SessionBuilder, event: str = "UserPromptSubmit"
+) -> Any:
+    """The hook's answer; None for silence."""
+    payload = {
+        "hook_event_name": event,
+        "session_id": session.session_id,
+        "transcript_path": session.path,
+        "cwd": session.cwd,
+        "prompt": prompt,
+    }
+    raw = entry.respond(event, json.dumps(payload).encode(), home_dir)
+    return json.loads(raw) if raw else None
+
+
+def said(prompt: str, home_dir: str, session: SessionBuilder) -> str:
+    """The text that the person sees in place of a reply."""
+    document = ask(prompt, home_dir, session)
+    assert set(document) == {"decision", "reason"}
+    assert document["decision"] == "block"
+    return str(document["reason"])
+
+
+@pytest.mark.parametrize("prefix", ["/", "/some-plugin:"])
+def test_status_is_about_this_session(prefix: str, home_dir: str, session: SessionBuilder) -> None:
+    """What `brimline status --session` says, without colours, and nothing for the model."""
+    session.prompt("go")
+    session.reply(43_210)
+
+    text = said(f"{prefix}brim:status", home_dir, session)
+
+    assert "43,210" in text
+    assert "\x1b" not in text
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "what does /brim:status do?",
+        "/brim:card",
+        "/brim:nothing",
+        "/status",
+        "brim:status",
+        "/brim:",
+    ],
+)
+def test_other_prompts_go_on(prompt: str, home_dir: str, session: SessionBuilder) -> None:
+    """Words about a command, the one that is for the model, and everybody else's."""
+    assert ask(prompt, home_dir, session) is None
+
+
+def test_a_tier_is_not_spent_on_a_command(home_dir: str, session: SessionBuilder) -> None:
+    """The model never sees a blocked prompt, so that a warning there would be lost."""
+    session.prompt("go")
+    session.reply(164_000)
+
+    said("/brim:on", home_dir, session)
+
+    assert "additionalContext" in json.dumps(ask("go on", home_dir, session))
+
+
+def test_off_and_on_hold_for_this_session(
+    home_dir: str, session: SessionBuilder, world: Path
+) -> None:
+    """All rooms fall silent, commands are answered all the same; another session is not meant."""
+    session.prompt("go")
+    session.reply(164_000)
+
+    assert "silent" in said("/brim:off", home_dir, session)
+    assert ask("go on", home_dir, session) is None
+    assert ask("", home_dir, session, "PreCompact") is None
+    assert "164,000" in said("/brim:status", home_dir, session)
+    other = begin(world, session.cwd, "other")
+    other.prompt("go")
+    other.reply(164_000)
+    assert ask("go on", home_dir, other) is not None
+
+    said("/brim:on", home_dir, session)
+    assert ask("go on", home_dir, session) is not None
+
+
+@pytest.mark.row("S3-65", "S3-58")
+@pytest.mark.parametrize(
+    ("arguments", "level", "reason"),
+    [
+        ("", "soft", None),
+        ("last", "soft", None),
+        ("hard", "hard", None),
+        ("last hard the build log", "hard", "the build log"),
+        ("because it matters", "soft", "because it matters"),
+    ],
+)
+def test_pin_and_unpin_the_last_result(
+    arguments: str, level: str, reason: str | None, home_dir: str, session: SessionBuilder
+) -> None:
+    """With the level and the reason that were typed; and let go again."""
+    session.prompt("go")
+    session.tool_result(session.tool_call(30_000, command="make"), LARGE)
+    digest = put.sha256(LARGE.encode())
+
+    assert "pinned" in said(f"/brim:pin {arguments}".rstrip(), home_dir, session)
+    found = pins.read(home_dir, digest)
+    assert found is not None
+    assert (found.level, found.reason) == (level, reason)
+
+    said("/brim:unpin", home_dir, session)
+    assert pins.read(home_dir, digest) is None
+
+
+def test_pin_what_is_to_come(home_dir: str, session: SessionBuilder) -> None:
+    """Next and ranges are noted; a key can be let go of by name."""
+    assert "next large result" in said("/brim:pin next hard", home_dir, session)
+    assert "brim:pin end" in said("/brim:pin start", home_dir, session)
+    assert "pinned 0" in said("/brim:pin end", home_dir, session)
+    assert "no large result" in said("/brim:pin", home_dir, session)
+    assert "no large result" in said("/brim:unpin last", home_dir, session)
+    key = put.put(home_dir, LARGE.encode(), {})
+    pins.pin(home_dir, key)
+    said(f"/brim:unpin {key}", home_dir, session)
+    assert pins.pinned(home_dir) == {}
+
+
+def test_recall_shows_a_key_and_finds_words(home_dir: str, session: SessionBuilder) -> None:
+    """A key is fetched, anything else is looked for; options are words too."""
+    key = put.put(home_dir, LARGE.encode(), {"session": session.session_id})
+
+    assert LARGE[:200] in said(f"/brim:recall {key}", home_dir, session)
+    assert f"in a shell: brimline store get -- {key}" in said(
+        f"/brim:recall {key}", home_dir, session
+    )
+    assert "--all zebra" in said("/brim:recall --all zebra", home_dir, session)
+    assert "KEY" in said("/brim:recall", home_dir, session)
+
+
+def test_checkpoint_history_and_purge(home_dir: str, session: SessionBuilder) -> None:
+    """The same words as in a shell; a purge is only shown, the session stays as it is."""
+    session.prompt("never push to main")
+    session.reply(50_000)
+    before = Path(session.path).read_bytes()
+
+    assert "checkpoint" in said("/brim:checkpoint", home_dir, session).lower()
+    assert said("/brim:history", home_dir, session)
+    purge = said("/brim:purge", home_dir, session)
+
+    assert Path(session.path).read_bytes() == before
+    assert purge
+
+
+@pytest.mark.parametrize("content", [None, "nonsense", '["/no/such/python"]', "[1]", '"x"'])
+def test_without_a_way_to_start_it_says_what_to_type(
+    content: str | None, program: Path, home_dir: str, session: SessionBuilder
+) -> None:
+    """One sentence that names the command."""
+    program.unlink()
+    if content is not None:
+        program.write_text(content)
+
+    text = said("/brim:status", home_dir, session)
+
+    assert text.endswith(f"in a shell: brimline status --session {session.session_id}")
+    assert "\n" not in text
+
+
+def test_it_answers_in_time(
+    program: Path, home_dir: str, session: SessionBuilder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command that hangs is ended, and the answer names what to type."""
+    monkeypatch.setattr(answer, "TIMEOUT_S", 0.2)
+    program.write_text(json.dumps([sys.executable, "-c", "import time;time.sleep(30)"]))
+
+    text = said("/brim:status", home_dir, session)
+
+    assert "longer than 0.2 s" in text
+    assert "brimline status --session" in text
+
+
+def test_the_files() -> None:
+    """What the client lists, and what the model gets where the hook is silent."""
+    made = command_files.files(lambda *words: " ".join(["/opt/py/bin/python3", *words]))
+    told = "".join(f"== {name}\n{text.decode()}" for name, text in sorted(made.items()))
+
+    assert told == (GOLDEN / "files.txt").read_text()
+    assert "card.md" not in command_files.files(lambda *_: None)
