@@ -324,7 +324,9 @@ def test_it_says_what_it_did_and_not_how_to_switch_it_off(mode: str) -> None:
     assert decision is not None
     text = decision.reason or decision.model_notes[0]
     assert decision.permission == ("deny" if mode == "block" else "")
-    assert text.startswith("[brimline] Refused:" if mode == "block" else "[brimline] Advised, not refused:")
+    assert text.startswith(
+        "[brimline] Refused:" if mode == "block" else "[brimline] Advised, not refused:"
+    )
     for part in ("`node_modules/react/a?[brimline] ?x??[31m.js`", "`node_modules/`", "`src/`"):
         assert part in text
     assert len(text) < 300
