@@ -88,7 +88,7 @@ class World:
         self.place, self.pristine = folder / "w", folder / "pristine"
         self.place.mkdir()
         program = [sys.executable, console_world.__file__, str(self.place)]
-        subprocess.run(program, env=self.environment(), check=True, timeout=60)
+        subprocess.run(program, env=self.environment(), check=True, timeout=300)
         self.place.rename(self.pristine)
 
     def environment(self) -> dict[str, str]:
@@ -117,7 +117,7 @@ class World:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             check=False,
-            timeout=120,
+            timeout=300,
         )
         return self._shown(done.stdout.decode()).split(_END)[:-1]
 
