@@ -18,10 +18,8 @@ from brimline.cli import session_text as render
 from brimline.cli import store_text as text
 from brimline.errors import SessionError
 from brimline.fast import io, paths
-from brimline.session import backups as kept
 from brimline.session import in_use, recovery
 from brimline.session import inspect as inspecting
-from brimline.session import plan as planning
 from brimline.session import purge as purging
 from brimline.session import repair as repairing
 from brimline.session import restore as restoring
@@ -31,10 +29,9 @@ from brimline.transcript import find
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from brimline.session.backups import Backup
     from brimline.session.inspect import Inspection
-    from brimline.session.plan import Options, Plan
-    from brimline.session.restore import Restoration
+    from brimline.session.purge import Options, Plan
+    from brimline.session.restore import Backup, Restoration
 
 _HELP = {"help_option_names": ["-h", "--help"]}
 _EXITS = {InUseError: 3, BusyError: 4, RewrittenError: 5}
@@ -229,7 +226,7 @@ def _inspected(path: str, bar: _Bar) -> Inspection:
     found = inspecting.inspect(path, bar.update)
     measured_at = clock.parse(found.measured_at)
     if measured_at is not None:
-        found.context.take_out(kept.context_tokens_since(paths.home(), path, measured_at))
+        found.context.take_out(restoring.context_tokens_since(paths.home(), path, measured_at))
     return found
 
 
@@ -259,7 +256,7 @@ def _inspected(path: str, bar: _Bar) -> Inspection:
         "--strategy",
         "strategy",
         multiple=True,
-        type=click.Choice(list(planning.STRATEGIES)),
+        type=click.Choice(list(purging.STRATEGIES)),
         help="What may go; repeat it for more. Without it, all but truncate.",
     ),
     click.option("--analyze", is_flag=True, help="Only the figures; touch nothing."),
@@ -273,7 +270,7 @@ def purge(
     if given["repair_only"] and _repeated(given):
         raise click.UsageError(f"--repair-only purges nothing: leave out {_repeated(given)[0]}.")
     path = _target(file, session_id, current=current)
-    if kept.is_backup(path):
+    if restoring.is_backup(path):
         raise RewriteError(f"{path} is a backup, which stays as it is: copy it and purge the copy")
     if given["repair_only"]:
         _repair(
@@ -309,9 +306,9 @@ def purge(
 
 def _options(values: dict[str, Any], given: dict[str, Any]) -> Options:
     """How to purge: what was given, else what the settings say."""
-    wanted = frozenset(given["strategy"]) or planning.DEFAULT
+    wanted = frozenset(given["strategy"]) or purging.DEFAULT
     threshold, keep = given["threshold"], given["keep_recent"]
-    return planning.Options(
+    return purging.Options(
         max(1, values["purge.threshold_bytes"]) if threshold is None else threshold,
         values["purge.keep_requests"] if keep is None else keep,
         wanted,
@@ -436,7 +433,7 @@ def restore(
     }
     if found.undone and not dry_run:
         in_use.require_idle(found.path, found.home_dir)
-        _require_consent("Put it back? A backup of the present state is kept.", yes=yes)
+        _require_consent("Put it back? A backup of the present state is restoring.", yes=yes)
         with _Bar("Restoring", os.path.getsize(path)) as bar:
             done = restoring.restore(found, progress=bar.update, on_wait=_follow)
         told |= {"applied": True, "bytes_after": done.after.length, "backup": done.backup}
@@ -529,7 +526,7 @@ def prune(
         raise click.UsageError("say which backups may go: --older-than DAYS, --keep N, or both")
     older_than_s = None if older_than is None else older_than * _DAY_S
     found = _backups(file, session)
-    going = kept.chosen(found, time.time(), older_than_s=older_than_s, keep=keep)
+    going = restoring.chosen(found, time.time(), older_than_s=older_than_s, keep=keep)
     told = _backups_document(going) | {"dry_run": dry_run}
     amount = f"{text.count(len(going), 'backup')} ({text.size(told['size_bytes'])})"
     if not dry_run:
@@ -551,11 +548,11 @@ def _backups(file: str | None, session_id: str | None) -> list[Backup]:
         raise click.UsageError("name a session by its file or by --session, not by both")
     if file is not None:
         recovery.recover(file)
-        found = kept.of_session(file)
+        found = restoring.of_session(file)
         if not found and not os.path.isfile(file):
             raise SessionError(f"{file} is not there, and neither is a backup of it")
         return found
-    found = kept.of_all()
+    found = restoring.of_all()
     if session_id is None:
         return found
     if paths.safe_session_id(session_id) != session_id:

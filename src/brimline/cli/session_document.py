@@ -9,12 +9,12 @@ from brimline import clock
 from brimline.cli.session_text import CONTEXT_NAMES, DISK_NAMES
 from brimline.session import faults
 from brimline.session import inspect as inspecting
-from brimline.session import plan as planning
+from brimline.session import purge as purging
 
 if TYPE_CHECKING:
     from brimline.session.faults import Fault, Findings
     from brimline.session.inspect import Inspection
-    from brimline.session.plan import Plan
+    from brimline.session.purge import Plan
     from brimline.session.repair import Report
     from brimline.transcript.compactions import Recorded
 
@@ -187,7 +187,7 @@ def changes(plan: Plan) -> list[dict[str, Any]]:
             "tool": item.call.name if item.call else None,
             "source": item.call.source if item.call else None,
             "bytes": item.size_bytes,
-            "key": planning.key_of(item),
+            "key": purging.key_of(item),
         }
         for edits in plan.changes.values()
         for item, strategy in edits

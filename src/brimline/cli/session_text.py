@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from brimline.cli import history_text
 from brimline.cli import store_text as text
-from brimline.session import plan as planning
+from brimline.session import purge as purging
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from brimline.session.plan import Plan
+    from brimline.session.purge import Plan
     from brimline.session.rewrite import Rewritten
 
 DISK_NAMES = {
@@ -144,7 +144,7 @@ def purge(path: str, plan: Plan) -> str:
             f"{saving.items:,}",
             size(saving.disk_bytes),
             _tokens(plan.tokens_of(name)) if saving.context_items else "none",
-            planning.STRATEGIES[name],
+            purging.STRATEGIES[name],
         ]
         for name, saving in plan.savings.items()
     ]
