@@ -117,9 +117,9 @@ def test_the_list_is_json_on_request(
     """With times that programs can read."""
     _backup(machines.make_session(session.with_name("s2.jsonl")), 3)
 
-    of_all = json.loads(brimline("list", "--json")[1])
-    of_one = json.loads(brimline("list", "--session", "s2", "--json")[1])
-    of_file = json.loads(brimline("list", str(session), "--json")[1])
+    of_all = json.loads(brimline("--json")[1])
+    of_one = json.loads(brimline("--session", "s2", "--json")[1])
+    of_file = json.loads(brimline(str(session), "--json")[1])
 
     assert [of_all["count"], of_one["count"], of_file["count"]] == [4, 1, 3]
     assert of_one["backups"][0]["session"].endswith("s2.jsonl")
@@ -130,10 +130,10 @@ def test_pruning_needs_a_limit_and_consent(
     session: Path, brimline: Callable[..., tuple[int, str, str]]
 ) -> None:
     """There is no terminal here: nothing goes without --yes."""
-    code, _, err = brimline("prune")
+    code, _, err = brimline("--prune")
     assert (code, "--older-than" in err) == (2, True)
 
-    code, _, err = brimline("prune", "--keep", "1")
+    code, _, err = brimline("--prune", "--keep", "1")
 
     assert (code, "--yes" in err) == (1, True)
     assert len(restoring.of_session(str(session))) == 3
@@ -145,9 +145,9 @@ def test_a_dry_run_deletes_nothing_and_the_real_one_what_it_said(
     """The session itself is never touched."""
     before = session.read_bytes()
 
-    said = json.loads(brimline("prune", "--older-than", "5", "--dry-run", "--json")[1])
+    said = json.loads(brimline("--prune", "--older-than", "5", "--dry-run", "--json")[1])
     assert len(restoring.of_session(str(session))) == 3
-    done = json.loads(brimline("prune", "--older-than", "5", "--yes", "--json")[1])
+    done = json.loads(brimline("--prune", "--older-than", "5", "--yes", "--json")[1])
 
     assert said["backups"] == done["backups"]
     assert [round((time.time() - b.made_at) / DAY_S) for b in restoring.of_all()] == [1]
@@ -156,7 +156,7 @@ def test_a_dry_run_deletes_nothing_and_the_real_one_what_it_said(
 
 @pytest.mark.parametrize(
     "arguments",
-    [["list", "nowhere.jsonl"], ["list", "--session", "../x"], ["list", "a", "--session", "b"]],
+    [["nowhere.jsonl"], ["--session", "../x"], ["a", "--session", "b"]],
 )
 def test_a_wrong_name_is_one_sentence(
     arguments: list[str], brimline: Callable[..., tuple[int, str, str]]

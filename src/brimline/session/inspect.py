@@ -72,15 +72,13 @@ class LargeResult(NamedTuple):
     in_context: bool = False
 
 
-@dataclass(slots=True)
-class RepeatedRead:
+class RepeatedRead(NamedTuple):
     """A file that was read; reads repeat where they bring in lines that came in before."""
 
     file: str
     reads: int = 0
     repeated_reads: int = 0
     repeated_bytes: int = 0
-    ranges: list[tuple[int, int]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -315,6 +313,7 @@ class _ResultReader:
         self._calls: dict[str, Call] = {}
         self._largest: list[tuple[int, int, LargeResult]] = []
         self._files: dict[str, RepeatedRead] = {}
+        self._ranges: dict[str, list[tuple[int, int]]] = {}
         self._count = 0
 
     def take(self, row: dict[str, Any], request: int, segment: int) -> None:
@@ -353,14 +352,16 @@ class _ResultReader:
     def _take_read(self, call: Call, size_bytes: int) -> None:
         if call.name != "Read" or not call.file:
             return
-        file = self._files.setdefault(call.file, RepeatedRead(call.file))
-        file.reads += 1
+        file = self._files.get(call.file) or RepeatedRead(call.file)
+        ranges = self._ranges.setdefault(call.file, [])
         first, end = call.lines
-        if any(first < other_end and other < end for other, other_end in file.ranges):
-            file.repeated_reads += 1
-            file.repeated_bytes += size_bytes
-        if len(file.ranges) < _RANGES:
-            file.ranges.append(call.lines)
+        again = any(first < other_end and other < end for other, other_end in ranges)
+        repeated_bytes = file.repeated_bytes + size_bytes * again
+        self._files[call.file] = RepeatedRead(
+            call.file, file.reads + 1, file.repeated_reads + again, repeated_bytes
+        )
+        if len(ranges) < _RANGES:
+            ranges.append(call.lines)
 
 
 def _spent(row: dict[str, Any], size_bytes: int) -> Iterator[tuple[str, int]]:

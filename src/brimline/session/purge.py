@@ -39,12 +39,12 @@ if TYPE_CHECKING:
 OLD, SUPERSEDED, DUPLICATE, TRUNCATE = "old", "superseded", "duplicates", "truncate"
 COPIES, PROGRESS = "copies", "progress"
 STRATEGIES = {
-    OLD: "results over the threshold become references",
-    SUPERSEDED: "reads of files that were read or changed again later",
+    OLD: "large results become references",
+    SUPERSEDED: "reads before a later read or edit",
     DUPLICATE: "results that came again, word for word",
-    COPIES: "the client's own copies of results (disk only)",
+    COPIES: "the client's own copies (disk only)",
     PROGRESS: "progress rows (disk only)",
-    TRUNCATE: "results over the threshold keep their first 500 bytes",
+    TRUNCATE: "large results keep their first 500 bytes",
 }
 DISK_ONLY = frozenset({COPIES, PROGRESS})
 DEFAULT = frozenset(STRATEGIES) - {TRUNCATE}
