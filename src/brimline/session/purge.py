@@ -23,7 +23,7 @@ from brimline.session.disk import BLOCK_BYTES, RewriteError
 from brimline.session.restore import write_note
 from brimline.session.rewrite import Order, rewrite
 from brimline.session.survey import COPY, TEXT, TRUNCATED
-from brimline.store import contents, directives, layout, pins, put, stub
+from brimline.store import contents, layout, pins, put, stub
 from brimline.store.pins import NONE
 from brimline.transcript import find
 from brimline.transcript import row as shapes
@@ -170,7 +170,7 @@ class _Chooser:
     def __init__(self, survey: Survey, options: Options, pinned_digests: Collection[str]) -> None:
         self._survey, self._options = survey, options
         self._last_old_request = survey.requests - options.keep_requests
-        wanted = directives.resolve(survey.conversation)
+        wanted = pins.resolve(survey.conversation).wanted
         self._calls = {name for name, pin in wanted.items() if pin.level != NONE}
         self._digests = pinned_digests
         texts = [item for item in survey.items if item.kind == TEXT]
