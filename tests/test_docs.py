@@ -16,8 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from brimline import presets
-from brimline.cli.main import program
-from brimline.cli.registry import COMMANDS
+from brimline.cli.surface import COMMANDS, program
 from brimline.hooks.table import EVENTS
 from brimline.settings import SETTINGS
 from brimline.testing import bash_event, event, statusline_event

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from types import TracebackType
 
-HELP = {"help_option_names": ["-h", "--help"]}
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+HELP: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
 dry_run_option = click.option("--dry-run", is_flag=True, help="Say what would be; touch nothing.")
 session_option = click.option(
@@ -38,6 +37,17 @@ _MINUTE_CHARACTERS = len("2026-01-08T15:49")
 _LINE_CHARACTERS = 60
 _PROGRESS_AFTER_S = 1.0
 _STEPS = 400
+
+
+def command(name: str, **settings: Any) -> Callable[[Callable[..., None]], click.Command]:
+    """A command with `-h` and `--json`, which every command has; it gets `as_json`."""
+
+    def make(function: Callable[..., None]) -> click.Command:
+        made: click.Command = click.command(name, None, context_settings=HELP, **settings)(function)
+        made.params.append(click.Option(["--json", "as_json"], is_flag=True, help="Print JSON."))
+        return made
+
+    return make
 
 
 def answer(document: Any, text: str | Callable[[Any], str], *, as_json: bool) -> None:
@@ -96,6 +106,15 @@ def printable(text: str) -> str:
 def _plain(row: str) -> str:
     shown = row.expandtabs(4)
     return "".join([c if c.isprintable() else " " if c.isspace() else "?" for c in shown])
+
+
+def drawn(marks: str, plain: str) -> str:
+    """Marks to draw with, or plain ones where the output does not know them."""
+    try:
+        marks.encode(sys.stdout.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return plain
+    return marks
 
 
 def line(text: Any, characters: int = _LINE_CHARACTERS) -> str:

@@ -79,7 +79,7 @@ def test_one_session_is_named_by_the_start_of_its_id(brimline: Callable[..., Out
         FIRST
     ]
     assert len(document(brimline, "--all")["sessions"]) == 2
-    for start, reason in (("1f0c", "2 sessions begin with"), ("9", "no hook of a session")):
+    for start, reason in (("1f0c", "2 sessions begin with"), ("9", "no session '9' is known")):
         done = brimline("history", "--savings", "--session", start)
         assert done.code == 1
         assert reason in done.err

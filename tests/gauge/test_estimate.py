@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.guard.dialogue import SILENT, Talk
 
-from brimline.cli import status
+from brimline.cli import status_commands
 from brimline.hooks import statusline
 from brimline.testing import statusline_event
 
@@ -79,8 +79,8 @@ def test_an_estimate_is_marked_wherever_it_is_shown(talk: Talk) -> None:
     assert b"~75% of 200k window" in statusline.respond(payload, talk.home_dir)
     told = json.loads(talk.kept("telemetry.json").read_bytes())
     assert (told["measured_by"], told["occupancy_tokens"]) == ("estimate", 150_000)
-    shown = status.read_status(talk.session.path, talk.home_dir, talk.session.cwd)
-    assert "~150,000 of 200,000 tokens (75%; by: estimate" in status.render(shown)
+    shown = status_commands.read_status(talk.session.path, talk.home_dir, talk.session.cwd)
+    assert "~150,000 of 200,000 tokens (75%; by: estimate" in status_commands.render(shown)
     talk.session.session_id = "ccm"
     talk.use(guard__preset="ccm-70-80-90")
     assert "Context at 75% (~150000 tokens, estimated)." in talk.after_tool().note

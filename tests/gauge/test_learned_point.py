@@ -10,7 +10,7 @@ import pytest
 from tests.guard.dialogue import SILENT, Talk
 
 from brimline import config
-from brimline.cli import status
+from brimline.cli import status_commands
 from brimline.fast import paths, policy
 from brimline.testing import SessionBuilder
 
@@ -34,7 +34,7 @@ def test_real_compactions_move_the_expected_point(preset: str, talk: Talk, world
     assert "tier L4 Critical" in note
     assert "compaction expected at 160,000 (learned)" in note
     told = json.loads(talk.kept("telemetry.json").read_bytes())
-    shown = status.read_status(talk.session.path, talk.home_dir, talk.session.cwd)
+    shown = status_commands.read_status(talk.session.path, talk.home_dir, talk.session.cwd)
     for figures in (told, shown):
         assert (figures["compaction_tokens"], figures["compaction_source"]) == (160_000, "learned")
 

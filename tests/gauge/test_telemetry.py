@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline.cli import status
+from brimline.cli import status_commands
 from brimline.state.session import SessionState
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def test_level_velocity_and_exhaustion_stand_in_one_file(preset: str, talk: Talk
     assert told["measured_at"].endswith("Z")
     ops = [told[f"predicted_exhaustion_ops{end}"] for end in ("_low", "", "_high")]
     assert ops == sorted(ops)
-    shown = status.read_status(talk.session.path, talk.home_dir, talk.session.cwd)
+    shown = status_commands.read_status(talk.session.path, talk.home_dir, talk.session.cwd)
     assert shown["tier"] == told["level"]
     assert shown["velocity_tokens_per_op"] == told["velocity_tokens_per_op"]
     assert [shown[f"forecast_ops{end}"] for end in ("_low", "", "_high")] == ops

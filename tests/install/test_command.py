@@ -16,7 +16,7 @@ import pexpect
 import pytest
 from click.testing import CliRunner
 
-from brimline.cli.session import purge
+from brimline.cli.session_commands import purge_command
 from brimline.fast import paths
 from brimline.hooks import table
 from brimline.install import entries
@@ -614,7 +614,7 @@ def test_purged_sessions_are_restored_before_the_data_is_deleted(world: Path) ->
     long_ago = time.time() - 3_600
     os.utime(session.path, (long_ago, long_ago))
     runner = CliRunner()
-    done = runner.invoke(purge, [session.path, "--yes"])
+    done = runner.invoke(purge_command, [session.path, "--yes"])
     assert done.exit_code == 0, done.output
     assert Path(session.path).read_bytes() != before
     os.utime(session.path, (long_ago, long_ago))
@@ -635,7 +635,7 @@ def purged_session(path: Path) -> tuple[SessionBuilder, bytes]:
         session.reply(10_000 + number)
     before = path.read_bytes()
     os.utime(path, (1_700_000_000, 1_700_000_000))
-    done = CliRunner().invoke(purge, [session.path, "--yes"])
+    done = CliRunner().invoke(purge_command, [session.path, "--yes"])
     assert done.exit_code == 0, done.output
     assert path.read_bytes() != before
     os.utime(path, (1_700_000_000, 1_700_000_000))

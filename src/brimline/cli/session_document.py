@@ -6,21 +6,40 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from brimline import clock
-from brimline.cli.session_text import CONTEXT_NAMES, DISK_NAMES
-from brimline.session import faults
-from brimline.session import inspect as inspecting
-from brimline.session import plan as planning
+from brimline.cli.composition_text import NAMES
+from brimline.session import faults, inspect
+from brimline.session.purge import key_of
 
 if TYPE_CHECKING:
     from brimline.session.faults import Fault, Findings
     from brimline.session.inspect import Inspection
-    from brimline.session.plan import Plan
+    from brimline.session.purge import Plan
     from brimline.session.repair import Report
+    from brimline.session.restore import Backup
     from brimline.transcript.compactions import Recorded
+
+_DISK_NAMES = {
+    "tool_result": "tool results",
+    "tool_input": "tool inputs",
+    "assistant": "assistant text",
+    "thinking": "thinking",
+    "user": "user text",
+    "summary": "summaries of compactions",
+    "attachment": "attachments",
+    "result_copy": "the client's copies of results",
+    "progress": "reports of progress",
+    "request_copy": "the client's copies of requests",
+    "file_snapshot": "file snapshots",
+    "sidechain": "subagents' rows",
+    "envelope": "what is written around messages",
+    "bookkeeping": "bookkeeping",
+    "unreadable": "unreadable or too long: not looked into",
+}
 
 
 def inspection(path: str, found: Inspection) -> dict[str, Any]:
     """All that is known under the keys that other programs rely on; unknown is null."""
+    in_context = {file.file: file.repeated_tokens for file in found.context.files}
     return {
         **summary(path, found),
         "lines": found.lines,
@@ -30,7 +49,16 @@ def inspection(path: str, found: Inspection) -> dict[str, Any]:
         "records": dict(found.types.most_common()),
         "occupancy_tokens": found.occupancies.tolist(),
         "compaction_list": [_compaction(one) for one in found.compactions],
-        "disk_bytes": _disk(found),
+        "disk_bytes": [
+            {
+                "kind": kind,
+                "name": _DISK_NAMES[kind],
+                "bytes": size,
+                "share": round(size / found.size_bytes, 4),
+                "reaches_the_model": kind in inspect.REACH_THE_MODEL,
+            }
+            for kind, size in found.disk_bytes.most_common()
+        ],
         "context": _context(found),
         "largest_results": [
             {
@@ -42,8 +70,11 @@ def inspection(path: str, found: Inspection) -> dict[str, Any]:
             }
             for one in found.largest
         ],
-        "repeated_reads": _repeated(found),
-        **findings(found.findings),
+        "repeated_reads": [
+            one._asdict() | {"context_tokens_estimated": in_context.get(one.file, 0)}
+            for one in found.repeated
+        ],
+        **_findings(found.findings),
     }
 
 
@@ -65,10 +96,37 @@ def summary(path: str, found: Inspection) -> dict[str, Any]:
     }
 
 
-def findings(found: Findings) -> dict[str, Any]:
+def _compaction(one: Recorded) -> dict[str, Any]:
+    names = ("trigger", "pre_tokens", "post_tokens", "summary_characters")
+    at = clock.format_utc(one.at) if one.at is not None else None
+    return {"at": at} | {name: getattr(one, name) for name in names}
+
+
+def _context(found: Inspection) -> dict[str, Any]:
+    context = found.context
+    return {
+        "measured_tokens": context.measured_tokens,
+        "since_tokens_estimated": context.since_tokens,
+        "purged_since_tokens_estimated": context.purged_tokens,
+        "next_request_tokens_estimated": context.next_tokens,
+        "is_complete": context.measured_tokens is not None,
+        "kinds": [
+            {"kind": kind, "name": NAMES[kind], "tokens_estimated": tokens}
+            for kind, tokens in context.kinds.most_common()
+            if tokens
+        ],
+        "results_by_tool": [
+            {"tool": tool, "tokens_estimated": tokens}
+            for tool, tokens in context.tools.most_common()
+            if tokens
+        ],
+    }
+
+
+def _findings(found: Findings) -> dict[str, Any]:
     """What is wrong, and what is merely unusual."""
     return {
-        "faults": [fault(one) for one in found.faults],
+        "faults": [_fault(one) for one in found.faults],
         "notes": [
             {
                 "kind": kind,
@@ -81,8 +139,7 @@ def findings(found: Findings) -> dict[str, Any]:
     }
 
 
-def fault(found: Fault) -> dict[str, Any]:
-    """One fault."""
+def _fault(found: Fault) -> dict[str, Any]:
     return {
         "kind": found.kind,
         "line": found.place.line,
@@ -93,67 +150,9 @@ def fault(found: Fault) -> dict[str, Any]:
     }
 
 
-def _compaction(one: Recorded) -> dict[str, Any]:
-    return {
-        "at": clock.format_utc(one.at) if one.at is not None else None,
-        "trigger": one.trigger,
-        "pre_tokens": one.pre_tokens,
-        "post_tokens": one.post_tokens,
-        "summary_characters": one.summary_characters,
-    }
-
-
-def _disk(found: Inspection) -> list[dict[str, Any]]:
-    return [
-        {
-            "kind": kind,
-            "name": DISK_NAMES[kind],
-            "bytes": size,
-            "share": round(size / found.size_bytes, 4),
-            "reaches_the_model": kind in inspecting.REACH_THE_MODEL,
-        }
-        for kind, size in found.disk_bytes.most_common()
-    ]
-
-
-def _context(found: Inspection) -> dict[str, Any]:
-    context = found.context
-    return {
-        "measured_tokens": context.measured_tokens,
-        "since_tokens_estimated": context.since_tokens,
-        "purged_since_tokens_estimated": context.purged_tokens,
-        "next_request_tokens_estimated": context.next_tokens,
-        "is_complete": context.measured_tokens is not None,
-        "kinds": [
-            {"kind": kind, "name": CONTEXT_NAMES[kind], "tokens_estimated": tokens}
-            for kind, tokens in context.kinds.most_common()
-            if tokens
-        ],
-        "results_by_tool": [
-            {"tool": tool, "tokens_estimated": tokens}
-            for tool, tokens in context.tools.most_common()
-            if tokens
-        ],
-    }
-
-
-def _repeated(found: Inspection) -> list[dict[str, Any]]:
-    in_context = {file.file: file.repeated_tokens for file in found.context.files}
-    return [
-        {
-            "file": one.file,
-            "reads": one.reads,
-            "repeated_reads": one.repeated_reads,
-            "repeated_bytes": one.repeated_bytes,
-            "context_tokens_estimated": in_context.get(one.file, 0),
-        }
-        for one in found.repeated
-    ]
-
-
-def purge(path: str, plan: Plan) -> dict[str, Any]:
+def purge(path: str, planned: Plan) -> dict[str, Any]:
     """What a purge would save."""
-    survey = plan.survey
+    survey = planned.survey
     return {
         "path": path,
         "session": survey.session_id,
@@ -161,24 +160,24 @@ def purge(path: str, plan: Plan) -> dict[str, Any]:
         "lines": survey.lines,
         "requests": survey.requests,
         "occupancy_tokens": survey.occupancy_tokens,
-        "threshold_bytes": plan.options.threshold_bytes,
-        "keep_requests": plan.options.keep_requests,
-        "disk_bytes_saved": plan.disk_bytes,
-        "context_tokens_saved_estimated": plan.context_tokens,
+        "threshold_bytes": planned.options.threshold_bytes,
+        "keep_requests": planned.options.keep_requests,
+        "disk_bytes_saved": planned.disk_bytes,
+        "context_tokens_saved_estimated": planned.context_tokens,
         "strategies": {
             name: {
                 "items": saving.items,
                 "disk_bytes": saving.disk_bytes,
                 "context_items": saving.context_items,
-                "context_tokens_estimated": plan.tokens_of(name),
+                "context_tokens_estimated": planned.tokens_of(name),
             }
-            for name, saving in plan.savings.items()
+            for name, saving in planned.savings.items()
         },
-        "kept": {**plan.kept, "unparsed_lines": survey.unparsed_lines},
+        "kept": {**planned.kept, "unparsed_lines": survey.unparsed_lines},
     }
 
 
-def changes(plan: Plan) -> list[dict[str, Any]]:
+def changes(planned: Plan) -> list[dict[str, Any]]:
     """Every result that goes, in the order of the session."""
     return [
         {
@@ -187,9 +186,9 @@ def changes(plan: Plan) -> list[dict[str, Any]]:
             "tool": item.call.name if item.call else None,
             "source": item.call.source if item.call else None,
             "bytes": item.size_bytes,
-            "key": planning.key_of(item),
+            "key": key_of(item),
         }
-        for edits in plan.changes.values()
+        for edits in planned.changes.values()
         for item, strategy in edits
         if item.digest
     ]
@@ -200,11 +199,28 @@ def repair(report: Report, *, dry_run: bool) -> dict[str, Any]:
     return {
         "transcript": report.path,
         "dry_run": dry_run,
-        "before": findings(report.before),
-        "mended": [fault(one) for one in report.mended],
-        "left_alone": [fault(one) for one in report.left_alone],
-        "after": findings(report.after) if report.after else None,
+        "before": _findings(report.before),
+        "mended": [_fault(one) for one in report.mended],
+        "left_alone": [_fault(one) for one in report.left_alone],
+        "after": _findings(report.after) if report.after else None,
         "changed": report.after is not None,
         "backup": report.backup,
         "is_still_written": not report.is_over,
+    }
+
+
+def backups(found: list[Backup]) -> dict[str, Any]:
+    """Backups, and what they come to."""
+    return {
+        "backups": [
+            {
+                "path": one.path,
+                "session": one.session,
+                "size_bytes": one.size_bytes,
+                "made_at": clock.format_utc(one.made_at),
+            }
+            for one in found
+        ],
+        "count": len(found),
+        "size_bytes": sum(one.size_bytes for one in found),
     }

@@ -13,7 +13,7 @@ from brimline import clock
 from brimline.errors import StoreError
 from brimline.fast import io, paths
 from brimline.mcp import pages
-from brimline.search import stored, words
+from brimline.search import stored
 from brimline.store import contents, layout
 
 if TYPE_CHECKING:
@@ -116,8 +116,8 @@ def _removal(home_dir: str, text: str) -> str | None:
 
 def _is_of_project(home_dir: str, key: str, known: dict[str, Any], project_dir: str) -> bool:
     """Whether an output was made in the project's folder, or stored by a session of it."""
-    place, project = stored.place(known.get("cwd")), stored.place(project_dir).rstrip("/")
-    if place and (place == project or place.startswith(project + "/")):
+    project = stored.place(project_dir)
+    if stored.is_within(known.get("cwd"), project):
         return True
     sessions = {known.get("session"), *contents.sessions_of_keys(home_dir).get(key, {})}
     folders = {paths.project_transcripts(folder) for folder in (project_dir, project)}
@@ -132,7 +132,7 @@ def _is_of_project(home_dir: str, key: str, known: dict[str, Any], project_dir: 
 def _output(home_dir: str, key: str, known: dict[str, Any], asked: Asked) -> str:
     data = contents.get(home_dir, key)
     name = _named(key, known)
-    if words.is_binary(data):
+    if stored.is_binary(data):
         return (
             f"[brimline recall {name}: binary, {len(data):,} bytes, not shown; "
             f"`brimline store get {layout.short(key)} > FILE` saves it]"
@@ -165,11 +165,11 @@ def _extent(page: pages.Page, span: contents.Span, count: int) -> str:
 def _holding(name: str, lines: list[bytes], span: contents.Span, query: str) -> str:
     """The lines of one output that hold the words, as many as fit."""
     texts = [pages.decoded(line) for line in lines[span.first - 1 : span.last]]
-    wanted = words.terms(query)
-    found = sorted(words.holding(texts, wanted))
+    wanted = stored.terms(query)
+    found = sorted(stored.holding(texts, wanted))
     room, shown, following = pages.ROOM, list[str](), ""
     for at in found:
-        row = f"{at + span.first}: {words.clipped(texts[at], wanted, _LINE_CHARACTERS)}"
+        row = f"{at + span.first}: {stored.clipped(texts[at], wanted, _LINE_CHARACTERS)}"
         room -= pages.width(row) + 1
         if room < 0:
             following = f'; next: lines="{at + span.first}:{span.last}"'
@@ -203,7 +203,7 @@ def _hits(home_dir: str, project_dir: str | None, asked: Asked) -> str:
         return "\n".join([first, *_notes(found)])
     room, blocks = pages.ROOM, list[str]()
     for number, hit in enumerate(found.hits, found.span.first):
-        block = f"{number}. {_hit(hit, home_dir, words.terms(asked.query))}"
+        block = f"{number}. {_hit(hit, home_dir, stored.terms(asked.query))}"
         room -= pages.width(block) + 1
         if room < 0:
             break
@@ -224,9 +224,9 @@ def _hit(hit: Hit, home_dir: str, wanted: list[str]) -> str:
     if isinstance(known.get("lines"), int):
         parts.append(f"{known['lines']:,} lines")
     lines = document.text.split("\n")
-    found = words.holding(lines, wanted)
+    found = stored.holding(lines, wanted)
     # The search knows words by their stems; lines are found by the words as they are written.
-    shown = [f"{at + 1}: {words.clipped(lines[at], wanted, _HIT_CHARACTERS)}" for at in found]
+    shown = [f"{at + 1}: {stored.clipped(lines[at], wanted, _HIT_CHARACTERS)}" for at in found]
     shown = shown[:_LINES_PER_HIT] or [" ".join(hit.snippet.split())]
     rest = [f"and {len(found) - len(shown):,} more"] if len(found) > len(shown) else []
     return "\n   ".join([", ".join(parts), *filter(None, shown), *rest])

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from brimline import clock, config
-from brimline.cli.store_text import Progress
+from brimline import clock, config, output
 from brimline.errors import ConfigError
 from brimline.fast import paths
 from brimline.gauge.composition import estimate_tokens
-from brimline.rules import assemble, cascade, marked
-from brimline.rules import lint as checks
+from brimline.rules import assemble, cascade, lint, marked
 from brimline.rules.cascade import AT_START, NEVER, ON_MATCH, ON_READ, shown
 from brimline.transcript.pieces import Piece
 
@@ -23,9 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from brimline.rules.cascade import Cascade, Problem, Source
+    from brimline.rules.lint import Survey
 
-_HELP = {"help_option_names": ["-h", "--help"]}
-_as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 # A command may look into a large monorepo; a hook reads a tenth of that.
 _MOST_CHARACTERS = 4_000_000
 _WHEN = {
@@ -41,26 +36,10 @@ _ORDER = (
 )
 
 
-@click.group(context_settings=_HELP)
-def rules() -> None:
-    """See which instruction files hold in this folder: CLAUDE.md, AGENTS.md, rules, imports.
-
-    Files are listed weakest first: organisation, user, your own for this project, folders above it,
-    the project, folders below it on the way to the file at hand.
-
-    \b
-    Example:
-      brimline rules show
-      brimline rules explain src/api/server.py
-      brimline rules lint
-    """
-
-
-@rules.command()
+@output.command("show")
 @click.argument("path", metavar="[PATH]", required=False)
 @click.option("--text", "as_text", is_flag=True, help="Print all rules as one text.")
-@_as_json
-def show(path: str | None, as_text: bool, as_json: bool) -> None:
+def show_command(path: str | None, as_text: bool, as_json: bool) -> None:
     """List what loads here, when and at what cost; with PATH, what holds for that file.
 
     Tokens are estimated from the length. --text has at most 4,000 characters of a file and 12,000
@@ -75,21 +54,20 @@ def show(path: str | None, as_text: bool, as_json: bool) -> None:
         sources = _gather(path).sources
         made = assemble.assemble(sources, assemble.Limits(), has_file=path is not None)
         found = {"text": made.text, "characters": len(made.text), "cut": made.cut}
-        _answer(found, made.text.rstrip("\n"), as_json=as_json)
+        output.answer(found, made.text.rstrip("\n"), as_json=as_json)
         return
-    walked = checks.survey(os.getcwd()) if path is None else None
+    walked = lint.survey(os.getcwd()) if path is None else None
     gathered = _gather(path, walked)
     document = _listing(gathered)
     lines = _listed(document)
     if walked and not walked.is_complete:
         lines.append("The project is large: not every folder was searched.")
-    _answer(document, "\n".join(lines), as_json=as_json)
+    output.answer(document, "\n".join(lines), as_json=as_json)
 
 
-@rules.command()
+@output.command("explain")
 @click.argument("path", metavar="PATH")
-@_as_json
-def explain(path: str, as_json: bool) -> None:
+def explain_command(path: str, as_json: bool) -> None:
     """Say which rules hold for a file or folder, where each is from, and which is nearer.
 
     PATH need not exist yet.
@@ -103,7 +81,7 @@ def explain(path: str, as_json: bool) -> None:
     outside = not cascade.is_within(active, gathered.folder)
     document = _listing(gathered) | {"path": active, "inside_project": not outside}
     for each, source in zip(document["files"], gathered.sources, strict=True):
-        said = [] if each["same_as"] else checks.rules_of(source)
+        said = [] if each["same_as"] else lint.rules_of(source)
         each["rules"] = [
             {"id": rule.identity, "line": rule.line, "text": rule.text}
             | {"marked": bool(marked.MARK.search(rule.text))}
@@ -113,13 +91,12 @@ def explain(path: str, as_json: bool) -> None:
     lines += ["It lies outside the project: only what loads at the start holds."] if outside else []
     for at, each in enumerate(document["files"], 1):
         lines += ["", *_explained(at, each, gathered.folder)]
-    _answer(document, "\n".join([*lines, "", _ORDER]), as_json=as_json)
+    output.answer(document, "\n".join([*lines, "", output.wrapped(_ORDER)]), as_json=as_json)
 
 
-@rules.command()
+@output.command("lint")
 @click.option("--strict", is_flag=True, help="End with code 1 on doubtful findings too.")
-@_as_json
-def lint(strict: bool, as_json: bool) -> None:
+def lint_command(strict: bool, as_json: bool) -> None:
     """Check for missing files, circles, duplicates, stale, unread and oversized rules.
 
     Ends with code 1 where something is broken.
@@ -129,11 +106,11 @@ def lint(strict: bool, as_json: bool) -> None:
       brimline rules lint
       brimline rules lint --strict --json
     """
-    walked = checks.survey(os.getcwd())
+    walked = lint.survey(os.getcwd())
     gathered = _gather(None, walked)
-    with Progress(len(gathered.sources), "Checking ages") as bar:
-        findings, notes = checks.lint(
-            gathered, walked, assemble.Limits(), checks.STALE, clock.now(), bar.update
+    with output.Progress("Checking ages", len(gathered.sources)) as bar:
+        findings, notes = lint.lint(
+            gathered, walked, assemble.Limits(), lint.STALE, clock.now(), bar.update
         )
     findings.sort(key=lambda each: not each.is_broken)
     broken = sum(each.is_broken for each in findings)
@@ -154,12 +131,12 @@ def lint(strict: bool, as_json: bool) -> None:
         f"{len(gathered.sources)} instruction files: {broken} broken, {len(findings) - broken} "
         "doubtful."
     )
-    _answer(document, "\n".join(lines), as_json=as_json)
+    output.answer(document, "\n".join(lines), as_json=as_json)
     if broken or (strict and findings):
         raise SystemExit(1)
 
 
-def _gather(path: str | None, walked: checks.Survey | None = None) -> Cascade:
+def _gather(path: str | None, walked: Survey | None = None) -> Cascade:
     if path is not None and (not path.strip() or "\0" in path):
         raise ConfigError("PATH is empty: name a file or folder of the project")
     values = config.load(paths.home(), os.getcwd()).values
@@ -253,12 +230,7 @@ def _notes(each: dict[str, Any], project: str) -> list[str]:
     same = each["same_as"]
     notes += [f"says the same as {shown(same, project)}, and is counted there"] if same else []
     notes += [each["problem"]] if each["problem"] else []
-    indent = " " * 5
-    return [
-        row
-        for note in notes
-        for row in wrap(note, 80, initial_indent=indent, subsequent_indent=indent + "  ")
-    ]
+    return [output.wrapped(note, " " * 5, " " * 7) for note in notes]
 
 
 def _severity(problem: Problem) -> str:
@@ -267,12 +239,3 @@ def _severity(problem: Problem) -> str:
 
 def _place(path: str, line: int | None, project: str) -> str:
     return shown(path, project) + (f":{line}" if line else "")
-
-
-def _answer(document: Any, words: str, *, as_json: bool) -> None:
-    """Print for a program or for a person: a name cannot give a terminal orders."""
-    if as_json:
-        click.echo(json.dumps(document, indent=2))
-    elif words:
-        plain = "".join(char if char.isprintable() or char == "\n" else "?" for char in words)
-        click.echo(plain.encode("utf-8", "replace").decode("utf-8"))

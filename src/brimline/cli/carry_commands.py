@@ -6,27 +6,24 @@ import contextlib
 import glob
 import os
 import shutil
-import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from brimline import config
+from brimline import config, output
 from brimline.carry import card, checkpoint, fold, ledger, links, notes
-from brimline.cli.store_text import answer, count, shown
 from brimline.errors import SessionError, StateError
 from brimline.fast import io, paths
-from brimline.gauge import reading as gauge
+from brimline.gauge import reading
 from brimline.state.session import SessionState
 from brimline.transcript import find
 
 if TYPE_CHECKING:
     from brimline.carry.ledger import Ledger
 
-_HELP = {"help_option_names": ["-h", "--help"]}
-_session = click.option("--session", metavar="ID", help="Another session, by its id's start.")
-_as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-_LINE_CHARACTERS = 100
+_LINE_CHARACTERS = 64
+_HIDDEN = ("v", "cursor", "calls", "queued", "failed", "summary_expected", "session")
+_note_argument = click.argument("note_id", metavar="ID")
 
 
 class Place(NamedTuple):
@@ -37,43 +34,9 @@ class Place(NamedTuple):
     project_dir: str
 
 
-class _Group(click.Group):
-    """Turns what the disk refuses into one sentence, for all commands of the group."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run a command.
-
-        Raises:
-            StateError: a file or folder cannot be read or written.
-        """
-        try:
-            return super().invoke(ctx)
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            name = os.fsdecode(error.filename or paths.carry_dir(paths.home()))
-            raise StateError(f"{name}: {error.strerror or error}") from error
-
-
-@click.group(cls=_Group, context_settings=_HELP)
-def carry() -> None:
-    """Look at what a session takes across a compaction, and add to it.
-
-    The user's messages, the client's tasks, files, commits and checks come from the session itself.
-    Without --session it is the running one, else the newest of this project.
-
-    \b
-    Example:
-      brimline carry show
-      brimline carry add "Never touch the billing tables."
-      brimline carry card
-    """
-
-
-@carry.command()
-@_session
-@_as_json
-def show(session: str | None, as_json: bool) -> None:
+@output.command("show")
+@output.session_option
+def show_command(session_id: str | None, as_json: bool) -> None:
     """List notes and messages with their ids, and what else is recorded.
 
     \b
@@ -81,21 +44,19 @@ def show(session: str | None, as_json: bool) -> None:
       brimline carry show
       brimline carry show --session 1f0c2d3e --json
     """
-    place = _chosen(session)
+    place = _chosen(session_id)
     record = _record(place)
     document = ledger.to_document(record)
-    hidden = ("v", "cursor", "calls", "queued", "failed", "summary_expected", "session")
-    told = {name: value for name, value in document.items() if name not in hidden}
+    told = {name: value for name, value in document.items() if name not in _HIDDEN}
     told["notes"] = list(record.notes.values())
-    answer({"session_id": place.session_id} | told, _listing(record), as_json=as_json)
+    output.answer({"session_id": place.session_id} | told, _listing(record), as_json=as_json)
 
 
-@carry.command()
+@output.command("add")
 @click.argument("words", metavar="TEXT")
 @click.option("--decision", is_flag=True, help="It was decided, with its reason.")
-@_session
-@_as_json
-def add(words: str, decision: bool, session: str | None, as_json: bool) -> None:
+@output.session_option
+def add_command(words: str, decision: bool, session_id: str | None, as_json: bool) -> None:
     """Write a note that the session must not lose.
 
     In a prompt, a line `brim:keep TEXT` or `brim:decide TEXT` does the same.
@@ -108,51 +69,50 @@ def add(words: str, decision: bool, session: str | None, as_json: bool) -> None:
     text = words.strip()
     if not text:
         raise StateError("there is nothing to write down: give a TEXT")
-    place = _chosen(session)
+    place = _chosen(session_id)
     kind = ledger.DECIDE if decision else ledger.KEEP
     note_id = notes.add(paths.home(), place.session_id, kind, text)
     note = _record(place).notes[note_id]
-    answer(
-        {"session_id": place.session_id} | note,
-        f"{note_id}  {shown(note['text'])}",
-        as_json=as_json,
-    )
+    report = {"session_id": place.session_id} | note
+    output.answer(report, f"{note_id}  {output.line(note['text'])}", as_json=as_json)
 
 
-@carry.command()
-@click.argument("note", metavar="ID")
-@_session
-@_as_json
-def done(note: str, session: str | None, as_json: bool) -> None:
+@output.command("done")
+@_note_argument
+@output.session_option
+def done_command(note_id: str, session_id: str | None, as_json: bool) -> None:
     """Mark a note as done: it is not handed on any more.
 
     \b
     Example:
       brimline carry done 3f2a9c01
     """
-    _mark(note, session, "done", as_json=as_json)
+    _mark(note_id, session_id, "done", as_json=as_json)
 
 
-@carry.command()
-@click.argument("note", metavar="ID")
-@_session
-@_as_json
-def reopen(note: str, session: str | None, as_json: bool) -> None:
+@output.command("reopen")
+@_note_argument
+@output.session_option
+def reopen_command(note_id: str, session_id: str | None, as_json: bool) -> None:
     """Hand a note on again that was marked as done.
 
     \b
     Example:
       brimline carry reopen 3f2a9c01
     """
-    _mark(note, session, "reopen", as_json=as_json)
+    _mark(note_id, session_id, "reopen", as_json=as_json)
 
 
-@carry.command()
+@output.command("forget")
 @click.argument("item", metavar="[ID]", required=False)
-@click.option("--session", metavar="ID", help="Its session; without an id all that is kept of it.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@_as_json
-def forget(item: str | None, session: str | None, yes: bool, as_json: bool) -> None:
+@click.option(
+    "--session",
+    "session_id",
+    metavar="ID",
+    help="Its session; without an id all that is kept of it.",
+)
+@output.yes_option
+def forget_command(item: str | None, session_id: str | None, yes: bool, as_json: bool) -> None:
     """Forget a note or a message, or all that is carried of a session.
 
     \b
@@ -160,9 +120,9 @@ def forget(item: str | None, session: str | None, yes: bool, as_json: bool) -> N
       brimline carry forget 3f2a9c01
       brimline carry forget --session 1f0c2d3e-aaaa-4bbb-8ccc-000000000001 --yes
     """
-    if item is None and session is None:
+    if item is None and session_id is None:
         raise StateError("name the ID of a note or message to forget, or a --session")
-    place = _chosen(session)
+    place = _chosen(session_id)
     if item is None:
         _forget_all(place, yes=yes, as_json=as_json)
         return
@@ -170,17 +130,16 @@ def forget(item: str | None, session: str | None, yes: bool, as_json: bool) -> N
     found = record.notes.get(item) or next((m for m in record.messages if m["id"] == item), None)
     if found is None:
         raise SessionError(f"no note or message {item!r} is known: `brimline carry show` has them")
-    _consent(f"Forget {shown(found['text'])!r}?", yes=yes)
+    output.consent(f"Forget {output.line(found['text'])!r}?", yes=yes)
     notes.mark(paths.home(), place.session_id, item, "forget")
     ledger.forget(paths.home(), place.session_id, item)
     report = {"session_id": place.session_id, "id": item, "forgotten": True}
-    answer(report, f"{item}  forgotten: {shown(found['text'])}", as_json=as_json)
+    output.answer(report, f"{item}  forgotten: {output.line(found['text'])}", as_json=as_json)
 
 
-@carry.command("card")
-@_session
-@_as_json
-def print_card(session: str | None, as_json: bool) -> None:
+@output.command("card")
+@output.session_option
+def card_command(session_id: str | None, as_json: bool) -> None:
     """Print what the model is given after a compaction.
 
     Run within a session after /clear it is the card of the conversation before, which the new
@@ -191,31 +150,32 @@ def print_card(session: str | None, as_json: bool) -> None:
       brimline carry card
       brimline carry card --session 1f0c2d3e
     """
-    place = _chosen(session)
+    place = _chosen(session_id)
     record = _record(place)
-    if session is None and not record.compactions and record.adopted in ("", "-"):
+    if session_id is None and not record.compactions and record.adopted in ("", "-"):
         # What it holds itself is still in its window.
         place, record = _earlier(place, record)
     marked = config.live_policy(paths.home(), place.project_dir).marked
     told = card.card(record, marked)
     report = {"session_id": place.session_id, "card": told, "characters": len(told)}
-    answer(report, told or f"Nothing is known of session {place.session_id} yet.", as_json=as_json)
+    output.answer(
+        report, told or f"Nothing is known of session {place.session_id} yet.", as_json=as_json
+    )
 
 
-@carry.command("checkpoint")
-@_session
-@_as_json
-def write_checkpoint(session: str | None, as_json: bool) -> None:
+@output.command("checkpoint")
+@output.session_option
+def checkpoint_command(session_id: str | None, as_json: bool) -> None:
     """Write a checkpoint now, and check that it can be read.
 
     \b
     Example:
       brimline carry checkpoint
     """
-    home_dir, place = paths.home(), _chosen(session)
+    home_dir, place = paths.home(), _chosen(session_id)
     policy = config.live_policy(home_dir, place.project_dir)
     state = SessionState(home_dir, place.session_id)
-    figures = gauge.measure(place.transcript, state, policy).figures() if place.transcript else {}
+    figures = reading.measure(place.transcript, state, policy).figures() if place.transcript else {}
     document = checkpoint.save(
         home_dir,
         _record(place),
@@ -232,7 +192,7 @@ def write_checkpoint(session: str | None, as_json: bool) -> None:
     }
     lost = [one for one in document["files"] if not one["key"]]
     lines = [report["path"], *(f"not kept: {one['path']}: {one['problem']}" for one in lost)]
-    answer(report, "\n".join(lines), as_json=as_json)
+    output.answer(report, "\n".join(lines), as_json=as_json)
 
 
 def _chosen(named: str | None) -> Place:
@@ -304,14 +264,14 @@ def _earlier(place: Place, record: Ledger) -> tuple[Place, Ledger]:
     return earlier, origin
 
 
-def _mark(note: str, session: str | None, what: str, *, as_json: bool) -> None:
-    place = _chosen(session)
-    found = _record(place).notes.get(note)
+def _mark(note_id: str, session_id: str | None, what: str, *, as_json: bool) -> None:
+    place = _chosen(session_id)
+    found = _record(place).notes.get(note_id)
     if found is None:
-        raise SessionError(f"no note {note!r} is known: `brimline carry show` lists them")
-    notes.mark(paths.home(), place.session_id, note, what)
-    report = {"session_id": place.session_id, "id": note, "done": what == "done"}
-    answer(report, f"{note}  {what}: {shown(found['text'])}", as_json=as_json)
+        raise SessionError(f"no note {note_id!r} is known: `brimline carry show` lists them")
+    notes.mark(paths.home(), place.session_id, note_id, what)
+    report = {"session_id": place.session_id, "id": note_id, "done": what == "done"}
+    output.answer(report, f"{note_id}  {what}: {output.line(found['text'])}", as_json=as_json)
 
 
 def _forget_all(place: Place, *, yes: bool, as_json: bool) -> None:
@@ -319,7 +279,9 @@ def _forget_all(place: Place, *, yes: bool, as_json: bool) -> None:
     folder = paths.carry_session_dir(home_dir, place.session_id)
     names = sorted(io.names_in(folder))
     if names:
-        _consent(f"Delete {count(len(names), 'file')} of session {place.session_id}?", yes=yes)
+        output.consent(
+            f"Delete {output.count(len(names), 'file')} of session {place.session_id}?", yes=yes
+        )
         if os.path.islink(folder):
             raise StateError(f"{folder} is a link; delete what it leads to yourself")
         shutil.rmtree(folder)
@@ -327,21 +289,8 @@ def _forget_all(place: Place, *, yes: bool, as_json: bool) -> None:
         fold.begin_here(home_dir, place.session_id, place.transcript)
     links.forget(home_dir, place.session_id)
     report = {"session_id": place.session_id, "files": names}
-    told = f"{count(len(names), 'file')} of session {place.session_id} forgotten."
-    answer(report, told, as_json=as_json)
-
-
-def _consent(question: str, *, yes: bool) -> None:
-    """Let a person decide; a no ends the command.
-
-    Raises:
-        StateError: there is no terminal, and `--yes` was not given.
-    """
-    if yes:
-        return
-    if not sys.stdin or not sys.stdin.isatty():
-        raise StateError("this cannot be undone: add --yes where there is no terminal to ask")
-    click.confirm(question, abort=True, err=True)
+    told = f"{output.count(len(names), 'file')} of session {place.session_id} forgotten."
+    output.answer(report, told, as_json=as_json)
 
 
 def _listing(record: Ledger) -> str:
@@ -351,21 +300,21 @@ def _listing(record: Ledger) -> str:
         lines.append(f"goes on from {record.previous}")
     sections = {
         "Notes": [
-            f"  {note['id']}  {note['kind']}: {shown(note['text'], _LINE_CHARACTERS)}"
+            f"  {note['id']}  {note['kind']}: {output.line(note['text'], _LINE_CHARACTERS)}"
             + (" (done)" if note.get("done") else "")
             for note in record.notes.values()
         ],
-        "Tasks": [f"  {state}: {shown(text)}" for state, text in record.tasks.values()],
-        "Plan": [f"  {shown(record.plan)}"] if record.plan else [],
-        "Commits": [f"  {commit} {shown(text)}" for commit, text in record.commits],
-        "Pull requests": [f"  {shown(address)}" for address in record.pulls],
+        "Tasks": [f"  {state}: {output.line(text)}" for state, text in record.tasks.values()],
+        "Plan": [f"  {output.line(record.plan)}"] if record.plan else [],
+        "Commits": [f"  {commit} {output.line(text)}" for commit, text in record.commits],
+        "Pull requests": [f"  {output.line(address)}" for address in record.pulls],
         "Checks": [
-            f"  {shown(str(one.get('command')), 70)}: {one['result']}"
+            f"  {output.line(str(one.get('command')), 70)}: {one['result']}"
             for one in record.checks.values()
         ],
-        "Files changed": [f"  {shown(path, _LINE_CHARACTERS)}" for path in record.changed],
+        "Files changed": [f"  {output.line(path, _LINE_CHARACTERS)}" for path in record.changed],
         "Messages of the user": [
-            f"  {one['id']}  {shown(one['text'], _LINE_CHARACTERS)}{card.size_of(one)}"
+            f"  {one['id']}  {output.line(one['text'], _LINE_CHARACTERS)}{card.size_of(one)}"
             for one in record.messages
         ],
     }
