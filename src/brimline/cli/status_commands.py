@@ -141,7 +141,9 @@ def render(report: dict[str, Any]) -> str:
             lately = f"lately {report['velocity_tokens_per_op']:,.0f} tokens each"
             rows.append(("forecast", f"about {_forecast(report)}, {lately}"))
         rows.append(("compactions", f"{report['compactions']} so far"))
-        rows.append(("tune", "brimline config explain guard.tiers, guard.ceiling, guard.preset"))
+        rows.append(
+            ("tune", "brimline config explain guard.tiers (also guard.ceiling, guard.preset)")
+        )
     return f"Session {report['session_id']}\n" + output.pairs(rows)
 
 
