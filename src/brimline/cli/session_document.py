@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from brimline import clock, output
 from brimline.cli.composition_text import NAMES
-from brimline.session import faults, inspect, plan
+from brimline.session import faults, inspect
+from brimline.session.purge import key_of
 
 if TYPE_CHECKING:
-    from brimline.session.backups import Backup
     from brimline.session.faults import Fault, Findings
     from brimline.session.inspect import Inspection
-    from brimline.session.plan import Plan
+    from brimline.session.purge import Plan
     from brimline.session.repair import Report
+    from brimline.session.restore import Backup
     from brimline.transcript.compactions import Recorded
 
 _DISK_NAMES = {
@@ -155,7 +156,7 @@ def changes(planned: Plan) -> list[dict[str, Any]]:
             "tool": item.call.name if item.call else None,
             "source": item.call.source if item.call else None,
             "bytes": item.size_bytes,
-            "key": plan.key_of(item),
+            "key": key_of(item),
         }
         for edits in planned.changes.values()
         for item, strategy in edits

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from brimline import output
 from brimline.cli.history_commands import sparkline
-from brimline.session import plan
+from brimline.session.purge import STRATEGIES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from brimline.session.plan import Plan
+    from brimline.session.purge import Plan
     from brimline.session.restore import Restoration
     from brimline.session.rewrite import Rewritten
 
@@ -176,7 +176,7 @@ def purge(path: str, planned: Plan) -> str:
             f"{saving.items:,}",
             output.size(saving.disk_bytes),
             f"~{planned.tokens_of(name):,}" if saving.context_items else "none",
-            plan.STRATEGIES[name],
+            STRATEGIES[name],
         ]
         for name, saving in planned.savings.items()
     ]

@@ -179,10 +179,10 @@ def _left(margin: int) -> str:
 
 def _purged_note(path: str, measured_at: str | None) -> str:
     """What to know where a purge came after the last measurement."""
-    from brimline.session import backups
+    from brimline.session import restore
 
     moment = clock.parse(measured_at)
     if moment is None:
         return ""
-    purged = backups.context_tokens_since(paths.home(), path, moment)
+    purged = restore.context_tokens_since(paths.home(), path, moment)
     return f"\nMeasured before a purge, which took out ~{purged:,} tokens." if purged else ""

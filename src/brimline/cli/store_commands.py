@@ -14,7 +14,7 @@ import click
 from brimline import clock, config, output
 from brimline.errors import StoreError
 from brimline.fast import paths
-from brimline.search import stored, words
+from brimline.search import stored
 from brimline.store import contents, layout, pins, removal, retention
 from brimline.transcript import find
 
@@ -192,9 +192,9 @@ def _part(data: bytes, lines: str | None, span: str | None, asked: str | None) -
         return part
     if asked is not None:
         texts = [row.decode("utf-8", "replace") for row in contents.split(data)]
-        terms = words.terms(asked)
-        found = sorted(words.holding(texts, terms))
-        rows = [words.clipped(texts[at], terms, _LINE_CHARACTERS) for at in found]
+        terms = stored.terms(asked)
+        found = sorted(stored.holding(texts, terms))
+        rows = [stored.clipped(texts[at], terms, _LINE_CHARACTERS) for at in found]
         return "".join(f"{at + 1}:{row}\n" for at, row in zip(found, rows, strict=True)).encode()
     return data
 
@@ -234,7 +234,7 @@ def search_command(
         lambda count: contents.Span(1, min(limit, count)),
         until=time.monotonic() + _SEARCH_S,
     )
-    rows = [_hit(hit, words.terms(asked)) for hit in found.hits]
+    rows = [_hit(hit, stored.terms(asked)) for hit in found.hits]
     document: dict[str, Any] = {"all_words": found.all_words, "found": found.total}
     document |= {"searched": len(found.states), "pending": found.pending, "outputs": rows}
     told = [
@@ -252,8 +252,8 @@ def search_command(
 def _hit(hit: Any, wanted: list[str]) -> dict[str, Any]:
     """A found output with the lines that fit, numbered."""
     lines = hit.document.text.split("\n")
-    found = words.holding(lines, wanted)[:_LINES_PER_HIT]
-    parts = [f"{at + 1}: {words.clipped(lines[at], wanted, _HIT_CHARACTERS)}" for at in found]
+    found = stored.holding(lines, wanted)[:_LINES_PER_HIT]
+    parts = [f"{at + 1}: {stored.clipped(lines[at], wanted, _HIT_CHARACTERS)}" for at in found]
     shown = [output.line(part, 2 * _HIT_CHARACTERS) for part in parts or [hit.snippet]]
     document = {name: getattr(hit.document, name) for name in ("title", "project", "session", "at")}
     return {"key": layout.PREFIX + hit.document.ref, "lines": shown} | document

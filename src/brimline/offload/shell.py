@@ -149,7 +149,9 @@ def read(text: str) -> Line:
     is_exempt = not _KNOWN["exempt"].isdisjoint((first, " ".join([first, *words[1:2]])))
     is_exempt = is_exempt or (first in _KNOWN["interpreter"] and words[1:] in ([], ["-i"]))
     names = {main.pattern, main.program} if main else set()
-    prints = "log" if names & _KNOWN["log"] else "paths" if names & _KNOWN["paths"] else ""
+    # What xargs is given are paths, what it prints is not.
+    lists = names & _KNOWN["paths"] and "xargs" not in text
+    prints = "log" if names & _KNOWN["log"] else "paths" if lists else ""
     others = _KNOWN["keeps a log"] | _KNOWN["filter"] | _KNOWN["showing"]
     ran = bool(names) and not names & others
     return Line(every, main, _shown_files(pipelines), only_reads, is_exempt, prints, ran)
