@@ -120,10 +120,9 @@ def test_the_status_lines_window_is_used_by_hooks(talk: Talk) -> None:
 @pytest.mark.parametrize(("mode", "trace"), [("advise", "Advised"), ("block", "Blocked")])
 def test_what_the_scout_says_is_on_record(mode: str, trace: str, talk: Talk, world: Path) -> None:
     """A hint is one line of the spool; a refusal is audited as well; off, it says nothing."""
-    talk.use(scout__mode=mode)
     read = {"tool_name": "Bash", "tool_input": {"command": "cat node_modules/a/index.js"}}
     assert talk.tell("PreToolUse", **read) == SILENT
-    talk.use(scout__enabled=True)
+    talk.use(scout__mode=mode)
 
     answer = talk.tell("PreToolUse", **read)
 

@@ -77,8 +77,9 @@ def _switch(*, enabled: bool, as_json: bool) -> None:
     plugin = bool(ways.plugin_hooks(home_dir))
     if not places and not plugin:
         raise InstallError("brimline is not installed here yet: run `brimline install` first")
-    word = "true" if enabled else "false"
-    config.change(paths.user_config(home_dir), "scout.enabled", word, project=False)
+    blocks = config.load(home_dir, project_dir).values["scout.mode"] == "block"
+    word = ("block" if blocks else "advise") if enabled else "off"
+    config.change(paths.user_config(home_dir), "scout.mode", word, project=False)
     config.compile_policy(home_dir, project_dir)
     changed = [path for path in places if _renew(path, home_dir, project_dir)]
     if plugin:
