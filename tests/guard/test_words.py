@@ -1,6 +1,6 @@
 """What the model reads, all of it: every tier, preset and way to end, in one golden file.
 
-`WRITE_GOLDEN=1` writes the file anew; read the difference before it is committed.
+`UPDATE_GOLDEN=1` writes the file anew; read the difference before it is committed.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def test_every_message_is_as_recorded(talk: Talk) -> None:
     """One file holds them all; each fits on two lines and none is an order to stop working."""
     said = [*tiers(talk), *loads(talk), *odd(talk)]
     text = "\n".join(said).strip() + "\n"
-    if os.environ.get("WRITE_GOLDEN"):
+    if os.environ.get("UPDATE_GOLDEN"):
         GOLDEN.write_text(text, encoding="utf-8")
 
     assert text == GOLDEN.read_text(encoding="utf-8")
