@@ -598,7 +598,7 @@ def test_reads_are_not_looked_at_while_the_scout_is_off(
     ignored = {"file_path": f"{session.cwd}/node_modules/pkg/index.js"}
 
     assert before_tool(session, home_dir, "Read", **ignored) == SILENT
-    use(monkeypatch, scout__enabled=True)
+    use(monkeypatch, scout__mode="advise")
     assert "node_modules" in before_tool(session, home_dir, "Read", **ignored).note
 
 
