@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import glob
 import os
 import shlex
 import time
@@ -15,14 +14,13 @@ from brimline import clock, config, output
 from brimline.cli import session_document, session_text
 from brimline.errors import SessionError
 from brimline.fast import io, paths
-from brimline.session import backups, in_use, inspect, plan, purge, recovery, repair, restore
+from brimline.session import in_use, inspect, purge, recovery, repair, restore
 from brimline.session.disk import RewriteError
 from brimline.transcript import find
 
 if TYPE_CHECKING:
-    from brimline.session.backups import Backup
-    from brimline.session.inspect import Inspection
-    from brimline.session.plan import Options, Plan
+    from brimline.session.purge import Options, Plan
+    from brimline.session.restore import Backup
 
 _EXIT_CODES = """\b
 Exit codes:
@@ -95,9 +93,8 @@ def _follow() -> None:
 
 @output.command("inspect")
 @_named
-@click.option("--all", "every", is_flag=True, help="One line for each session of this project.")
 def inspect_command(
-    *, file: str | None, current: bool, session_id: str | None, every: bool, as_json: bool
+    *, file: str | None, current: bool, session_id: str | None, as_json: bool
 ) -> None:
     """Look into a session; by default the newest one of this project.
 
@@ -107,41 +104,17 @@ def inspect_command(
     \b
     Example:
       brimline session inspect
-      brimline session inspect --all
       brimline session inspect session.jsonl --json
     """
-    if every:
-        if file is not None or session_id is not None or current:
-            raise click.UsageError("--all takes no FILE, no --session and no --current.")
-        output.answer(_all_sessions(), session_text.sessions, as_json=as_json)
-        return
     path = _target(file, session_id, current=current)
     with _reading(path) as bar:
-        found = session_document.inspection(path, _inspected(path, bar))
-    output.answer(found, session_text.session, as_json=as_json)
-
-
-def _all_sessions() -> dict[str, Any]:
-    folder = os.path.dirname(find.newest(os.getcwd()))
-    found = [path for path in glob.glob(f"{glob.escape(folder)}/*.jsonl") if os.path.isfile(path)]
-    found.sort(key=os.path.getmtime, reverse=True)
-    sessions, unreadable = [], []
-    with output.Progress("Reading", sum(map(os.path.getsize, found))) as bar:
-        for path in found:
-            try:
-                sessions.append(session_document.summary(path, _inspected(path, bar)))
-            except OSError as error:
-                unreadable.append({"transcript": path, "reason": error.strerror or str(error)})
-    return {"folder": folder, "sessions": sessions, "unreadable": unreadable}
-
-
-def _inspected(path: str, bar: output.Progress) -> Inspection:
-    """What is in a session, less what purges took out since the last request measured it."""
-    found = inspect.inspect(path, bar.update)
+        found = inspect.inspect(path, bar.update)
     measured_at = clock.parse(found.measured_at)
     if measured_at is not None:
-        found.context.take_out(backups.context_tokens_since(paths.home(), path, measured_at))
-    return found
+        # What purges took out since the last request measured it is not there any more.
+        found.context.take_out(restore.context_tokens_since(paths.home(), path, measured_at))
+    document = session_document.inspection(path, found)
+    output.answer(document, session_text.session, as_json=as_json)
 
 
 @output.command("purge", epilog=_EXIT_CODES)
@@ -153,7 +126,7 @@ def _inspected(path: str, bar: output.Progress) -> Inspection:
 @click.option(
     "--strategy",
     multiple=True,
-    type=click.Choice(list(plan.STRATEGIES)),
+    type=click.Choice(list(purge.STRATEGIES)),
     help="What may go; repeat it for more. Without it, all but truncate.",
 )
 @click.option("--analyze", is_flag=True, help="Only the figures; touch nothing.")
@@ -180,7 +153,7 @@ def purge_command(
     if given["repair_only"] and _repeated(given):
         raise click.UsageError(f"--repair-only purges nothing: leave out {_repeated(given)[0]}.")
     path = _target(file, session_id, current=current)
-    if backups.is_backup(path):
+    if restore.is_backup(path):
         raise RewriteError(f"{path} is a backup, which stays as it is: copy it and purge the copy")
     if given["repair_only"]:
         _repair(path, dry_run=only_looks, yes=given["yes"], as_json=as_json)
@@ -215,10 +188,10 @@ def _options(given: dict[str, Any]) -> Options:
     """How to purge: what was given, else what the settings say."""
     values = config.load(paths.home(), os.getcwd()).values
     threshold, keep = given["threshold"], given["keep_recent"]
-    return plan.Options(
+    return purge.Options(
         max(1, values["purge.threshold_bytes"]) if threshold is None else threshold,
         values["purge.keep_requests"] if keep is None else keep,
-        frozenset(given["strategy"]) or plan.DEFAULT,
+        frozenset(given["strategy"]) or purge.DEFAULT,
     )
 
 
@@ -365,7 +338,7 @@ def backups_command(file: str | None, session_id: str | None, as_json: bool, **g
         output.answer(told, lambda known: session_text.backups(known, ages_s), as_json=as_json)
         return
     older_than_s = None if given["older_than"] is None else given["older_than"] * _DAY_S
-    going = backups.chosen(found, now, older_than_s=older_than_s, keep=given["keep"])
+    going = restore.chosen(found, now, older_than_s=older_than_s, keep=given["keep"])
     told = session_document.backups(going) | {"dry_run": given["dry_run"]}
     amount = f"{output.count(len(going), 'backup')} ({output.size(told['size_bytes'])})"
     if not given["dry_run"]:
@@ -388,12 +361,12 @@ def _backups(file: str | None, session_id: str | None) -> list[Backup]:
         raise click.UsageError("Name a session by its file or by --session, not by both.")
     if file is not None:
         recovery.recover(file)
-        found = backups.of_session(file)
+        found = restore.of_session(file)
         if not found and not os.path.isfile(file):
             raise SessionError(f"{file} is not there, and neither is a backup of it")
         return found
     if session_id is None:
-        return backups.of_all()
+        return restore.of_all()
     if paths.safe_session_id(session_id) != session_id:
         raise SessionError(f"{session_id!r} is no session id")
-    return [one for one in backups.of_all() if os.path.basename(one.session).startswith(session_id)]
+    return [one for one in restore.of_all() if os.path.basename(one.session).startswith(session_id)]

@@ -9,21 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from brimline import output
 from brimline.cli.history_commands import sparkline
-from brimline.session import plan
+from brimline.session.purge import STRATEGIES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from brimline.session.plan import Plan
+    from brimline.session.purge import Plan
     from brimline.session.restore import Restoration
     from brimline.session.rewrite import Rewritten
 
-_ACTIONS = {
-    "split": "each row gets a line of its own",
-    "relink": "the row gets another parent",
-    "stub": "the result is stored, a short text takes its place",
-    "answer": "a result is added that says it is missing",
-}
 _SHOWN_CHANGES = 20
 _SHOWN_KINDS = 12
 _SHOWN_LINES = 5
@@ -140,32 +134,6 @@ def _columns(rows: list[list[str]], right: int, *, keep_end: bool = False) -> li
     return [output.table([], rows, right=range(right), indent=2, keep_end=keep_end)] if rows else []
 
 
-def sessions(document: dict[str, Any]) -> str:
-    """Many sessions, a line each."""
-    head = ["last row", "session", "size", "turns", "requests", "compacted", "context", "faults"]
-    rows = []
-    for one in document["sessions"]:
-        purged = one["purged_since_tokens_estimated"]
-        context = output.figure(one["measured_tokens"])
-        rows.append(
-            [
-                output.minute(one["last_at"]),
-                output.line(one["session_id"], 8),
-                output.size(one["size_bytes"]),
-                str(one["turns"]),
-                str(one["requests"]),
-                str(one["compactions"]),
-                f"~{one['measured_tokens'] - purged:,}" if purged else context,
-                str(one["mendable_faults"] + one["doubtful_faults"]),
-            ]
-        )
-    lines = [f"Sessions in {document['folder']}, newest first"]
-    lines.append(output.table(head, rows, right=range(2, 8)))
-    lines.append("Context: tokens at the last request since the last compaction; ~ purged since.")
-    lines += [f"Not read: {one['transcript']}: {one['reason']}" for one in document["unreadable"]]
-    return "\n".join(lines)
-
-
 def _structure(document: dict[str, Any]) -> list[str]:
     """What is wrong, kind by kind, and what is merely unusual."""
     found = document["faults"]
@@ -208,7 +176,7 @@ def purge(path: str, planned: Plan) -> str:
             f"{saving.items:,}",
             output.size(saving.disk_bytes),
             f"~{planned.tokens_of(name):,}" if saving.context_items else "none",
-            plan.STRATEGIES[name],
+            STRATEGIES[name],
         ]
         for name, saving in planned.savings.items()
     ]
@@ -288,9 +256,7 @@ def found_faults(document: dict[str, Any]) -> list[str]:
     if not mended and not left:
         return [*lines, "Sound: no faults."]
     if mended:
-        used = {one["mend"] for one in mended}
         lines += ["Faults with one mend:", *_fault_lines(mended)]
-        lines += [f"  {action}: {told}" for action, told in _ACTIONS.items() if action in used]
     if left:
         lines += ["Left alone, as no mend of them is certain:", *_fault_lines(left)]
     return lines

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from brimline.errors import BrimlineError
-from brimline.session import backups, restore
+from brimline.session import restore
 from brimline.session.disk import InUseError
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ def sessions(home_dir: str) -> Found:
     """The sessions that were purged or repaired, wherever they are now, and copies of them."""
     keys: dict[str, set[str]] = {}
     problems: list[str] = []
-    for name in backups.noted_sessions(home_dir):
-        notes, damaged = backups.notes(home_dir, name)
+    for name in restore.noted_sessions(home_dir):
+        notes, damaged = restore.notes(home_dir, name)
         problems += [str(problem) for problem in damaged]
         for note in notes:
             for path in note.places():

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from brimline.session import faults
 from brimline.session.disk import BLOCK_BYTES, RewriteError
 from brimline.session.faults import Findings, Mend, Place
+from brimline.session.restore import write_note
 from brimline.session.rewrite import Order, rewrite
 from brimline.session.survey import encoded
 from brimline.store import put
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from brimline.session.faults import Fault
+    from brimline.session.rewrite import Rewritten
     from brimline.transcript.read import Line
 
     Progress = Callable[[int], None]
@@ -113,7 +115,7 @@ class _MendedCopy:
 
     def __init__(self, home_dir: str, progress: Progress | None) -> None:
         self.before = self.after = Findings()
-        self.note: dict[str, Any] = {"keys": []}
+        self._keys: list[str] = []
         self._home_dir, self._progress = home_dir, progress
         self._added = 0
 
@@ -164,10 +166,14 @@ class _MendedCopy:
                 text = told if isinstance(told, str) else encoded(told).decode()
                 data = text.encode("utf-8", "surrogatepass")
                 key = put.put(self._home_dir, data, {"tool": TOOL, "source": "orphan result"})
-                self.note["keys"].append(key)
+                self._keys.append(key)
                 stub = stubs.build(stubs.Stub(key, len(data), put.count_lines(data)))
                 content[index] = {"type": "text", "text": ORPHAN_RESULT.format(stub=stub)}
         return content
+
+    def note(self, done: Rewritten) -> str:
+        """Put the way back on the disk."""
+        return write_note(self._home_dir, done, {"keys": self._keys})
 
     def verify(self, _old_path: str, _length: int, new_path: str) -> None:
         """See that the copy on the disk is sound."""
