@@ -80,6 +80,15 @@ def test_what_exists_is_mentioned_in_a_written_page() -> None:
     assert [n for n in names if not re.search(rf"(?<![\w.]){re.escape(n)}\b", WRITTEN)] == []
 
 
+def test_settings_that_pages_name_exist() -> None:
+    """In prose and in command lines; a setting that went is named in the changelog only."""
+    keys = {setting.key for setting in SETTINGS}
+    groups = "|".join({key.partition(".")[0] for key in keys if "." in key})
+    found = set(re.findall(rf"[` ]((?:{groups})\.[a-z_]+)(?=[` ])", WRITTEN))
+
+    assert found - keys - {"store.py"} == set()
+
+
 def test_generated_pages_are_current() -> None:
     """The reference is what `make docs` would write now."""
     # In a process of its own: click remembers the help option of whoever asked first.
