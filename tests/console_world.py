@@ -23,6 +23,7 @@ HOME = "home/dev"
 PROJECT = f"{HOME}/importer"
 _NOW = time.time()
 _MODEL = "claude-sonnet-4-6"
+_CHARACTERS_PER_TOKEN = 2.85
 _OLDER = "7c1e90aa-0b52-4c1d-9e35-d2a6c0f3b411"
 _NEWER = "1f0c2d3e-8a41-4f0b-b6a7-6f1f0a5b9c20"
 _SOURCE = "".join(
@@ -32,6 +33,7 @@ _LOG = "".join(
     f"[{n:4}] compiling module_{n}.c{' warning: unused variable' if n == 413 else ''}\n"
     for n in range(800)
 )
+_PROSE = "What a feed holds, and how often it comes, is said here.\n"
 _FAILED = "tests/importer/test_batch.py F\nAssertionError: 999 != 1000\n1 failed, 40 passed in 3.2s"
 _REFUSED = (
     "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was "
@@ -81,6 +83,7 @@ class Play:
         now = _NOW - hours_ago * 3_600
         self.session = SessionBuilder(place, session_id, str(project), _MODEL, now=now)
         time.time = lambda: self.session.now
+        self.tokens = 31_000
         self.hook("SessionStart", source="startup")
         self.status(None)
 
@@ -100,36 +103,45 @@ class Play:
         self.hook("UserPromptSubmit", prompt=text)
         self.session.prompt(text)
 
-    def call(self, tokens: int, tool: str, response: dict[str, Any], **asked: Any) -> None:
+    def call(self, tool: str, response: dict[str, Any], **asked: Any) -> None:
         """A tool is called, its result goes through the hook and into the transcript."""
-        self.session.now += 19
-        call_id = self.session.tool_call(tokens, tool, **asked)
+        call_id = self.begin(tool, **asked)
         told = {"tool_name": tool, "tool_input": asked, "tool_use_id": call_id}
         answer = self.hook("PostToolUse", **told, tool_response=response, duration_ms=210)
         swapped = answer.get("hookSpecificOutput", {}).get("updatedToolOutput", response)
         text = swapped["file"]["content"] if "file" in swapped else swapped.get("stdout", "done")
         self.session.tool_result(call_id, text, toolUseResult=swapped)
+        self.tokens += round(len(text) / _CHARACTERS_PER_TOKEN)
 
-    def run(self, tokens: int, command: str, output: str) -> None:
+    def begin(self, tool: str, **asked: Any) -> str:
+        """A request that ends in a call."""
+        self.session.now += 19
+        call_id = self.session.tool_call(self.tokens, tool, output_tokens=100, **asked)
+        self.tokens += 100
+        return call_id
+
+    def run(self, command: str, output: str) -> None:
         """A command of the shell."""
         result = {"stdout": output, "stderr": "", "interrupted": False, "isImage": False}
-        self.call(tokens, "Bash", result, command=command)
+        self.call("Bash", result, command=command)
 
-    def read(self, tokens: int, path: str, text: str) -> None:
-        """A file is read."""
-        whole = {"filePath": path, "content": text, "numLines": 600, "startLine": 1}
-        result = {"type": "text", "file": {**whole, "totalLines": 600}}
-        self.call(tokens, "Read", result, file_path=path)
+    def read(self, path: str, text: str) -> None:
+        """A file of the project is read."""
+        place = f"{self.session.cwd}/{path}"
+        lines = {"numLines": text.count("\n"), "startLine": 1, "totalLines": text.count("\n")}
+        result = {"type": "text", "file": {"filePath": place, "content": text, **lines}}
+        self.call("Read", result, file_path=place)
 
-    def fail(self, tokens: int, command: str, text: str) -> None:
+    def fail(self, command: str, text: str) -> None:
         """A command that fails, or is refused."""
-        call = self.session.tool_call(tokens, "Bash", command=command)
+        call = self.begin("Bash", command=command)
         block = {"type": "tool_result", "tool_use_id": call, "content": text, "is_error": True}
         message = {"role": "user", "content": [block]}
         self.session.row("user", message=message, toolUseResult=f"Error: {text}")
 
     def end(self) -> None:
         """The client is left; the file is as old as its last row."""
+        self.hook("Stop")
         self.hook("SessionEnd", reason="other")
         os.utime(self.session.path, (self.session.now, self.session.now))
 
@@ -137,40 +149,44 @@ class Play:
 def _compacted(play: Play) -> None:
     """It filled up, was compacted, and went on."""
     play.say("Which of the feeds are slow? Measure, do not guess.")
-    for tokens in range(30_000, 166_000, 9_000):
-        play.run(tokens, "make bench", "ok")
+    while play.tokens < 159_000:
+        play.read(f"src/feed_{play.tokens}.py", _SOURCE)
+    play.session.reply(play.tokens)
     play.hook("PreCompact", trigger="auto", custom_instructions="")
     summary = "The user asked which feeds are slow. Feed 3 is, by far. " * 40
-    play.session.compact(167_120, summary=summary)
+    play.session.compact(play.tokens, summary=summary)
     play.hook("SessionStart", source="compact")
     play.hook("PostCompact", trigger="auto", compact_summary=summary)
+    play.tokens = 41_000
     play.say("Fix feed 3 then.")
-    for tokens in (41_000, 44_500, 48_000):
-        play.run(tokens, "make bench", "ok")
+    play.read("src/feed_3.py", _SOURCE)
+    play.run("make bench", "ok")
     play.end()
 
 
 def _filled(play: Play) -> None:
     """One that was left in the middle of the work."""
-    batch = f"{play.session.cwd}/src/batch.py"
     play.say(
         "The nightly import drops rows; find out why and fix it. Never run TRUNCATE on the orders "
         "table."
     )
-    play.run(31_000, "make", _LOG)
-    play.read(33_000, batch, _SOURCE)
-    play.run(46_000, "git log -3 --oneline", "fa11ed0 Import in batches")
+    play.run("make", _LOG)
+    play.read("src/batch.py", _SOURCE)
+    play.run("git log -3 --oneline", "fa11ed0 Import in batches")
     play.say("brim:keep The staging database is on port 5433.")
     asked = {"subject": "Write a regression test", "activeForm": "Writing a regression test"}
-    play.call(52_000, "TaskCreate", {"task": {"id": "1", "subject": asked["subject"]}}, **asked)
+    play.call("TaskCreate", {"task": {"id": "1", "subject": asked["subject"]}}, **asked)
+    batch = f"{play.session.cwd}/src/batch.py"
     edit = {"file_path": batch, "old_string": "row * 1", "new_string": "row"}
-    play.call(58_000, "Edit", {"filePath": batch, "type": "update"}, **edit)
-    play.read(60_000, batch, _SOURCE.replace("row * 1]", "row]"))
-    play.fail(76_000, "pytest -q tests/importer", f"Exit code 1\n{_FAILED}")
-    play.fail(79_000, "git commit -am wip", _REFUSED)
+    play.call("Edit", {"filePath": batch, "type": "update"}, **edit)
+    play.read("src/batch.py", _SOURCE.replace("row * 1]", "row]"))
+    play.fail("pytest -q tests/importer", f"Exit code 1\n{_FAILED}")
+    play.fail("git commit -am wip", _REFUSED)
     play.say("now the docs, please")
-    for tokens in range(100_000, 122_000, 1_500):
-        play.run(tokens, "make docs", "ok")
+    for page in range(6):
+        play.read(f"docs/feed_{page}.md", f"# Feed {page}\n\n" + _PROSE * 300)
+    while play.tokens < 119_500:
+        play.run("make docs", f"{_PROSE * 70}{play.tokens}")
     play.session.reply(121_000, text_block("The docs are up to date."), output_tokens=120)
     play.end()
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from .console_world import HOME, PROJECT, main
+from . import console_world
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,13 +87,13 @@ class World:
         """Make it in a folder with a short path."""
         self.place, self.pristine = folder / "w", folder / "pristine"
         self.place.mkdir()
-        program = [sys.executable, main.__code__.co_filename, str(self.place)]
-        subprocess.run(program, env=self.environment(), check=True, timeout=60)
+        program = [sys.executable, console_world.__file__, str(self.place)]
+        subprocess.run(program, env=self.environment(), check=True, timeout=300)
         self.place.rename(self.pristine)
 
     def environment(self) -> dict[str, str]:
         """All that a child may know of this machine."""
-        home = self.place / HOME
+        home = self.place / console_world.HOME
         programs = [home / ".local" / "bin", Path(sys.executable).parent, "/usr/bin", "/bin"]
         return {
             "HOME": str(home),
@@ -112,12 +112,12 @@ class World:
         script = "".join(f"{{\n{s.command}\n}} < /dev/null; printf '{_END}'\n" for s in steps)
         done = subprocess.run(
             ["/bin/bash", "--norc", "-c", script],
-            cwd=self.place / PROJECT,
+            cwd=self.place / console_world.PROJECT,
             env=self.environment(),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             check=False,
-            timeout=120,
+            timeout=300,
         )
         return self._shown(done.stdout.decode()).split(_END)[:-1]
 

@@ -54,8 +54,8 @@ SETTINGS = (
         "compaction_tokens",
         "tokens",
         None,
-        "Tokens at which the client is expected to compact. Unset: learned from earlier automatic "
-        "compactions, else from the client's settings, else the window less 33,000.",
+        "Tokens at which a context ends, by a compaction or the API's refusal. Unset: learned from "
+        "earlier ones, else from the client's settings, else from window and model.",
     ),
     Setting(
         "guard.preset",
@@ -87,8 +87,8 @@ SETTINGS = (
         "guard.ceiling",
         "choice",
         "warn",
-        "What happens when an agent or a skill is loaded above the ceiling: advice, a refusal of "
-        "skills (on a verified window only), or nothing.",
+        "What happens when something in `guard.gate_tools` is loaded above the ceiling: advice, a "
+        "refusal (on a verified window only), or nothing.",
         choices=("warn", "strict", "off"),
     ),
     Setting("guard.ceiling_percent", "number", 40, "The ceiling as a percentage of the window."),
@@ -109,30 +109,25 @@ SETTINGS = (
         "Skills that always pass the ceiling, without their `plugin:` prefix.",
     ),
     _own(
-        "guard.block_delegation",
-        "flag",
-        False,
-        "Whether a strict ceiling refuses agents too; they work in a context of their own.",
+        "guard.gate_tools",
+        "texts",
+        ["Skill"],
+        "What the ceiling is asked about: `Skill`, `Agent`, `Task`; `Agent:warn` is never refused.",
     ),
     _own(
-        "guard.block_dispatch_at_critical",
-        "flag",
-        False,
-        "Whether agents are refused in the last tier.",
-    ),
-    _own(
-        "scout.enabled",
-        "flag",
-        False,
-        "Whether reads into ignored folders are watched; set by `brimline scout on` and `off`, "
-        "which also register the hook.",
+        "statusline.format",
+        "texts",
+        ["forecast", "tier", "used"],
+        "What follows the distance in the status line, in this order: `forecast`, `tier`, `used`, "
+        "`model`, `cost`, `branch`, `limits`. What a terminal has no room for is left out.",
     ),
     _own(
         "scout.mode",
         "choice",
-        "advise",
-        "Whether the scout adds a hint or refuses the read.",
-        choices=("advise", "block"),
+        "off",
+        "What the scout does about reads into ignored folders: nothing, a hint, or a refusal. "
+        "`brimline scout on` and `off` set it, and register the hook.",
+        choices=("off", "advise", "block"),
     ),
     _own(
         "reminder.file",
@@ -191,27 +186,6 @@ SETTINGS = (
         True,
         "Whether the user's messages, tasks, files and checks are written down before a compaction "
         "and handed back after it.",
-    ),
-    _own(
-        "carry.instructions",
-        "flag",
-        True,
-        "Whether the client's own summary is told what to hold: `compact-instructions.txt` in the "
-        "client's folder or brimline's text, then marked notes.",
-    ),
-    _own(
-        "carry.pointer",
-        "flag",
-        True,
-        "Whether a new session is told in three lines that the last one in this project was left "
-        "unfinished.",
-    ),
-    _own(
-        "carry.block_manual",
-        "flag",
-        True,
-        "Whether a manual compaction is refused, at most once a minute, when the state could not "
-        "be saved. An automatic one never is.",
     ),
     _own(
         "carry.critical_files",
@@ -276,5 +250,7 @@ SETTINGS = (
 REMOVED = (
     *("measure.bytes_per_token", "purge.recent", "state.max_age_hours", "statusline.order"),
     *("rules.file_characters", "rules.stale_commits", "rules.stale_days", "rules.total_characters"),
-    *("offload.code_bytes", "store.compression"),
+    *("offload.code_bytes", "store.compression", "scout.enabled"),
+    *("carry.instructions", "carry.pointer", "carry.block_manual"),
+    *("guard.block_delegation", "guard.block_dispatch_at_critical"),
 )

@@ -25,7 +25,7 @@ class SessionBuilder:
     path: str
     session_id: str = "11111111-2222-4333-8444-555555555555"
     cwd: str = "/home/dev/project"
-    model: str = "claude-sonnet-4-5-20250929"
+    model: str = "claude-sonnet-4-6"
     version: str = CLIENT_VERSION
     now: float = _FIRST_SECOND
     parent: str | None = None

@@ -34,7 +34,6 @@ PAGES = (
     "history --compactions",
     "history --savings",
     "session inspect",
-    "session inspect --all",
     "session purge --dry-run",
     "session repair --dry-run",
     "session restore --dry-run",

@@ -141,22 +141,6 @@ def test_only_what_follows_the_last_compaction_is_in_the_context(
     assert "no request has" in unmeasured.out
 
 
-def test_all_sessions_of_the_project_stand_in_one_table(
-    project_dir: str, brimline: Callable[..., Outcome]
-) -> None:
-    """Newest first; without a name, the newest is the one that is meant."""
-    for age, name in enumerate(("newest", "older")):
-        path = filled(project_dir, name)
-        os.utime(path, (LONG_AGO - age, LONG_AGO - age))
-    filled("/another/project", "foreign")
-
-    found = brimline("session", "inspect", "--all", "--json").document
-
-    assert [one["session_id"] for one in found["sessions"]] == ["newest", "older"]
-    assert [one["measured_tokens"] for one in found["sessions"]] == [60_000, 60_000]
-    assert brimline("session", "inspect", "--json").document["session_id"] == "newest"
-
-
 def test_an_empty_session_has_nothing_in_it(
     session: SessionBuilder, brimline: Callable[..., Outcome]
 ) -> None:
@@ -335,7 +319,6 @@ def test_a_session_that_another_command_rewrites_is_refused(
         ("inspect nowhere.jsonl", 1, "nowhere.jsonl is not there"),
         ("purge .", 1, ". is no file"),
         ("repair {text}", 1, "is not a session's transcript"),
-        ("inspect --all x.jsonl", 2, "--all takes no FILE"),
         ("purge x.jsonl --current", 2, "Give one of FILE, --session and --current."),
         ("purge --session no/such", 1, "is no session id"),
         ("restore --session missing", 1, "no session missing"),

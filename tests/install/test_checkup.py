@@ -17,7 +17,7 @@ from brimline.fast import paths
 from brimline.install import checkup, entries, installer, program
 from brimline.install.finding import Finding
 from brimline.install.pieces.slash_commands import SlashCommands
-from brimline.state import failures
+from brimline.state import logs
 from brimline.testing import SessionBuilder
 
 if TYPE_CHECKING:
@@ -352,8 +352,8 @@ def test_recent_hook_errors_are_counted_and_the_last_is_told(
     installed: Path, examine: Examine, home_dir: str
 ) -> None:
     """Hooks fail in silence, so this is where it shows."""
-    failures.record(home_dir, "Stop", ValueError("the first"))
-    failures.record(home_dir, "PostToolUse", OSError("the last"))
+    logs.record_failure(home_dir, "Stop", ValueError("the first"))
+    logs.record_failure(home_dir, "PostToolUse", OSError("the last"))
     found = only(examine(), "hook-errors")
 
     assert found.level == "warning"
@@ -367,7 +367,7 @@ def test_old_hook_errors_do_not_count(
     """What happened the day before yesterday is over."""
     now = clock.now()
     monkeypatch.setattr(clock, "now", lambda: now - 2 * 86_400)
-    failures.record(home_dir, "Stop", ValueError("long ago"))
+    logs.record_failure(home_dir, "Stop", ValueError("long ago"))
     monkeypatch.setattr(clock, "now", lambda: now)
 
     assert only(examine(), "hook-errors").level == "ok"
@@ -479,10 +479,11 @@ def test_a_model_that_does_not_compact_by_itself_is_noted(
     installed: Path, examine: Examine, last_session: SessionBuilder, run: Run
 ) -> None:
     """The remedy sets the window, and with it the client enforces the point."""
+    last_session.model = "claude-sonnet-4-5"
     last_session.reply(20_000)
     found = only(examine(), "compaction")
     assert found.level == "note"
-    assert "not enforced" in found.what
+    assert "the API refuses at about 200,000" in found.what
     assert found.fix == "brimline config autocompact 200000"
 
     assert run(*found.fix.split()[1:]).returncode == 0

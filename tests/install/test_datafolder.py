@@ -10,7 +10,7 @@ from brimline import config
 from brimline.carry import checkpoint, ledger, links, notes
 from brimline.fast import io, paths
 from brimline.install import datafolder, record, settingsfile
-from brimline.state import failures
+from brimline.state import logs
 from brimline.state.session import SessionState, Snapshot
 
 
@@ -21,7 +21,7 @@ def fill(home_dir: str, project_dir: str) -> None:
     state.save_snapshot(Snapshot(at=1.0))
     state.claim_level(1, 0)
     state.remember_window(1_000_000)
-    failures.record(home_dir, "Stop", ValueError("x"))
+    logs.record_failure(home_dir, "Stop", ValueError("x"))
     config.change(paths.user_config(home_dir), "guard.preset", "off", project=False)
     config.compile_policy(home_dir, project_dir)
     record.save(home_dir, record.Record("/a"))

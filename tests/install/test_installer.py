@@ -454,7 +454,7 @@ def test_only_an_unusual_data_folder_is_written_into_the_entries(
 
 def test_the_scouts_tools_are_watched_once_it_is_on(home_dir: str, wired: entries.Wiring) -> None:
     """Only the user's own file decides, and an install brings the entries up to date."""
-    config.change(paths.user_config(home_dir), "scout.enabled", "true", project=False)
+    config.change(paths.user_config(home_dir), "scout.mode", "advise", project=False)
     watching = installer.wiring_for(wired.interpreter, home_dir)
 
     assert (wired.scout, watching.scout) == (False, True)

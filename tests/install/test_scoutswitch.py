@@ -92,9 +92,12 @@ def test_the_setting_is_written_and_in_force(
     installed: Path, home_dir: str, project_dir: str
 ) -> None:
     """A later install keeps the scout as it was switched."""
-    for command, enabled in ((on, True), (off, False)):
+    for command, mode in ((on, "advise"), (off, "off")):
         _switch(command)
-        assert config.load(home_dir, project_dir).values["scout.enabled"] is enabled
+        assert config.load(home_dir, project_dir).values["scout.mode"] == mode
+    config.change(paths.user_config(home_dir), "scout.mode", "block", project=False)
+    _switch(on)
+    assert config.load(home_dir, project_dir).values["scout.mode"] == "block"
 
 
 def test_every_place_that_brimline_is_installed_in_is_renewed(

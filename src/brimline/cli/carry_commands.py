@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import glob
 import os
 import shutil
 from typing import TYPE_CHECKING, NamedTuple
@@ -211,18 +210,10 @@ def _chosen(named: str | None) -> Place:
 
 def _matching(named: str) -> str:
     if not named or paths.safe_session_id(named) != named:
-        raise SessionError(f"{named!r} is no session id: `brimline history` lists sessions")
-    names = io.names_in(paths.carry_dir(paths.home()))
-    known = {name for name in names if name.startswith(named)} - {links.CLIENTS, links.PROJECTS}
-    pattern = f"{glob.escape(paths.client_config_dir())}/projects/*/{named}*.jsonl"
-    known |= {find.session_id_of(path) for path in glob.glob(pattern)}
-    if named in known:
-        return named
-    if not known:
-        raise SessionError(f"no session {named!r} is known: `brimline history` lists sessions")
-    if len(known) > 1:
-        raise SessionError(f"{len(known)} sessions begin with {named!r}: write more of the id")
-    return known.pop()
+        raise SessionError(f"{named!r} is no session id: `brimline history` lists them")
+    kept = {*io.names_in(paths.carry_dir(paths.home()))} - {links.CLIENTS, links.PROJECTS}
+    recorded = map(find.session_id_of, find.beginning_with(named))
+    return output.session_of(named, {*kept, *recorded})
 
 
 def _place(session_id: str) -> Place:

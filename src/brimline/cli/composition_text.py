@@ -27,7 +27,6 @@ NAMES = {
     "client": "injected by the client",
     "unexplained": "unexplained",
 }
-UNKNOWN = "unknown: no model request since the session began or compacted"
 PROMPT_CHARACTERS = 80
 TOP_FILES = 20
 _SHOWN_TOOLS = 5
@@ -75,8 +74,7 @@ def as_document(found: Composition) -> dict[str, Any]:
             for tool, tokens in found.tools.most_common()
         ],
         "tool_results_by_file": [
-            {"file": file.file, "tokens": file.tokens, "reads": file.reads}
-            for file in files[:TOP_FILES]
+            output.fields(file, "file tokens reads") for file in files[:TOP_FILES]
         ],
         "repeated_reads": [
             {"file": file.file, "reads": file.reads, "tokens_repeated": file.repeated_tokens}
@@ -117,9 +115,7 @@ def _turn(turn: Turn) -> dict[str, Any]:
     return {
         "number": turn.number,
         "prompt": turn.prompt[:PROMPT_CHARACTERS],
-        "requests": turn.requests,
-        "tokens_added": turn.tokens_added,
-        "in_context": turn.in_context,
+        **output.fields(turn, "requests tokens_added in_context"),
         "parts": _parts(turn.parts, turn.tokens_added),
     }
 
@@ -129,7 +125,7 @@ def _render(report: dict[str, Any]) -> str:
     lines = [f"Session {report['session_id']}"]
     whole = report["occupancy_tokens"]
     if whole is None:
-        return "\n".join([*lines, f"  where the tokens went  {UNKNOWN}"])
+        return "\n".join([*lines, f"  where the tokens went  {output.NOT_MEASURED}"])
     lines += [f"  in use  {whole:,} tokens at the last request", ""]
     rows = [row for part in report["parts"] for row in _part_rows(part, report)]
     lines.append(output.table([], rows, right={0, 1}, indent=2))

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from brimline import clock, output
-from brimline.errors import SessionError
 from brimline.fast import paths
 from brimline.state.history import sessions, update
 from brimline.transcript.find import beginning_with
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from brimline.offload.learning import Saved
     from brimline.state.figures import Compaction, Figures
@@ -34,10 +33,7 @@ _SPARK_CELLS = 60
 @output.session_option
 @click.option("--compactions", is_flag=True, help="Only compactions, each on a line.")
 @click.option("--savings", is_flag=True, help="What offloading kept out, less what it cost.")
-@click.option("--all", "every", is_flag=True, help="With --savings: list every session.")
-def history(
-    session_id: str | None, compactions: bool, savings: bool, every: bool, as_json: bool
-) -> None:
+def history(session_id: str | None, compactions: bool, savings: bool, as_json: bool) -> None:
     """Show sessions with their turns, growth and compactions, and how large summaries are.
 
     Figures come from what hooks recorded; compactions also from the client's transcripts.
@@ -52,10 +48,8 @@ def history(
     if savings and compactions:
         raise click.UsageError("--savings and --compactions exclude each other")
     if savings:
-        _show_savings(session_id, every=every, as_json=as_json)
+        _show_savings(session_id, as_json=as_json)
         return
-    if every:
-        raise click.UsageError("--all goes with --savings only")
     home_dir = paths.home()
     named = "" if session_id is None else paths.safe_session_id(session_id)
     notes = _update(home_dir, beginning_with(named))
@@ -64,25 +58,11 @@ def history(
         document = overview_document(known, every_compaction=compactions)
         text = _compactions_text if compactions else _overview_text
     else:
-        document = session_document(known[_find(known, session_id)])
+        document = session_document(known[output.session_of(session_id, known)])
         text = _compactions_text if compactions else _session_text
     output.answer(document | {"notes": notes}, text, as_json=as_json)
     for note in [] if as_json else notes:
         output.note(note)
-
-
-def _find(known: Iterable[str], session: str) -> str:
-    """The one known session with an id that is, or begins with, a text.
-
-    Raises:
-        SessionError: there is none, or more than one.
-    """
-    found = [name for name in known if name.startswith(session)] if session else []
-    if not found:
-        raise SessionError(f"no session {session!r} is known: `brimline history` lists them")
-    if len(found) > 1 and session not in found:
-        raise SessionError(f"{len(found)} sessions begin with {session!r}: write more of the id")
-    return session if session in found else found[0]
 
 
 def _update(home_dir: str, files: list[str]) -> list[str]:
@@ -144,9 +124,7 @@ def session_document(session: Session) -> dict[str, Any]:
 def _session_line(session_id: str, found: Figures) -> dict[str, Any]:
     return {
         "session_id": session_id,
-        "project": found.project,
-        "model": found.model,
-        "window_tokens": found.window_tokens,
+        **output.fields(found, "project model window_tokens"),
         "first_at": _time(found.first_at),
         "last_at": _time(found.last_at),
         "turns": len(found.turns),
@@ -159,14 +137,15 @@ def _session_line(session_id: str, found: Figures) -> dict[str, Any]:
 
 
 def _compaction(found: Compaction, session_id: str) -> dict[str, Any]:
-    names = ("trigger", "pre_tokens", "post_tokens", "summary_characters", "summary_source")
-    told = {name: getattr(found, name) for name in names}
-    carried = {
+    names = "trigger pre_tokens post_tokens summary_characters summary_source"
+    return {
+        "session_id": session_id,
+        "at": _time(found.at),
+        **output.fields(found, names),
         "messages_of_the_user": found.messages,
         "messages_in_summary": found.held,
         "card_characters": found.card_characters,
     }
-    return {"session_id": session_id, "at": _time(found.at)} | told | carried
 
 
 def _timed(found: Any) -> dict[str, Any]:
@@ -326,16 +305,16 @@ def _folder(project: str | None) -> str:
     return (project or "unknown").rstrip("/").rpartition("/")[2]
 
 
-def _show_savings(session: str | None, *, every: bool, as_json: bool) -> None:
+def _show_savings(session: str | None, *, as_json: bool) -> None:
     """Print what offloading saved."""
     from brimline.offload import learning
 
     found = learning.saved_by_sessions(paths.home())
     if session is not None:
-        name = _find([one.session_id for one in found], session)
+        name = output.session_of(session, [one.session_id for one in found])
         found = [one for one in found if one.session_id == name]
     used = [one for one in found if one.references or one.recalls]
-    listed = found if every or session is not None else used[:_RECENT_SESSIONS]
+    listed = found if session is not None else used[:_RECENT_SESSIONS]
     document = {
         "session_count": len(found),
         "sessions_with_offload": len(used),

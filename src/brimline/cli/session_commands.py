@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import glob
 import os
 import shlex
 import time
@@ -20,7 +19,6 @@ from brimline.session.disk import RewriteError
 from brimline.transcript import find
 
 if TYPE_CHECKING:
-    from brimline.session.inspect import Inspection
     from brimline.session.purge import Options, Plan
     from brimline.session.restore import Backup
 
@@ -95,9 +93,8 @@ def _follow() -> None:
 
 @output.command("inspect")
 @_named
-@click.option("--all", "every", is_flag=True, help="One line for each session of this project.")
 def inspect_command(
-    *, file: str | None, current: bool, session_id: str | None, every: bool, as_json: bool
+    *, file: str | None, current: bool, session_id: str | None, as_json: bool
 ) -> None:
     """Look into a session; by default the newest one of this project.
 
@@ -107,41 +104,17 @@ def inspect_command(
     \b
     Example:
       brimline session inspect
-      brimline session inspect --all
       brimline session inspect session.jsonl --json
     """
-    if every:
-        if file is not None or session_id is not None or current:
-            raise click.UsageError("--all takes no FILE, no --session and no --current.")
-        output.answer(_all_sessions(), session_text.sessions, as_json=as_json)
-        return
     path = _target(file, session_id, current=current)
     with _reading(path) as bar:
-        found = session_document.inspection(path, _inspected(path, bar))
-    output.answer(found, session_text.session, as_json=as_json)
-
-
-def _all_sessions() -> dict[str, Any]:
-    folder = os.path.dirname(find.newest(os.getcwd()))
-    found = [path for path in glob.glob(f"{glob.escape(folder)}/*.jsonl") if os.path.isfile(path)]
-    found.sort(key=os.path.getmtime, reverse=True)
-    sessions, unreadable = [], []
-    with output.Progress("Reading", sum(map(os.path.getsize, found))) as bar:
-        for path in found:
-            try:
-                sessions.append(session_document.summary(path, _inspected(path, bar)))
-            except OSError as error:
-                unreadable.append({"transcript": path, "reason": error.strerror or str(error)})
-    return {"folder": folder, "sessions": sessions, "unreadable": unreadable}
-
-
-def _inspected(path: str, bar: output.Progress) -> Inspection:
-    """What is in a session, less what purges took out since the last request measured it."""
-    found = inspect.inspect(path, bar.update)
+        found = inspect.inspect(path, bar.update)
     measured_at = clock.parse(found.measured_at)
     if measured_at is not None:
+        # What purges took out since the last request measured it is not there any more.
         found.context.take_out(restore.context_tokens_since(paths.home(), path, measured_at))
-    return found
+    document = session_document.inspection(path, found)
+    output.answer(document, session_text.session, as_json=as_json)
 
 
 @output.command("purge", epilog=_EXIT_CODES)

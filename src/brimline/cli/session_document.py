@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from brimline import clock
+from brimline import clock, output
 from brimline.cli.composition_text import NAMES
 from brimline.session import faults, inspect
 from brimline.session.purge import key_of
@@ -40,9 +40,16 @@ def inspection(path: str, found: Inspection) -> dict[str, Any]:
     """All that is known under the keys that other programs rely on; unknown is null."""
     again = [file for file in found.context.files if file.repeated_tokens]
     return {
-        **summary(path, found),
-        "lines": found.lines,
-        "first_at": found.first_at,
+        "session_id": found.session_id,
+        "transcript": os.path.abspath(path),
+        **output.fields(found, "size_bytes last_at turns requests"),
+        "compactions": len(found.compactions),
+        "peak_tokens": max(found.occupancies, default=None),
+        "measured_tokens": found.context.measured_tokens,
+        "purged_since_tokens_estimated": found.context.purged_tokens,
+        "mendable_faults": len(found.findings.mendable),
+        "doubtful_faults": len(found.findings.left_alone),
+        **output.fields(found, "lines first_at"),
         "models": dict(found.models.most_common()),
         "records": dict(found.types.most_common()),
         "occupancy_tokens": found.occupancies.tolist(),
@@ -59,13 +66,7 @@ def inspection(path: str, found: Inspection) -> dict[str, Any]:
         ],
         "context": _context(found),
         "largest_results": [
-            {
-                "bytes": one.size_bytes,
-                "tool": one.tool,
-                "source": one.source,
-                "request": one.request,
-                "in_context": one.in_context,
-            }
+            {"bytes": one.size_bytes, **output.fields(one, "tool source request in_context")}
             for one in found.largest
         ],
         "repeated_reads": [
@@ -76,28 +77,9 @@ def inspection(path: str, found: Inspection) -> dict[str, Any]:
     }
 
 
-def summary(path: str, found: Inspection) -> dict[str, Any]:
-    """The figures that fit on one line."""
-    return {
-        "session_id": found.session_id,
-        "transcript": os.path.abspath(path),
-        "size_bytes": found.size_bytes,
-        "last_at": found.last_at,
-        "turns": found.turns,
-        "requests": found.requests,
-        "compactions": len(found.compactions),
-        "peak_tokens": max(found.occupancies, default=None),
-        "measured_tokens": found.context.measured_tokens,
-        "purged_since_tokens_estimated": found.context.purged_tokens,
-        "mendable_faults": len(found.findings.mendable),
-        "doubtful_faults": len(found.findings.left_alone),
-    }
-
-
 def _compaction(one: Recorded) -> dict[str, Any]:
-    names = ("trigger", "pre_tokens", "post_tokens", "summary_characters")
     at = clock.format_utc(one.at) if one.at is not None else None
-    return {"at": at} | {name: getattr(one, name) for name in names}
+    return {"at": at, **output.fields(one, "trigger pre_tokens post_tokens summary_characters")}
 
 
 def _context(found: Inspection) -> dict[str, Any]:
@@ -126,12 +108,8 @@ def _findings(found: Findings) -> dict[str, Any]:
     return {
         "faults": [_fault(one) for one in found.faults],
         "notes": [
-            {
-                "kind": kind,
-                "count": note.count,
-                "first_lines": note.lines,
-                "meaning": faults.NOTES[kind],
-            }
+            {"kind": kind, "count": note.count, "first_lines": note.lines}
+            | {"meaning": faults.NOTES[kind]}
             for kind, note in found.notes.items()
         ],
     }
@@ -155,20 +133,13 @@ def purge(path: str, planned: Plan) -> dict[str, Any]:
         "path": path,
         "session": survey.session_id,
         "bytes": survey.length,
-        "lines": survey.lines,
-        "requests": survey.requests,
-        "occupancy_tokens": survey.occupancy_tokens,
-        "threshold_bytes": planned.options.threshold_bytes,
-        "keep_requests": planned.options.keep_requests,
+        **output.fields(survey, "lines requests occupancy_tokens"),
+        **output.fields(planned.options, "threshold_bytes keep_requests"),
         "disk_bytes_saved": planned.disk_bytes,
         "context_tokens_saved_estimated": planned.context_tokens,
         "strategies": {
-            name: {
-                "items": saving.items,
-                "disk_bytes": saving.disk_bytes,
-                "context_items": saving.context_items,
-                "context_tokens_estimated": planned.tokens_of(name),
-            }
+            name: output.fields(saving, "items disk_bytes context_items")
+            | {"context_tokens_estimated": planned.tokens_of(name)}
             for name, saving in planned.savings.items()
         },
         "kept": {**planned.kept, "unparsed_lines": survey.unparsed_lines},
@@ -211,12 +182,8 @@ def backups(found: list[Backup]) -> dict[str, Any]:
     """Backups, and what they come to."""
     return {
         "backups": [
-            {
-                "path": one.path,
-                "session": one.session,
-                "size_bytes": one.size_bytes,
-                "made_at": clock.format_utc(one.made_at),
-            }
+            output.fields(one, "path session size_bytes")
+            | {"made_at": clock.format_utc(one.made_at)}
             for one in found
         ],
         "count": len(found),

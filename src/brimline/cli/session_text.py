@@ -18,12 +18,6 @@ if TYPE_CHECKING:
     from brimline.session.restore import Restoration
     from brimline.session.rewrite import Rewritten
 
-_ACTIONS = {
-    "split": "each row gets a line of its own",
-    "relink": "the row gets another parent",
-    "stub": "the result is stored, a short text takes its place",
-    "answer": "a result is added that says it is missing",
-}
 _SHOWN_CHANGES = 20
 _SHOWN_KINDS = 12
 _SHOWN_LINES = 5
@@ -137,32 +131,6 @@ def _lists(document: dict[str, Any]) -> list[str]:
 def _columns(rows: list[list[str]], right: int, *, keep_end: bool = False) -> list[str]:
     """Rows in columns, the first ones to the right."""
     return [output.table([], rows, right=range(right), indent=2, keep_end=keep_end)] if rows else []
-
-
-def sessions(document: dict[str, Any]) -> str:
-    """Many sessions, a line each."""
-    head = ["last row", "session", "size", "turns", "requests", "compacted", "context", "faults"]
-    rows = []
-    for one in document["sessions"]:
-        purged = one["purged_since_tokens_estimated"]
-        context = output.figure(one["measured_tokens"])
-        rows.append(
-            [
-                output.minute(one["last_at"]),
-                output.line(one["session_id"], 8),
-                output.size(one["size_bytes"]),
-                str(one["turns"]),
-                str(one["requests"]),
-                str(one["compactions"]),
-                f"~{one['measured_tokens'] - purged:,}" if purged else context,
-                str(one["mendable_faults"] + one["doubtful_faults"]),
-            ]
-        )
-    lines = [f"Sessions in {document['folder']}, newest first"]
-    lines.append(output.table(head, rows, right=range(2, 8)))
-    lines.append("Context: tokens at the last request since the last compaction; ~ purged since.")
-    lines += [f"Not read: {one['transcript']}: {one['reason']}" for one in document["unreadable"]]
-    return "\n".join(lines)
 
 
 def _structure(document: dict[str, Any]) -> list[str]:
@@ -287,9 +255,7 @@ def found_faults(document: dict[str, Any]) -> list[str]:
     if not mended and not left:
         return [*lines, "Sound: no faults."]
     if mended:
-        used = {one["mend"] for one in mended}
         lines += ["Faults with one mend:", *_fault_lines(mended)]
-        lines += [f"  {action}: {told}" for action, told in _ACTIONS.items() if action in used]
     if left:
         lines += ["Left alone, as no mend of them is certain:", *_fault_lines(left)]
     return lines

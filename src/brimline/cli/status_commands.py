@@ -19,8 +19,11 @@ from brimline.transcript import compactions, find, tail
 if TYPE_CHECKING:
     from brimline.gauge.reading import Reading
 
-UNKNOWN = "unknown: no model request since the session began or compacted"
 _INTERVAL_S = 1.0
+_NOTES = {
+    "refusal": "not compacted before that; `brimline config autocompact` changes it",
+    "stop": "automatic compaction is off in the client's settings",
+}
 
 
 @output.command("status")
@@ -88,29 +91,24 @@ def as_document(
     found: Reading, session_id: str, transcript: str, compaction_count: int
 ) -> dict[str, Any]:
     """The reading under the keys that other programs rely on; unknown is null."""
-    outlook = found.forecast()
+    outlook, point = found.forecast(), found.compaction
     return {
         "session_id": session_id,
         "transcript": transcript,
-        "occupancy_tokens": found.occupancy_tokens,
-        "tail_tokens": found.tail_tokens,
-        "projected_tokens": found.projected_tokens,
+        **output.fields(found, "occupancy_tokens tail_tokens projected_tokens"),
         "window_tokens": found.window.tokens,
         "window_source": found.window.source,
-        "effective_window_tokens": found.compaction.effective_window_tokens,
-        "compaction_tokens": found.compaction.tokens,
-        "compaction_source": found.compaction.source,
-        "compaction_enforced": found.compaction.enforced,
-        "margin_tokens": found.margin_tokens,
-        "used_ratio": found.used_ratio,
-        "tier": found.tier,
-        "tier_name": found.tier_name,
+        "effective_window_tokens": point.effective_window_tokens,
+        "compaction_tokens": point.tokens,
+        "compaction_source": point.source,
+        "compaction_enforced": point.enforced,
+        "ending": point.ending,
+        **output.fields(found, "margin_tokens used_ratio tier tier_name"),
         "velocity_tokens_per_op": found.velocity(),
         "forecast_ops": outlook.ops if outlook else None,
         "forecast_ops_low": outlook.low if outlook else None,
         "forecast_ops_high": outlook.high if outlook else None,
-        "measured_by": found.measured_by,
-        "measured_at": found.measured_at,
+        **output.fields(found, "measured_by measured_at"),
         "compactions": compaction_count,
     }
 
@@ -118,24 +116,27 @@ def as_document(
 def render(report: dict[str, Any]) -> str:
     """The reading for a person."""
     window_told = f"{report['window_tokens']:,} (from: {report['window_source']})"
-    rows = [("in use", UNKNOWN), ("window", window_told)]
+    rows = [("in use", output.NOT_MEASURED), ("window", window_told)]
     if report["occupancy_tokens"] is not None:
         share = f"{report['used_ratio']:.0%}; by: {report['measured_by']}"
-        compaction = f"at {report['compaction_tokens']:,} (from: {report['compaction_source']})"
+        brim = window.outlook_of(report["ending"], report["compaction_tokens"])
+        brim += f" (from: {report['compaction_source']})"
         rows = [
             ("in use", f"{_in_use(report)} tokens ({share})"),
             ("window", window_told),
             ("next request", f"{report['projected_tokens']:,} (~{report['tail_tokens']:,} more)"),
-            ("compaction", f"{compaction}, {_left(report['margin_tokens'])}"),
+            ("the brim", f"{brim}, {_left(report['margin_tokens'])}"),
             ("tier", f"L{report['tier']} {report['tier_name']}"),
         ]
-        if report["compaction_enforced"] is False:
-            told = "the client will not compact there by itself, only when the API refuses"
-            rows.append(("note", told))
+        if report["ending"] in _NOTES:
+            rows.append(("note", _NOTES[report["ending"]]))
         if report["forecast_ops_high"]:
             lately = f"lately {report['velocity_tokens_per_op']:,.0f} tokens each"
             rows.append(("forecast", f"about {_forecast(report)}, {lately}"))
         rows.append(("compactions", f"{report['compactions']} so far"))
+        rows.append(
+            ("tune", "brimline config explain guard.tiers (also guard.ceiling, guard.preset)")
+        )
     return f"Session {report['session_id']}\n" + output.pairs(rows)
 
 
@@ -162,7 +163,7 @@ def _follow(path: str, home_dir: str, project_dir: str, *, as_json: bool) -> Non
 
 def _line(report: dict[str, Any]) -> str:
     if report["occupancy_tokens"] is None:
-        return UNKNOWN
+        return output.NOT_MEASURED
     told = (
         f"{_in_use(report)} ({report['used_ratio']:.0%}), L{report['tier']} {report['tier_name']}"
     )

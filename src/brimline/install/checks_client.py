@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 _VERSION_TIMEOUT_S = 10
 # The first client that knows hooks as `command` and `args`; older ones drop the arguments.
 _OLDEST_CLIENT = (2, 1, 139)
-# A session ends with "Prompt is too long" this far before the window's end, unless it compacts.
-_WALL_TOKENS = 23_000
 # A window of 100,000 was seen to be honoured, one of 50,000 was not.
 _SMALLEST_HONOURED_WINDOW = 100_000
 _SET_WINDOW = "brimline config autocompact"
@@ -114,25 +112,23 @@ def _reading(home_dir: str, project_dir: str, rules: policy.Policy) -> gauge.Rea
 def _compaction(client: dict[str, Any], reading: gauge.Reading) -> Finding:
     point = reading.compaction
     about = (
-        f"compaction is expected at {point.tokens:,} of {reading.window.tokens:,} tokens "
+        f"{point.outlook} of {reading.window.tokens:,} tokens "
         f"(from: {point.source}; window from: {reading.window.source}; {_found(client)})"
     )
     if client["autocompact_enabled"] is False:
-        wall = max(0, reading.window.tokens - _WALL_TOKENS)
         return Finding(
             "compaction",
             "warning",
             '"autoCompactEnabled" is false: the client never compacts by itself',
-            f'A session that reaches about {wall:,} tokens ends with "Prompt is too long".',
+            f'A session that reaches about {point.tokens:,} tokens ends with "Prompt is too long".',
             'take "autoCompactEnabled" out of the client\'s settings',
         )
     if point.enforced is False:
         return Finding(
             "compaction",
             "note",
-            f"{about}, but not enforced",
-            "For this model the client compacts only once the API refuses a request as too long, "
-            "unless a window is set.",
+            about,
+            "For this model the client compacts only then, unless a window is set.",
             f"{_SET_WINDOW} {max(reading.window.tokens, _SMALLEST_HONOURED_WINDOW)}",
         )
     if point.enforced is None:
@@ -140,7 +136,7 @@ def _compaction(client: dict[str, Any], reading: gauge.Reading) -> Finding:
             "compaction",
             "note",
             f"{about}; whether the client enforces it depends on the model",
-            "Models of version 4.5 and `[1m]` ones compact only once the API refuses a request, "
+            "Claude models before 4.6, and 4.6 with `[1m]`, are compacted once the API refuses, "
             'unless "autoCompactWindow" is set.',
         )
     return Finding("compaction", "ok", about)

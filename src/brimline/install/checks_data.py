@@ -12,7 +12,7 @@ from brimline.errors import SessionError
 from brimline.fast import io, paths, policy
 from brimline.install import datafolder, entries, hookerrors
 from brimline.install.finding import Finding
-from brimline.state import failures
+from brimline.state import logs
 from brimline.transcript import find
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _mode(path: str) -> int:
 
 
 def _own_errors(home_dir: str) -> Finding:
-    recent = failures.recent(home_dir, clock.now() - _RECENT_S)
+    recent = logs.recent_failures(home_dir, clock.now() - _RECENT_S)
     if not recent:
         return Finding("hook-errors", "ok", "no hook failed in the last 24 hours")
     last = recent[-1]

@@ -12,6 +12,7 @@ from brimline.install.finding import Finding
 
 if TYPE_CHECKING:
     from brimline.gauge.reading import Reading
+    from brimline.gauge.window import CompactionPoint
 
 
 def finding(values: dict[str, Any], reading: Reading) -> Finding:
@@ -21,7 +22,7 @@ def finding(values: dict[str, Any], reading: Reading) -> Finding:
     if ceiling is None and not tiers:
         return _silent()
     point, window = reading.compaction.tokens, reading.window.tokens
-    chain = _chain(ceiling, tiers, point)
+    chain = _chain(ceiling, tiers, reading.compaction)
     if point > window:
         return Finding(
             "ordering",
@@ -84,12 +85,12 @@ def _ceiling(values: dict[str, Any], reading: Reading) -> int | None:
     return Ceiling(reading.window.tokens, values).tokens
 
 
-def _chain(ceiling: int | None, tiers: list[int], point: int) -> str:
+def _chain(ceiling: int | None, tiers: list[int], point: CompactionPoint) -> str:
     parts = [
         f"ceiling {ceiling:,}" if ceiling is not None else "",
         f"first tier {tiers[0]:,}" if tiers else "",
         f"last tier {tiers[-1]:,}" if len(tiers) > 1 else "",
-        f"compaction {point:,}",
+        f"{point.goal} {point.tokens:,}",
     ]
     return ", ".join(part for part in parts if part)
 

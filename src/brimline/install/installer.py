@@ -45,7 +45,7 @@ def wiring_for(interpreter: str, home_dir: str) -> entries.Wiring:
         InstallError: one of the paths cannot be written into JSON.
     """
     user_file = config.load(home_dir, home_dir, environment=False)
-    scout = user_file.values["scout.enabled"]
+    scout = user_file.values["scout.mode"] != "off"
     launcher = entries.launcher_for(interpreter, home_dir)
     wired = entries.Wiring(interpreter, precompile.package_root(), home_dir, launcher, scout)
     for path in (wired.interpreter, wired.root, wired.home):

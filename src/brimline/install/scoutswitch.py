@@ -11,7 +11,7 @@ from brimline import config
 from brimline.errors import InstallError
 from brimline.fast import paths
 from brimline.install import entries, installer, interpreter, settingsfile, ways
-from brimline.scout import ignorefile
+from brimline.scout import reads
 
 _HELP = {"help_option_names": ["-h", "--help"]}
 _as_json = click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
@@ -65,8 +65,8 @@ def init(force: bool, as_json: bool) -> None:
     Example:
       brimline scout init
     """
-    path = ignorefile.init(os.getcwd(), force=force)
-    lines = [pattern.text for pattern in ignorefile.load(os.getcwd()).patterns]
+    path = reads.write_ignore_file(os.getcwd(), force=force)
+    lines = [pattern.text for pattern in reads.load_ignored(os.getcwd()).patterns]
     text = f"Wrote {path} with {len(lines)} patterns. Edit it to taste."
     click.echo(json.dumps({"file": path, "patterns": lines}, indent=2) if as_json else text)
 
@@ -77,15 +77,16 @@ def _switch(*, enabled: bool, as_json: bool) -> None:
     plugin = bool(ways.plugin_hooks(home_dir))
     if not places and not plugin:
         raise InstallError("brimline is not installed here yet: run `brimline install` first")
-    word = "true" if enabled else "false"
-    config.change(paths.user_config(home_dir), "scout.enabled", word, project=False)
+    blocks = config.load(home_dir, project_dir).values["scout.mode"] == "block"
+    word = ("block" if blocks else "advise") if enabled else "off"
+    config.change(paths.user_config(home_dir), "scout.mode", word, project=False)
     config.compile_policy(home_dir, project_dir)
     changed = [path for path in places if _renew(path, home_dir, project_dir)]
     if plugin:
         places = [*places, "the plugin"]
         ways.refresh_plugin(home_dir)
     state = "on" if enabled else "off"
-    problem = ignorefile.load(project_dir).problem
+    problem = reads.load_ignored(project_dir).problem
     report = {"scout": state, "settings": changed, "problem": problem or None}
     text = f"The scout is {state} in new sessions ({', '.join(places)}). {problem}".rstrip()
     click.echo(json.dumps(report, indent=2) if as_json else text)
