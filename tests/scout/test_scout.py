@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from brimline.decision import NOTE_BUDGET_CHARACTERS
 from brimline.errors import ConfigError
 from brimline.hooks.table import EVENTS
-from brimline.install.scoutswitch import scout
+from brimline.install.switches import scout
 from brimline.scout import check, ignorefile
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ COMMANDS = {
     "rules": Entry("brimline.cli.rules:rules", "See which instruction files load, and why."),
     "config": Entry("brimline.cli.settings:config", "Show, explain and change settings."),
     "scout": Entry(
-        "brimline.install.scoutswitch:scout", "Watch reads of folders that fill the window."
+        "brimline.install.switches:scout", "Watch reads of folders that fill the window."
     ),
     "mcp": Entry("brimline.mcp.command:mcp", "Serve stored output to the model (for machines)."),
     "hook": Entry("brimline.hooks.command:hook", "Answer one hook event (for machines)."),
@@ -38,6 +38,6 @@ COMMANDS = {
 
 CONFIG_COMMANDS = {
     "autocompact": Entry(
-        "brimline.install.autocompact:autocompact", "Set where the client compacts by itself."
+        "brimline.install.switches:autocompact", "Set where the client compacts by itself."
     ),
 }
