@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, Self
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
 from brimline.session import disk, in_use, purge, recovery, restore
-from brimline.session.plan import Options
+from brimline.session.purge import Options
 
 if TYPE_CHECKING:
     from collections.abc import Callable

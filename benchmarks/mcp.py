@@ -50,12 +50,7 @@ def two() -> str:
     return "two"
 server.run()
 """
-_OURS = (
-    "from brimline.cli.registry import COMMANDS, Entry\n"
-    "COMMANDS.setdefault('mcp', Entry('brimline.mcp.command:mcp', 'x'))\n"
-    "from brimline.cli.main import main\n"
-    "main()\n"
-)
+_OURS = "from brimline.cli.main import main\nmain()\n"
 _COMMANDS = {"the SDK alone": ["-c", _BARE], "brimline mcp": ["-c", _OURS, "mcp"]}
 
 

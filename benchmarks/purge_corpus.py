@@ -20,9 +20,9 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from brimline.session import plan as planning
+
 from brimline.session import purge, repair, restore
-from brimline.session.plan import Options, Plan
+from brimline.session.purge import Options, Plan
 
 _OLD = 1_700_000_000
 _LATE = b'{"type":"user","uuid":"late","message":{"role":"user","content":"late"}}\n'
@@ -131,7 +131,7 @@ def _row(name: str, found: Found) -> str:
         if found.occupancy_tokens
         else "unknown"
     )
-    items = [str(found.items[key]) for key in planning.STRATEGIES if key in found.items]
+    items = [str(found.items[key]) for key in purge.STRATEGIES if key in found.items]
     proofs = (found.is_idempotent, found.is_sound, found.is_restored)
     cells = [
         name,

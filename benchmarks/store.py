@@ -30,12 +30,7 @@ if TYPE_CHECKING:
 _SEED = 40
 _ROUNDS = 5
 _PUTS = 40
-_PROGRAM = (
-    "from brimline.cli.registry import COMMANDS, Entry\n"
-    "COMMANDS.setdefault('store', Entry('brimline.cli.store:store', 'x'))\n"
-    "from brimline.cli.main import main\n"
-    "main()\n"
-)
+_PROGRAM = "from brimline.cli.main import main\nmain()\n"
 _COMMANDS = (
     ["list"],
     ["prune", "--max-size-mb", "100", "--dry-run"],

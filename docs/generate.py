@@ -14,8 +14,7 @@ import click
 import requirements
 from rich.console import Console
 
-from brimline.cli.main import program
-from brimline.cli.registry import COMMANDS
+from brimline.cli.surface import COMMANDS, program
 from brimline.hooks.table import EVENTS
 from brimline.settings import SETTINGS
 
@@ -123,12 +122,11 @@ def _picture() -> str:
     import tempfile
 
     from brimline.cli import demo
-    from brimline.cli.demo_player import Player
 
     # Not a terminal: the moving gauge would be recorded frame by frame.
     console = Console(record=True, width=92, file=io.StringIO(), force_terminal=False)
     with tempfile.TemporaryDirectory() as folder:
-        demo.show(Player(folder), console, paced=False)
+        demo.show(demo.Player(folder), console, paced=False)
     picture = console.export_svg(title="brimline demo", unique_id="brimline-demo")
     # The template names a font on a server; a picture must not make its reader's browser call it.
     return re.sub(r"@font-face \{.*?\}", "", picture, flags=re.DOTALL)

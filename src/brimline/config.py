@@ -90,9 +90,6 @@ def change(path: str, key: str, raw: str, *, project: bool) -> Any:
     Raises:
         ConfigError: unknown setting, wrong value, or a file that cannot be changed.
     """
-    import tomlkit
-    from tomlkit.exceptions import TOMLKitError
-
     setting = find(key)
     if project and not setting.project:
         raise ConfigError(f"{key} can only be set in the user's own file, not in a project's")
@@ -100,6 +97,26 @@ def change(path: str, key: str, raw: str, *, project: bool) -> Any:
         value = coerce(setting, raw)
     except ValueError as error:
         raise ConfigError(f"{key} {error}, not {raw!r}") from None
+    _edit(path, key, value, project=project)
+    return value
+
+
+def remove(path: str, key: str, *, project: bool) -> bool:
+    """Take one setting out of a file, also one of an earlier version; whether it was there.
+
+    Raises:
+        ConfigError: unknown setting, or a file that cannot be changed.
+    """
+    if key not in REMOVED:
+        find(key)
+    return _edit(path, key, None, project=project)
+
+
+def _edit(path: str, key: str, value: Any, *, project: bool) -> bool:
+    """Write a value, or take it out where it is None; whether there was something to do."""
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
     if project and os.path.islink(path):
         raise ConfigError(f"{path} is a link; a project's settings must be a file of its own")
     try:
@@ -108,12 +125,16 @@ def change(path: str, key: str, raw: str, *, project: bool) -> Any:
         *parents, name = key.split(".")
         for parent in parents:
             table = table.setdefault(parent, tomlkit.table())
-        table[name] = value
-        text = tomlkit.dumps(document)
-        _replace(path, text.encode(), project=project)
+        if value is None and name not in table:
+            return False
+        if value is None:
+            del table[name]
+        else:
+            table[name] = value
+        _replace(path, tomlkit.dumps(document).encode(), project=project)
     except (OSError, TOMLKitError, TypeError, AttributeError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot change {path}: {error}") from error
-    return value
+    return True
 
 
 def _replace(path: str, data: bytes, *, project: bool) -> None:

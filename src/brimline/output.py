@@ -17,20 +17,20 @@ from typing import TYPE_CHECKING, Any, Self
 
 import click
 
-from brimline.errors import BrimlineError
+from brimline.errors import BrimlineError, SessionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from types import TracebackType
 
-HELP = {"help_option_names": ["-h", "--help"]}
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+HELP: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
 dry_run_option = click.option("--dry-run", is_flag=True, help="Say what would be; touch nothing.")
 session_option = click.option(
     "--session", "session_id", metavar="ID", help="A session, by its id or how that begins."
 )
 
+NOT_MEASURED = "unknown: no model request since the session began or compacted"
 _WIDTH = 80
 _LEAST_WIDTH = 40
 _KILO = 1_000
@@ -40,12 +40,44 @@ _PROGRESS_AFTER_S = 1.0
 _STEPS = 400
 
 
+def command(name: str, **settings: Any) -> Callable[[Callable[..., None]], click.Command]:
+    """A command with `-h` and `--json`, which every command has; it gets `as_json`."""
+
+    def make(function: Callable[..., None]) -> click.Command:
+        made: click.Command = click.command(name, None, context_settings=HELP, **settings)(function)
+        made.params.append(click.Option(["--json", "as_json"], is_flag=True, help="Print JSON."))
+        return made
+
+    return make
+
+
 def answer(document: Any, text: str | Callable[[Any], str], *, as_json: bool) -> None:
     """Print for a program, or for a person: a text, or what makes one of the document."""
     if as_json:
         say(json.dumps(document, indent=2))
     else:
         say(text if isinstance(text, str) else text(document))
+
+
+def fields(found: Any, names: str) -> dict[str, Any]:
+    """Attributes of a thing under their names, for a document."""
+    return {name: getattr(found, name) for name in names.split()}
+
+
+def session_of(named: str, known: Iterable[str]) -> str:
+    """The one known session whose id is, or begins with, what was typed.
+
+    Raises:
+        SessionError: there is none, or more than one.
+    """
+    found = {name for name in known if named and name.startswith(named)}
+    if named in found:
+        return named
+    if not found:
+        raise SessionError(f"no session {named!r} is known: `brimline history` lists them")
+    if len(found) > 1:
+        raise SessionError(f"{len(found)} sessions begin with {named!r}: write more of the id")
+    return found.pop()
 
 
 def say(text: str, *, err: bool = False) -> None:
@@ -96,6 +128,15 @@ def printable(text: str) -> str:
 def _plain(row: str) -> str:
     shown = row.expandtabs(4)
     return "".join([c if c.isprintable() else " " if c.isspace() else "?" for c in shown])
+
+
+def drawn(marks: str, plain: str) -> str:
+    """Marks to draw with, or plain ones where the output does not know them."""
+    try:
+        marks.encode(sys.stdout.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return plain
+    return marks
 
 
 def line(text: Any, characters: int = _LINE_CHARACTERS) -> str:

@@ -121,18 +121,12 @@ SETTINGS = (
         "Whether agents are refused in the last tier.",
     ),
     _own(
-        "scout.enabled",
-        "flag",
-        False,
-        "Whether reads into ignored folders are watched; set by `brimline scout on` and `off`, "
-        "which also register the hook.",
-    ),
-    _own(
         "scout.mode",
         "choice",
-        "advise",
-        "Whether the scout adds a hint or refuses the read.",
-        choices=("advise", "block"),
+        "off",
+        "What the scout does about reads into ignored folders: nothing, a hint, or a refusal. "
+        "`brimline scout on` and `off` set it, and register the hook.",
+        choices=("off", "advise", "block"),
     ),
     _own(
         "reminder.file",
@@ -191,27 +185,6 @@ SETTINGS = (
         True,
         "Whether the user's messages, tasks, files and checks are written down before a compaction "
         "and handed back after it.",
-    ),
-    _own(
-        "carry.instructions",
-        "flag",
-        True,
-        "Whether the client's own summary is told what to hold: `compact-instructions.txt` in the "
-        "client's folder or brimline's text, then marked notes.",
-    ),
-    _own(
-        "carry.pointer",
-        "flag",
-        True,
-        "Whether a new session is told in three lines that the last one in this project was left "
-        "unfinished.",
-    ),
-    _own(
-        "carry.block_manual",
-        "flag",
-        True,
-        "Whether a manual compaction is refused, at most once a minute, when the state could not "
-        "be saved. An automatic one never is.",
     ),
     _own(
         "carry.critical_files",
@@ -276,5 +249,6 @@ SETTINGS = (
 REMOVED = (
     *("measure.bytes_per_token", "purge.recent", "state.max_age_hours", "statusline.order"),
     *("rules.file_characters", "rules.stale_commits", "rules.stale_days", "rules.total_characters"),
-    *("offload.code_bytes", "store.compression"),
+    *("offload.code_bytes", "store.compression", "scout.enabled"),
+    *("carry.instructions", "carry.pointer", "carry.block_manual"),
 )

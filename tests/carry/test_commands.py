@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from brimline.carry import commands
+from brimline.carry import card, commands
 from brimline.carry.commands import FAILED, PASSED, PIPED, UNKNOWN
 
 from .rows import answered, ran, recorded
@@ -146,6 +146,73 @@ def test_commands_that_only_look_are_not_listed(session: SessionBuilder) -> None
     session.tool_result(call, "started", toolUseResult={"backgroundTaskId": "b1"})
 
     assert recorded(session).commands == ["git push"]
+
+
+@pytest.mark.parametrize(
+    ("command", "left"),
+    [
+        ("git reset --hard HEAD~1", ["1111111"]),
+        ("git reset --soft HEAD^^", []),
+        ("git reset HEAD~", ["1111111"]),
+        ("git reset --hard origin/main", []),
+        ("git reset a.py", ["1111111", "2222222"]),
+        ("git reset --hard", ["1111111", "2222222"]),
+        ("git reset --hard HEAD~9", []),
+    ],
+)
+def test_a_commit_that_was_taken_back_is_not_told(
+    command: str, left: list[str], session: SessionBuilder
+) -> None:
+    """Where nobody knows how many went, none is claimed."""
+    ran(session, "git commit -m x", "[main 1111111] first")
+    ran(session, "git commit -m y", "[main 2222222] second")
+    ran(session, command, "HEAD is now at 0000000")
+
+    assert [commit for commit, _ in recorded(session).commits] == left
+
+
+@pytest.mark.parametrize(
+    ("line", "output", "end"),
+    [
+        ("make test | tail -3", "2 failed", "2 failed"),
+        ("cd web && make test | tail -3", "2 failed", "2 failed"),
+        ("make test && make lint | tail -3", "lint: 2 issues\n[test] $ go test", None),
+        ("make test | tail -3", "ok\n[lint] $ golangci-lint run", ""),
+    ],
+)
+def test_an_ending_is_told_only_where_it_is_the_checks_own(
+    line: str, output: str, end: str | None, session: SessionBuilder
+) -> None:
+    """Not where another program ran before it, nor what a task runner announces."""
+    ran(session, line, output)
+
+    assert list(recorded(session).checks.values())[-1].get("end") == end
+
+
+def test_a_check_before_later_edits_says_so(session: SessionBuilder) -> None:
+    """What passed then need not pass now; a plan that was written is no edit."""
+    ran(session, "make test", "ok")
+    answered(session, session.tool_call(9, "Write", file_path="/home/dev/.claude/plans/p.md"), "ok")
+    assert ": passed\n" in card.card(recorded(session)) + "\n"
+
+    answered(session, session.tool_call(9, "Edit", file_path="/a.py"), "ok")
+    assert "`make test`: passed, before later edits" in card.card(recorded(session))
+
+    ran(session, "make test", "ok")
+    assert "before later edits" not in card.card(recorded(session))
+
+
+def test_what_is_not_known_of_subagents_and_alternatives_is_not_claimed(
+    session: SessionBuilder,
+) -> None:
+    """A subagent's work stands elsewhere; of `a || b` nobody knows which succeeded."""
+    ran(session, "deploy --fast || deploy --slow")
+    ran(session, "git push")
+    assert recorded(session).commands == ["git push"]
+    assert "Subagents" not in card.card(recorded(session))
+
+    answered(session, session.tool_call(9, "Task", prompt="x"), "done")
+    assert "Subagents ran too" in card.card(recorded(session))
 
 
 @pytest.mark.parametrize("command", ["", "'", '"', "|||", "a\\", "$(", "\n;\n", "x" * 100_000])

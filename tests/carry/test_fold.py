@@ -50,6 +50,9 @@ def test_messages_are_kept_word_for_word_in_any_language(session: SessionBuilder
         "no, I did not say commit",
     ]
     assert record.messages[-1]["kind"] == "refusing Edit"
+    push = session.tool_call(20_000, "Bash", command="git  push\n--force")
+    answered(session, push, REFUSED + "never force", failed=True)
+    assert recorded(session).messages[-1]["kind"] == "refusing Bash `git push --force`"
 
 
 @pytest.mark.parametrize(

@@ -138,21 +138,18 @@ def test_the_card_has_marked_rules_with_their_files_and_leaves_room_for_the_remi
 
 
 @pytest.mark.row("S3-82")
-@pytest.mark.parametrize("name", ["carry.enabled", "carry.instructions"])
 def test_it_can_be_switched_off(
-    answer: Callable[..., str], talk: SessionBuilder, home_dir: str, name: str
+    answer: Callable[..., str], talk: SessionBuilder, home_dir: str
 ) -> None:
-    """All of it, or what the summary is told."""
-    table, key = name.split(".")
-    settings = f"[{table}]\n{key} = false\n".encode()
-    io.replace_file(paths.user_config(home_dir), settings)
+    """All of it."""
+    io.replace_file(paths.user_config(home_dir), b"carry.enabled = false\n")
     answer(talk, "SessionStart", source="startup")
 
     asked = answer(talk, "PreCompact", trigger="auto")
     given = answer(talk, "SessionStart", source="compact")
 
     assert asked == ""
-    assert (RULE in given) == (name != "carry.enabled")
+    assert RULE not in given
 
 
 @pytest.mark.row("S3-81")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +43,7 @@ def session(project_dir: str) -> SessionBuilder:
 
 def listed(brimline: Callable[..., Outcome], *arguments: str) -> dict[str, Any]:
     """What is recorded, as JSON."""
-    found: dict[str, Any] = json.loads(brimline("carry", "show", "--json", *arguments).out)
+    found: dict[str, Any] = brimline("carry", "show", "--json", *arguments).document
     return found
 
 
@@ -70,8 +68,8 @@ def test_a_note_is_handed_on_until_it_is_done_and_again_when_reopened(
     brimline: Callable[..., Outcome],
 ) -> None:
     """By its id alone; adding the same words again leaves one of it."""
-    added = json.loads(brimline("carry", "add", "Ask Zoë about the índice 🚀", "--json").out)
-    again = json.loads(brimline("carry", "add", "Ask Zoë about the índice 🚀", "--json").out)
+    added = brimline("carry", "add", "Ask Zoë about the índice 🚀", "--json").document
+    again = brimline("carry", "add", "Ask Zoë about the índice 🚀", "--json").document
     brimline("carry", "add", "--decision", "Signed cookies: no store to run.")
     assert added["id"] == again["id"]
     assert "- keep: Ask Zoë about the índice 🚀\n" in brimline("carry", "card").out
@@ -118,34 +116,23 @@ def test_a_secret_is_masked_before_it_is_written_and_the_id_is_the_one_that_is_k
 )
 def test_a_mistake_is_told_in_one_sentence(
     brimline: Callable[..., Outcome],
-    monkeypatch: pytest.MonkeyPatch,
+    refused: Callable[..., str],
     arguments: tuple[str, ...],
     sentence: str,
 ) -> None:
     """With a code that is not zero and nothing on standard output; words never match a note."""
-    monkeypatch.setattr(sys, "stdin", io.StringIO())
     brimline("carry", "add", "Port 5433")
 
-    done = brimline("carry", *arguments)
-
-    assert done.code != 0
-    assert done.out == ""
-    assert sentence in done.err
-    assert done.err.count("\n") == 1
+    assert sentence in refused("carry", *arguments)
 
 
 def test_a_forgotten_message_stays_away(
-    brimline: Callable[..., Outcome], session: SessionBuilder, monkeypatch: pytest.MonkeyPatch
+    brimline: Callable[..., Outcome], session: SessionBuilder
 ) -> None:
     """Also when the session goes on; without --yes a person is asked, and no means no."""
     message = listed(brimline)["messages"][0]["id"]
 
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    monkeypatch.setattr(sys, "stdin", Terminal("n\n"))
-    assert brimline("carry", "forget", message).code == 1
+    assert brimline("carry", "forget", message, typed="n\n").code == 1
     assert RULE in brimline("carry", "card").out
 
     assert brimline("carry", "forget", message, "--yes").code == 0
@@ -177,21 +164,6 @@ def test_a_whole_session_can_be_forgotten(
     assert links.session_of_client(home_dir, "4711") is None
 
 
-def test_the_card_is_the_same_every_time_and_free_of_control_sequences(
-    brimline: Callable[..., Outcome], session: SessionBuilder
-) -> None:
-    """A terminal is not told anything by what somebody pasted."""
-    session.prompt("look: \x1b]0;owned\x07 \x1b[2J")
-    session.row("user", message={"role": "user", "content": "x"}, gitBranch="b\x1b[31m")
-
-    first, second = brimline("carry", "card").out, brimline("carry", "card").out
-
-    assert first == second
-    assert first.startswith("[brimline card]")
-    assert not {character for character in first if ord(character) < 32} - {"\n"}
-    assert "\x1b" not in brimline("carry", "show").out
-
-
 @pytest.mark.row("S4-35")
 def test_after_clear_the_card_is_that_of_the_conversation_before_and_then_its_own(
     brimline: Callable[..., Outcome],
@@ -205,15 +177,15 @@ def test_after_clear_the_card_is_that_of_the_conversation_before_and_then_its_ow
     record.previous = SESSION
     ledger.save(home_dir, record)
 
-    alone = json.loads(brimline("carry", "card", "--session", OTHER, "--json").out)
+    alone = brimline("carry", "card", "--session", OTHER, "--json").document
     assert alone == {"session_id": OTHER, "card": "", "characters": 0}
 
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", OTHER)
-    before = json.loads(brimline("carry", "card", "--json").out)
+    before = brimline("carry", "card", "--json").document
     assert before["session_id"] == SESSION
     assert RULE in before["card"]
 
-    own = json.loads(brimline("carry", "card", "--session", OTHER, "--json").out)
+    own = brimline("carry", "card", "--session", OTHER, "--json").document
     assert RULE in own["card"]
     assert "Write the regression test" in own["card"]
 
@@ -248,7 +220,7 @@ def test_a_checkpoint_is_written_on_demand(
     assert path == f"{home_dir}/carry/{SESSION}/checkpoint.md"
     assert RULE in Path(path).read_text(encoding="utf-8")
     assert others == [f"not kept: {project_dir}/gone.md: No such file or directory"]
-    report = json.loads(brimline("carry", "checkpoint", "--json").out)
+    report = brimline("carry", "checkpoint", "--json").document
     assert list(report) == ["session_id", "path", "files"]
 
 
@@ -287,17 +259,3 @@ def test_without_any_session_the_way_out_is_named(
 
     assert done.code == 1
     assert "no session of this project was found" in done.err
-
-
-def test_a_folder_that_cannot_be_written_is_one_sentence(
-    brimline: Callable[..., Outcome], home_dir: str
-) -> None:
-    """A file in the place of the data folder."""
-    os.makedirs(home_dir)
-    Path(home_dir, "carry").write_bytes(b"")
-
-    done = brimline("carry", "add", "x")
-
-    assert done.code == 1
-    assert done.err.startswith("brimline: ")
-    assert done.err.count("\n") == 1

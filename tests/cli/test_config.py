@@ -6,37 +6,67 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
+from brimline import presets
 from brimline.fast import paths, policy
-from brimline.settings import BY_KEY, SETTINGS, defaults
+from brimline.settings import BY_KEY, REMOVED, SETTINGS, coerce, defaults
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import pytest
-
     from .conftest import Outcome
 
+NAMES = ["default", "adr11", "haios-80", "ccm-70-80-90", "guard-30-15-7-3", "off"]
 
-def test_the_files_are_named(
+
+def test_every_setting_in_force_is_listed_with_the_files(
     home_dir: str, project_dir: str, brimline: Callable[..., Outcome]
 ) -> None:
-    """Both paths, and whether they are there."""
-    found = json.loads(brimline("config", "path", "--json").out)
-
-    assert found == {
-        "user": paths.user_config(home_dir),
-        "project": paths.project_config(project_dir),
-    }
-    assert brimline("config", "path").out.count("(not there)") == 2
-
-
-def test_every_setting_in_force_is_shown(brimline: Callable[..., Outcome]) -> None:
     """As lines for people and as JSON for machines."""
-    assert json.loads(brimline("config", "show", "--json").out) == defaults()
-    lines = brimline("config", "show").out.splitlines()
+    files = {"user": paths.user_config(home_dir), "project": paths.project_config(project_dir)}
+
+    found = brimline("config", "list", "--json").document
+    lines = brimline("config", "list").out.splitlines()
+
+    assert found == {"files": files, "values": defaults(), "problems": []}
     assert "guard.tiers = [30, 15, 7, 3]" in lines
     assert "context_window = unset" in lines
-    assert len(lines) == len(SETTINGS)
+    assert f"# user: {files['user']}  (not there)" in lines
+
+
+def test_a_setting_is_taken_out_again(
+    home_dir: str, project_dir: str, brimline: Callable[..., Outcome], refused: Callable[..., str]
+) -> None:
+    """What is weaker holds again, at once; the rest of the file stays as it is."""
+    Path(home_dir).mkdir()
+    file = Path(paths.user_config(home_dir))
+    file.write_text("# keep me\n[guard]\ntiers = [9]\npreset = 'off' # why\n")
+    brimline("config", "set", "--project", "context_window", "5")
+
+    done = brimline("config", "unset", "guard.tiers")
+    again = brimline("config", "unset", "guard.tiers", "--json").document
+    of_project = brimline("config", "unset", "--project", "context_window", "--json").document
+
+    assert done.out.startswith(f"guard.tiers is taken out of {file}; in force: [30, 15, 7, 3]")
+    assert file.read_text() == "# keep me\n[guard]\npreset = 'off' # why\n"
+    assert policy.load(home_dir, project_dir).values["guard.tiers"] == [30, 15, 7, 3]
+    assert (again["removed"], again["source"]) == (False, "default")
+    assert (of_project["removed"], of_project["value"]) == (True, None)
+    assert "did you mean guard.tiers?" in refused("config", "unset", "guard.tier")
+
+
+def test_a_setting_of_an_earlier_version_can_be_taken_out(
+    home_dir: str, brimline: Callable[..., Outcome]
+) -> None:
+    """It is warned about until then."""
+    Path(home_dir).mkdir()
+    file = Path(paths.user_config(home_dir))
+    file.write_text(f"{REMOVED[0]} = 1\n")
+    assert "no longer a setting" in brimline("config", "list").err
+
+    assert brimline("config", "unset", REMOVED[0]).code == 0
+    assert brimline("config", "list").err == ""
 
 
 def test_one_setting_is_shown(brimline: Callable[..., Outcome]) -> None:
@@ -120,10 +150,11 @@ def test_every_setting_is_explained_with_its_source(
     monkeypatch.setenv("BRIMLINE_GUARD_PRESET", "off")
 
     out = brimline("config", "explain").out
+    words = " ".join(out.split())
     for setting in SETTINGS:
-        assert setting.doc in out
-        assert setting.env in out
-    assert 'guard.preset = "off"  (from: environment (BRIMLINE_GUARD_PRESET)' in out
+        assert setting.doc in words
+        assert setting.env in words
+    assert 'guard.preset = "off"  (from: environment (BRIMLINE_GUARD_PRESET))' in out
 
     report = json.loads(brimline("config", "explain", "guard.preset", "--json").out)
     assert list(report["settings"]) == ["guard.preset"]
@@ -138,10 +169,9 @@ def test_problems_are_warned_about_without_stopping(
     Path(home_dir).mkdir()
     Path(paths.user_config(home_dir)).write_text("guard.tires = 1\ncontext_window = 'x'\n")
 
-    done = brimline("config", "show", "--json")
+    done = brimline("config", "list", "--json")
 
-    assert done.code == 0
-    assert json.loads(done.out) == defaults()
+    assert done.document["values"] == defaults()
     assert done.err.count("warning: ") == 2
     assert "did you mean guard.tiers?" in done.err
     assert len(json.loads(brimline("config", "explain", "--json").out)["problems"]) == 2
@@ -158,3 +188,33 @@ def test_a_file_that_cannot_be_written_is_one_sentence(
     assert done.code == 1
     assert done.err.startswith(f"brimline: cannot change {paths.user_config(home_dir)}: ")
     assert Path(home_dir).read_text() == "I am a file"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_choosing_a_preset_puts_its_settings_in_force(
+    name: str, brimline: Callable[..., Outcome]
+) -> None:
+    """It is marked, named as their source, and a value of one's own stays."""
+    brimline("config", "set", "guard.ceiling_percent", "33")
+    assert brimline("config", "set", "guard.preset", name).code == 0
+
+    listed = brimline("config", "presets", "--json").document
+    explained = brimline("config", "explain", "--json").document["settings"]
+
+    assert [preset["name"] for preset in listed] == NAMES
+    assert [preset["name"] for preset in listed if preset["in_force"]] == [name]
+    assert f"\n* {name} " in "\n" + brimline("config", "presets").out
+    chosen = presets.load()[name]["settings"]
+    for key, value in chosen.items():
+        if key != "guard.ceiling_percent":
+            assert (explained[key]["value"], explained[key]["source"]) == (value, f"preset {name}")
+    assert explained["guard.ceiling_percent"]["value"] == 33
+    assert explained["guard.ceiling_percent"]["source"] == "user"
+
+
+def test_every_preset_can_be_chosen_and_sets_what_there_is() -> None:
+    """The choices of the setting are the presets, and their values are ones it takes."""
+    assert list(BY_KEY["guard.preset"].choices) == list(presets.load())
+    for preset in presets.load().values():
+        for key, value in preset["settings"].items():
+            assert coerce(BY_KEY[key], value) == value

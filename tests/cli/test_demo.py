@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from brimline.cli import demo, demo_player
+from brimline.cli import demo
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,14 +29,14 @@ def played(monkeypatch: pytest.MonkeyPatch, world: Path) -> dict[str, Any]:
 
 
 def test_every_capability_speaks_in_the_demo(played: dict[str, Any]) -> None:
-    """A climb through all tiers, a ceiling advice, a scout hint, and a second climb."""
+    """A climb through all tiers, advice about a skill, and a quiet start after the compaction."""
+    tiers = [moment["tier"] for moment in played["moments"]]
     notes = [moment["note"] for moment in played["moments"] if moment["note"]]
 
-    first_words = [f"Context tier L{level}" for level in (1, 2, 3, 4)]
-    for words in [*first_words, "Over the context ceiling", "node_modules/", "Still critical"]:
-        assert any(words in note for note in notes), words
-    assert sum("Context tier L1" in note for note in notes) == 2
-    assert any("requests (" in note for note in notes)
+    assert set(tiers) == {0, 1, 2, 3, 4, None}
+    assert tiers[-1] == 0
+    assert sum("ceiling" in note for note in notes) == 1
+    assert len(notes) >= 4
 
 
 def test_a_result_is_kept_out_fetched_back_and_counted(played: dict[str, Any]) -> None:
@@ -48,9 +48,9 @@ def test_a_result_is_kept_out_fetched_back_and_counted(played: dict[str, Any]) -
     assert "ERROR batch 611" in instead["bulk"]
     assert instead["recall"].startswith("$ brimline store get sha256:")
     assert "501 rows" in instead["recall"]
-    assert figures["references"] == 2
+    assert figures["references"] == 1
     assert 0 < figures["recalled_bytes"] < 1_000
-    assert figures["kept_out_tokens"] > 10_000
+    assert figures["kept_out_tokens"] > 8_000
 
 
 def test_a_compaction_is_crossed(played: dict[str, Any]) -> None:
@@ -69,8 +69,8 @@ def test_the_figures_are_those_of_the_moments(played: dict[str, Any]) -> None:
 
     assert figures["steps"] == len(played["moments"])
     assert figures["messages"] == sum(bool(moment["note"]) for moment in played["moments"])
-    assert figures["compactions"] == 1
-    assert figures["hook_processes"] > figures["steps"]
+    assert figures["processes"] > figures["steps"]
+    assert 160_000 < figures["peak_tokens"] < 167_000
 
 
 def test_nothing_is_left_behind(played: dict[str, Any], world: Path) -> None:
@@ -84,9 +84,9 @@ def test_a_pipe_gets_plain_text(world: Path) -> None:
     """Without a terminal no control sequence is printed."""
     console = Console(file=io.StringIO(), force_terminal=False, width=100)
 
-    demo.show(demo_player.Player(str(world / "play")), console, paced=False)
+    demo.show(demo.Player(str(world / "play")), console, paced=False)
 
     text = console.file.getvalue()  # type: ignore[attr-defined]
     assert "\x1b" not in text
-    assert "Context tier L4 Critical" in text
+    assert "the client compacts, and the model is given back" in text
     assert "Figures" in text

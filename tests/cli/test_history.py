@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from brimline import clock
-from brimline.cli import history as command
-from brimline.cli import history_text
-from brimline.cli.registry import COMMANDS, Entry
+from brimline.cli import history_commands
 from brimline.fast.io import append_line
 from brimline.fast.json import dumps
 from brimline.state.session import SessionState
 from brimline.testing import SessionBuilder
+
+from .conftest import process
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,49 +24,15 @@ if TYPE_CHECKING:
     from .conftest import Outcome
 
 START = 1_790_000_000.0
-OVERVIEW_KEYS = [
-    "session_count",
-    "sessions",
-    "compaction_count",
-    "summary_characters",
-    "damaged_lines",
-    "notes",
-]
-LINE_KEYS = [
-    "session_id",
-    "project",
-    "model",
-    "window_tokens",
-    "first_at",
-    "last_at",
-    "turns",
-    "requests",
-    "peak_occupancy_tokens",
-    "compactions",
-    "messages",
-    "blocks",
-]
-SESSION_KEYS = [
-    "session_id",
-    "project",
-    "model",
-    "window_tokens",
-    "first_at",
-    "last_at",
-    "requests",
-    "peak_occupancy_tokens",
-    "occupancy_tokens",
-    "turns",
-    "messages",
-    "blocks",
-    "compactions",
-    "notes",
-]
-
-
-@pytest.fixture(autouse=True)
-def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(COMMANDS, "history", Entry("brimline.cli.history:history", "Show history."))
+OVERVIEW = "session_count sessions compaction_count summary_characters damaged_lines notes"
+LINE = (
+    "session_id project model window_tokens first_at last_at turns requests "
+    "peak_occupancy_tokens compactions messages blocks"
+)
+SESSION = (
+    "session_id project model window_tokens first_at last_at requests peak_occupancy_tokens "
+    "occupancy_tokens turns messages blocks compactions notes"
+)
 
 
 @pytest.fixture
@@ -112,7 +76,7 @@ def test_an_empty_history_says_so(brimline: Callable[..., Outcome]) -> None:
 
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith("No history yet")
-    assert listed.out.startswith("No history yet")
+    assert listed.out.startswith("No compaction yet.")
     assert json.loads(brimline("history", "--json").out)["sessions"] == []
 
 
@@ -129,8 +93,9 @@ def test_the_overview_has_sessions_and_the_spread_of_summary_sizes(
     assert done.code == 0
     assert "Sessions, newest first (1 of 1)" in done.out
     (line,) = [line for line in done.out.splitlines() if "1f0c2d3e" in line]
-    assert line.split()[2:] == ["1f0c2d3e", "project", "2", "4", "166,000", "(83%)", "1", "1", "1"]
-    assert "over 2 compactions: p50 9,000, p95 12,000, p99 12,000, largest 12,000" in done.out
+    assert line.split()[2:] == ["1f0c2d3e", "2", "166,000", "(83%)", "1", "project"]
+    told = "over 2 compactions: p50 9,000, p95 12,000, p99 12,000, largest 12,000"
+    assert told in " ".join(done.out.split())
 
 
 @pytest.mark.row("S2-48")
@@ -159,7 +124,7 @@ def test_the_keys_of_a_session_are_stable(
     """Other programs rely on them; unknown is null, not absent."""
     report = json.loads(brimline("history", "--session", recorded_session, "--json").out)
 
-    assert list(report) == SESSION_KEYS
+    assert " ".join(report) == SESSION
     assert report["occupancy_tokens"] == [40_000, 120_000, 166_000, 52_000]
     assert report["turns"] == [
         {
@@ -205,8 +170,8 @@ def test_the_keys_of_the_overview_are_stable(
     plain = json.loads(brimline("history", "--json").out)
     listed = json.loads(brimline("history", "--json", "--compactions").out)
 
-    assert list(plain) == OVERVIEW_KEYS
-    assert list(plain["sessions"][0]) == LINE_KEYS
+    assert " ".join(plain) == OVERVIEW
+    assert " ".join(plain["sessions"][0]) == LINE
     assert plain["summary_characters"] == {
         "count": 1,
         "p50": 9_000,
@@ -278,20 +243,6 @@ def test_an_ambiguous_start_of_an_id_is_told_in_a_sentence(
     assert done.err == "brimline: 2 sessions begin with 'abc': write more of the id\n"
 
 
-def test_a_data_folder_that_cannot_be_used_is_told_in_a_sentence(
-    home_dir: str, world: Path, brimline: Callable[..., Outcome]
-) -> None:
-    """Exit 1, with the path."""
-    Path(home_dir).touch()
-    transcript(world, "older").compact(155_301)
-
-    done = brimline("history")
-
-    assert done.code == 1
-    assert done.err.startswith(f"brimline: {home_dir}/history.jsonl cannot be read: ")
-    assert done.err.count("\n") == 1
-
-
 def test_damage_is_noted_beside_the_figures(
     recorded_session: str, home_dir: str, brimline: Callable[..., Outcome]
 ) -> None:
@@ -312,36 +263,26 @@ def test_damage_is_noted_beside_the_figures(
     assert json.loads(brimline("history", "--json").out)["notes"]
 
 
-def test_a_long_read_shows_its_progress_on_a_terminal(
-    world: Path, brimline: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """On the standard error, so that the output stays clean."""
-    transcript(world, "older").compact(155_301)
-    monkeypatch.setattr(command, "_PROGRESS_FROM_BYTES", 1)
-    monkeypatch.setattr(os, "isatty", lambda _: True)
-
-    done = brimline("history", "--json")
-
-    assert json.loads(done.out)["compaction_count"] == 1
-
-
 def test_the_line_of_occupancy_is_scaled_to_the_window() -> None:
     """A full block is a full window; long sessions keep their peaks."""
-    assert history_text.sparkline([0, 25_000, 100_000, 199_999, 200_000], 200_000) == "▁▂▅██"
-    assert history_text.sparkline([50, 100], None) == "▅█"
-    long = history_text.sparkline([10_000] * 500 + [200_000] + [10_000] * 499, 200_000)
+    sparkline = history_commands.sparkline
+    assert sparkline([0, 25_000, 100_000, 199_999, 200_000], 200_000) == "▁▂▅██"
+    assert sparkline([50, 100], None) == "▅█"
+    long = sparkline([10_000] * 500 + [200_000] + [10_000] * 499, 200_000)
     assert len(long) == 60
     assert long.count("█") == 1
 
 
 def test_a_terminal_without_blocks_gets_plain_characters(
-    recorded_session: str, brimline: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+    recorded_session: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Some terminals and pipes know ASCII only."""
-    document = json.loads(brimline("history", "--session", recorded_session, "--json").out)
-    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
 
-    assert history_text.session(document).isascii()
+    done = process("history", "--session", recorded_session)
+
+    assert b"occupancy  .+%-\n" in done.stdout
+    assert done.stdout.isascii()
 
 
 def test_long_tables_end_with_the_latest(
@@ -377,7 +318,7 @@ def test_long_tables_end_with_the_latest(
 )
 def test_percentiles_are_values_that_occurred(values: list[int], expected: Any) -> None:
     """By the nearest rank, so that a p99 of few is simply the largest."""
-    found = command.percentiles(values)
+    found = history_commands.percentiles(values)
 
     assert (found and tuple(found.values())) == expected
 

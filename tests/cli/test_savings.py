@@ -78,16 +78,13 @@ def test_one_session_is_named_by_the_start_of_its_id(brimline: Callable[..., Out
     assert [one["session_id"] for one in document(brimline, "--session", "1f0c2")["sessions"]] == [
         FIRST
     ]
-    assert len(document(brimline, "--all")["sessions"]) == 2
-    for start, reason in (("1f0c", "2 sessions begin with"), ("9", "no hook of a session")):
+    for start, reason in (("1f0c", "2 sessions begin with"), ("9", "no session '9' is known")):
         done = brimline("history", "--savings", "--session", start)
         assert done.code == 1
         assert reason in done.err
         assert len(done.err.splitlines()) == 1
 
 
-@pytest.mark.usefixtures("saved")
 def test_savings_and_compactions_exclude_each_other(brimline: Callable[..., Outcome]) -> None:
-    """And `--all` belongs to savings."""
+    """One question at a time."""
     assert brimline("history", "--savings", "--compactions").code == 2
-    assert brimline("history", "--all").code == 2

@@ -133,7 +133,7 @@ def test_the_recall_tool_brings_a_purged_result_back(
     run_json(installed, "session", "purge", str(recorded), "--keep-recent", "1", "--yes")
     found = next(s for text in results_in(resumed(client, stub, recorded)) if (s := parse(text)))
     code = f"import sys; sys.path.insert(0, {str(installed.root)!r}); "
-    code += "from brimline.mcp.command import mcp; mcp()"
+    code += "from brimline.mcp.server import mcp; mcp()"
     server = {"type": "stdio", "command": sys.executable, "args": ["-c", code]}
     config = json.dumps({"mcpServers": {"brimline": server}})
     stub.script(tool("mcp__brimline__recall", {"key": found.key, "lines": "1:40"}), text("end"))

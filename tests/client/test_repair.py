@@ -89,29 +89,6 @@ def merged(lines: Lines) -> None:
     lines[at] = lines[at].rstrip(b"\n")
 
 
-def fused(lines: Lines) -> None:
-    """The row before a prompt broke off, and the prompt follows on the same line."""
-    at = _index(lines, "second prompt", "user") - 1
-    lines[at] = lines[at][:60]
-
-
-def torn(lines: Lines) -> None:
-    """The last reply breaks off, and nothing follows."""
-    at = _index(lines, "SECOND-END")
-    lines[at:] = [lines[at][:300]]
-
-
-def circular(lines: Lines) -> None:
-    """A prompt is its own parent."""
-    _change(lines, "second prompt", parentUuid=_row(lines, "second prompt")["uuid"])
-
-
-def repeated(lines: Lines) -> None:
-    """A result stands there twice."""
-    at = _index(lines, "BBB-2", "user")
-    lines.insert(at + 1, lines[at])
-
-
 # How it is broken, what the client then sends, and what it sends after a repair.
 CASES: list[tuple[Callable[[Lines], None], list[str], list[str]]] = [
     (dangling, SECOND_TURN, MARKS),
@@ -119,10 +96,6 @@ CASES: list[tuple[Callable[[Lines], None], list[str], list[str]]] = [
     (lost_call, MARKS[3:], [mark for mark in MARKS if mark != "BBB-2"]),
     (lost_result, MARKS[3:], [mark for mark in MARKS if mark != "BBB-2"]),
     (merged, SECOND_TURN[1:], MARKS),
-    (fused, SECOND_TURN[1:], MARKS),
-    (torn, MARKS[:-1], MARKS[:-1]),
-    (circular, SECOND_TURN, MARKS),
-    (repeated, MARKS, MARKS),
 ]
 
 

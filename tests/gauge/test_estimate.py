@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.guard.dialogue import SILENT, after_tool, at_prompt, audit, before_load, kept, use
 
-from brimline.cli import status
+from brimline.cli import status_commands
 from brimline.hooks import statusline
 from brimline.testing import statusline_event
 
@@ -109,8 +109,8 @@ def test_an_estimate_is_marked_wherever_it_is_shown(
     assert line.startswith("ctx ~75% of 200k")
     told = json.loads(kept(session, home_dir, "telemetry.json").read_bytes())
     assert (told["measured_by"], told["occupancy_tokens"]) == ("estimate", 150_000)
-    shown = status.render(status.read_status(session.path, home_dir, session.cwd))
-    assert "in use       ~150,000 of 200,000 tokens (75%; by: estimate" in shown
+    shown = status_commands.render(status_commands.read_status(session.path, home_dir, session.cwd))
+    assert "in use        ~150,000 of 200,000 tokens (75%; by: estimate" in shown
 
 
 @pytest.mark.row("S1-02", "S3-36")

@@ -19,7 +19,7 @@ from tests.guard.dialogue import (
 )
 
 from brimline import config
-from brimline.cli import status
+from brimline.cli import status_commands
 from brimline.fast import paths, policy
 from brimline.testing import SessionBuilder
 
@@ -51,7 +51,7 @@ def test_real_compactions_move_the_expected_point(
     assert "compaction expected at 160,000" in note
     told = json.loads(kept(session, home_dir, "telemetry.json").read_bytes())
     assert (told["compaction_tokens"], told["compaction_source"]) == (160_000, "learned")
-    shown = status.read_status(session.path, home_dir, session.cwd)
+    shown = status_commands.read_status(session.path, home_dir, session.cwd)
     assert (shown["compaction_tokens"], shown["compaction_source"]) == (160_000, "learned")
 
 

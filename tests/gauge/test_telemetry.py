@@ -18,7 +18,7 @@ from tests.guard.dialogue import (
     use,
 )
 
-from brimline.cli import status
+from brimline.cli import status_commands
 from brimline.gauge import hook
 from brimline.gauge.reading import Reading
 from brimline.gauge.window import CompactionPoint, Window
@@ -76,7 +76,7 @@ def test_the_file_and_the_command_agree(session: SessionBuilder, home_dir: str) 
     after_tool(session, home_dir)
 
     told = _told(session, home_dir)
-    shown = status.read_status(session.path, home_dir, session.cwd)
+    shown = status_commands.read_status(session.path, home_dir, session.cwd)
 
     assert (told["level"], told["velocity_tokens_per_op"]) == (
         shown["tier"],

@@ -37,10 +37,10 @@ def test_the_scout_widens_one_matcher_and_nothing_else() -> None:
     assert wide["PreToolUse"]["matcher"] == "Agent|Task|Skill|Write|Read|Glob|Grep|Bash"
 
 
-@pytest.mark.parametrize(("word", "wider"), [("true", True), ("false", False)])
+@pytest.mark.parametrize(("word", "wider"), [("advise", True), ("block", True), ("off", False)])
 def test_the_setting_decides_about_the_matcher(word: str, wider: bool, home_dir: str) -> None:
     """What `scout on` and `off` write."""
-    config.change(paths.user_config(home_dir), "scout.enabled", word, project=False)
+    config.change(paths.user_config(home_dir), "scout.mode", word, project=False)
 
     assert pieces.wiring_for("/usr/bin/python3", home_dir).scout is wider
 

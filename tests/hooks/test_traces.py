@@ -35,7 +35,6 @@ def test_what_the_scout_says_is_on_record(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A hint is one line of the spool; a refusal is audited as well."""
-    monkeypatch.setenv("BRIMLINE_SCOUT_ENABLED", "true")
     monkeypatch.setenv("BRIMLINE_SCOUT_MODE", mode)
     read = {"command": "cat node_modules/a/index.js"}
 

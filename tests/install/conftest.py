@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 import brimline
-from brimline.cli.main import program
+from brimline.cli.surface import program
 from brimline.errors import BrimlineError
 from brimline.fast import paths
 from brimline.install import entries, pieces, pythons
@@ -172,14 +172,14 @@ def wired(python: str, home_dir: str) -> entries.Wiring:
 def check_golden(name: str, text: str, home: Home) -> None:
     """Compare a text for people with the one on record, paths aside.
 
-    With WRITE_GOLDEN set it is put on record instead.
+    With UPDATE_GOLDEN set it is put on record instead.
     """
     named = {home.data: "DATA", str(home.config): "CONFIG", home.project: "PROJECT"}
     named |= {pythons.package_root(): "ROOT", home.python: "PYTHON", sys.executable: "VENV"}
     for path, word in named.items():
         text = text.replace(path, word)
     file = _GOLDEN / f"{name}.txt"
-    if os.environ.get("WRITE_GOLDEN"):
+    if os.environ.get("UPDATE_GOLDEN"):
         file.parent.mkdir(exist_ok=True)
         file.write_text(text, encoding="utf-8")
     assert text == file.read_text(encoding="utf-8")

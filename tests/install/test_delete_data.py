@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from brimline.cli.main import program
+from brimline.cli.surface import program
 from brimline.testing import SessionBuilder, bash_event, event, statusline_event
 
 if TYPE_CHECKING:

@@ -63,6 +63,7 @@ def edit_launcher(home: Home, old: str, new: str) -> None:
 # --- all of it ---------------------------------------------------------------------------------
 
 
+@pytest.mark.row("S4-11", "S3-31")
 def test_a_good_installation_and_none_at_all(home: Home) -> None:
     """The whole text of both is on record; the exit code tells them apart."""
     before = home.run("doctor")
@@ -108,6 +109,7 @@ def test_it_is_coloured_on_a_terminal_only(colour: bool, installed: Home) -> Non
 # --- the installation --------------------------------------------------------------------------
 
 
+@pytest.mark.row("S4-11", "S3-31")
 def test_an_event_without_an_entry_is_broken(installed: Home) -> None:
     """It is named, and so is the scope in the remedy."""
     hooks = installed.value["hooks"]
@@ -360,6 +362,7 @@ def test_failures_that_the_client_noted_are_told(
     assert found(installed, "client-errors")[0] == "ok"
 
 
+@pytest.mark.row("S0-15")
 def test_settings_that_are_wrong_or_gone_are_told_apart(installed: Home) -> None:
     """One that was taken away is no error."""
     removed = min(REMOVED)
@@ -386,6 +389,7 @@ def test_the_store_is_checked(installed: Home) -> None:
     assert found(installed, "store")[0] == "broken"
 
 
+@pytest.mark.row("S4-03")
 def test_marked_rules_that_do_not_fit_are_told(installed: Home) -> None:
     """What is left out is not in force after a compaction."""
     page = Path(installed.project, "CLAUDE.md")
@@ -456,6 +460,7 @@ def test_a_model_that_the_client_does_not_compact_is_told(
     assert "but not enforced | brimline config autocompact 200000" in text
 
 
+@pytest.mark.row("S0-35", "S3-80")
 @pytest.mark.parametrize(
     ("values", "level", "said"),
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -126,7 +127,9 @@ def test_without_a_client_its_commands_are_left_to_the_user(home: Home) -> None:
         f"claude plugin marketplace add {plugin(home)}",
         "claude plugin install brim@brimline",
     ]
-    assert '"statusLine": {' in report["notes"][0]
+    line = json.loads(report["notes"][0].partition('"statusLine": ')[2])["command"]
+    shown = subprocess.run(["/bin/sh", "-c", line], input=b"{}", capture_output=True, check=True)
+    assert len(shown.stdout.splitlines()) == 1
     assert "mcp__plugin_brimline_brimline__recall" in report["notes"][1]
     assert home.settings.read_bytes() == ORIGINAL
     assert home.findings()["plugin"]["level"] == "note"

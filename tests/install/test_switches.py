@@ -209,7 +209,7 @@ def test_the_scout_on_and_off_is_a_round_trip(home: Home) -> None:
     assert sorted(report["settings"]) == sorted([str(home.settings), str(project)])
     assert again == {"scout": "on", "settings": [], "problem": None}
     assert matcher(home.settings) == matcher(project) == WIDE
-    assert config.load(home.data, home.project).values["scout.enabled"] is True
+    assert config.load(home.data, home.project).values["scout.mode"] == "advise"
     text = home.run("scout", "off").out
     assert text.startswith("The scout is off in new sessions (")
     assert home.value == json.loads(before)

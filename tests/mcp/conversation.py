@@ -14,7 +14,7 @@ import brimline
 if TYPE_CHECKING:
     from types import TracebackType
 
-RUN = "from brimline.mcp.command import mcp; mcp()"
+RUN = "from brimline.mcp.server import mcp; mcp()"
 _PACKAGES = str(Path(brimline.__file__).parents[1])
 _END_TIMEOUT_S = 30
 HELLO = {

@@ -9,14 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from brimline.errors import StoreError
 from brimline.fast import paths
-from brimline.mcp import pages, recall
+from brimline.mcp import recall
 from brimline.store import layout, put, removal
+from brimline.store.contents import Span, span
 from brimline.store.retention import Limits, Pass, prune
 
 PROJECT = "/home/dev/project"
+LINE = st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]), max_size=60)
 NUMBERED = b"".join(b"line %d of the output\n" % number for number in range(1, 5_001))
 
 
@@ -24,7 +28,7 @@ def ask(home_dir: str, **arguments: Any) -> str:
     """What the model gets."""
     answer = recall.answer(home_dir, PROJECT, arguments)
     assert answer.startswith("[brimline recall")
-    assert pages.width(answer) <= pages.LARGEST_CHARACTERS
+    assert recall.width(answer) <= recall.LARGEST_CHARACTERS
     return answer
 
 
@@ -76,23 +80,6 @@ def test_a_large_output_comes_in_pages_that_say_how_to_go_on(home_dir: str) -> N
     assert "\n".join(read_back).encode() + b"\n" == NUMBERED
     assert re.search(r": lines 1-1,\d\d\d of 5,000; next", heads[0])
     assert heads[-1].endswith("-5,000 of 5,000]")
-
-
-def test_a_single_line_of_a_megabyte_is_paged_as_well(home_dir: str) -> None:
-    """Minified files are one line."""
-    content = "".join(f"{number:09d};" for number in range(10_000))
-    key = keep(home_dir, content.encode())
-    read_back, lines = "", ""
-    for _ in range(10):
-        head, body = parts(ask(home_dir, key=key, lines=lines))
-        read_back += body
-        found = re.search(r'next: lines="([^"]+)"', head)
-        if not found:
-            break
-        assert "line 1 of 1, characters" in head
-        lines = found[1]
-
-    assert read_back == content
 
 
 def test_a_range_of_lines_is_exact(home_dir: str) -> None:
@@ -161,21 +148,13 @@ def test_binary_content_is_never_shown(home_dir: str) -> None:
         assert "secret" not in answer
 
 
-def test_bytes_that_are_no_text_are_mentioned(home_dir: str) -> None:
-    """What is shown is then not what is stored, byte for byte."""
-    key = keep(home_dir, b"a few \xff bytes in a text that is fine")
-
-    answer = ask(home_dir, key=key)
+def test_odd_content_is_said_to_be_odd(home_dir: str) -> None:
+    """What is shown is then not what is stored, byte for byte; of nothing there are no lines."""
+    answer = ask(home_dir, key=keep(home_dir, b"a few \xff bytes in a text that is fine"))
 
     assert parts(answer)[0].endswith("bytes that are no UTF-8 are shown as \\xNN]")
     assert parts(answer)[1].startswith("a few \\xff bytes")
-
-
-def test_empty_content_is_said_to_be(home_dir: str) -> None:
-    """There are no lines to ask for."""
-    key = keep(home_dir, b"")
-
-    assert ask(home_dir, key=key).endswith(": empty]")
+    assert ask(home_dir, key=keep(home_dir, b"")).endswith(": empty]")
 
 
 def test_a_recall_counts_as_a_use(home_dir: str) -> None:
@@ -239,33 +218,20 @@ def test_an_unknown_key_is_said_to_be_missing(home_dir: str) -> None:
     assert not os.path.exists(home_dir)
 
 
-def test_a_pruned_output_is_said_to_be_pruned(home_dir: str) -> None:
-    """A preview that is left in the session leads to it."""
+def test_what_became_of_an_output_is_told(home_dir: str) -> None:
+    """A preview that is left in the session leads to it; stored again, it is there again."""
     key = keep(home_dir, b"content")
     os.utime(layout.file(home_dir, key[7:]), (1, 1))
     prune(home_dir, Limits(max_age_s=1), Pass())
-
     for written in (key, key[:19]):
         with pytest.raises(StoreError, match=r"was pruned .* on \d{4}-\d\d-\d\d: .* again"):
             ask(home_dir, key=written)
 
-
-def test_a_forgotten_output_is_said_to_be_deleted(home_dir: str) -> None:
-    """By whoever owns it."""
-    key = keep(home_dir, b"content")
+    keep(home_dir, b"content")
+    assert parts(ask(home_dir, key=key))[1] == "content"
     removal.forget_key(home_dir, key)
-
     with pytest.raises(StoreError, match="was deleted on request"):
         ask(home_dir, key=key)
-
-
-def test_what_was_stored_again_is_there_again(home_dir: str) -> None:
-    """Whatever happened before."""
-    key = keep(home_dir, b"content")
-    removal.forget_key(home_dir, key)
-    keep(home_dir, b"content")
-
-    assert parts(ask(home_dir, key=key))[1] == "content"
 
 
 def test_a_damaged_output_is_never_shown(home_dir: str) -> None:
@@ -399,3 +365,37 @@ def test_a_damaged_sidecar_costs_its_figures_only(home_dir: str, created: object
 
     assert ask(home_dir, query="needle").splitlines()[1] == f"1. {key[:19]}"
     assert parts(ask(home_dir, key=key))[1] == "needle"
+
+
+@settings(deadline=None, database=None)
+@given(st.lists(LINE, min_size=1, max_size=12), st.integers(8, 90))
+def test_asking_for_the_next_again_and_again_gives_all_of_it(texts: list[str], room: int) -> None:
+    """Nothing is missing, nothing comes twice, and every page fits."""
+    lines = [text.encode() for text in texts]
+    asked = f"1:{len(lines)}"
+    shown = ""
+    for _ in range(2_000):
+        page = recall.fill(lines, span(asked, len(lines)), room)
+        assert recall.width(page.text) <= room
+        shown += page.text
+        asked = page.rest
+        if not asked:
+            break
+        shown += "" if "@" in asked else "\n"
+
+    assert shown == "\n".join(texts)
+
+
+def test_a_line_too_long_for_one_answer_is_shown_in_parts() -> None:
+    """The part says where in the line it lies."""
+    page = recall.fill([b"first", b"x" * 50], Span(2, 2), 20)
+
+    assert page == ("x" * 20, 2, "2@21:2", (1, 20, 50))
+    assert recall.fill([b"first", b"x" * 50], Span(2, 2, 40), 20) == ("x" * 10, 2, "", None)
+
+
+def test_characters_are_counted_as_the_client_counts_them() -> None:
+    """Rare ones are two to it, and are never cut in half."""
+    assert recall.width("a𝄞b") == 4
+    assert recall.cut("𝄞𝄞𝄞", 5) == "𝄞𝄞"
+    assert recall.width("\ud800") == 1

@@ -10,18 +10,17 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import anyio
+import pytest
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from brimline import __version__
-from brimline.mcp import calls, tools
+from brimline.mcp import server, tools
 from brimline.store import put
 
 from .conversation import RUN, Server
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 # Prints the modules of ours that are loaded, and whether our folder exists, at `initialize`.
 SPY = """
@@ -37,10 +36,10 @@ print(ours, heavy, os.path.exists(os.environ["BRIMLINE_HOME"]))
 
 def test_the_server_introduces_itself_and_its_tools(home_dir: str) -> None:
     """Before anything of ours exists, and without creating it."""
-    with Server() as server:
-        hello = server.hello()
-        listed = server.ask("tools/list")["result"]["tools"]
-        code, err = server.end()
+    with Server() as process:
+        hello = process.hello()
+        listed = process.ask("tools/list")["result"]["tools"]
+        code, err = process.end()
 
     assert hello["serverInfo"] == {"name": "brimline", "version": __version__}
     assert hello["instructions"] == tools.INSTRUCTIONS
@@ -56,7 +55,8 @@ def test_nothing_of_ours_is_loaded_before_the_first_call() -> None:
         [sys.executable, "-c", SPY], capture_output=True, text=True, check=True, timeout=60
     )
 
-    ours = ["brimline", "brimline.mcp", "brimline.mcp.server", "brimline.mcp.tools"]
+    light = "brimline brimline.errors brimline.fast brimline.fast.io brimline.fast.paths"
+    ours = [*light.split(), "brimline.mcp", "brimline.mcp.server", "brimline.mcp.tools"]
     assert done.stdout.strip() == f"{ours} [] False"
 
 
@@ -93,10 +93,10 @@ def test_the_newest_protocol_needs_no_greeting(home_dir: str) -> None:
         "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
         "io.modelcontextprotocol/clientCapabilities": {},
     }
-    with Server() as server:
-        found = server.ask("server/discover", {"_meta": meta})["result"]
+    with Server() as process:
+        found = process.ask("server/discover", {"_meta": meta})["result"]
         call = {"name": "recall", "arguments": {"query": "x"}, "_meta": meta}
-        answer = server.ask("tools/call", call)["result"]
+        answer = process.ask("tools/call", call)["result"]
 
     assert found["instructions"] == tools.INSTRUCTIONS
     assert answer["content"][0]["text"].startswith("[brimline recall: no output")
@@ -125,26 +125,26 @@ WRONG: tuple[dict[str, Any], ...] = (
 
 def test_malformed_input_does_not_end_the_server(home_dir: str) -> None:
     """The next request is answered as if nothing had happened."""
-    with Server() as server:
-        server.hello()
+    with Server() as process:
+        process.hello()
         for line in MALFORMED:
-            server.write(line)
-            number = server.send("ping")
-            message = server.read()
+            process.write(line)
+            number = process.send("ping")
+            message = process.read()
             while message.get("id") != number:
                 assert "error" in message, line[:80]
-                message = server.read()
+                message = process.read()
             assert message["result"] == {}, line[:80]
 
-        assert server.end()[0] == 0
+        assert process.end()[0] == 0
 
 
 def test_bad_arguments_are_answered_in_one_line(home_dir: str) -> None:
     """As the tool's own failure, which the model sees."""
-    with Server() as server:
-        server.hello()
+    with Server() as process:
+        process.hello()
         for params in WRONG:
-            result = server.ask("tools/call", params)["result"]
+            result = process.ask("tools/call", params)["result"]
 
             assert result["isError"], params
             assert "\n" not in result["content"][0]["text"]
@@ -155,12 +155,12 @@ def test_calls_are_answered_while_another_one_runs(home_dir: str, project_dir: s
     """One that has much to take in holds nobody up."""
     for number in range(60):
         put.put(home_dir, b"needle %d\n" % number + b"hay\n" * 40_000, {"cwd": project_dir})
-    with Server(cwd=project_dir) as server:
-        server.hello()
-        server.ask("tools/call", {"name": "context_status", "arguments": {}})
-        slow = server.send("tools/call", {"name": "recall", "arguments": {"query": "needle"}})
-        quick = server.send("tools/call", {"name": "context_status", "arguments": {}})
-        answers = [server.read(), server.read()]
+    with Server(cwd=project_dir) as process:
+        process.hello()
+        process.ask("tools/call", {"name": "context_status", "arguments": {}})
+        slow = process.send("tools/call", {"name": "recall", "arguments": {"query": "needle"}})
+        quick = process.send("tools/call", {"name": "context_status", "arguments": {}})
+        answers = [process.read(), process.read()]
 
     assert [answer["id"] for answer in answers] == [quick, slow]
     assert not answers[1]["result"]["isError"]
@@ -178,10 +178,10 @@ def test_the_server_is_gone_when_its_input_closes(home_dir: str) -> None:
 
 def test_the_clients_goodbye_ends_the_server_without_a_word(home_dir: str) -> None:
     """It sends SIGINT first; a traceback would be noise in its log."""
-    with Server() as server:
-        server.hello()
-        server.process.send_signal(signal.SIGINT)
-        code, err = server.end()
+    with Server() as process:
+        process.hello()
+        process.process.send_signal(signal.SIGINT)
+        code, err = process.end()
 
     assert (code, err) == (-signal.SIGINT, b"")
 
@@ -220,10 +220,60 @@ def test_the_server_works_in_the_project_that_the_client_names(
     assert not failed
 
 
-def test_a_note_is_accepted_and_an_empty_or_endless_one_is_not(home_dir: str) -> None:
-    """Nothing is written: the call in the transcript is the record."""
-    accepted, failed = calls.answer("note", {"text": "use zlib", "reason": "no wheel"})
-    assert (accepted.startswith("Noted."), failed) == (True, False)
-    for text in ("", " ", 3, "x" * 601):
-        assert calls.answer("note", {"text": text})[1]
-    assert not os.path.exists(home_dir)
+# What `brimline.cli.main` does around a command.
+BARE = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from brimline.errors import BrimlineError
+from brimline.mcp.server import mcp
+try:
+    mcp([])
+except BrimlineError as error:
+    sys.exit(f"brimline: {error}")
+"""
+
+
+@pytest.mark.parametrize(
+    "package",
+    [
+        {"mcp/__init__.py": "raise ModuleNotFoundError('No module named mcp', name='mcp')"},
+        {
+            "mcp/__init__.py": "",
+            "mcp/types.py": "class Tool: ...",
+            "mcp/server/__init__.py": "class Server: ...",
+            "mcp/server/stdio.py": "def stdio_server(): ...",
+        },
+    ],
+    ids=["none", "version 1"],
+)
+def test_without_the_sdk_one_sentence_says_how_to_get_it(
+    world: Path, package: dict[str, str]
+) -> None:
+    """And the exit code is not zero."""
+    for name, text in package.items():
+        path = world / "site" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    done = subprocess.run(
+        [sys.executable, "-c", BARE, str(world / "site")],
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+        timeout=60,
+    )
+
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.strip() == f"brimline: {server.MISSING}"
+    assert "pip install '.[mcp]'" in server.MISSING
+
+
+def test_a_defect_of_ours_is_not_taken_for_a_missing_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would send people to install what they have."""
+    monkeypatch.setitem(sys.modules, "brimline.mcp.tools", None)
+    monkeypatch.delattr("brimline.mcp.tools", raising=False)
+
+    with pytest.raises(ImportError):
+        server.mcp.callback()  # type: ignore[misc]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 
+from brimline import clock
 from brimline.fast import paths, policy
-from brimline.gauge import hook
-from brimline.gauge import reading as gauge
+from brimline.gauge import hook, reading
 from brimline.mcp import status
 from brimline.state.session import SessionState
 from brimline.testing import SessionBuilder
@@ -31,11 +30,12 @@ def session(project_dir: str, session_id: str = ID) -> SessionBuilder:
 def publish(home_dir: str, built: SessionBuilder) -> None:
     """Record the figures as a hook does."""
     state = SessionState(home_dir, built.session_id)
-    reading = gauge.measure(built.path, state, policy.load(home_dir, built.cwd))
-    hook.publish(reading, state)
+    hook.publish(reading.measure(built.path, state, policy.load(home_dir, built.cwd)), state)
 
 
-def test_the_figures_are_those_that_the_hooks_recorded(home_dir: str, project_dir: str) -> None:
+def test_the_figures_are_those_that_the_hooks_recorded(
+    home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With their sources, their age and the session that they are of."""
     built = session(project_dir)
     for tokens in (100_000, 104_000, 108_000):
@@ -43,7 +43,8 @@ def test_the_figures_are_those_that_the_hooks_recorded(home_dir: str, project_di
     publish(home_dir, built)
 
     at = SessionState(home_dir, ID).telemetry()["at"]
-    lines = status.answer(home_dir, project_dir, at + 90.5).splitlines()
+    monkeypatch.setattr(clock, "now", lambda: at + 90.5)
+    lines = status.answer(home_dir, project_dir).splitlines()
 
     assert lines[0] == (
         f"[brimline context_status] Session {ID} (the newest session of this project), "
@@ -68,7 +69,7 @@ def test_the_clients_own_session_is_known_by_its_id(
     publish(home_dir, other)
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", ID)
 
-    text = status.answer(home_dir, project_dir, time.time())
+    text = status.answer(home_dir, project_dir)
 
     assert f"Session {ID} (this session)" in text
     assert "In use: 50,000" in text
@@ -86,7 +87,7 @@ def test_after_clear_the_figures_are_those_of_the_new_session(
     os.utime(first.path, (1, 1))
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", ID)
 
-    text = status.answer(home_dir, project_dir, time.time())
+    text = status.answer(home_dir, project_dir)
 
     assert "Session second (this session)" in text
     assert "In use: 20,000" in text
@@ -96,9 +97,9 @@ def test_a_session_without_a_reading_is_unknown(
     home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And so is a project without a session; neither is a zero."""
-    nobody = status.answer(home_dir, project_dir, time.time())
+    nobody = status.answer(home_dir, project_dir)
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "../../etc")
-    strange = status.answer(home_dir, project_dir, time.time())
+    strange = status.answer(home_dir, project_dir)
 
     assert nobody == "[brimline context_status] Unknown: this project has no session yet."
     assert "unknown, no hook has recorded a reading yet" in strange
@@ -132,7 +133,7 @@ def test_damaged_figures_are_unknown(home_dir: str, project_dir: str, world: Pat
     with open(f"{folder}/telemetry.json", "w", encoding="utf-8") as file:
         json.dump(figures, file)
 
-    text = status.answer(home_dir, project_dir, time.time())
+    text = status.answer(home_dir, project_dir)
 
     assert "read at an unknown time" in text
     assert "In use: 5 of unknown tokens." in text

@@ -1,10 +1,19 @@
-"""What the model is told about the tools: little enough, and true."""
+"""What the model is told about the tools, and one call: whatever goes wrong is one sentence."""
 
 from __future__ import annotations
 
 import json
+import os
+from typing import TYPE_CHECKING
 
 from brimline.mcp import recall, tools
+from brimline.state import failures
+from brimline.store import layout, put
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
 
 # No tokenizer is at hand. Of the ratios that brimline measured on recorded sessions (`gauge`) this
 # is the one that finds most tokens in a text, and it was measured on text that packs worse than
@@ -34,8 +43,90 @@ def test_the_schema_names_the_arguments_that_recall_takes() -> None:
 
     assert tuple(schema["properties"]) == recall.Asked._fields
     assert schema["additionalProperties"] is False
-
-
-def test_the_tools_say_that_they_change_nothing() -> None:
-    """So a client may call them without asking, where its user allows that."""
     assert all(tool["annotations"]["readOnlyHint"] for tool in tools.TOOLS)
+
+
+def test_a_call_is_answered_by_its_tool(home_dir: str) -> None:
+    """Both of them, and neither creates anything."""
+    assert tools.answer("recall", {"query": "word"}) == (
+        "[brimline recall: no output of this project is stored yet]",
+        False,
+    )
+    text, failed = tools.answer("context_status", {})
+    assert text.startswith("[brimline context_status]")
+    assert not failed
+    assert not os.path.exists(home_dir)
+
+
+def test_wrong_arguments_and_unknown_tools_are_failures_in_one_sentence() -> None:
+    """The model reads them and asks better."""
+    for name, arguments in (("recall", {}), ("recall", {"key": "../x"}), ("nothing" * 99, {})):
+        text, failed = tools.answer(name, arguments)
+
+        assert failed
+        assert "\n" not in text
+        assert len(text) < 200
+
+
+def test_a_fault_of_the_disk_is_told_and_a_defect_recorded(
+    home_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the file that it concerns; details of a defect are for `doctor`, not for the model."""
+    faults: list[Exception] = [
+        RuntimeError("secret detail"),
+        PermissionError(13, "Permission denied", "/data/store"),
+    ]
+
+    def failing(*_: object) -> None:
+        raise faults.pop()
+
+    monkeypatch.setattr("brimline.store.layout.check_format", failing)
+
+    assert tools.answer("recall", {"query": "x"}) == ("/data/store: Permission denied", True)
+    told = "recall failed (RuntimeError): see `brimline doctor`"
+    assert tools.answer("recall", {"query": "x"}) == (told, True)
+    assert [entry["event"] for entry in failures.recent(home_dir, 0)] == ["mcp recall"]
+
+
+def test_a_project_folder_that_is_gone_is_told(world: Path) -> None:
+    """It can be deleted while the server runs."""
+    gone = world / "gone"
+    gone.mkdir()
+    os.chdir(gone)
+    gone.rmdir()
+
+    text, failed = tools.answer("recall", {"query": "x"})
+
+    assert failed
+    assert text.startswith("the project's folder is not there")
+
+
+def test_a_store_of_a_newer_brimline_is_left_alone(home_dir: str) -> None:
+    """Its keys may mean something else."""
+    key = put.put(home_dir, b"content", {})
+    with open(home_dir + layout.FORMAT_FILE, "w", encoding="ascii") as file:
+        file.write("99\n")
+
+    for arguments in ({"key": key}, {"query": "content"}):
+        text, failed = tools.answer("recall", arguments)
+        assert failed
+        assert "newer brimline" in text
+
+
+def test_text_that_json_cannot_carry_is_replaced(home_dir: str, project_dir: str) -> None:
+    """A command may hold bytes that are no text."""
+    key = put.put(home_dir, b"content", {"source": "cat \udcff", "cwd": project_dir})
+
+    text, failed = tools.answer("recall", {"key": key})
+
+    assert not failed
+    assert '"cat ?"' in text
+
+
+def test_a_note_is_accepted_and_an_empty_or_endless_one_is_not(home_dir: str) -> None:
+    """Nothing is written: the call in the transcript is the record."""
+    accepted, failed = tools.answer("note", {"text": "use zlib", "reason": "no wheel"})
+    assert (accepted.startswith("Noted."), failed) == (True, False)
+    for text in ("", " ", 3, "x" * 601):
+        assert tools.answer("note", {"text": text})[1]
+    assert not os.path.exists(home_dir)

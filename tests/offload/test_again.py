@@ -27,16 +27,22 @@ def test_the_same_call_again_passes_once_per_preview(player: Player) -> None:
 
 
 def test_the_reference_offers_it_for_calls_that_only_read(player: Player) -> None:
-    """Nobody is invited to push again."""
-    reading = player.bash("cd x && git log --oneline | head -900", BUILD)
-    acting = player.bash("make deploy", BUILD)
+    """Nobody is invited to push again; of a file pages can be had."""
+    given = [
+        player.bash("cd x && git log --oneline | head -900", BUILD),
+        player.bash("make deploy", BUILD),
+        player.read("/p/a.py", SOURCE),
+    ]
 
-    assert reading is not None
-    assert reading.endswith(", or the same call again, which shows all of it once.")
-    assert acting is not None
-    assert "again" not in acting.rpartition("\n")[2]
-    assert "The rest: brimline store get sha256:" in acting
-    assert acting.endswith("--lines A:B, recall with this key.")
+    ends = [
+        (text or "").partition("The rest: brimline store get sha256:")[2][12:] for text in given
+    ]
+    again = ", or the same call again, which shows all of it once."
+    assert ends == [
+        f" --lines A:B, recall with this key{again}",
+        " --lines A:B, recall with this key.",
+        f" --lines A:B, recall with this key, Read with offset and limit{again}",
+    ]
 
 
 @pytest.mark.parametrize(("between", "passes"), [(0, True), (9, True), (10, False), (30, False)])

@@ -88,13 +88,9 @@ def test_content_is_previewed_beyond_that(player: Player) -> None:
     assert player.bash("cat src/app.py", SOURCE[:29_000]) is not None
 
 
-def test_a_diff_passes_whole_up_to_twenty_five_thousand_bytes(player: Player) -> None:
-    """The one that was hidden from a reviewer had 14 kB."""
-    assert player.bash("git diff", cut(DIFF, 25_000)) is None
-
-
 def test_a_longer_diff_shows_its_changed_lines_and_how_many_are_missing(player: Player) -> None:
-    """Up to 25,000 characters, without context, with the key."""
+    """Up to 25,000 characters, without context, with the key; up to 25,000 bytes it passes."""
+    assert player.bash("git diff", cut(DIFF, 25_000)) is None
     shown = player.bash("git diff", DIFF)
 
     assert shown is not None
@@ -120,20 +116,7 @@ def test_failing_output_passes(player: Player) -> None:
 
 
 @pytest.mark.row("S3-20")
-@pytest.mark.parametrize(
-    "name",
-    [
-        "CLAUDE.md",
-        "README.md",
-        "README",
-        "a.json",
-        "a.yaml",
-        "a.yml",
-        "a.toml",
-        "uv.lock",
-        ".env.local",
-    ],
-)
+@pytest.mark.parametrize("name", ["CLAUDE.md", "README", "a.json", "a.yml", "uv.lock", ".env.x"])
 def test_configuration_and_instructions_pass_up_to_a_hard_limit(player: Player, name: str) -> None:
     """By Read and by a command that shows the file."""
     assert player.read(f"/p/{name}", cut(PROSE, 30_000)) is None
@@ -158,20 +141,7 @@ def test_a_file_edited_in_this_session_passes(player: Player) -> None:
 
 
 @pytest.mark.row("S3-21", "S3-24")
-@pytest.mark.parametrize(
-    "command",
-    [
-        "git status",
-        "git branch",
-        "pwd",
-        "echo x",
-        "command -v x",
-        "ssh host",
-        "less log",
-        "python",
-        "bash -i",
-    ],
-)
+@pytest.mark.parametrize("command", ["git status", "echo x", "ssh host", "python", "bash -i"])
 def test_brief_and_interactive_commands_pass(player: Player, command: str) -> None:
     """Compound ones are neither."""
     assert player.bash(command, LOG[:20_000]) is None
@@ -179,7 +149,7 @@ def test_brief_and_interactive_commands_pass(player: Player, command: str) -> No
 
 
 def test_the_users_lists_win(player: Player) -> None:
-    """By command, path or tool; `never` over `always`."""
+    """By command, path or tool; `never` over `always`; switched off, nothing is replaced."""
     player.values = {
         "offload.never": ["docker logs", "*.csv", "make *"],
         "offload.always": ["git diff", "*/generated/*", "make *"],
@@ -191,61 +161,38 @@ def test_the_users_lists_win(player: Player) -> None:
     assert player.bash("kubectl logs web", LOG[:20_000]) is not None
     assert player.bash("git diff", DIFF[:24_000]) is not None
     assert player.read("/p/generated/api.py", SOURCE[:20_000]) is not None
+    player.values = {"offload.preset": "off"}
+    assert player.bash("kubectl logs api", LOG) is None
 
 
 def test_nothing_is_hidden_that_the_model_could_not_get_at(player: Player) -> None:
     """Without a rule for our recall only calls that may be repeated are replaced."""
     player.allowed = False
+    bypassed = {"permission_mode": "bypassPermissions"}
 
     assert player.bash("npm run build", LOG[:20_000]) is None
-    assert (
-        player.bash("npm run build", LOG[:20_000], permission_mode="bypassPermissions") is not None
-    )
+    assert player.bash("npm run build", LOG[:20_000], **bypassed) is not None
     assert player.bash("cat app.log", LOG[:20_000]) is not None
     assert player.read("/p/app.log", LOG) is not None
 
 
-@pytest.mark.parametrize("tool", ["mcp__db__query", "WebFetch", "Agent", "Grep", "Glob"])
-def test_every_tool_is_answered_in_its_own_shape(player: Player, tool: str) -> None:
+@pytest.mark.parametrize(
+    ("tool", "response"),
+    [
+        ("mcp__db__query", [{"type": "text", "text": ROWS}]),
+        ("WebFetch", {"result": PROSE, "url": "u", "bytes": 1, "code": 200}),
+        ("Agent", {"status": "completed", "content": [{"type": "text", "text": PROSE}]}),
+        ("Grep", {"mode": "content", "filenames": [], "content": HITS, "numLines": 4_000}),
+        ("Glob", {"filenames": PATHS.split("\n"), "numFiles": 4_000, "truncated": False}),
+    ],
+)
+def test_every_tool_is_answered_in_its_own_shape(player: Player, tool: str, response: Any) -> None:
     """The client ignores a replacement that has another one."""
-    responses: dict[str, Any] = {
-        "mcp__db__query": [{"type": "text", "text": ROWS}],
-        "WebFetch": {
-            "result": PROSE,
-            "url": "u",
-            "bytes": 1,
-            "code": 200,
-            "codeText": "OK",
-            "durationMs": 1,
-        },
-        "Agent": {"status": "completed", "content": [{"type": "text", "text": PROSE}]},
-        "Grep": {
-            "mode": "content",
-            "numFiles": 0,
-            "filenames": [],
-            "content": HITS,
-            "numLines": 4_000,
-        },
-        "Glob": {
-            "filenames": PATHS.split("\n"),
-            "numFiles": 4_000,
-            "truncated": False,
-            "durationMs": 1,
-        },
-    }
-
-    decision = hook.post_tool_use(player.result(tool, {"pattern": "x"}, responses[tool]))
+    decision = hook.post_tool_use(player.result(tool, {"pattern": "x"}, response))
 
     assert decision is not None
     assert "[brimline stored" in json.dumps(decision.replacement)
-    assert type(decision.replacement) is type(responses[tool])
-
-
-def test_switched_off_nothing_is_replaced(player: Player) -> None:
-    """Whatever its kind."""
-    player.values = {"offload.preset": "off"}
-
-    assert player.bash("cat app.log", LOG) is None
+    assert type(decision.replacement) is type(response)
 
 
 @pytest.mark.row("S2-10", "S3-03", "S3-14", "S3-15")

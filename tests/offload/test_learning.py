@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 import pytest
 
-from brimline.offload import learning, savings
+from brimline.offload import learning
 
 from .player import LOG, Player
 
@@ -36,56 +35,38 @@ def test_a_command_whose_references_come_back_passes_in_its_project(player: Play
     assert passed == [True, True, True, True, False]
     elsewhere = Player(player.home_dir, "/other", "s2")
     assert elsewhere.bash("make deploy", BUILD) is not None
-    (entry, *_) = learning.learned(player.home_dir, player.project_dir)
-    assert (entry.pattern, entry.recalls, len(entry.sizes_bytes)) == ("make deploy", 3, 8)
 
 
 @pytest.mark.row("S3-27")
-def test_what_is_older_than_thirty_days_does_not_count(home_dir: str) -> None:
-    """Nor what a clock that ran ahead wrote."""
-    learning.note(home_dir, learning.STUB, ("/p", "Bash", "make all"), 9_000)
-    path = Path(learning.file(home_dir))
-    line = json.loads(path.read_text(encoding="utf-8"))
-    assert len(learning.learned(home_dir)) == 1
-    moved = [line["at"] - learning.EXPIRY_S - 60, line["at"] + learning.EXPIRY_S + 60]
-    lines = [json.dumps(line | {"at": at}, separators=(",", ":")) for at in moved]
-    path.write_text("\n".join(lines), encoding="utf-8")
+@pytest.mark.parametrize(("days", "counts"), [(0, True), (29, True), (31, False), (-31, False)])
+def test_what_is_older_than_thirty_days_does_not_count(
+    player: Player, days: int, *, counts: bool
+) -> None:
+    """Nor what a clock that ran ahead wrote; torn and foreign lines cost nothing."""
+    fetch_back(player, 3)
+    path = Path(player.home_dir, "offload-learned.jsonl")
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    moved = [json.dumps(line | {"at": line["at"] - days * 86_400}) for line in lines]
+    damaged = [json.dumps(lines[0] | {"at": "x"}), '{"v":1,"at":', "[]", '{"v":9}']
+    text = "\n".join([*damaged, *moved]).replace('{"v": ', '{"v":')
+    path.write_text(text, encoding="utf-8")
 
-    assert learning.learned(home_dir) == []
-
-
-@pytest.mark.row("S3-76")
-def test_what_was_learned_is_listed_and_forgotten(home_dir: str) -> None:
-    """By project or in all of them."""
-    for project in ("/a", "/b"):
-        learning.note(home_dir, learning.STUB, (project, "Bash", "make all"), 9_000, "1" * 64)
-
-    assert [len(entry.sizes_bytes) for entry in learning.learned(home_dir)] == [2]
-    assert learning.forget(home_dir, "make all", "/a") == 1
-    assert learning.learned(home_dir, "/a") == []
-    assert learning.forget(home_dir, "make all") == 1
-    assert learning.learned(home_dir) == []
+    assert (player.bash("make deploy", BUILD) is None) == counts
 
 
-def test_damage_and_a_full_file_cost_nothing(home_dir: str) -> None:
-    """Torn lines, foreign values, lines of the last version; a large file is put aside."""
-    path = Path(learning.file(home_dir))
-    path.parent.mkdir(parents=True)
-    old = {"v": 1, "at": time.time(), "kind": "stub", "project": "/p", "tool": "Bash"}
-    old |= {"pattern": "npm run build", "bytes": 9_000, "key": "1" * 12}
-    lines = [json.dumps(old), '{"v":1,"at":', json.dumps(old | {"at": "x"}), '{"v":9}', "[]"]
-    path.write_text("\n".join([*lines, "x" * 300_000, json.dumps(old)]), encoding="utf-8")
-    Path(home_dir, "offload-learned.12.jsonl").write_text("", encoding="utf-8")
+def test_a_large_file_is_put_aside_and_still_counts(player: Player) -> None:
+    """What an older version had put aside goes."""
+    fetch_back(player, 3)
+    with open(f"{player.home_dir}/offload-learned.jsonl", "a", encoding="utf-8") as file:
+        file.write("x" * 300_000)
+    Path(player.home_dir, "offload-learned.12.jsonl").write_text("", encoding="utf-8")
 
-    learning.tidy(home_dir)
-    learning.note(home_dir, learning.STUB, ("/p", "Bash", "npm run build"), 8_500)
+    learning.tidy(player.home_dir)
 
-    (entry,) = learning.learned(home_dir, "/p")
-    assert entry.sizes_bytes == [9_000, 9_000, 8_500]
-    assert sorted(one.name for one in Path(home_dir).iterdir()) == [
-        "offload-learned.jsonl",
-        "offload-learned.jsonl.old",
+    assert [one.name for one in Path(player.home_dir).glob("offload*")] == [
+        "offload-learned.jsonl.old"
     ]
+    assert player.bash("make deploy", BUILD) is None
 
 
 @pytest.mark.row("S3-01", "S3-28")
@@ -96,7 +77,7 @@ def test_what_was_kept_out_is_counted_from_the_spool(player: Player) -> None:
     player.read("/p/a.log", LOG[:60_000])
     player.bash("cat app.log", BUILD)
 
-    found = savings.session(player.home_dir, "s1")
+    found = learning.saved_by(player.home_dir, "s1")
 
     assert (found.references, found.recalls) == (2, 1)
     assert found.stored_bytes == len(BUILD) + 60_000

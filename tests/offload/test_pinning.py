@@ -2,70 +2,79 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from brimline.fast import io
-from brimline.offload import pinning
+from brimline.offload import hook
 from brimline.offload.hook import PINS_WAIT
 from brimline.state.session import SessionState
 from brimline.store import contents, layout, pins, put
 
-from .player import LOG, Player
+from .player import LOG
 
 if TYPE_CHECKING:
     from brimline.testing import SessionBuilder
 
+    from .player import Player
+
 SMALL = "\n".join(f"line {number}" for number in range(700))
+KEY = "sha256:" + put.sha256(SMALL.encode())
 
 
-def say(prompt: str, session: SessionBuilder, home_dir: str, **changes: Any) -> tuple[str, ...]:
-    """What a prompt is answered."""
-    player = Player(home_dir, session.cwd, source="")
-    player.transcript, player.values = str(session.path), changes
-    return player.say(prompt)
+@pytest.fixture(autouse=True)
+def _recorded(player: Player, session: SessionBuilder) -> None:
+    player.transcript = str(session.path)
 
 
-def result(home_dir: str, stdout: str) -> str:
+def result(player: Player, stdout: str) -> str:
     """A command's result comes; the key it has or would have."""
-    Player(home_dir, "/p", source="").bash("make all", stdout)
+    player.bash("make all", stdout)
     return "sha256:" + put.sha256(stdout.encode())
 
 
-def pinned(home_dir: str, key: str) -> str:
-    """How firmly a result is held."""
-    return pins.level_of(home_dir, layout.digest_of(key))
+def pinned(player: Player, *keys: str) -> list[str]:
+    """How firmly results are held."""
+    return [pins.level_of(player.home_dir, layout.digest_of(key)) for key in keys]
+
+
+def waits(player: Player) -> bool:
+    """Whether a directive waits for a result."""
+    return PINS_WAIT in SessionState(player.home_dir, player.session_id).names
 
 
 @pytest.mark.row("S3-58")
 def test_the_last_result_is_pinned_though_it_stayed_in_the_window(
-    session: SessionBuilder, home_dir: str
+    player: Player, session: SessionBuilder
 ) -> None:
-    """It is stored for that; smaller ones after it are passed over."""
+    """It is stored for that; smaller ones after it, and answers of ours, are passed over."""
     session.tool_result("t1", SMALL)
     session.tool_result("t2", "small")
+    session.tool_result("t3", f"[brimline recall: hits 1-9 of 9 that hold 'x']\n{SMALL}")
+    session.tool_result("t4", f"[brimline recall sha256:{'0' * 12} (Bash): all 9 lines]\n{SMALL}")
 
-    notes = say('ccm:pin last level=hard reason="the build"', session, home_dir)
+    notes = player.say('ccm:pin last level=hard reason="the build"')
 
-    key = "sha256:" + put.sha256(SMALL.encode())
-    found = pins.read(home_dir, layout.digest_of(key))
+    found = pins.read(player.home_dir, layout.digest_of(KEY))
     assert found is not None
     assert (found.level, found.reason) == ("hard", "the build")
-    assert notes == (f"brimline: pinned {key[:19]} (hard).",)
+    assert notes == (f"brimline: pinned {KEY[:19]} (hard).",)
 
 
-@pytest.mark.row("S3-58")
-def test_the_last_result_is_pinned_by_its_reference(session: SessionBuilder, home_dir: str) -> None:
-    """What was swapped is in the store already."""
-    shown = Player(home_dir, session.cwd).bash("make all", LOG)
+@pytest.mark.row("S3-58", "S3-61")
+def test_the_last_result_is_pinned_by_its_reference(
+    player: Player, session: SessionBuilder
+) -> None:
+    """What was swapped is in the store already; the level without one is a setting."""
+    shown = player.bash("make all", LOG)
     assert shown is not None
     session.tool_result("t1", shown)
-    key = SessionState(home_dir, "s1").last_line("Offloaded")["key"]
+    player.values = {"store.pin_level": "hard"}
 
-    say("brim:pin last", session, home_dir)
+    player.say("brim:pin last")
 
-    assert pinned(home_dir, key) == "soft"
+    assert pinned(player, "sha256:" + put.sha256(LOG.encode())) == ["hard"]
 
 
 @pytest.mark.parametrize(
@@ -78,139 +87,77 @@ def test_the_last_result_is_pinned_by_its_reference(session: SessionBuilder, hom
     ids=["all of it", "a part", "by command"],
 )
 def test_after_a_recall_the_last_result_is_the_original(
-    session: SessionBuilder, home_dir: str, text: str
+    player: Player, session: SessionBuilder, text: str
 ) -> None:
     """Through our tool, or by our command, of whose output the client takes the last line break."""
-    key = put.put(home_dir, SMALL.encode() + b"\n", {"tool": "Bash"})
+    key = put.put(player.home_dir, SMALL.encode() + b"\n", {"tool": "Bash"})
     session.tool_result("t1", text.replace("{short}", key[:19]))
 
-    say("/brim:pin-last hard", session, home_dir)
+    player.say("brim:pin last level=hard")
 
-    assert pinned(home_dir, key) == "hard"
-    assert [blob.key for blob in contents.blobs(home_dir)] == [key]
+    assert pinned(player, key) == ["hard"]
+    assert [blob.key for blob in contents.blobs(player.home_dir)] == [key]
 
 
-def test_answers_of_ours_that_are_no_output_are_passed_over(
-    session: SessionBuilder, home_dir: str
-) -> None:
-    """A search through the store, and a recall of what is gone."""
+def test_a_pin_that_cannot_be_set_is_told(player: Player, session: SessionBuilder) -> None:
+    """In a sentence; a prompt without a directive is not answered."""
+    assert player.say("pin this on the wall") == ()
+    assert player.say("brim:pin last") == ("brimline: there is no large result to pin yet.",)
     session.tool_result("t1", SMALL)
-    session.tool_result("t2", f"[brimline recall: hits 1-9 of 9 that hold 'x']\n{SMALL}")
-    session.tool_result("t3", f"[brimline recall sha256:{'0' * 12} (Bash): all 9 lines]\n{SMALL}")
+    put.put(player.home_dir, b"x", {})
+    io.replace_file(player.home_dir + layout.FORMAT_FILE, b"2\n")
 
-    say("brim:pin last", session, home_dir)
-
-    assert pinned(home_dir, "sha256:" + put.sha256(SMALL.encode())) == "soft"
-
-
-def test_a_store_of_a_newer_format_is_told(session: SessionBuilder, home_dir: str) -> None:
-    """In the sentence that the command would say."""
-    put.put(home_dir, b"x", {})
-    io.replace_file(layout.root(home_dir) + layout.FORMAT_FILE, b"2\n")
-    session.tool_result("t1", SMALL)
-
-    (told,) = say("brim:pin last", session, home_dir)
+    (told,) = player.say("brim:pin last")
 
     assert "was written by a newer brimline" in told
 
 
 @pytest.mark.row("S3-59")
-def test_the_next_large_result_is_pinned_and_no_other(
-    session: SessionBuilder, home_dir: str
-) -> None:
-    """Also one that stays in the window; nothing waits afterwards."""
-    say("brim:pin next level=hard", session, home_dir)
+def test_the_next_large_result_is_pinned_and_no_other(player: Player) -> None:
+    """Also one that stays in the window; a quoted reason survives; nothing waits afterwards."""
+    player.say(r'brim:pin next level=hard reason="a \"b\" \\ c"')
 
-    tiny, first, second = (result(home_dir, text) for text in ("tiny", SMALL, SMALL + "\nmore"))
+    keys = [result(player, text) for text in ("tiny", SMALL, SMALL + "\nmore")]
 
-    assert [pinned(home_dir, key) for key in (tiny, first, second)] == ["none", "hard", "none"]
-    assert PINS_WAIT not in SessionState(home_dir, "s1").names
+    assert pinned(player, *keys) == ["none", "hard", "none"]
+    assert pins.pinned(player.home_dir)[KEY[7:]].reason == r'a "b" \ c'
+    assert not waits(player)
 
 
 @pytest.mark.row("S3-60")
-def test_a_range_is_pinned_when_it_ends(session: SessionBuilder, home_dir: str) -> None:
-    """Results before and after it are not."""
-    before = result(home_dir, SMALL + "\nbefore")
-    say("brim:pin start", session, home_dir)
-    inside = [result(home_dir, f"{SMALL}\n{number}") for number in range(2)]
-    assert [pinned(home_dir, key) for key in inside] == ["none", "none"]
+def test_a_range_is_pinned_when_it_ends(player: Player) -> None:
+    """Results before and after it are not; an end without a start pins nothing."""
+    assert player.say("brim:pin end") == ("brimline: pinned 0 large results of the range.",)
+    assert not waits(player)
+    keys = [result(player, SMALL + "\nbefore")]
+    player.say("brim:pin start")
+    keys += [result(player, f"{SMALL}\n{number}") for number in range(2)]
+    assert pinned(player, *keys) == ["none"] * 3
 
-    notes = say("brim:pin end", session, home_dir)
-    after = result(home_dir, SMALL + "\nafter")
+    notes = player.say("brim:pin end")
+    keys.append(result(player, SMALL + "\nafter"))
 
-    assert [pinned(home_dir, key) for key in inside] == ["soft", "soft"]
-    assert [pinned(home_dir, key) for key in (before, after)] == ["none", "none"]
+    assert pinned(player, *keys) == ["none", "soft", "soft", "none"]
     assert notes == ("brimline: pinned 2 large results of the range.",)
-    assert PINS_WAIT not in SessionState(home_dir, "s1").names
-
-
-@pytest.mark.row("S3-60")
-def test_an_end_without_a_start_pins_nothing(session: SessionBuilder, home_dir: str) -> None:
-    """And leaves nothing waiting."""
-    assert say("brim:pin end", session, home_dir) == (
-        "brimline: pinned 0 large results of the range.",
-    )
-    assert PINS_WAIT not in SessionState(home_dir, "s1").names
-
-
-@pytest.mark.row("S3-61", "S3-71")
-def test_the_level_of_a_pin_that_names_none_is_a_setting(
-    session: SessionBuilder, home_dir: str
-) -> None:
-    """It is written down with what waits."""
-    say("Brim:Pin next", session, home_dir, **{"store.pin_level": "hard"})
-
-    assert pinned(home_dir, result(home_dir, SMALL)) == "hard"
-
-
-def test_without_results_there_is_nothing_to_pin(session: SessionBuilder, home_dir: str) -> None:
-    """Said in a sentence; a prompt without a directive is not answered."""
-    assert say("brim:pin last", session, home_dir) == (
-        "brimline: there is no large result to pin yet.",
-    )
-    assert say("pin this on the wall", session, home_dir) == ()
-
-
-def test_a_quoted_reason_survives_waiting(session: SessionBuilder, home_dir: str) -> None:
-    """Quotes and backslashes included."""
-    say(r'brim:pin next reason="a \"b\" \\ c"', session, home_dir)
-
-    key = result(home_dir, SMALL)
-
-    found = pins.read(home_dir, layout.digest_of(key))
-    assert found is not None
-    assert found.reason == r'a "b" \ c'
+    assert not waits(player)
 
 
 @pytest.mark.row("S3-75")
 def test_a_compaction_finds_all_that_was_named_in_the_store_and_pinned(
-    session: SessionBuilder, home_dir: str
+    player: Player, session: SessionBuilder
 ) -> None:
-    """The last result, the next one, and those of a range that is still open."""
-    session.tool_result("t0", SMALL + "0")
-    say("brim:pin last level=hard", session, home_dir)
-    say("brim:pin next", session, home_dir)
-    say("brim:pin start level=hard", session, home_dir)
-    keys = ["sha256:" + put.sha256((SMALL + "0").encode())]
-    keys += [result(home_dir, SMALL + str(number)) for number in (1, 2)]
+    """The last result, the next one, and those of a range that stays open across it."""
+    hook.pre_compact(player.turn("PreCompact"))
+    session.tool_result("t0", SMALL)
+    player.say("brim:pin last level=hard")
+    player.say("brim:pin next")
+    player.say("brim:pin start level=hard")
+    keys = [KEY, *[result(player, SMALL + str(number)) for number in (1, 2)]]
 
-    count = pinning.before_compaction(SessionState(home_dir, "s1"), home_dir)
+    hook.pre_compact(player.turn("PreCompact"))
 
-    assert count == 2
-    assert [pinned(home_dir, key) for key in keys] == ["hard", "hard", "hard"]
-    assert contents.get(home_dir, keys[2]).decode() == SMALL + "2"
-    later = result(home_dir, SMALL + "3")
-    say("brim:pin end", session, home_dir)
-    assert pinned(home_dir, later) == "hard"
-
-
-@pytest.mark.row("S3-75")
-def test_without_open_directives_a_compaction_pins_nothing(
-    session: SessionBuilder, home_dir: str
-) -> None:
-    """A directive that still waits keeps waiting across it."""
-    assert pinning.before_compaction(SessionState(home_dir, "s1"), home_dir) == 0
-    say("brim:pin next", session, home_dir)
-
-    assert pinning.before_compaction(SessionState(home_dir, "s1"), home_dir) == 0
-    assert pinned(home_dir, result(home_dir, SMALL)) == "soft"
+    assert pinned(player, *keys) == ["hard"] * 3
+    assert contents.get(player.home_dir, keys[2]).decode() == SMALL + "2"
+    later = result(player, SMALL + "3")
+    player.say("brim:pin end")
+    assert pinned(player, later) == ["hard"]

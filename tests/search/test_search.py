@@ -1,4 +1,4 @@
-"""The search: finds what is stored, forgets what is not, and is made anew at any time."""
+"""The search over stored outputs: words found, places kept apart, damage mended, nothing leaked."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -17,13 +17,10 @@ from hypothesis import strategies as st
 
 from brimline.errors import StoreError
 from brimline.fast import io
-from brimline.search import documents, stored, words
-from brimline.search.documents import Document
+from brimline.search import documents, stored
+from brimline.search.documents import Document, Within
 from brimline.store import contents, layout, put, removal
 from brimline.store.retention import Limits, Pass, prune
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 HERE = "/home/dev/my projéct"
 SEARCHES = """
@@ -48,10 +45,9 @@ stored.tidy(sys.argv[1], until=math.inf)
 """
 
 
-def put_here(home_dir: str, content: str | bytes, **meta: Any) -> str:
+def put_here(home_dir: str, content: str, **meta: Any) -> str:
     """Store an output that was made in that place."""
-    data = content if isinstance(content, bytes) else content.encode()
-    return put.put(home_dir, data, {"cwd": HERE} | meta)
+    return put.put(home_dir, content.encode(), {"cwd": HERE} | meta)
 
 
 def find(
@@ -69,23 +65,13 @@ def keys(found: stored.Found) -> list[str]:
 
 def files(home_dir: str) -> list[Path]:
     """The files of the search."""
-    return sorted(Path(stored.folder(home_dir)).iterdir())
+    return sorted(Path(stored.folder(home_dir)).glob("1-*"))
 
 
 def traces(home_dir: str, word: str) -> list[str]:
     """The files of ours that hold a word, in any case."""
     paths = [path for path in Path(home_dir).rglob("*") if path.is_file()]
     return [path.name for path in paths if word.encode() in path.read_bytes().lower()]
-
-
-@pytest.fixture
-def processes() -> Iterator[list[subprocess.Popen[bytes]]]:
-    """Processes that do not outlive the test."""
-    started: list[subprocess.Popen[bytes]] = []
-    yield started
-    for process in started:
-        process.kill()
-        process.communicate()
 
 
 def start(script: str, *arguments: str) -> subprocess.Popen[bytes]:
@@ -107,19 +93,10 @@ def test_nothing_stored_is_nothing_found(home_dir: str) -> None:
 @pytest.mark.parametrize(
     ("query", "fits"),
     [
-        ("timeout", True),
-        ("TIMEOUT worker", True),
-        ("timeouts in workers", True),
-        ("time", True),
-        ("cafe", True),
-        ("東京", True),
-        ("foo_bar.py:12", True),
-        ('"worker 7"', True),
-        ("coverage", True),
-        ('"7 worker"', False),
-        ("absent", False),
-        ("->", False),
-        ("NEAR(timeout, x) OR * ^ col:", False),
+        *[("timeout", True), ("TIMEOUT worker", True), ("timeouts in workers", True)],
+        *[("time", True), ("cafe", True), ("東京", True), ("foo_bar.py:12", True)],
+        *[('"worker 7"', True), ("coverage", True), ('"7 worker"', False), ("absent", False)],
+        *[("->", False), ("NEAR(timeout, x) OR * ^ col:", False)],
     ],
 )
 def test_words_stems_beginnings_and_phrases_are_found(
@@ -138,13 +115,13 @@ def test_words_stems_beginnings_and_phrases_are_found(
 def test_no_query_is_an_error_to_the_database(query: str) -> None:
     """It is refused in one sentence, or means what it says."""
     try:
-        wanted = words.terms(query)
+        wanted = stored.terms(query)
     except StoreError:
         return
     with sqlite3.connect(":memory:") as connection:
         connection.execute("CREATE VIRTUAL TABLE t USING fts5(a, tokenize='porter unicode61')")
         for joined_by in ("AND", "OR"):
-            if expression := words.expression(wanted, joined_by):
+            if expression := stored.expression(wanted, joined_by):
                 connection.execute("SELECT * FROM t WHERE t MATCH ?", (expression,)).fetchall()
     connection.close()
 
@@ -157,7 +134,7 @@ def test_a_query_without_words_or_with_too_many_is_refused(home_dir: str, query:
 
 
 def test_only_the_project_is_searched_unless_asked_otherwise(home_dir: str, world: Path) -> None:
-    """Its folder, those below it, and the same under another name."""
+    """Its folder, those below it, the same under another name, and what it stored as a second."""
     project = world / "project"
     (world / "link").symlink_to(project)
     cwds = {
@@ -180,6 +157,10 @@ def test_only_the_project_is_searched_unless_asked_otherwise(home_dir: str, worl
     assert set(keys(find(home_dir, "needle", None))) == {*names, nowhere}
     assert {names[key] for key in keys(find(home_dir, "needle", "/w/\udcff"))} == {"unencodable"}
     assert len(keys(find(home_dir, "needle", "/"))) == 6
+    put.put(home_dir, b"needle above", {"cwd": f"{project}/sub"})
+    again = find(home_dir, "needle", str(project))
+    assert {names[key] for key in keys(again)} == {"own", "below", "linked", "above"}
+    assert len(again.states) == 4
 
 
 def test_the_better_hit_comes_first_and_some_words_are_better_than_none(home_dir: str) -> None:
@@ -193,29 +174,22 @@ def test_the_better_hit_comes_first_and_some_words_are_better_than_none(home_dir
     assert some.hits[0].snippet == "needle needle needle"
 
 
-def test_what_cannot_be_searched_is_told(home_dir: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Binary, damaged, the end of what is large; what is stored anew is searched anew."""
+def test_what_cannot_be_searched_is_told(home_dir: str) -> None:
+    """Binary, damaged, the end of what is large; to be searched is not to be used."""
     put_here(home_dir, "needle\x00")
     head = put_here(home_dir, "needle " + "hay " * 60_000 + " straw")
     damaged = put_here(home_dir, "needle, damaged")
     Path(layout.file(home_dir, damaged[7:])).write_bytes(b"BRB1n")
+    before = contents.blobs(home_dir)
 
     found = find(home_dir, "needle")
 
+    assert contents.blobs(home_dir) == before
     assert keys(found) == [head]
     assert sorted(found.states) == ["binary", "damaged", "head"]
     assert keys(find(home_dir, "straw")) == []
     put_here(home_dir, "needle, damaged")
     assert set(keys(find(home_dir, "needle"))) == {head, damaged}
-
-
-def test_a_search_is_no_use_of_an_output(home_dir: str) -> None:
-    """It must not keep everything from being pruned by age."""
-    put_here(home_dir, "needle")
-    before = contents.blobs(home_dir)
-
-    assert keys(find(home_dir, "needle"))
-    assert contents.blobs(home_dir) == before
 
 
 def test_what_the_time_does_not_suffice_for_is_said_and_done_next_time(home_dir: str) -> None:
@@ -264,19 +238,21 @@ def test_a_full_index_drops_the_text_of_the_oldest(
 
 @pytest.mark.parametrize("damage", ["garbage", "torn", "empty", "tables", "gone", "folder gone"])
 def test_a_damaged_index_is_made_anew(home_dir: str, damage: str) -> None:
-    """Nobody has to do anything, and only one generation is left."""
+    """Nobody has to do anything, only one generation is left, and other versions' files stay."""
     wanted = {put_here(home_dir, f"needle {number} " + "hay " * 2_000) for number in range(20)}
     find(home_dir, "needle")
+    other = Path(stored.folder(home_dir), "2-7.sqlite3")
+    other.write_bytes(b"of a newer version")
     (file,) = files(home_dir)
     raw = file.read_bytes()
-    if damage == "garbage":
-        file.write_bytes(b"no database " * 1_000)
-    elif damage == "torn":
-        file.write_bytes(raw[: len(raw) // 2])
-    elif damage == "empty":
-        file.write_bytes(b"")
-    elif damage == "tables":
-        file.write_bytes(raw[:4096] + b"\xff" * (len(raw) - 4096))
+    damaged = {
+        "garbage": b"no database " * 1_000,
+        "torn": raw[: len(raw) // 2],
+        "empty": b"",
+        "tables": raw[:4096] + b"\xff" * (len(raw) - 4096),
+    }
+    if damage in damaged:
+        file.write_bytes(damaged[damage])
     elif damage == "gone":
         file.unlink()
     else:
@@ -285,17 +261,7 @@ def test_a_damaged_index_is_made_anew(home_dir: str, damage: str) -> None:
     assert set(keys(find(home_dir, "needle"))) == wanted
     assert set(keys(find(home_dir, "needle"))) == wanted
     assert len(files(home_dir)) == 1
-
-
-def test_two_versions_have_files_of_their_own(home_dir: str) -> None:
-    """Neither touches the other's."""
-    key = put_here(home_dir, "needle")
-    other = Path(stored.folder(home_dir), "2-7.sqlite3")
-    other.parent.mkdir(mode=0o700)
-    other.write_bytes(b"of a newer version")
-
-    assert keys(find(home_dir, "needle")) == [key]
-    assert other.read_bytes() == b"of a newer version"
+    assert other.exists() == (damage != "folder gone")
 
 
 @pytest.mark.parametrize("fault", ["create", "folder", "write"])
@@ -304,23 +270,22 @@ def test_a_disk_that_cannot_be_written_can_be_searched(
 ) -> None:
     """In memory then: full, read-only, or a file in the place of the folder."""
     key = put_here(home_dir, "needle")
+    real = sqlite3.connect
+
+    def full(*_: object) -> bool:
+        raise OSError(28, "No space left on device")
+
+    def read_only(path: str, **options: Any) -> sqlite3.Connection:
+        memory = path == ":memory:"
+        name = path if memory else f"file:{path}?mode=ro"
+        opened: sqlite3.Connection = real(name, uri=not memory, **options)
+        return opened
+
     if fault == "folder":
         Path(stored.folder(home_dir)).write_bytes(b"")
     elif fault == "create":
-
-        def full(*_: object) -> bool:
-            raise OSError(28, "No space left on device")
-
         monkeypatch.setattr(io, "create_exclusively", full)
     else:
-        real = sqlite3.connect
-
-        def read_only(path: str, **options: Any) -> sqlite3.Connection:
-            memory = path == ":memory:"
-            name = path if memory else f"file:{path}?mode=ro"
-            opened: sqlite3.Connection = real(name, uri=not memory, **options)
-            return opened
-
         monkeypatch.setattr(sqlite3, "connect", read_only)
 
     assert keys(find(home_dir, "needle")) == [key]
@@ -341,8 +306,10 @@ def test_without_full_text_search_it_is_said(
         find(home_dir, "needle")
 
 
-def test_forgotten_content_leaves_no_word_behind(home_dir: str) -> None:
-    """Not even in a free page of the database, or in its journal."""
+def test_forgotten_content_leaves_no_word_behind(
+    home_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not in a free page or the journal, nor if it goes while it is indexed; what is pruned too."""
     secret = put_here(home_dir, "zanzibar " * 50, source="cat zanzibar")
     other = put_here(home_dir, "harmless")
     assert keys(find(home_dir, "zanzibar")) == [secret]
@@ -354,33 +321,16 @@ def test_forgotten_content_leaves_no_word_behind(home_dir: str) -> None:
     assert traces(home_dir, "zanzibar") == []
     assert keys(find(home_dir, "zanzibar")) == []
     assert keys(find(home_dir, "harmless")) == [other]
-    assert traces(home_dir, "zanzibar") == []
-
-
-def test_pruned_content_is_not_found_any_more(home_dir: str) -> None:
-    """It leaves the index with the next look at it."""
-    key = put_here(home_dir, "zanzibar")
-    kept = put_here(home_dir, "zanzibar harmless")
-    find(home_dir, "zanzibar")
-    os.utime(layout.file(home_dir, key[7:]), (1_000, 1_000))
-
-    assert prune(home_dir, Limits(max_age_s=86_400), Pass()).keys == [key]
-    assert keys(find(home_dir, "zanzibar")) == [kept]
-
-
-def test_what_is_forgotten_while_it_is_indexed_does_not_stay(
-    home_dir: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whoever wrote it sees that it is gone."""
-    gone = put_here(home_dir, "zanzibar")
-    real = documents.add
+    os.utime(layout.file(home_dir, other[7:]), (1_000, 1_000))
+    assert prune(home_dir, Limits(max_age_s=86_400), Pass()).keys == [other]
+    assert keys(find(home_dir, "harmless")) == []
+    gone, real = put_here(home_dir, "zanzibar"), documents.add
 
     def removed_first(*arguments: Any) -> None:
         removal.forget_key(home_dir, gone)
         real(*arguments)
 
     monkeypatch.setattr(documents, "add", removed_first)
-
     assert keys(find(home_dir, "zanzibar")) == []
     assert traces(home_dir, "zanzibar") == []
 
@@ -396,24 +346,20 @@ def test_an_indexing_that_is_killed_harms_nobody(home_dir: str, at: int) -> None
     assert set(keys(find(home_dir, "needle"))) == wanted
 
 
-def test_many_searches_at_once_find_everything(
-    home_dir: str, processes: list[subprocess.Popen[bytes]]
-) -> None:
+def test_many_searches_at_once_find_everything(home_dir: str) -> None:
     """Also while outputs are forgotten, and the index is damaged under them."""
     for number in range(60):
         put_here(home_dir, f"needle {number}\n" + "hay\n" * 2_000)
     extra = [put_here(home_dir, f"straw {number}") for number in range(5)]
     find(home_dir, "needle", until=0.0)
-    processes += [start(SEARCHES, home_dir, "6") for _ in range(4)]
+    processes = [start(SEARCHES, home_dir, "6") for _ in range(4)]
     for key in extra:
         removal.forget_key(home_dir, key)
         stored.forget(home_dir, [key])
     files(home_dir)[0].write_bytes(b"no database " * 1_000)
 
-    for process in processes:
-        out, err = process.communicate(timeout=120)
-        assert process.returncode == 0, err.decode()
-        assert out.decode().splitlines() == ["60 0"] * 6
+    answers = [process.communicate(timeout=120) for process in processes]
+    assert [out.decode().splitlines() for out, _ in answers] == [["60 0"] * 6] * 4, answers
     assert find(home_dir, "needle").total == 60
     assert find(home_dir, "straw").total == 0
 
@@ -428,49 +374,37 @@ def test_documents_of_other_sources_live_beside_the_outputs(home_dir: str) -> No
     def work(connection: sqlite3.Connection) -> list[documents.Hit]:
         documents.add(connection, memory[:1])
         documents.add(connection, memory[1:])
-        ids = documents.search(connection, '"needle"', "topic", HERE)
+        ids = documents.search(connection, '"needle"', "topic", Within(HERE))
+        assert documents.states(connection, "topic") == {"a.md": ""}
         return documents.hits(connection, '"needle"', ids)
 
     (hit,) = documents.use(stored.folder(home_dir), work)
 
     assert hit.document == memory[1]
     assert keys(find(home_dir, "needle", None)) == [key]
-    assert documents.use(
-        stored.folder(home_dir), lambda connection: documents.states(connection, "topic")
-    ) == {"a.md": ""}
 
 
 @pytest.mark.parametrize(
     ("query", "wanted"),
     [
-        ("timeout", [1]),
-        ("TIMEOUT worker", [1]),
-        ("timeouts", [1]),
-        ("cafe", [3]),
-        ("failed|timeout", [2, 1]),
-        ('"all is well"', [0, 4]),
-        ("meou", [1]),
-        ("absent", []),
+        *[("timeout", [1]), ("TIMEOUT worker", [1]), ("timeouts", [1]), ("cafe", [3])],
+        *[("failed|timeout", [2, 1]), ('"all is well"', [0, 4]), ("meou", [1]), ("absent", [])],
     ],
 )
 def test_lines_are_found_by_all_words_or_else_by_the_rarest(query: str, wanted: list[int]) -> None:
     """Also inside of words, without accents, through colours."""
     lines = ["all is well", "\x1b[31mTimeout\x1b[0m in worker 7", "FAILED", "café", "all is well"]
 
-    assert sorted(words.holding(lines, words.terms(query))) == sorted(wanted)
+    assert sorted(stored.holding(lines, stored.terms(query))) == sorted(wanted)
 
 
 @pytest.mark.parametrize(
     ("data", "wanted"),
     [
-        (b"", False),
-        (b"plain\ttext\r\n\x1b[0m", False),
-        ("é東".encode() * 3_000, False),
-        (b"text\x00", True),
-        (bytes(range(1, 32)) * 10, True),
-        (b"\xff\xfe" * 100, True),
+        *[(b"", False), (b"plain\ttext\r\n\x1b[0m", False), ("é東".encode() * 3_000, False)],
+        *[(b"text\x00", True), (bytes(range(1, 32)) * 10, True), (b"\xff\xfe" * 100, True)],
     ],
 )
 def test_content_is_taken_for_binary_by_its_beginning(data: bytes, *, wanted: bool) -> None:
     """A zero byte, or more than a tenth that nobody reads."""
-    assert words.is_binary(data) is wanted
+    assert stored.is_binary(data) is wanted

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
 
-from brimline.session.find_faults import find
+from brimline.session.faults import find
 from brimline.testing import SessionBuilder, text_block
 from brimline.transcript import read as records
 
@@ -104,13 +104,6 @@ def lost_result(lines: Lines) -> Lines:
     return lines
 
 
-def repeated(lines: Lines) -> Lines:
-    """A row stands there twice."""
-    at = index_of(lines, "FIRST-END")
-    lines.insert(at + 1, lines[at])
-    return lines
-
-
 def merged(lines: Lines) -> Lines:
     """Two rows share a line."""
     at = index_of(lines, "second prompt")
@@ -118,35 +111,11 @@ def merged(lines: Lines) -> Lines:
     return lines
 
 
-def fused(lines: Lines) -> Lines:
-    """A row broke off, and the next began on the same line."""
-    at = index_of(lines, "FIRST-END")
-    lines[at] = lines[at][:200]
-    return lines
-
-
-def torn(lines: Lines) -> Lines:
-    """The last line breaks off."""
-    lines[-1] = lines[-1][:200]
-    return lines
-
-
-def circular(lines: Lines) -> Lines:
-    """A row is its own parent."""
-    at = index_of(lines, "second prompt")
-    lines[at] = changed(lines[at], parentUuid=row(lines[at])["uuid"])
-    return lines
-
-
 BREAKS: dict[str, Callable[[Lines], Lines]] = {
     "dangling_parent": dangling,
     "orphan_result": lost_call,
     "unanswered_call": lost_result,
-    "repeated_row": repeated,
     "merged_lines": merged,
-    "fused_line": fused,
-    "torn_last_line": torn,
-    "parent_cycle": circular,
 }
 
 _names = st.sampled_from(["a", "b", "c", "d", None, 5, ""])

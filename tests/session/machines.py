@@ -162,7 +162,11 @@ def run(path: Path, home_dir: str, make_new: Any = shorten, **options: Any) -> R
     """Rewrite a session that has rested, without waiting for anybody afterwards."""
     if path.is_file():
         os.utime(path, (LONG_AGO, LONG_AGO))
-    chosen = {"verify": accept, "quiet_s": 0.0, "note": {}, **options}
+
+    def note(done: Rewritten) -> str:
+        return restoring.write_note(home_dir, done, {})
+
+    chosen = {"verify": accept, "quiet_s": 0.0, "note": note, **options}
     return rewrite(Order(str(path), home_dir, make_new, **chosen))
 
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from brimline.session import purge as purging
 from brimline.session import restore as restoring
-from brimline.session.plan import Options
+from brimline.session.purge import Options
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from brimline.session.plan import Plan
+    from brimline.session.purge import Plan
     from brimline.session.rewrite import Rewritten
     from brimline.testing import SessionBuilder
 

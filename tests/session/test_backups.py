@@ -12,8 +12,8 @@ import pytest
 
 from brimline.cli.main import main
 from brimline.fast import paths
-from brimline.session import backups
-from brimline.session.backups import Backup
+from brimline.session import restore as restoring
+from brimline.session.restore import Backup
 
 from . import machines
 
@@ -56,7 +56,7 @@ def test_the_newest_backup_of_a_session_comes_first(session: Path) -> None:
         (session.parent / name).write_bytes(b"")
     (session.parent / "s1.jsonl.backup.20200101_000000").mkdir()
 
-    found = backups.of_session(str(session))
+    found = restoring.of_session(str(session))
 
     assert [round((time.time() - b.made_at) / DAY_S) for b in found] == [1, 10, 40]
     assert {b.session for b in found} == {str(session)}
@@ -68,7 +68,7 @@ def test_backups_of_subagents_and_of_sessions_that_are_gone_are_found(session: P
     agent = session.parent / "s1" / "subagents" / "agent-a.jsonl"
     _backup(machines.make_session(agent), 2)
 
-    found = backups.of_all()
+    found = restoring.of_all()
 
     assert len(found) == 4
     assert {os.path.basename(b.session) for b in found} == {"s1.jsonl", "agent-a.jsonl"}
@@ -94,7 +94,7 @@ def test_a_backup_goes_when_it_is_old_and_not_among_the_newest(
     there = [Backup(name, name[0], 7, now - days * DAY_S) for name, days in ages.items()]
     limit = None if older_than_days is None else older_than_days * DAY_S
 
-    chosen = backups.chosen(there, now, older_than_s=limit, keep=keep)
+    chosen = restoring.chosen(there, now, older_than_s=limit, keep=keep)
 
     assert sorted(backup.path for backup in chosen) == going
 
@@ -117,9 +117,9 @@ def test_the_list_is_json_on_request(
     """With times that programs can read."""
     _backup(machines.make_session(session.with_name("s2.jsonl")), 3)
 
-    of_all = json.loads(brimline("list", "--json")[1])
-    of_one = json.loads(brimline("list", "--session", "s2", "--json")[1])
-    of_file = json.loads(brimline("list", str(session), "--json")[1])
+    of_all = json.loads(brimline("--json")[1])
+    of_one = json.loads(brimline("--session", "s2", "--json")[1])
+    of_file = json.loads(brimline(str(session), "--json")[1])
 
     assert [of_all["count"], of_one["count"], of_file["count"]] == [4, 1, 3]
     assert of_one["backups"][0]["session"].endswith("s2.jsonl")
@@ -130,13 +130,13 @@ def test_pruning_needs_a_limit_and_consent(
     session: Path, brimline: Callable[..., tuple[int, str, str]]
 ) -> None:
     """There is no terminal here: nothing goes without --yes."""
-    code, _, err = brimline("prune")
+    code, _, err = brimline("--prune")
     assert (code, "--older-than" in err) == (2, True)
 
-    code, _, err = brimline("prune", "--keep", "1")
+    code, _, err = brimline("--prune", "--keep", "1")
 
     assert (code, "--yes" in err) == (1, True)
-    assert len(backups.of_session(str(session))) == 3
+    assert len(restoring.of_session(str(session))) == 3
 
 
 def test_a_dry_run_deletes_nothing_and_the_real_one_what_it_said(
@@ -145,18 +145,18 @@ def test_a_dry_run_deletes_nothing_and_the_real_one_what_it_said(
     """The session itself is never touched."""
     before = session.read_bytes()
 
-    said = json.loads(brimline("prune", "--older-than", "5", "--dry-run", "--json")[1])
-    assert len(backups.of_session(str(session))) == 3
-    done = json.loads(brimline("prune", "--older-than", "5", "--yes", "--json")[1])
+    said = json.loads(brimline("--prune", "--older-than", "5", "--dry-run", "--json")[1])
+    assert len(restoring.of_session(str(session))) == 3
+    done = json.loads(brimline("--prune", "--older-than", "5", "--yes", "--json")[1])
 
     assert said["backups"] == done["backups"]
-    assert [round((time.time() - b.made_at) / DAY_S) for b in backups.of_all()] == [1]
+    assert [round((time.time() - b.made_at) / DAY_S) for b in restoring.of_all()] == [1]
     assert session.read_bytes() == before
 
 
 @pytest.mark.parametrize(
     "arguments",
-    [["list", "nowhere.jsonl"], ["list", "--session", "../x"], ["list", "a", "--session", "b"]],
+    [["nowhere.jsonl"], ["--session", "../x"], ["a", "--session", "b"]],
 )
 def test_a_wrong_name_is_one_sentence(
     arguments: list[str], brimline: Callable[..., tuple[int, str, str]]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from brimline.gauge import composition
 from brimline.session import inspect as inspecting
-from brimline.session.find_faults import Finder
+from brimline.session.faults import Finder
 from brimline.session.inspect import LARGEST
 from brimline.testing import SessionBuilder, text_block
 from brimline.transcript import compactions, pieces, read

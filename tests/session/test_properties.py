@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brimline.session import plan as planning
 from brimline.session import purge as purging
 from brimline.session import restore as restoring
-from brimline.session.plan import Options
+from brimline.session.purge import Options
 from brimline.testing import SessionBuilder
 from brimline.transcript import read
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from brimline.session.plan import Plan
+    from brimline.session.purge import Plan
 
 LONG_AGO = 1_700_000_000
 QUIET_S = 0.005
@@ -70,7 +69,7 @@ OPTIONS = st.builds(
     Options,
     threshold_bytes=st.sampled_from([1, 500, 1_000, 5_000]),
     keep_requests=st.integers(0, 3),
-    strategies=st.frozensets(st.sampled_from(list(planning.STRATEGIES)), min_size=1),
+    strategies=st.frozensets(st.sampled_from(list(purging.STRATEGIES)), min_size=1),
 )
 SESSIONS = st.tuples(st.lists(STEP, max_size=12), st.sampled_from([b"", b"{", b'{"type":"end"}']))
 

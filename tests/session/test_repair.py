@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from brimline.session import faults, repair, restore
-from brimline.session.disk import InUseError, RewriteError
+from brimline.session.disk import RewriteError
 from brimline.session.repair import MISSING_RESULT
 from brimline.store import contents, put
 from brimline.store import stub as stubs
@@ -26,7 +26,6 @@ from .broken import (
     changed,
     findings,
     index_of,
-    kinds,
     line,
     lines_of,
     row,
@@ -69,38 +68,26 @@ def _rows(path: Path) -> list[dict[str, object]]:
     return [json.loads(data) for data in path.read_bytes().splitlines() if data.strip()]
 
 
-@pytest.mark.row("S3-44", "S3-45", "S3-51")
+@pytest.mark.row("S3-44", "S3-45", "S3-49", "S3-50", "S3-51")
 @pytest.mark.parametrize("kind", BREAKS)
 def test_what_is_broken_is_mended_once_and_for_all(
     kind: str, path: Path, home_dir: str, world: Path
 ) -> None:
-    """No fault is left, and a second run finds nothing to do."""
-    report = _mend(path, home_dir, BREAKS[kind](sound_lines(world)))
+    """No fault is left, a second run finds nothing to do, and a restore brings the damage back."""
+    broken = b"".join(BREAKS[kind](sound_lines(world)))
+    report = _mend(path, home_dir, broken)
 
     assert kind in [fault.kind for fault in report.mended]
     assert report.after is not None
     assert report.after.faults == []
+    assert report.backup is not None
+    assert Path(report.backup).read_bytes() == broken
     after = path.read_bytes()
     again = _mend(path, home_dir)
     assert (again.mended, again.after, again.backup) == ([], None, None)
     assert path.read_bytes() == after
-
-
-@pytest.mark.row("S3-49", "S3-50")
-@pytest.mark.parametrize("kind", [kind for kind in BREAKS if kind != faults.TORN])
-def test_a_repair_keeps_a_backup_and_can_be_undone_byte_for_byte(
-    kind: str, path: Path, home_dir: str, world: Path
-) -> None:
-    """What was there before is there again, with what was appended since."""
-    broken = b"".join(BREAKS[kind](sound_lines(world)))
-    report = _mend(path, home_dir, broken)
-    assert report.backup is not None
-    assert Path(report.backup).read_bytes() == broken
-    later = line({"type": "user", "uuid": "later", "parentUuid": None})
-    with path.open("ab") as file:
-        file.write(later)
-
-    assert _restored(path, home_dir) == broken + later
+    path.write_bytes(after + b'{"type":"later"}\n')
+    assert _restored(path, home_dir) == broken + b'{"type":"later"}\n'
 
 
 def test_a_sound_session_is_left_byte_for_byte_as_it_is(
@@ -129,34 +116,6 @@ def test_a_dry_run_says_the_same_and_touches_nothing(
     assert path.read_bytes() == broken
     assert os.listdir(path.parent) == [path.name]
     assert not os.path.exists(home_dir)
-
-
-def test_a_lost_link_changes_those_bytes_and_no_others(
-    path: Path, home_dir: str, world: Path
-) -> None:
-    """The rest of the line, odd spacing and escapes included, stays as it was."""
-    lines = BREAKS["dangling_parent"](sound_lines(world))
-    at = index_of(lines, "second prompt")
-    odd = json.dumps(row(lines[at]) | {"odd": "\u00e9\U0001f600"}).encode() + b" \r\n"
-    lines[at] = odd
-    _mend(path, home_dir, lines)
-
-    wanted = row(lines[index_of(lines, "FIRST-END")])["uuid"]
-    old = row(odd)["parentUuid"].encode()
-    assert path.read_bytes() == b"".join(lines).replace(old, wanted.encode())
-
-
-def test_a_link_in_a_line_of_broken_bytes_is_mended_around_them(
-    path: Path, home_dir: str, world: Path
-) -> None:
-    """Invalid UTF-8 is not touched."""
-    lines = BREAKS["dangling_parent"](sound_lines(world))
-    at = index_of(lines, "second prompt")
-    lines[at] = lines[at].replace(b"second prompt", b"second \xff\xfe prompt")
-    report = _mend(path, home_dir, lines)
-
-    assert [fault.kind for fault in report.mended] == [faults.DANGLING]
-    assert b"second \xff\xfe prompt" in path.read_bytes()
 
 
 def test_an_orphan_goes_into_the_store_and_a_short_text_takes_its_place(
@@ -218,56 +177,31 @@ def test_an_answer_comes_after_the_whole_reply(path: Path, home_dir: str, world:
     assert asked == [True, False, True, True, False, False]
 
 
-def test_rows_on_one_line_get_lines_of_their_own(path: Path, home_dir: str, world: Path) -> None:
-    """Their bytes stay; a mark of byte order stays in front."""
-    lines = sound_lines(world)
-    broken = [b"\xef\xbb\xbf" + lines[0][:-1] + b"  " + lines[1][:-1] + lines[2], *lines[3:]]
-    _mend(path, home_dir, broken)
-
-    assert path.read_bytes() == b"\xef\xbb\xbf" + b"".join(lines)
-
-
-def test_windows_line_ends_stay_where_lines_are_split(
-    path: Path, home_dir: str, world: Path
+@pytest.mark.parametrize("ending", [b"\n", b"\r\n"])
+@pytest.mark.parametrize("piece", [b"", b'{"type":"us'])
+def test_rows_on_one_line_get_lines_of_their_own(
+    path: Path, home_dir: str, world: Path, ending: bytes, piece: bytes
 ) -> None:
-    """A file with CRLF gets no lone LF."""
-    lines = [data[:-1] + b"\r\n" for data in sound_lines(world)]
-    _mend(path, home_dir, [lines[0][:-2] + lines[1], *lines[2:]])
+    """Their bytes, a broken piece behind them, the line ends and a mark of byte order stay."""
+    lines = [data[:-1] for data in sound_lines(world)]
+    first = b"\xef\xbb\xbf" + lines[0] + b"  " + lines[1] + lines[2]
+    _mend(path, home_dir, ending.join([first + piece, *lines[3:], b""]))
 
-    assert path.read_bytes() == b"".join(lines)
+    wanted = [b"\xef\xbb\xbf" + lines[0], *lines[1:3], *([piece] if piece else []), *lines[3:]]
+    assert path.read_bytes() == ending.join([*wanted, b""])
 
 
-def test_a_whole_row_behind_a_broken_piece_is_saved_and_the_piece_stays(
-    path: Path, home_dir: str, world: Path
+def test_a_copy_that_is_not_sound_is_not_swapped_in(
+    path: Path, home_dir: str, world: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The piece keeps its bytes on a line of its own, which the client skips."""
-    lines = BREAKS["fused_line"](sound_lines(world))
-    piece, saved = lines[3], lines[4]
-    _mend(path, home_dir, lines)
+    """A mend that does not mend is found before the swap."""
+    monkeypatch.setattr(repair, "encoded", lambda value: line(value | {"parentUuid": "no"})[:-1])
+    broken = b"".join(BREAKS["dangling_parent"](sound_lines(world)))
 
-    assert path.read_bytes().splitlines()[3] == piece
-    assert row(path.read_bytes().splitlines()[4])["uuid"] == row(saved)["uuid"]
-    assert findings(path.read_bytes()).notes[faults.UNREADABLE].count == 1
-
-
-def test_a_torn_last_line_is_stored_whole(path: Path, home_dir: str, world: Path) -> None:
-    """It leaves the session, and nothing of it is lost."""
-    lines = BREAKS["torn_last_line"](sound_lines(world))
-    report = _mend(path, home_dir, lines)
-
-    assert path.read_bytes() == b"".join(lines[:-1])
-    assert report.cut_key is not None
-    assert contents.get(home_dir, report.cut_key) == lines[-1]
-    assert report.backup is not None
-    assert Path(report.backup).read_bytes() == b"".join(lines)
-
-
-def test_a_last_line_without_its_end_is_no_torn_one(path: Path, home_dir: str, world: Path) -> None:
-    """It is whole; the client adds the line end itself."""
-    data = b"".join(sound_lines(world))[:-1]
-
-    assert _mend(path, home_dir, data).after is None
-    assert path.read_bytes() == data
+    with pytest.raises(RewriteError, match="not sound"):
+        _mend(path, home_dir, broken)
+    assert path.read_bytes() == broken
+    assert os.listdir(path.parent) == [path.name]
 
 
 def test_what_could_be_mended_in_two_ways_stays_as_it_is(
@@ -285,26 +219,6 @@ def test_what_could_be_mended_in_two_ways_stays_as_it_is(
     assert b"OTHER-END" in path.read_bytes()
 
 
-def test_a_line_too_long_to_parse_passes_through(path: Path, home_dir: str, world: Path) -> None:
-    """Byte for byte, while its neighbours are mended."""
-    lines = sound_lines(world)
-    value = row(lines[1])
-    value["message"]["content"][0]["input"]["command"] = "x" * (9 << 20)
-    lines[1] = line(value)
-    _mend(path, home_dir, BREAKS["merged_lines"](list(lines)))
-
-    assert path.read_bytes() == b"".join(lines)
-
-
-def test_a_session_in_use_is_refused(path: Path, home_dir: str, world: Path) -> None:
-    """A running client ignores such edits."""
-    path.write_bytes(b"".join(BREAKS["dangling_parent"](sound_lines(world))))
-
-    with pytest.raises(InUseError, match="is in use"):
-        repair.repair(str(path), home_dir=home_dir, quiet_s=0)
-    assert kinds(path.read_bytes()) == [faults.DANGLING]
-
-
 def test_a_full_disk_leaves_the_session_as_it_was(
     path: Path, home_dir: str, world: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -320,33 +234,6 @@ def test_a_full_disk_leaves_the_session_as_it_was(
         _mend(path, home_dir, broken)
     assert path.read_bytes() == broken
     assert os.listdir(path.parent) == [path.name]
-
-
-def test_a_copy_that_is_not_sound_is_not_swapped_in(
-    path: Path, home_dir: str, world: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A mend that does not mend is found before the swap."""
-    monkeypatch.setattr(repair, "_relinked", lambda data, *_: data.replace(b"dead", b"gone"))
-    broken = b"".join(BREAKS["dangling_parent"](sound_lines(world)))
-
-    with pytest.raises(RewriteError, match="not sound"):
-        _mend(path, home_dir, broken)
-    assert path.read_bytes() == broken
-    assert os.listdir(path.parent) == [path.name]
-
-
-def test_purged_and_then_repaired_sessions_come_back_in_two_steps(
-    path: Path, home_dir: str, world: Path
-) -> None:
-    """Two repairs, one after the other, are both undone."""
-    lines = sound_lines(world)
-    first = b"".join(BREAKS["merged_lines"](lines))
-    _mend(path, home_dir, first)
-    mended = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(path.read_bytes() + mended[3])
-    _mend(path, home_dir)
-
-    assert _restored(path, home_dir) == first + mended[3]
 
 
 # What a crash, a copy or a careless tool may do to the lines of a session.
@@ -445,24 +332,7 @@ def test_recorded_sessions_are_mended_and_come_back(name: str, path: Path, home_
     if not name.endswith(".jsonl"):
         return
     recorded = (Path(str(CORPUS)) / name).read_bytes()
-    report = _mend(path, home_dir, recorded)
+    _mend(path, home_dir, recorded)
 
     assert findings(path.read_bytes()).mendable == []
     assert _restored(path, home_dir) == recorded
-    assert report.refused == []
-
-
-@pytest.mark.parametrize("place", [1, 3])
-def test_a_byte_order_mark_in_the_middle_is_taken_out(
-    path: Path, home_dir: str, world: Path, place: int
-) -> None:
-    """The client loses the row behind it; at the beginning of the file it may stay."""
-    lines = sound_lines(world)
-    marked = [b"\xef\xbb\xbf" + line if n in (0, place) else line for n, line in enumerate(lines)]
-    broken = b"".join(marked)
-
-    report = _mend(path, home_dir, broken)
-
-    assert [fault.kind for fault in report.mended] == [faults.STRAY_MARK]
-    assert path.read_bytes() == b"\xef\xbb\xbf" + b"".join(lines)
-    assert _restored(path, home_dir) == broken

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from brimline.session import backups, disk, recovery
+from brimline.session import disk, recovery
 from brimline.session import purge as purging
 from brimline.session import restore as restoring
 from brimline.session.disk import RewriteError, RewrittenError
@@ -76,7 +76,7 @@ def test_purges_and_what_came_between_and_after_them_are_undone_together(
 
     assert data(session) == original + between + LATE
     assert not restoring.plan(session.path, home_dir).undone
-    assert backups.noted_sessions(home_dir) == []
+    assert restoring.noted_sessions(home_dir) == []
 
 
 def test_a_session_can_be_purged_restored_and_purged_again(
@@ -118,7 +118,7 @@ def test_a_session_that_was_moved_or_copied_is_restored_where_it_is(
     os.makedirs(folder)
     path = shutil.copy2(session.path, folder)
     if with_backups:
-        for backup in backups.of_session(session.path):
+        for backup in restoring.of_session(session.path):
             shutil.copy2(backup.path, folder)
 
     restore(path, home_dir)
@@ -126,7 +126,7 @@ def test_a_session_that_was_moved_or_copied_is_restored_where_it_is(
     restore(session.path, home_dir)
 
     assert data(session) == original
-    assert backups.noted_sessions(home_dir) == []
+    assert restoring.noted_sessions(home_dir) == []
 
 
 @pytest.mark.parametrize("damage", ["gone", "changed", "note"])
@@ -137,13 +137,13 @@ def test_a_way_back_that_is_damaged_is_told_and_nothing_changes(
     purge(session, home_dir)
     purged = data(session)
     if damage == "note":
-        (note,) = backups.notes(home_dir, "session")[0]
+        (note,) = restoring.notes(home_dir, "session")[0]
         Path(note.file).write_bytes(b"{")
     elif damage == "changed":
-        (backup,) = backups.of_session(session.path)
+        (backup,) = restoring.of_session(session.path)
         Path(backup.path).write_bytes(original.replace(b"naive", b"NAIVE").swapcase())
     else:
-        (backup,) = backups.of_session(session.path)
+        (backup,) = restoring.of_session(session.path)
         os.unlink(backup.path)
 
     with pytest.raises(RewriteError, match=r"is gone, or not what it was|cannot be read"):
@@ -172,7 +172,7 @@ def test_a_session_that_others_changed_is_not_guessed_about(
         restoring.plan(session.path, home_dir)
 
     assert data(session) == changed
-    assert backups.of_session(session.path)[0].size_bytes == len(original)
+    assert restoring.of_session(session.path)[0].size_bytes == len(original)
 
 
 def test_a_restore_that_was_planned_before_another_purge_is_refused(
@@ -196,14 +196,14 @@ def test_notes_on_sessions_that_are_gone_expire(
 ) -> None:
     """Those that are there keep theirs, however old; notes are private."""
     purge(session, home_dir)
-    (note,) = backups.notes(home_dir, "session")[0]
+    (note,) = restoring.notes(home_dir, "session")[0]
     assert os.stat(note.file).st_mode & 0o777 == 0o600
 
-    assert backups.expire(home_dir, note.at + 1) == 0
+    assert restoring.expire(home_dir, note.at + 1) == 0
     os.unlink(session.path)
-    assert backups.expire(home_dir, note.at - 1) == 0
-    assert backups.expire(home_dir, note.at + 1) == 1
-    assert backups.noted_sessions(home_dir) == []
+    assert restoring.expire(home_dir, note.at - 1) == 0
+    assert restoring.expire(home_dir, note.at + 1) == 1
+    assert restoring.noted_sessions(home_dir) == []
 
 
 @pytest.mark.parametrize("fault", ["line", "between", "more", "store"])
@@ -234,7 +234,7 @@ def test_a_copy_that_is_not_what_was_meant_is_never_swapped_in(
         purge(session, home_dir)
 
     assert data(session) == original
-    assert backups.notes(home_dir, "session") == ([], [])
+    assert restoring.notes(home_dir, "session") == ([], [])
 
 
 @pytest.mark.parametrize("failure", [KeyboardInterrupt(), OSError(28, "No space left on device")])
@@ -270,39 +270,17 @@ def test_whenever_a_rewrite_is_cut_short_there_is_a_way_back_if_and_only_if_it_h
             except (KeyboardInterrupt, RewriteError):
                 told.add("nothing")
                 assert data(session) == original
-                assert backups.notes(home_dir, "session") == ([], [])
+                assert restoring.notes(home_dir, "session") == ([], [])
         if step >= len(machine.names):
             break
         recovery.recover(session.path)
         if data(session) != original:
             restore(session.path, home_dir)
         assert data(session) == original
-        for backup in backups.of_session(session.path):
+        for backup in restoring.of_session(session.path):
             os.unlink(backup.path)
         step += 1
     assert told == {"nothing", "rewritten"}
-
-
-@pytest.mark.parametrize("purged", [True, False])
-@pytest.mark.parametrize("late", [b"", LATE])
-def test_a_torn_last_line_comes_back_with_the_rest(
-    session: SessionBuilder, home_dir: str, original: bytes, late: bytes, *, purged: bool
-) -> None:
-    """After a purge and a repair, or the repair alone; later rows keep a line of their own."""
-    append(session, TORN)
-    if purged:
-        purge(session, home_dir)
-    os.utime(session.path, (LONG_AGO, LONG_AGO))
-    report = repair(session.path, home_dir=home_dir, quiet_s=QUIET_S)
-    assert report.cut_key is not None
-    append(session, late)
-    retention.prune(home_dir, retention.Limits(unreferenced=True), retention.Pass())
-    assert contents.get(home_dir, report.cut_key) == TORN
-
-    restore(session.path, home_dir)
-
-    assert data(session) == original + TORN + (b"\n" + late if late else b"")
-    assert backups.noted_sessions(home_dir) == []
 
 
 def test_a_note_on_a_cut_that_never_happened_changes_nothing(
@@ -313,7 +291,7 @@ def test_a_note_on_a_cut_that_never_happened_changes_nothing(
     before = data(session)
     whole, cut = (disk.Content(len(content), put.sha256(content)) for content in (before, original))
     done = Rewritten(os.path.realpath(session.path), whole, cut)
-    backups.write_note(home_dir, done, {})
+    restoring.write_note(home_dir, done, {})
     shutil.copy2(session.path, f"{session.path}.backup.20260101_000000")
 
     found = restoring.plan(session.path, home_dir)
@@ -334,7 +312,7 @@ def test_what_the_last_version_purged_comes_back_and_its_references_still_lead_s
     assert len(keys) > 3
     for count, key in keys:
         assert len(contents.get(home_dir, key.decode())) == int(count)
-    *_, first = backups.notes(home_dir, "session")[0]
+    *_, first = restoring.notes(home_dir, "session")[0]
     second = sorted(folder.glob("*.backup.*"))[1].read_bytes()
     path.write_bytes(purged + LATE)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline.session import plan as planning
+from brimline.session import purge as purging
 from brimline.store import contents, stub
 
 from .recorded import call, data, output, prepare, purge, restore, results, rows, talk
@@ -205,7 +205,7 @@ def test_recent_results_stay_whatever_else_goes(session: SessionBuilder, home_di
     session.prompt()
     recent = call(session, output("recent"))
 
-    plan = prepare(session, home_dir, strategies=frozenset(planning.STRATEGIES))
+    plan = prepare(session, home_dir, strategies=frozenset(purging.STRATEGIES))
     assert (plan.savings["old"].items, plan.savings["truncate"].items) == (0, 0)
     assert plan.kept["recent"] == 1
     purge(session, home_dir, keep_requests=0)
@@ -282,4 +282,4 @@ def test_results_that_the_client_itself_cleared_save_no_context(
 
 def test_every_strategy_is_described() -> None:
     """What can be chosen has words for the table."""
-    assert set(planning.STRATEGIES) > planning.DEFAULT
+    assert set(purging.STRATEGIES) > purging.DEFAULT

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import zstandard
+from hypothesis import settings
 
 from brimline.fast import io
 from brimline.store import contents, layout, put
@@ -16,6 +17,8 @@ from brimline.store import contents, layout, put
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+# On a busy machine no example is too slow.
+thorough = settings(deadline=None, database=None)
 DAY_S = 86_400
 MEGABYTE = 1_000_000
 METHODS = ["none", "gzip", "zstd"]
@@ -64,7 +67,7 @@ def keys(home_dir: str) -> set[str]:
 
 def temporary_files(home_dir: str) -> list[str]:
     """What is not in its place."""
-    return io.names_in(layout.root(home_dir) + layout.TMP)
+    return io.names_in(home_dir + layout.TMP)
 
 
 def snapshot(*folders: str) -> dict[str, tuple[int, ...]]:

@@ -1,16 +1,24 @@
-"""Pins: set, changed, lifted, and in doubt held."""
+"""Pins: set, changed, lifted, and in doubt held; the directives by which a user asks for them."""
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from brimline.errors import StoreError
 from brimline.store import layout, pins
+from brimline.store.pins import Directive, Result, Said, resolve
 
-from .shelves import stored, text
+from .shelves import stored, text, thorough
+
+GOLDEN = json.loads((Path(__file__).parent / "golden/directives.json").read_text(encoding="utf-8"))
+TEXTS = st.text(max_size=40) | st.sampled_from([row["text"] for row in GOLDEN])
 
 
 @pytest.mark.row("S3-70")
@@ -29,20 +37,16 @@ def test_a_pin_has_a_level_and_a_reason_and_can_be_lifted(home_dir: str) -> None
     assert pins.level_of(home_dir, key[7:]) == "none"
 
 
-def test_only_what_is_there_can_be_pinned(home_dir: str) -> None:
+def test_only_what_is_there_can_be_pinned_and_only_at_a_known_level(home_dir: str) -> None:
     """A pin on nothing would promise nothing."""
     key = stored(home_dir, text(1))
+    with pytest.raises(StoreError, match="use none, soft or hard"):
+        pins.pin(home_dir, key, "firm")
     os.unlink(layout.file(home_dir, key[7:]))
 
     with pytest.raises(StoreError, match="is not in the store"):
         pins.pin(home_dir, key, "hard")
     assert pins.pinned(home_dir) == {}
-
-
-def test_an_unknown_level_is_refused(home_dir: str) -> None:
-    """The sentence names the known ones."""
-    with pytest.raises(StoreError, match="use none, soft or hard"):
-        pins.pin(home_dir, stored(home_dir, text(1)), "firm")
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"level":"firm","reason":null,"at":1}'])
@@ -52,3 +56,53 @@ def test_a_pin_that_cannot_be_understood_holds(home_dir: str, content: bytes) ->
     Path(layout.file(home_dir, key[7:], "pin")).write_bytes(content)
 
     assert pins.level_of(home_dir, key[7:]) == "hard"
+
+
+@pytest.mark.row("S3-61", "S3-65")
+@pytest.mark.parametrize("row", GOLDEN, ids=[row["text"] for row in GOLDEN])
+def test_directives_are_known_by_their_exact_form(row: dict[str, Any]) -> None:
+    """In any case and order, typed or recorded as a slash command; other words are none."""
+    assert [list(one) for one in pins.parse(row["text"])] == row["directives"]
+    assert pins.parse("ccm:pin last", "hard")[0].level == "hard"
+
+
+@pytest.mark.row("S3-58", "S3-59", "S3-60")
+@pytest.mark.parametrize(
+    ("conversation", "wanted"),
+    [
+        ("A B 'ccm:pin last reason=why' C", {"B": "soft why"}),
+        ("'ccm:pin last' A", {}),
+        ("A 'ccm:pin next level=hard' 'go on' B C", {"B": "hard None"}),
+        ("A 'ccm:pin start level=hard' B 'ccm:pin end' C", {"B": "hard None"}),
+        ("'ccm:pin start reason=x' A B 'ccm:pin end'", {"A": "soft x", "B": "soft x"}),
+        ("'ccm:pin start' A", {}),
+        ("A 'ccm:pin end'", {}),
+        ("'ccm:pin end' A 'ccm:pin start'", {}),
+        ("'ccm:pin start' 'ccm:pin end' A", {}),
+        ("'ccm:pin start level=hard' A 'ccm:pin start' B 'ccm:pin end'", {"B": "soft None"}),
+        ("A 'ccm:pin last level=hard reason=1' 'ccm:pin last reason=2'", {"A": "hard 1"}),
+        ("A 'ccm:pin last reason=1' 'ccm:pin last reason=2'", {"A": "soft 2"}),
+    ],
+)
+def test_a_conversation_pins_what_its_directives_mean(
+    conversation: str, wanted: dict[str, str]
+) -> None:
+    """The last result, the next, a range; half a range pins nothing; the strongest counts."""
+    items: list[Said | Directive | Result] = []
+    for number, part in enumerate(conversation.split("'")):
+        items += [Said(part)] if number % 2 else [Result(name) for name in part.split()]
+
+    found = resolve(items).wanted
+
+    assert {name: f"{one.level} {one.reason}" for name, one in found.items()} == wanted
+
+
+@thorough
+@given(st.lists(TEXTS.map(Said) | st.text(max_size=3).map(Result), max_size=20))
+def test_no_conversation_is_an_error(conversation: list[Said | Result]) -> None:
+    """What users write is free text; only results are pinned."""
+    names = {item.name for item in conversation if isinstance(item, Result)}
+    found = resolve(conversation)
+
+    assert found.wanted.keys() | found.gathered.keys() <= names
+    assert not found.gathered or found.waits

@@ -21,13 +21,13 @@ from brimline.store.retention import Holds, Limits, Pass, choose, prune
 from brimline.testing import SessionBuilder
 
 from . import shelves
-from .examples import thorough
-from .shelves import DAY_S, noise, stored, text
+from .shelves import DAY_S, noise, stored, text, thorough
 
 NOW = 2_000_000_000 * 10**9
 DAY = 86_400 * 10**9
 LONG_AGO = 40 * DAY_S
 GARBAGE = Limits(grace_s=retention.GRACE_S, unreferenced=True)
+DIGEST = "0123456789abcdef" * 4
 
 
 @pytest.fixture
@@ -43,9 +43,9 @@ def blob(name: str, size: int = 100, days: float = 1) -> Blob:
     return Blob(name, size, NOW - int(days * DAY))
 
 
-def names(blobs: list[Blob], holds: Holds, limits: Limits, now_ns: int = NOW) -> str:
+def names(blobs: list[Blob], holds: Holds, limits: Limits) -> str:
     """What goes, in order."""
-    return "".join(one.digest for one in choose(blobs, holds, limits, now_ns)[0])
+    return "".join(one.digest for one in choose(blobs, holds, limits, NOW)[0])
 
 
 def tidied(home_dir: str, **options: Any) -> retention.Outcome | None:
@@ -53,14 +53,29 @@ def tidied(home_dir: str, **options: Any) -> retention.Outcome | None:
     return retention.tidy(home_dir, **({"until": math.inf} | options))
 
 
-@pytest.mark.row("S3-62", "S3-67")
+def mentioning(content: bytes, name: str = "a.jsonl") -> str:
+    """A transcript that was written a while ago."""
+    path = Path(paths.client_config_dir(), "projects/p", name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    os.utime(path, (1_000_000, 1_000_000))
+    return str(path)
+
+
+def held(home_dir: str, *digests: str) -> set[str] | None:
+    """Which digests a look through everything finds mentioned."""
+    return retention.referenced(home_dir, [DIGEST, "f" * 64, *digests], Pass())
+
+
+@pytest.mark.row("S3-62", "S3-67", "S3-69")
 def test_by_age_goes_what_was_not_used_for_so_long_and_is_not_pinned() -> None:
-    """The longest unused first; neither soft nor hard pins go by age."""
+    """The longest unused first; neither soft nor hard pins go; garbage is what nothing holds."""
     blobs = [blob("a", days=31), blob("b", days=29), blob("c", days=90), blob("d", days=90)]
-    blobs += [blob("e", days=90), blob("f", days=90)]
+    blobs += [blob("e", days=90), blob("f", days=90), blob("g", days=0.01)]
     holds = Holds({"d": "soft", "e": "hard"}, {"f"})
 
     assert names(blobs, holds, Limits(max_age_s=30 * 86_400)) == "ca"
+    assert names(blobs, holds, GARBAGE) == "cab"
 
 
 @pytest.mark.row("S3-62", "S3-63", "S3-64", "S3-68")
@@ -86,16 +101,11 @@ def test_by_size_soft_pins_go_after_everything_that_is_not_pinned(
     assert done.held_bytes == ({"hard": 100, "referenced": 100} if shortfall else {})
 
 
-@pytest.mark.row("S3-68")
-def test_of_blobs_of_one_age_the_largest_goes_first() -> None:
-    """So that fewer have to go."""
-    blobs = [blob("a", 10), blob("b", 500), blob("c", 90)]
-
-    assert names(blobs, Holds(), Limits(max_bytes=100)) == "b"
-
-
-def test_a_forced_key_may_go_whatever_holds_it_but_goes_last() -> None:
+def test_the_largest_of_one_age_goes_first_and_a_forced_key_last() -> None:
     """Forcing names what may go; the limits decide whether it does."""
+    assert (
+        names([blob("a", 10), blob("b", 500), blob("c", 90)], Holds(), Limits(max_bytes=100)) == "b"
+    )
     blobs = [blob("a", days=90), blob("b", days=1), blob("c", days=1), blob("d", days=90)]
     holds = Holds({"a": "hard", "c": "soft"}, {"a", "d"}, {"a"})
 
@@ -115,25 +125,12 @@ def test_a_time_in_the_future_is_never_old() -> None:
     assert (done.held_bytes, done.shortfall_bytes) == ({"recent": 200}, 200)
 
 
-@pytest.mark.row("S3-69")
-def test_garbage_is_what_nothing_mentions_pins_or_used_just_now() -> None:
-    """A soft pin holds as well as a hard one."""
-    blobs = [blob("a"), blob("b"), blob("c"), blob("d"), blob("e", days=0.01)]
-
-    assert names(blobs, Holds({"b": "soft", "c": "hard"}, {"d"}), GARBAGE) == "a"
+LEVELS = st.sampled_from(["none", "soft", "hard"])
 
 
 @thorough
 @given(
-    facts=st.lists(
-        st.tuples(
-            st.integers(0, 300),
-            st.floats(0, 60),
-            st.sampled_from(["none", "soft", "hard"]),
-            st.booleans(),
-        ),
-        max_size=30,
-    ),
+    facts=st.lists(st.tuples(st.integers(0, 300), st.floats(0, 60), LEVELS, st.booleans())),
     max_days=st.none() | st.integers(0, 40),
     max_bytes=st.none() | st.integers(0, 4_000),
 )
@@ -163,7 +160,7 @@ def test_the_promises_hold_for_every_store(
 def test_what_goes_leaves_nothing_but_a_line_in_the_trail(home_dir: str, projects: Path) -> None:
     """Also without the folder for temporary files; a folder among the blobs is no blob."""
     key = stored(home_dir, text(1), LONG_AGO)
-    os.rmdir(layout.root(home_dir) + layout.TMP)
+    os.rmdir(home_dir + layout.TMP)
     os.mkdir(layout.file(home_dir, key[7:9] + "0" * 62))
 
     assert prune(home_dir, GARBAGE, Pass()).keys == [key]
@@ -175,54 +172,101 @@ def test_what_goes_leaves_nothing_but_a_line_in_the_trail(home_dir: str, project
 
 
 @pytest.mark.row("S3-69")
-@pytest.mark.parametrize("place", ["result", "compacted", "subagent", "backup", "own copy", "text"])
-def test_a_mentioned_blob_survives_wherever_it_is_mentioned(
-    home_dir: str, projects: Path, place: str
-) -> None:
-    """In results, before a compaction, in a subagent's file, in a backup, in user text."""
-    key = stored(home_dir, text(1), LONG_AGO)
-    lost = stored(home_dir, text(2), LONG_AGO)
-    files = {
-        "subagent": "project/0000/subagents/agent-1.jsonl",
-        "backup": "project/0000.jsonl.backup.20260108_154903",
-    }
-    session = SessionBuilder(str(projects / files.get(place, "project/0000.jsonl")))
-    if place == "text":
-        session.prompt(f"look at {key}, please")
-    elif place == "own copy":
-        session.row("user", toolUseResult={"file": {"content": f"[x: {key}]"}})
-    else:
-        session.tool_result(session.tool_call(1_000), f"[brimline stored 4000 bytes: {key}]")
-    if place == "compacted":
-        session.compact(150_000)
-
-    assert prune(home_dir, GARBAGE, Pass()).keys == [lost]
-    assert contents.get(home_dir, key) == text(1)
-
-
-@pytest.mark.row("S3-69")
 @pytest.mark.parametrize(
-    ("name", "holds"),
+    ("place", "holds"),
     [
-        ("sessions/s1/checkpoint.json", True),
-        ("sessions/s1/ledger.jsonl", True),
-        ("carry/card.md", True),
-        ("sessions/s1/spool.jsonl", False),
-        ("policy/x.json", False),
+        ("P/p/0000.jsonl", True),
+        ("P/p/0000/subagents/agent-1.jsonl", True),
+        ("P/p/0000.jsonl.backup.20260108_154903", True),
+        ("H/sessions/s1/checkpoint.json", True),
+        ("H/carry/card.md", True),
+        ("H/sessions/s1/spool.jsonl", False),
+        ("H/policy/x.json", False),
     ],
 )
-def test_a_ledger_holds_what_it_mentions_and_a_spool_does_not(
-    home_dir: str, name: str, *, holds: bool
+def test_a_mentioned_blob_survives_wherever_a_promise_mentions_it(
+    home_dir: str, projects: Path, place: str, *, holds: bool
 ) -> None:
-    """Promises count; records of what happened do not."""
+    """Sessions, those of subagents, backups, ledgers; records of what happened do not count."""
     key = stored(home_dir, text(1), LONG_AGO)
-    file = Path(home_dir) / name
-    file.parent.mkdir(parents=True)
-    file.write_text(json.dumps({"key": key}))
+    file = Path(place.replace("P", str(projects)).replace("H", home_dir))
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps({"said": f"[brimline stored 4000 bytes: {key}]"}))
 
     prune(home_dir, GARBAGE, Pass())
 
     assert shelves.keys(home_dir) == ({key} if holds else set())
+
+
+@pytest.mark.row("S3-69")
+@pytest.mark.parametrize(
+    ("written", "found"),
+    [
+        (f"[brimline recall sha256:{DIGEST[:12]} (Bash)]", True),
+        (f"sha256:{DIGEST[:8]}", True),
+        (f"SHA256:{DIGEST.upper()}", True),
+        (f'"sha256\\u003a{DIGEST}"', True),
+        (f'"{{\\"a\\":\\"sha256\\\\u003A{DIGEST[:10]}\\"}}"', True),
+        (f'"command":"brimline store get {DIGEST[:8]} --lines 1:5"', True),
+        (f"brimline store grep '{DIGEST[:9]}' x", True),
+        (f'"input":{{"key":"{DIGEST[:12]}"}}', True),
+        *[("x" * ((4 << 20) + at) + f"sha256:{DIGEST}yy", True) for at in (-72, -55, -7, -1, 0, 1)],
+        (f"sha256:{DIGEST[:7]} ", False),
+        (f"commit {DIGEST[:40]}", False),
+    ],
+)
+def test_a_key_is_found_however_it_is_written(home_dir: str, written: str, *, found: bool) -> None:
+    """Shortened, in capitals, escaped, across blocks; digits that say nothing else are no key."""
+    mentioning(written.encode())
+
+    assert held(home_dir) == ({DIGEST} if found else set())
+
+
+@thorough
+@given(around=st.binary(max_size=30), after=st.binary(max_size=30))
+def test_a_key_is_found_whatever_is_around_it(
+    tmp_path_factory: pytest.TempPathFactory, around: bytes, after: bytes
+) -> None:
+    """Raw bytes: no JSON, no encoding, no line is assumed."""
+    mentioning(around + b"sha256:" + DIGEST.encode() + after)
+
+    assert DIGEST in (held(str(tmp_path_factory.getbasetemp() / "around")) or ())
+
+
+def test_an_unchanged_file_is_not_read_again(home_dir: str) -> None:
+    """Size and time tell; what changed just now may change again, what is gone is forgotten."""
+    path, memory = mentioning(f"sha256:{DIGEST}".encode()), Path(home_dir + layout.REFERENCES)
+    other = mentioning(b"nothing", "other.jsonl")
+    os.utime(path)
+    assert held(home_dir) == {DIGEST}
+    assert list(json.loads(memory.read_text())["files"]) == [other]
+    os.utime(path, (1_000_000, 1_000_000))
+    assert held(home_dir) == {DIGEST}
+    Path(path).write_bytes(b"-" * 71)
+    os.utime(path, (1_000_000, 1_000_000))
+    before = memory.read_bytes()
+
+    assert held(home_dir) == {DIGEST}
+    assert retention.referenced(home_dir, [DIGEST], Pass(until=0.0)) is None
+    assert memory.read_bytes() == before
+    os.utime(path, (1_000_001, 1_000_001))
+    os.unlink(other)
+    assert held(home_dir) == set()
+    assert list(json.loads(memory.read_text())["files"]) == [path]
+
+
+@pytest.mark.parametrize(
+    "content", [b"{", b"[]", b'{"v":2}', b'{"v":1,"files":{}}', b'{"v":2,"files":{"PATH":3}}']
+)
+def test_a_damaged_or_older_memory_is_as_good_as_none(home_dir: str, content: bytes) -> None:
+    """It costs time, nothing else; first digits hold every blob that has them."""
+    path = mentioning(f"sha256:{DIGEST[:11]} sha256:abcdef00".encode())
+    memory = Path(home_dir + layout.REFERENCES)
+    memory.parent.mkdir(parents=True)
+    memory.write_bytes(content.replace(b"PATH", path.encode()))
+
+    other = DIGEST[:11] + "0" * 53
+    assert held(home_dir, "0" * 64, other) == {DIGEST, other}
 
 
 def test_what_may_mention_a_key_and_cannot_be_read_keeps_everything(
@@ -236,100 +280,63 @@ def test_what_may_mention_a_key_and_cannot_be_read_keeps_everything(
         patch.setattr(layout, "open_file", lambda *_, **__: shelves.read_only())
         with pytest.raises(StoreError, match="nothing was removed: what may mention a key cannot"):
             prune(home_dir, GARBAGE, Pass())
-    with open(layout.root(home_dir) + layout.CLIENTS, "a", encoding="utf-8") as file:
+    with open(home_dir + layout.CLIENTS, "a", encoding="utf-8") as file:
         file.write("/nowhere/.claude\n")
     with pytest.raises(StoreError, match=r"/nowhere/\.claude: not there"):
         prune(home_dir, GARBAGE, Pass())
     assert shelves.keys(home_dir) == {key}
 
 
-def test_another_client_that_used_the_store_is_asked_too(
-    home_dir: str, world: Path, monkeypatch: pytest.MonkeyPatch
+def test_every_client_is_asked_and_links_are_followed_once(
+    home_dir: str, projects: Path, world: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One data folder may serve two configuration folders."""
+    """One data folder may serve two configuration folders; links may go round in circles."""
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(world / "other"))
-    key = stored(home_dir, text(1), LONG_AGO)
-    SessionBuilder(str(world / "other/projects/p/s.jsonl")).prompt(f"see {key}")
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(world / "home/.claude"))
-
-    assert prune(home_dir, GARBAGE, Pass()).keys == []
-
-
-def test_linked_project_folders_are_followed_once(
-    home_dir: str, projects: Path, world: Path
-) -> None:
-    """Also where links go round in circles."""
-    key = stored(home_dir, text(1), LONG_AGO)
-    SessionBuilder(str(world / "away/s.jsonl")).prompt(f"see {key}")
+    keys = [stored(home_dir, text(number), LONG_AGO) for number in (1, 2)]
+    SessionBuilder(str(world / "other/projects/p/s.jsonl")).prompt(f"see {keys[0]}")
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(projects.parent))
+    SessionBuilder(str(world / "away/s.jsonl")).prompt(f"see {keys[1]}")
     (projects / "linked").symlink_to(world / "away")
     (world / "away/back").symlink_to(projects)
     (projects / "dangling").symlink_to(world / "nowhere")
 
     assert prune(home_dir, GARBAGE, Pass()).keys == []
-    assert len(list(retention.sources(home_dir, []))) == 1
+    assert len(list(retention.sources(home_dir, []))) == 2
 
 
-@pytest.mark.row("S3-68")
-def test_pruning_by_size_counts_compressed_bytes(home_dir: str) -> None:
-    """What is left fits the limit on the disk, not the limit on content."""
-    for number in range(6):
-        stored(home_dir, noise(number, 50_000), 10_000 - number)
-    stored(home_dir, text(9, 900_000), 20_000)
-    total = sum(one.disk_bytes for one in contents.blobs(home_dir))
-
-    done = prune(home_dir, Limits(max_bytes=200_000), Pass())
-
-    left = sum(one.disk_bytes for one in contents.blobs(home_dir))
-    assert total < 400_000
-    assert 150_000 < left <= 200_000
-    assert (done.left_bytes, done.freed_bytes) == (left, total - left)
-
-
-@pytest.mark.row("S3-64", "S3-68")
-def test_pruning_reports_what_it_may_not_remove(home_dir: str, projects: Path) -> None:
-    """Referenced and hard-pinned blobs stay, and the shortfall is told."""
-    mentioned, pinned, soft, free = [stored(home_dir, noise(n, 2_000), DAY_S) for n in range(4)]
-    SessionBuilder(str(projects / "p/s.jsonl")).prompt(mentioned[:19])
+@pytest.mark.row("S3-64", "S3-68", "S3-70")
+def test_pruning_by_size_reports_what_it_may_not_remove_and_a_dry_run_says_the_same(
+    home_dir: str, projects: Path
+) -> None:
+    """Compressed bytes count; a dry run changes not a byte, not a time, not what is remembered."""
+    mentioned, pinned, soft, free = [stored(home_dir, noise(n, 2_000), LONG_AGO) for n in range(4)]
+    shrunk = stored(home_dir, text(9, 900_000), LONG_AGO)
+    session = SessionBuilder(str(projects / "p/s.jsonl"))
+    session.prompt(mentioned[:19])
+    os.utime(session.path, (1_000, 1_000))
     pins.pin(home_dir, pinned, "hard")
     pins.pin(home_dir, soft, "soft")
+    before = shelves.snapshot(home_dir, str(projects))
 
+    would = prune(home_dir, Limits(max_bytes=0), Pass(dry_run=True))
+    garbage = prune(home_dir, GARBAGE, Pass(dry_run=True))
+    assert shelves.snapshot(home_dir, str(projects)) == before
     done = prune(home_dir, Limits(max_bytes=0), Pass())
 
-    assert done.keys == [free, soft]
+    assert done == would
+    assert set(garbage.keys) == {shrunk, free}
+    assert set(done.keys[:2]) == {shrunk, free}
+    assert done.keys[2:] == [soft]
     assert shelves.keys(home_dir) == {mentioned, pinned}
     assert done.shortfall_bytes == done.left_bytes == 4_026
+    assert 4_026 < done.freed_bytes < 400_000
     assert done.held_bytes == {"referenced": 2_013, "hard": 2_013}
     assert set(pins.pinned(home_dir)) == {pinned[7:]}
-
     forced = prune(home_dir, Limits(max_bytes=0), Pass(), forced=[mentioned[7:]])
-
     assert forced.keys == [mentioned]
-    assert shelves.keys(home_dir) == {pinned}
 
 
-@pytest.mark.row("S3-70")
-def test_a_dry_run_says_the_same_and_changes_nothing(home_dir: str, projects: Path) -> None:
-    """Not a byte, not a time, not what is remembered of transcripts."""
-    keys = [stored(home_dir, noise(n, 2_000), LONG_AGO - n) for n in range(5)]
-    session = SessionBuilder(str(projects / "p/s.jsonl"))
-    session.prompt(keys[0])
-    os.utime(session.path, (1_000, 1_000))
-    pins.pin(home_dir, keys[1], "hard", "why")
-    pins.pin(home_dir, keys[2], "soft")
-    before = shelves.snapshot(home_dir, str(projects))
-    limits = Limits(35 * DAY_S, 5_000)
-
-    would = prune(home_dir, limits, Pass(dry_run=True))
-    garbage = prune(home_dir, GARBAGE, Pass(dry_run=True))
-
-    assert shelves.snapshot(home_dir, str(projects)) == before
-    assert prune(home_dir, limits, Pass()) == would
-    assert set(garbage.keys) == set(keys[3:])
-
-
-def test_what_comes_into_use_before_its_turn_stays(
-    home_dir: str, projects: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_comes_into_use_before_its_turn_stays(home_dir: str, projects: Path) -> None:
     """Stored again, or pinned, while the search for references goes on."""
     used, pinned, garbage = [stored(home_dir, text(n), LONG_AGO) for n in range(3)]
     SessionBuilder(str(projects / "p/s.jsonl")).prompt("hello")
@@ -340,8 +347,7 @@ def test_what_comes_into_use_before_its_turn_stays(
 
     done = prune(home_dir, GARBAGE, Pass(progress=meanwhile))
 
-    assert done.keys == [garbage]
-    assert done.came_into_use == 2
+    assert (done.keys, done.came_into_use) == ([garbage], 2)
     assert shelves.keys(home_dir) == {used, pinned}
     assert contents.meta(home_dir, used)["bytes"] == 4_000
     assert pins.level_of(home_dir, pinned[7:]) == "hard"
@@ -352,9 +358,8 @@ def test_leftovers_are_swept_once_they_are_old(home_dir: str) -> None:
     key = stored(home_dir, text(1))
     lone = stored(home_dir, text(2))
     os.unlink(layout.file(home_dir, lone[7:]))
-    unfinished = Path(layout.root(home_dir) + layout.TMP, "1.2.tmp")
-    unfinished.write_bytes(b"half")
-    aside = Path(layout.root(home_dir) + layout.TMP, f"{key[7:]}.blob.1.2.gone")
+    Path(home_dir + layout.TMP, "1.2.tmp").write_bytes(b"half")
+    aside = Path(home_dir + layout.TMP, f"{key[7:]}.blob.1.2.gone")
     os.rename(layout.file(home_dir, key[7:]), aside)
 
     assert prune(home_dir, Limits(), Pass()).swept == 1
@@ -365,12 +370,17 @@ def test_leftovers_are_swept_once_they_are_old(home_dir: str) -> None:
 
 
 @pytest.mark.row("S3-67", "S3-68")
-def test_the_limits_are_enforced_at_most_once_a_day(home_dir: str) -> None:
-    """By age first, then by size; what was used within the hour stays."""
+def test_the_limits_are_enforced_at_most_once_a_day(
+    home_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By age, then by size; what was used within the hour stays; a large trail is put away."""
+    assert tidied(home_dir) is None
+    assert not os.path.exists(home_dir)
     old = stored(home_dir, noise(1, 1_000), 31 * DAY_S)
     large = stored(home_dir, noise(2, 900_000), 2 * DAY_S)
-    small = stored(home_dir, noise(3, 150_000), DAY_S)
+    small = stored(home_dir, noise(3, 150_000), DAY_S, session="s1")
     fresh = stored(home_dir, noise(4, 800_000))
+    monkeypatch.setattr(retention, "_ROTATE_AT_BYTES", 10)
     now = time.time()
 
     done = tidied(home_dir, max_mb=1, now=now)
@@ -378,14 +388,10 @@ def test_the_limits_are_enforced_at_most_once_a_day(home_dir: str) -> None:
     assert done is not None
     assert done.keys == [old, large]
     assert shelves.keys(home_dir) == {small, fresh}
+    assert not os.path.exists(home_dir + layout.INDEX)
+    assert list(contents.sessions_of_keys(home_dir)) == [small]
     assert tidied(home_dir, now=now + 86_000) is None
     assert tidied(home_dir, now=now + 86_500) is not None
-
-
-def test_without_a_store_nothing_happens(home_dir: str) -> None:
-    """No folder is made for it."""
-    assert tidied(home_dir) is None
-    assert not os.path.exists(home_dir)
 
 
 @pytest.mark.parametrize("marker", ["", "soon", "9999999999", "nan", "-5"])
@@ -405,7 +411,7 @@ def test_a_clock_that_goes_back_deletes_nothing_early(home_dir: str) -> None:
     # The clock is set back by forty days: what is written now must not look that old later.
     assert tidied(home_dir, now=now - 40 * DAY_S) is not None
     ahead = int((now + 3) * 1e9)
-    os.utime(layout.root(home_dir) + layout.LAST_KEY, ns=(ahead, ahead))
+    os.utime(home_dir + layout.LAST_KEY, ns=(ahead, ahead))
     meanwhile = put.put(home_dir, text(2), {})
     tidied(home_dir, now=now + 29 * DAY_S)
 
@@ -416,7 +422,7 @@ def test_a_clock_that_goes_back_deletes_nothing_early(home_dir: str) -> None:
 
 def test_a_pass_that_runs_out_of_time_goes_on_the_same_day(home_dir: str, projects: Path) -> None:
     """Nothing is removed on half a search, and the next session continues."""
-    key = stored(home_dir, text(1), 40 * DAY_S)
+    key = stored(home_dir, text(1), LONG_AGO)
     SessionBuilder(str(projects / "p/s.jsonl")).prompt("hello")
 
     unfinished = tidied(home_dir, until=0.0)
@@ -427,14 +433,3 @@ def test_a_pass_that_runs_out_of_time_goes_on_the_same_day(home_dir: str, projec
     finished = tidied(home_dir)
     assert finished is not None
     assert finished.keys == [key]
-
-
-def test_a_large_trail_is_put_away(home_dir: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that has grown for years; what it says is still known."""
-    key = stored(home_dir, text(1), session="s1")
-    monkeypatch.setattr(retention, "_ROTATE_AT_BYTES", 10)
-
-    tidied(home_dir)
-
-    assert not os.path.exists(layout.root(home_dir) + layout.INDEX)
-    assert list(contents.sessions_of_keys(home_dir)) == [key]

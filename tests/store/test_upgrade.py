@@ -31,7 +31,7 @@ def texts(world: Path, home_dir: str) -> list[str]:
     """The texts in transcripts; the folder lies where brimline looks for it."""
     with tarfile.open(ARCHIVE) as archive:
         archive.extractall(world, filter="data")
-    Path(layout.root(home_dir) + layout.CLIENTS).write_text(paths.client_config_dir() + "\n")
+    Path(home_dir + layout.CLIENTS).write_text(paths.client_config_dir() + "\n")
     return (world / "references.txt").read_text().split("\n=====\n")
 
 
@@ -58,7 +58,7 @@ def test_pins_and_references_hold_what_they_held(home_dir: str, texts: list[str]
     session = SessionBuilder(f"{paths.client_config_dir()}/projects/p/s.jsonl")
     session.prompt(texts[2])
 
-    now = os.stat(layout.root(home_dir) + layout.LAST_KEY).st_mtime + 90 * DAY_S
+    now = os.stat(home_dir + layout.LAST_KEY).st_mtime + 90 * DAY_S
     done = retention.tidy(home_dir, until=math.inf, now=now)
 
     assert done is not None

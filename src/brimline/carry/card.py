@@ -23,12 +23,10 @@ OPENING = (
 # In few lines: the client prints them on the screen when the user compacts by hand.
 # One paragraph: a manual compaction prints it on the screen, behind the hook's command line.
 INSTRUCTIONS = (
-    "When you summarise this conversation, keep: the current task and its objectives, in the "
-    "user's own words; decisions, why, and the options rejected; exact file paths and places in "
-    "the code that matter next; what is still to be done, in order; errors and how each was "
-    "resolved, or that it was not; critical state: names, numbers, versions, commands. Quote "
-    "word for word every message of the user that sets a rule or corrects you. Be brief about "
-    "completed work."
+    "In the summary keep: the task and its objectives in the user's own words; decisions, why, "
+    "and options rejected; exact file paths; what is still to be done, in order; errors and "
+    "whether they are resolved; critical state: names, numbers, commands. Quote word for word "
+    "every message of the user that sets a rule or corrects you. Be brief on completed work."
 )
 INSTRUCTIONS_CHARACTERS = 1_500
 # The client cuts what a hook prints here beyond this.
@@ -117,14 +115,18 @@ def _state(ledger: Ledger, room: int) -> str:
     worked = list(dict.fromkeys(_command_line(line) for line, _ in reversed(ledger.worked)))
     ran = dict.fromkeys(_command_line(line) for line in reversed(ledger.commands))
     others = [line for line in ran if line not in worked[:3]]
+    ran_too = "- their files, commits and task updates are not listed here"
     parts = [
+        _section("Subagents ran too", [ran_too] if ledger.subagents else []),
         _section("Tasks", _within(_task_lines(ledger), 600)),
-        _section("Plan", [f"- {ledger.plan}"] if ledger.plan else []),
+        _section("Plan written last", [f"- {ledger.plan}"] if ledger.plan else []),
         _section("Git", _within(_git_lines(ledger), 450)),
         _section("Checks, the last result of each", _within(_check_lines(ledger), 500)),
         _section("Files changed, latest first", _within(_grouped(ledger.changed, ledger), 500)),
         _section("Worked after a similar command had failed", worked[:3]),
-        _section("Last commands that ended without an error", others[:8]),
+        _section(
+            "Last commands that ended without an error (of a pipe: its last program)", others[:8]
+        ),
         _section("Files read lately", _within(_grouped(ledger.read, ledger), 300)),
     ]
     kept = ""
@@ -163,6 +165,7 @@ def _check_lines(ledger: Ledger) -> list[str]:
         end = flat(str(told.get("end") or ""), 80)
         lines.append(
             f"{_command_line(str(told.get('command')), 90)}: {told['result']}"
+            + (", before later edits" if told.get("edited") else "")
             + (f", ended: {end}" if end else "")
         )
     return list(dict.fromkeys(lines))

@@ -75,6 +75,10 @@ _OPAQUE = words_of("""
 _INSTALLERS = {"npm", "pnpm", "yarn", "bun"}
 _COMMITTED = re.compile(r"^\[[^\]\n]* ([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
 _PULL = re.compile(r"https?://[^\s\"'<>]+/(?:pull|merge_requests|pull-requests)/\d+")
+# The client's closing tag, and what a task runner prints before it starts another program.
+_NO_ENDING = re.compile(r"</|\[[^\]]*\] \$ ")
+_PARENT = re.compile(r"HEAD(?:~(\d*)|(\^+))")
+_RESET_MODES = {"--hard", "--soft", "--mixed", "--keep", "--merge"}
 _LOOKING = words_of("""
     cat head tail less ls ll pwd cd echo printf which whoami date wc true sleep tree stat file type
     test mkdir grep rg find sed awk
@@ -99,7 +103,9 @@ def ran(ledger: Ledger, command: str, output: str, *, failed: bool) -> None:
         return
     _note_published(ledger, steps, output)
     operators = {operator for _, operator, _ in steps}
-    if not any(names) and operators.isdisjoint(("|", "||", "&")):
+    if not operators.isdisjoint(("||", "&")):
+        return  # nobody knows which of its commands the exit is of
+    if not any(names) and "|" not in operators:
         _note_worked(ledger, line)
     # Checks have lines of their own, and what only looked is not worth one.
     named = zip(steps, names, strict=True)
@@ -202,10 +208,11 @@ def _note_check(ledger: Ledger, steps: list[Step], at: int, result: str, output:
     line = " && ".join([*(folder for _, _, folder in folders), text])[:_LONGEST_COMMAND]
     given = [word for word in words if word[:1] not in "-<>" and not _REDIRECTION.match(word)]
     told = {"command": line, "result": result}
-    if result != PASSED and all(after == "|" for _, after, _ in steps[at:-1]):
+    alone = len(folders) == at and all(after == "|" for _, after, _ in steps[at:-1])
+    if result != PASSED and alone:
         # What the line ended with is this check's own, if only for the end of a pipe.
         end = output.rstrip()[-_LONGEST_COMMAND:].rpartition("\n")[2].strip()
-        told["end"] = "" if end == _NO_OUTPUT or end.startswith("</") else clean(end)
+        told["end"] = "" if end == _NO_OUTPUT or _NO_ENDING.match(end) else clean(end)
     key = "\0".join([*(folder for _, _, folder in folders), " ".join(given)])
     ledger.checks.pop(key, None)
     ledger.checks[key] = told
@@ -236,7 +243,20 @@ def _note_published(ledger: Ledger, steps: list[Step], output: str) -> None:
                 ledger.commits.pop()
             known = [pair for pair in ledger.commits if pair not in found]
             ledger.commits = [*known, *found][-_MOST_COMMITS:]
+        elif program == "git" and "reset" in words:
+            _take_back(ledger, words[words.index("reset") + 1 :])
         elif program in ("gh", "glab") and "create" in words and "--dry-run" not in words:
             address = _PULL.search(output)
             if address and address.group() not in ledger.pulls:
                 ledger.pulls = [*ledger.pulls, address.group()][-_MOST_PULLS:]
+
+
+def _take_back(ledger: Ledger, words: list[str]) -> None:
+    """`git reset` went behind commits made here: by so many, or nobody knows by how many."""
+    target = next((word for word in words if not word.startswith("-")), "HEAD")
+    parents = _PARENT.fullmatch(target)
+    if parents:
+        count = len(parents[2]) if parents[2] else int(parents[1] or 1)
+        ledger.commits = ledger.commits[: max(0, len(ledger.commits) - count)]
+    elif target != "HEAD" and not _RESET_MODES.isdisjoint(words):
+        ledger.commits = []

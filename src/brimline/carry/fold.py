@@ -222,13 +222,16 @@ def _answered(
     refusal = words.refusal(name, result)
     answer = words.answer(name, result)
     if refusal or answer:
-        add_message(ledger, refusal or answer, at, f"refusing {name}" if refusal else "answer")
+        kind = _refused(name, given) if refusal else "answer"
+        add_message(ledger, refusal or answer, at, kind)
     elif name == "Bash" and refusal is None:
         _ran(ledger, given, result)
     elif result.is_error:
         return
     elif name == "Read" or name in _CHANGING_TOOLS:
         _used_file(ledger, name, given)
+    elif name in ("Agent", "Task"):
+        ledger.subagents += 1
     elif name == "ExitPlanMode":
         ledger.plan = clean(text_of(result.told.get("filePath"))) or ledger.plan
     elif _is_note(name):
@@ -239,6 +242,11 @@ def _answered(
         _task_answered(ledger, name, given, result)
 
 
+def _refused(name: str, given: dict[str, Any]) -> str:
+    command = " ".join(clean(text_of(given.get("command"))).split())
+    return f"refusing {name} `{command[:60]}`" if command else f"refusing {name}"
+
+
 def _used_file(ledger: Ledger, name: str, given: dict[str, Any]) -> None:
     path = clean(row.file_of(given) or "")
     if path and name in _CHANGING_TOOLS:
@@ -246,6 +254,9 @@ def _used_file(ledger: Ledger, name: str, given: dict[str, Any]) -> None:
         ledger.read.pop(path, None)
         if "/plans/" in path and path.endswith(".md"):
             ledger.plan = path
+            return
+        for told in ledger.checks.values():
+            told["edited"] = True
     elif path and path not in ledger.changed:
         _touch(ledger.read, path)
 

@@ -51,10 +51,8 @@ def pre_compact(turn: Turn) -> Decision | None:
             io.remove(f"{turn.state.folder}/{_INCOMPLETE}")
     except StateError as error:
         turn.attempt("PreCompact", _note_incomplete, turn, error)
-        if trigger == "manual" and turn.values["carry.block_manual"] and _may_refuse(turn):
+        if trigger == "manual" and _may_refuse(turn):
             return Decision(permission="deny", reason=checkpoint.refusal(error))
-    if not turn.values["carry.instructions"]:
-        return None
     return Decision(model_notes=(card.instructions(record, _own_instructions()),))
 
 
@@ -72,8 +70,6 @@ def session_start(turn: Turn) -> Decision | None:
     text = ""
     if source == "compact":
         text = _card(turn)
-    elif not turn.values["carry.pointer"]:
-        pass
     elif source == "clear":
         text = links.pointer_after_clear(turn.home, turn.state.session_id, previous)
     elif source == "startup":

@@ -54,6 +54,8 @@ class Ledger:
         self.changed: dict[str, int] = {}
         self.read: dict[str, int] = {}
         """Paths, the latest last."""
+        self.subagents = 0
+        """How many have reported; what they did stands in files of their own."""
         self.commits: list[list[str]] = []
         self.pulls: list[str] = []
         self.checks: dict[str, dict[str, Any]] = {}

@@ -1,48 +1,56 @@
-"""`brimline demo`: a session fills up, brimline speaks, the client compacts, it starts over."""
+"""`brimline demo`: a made-up session through the real hook entry, one process per event."""
 
 from __future__ import annotations
 
-import io
 import json
+import os
 import shutil
-import statistics
+import subprocess
 import sys
 import tempfile
 import time
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
-from rich.console import Console
-from rich.live import Live
-from rich.panel import Panel
-from rich.text import Text
 
-from brimline.cli import demo_script
-from brimline.cli.demo_player import Moment, Player
+import brimline
+from brimline import output, testing
+from brimline.cli import demo_story
+from brimline.cli.demo_story import STORY, WINDOW_TOKENS
+from brimline.fast import policy
+from brimline.gauge import reading
+from brimline.launch import bootstrap
+from brimline.offload import learning
+from brimline.state.session import SessionState
+from brimline.store import stub
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import Console
+    from rich.text import Text
+
+    from brimline.cli.demo_story import Step
     from brimline.gauge.reading import Reading
 
+_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(brimline.__file__)))
 _COLOURS = ("green", "cyan", "yellow", "magenta", "bold red")
-_BAR_CELLS = 60
-# The last tier goes on speaking; its full text is shown once.
-_REPEATED = "Still critical"
-_PAUSE_S = 0.12
+_BAR_CELLS = 50
 _CHARACTERS_PER_TOKEN = 2.85
-_SHOWN_LINES = 8
-_CARD_LINES = 24
-_SHOWN_WIDTH = 150
-_PAUSE_AFTER_NOTE_S = 0.6
+# The rest of what a step adds is what the model itself writes.
+_MOST_CHARACTERS = 7_500
+_SHOWN_LINES, _CARD_LINES, _SHOWN_WIDTH = 8, 24, 150
+_PAUSE_S, _PAUSE_AFTER_NOTE_S = 0.12, 0.6
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--json", "as_json", is_flag=True, help="Print the moments and figures as JSON.")
+@output.command("demo")
 @click.option("--fast", is_flag=True, help="Do not pause between the steps.")
-def demo(as_json: bool, fast: bool) -> None:
+def demo(fast: bool, as_json: bool) -> None:
     """Watch a session fill up, with every message the model would see. No client needed.
 
-    It plays a made-up session in a temporary folder through the real hook entry, one process per
-    event, and touches nothing else.
+    It plays a made-up session in a temporary folder through the real hook entry and touches nothing
+    else.
 
     \b
     Example:
@@ -52,193 +60,219 @@ def demo(as_json: bool, fast: bool) -> None:
     try:
         player = Player(folder)
         if as_json:
-            click.echo(json.dumps(_as_document(list(player.play()), player), indent=2))
+            moments = [
+                {"step": step.label, "kind": step.kind, "tier": found.tier}
+                | {"occupancy_tokens": found.occupancy_tokens, "note": note, "instead": instead}
+                for step, found, note, instead in player.play()
+            ]
+            output.answer({"moments": moments, "figures": player.figures()}, "", as_json=True)
             return
-        if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(errors="replace")  # a terminal that knows ASCII only
+        from rich.console import Console
+
         console = Console(highlight=False)
         show(player, console, paced=console.is_terminal and not fast)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+class Moment(NamedTuple):
+    """The session after one step: what was measured and what the model was told."""
+
+    step: Step
+    reading: Reading
+    note: str
+    instead: str
+    """What the model got instead of a result, or what it fetched back of it."""
+
+
+@dataclass(slots=True)
+class Player:
+    """A session in a temporary folder and the hook processes that watch it."""
+
+    folder: str
+    tokens: int = demo_story.FIRST_REQUEST_TOKENS
+    moments: list[Moment] = field(default_factory=list)
+    processes: int = 0
+    session: testing.SessionBuilder = field(init=False)
+    reference: str = ""
+    """What the model got last of a result that was kept out."""
+
+    def __post_init__(self) -> None:
+        path = f"{self.folder}/projects/demo/session.jsonl"
+        self.session = testing.SessionBuilder(
+            path, cwd=f"{self.folder}/project", model=demo_story.MODEL
+        )
+        os.makedirs(self.session.cwd, exist_ok=True)
+
+    def play(self) -> Iterator[Moment]:
+        """Every step in turn."""
+        self._send("SessionStart", source="startup")
+        for step in STORY:
+            note, instead = self._take(step)
+            found = reading.measure(
+                self.session.path,
+                SessionState(f"{self.folder}/brimline", self.session.session_id),
+                policy.load(f"{self.folder}/brimline", self.session.cwd),
+                requests=40,
+            )
+            self.moments.append(Moment(step, found, note, instead))
+            yield self.moments[-1]
+
+    def _take(self, step: Step) -> tuple[str, str]:
+        """One step; returns the note for the model and what it got instead of a result."""
+        self.session.now = max(self.session.now, time.time())
+        if step.kind == "prompt":
+            note = self._send("UserPromptSubmit", prompt=step.label).get("additionalContext", "")
+            self.session.prompt(step.label)
+            self.tokens += step.tokens
+            return note, ""
+        if step.kind == "compact":
+            return "", self._compact(step)
+        if step.kind == "bulk":
+            characters = int(step.tokens * _CHARACTERS_PER_TOKEN)
+            note, self.reference = self._call(
+                "Bash", {"command": step.label}, demo_story.log(characters)
+            )
+            return note, self.reference
+        if step.kind == "recall":
+            command, text = self._fetch_back()
+            return self._call("Bash", {"command": command}, text)[0], f"$ {command}\n{text}"
+        size = 200 if step.kind in ("Edit", "Write") else step.tokens * _CHARACTERS_PER_TOKEN
+        asked = {"skill" if step.kind == "Skill" else "command": step.label}
+        before = ""
+        if step.kind == "Skill":
+            answer = self._send("PreToolUse", tool_name="Skill", tool_input=asked)
+            before = answer.get("additionalContext", "")
+        note, _ = self._call(step.kind, asked, "x" * min(int(size), _MOST_CHARACTERS), step.tokens)
+        return "\n\n".join(filter(None, [before, note])), ""
+
+    def _call(
+        self, tool: str, asked: dict[str, Any], text: str, tokens: int | None = None
+    ) -> tuple[str, str]:
+        """A tool's result; returns the note for the model, and the result as it reaches it."""
+        call_id = self.session.tool_call(self.tokens, tool, **asked)
+        payload = testing.bash_event(self.session, text, tool_name=tool, tool_use_id=call_id)
+        answer = self._send("PostToolUse", **payload | {"tool_input": asked})
+        given = answer.get("updatedToolOutput", {}).get("stdout", text)
+        self.session.tool_result(call_id, given)
+        self.tokens += int(len(given) / _CHARACTERS_PER_TOKEN) if tokens is None else tokens
+        line = testing.statusline_event(self.session, WINDOW_TOKENS, None)
+        self._run("statusline", line)
+        return answer.get("additionalContext", ""), given
+
+    def _fetch_back(self) -> tuple[str, str]:
+        """The model asks the store for a few lines of what was kept out."""
+        found = stub.parse(self.reference)
+        key = found.key if found else "last"
+        first = demo_story.FAULTY_LINE
+        words = ["store", "get", key, "--lines", f"{first}:{first + 4}"]
+        environment = self._environment() | {"PYTHONPATH": _ROOT}
+        command = [sys.executable, "-m", "brimline", *words]
+        told = subprocess.run(command, capture_output=True, env=environment, check=True, timeout=30)
+        return " ".join(["brimline", *words]), told.stdout.decode()
+
+    def _compact(self, step: Step) -> str:
+        """The client compacts, and its summary forgets; returns the card that comes after it."""
+        self._run("PreCompact", testing.event("PreCompact", self.session, trigger="auto"))
+        card: str = self._send("SessionStart", source="compact").get("additionalContext", "")
+        self._send("PostCompact", trigger="auto", compact_summary=demo_story.SUMMARY)
+        self.session.compact(self.tokens, summary=demo_story.SUMMARY)
+        self.tokens = step.tokens
+        return card
+
+    def _send(self, name: str, **fields: Any) -> dict[str, Any]:
+        """One hook process; returns what it answers."""
+        answer = self._run(name, testing.event(name, self.session, **fields))
+        found: dict[str, Any] = json.loads(answer)["hookSpecificOutput"] if answer else {}
+        return found
+
+    def _run(self, name: str, payload: dict[str, Any]) -> bytes:
+        self.processes += 1
+        return subprocess.run(
+            [sys.executable, "-I", "-S", "-c", bootstrap(_ROOT), name],
+            input=json.dumps(payload).encode(),
+            stdout=subprocess.PIPE,
+            env=self._environment(),
+            check=True,
+            timeout=30,
+        ).stdout
+
+    def _environment(self) -> dict[str, str]:
+        """Nothing inherited: the demo must not see or touch the user's own files."""
+        return {
+            "HOME": self.folder,
+            "CLAUDE_CONFIG_DIR": self.folder,
+            "CLAUDE_PROJECT_DIR": self.session.cwd,
+            "BRIMLINE_HOME": f"{self.folder}/brimline",
+        }
+
+    def figures(self) -> dict[str, Any]:
+        """What was played, as the hooks noted it."""
+        home_dir = f"{self.folder}/brimline"
+        saved = learning.saved_by(home_dir, self.session.session_id)
+        carried = SessionState(home_dir, self.session.session_id).last_line("Carried")
+        return {
+            "steps": len(self.moments),
+            "processes": self.processes,
+            "messages": sum(bool(moment.note) for moment in self.moments),
+            "peak_tokens": max(moment.reading.projected_tokens or 0 for moment in self.moments),
+            "references": saved.references,
+            "recalled_bytes": saved.recalled,
+            "kept_out_tokens": saved.kept_out_tokens,
+            "messages_of_the_user": carried["messages"],
+            "held": carried["held"],
+        }
+
+
 def show(player: Player, console: Console, *, paced: bool) -> None:
     """Play the story on a console."""
-    moments: list[Moment] = []
-    console.print(_title())
+    from rich.live import Live
+    from rich.text import Text
+
+    console.print(Text(f"brimline demo: a bug hunt in a {WINDOW_TOKENS:,}-token window\n", "bold"))
     with Live(console=console, refresh_per_second=20, transient=True) as live:
-        for moment in player.play():
-            moments.append(moment)
-            live.update(_gauge(moment, len(moments)))
-            shown = [_instead(moment, len(moments)), _told(moment, moments)]
-            for told in reversed(shown) if moment.step.kind == "compact" else shown:
-                if told is not None:
-                    live.console.print(told)
+        for number, moment in enumerate(player.play(), 1):
+            line = Text(f"  {number:2d}/{len(STORY)}  ").append(_bar(moment.reading))
+            live.update(line.append(f"\n         {moment.step.kind}: {moment.step.label}"))
+            for told in _told(moment, number):
+                live.console.print(told)
             if paced:
                 time.sleep(_PAUSE_AFTER_NOTE_S if moment.note or moment.instead else _PAUSE_S)
-    console.print(_summary(moments, player))
+    rows = [(name.replace("_", " "), f"{value:,}") for name, value in player.figures().items()]
+    console.print(Text(f"Figures\n{output.pairs(rows)}"))
 
 
-def bar(reading: Reading) -> Text:
-    """The window as a bar: what is in use, the tiers ahead, the compaction point."""
-    window = reading.window.tokens
-    used = _cell(reading.projected_tokens or 0, window)
-    point = _cell(reading.compaction.tokens, window)
-    text = Text()
-    colour = _COLOURS[reading.tier or 0]
-    for cell in range(_BAR_CELLS):
-        if cell == point:
-            text.append("┃", "bold")
-        elif cell < used:
-            text.append("█", colour)
-        else:
-            text.append("·" if cell < point else "╱", "dim")
-    return text
+def _told(moment: Moment, number: int) -> Iterator[Any]:
+    """What is worth keeping on the screen: what the model is told, given instead, given back."""
+    from rich.panel import Panel
+    from rich.text import Text
 
-
-def _title() -> Text:
-    text = Text("brimline demo", "bold")
-    text.append(
-        f"  a bug hunt in a {demo_script.WINDOW_TOKENS:,}-token window, "
-        "played through the real hook entry\n",
-        "dim",
-    )
-    return text
-
-
-def _gauge(moment: Moment, number: int) -> Text:
-    reading = moment.reading
-    text = Text(f"  {number:2d}/{len(demo_script.STORY)}  ")
-    text.append(bar(reading))
-    if reading.used_ratio is not None:
-        text.append(f" {reading.used_ratio:4.0%}")
-        text.append(f"  L{reading.tier} {reading.tier_name}", _COLOURS[reading.tier or 0])
-    text.append(
-        f"\n         {moment.step.tool if moment.step.kind == 'tool' else moment.step.kind}: "
-    )
-    text.append(moment.step.label, "dim")
-    return text
-
-
-def _told(moment: Moment, moments: list[Moment]) -> Panel | Text | None:
-    """What is worth keeping on the screen: a message to the model, a compaction."""
-    if _REPEATED in moment.note:
-        return Text(f"  step {len(moments)}: told again that it is still critical", "bold red")
-    if moment.note:
-        tier = moment.reading.tier or 0
-        title = f"after step {len(moments)}, the model is told"
-        return Panel(_line(moment, moment.note), title=title, border_style=_COLOURS[tier])
-    if moment.step.kind == "compact":
-        before = moments[-2].reading
-        return Text(
-            f"── step {len(moments)}: the client compacts at {before.projected_tokens:,} tokens; "
-            "occupancy is unknown until the next reply, and the tiers are armed again ──\n",
-            "bold",
-        )
-    return None
-
-
-def _instead(moment: Moment, number: int) -> Panel | None:
-    """A result that was kept out, or a part of it that was fetched back."""
-    if not moment.instead:
-        return None
-    if moment.step.kind == "compact":
-        title = f"step {number}: after the compaction, the model is given back"
-        return Panel(
-            Text(_few_lines(moment.instead, _CARD_LINES)), title=title, border_style="cyan"
-        )
-    if moment.step.kind == "recall":
-        title = f"step {number}: the model fetches what it needs of it"
-        return Panel(Text(_few_lines(moment.instead)), title=title, border_style="green")
-    would = moment.step.tokens
-    took = int(len(moment.instead) / _CHARACTERS_PER_TOKEN)
-    title = f"step {number}: {would:,} tokens stay out, the model gets about {took:,} instead"
-    return Panel(Text(_few_lines(moment.instead)), title=title, border_style="green")
-
-
-def _few_lines(text: str, most: int = _SHOWN_LINES) -> str:
-    lines = [
-        line if len(line) <= _SHOWN_WIDTH else line[:_SHOWN_WIDTH] + "…"
-        for line in text.rstrip("\n").split("\n")
-    ]
-    if len(lines) > most:
-        lines = [*lines[: most - 2], "…", lines[-1]]
-    return "\n".join(lines)
-
-
-def _line(moment: Moment, note: str) -> Text:
-    text = bar(moment.reading)
-    text.append(f" {moment.reading.used_ratio or 0:.0%}\n")
-    text.append(note)
-    outlook = moment.reading.forecast()
-    if outlook and "Context tier" not in note:
-        text.append(
-            f"\nforecast: about {outlook.ops} requests left ({outlook.low} to {outlook.high})",
-            "dim",
-        )
-    return text
-
-
-def _summary(moments: list[Moment], player: Player) -> Text:
-    figures = _figures(moments, player)
-    ratio = figures["hook_cost_ratio"]
-    return Text.assemble(
-        ("Figures\n", "bold"),
-        f"  {figures['steps']} steps, {figures['hook_processes']} hook processes, ",
-        f"{figures['messages']} messages to the model ",
-        f"({figures['message_characters']:,} characters)\n",
-        f"  fullest: {figures['peak_tokens']:,} tokens of {demo_script.WINDOW_TOKENS:,}; ",
-        f"{figures['compactions']} compaction, after which the tiers spoke again\n",
-        f"  kept out: {figures['stored_bytes']:,} bytes in {figures['references']} references, ",
-        f"{figures['recalled_bytes']:,} bytes fetched back; ",
-        f"about {figures['kept_out_tokens']:,} tokens saved\n",
-        f"  of the user's {figures['messages_of_the_user']} messages the summary held ",
-        f"{figures['held']} word for word; the card gave all back\n",
-        f"  a hook took {ratio:.2f} times an empty Python interpreter (median, same run),\n",
-        "  in a session where nearly every step moves the gauge; quiet hooks cost less\n",
-    )
-
-
-def _figures(moments: list[Moment], player: Player) -> dict[str, Any]:
-    notes = [moment.note for moment in moments if moment.note]
-    saved, carried = player.saved(), player.carried()
-    return {
-        "steps": len(moments),
-        "hook_processes": len(player.hook_seconds),
-        "messages": len(notes),
-        "message_characters": sum(len(note) for note in notes),
-        "peak_tokens": max(moment.reading.projected_tokens or 0 for moment in moments),
-        "compactions": sum(moment.step.kind == "compact" for moment in moments),
-        "references": saved.references,
-        "stored_bytes": saved.stored_bytes,
-        "recalled_bytes": saved.recalled,
-        "kept_out_tokens": saved.kept_out_tokens,
-        "messages_of_the_user": carried["messages"],
-        "held": carried["held"],
-        "hook_cost_ratio": round(
-            statistics.median(player.hook_seconds) / statistics.median(player.empty_seconds), 2
-        ),
+    titles = {
+        "bulk": f"{moment.step.tokens:,} tokens stay out, the model gets a preview instead",
+        "recall": "the model fetches what it needs of it",
+        "compact": "the client compacts, and the model is given back",
     }
+    if moment.instead:
+        most = _CARD_LINES if moment.step.kind == "compact" else _SHOWN_LINES
+        lines = [row[:_SHOWN_WIDTH] for row in moment.instead.rstrip("\n").split("\n")]
+        lines = lines if len(lines) <= most else [*lines[: most - 2], "…", lines[-1]]
+        title = f"step {number}: {titles[moment.step.kind]}"
+        yield Panel(Text("\n".join(lines)), title=title, border_style="green")
+    if moment.note:
+        text = _bar(moment.reading).append(f"\n{moment.note}")
+        style = _COLOURS[moment.reading.tier or 0]
+        yield Panel(text, title=f"after step {number}, the model is told", border_style=style)
 
 
-def _as_document(moments: list[Moment], player: Player) -> dict[str, Any]:
-    rows = [
-        {
-            "step": moment.step.label,
-            "kind": moment.step.kind,
-            "occupancy_tokens": moment.reading.occupancy_tokens,
-            "tier": moment.reading.tier,
-            "note": moment.note or None,
-            "instead": moment.instead or None,
-        }
-        for moment in moments
+def _bar(found: Reading) -> Text:
+    """The window as a bar: what is in use, the room up to the compaction point, the rest."""
+    from rich.text import Text
+
+    cells = [
+        min(_BAR_CELLS - 1, tokens * _BAR_CELLS // found.window.tokens)
+        for tokens in (found.projected_tokens or 0, found.compaction.tokens)
     ]
-    return {"moments": rows, "figures": _figures(moments, player)}
-
-
-def _cell(tokens: int, window: int) -> int:
-    return min(_BAR_CELLS - 1, tokens * _BAR_CELLS // window)
-
-
-if __name__ == "__main__":
-    sys.exit(demo())
+    used, point = min(cells), cells[1]
+    text = Text("█" * used, _COLOURS[found.tier or 0]).append("·" * (point - used), "dim")
+    text.append("┃", "bold").append("╱" * (_BAR_CELLS - point - 1), "dim")
+    return text.append(f" {found.used_ratio:4.0%}  L{found.tier}" if found.used_ratio else "")

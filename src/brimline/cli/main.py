@@ -1,35 +1,37 @@
-"""The `brimline` command: finds the asked command, runs it, turns our errors into one sentence."""
+"""Starts the `brimline` command: Ctrl-C ends it without a traceback, from the first import on."""
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+from typing import Any, NoReturn
 
-import click
-
-from brimline import __version__
-from brimline.cli.lazy import LazyGroup
-from brimline.cli.registry import COMMANDS
-from brimline.errors import BrimlineError
-
-
-@click.group(cls=LazyGroup, lazy=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="brimline")
-def program() -> None:
-    """Keep a Claude Code session below the brim of its context window."""
+_INTERRUPTED = 130
+_READER_GONE = 141
 
 
 def main() -> None:
     """Run the program; a problem is told in one sentence and a non-zero exit code."""
     try:
-        program()
-    except BrimlineError as error:
-        click.echo(f"brimline: {error}", err=True)
-        sys.exit(1)
+        before = signal.signal(signal.SIGINT, _leave)
+    except ValueError:  # within a thread nobody presses Ctrl-C
+        before = None
+    try:
+        from brimline.cli import surface
+
+        if before is not None:
+            # From here on a command may have work to finish or to undo.
+            signal.signal(signal.SIGINT, before)
+        code = surface.run()
+    except KeyboardInterrupt:
+        code = _INTERRUPTED
     except BrokenPipeError:
         # The reader (`head`, a pager) has seen enough; Python must not complain while it ends.
         sys.stderr.close()
-        sys.exit(141)
-    except OSError as error:
-        subject = error.filename or "the current folder, or another file"
-        click.echo(f"brimline: {subject}: {error.strerror or error}", err=True)
-        sys.exit(1)
+        code = _READER_GONE
+    sys.exit(code)
+
+
+def _leave(_number: int, _frame: Any) -> NoReturn:
+    os._exit(_INTERRUPTED)

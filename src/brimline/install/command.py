@@ -47,7 +47,7 @@ class _Asked(NamedTuple):
     interpreter: str | None
 
 
-@click.command(context_settings=output.HELP)
+@output.command("install")
 @click.option("--as", "way", type=_WAYS, default="settings", show_default=True, help="Which way.")
 @click.option("--scope", type=_SCOPES, default="user", show_default=True, help="Which settings.")
 @click.option("--no-mcp", is_flag=True, help="Do not register the MCP server.")
@@ -56,7 +56,6 @@ class _Asked(NamedTuple):
 @click.option("--diff", is_flag=True, help="Show every byte that changes.")
 @output.dry_run_option
 @output.yes_option
-@output.json_option
 def install(diff: bool, dry_run: bool, yes: bool, as_json: bool, **chosen: Any) -> None:
     """Wire brimline into Claude Code, keeping everything that is there.
 
@@ -98,12 +97,11 @@ def install(diff: bool, dry_run: bool, yes: bool, as_json: bool, **chosen: Any) 
     output.answer(report | _outcome([*done, remarks]), text, as_json=as_json)
 
 
-@click.command(context_settings=output.HELP)
+@output.command("uninstall")
 @click.option("--as", "way", type=_WAYS, help="Only this way; otherwise both.")
 @click.option("--scope", type=_SCOPES, help="Only this scope; otherwise wherever it is installed.")
 @click.option("--delete-data", is_flag=True, help="Also delete everything brimline has stored.")
 @output.yes_option
-@output.json_option
 def uninstall(
     way: str | None, scope: str | None, delete_data: bool, yes: bool, as_json: bool
 ) -> None:
@@ -149,8 +147,7 @@ def uninstall(
         raise InstallError("; ".join(problems))
 
 
-@click.command(context_settings=output.HELP)
-@output.json_option
+@output.command("doctor")
 def doctor(as_json: bool) -> None:
     """Check the installation; every finding says why it matters and what fixes it.
 

@@ -14,7 +14,7 @@ from brimline import config
 from brimline.errors import BrimlineError, InstallError
 from brimline.fast import io, paths
 from brimline.hooks import table
-from brimline.session import backups, restore
+from brimline.session import restore
 from brimline.session.disk import InUseError
 
 if TYPE_CHECKING:
@@ -131,8 +131,8 @@ def purged_sessions(home_dir: str) -> Purged:
     """The sessions that were purged or repaired, wherever they are now, and copies of them."""
     keys: dict[str, set[str]] = {}
     problems: list[str] = []
-    for name in backups.noted_sessions(home_dir):
-        notes, damaged = backups.notes(home_dir, name)
+    for name in restore.noted_sessions(home_dir):
+        notes, damaged = restore.notes(home_dir, name)
         problems += [str(problem) for problem in damaged]
         for note in notes:
             for path in note.places():

@@ -119,7 +119,7 @@ def wiring_for(interpreter: str, home_dir: str) -> entries.Wiring:
     Raises:
         InstallError: one of the paths cannot be written into JSON.
     """
-    scout = config.load(home_dir, home_dir, environment=False).values["scout.enabled"]
+    scout = config.load(home_dir, home_dir, environment=False).values["scout.mode"] != "off"
     launcher = entries.launcher_for(interpreter, home_dir)
     wired = entries.Wiring(interpreter, pythons.package_root(), home_dir, launcher, scout)
     for path in wired[:3]:

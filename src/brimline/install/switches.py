@@ -22,11 +22,10 @@ _PERCENT = "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"
 _REPLY_TOKENS = 20_000
 
 
-@click.command(context_settings=output.HELP)
+@output.command("autocompact")
 @click.argument("tokens", metavar="TOKENS|off")
 @click.option("--percent", type=click.IntRange(1, 100), help="Compact at this share already.")
 @click.option("--window", type=int, help="The model's window, where it is not 1,000,000.")
-@output.json_option
 def autocompact(tokens: str, percent: int | None, window: int | None, as_json: bool) -> None:
     """Make the client compact by itself at TOKENS less 33,000, or leave it to its default.
 
@@ -132,22 +131,7 @@ def _told(report: dict[str, Any]) -> str:
     return "\n".join([*lines, *[f"warning: {note}" for note in report["warnings"]]])
 
 
-@click.group(context_settings=output.HELP)
-def scout() -> None:
-    """Watch reads of folders that only fill the context window.
-
-    Which ones is said by .brimlineignore (else .ckignore) in the project's folder, in the syntax of
-    .gitignore; without patterns of its own, twelve default folders.
-
-    \b
-    Example:
-      brimline scout init
-      brimline scout on
-    """
-
-
-@scout.command()
-@output.json_option
+@output.command("on")
 def on(as_json: bool) -> None:
     """Register the scout's hook wherever brimline is installed.
 
@@ -158,8 +142,7 @@ def on(as_json: bool) -> None:
     _switch(enabled=True, as_json=as_json)
 
 
-@scout.command()
-@output.json_option
+@output.command("off")
 def off(as_json: bool) -> None:
     """Remove the scout's hook; reads cost nothing again.
 
@@ -170,9 +153,8 @@ def off(as_json: bool) -> None:
     _switch(enabled=False, as_json=as_json)
 
 
-@scout.command()
+@output.command("init")
 @click.option("--force", is_flag=True, help="Replace a .brimlineignore that is there.")
-@output.json_option
 def init(force: bool, as_json: bool) -> None:
     """Write a first .brimlineignore: the default folders, or the lines of a .ckignore.
 
@@ -193,8 +175,9 @@ def _switch(*, enabled: bool, as_json: bool) -> None:
     hooks = Plugin(home_dir).hooks()
     if not wired and not hooks:
         raise InstallError("brimline is not installed here yet: run `brimline install` first")
-    word = "true" if enabled else "false"
-    config.change(paths.user_config(home_dir), "scout.enabled", word, project=False)
+    blocks = config.load(home_dir, project_dir).values["scout.mode"] == "block"
+    word = ("block" if blocks else "advise") if enabled else "off"
+    config.change(paths.user_config(home_dir), "scout.mode", word, project=False)
     config.compile_policy(home_dir, project_dir)
     changed = []
     for path, entry in wired.items():

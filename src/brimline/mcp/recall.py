@@ -1,6 +1,7 @@
 """The tool `recall`: one stored output by its key, or those that a query finds.
 
-Outputs of other projects are shown only where the call says `everywhere`.
+Outputs of other projects are shown only where the call says `everywhere`. The client shows an
+answer of up to 50,000 characters, and puts a longer one into a file; so content comes in pages.
 """
 
 from __future__ import annotations
@@ -12,8 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from brimline import clock
 from brimline.errors import StoreError
 from brimline.fast import io, paths
-from brimline.mcp import pages
-from brimline.search import stored, words
+from brimline.search import stored
 from brimline.store import contents, layout
 
 if TYPE_CHECKING:
@@ -35,6 +35,12 @@ _REMOVED = {
 }
 _DAY, _MINUTE = len("2026-01-08"), len("2026-01-08T15:49")
 _NO_UTF8 = r"; bytes that are no UTF-8 are shown as \xNN"
+
+
+# With the first line; the rest of the way to the client's limit is for its own additions.
+LARGEST_CHARACTERS = 30_000
+_FRAME_CHARACTERS = 1_000
+ROOM = LARGEST_CHARACTERS - _FRAME_CHARACTERS
 
 
 class Asked(NamedTuple):
@@ -116,8 +122,8 @@ def _removal(home_dir: str, text: str) -> str | None:
 
 def _is_of_project(home_dir: str, key: str, known: dict[str, Any], project_dir: str) -> bool:
     """Whether an output was made in the project's folder, or stored by a session of it."""
-    place, project = stored.place(known.get("cwd")), stored.place(project_dir).rstrip("/")
-    if place and (place == project or place.startswith(project + "/")):
+    project = stored.place(project_dir)
+    if stored.is_within(known.get("cwd"), project):
         return True
     sessions = {known.get("session"), *contents.sessions_of_keys(home_dir).get(key, {})}
     folders = {paths.project_transcripts(folder) for folder in (project_dir, project)}
@@ -132,7 +138,7 @@ def _is_of_project(home_dir: str, key: str, known: dict[str, Any], project_dir: 
 def _output(home_dir: str, key: str, known: dict[str, Any], asked: Asked) -> str:
     data = contents.get(home_dir, key)
     name = _named(key, known)
-    if words.is_binary(data):
+    if stored.is_binary(data):
         return (
             f"[brimline recall {name}: binary, {len(data):,} bytes, not shown; "
             f"`brimline store get {layout.short(key)} > FILE` saves it]"
@@ -143,12 +149,12 @@ def _output(home_dir: str, key: str, known: dict[str, Any], asked: Asked) -> str
     span = contents.span(asked.lines, len(lines)) if asked.lines else contents.Span(1, len(lines))
     if asked.query:
         return _holding(name, lines, span, asked.query)
-    page = pages.fill(lines, span)
+    page = fill(lines, span)
     note = "" if _is_utf8(data) else _NO_UTF8
     return f"[brimline recall {name}: {_extent(page, span, len(lines))}{note}]\n{page.text}"
 
 
-def _extent(page: pages.Page, span: contents.Span, count: int) -> str:
+def _extent(page: Page, span: contents.Span, count: int) -> str:
     """Which lines are shown of how many, and how to ask for the next."""
     following = f'; next: lines="{page.rest}"' if page.rest else ""
     if page.part:
@@ -164,18 +170,18 @@ def _extent(page: pages.Page, span: contents.Span, count: int) -> str:
 
 def _holding(name: str, lines: list[bytes], span: contents.Span, query: str) -> str:
     """The lines of one output that hold the words, as many as fit."""
-    texts = [pages.decoded(line) for line in lines[span.first - 1 : span.last]]
-    wanted = words.terms(query)
-    found = sorted(words.holding(texts, wanted))
-    room, shown, following = pages.ROOM, list[str](), ""
+    texts = [decoded(line) for line in lines[span.first - 1 : span.last]]
+    wanted = stored.terms(query)
+    found = sorted(stored.holding(texts, wanted))
+    room, shown, following = ROOM, list[str](), ""
     for at in found:
-        row = f"{at + span.first}: {words.clipped(texts[at], wanted, _LINE_CHARACTERS)}"
-        room -= pages.width(row) + 1
+        row = f"{at + span.first}: {stored.clipped(texts[at], wanted, _LINE_CHARACTERS)}"
+        room -= width(row) + 1
         if room < 0:
             following = f'; next: lines="{at + span.first}:{span.last}"'
             break
         shown.append(row)
-    told = repr(pages.one_line(query, _TOLD_CHARACTERS))
+    told = repr(one_line(query, _TOLD_CHARACTERS))
     of = f"{len(lines):,} lines"
     if len(texts) < len(lines):
         of = f"lines {span.first:,}-{span.last:,} (of {len(lines):,})"
@@ -194,17 +200,17 @@ def _hits(home_dir: str, project_dir: str | None, asked: Asked) -> str:
 
     until = time.monotonic() + BUDGET_S
     found = stored.find(home_dir, asked.query, project_dir, pick, until=until)
-    told = repr(pages.one_line(asked.query, _TOLD_CHARACTERS))
+    told = repr(one_line(asked.query, _TOLD_CHARACTERS))
     if not found.states and not found.pending:
         whose = "" if asked.everywhere else " of this project"
         return f"[brimline recall: no output{whose} is stored yet]"
     if not found.total:
         first = f"[brimline recall: none of {len(found.states):,} stored outputs holds {told}]"
         return "\n".join([first, *_notes(found)])
-    room, blocks = pages.ROOM, list[str]()
+    room, blocks = ROOM, list[str]()
     for number, hit in enumerate(found.hits, found.span.first):
-        block = f"{number}. {_hit(hit, home_dir, words.terms(asked.query))}"
-        room -= pages.width(block) + 1
+        block = f"{number}. {_hit(hit, home_dir, stored.terms(asked.query))}"
+        room -= width(block) + 1
         if room < 0:
             break
         blocks.append(block)
@@ -224,9 +230,9 @@ def _hit(hit: Hit, home_dir: str, wanted: list[str]) -> str:
     if isinstance(known.get("lines"), int):
         parts.append(f"{known['lines']:,} lines")
     lines = document.text.split("\n")
-    found = words.holding(lines, wanted)
+    found = stored.holding(lines, wanted)
     # The search knows words by their stems; lines are found by the words as they are written.
-    shown = [f"{at + 1}: {words.clipped(lines[at], wanted, _HIT_CHARACTERS)}" for at in found]
+    shown = [f"{at + 1}: {stored.clipped(lines[at], wanted, _HIT_CHARACTERS)}" for at in found]
     shown = shown[:_LINES_PER_HIT] or [" ".join(hit.snippet.split())]
     rest = [f"and {len(found) - len(shown):,} more"] if len(found) > len(shown) else []
     return "\n   ".join([", ".join(parts), *filter(None, shown), *rest])
@@ -247,9 +253,9 @@ def _notes(found: stored.Found) -> list[str]:
 def _named(key: str, known: dict[str, Any]) -> str:
     """A key with where its content comes from."""
     tool, source, code = known.get("tool"), known.get("source"), known.get("exit")
-    told = [pages.one_line(tool, _SOURCE_CHARACTERS)] if isinstance(tool, str) else []
+    told = [one_line(tool, _SOURCE_CHARACTERS)] if isinstance(tool, str) else []
     if isinstance(source, str):
-        told.append('"' + pages.one_line(source, _SOURCE_CHARACTERS).replace('"', "'") + '"')
+        told.append('"' + one_line(source, _SOURCE_CHARACTERS).replace('"', "'") + '"')
     if isinstance(code, int):
         told.append(f"exit {code}")
     return f"{layout.short(key)} ({' '.join(told)})" if told else layout.short(key)
@@ -269,3 +275,63 @@ def _is_utf8(data: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+class Page(NamedTuple):
+    """As much as fits into one answer."""
+
+    text: str
+    last: int
+    """The last line that is shown, whole or in part."""
+    rest: str = ""
+    """What to ask for next; empty where all is shown."""
+    part: tuple[int, int, int] | None = None
+    """Of a line too long for one answer: the first and last character shown, and its length."""
+
+
+def fill(lines: list[bytes], asked: contents.Span, room: int = ROOM) -> Page:
+    """The lines of a span, as many as fit; the first one is cut where it alone is too long."""
+    shown: list[str] = []
+    for number in range(asked.first, asked.last + 1):
+        whole = decoded(lines[number - 1])
+        text = whole[asked.skipped :] if number == asked.first else whole
+        if width(text) + 1 > room:
+            if shown:
+                return Page("\n".join(shown), number - 1, f"{number}:{asked.last}")
+            return _part(whole, asked, cut(text, room))
+        room -= width(text) + 1
+        shown.append(text)
+    return Page("\n".join(shown), asked.last)
+
+
+def decoded(line: bytes) -> str:
+    """A line as text; bytes that are no UTF-8 become visible."""
+    return line.decode("utf-8", "backslashreplace")
+
+
+def width(text: str) -> int:
+    """How many characters the client counts: those of UTF-16, of which rarer ones take two."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def cut(text: str, room: int) -> str:
+    """The beginning of a text that the client counts as no longer than `room`."""
+    piece = text[:room]
+    while (over := width(piece) - room) > 0:
+        piece = piece[: -((over + 1) // 2)]
+    return piece
+
+
+def one_line(text: str, most: int) -> str:
+    """A text on one line, shortened in its middle: a path tells most at its end."""
+    flat = " ".join(text.split())
+    if len(flat) <= most:
+        return flat
+    tail = most // 2
+    return f"{flat[: most - tail - 1]}…{flat[-tail:]}"
+
+
+def _part(whole: str, asked: contents.Span, piece: str) -> Page:
+    end = asked.skipped + len(piece)
+    part = (asked.skipped + 1, end, len(whole))
+    return Page(piece, asked.first, f"{asked.first}@{end + 1}:{asked.last}", part)

@@ -1,40 +1,59 @@
-"""The server: two tools over standard input and output, for one client, until the input ends.
+"""`brimline mcp`: three tools over standard input and output, for one client, until the input ends.
 
-Nothing of ours is loaded or read before the first call of a tool. `ServerRequestContext` is
-imported at run time because version 1 of the SDK, which would not do, does not have it.
+Nothing of ours is loaded or read before the first call of a tool, and the SDK only when it runs.
 """
 
 from __future__ import annotations
 
 import signal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import anyio
-import anyio.to_thread
-from mcp.server import Server, ServerRequestContext
-from mcp.server.stdio import stdio_server
-from mcp.types import (
-    CallToolRequestParams,
-    CallToolResult,
-    ListToolsResult,
-    PaginatedRequestParams,
-    TextContent,
-    Tool,
-)
+import click
 
 from brimline import __version__
-from brimline.mcp import tools
+from brimline.errors import BrimlineError
+
+if TYPE_CHECKING:
+    from mcp.server import Server, ServerRequestContext
+    from mcp.types import CallToolRequestParams, CallToolResult, ListToolsResult
+
+MISSING = (
+    "the MCP server needs the MCP SDK, version 2: in the clone that brimline came from, "
+    "`pip install '.[mcp]'` (or `uv tool install '.[mcp]'`) installs it"
+)
 
 
-def run() -> None:
-    """Serve until the client goes away."""
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+def mcp() -> None:
+    """Serve the tools `recall`, `context_status` and `note` on standard input and output.
+
+    Claude Code starts it by itself once it is registered; it ends with its client.
+
+    \b
+    Example:
+      claude mcp add --scope user brimline -- brimline mcp
+    """
+    try:
+        import anyio
+
+        server = build()
+    except ImportError as error:
+        # Ours would be a defect; the SDK's are a package that is missing or too old.
+        if (error.name or "").startswith("brimline"):
+            raise
+        raise BrimlineError(MISSING) from error
     # The client says goodbye with SIGINT; there is nothing to clean up and nobody to tell.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    anyio.run(_serve)
+    anyio.run(_serve, server)
 
 
 def build() -> Server[Any]:
     """The server without a connection."""
+    # `ServerRequestContext` is what version 1 of the SDK, which would not do, does not have.
+    from mcp.server import Server, ServerRequestContext  # noqa: F401
+
+    from brimline.mcp import tools
+
     return Server(
         "brimline",
         version=__version__,
@@ -44,22 +63,28 @@ def build() -> Server[Any]:
     )
 
 
-async def _serve() -> None:
-    server = build()
+async def _serve(server: Server[Any]) -> None:
+    from mcp.server.stdio import stdio_server
+
     async with stdio_server() as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())
 
 
-async def _list_tools(
-    _context: ServerRequestContext[Any], _params: PaginatedRequestParams | None
-) -> ListToolsResult:
+async def _list_tools(_context: ServerRequestContext[Any], _params: Any) -> ListToolsResult:
+    from mcp.types import ListToolsResult, Tool
+
+    from brimline.mcp import tools
+
     return ListToolsResult(tools=[Tool.model_validate(tool) for tool in tools.TOOLS])
 
 
 async def _call_tool(
     _context: ServerRequestContext[Any], params: CallToolRequestParams
 ) -> CallToolResult:
-    from brimline.mcp import calls
+    import anyio.to_thread
+    from mcp.types import CallToolResult, TextContent
 
-    text, failed = await anyio.to_thread.run_sync(calls.answer, params.name, params.arguments or {})
+    from brimline.mcp import tools
+
+    text, failed = await anyio.to_thread.run_sync(tools.answer, params.name, params.arguments or {})
     return CallToolResult(content=[TextContent(type="text", text=text)], is_error=failed)

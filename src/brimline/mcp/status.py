@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from brimline import clock
 from brimline.errors import SessionError
 from brimline.fast import io
+from brimline.output import figure
 from brimline.state.session import SessionState
 from brimline.transcript import find
 
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3_600, 86_400
 
 
-def answer(home_dir: str, project_dir: str, now: float) -> str:
+def answer(home_dir: str, project_dir: str) -> str:
     """The text for the model; what is unknown is said to be."""
     first = io.env("CLAUDE_CODE_SESSION_ID")
     if first:
@@ -30,33 +32,28 @@ def answer(home_dir: str, project_dir: str, now: float) -> str:
             f"{head}: unknown, no hook has recorded a reading yet. "
             "`brimline doctor` tells whether the hooks are installed."
         )
-    return "\n".join([f"{head}, read {_age(told.get('at'), now)}:", *_figures(told)])
+    return "\n".join([f"{head}, read {_age(told.get('at'), clock.now())}:", *_figures(told)])
 
 
 def _figures(told: dict[str, Any]) -> list[str]:
     used, window = _count(told, "occupancy_tokens"), _count(told, "window_tokens")
+    point, margin = _count(told, "compaction_tokens"), _count(told, "margin_tokens")
+    source = told.get("compaction_source", "unknown")
     mark = "~" if told.get("measured_by") == "estimate" else ""
     share = f" ({used / window:.0%})" if used is not None and window else ""
-    window_source = told.get("window_source", "unknown")
-    point = _tokens(_count(told, "compaction_tokens"))
-    point_source = told.get("compaction_source", "unknown")
+    left = "distance unknown"
+    if margin is not None:
+        left = f"{margin:,} tokens left" if margin >= 0 else f"{-margin:,} tokens past it"
     lines = [
-        f"In use: {mark}{_tokens(used)} of {_tokens(window)} tokens{share}.",
-        f"Window from: {window_source}.",
-        f"Next request: about {_tokens(_count(told, 'projected_tokens'))} tokens.",
-        f"Compaction: expected at {point} (from: {point_source}), {_left(told)}.",
+        f"In use: {mark}{figure(used)} of {figure(window)} tokens{share}.",
+        f"Window from: {told.get('window_source', 'unknown')}.",
+        f"Next request: about {figure(_count(told, 'projected_tokens'))} tokens.",
+        f"Compaction: expected at {figure(point)} (from: {source}), {left}.",
     ]
     level, name = told.get("level"), told.get("tier_name")
     if isinstance(level, int):
         lines.append(f"Tier: L{level}{f' {name}' if isinstance(name, str) else ''}.")
     return [*lines, _growth(told)]
-
-
-def _left(told: dict[str, Any]) -> str:
-    margin = _count(told, "margin_tokens")
-    if margin is None:
-        return "distance unknown"
-    return f"{margin:,} tokens left" if margin >= 0 else f"{-margin:,} tokens past it"
 
 
 def _growth(told: dict[str, Any]) -> str:
@@ -85,7 +82,3 @@ def _age(at: Any, now: float) -> str:
 def _count(told: dict[str, Any], name: str) -> int | None:
     value = told.get(name)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _tokens(count: int | None) -> str:
-    return "unknown" if count is None else f"{count:,}"

@@ -111,7 +111,7 @@ def _paths(source: Source, budget: int) -> str:
     folders = _grouped(source.lines)
     count = sum(map(len, folders.values()))
     title = f"{count:,} paths in {len(folders):,} directories, with counts and names:"
-    if not source.is_whole:
+    if len(source.lines) < source.total:
         looked = f"{len(source.lines):,} looked at"
         title = f"{source.total:,} lines of paths; directories of {looked}, with counts and names:"
     order = sorted(folders, key=lambda folder: (-len(folders[folder]), folder))

@@ -1,12 +1,13 @@
 """Offload's face to the hooks: a large result on its way into the window, pins, overwrites.
 
-Fast path: imports only `brimline.fast.io`. The names of the room's files in a session's folder are
-here, so that a quiet hook can tell from the folder's listing that there is nothing to do.
+Fast path: imports only `io`, `json` and `paths` of `brimline.fast`. The names of the room's files
+in a session's folder are here, so that a quiet hook can tell from the folder's listing that there
+is nothing to do.
 """
 
 from __future__ import annotations
 
-from brimline.fast import io
+from brimline.fast import io, json, paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +22,10 @@ LARGE_BYTES = 5_000
 PREVIEWED = "offload-read-"
 # The files that the session changed.
 EDITED = "offload-edited.jsonl"
-# One for each preview whose call may be repeated: a stamp, and a line for each result since; and
-# one for each of those that was.
+# Says that the session has no past, or that what its transcript tells of it is noted too.
+PAST = "offload-past"
+# One for each preview whose call may be repeated, a byte in it for each result since; and one for
+# each of those that was.
 OFFER, TAKEN = "offload-again-", "offload-taken-"
 OFFERED_RESULTS = 10
 EDITING = ("Edit", "MultiEdit", "Write", "NotebookEdit")
@@ -33,9 +36,11 @@ _FRESH = ("startup", "clear")
 def post_tool_use(turn: Turn) -> Decision | None:
     """The replacement for a result that is bulk; notes what was fetched back, seen, changed."""
     for name in [name for name in turn.state.names if name.startswith(OFFER)]:
-        _count_result(f"{turn.state.folder}/{name}")
-    if turn.event.tool in EDITING:
-        _note_edit(turn)
+        _count_result(turn, name)
+    asked = turn.event.tool_input
+    path = asked.get("file_path") or asked.get("notebook_path")
+    if turn.event.tool in EDITING and isinstance(path, str):
+        note_edit(turn, path)
     if not _is_worth_a_look(turn):
         return None
     from brimline.offload import intercept
@@ -70,9 +75,7 @@ def pre_compact(turn: Turn) -> None:
 def session_start(turn: Turn) -> None:
     """Note whether the session has a past in which files were seen."""
     if turn.event.source in _FRESH:
-        from brimline.offload.looks import Looks
-
-        Looks(turn.state, "").note_past()
+        io.create_exclusively(f"{turn.state.folder}/{PAST}", b"")
 
 
 def tidy(turn: Turn, _until: float) -> None:
@@ -82,31 +85,25 @@ def tidy(turn: Turn, _until: float) -> None:
     learning.tidy(turn.home)
 
 
-def read_offer(path: str) -> tuple[str, int | None]:
-    """The stamp of an offer, and how many results came since; None once it is out of date."""
-    try:
-        stamp, *results = io.read_file(path).decode("ascii", "replace").split("\n")
-    except OSError:
-        return "", None
-    count = len(results) - 1
-    return stamp, count if count <= OFFERED_RESULTS else None
+def note_edit(turn: Turn, path: str) -> None:
+    """The model changed a file."""
+    line = json.dumps(paths.real(path, turn.event.cwd))
+    io.append_line(f"{turn.state.folder}/{EDITED}", line)
+    turn.state.names.append(EDITED)
 
 
-def _count_result(path: str) -> None:
+def _count_result(turn: Turn, offer: str) -> None:
     """One more result came after a preview; after ten the offer is gone."""
+    path = f"{turn.state.folder}/{offer}"
     io.append_line(path, "")
-    if read_offer(path)[1] is None:
+    try:
+        is_open = io.system.stat(io.to_bytes(path)).st_size <= OFFERED_RESULTS
+    except OSError:
+        is_open = False  # another hook was faster
+    if not is_open:
+        turn.state.names.remove(offer)
         io.remove(path)
-        io.remove(path.replace(f"/{OFFER}", f"/{TAKEN}"))
-
-
-def _note_edit(turn: Turn) -> None:
-    asked = turn.event.tool_input
-    path = asked.get("file_path") or asked.get("notebook_path")
-    if isinstance(path, str):
-        from brimline.offload.looks import Looks
-
-        Looks(turn.state, turn.event.cwd).note_edit(path)
+        io.remove(f"{turn.state.folder}/{TAKEN}{offer[len(OFFER) :]}")
 
 
 def _is_worth_a_look(turn: Turn) -> bool:

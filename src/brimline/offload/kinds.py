@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from brimline.offload.commands import Line
+    from brimline.offload.shell import Line
 
 BINARY, CODE, DIFF, DUMP, FOUND, JSON, LOG, PATHS, PROSE = (
     *("binary", "code", "diff", "dump", "found", "json", "log", "paths", "prose"),
 )
 BULK = frozenset({BINARY, DUMP, JSON, LOG, PATHS})
 # Fewer hits than this are an answer, not bulk.
-_FEWEST_HITS = 1_000
+FEWEST_HITS = 1_000
 _SAMPLE_LINES = 400
 _FEWEST_LINES = 30
 # Shares of the sampled lines from which on a text is taken for one of its kind.
@@ -46,21 +46,21 @@ _BINARY_SAMPLE_CHARACTERS = 8_192
 _MOST_CONTROLS = 0.02
 _MOST_REPLACED = 0.1
 # Those that no text holds: not tabs, line and page breaks, backspaces, escapes.
-_CONTROLS = "".join(map(chr, [*range(1, 8), *range(14, 27), *range(28, 32)]))
+_CONTROLS = re.compile("[\x01-\x07\x0e-\x1a\x1c-\x1f]")
 
 _PROSE_FILES = (".md", ".mdx", ".rst", ".adoc", ".txt", ".org", ".tex", ".html")
 _JSON_FILES = (".json", ".jsonl", ".ndjson", ".geojson", ".ipynb")
 _DUMP_FILES = (".csv", ".tsv", ".map", ".min.js", ".min.css", ".sqlite-dump")
 _LOG_FILES = (".log", ".out", ".output", ".err")
 _DIFF_FILES = (".diff", ".patch")
-_NEVER_TEXT = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".ico", ".tiff", ".pdf")
 _INSTRUCTION_FILES = ("claude.md", "claude.local.md", "agents.md", "readme", "go.sum", "makefile")
 _INSTRUCTION_STEMS = ("readme.", ".env", "dockerfile")
 _CONFIGURATION = (
     *(".json", ".jsonc", ".json5", ".yaml", ".yml", ".toml", ".lock", ".ini", ".cfg", ".conf"),
     *(".properties", ".editorconfig", ".env"),
 )
-_REPORTS = ("Agent", "Task", "WebFetch", "WebSearch")
+# What tools answer with, where it is not seen to be something else.
+_TOOLS = {"Glob": PATHS, **dict.fromkeys(("Agent", "Task", "WebFetch", "WebSearch"), PROSE)}
 
 _MODIFIERS = (
     r"(?:(?:export|default|pub(?:\([^)]*\))?|public|private|protected|internal|static|final|"
@@ -94,7 +94,7 @@ _PASSED = re.compile(
     r".*(?:\.\.\. ?ok|PASSED|\bpassed)\s*(?:\[.*)?$"
 )
 # What a test run, a linter or a build prints when it fails; a pipe may have lost its exit code.
-_FAILED = re.compile(
+FAILED = re.compile(
     r"^\s*(?:(?:-+ )?FAIL(?:ED|URE)?\b|not ok \d|[✗✘✕❌])|^Traceback |^E   |##\[error\]|"
     r"^(?:error|fatal)(?:\[\w+\])?: |\bpanic: |panicked at|\bBUILD FAIL|npm ERR!|"
     r"^make(?:\[\d+\])?: \*\*\*|"
@@ -117,40 +117,28 @@ def kind_of(
         files: the files that it shows, and nothing else.
         command: the command line that ran, if it was one.
     """
-    if is_binary(text):
+    start = text[:_BINARY_SAMPLE_CHARACTERS]
+    controls, replaced = len(_CONTROLS.findall(start)), start.count("\ufffd")
+    if "\0" in start or max(controls / _MOST_CONTROLS, replaced / _MOST_REPLACED) > len(start):
         return BINARY
-    named = {_kind_by_name(file.lower()) for file in files}
     sample = list(islice((line for line in lines if line.strip()), _SAMPLE_LINES))
     if not sample:
         return LOG
+    named = {_kind_by_name(file.lower()) for file in files}
     if len(named) == 1 and (kind := named.pop()):
         return DUMP if kind in (CODE, PROSE) and _is_minified(text, lines) else kind
     if tool == "Read":
         return _kind_of_text(sample, text, lines, CODE)
-    return _kind_of_output(sample, text, lines, tool, command)
-
-
-def least_bytes(kind: str, lines: int, bulk_bytes: int, content_bytes: int) -> int:
-    """From which size on an output of a kind is kept out."""
-    is_bulk = kind in BULK or (kind == FOUND and lines >= _FEWEST_HITS)
-    return min(bulk_bytes, content_bytes) if is_bulk else content_bytes
-
-
-def is_binary(text: str) -> bool:
-    """Whether the text is bytes that somebody decoded."""
-    sample = text[:_BINARY_SAMPLE_CHARACTERS]
-    if "\x00" in sample:
-        return True
-    if not sample or sample.isprintable():
-        return False
-    controls = sum(map(sample.count, _CONTROLS))
-    replaced = sample.count("\ufffd")
-    return controls > len(sample) * _MOST_CONTROLS or replaced > len(sample) * _MOST_REPLACED
-
-
-def is_never_text(path: str) -> bool:
-    """Whether a file is a picture or a PDF by its name."""
-    return path.lower().endswith(_NEVER_TEXT)
+    if any(map(_DIFF.match, sample)):
+        return DIFF
+    prints = command.prints if command else ""
+    if PATHS in (prints, _TOOLS.get(tool)) or _share(sample, _looks_like_path) > _PATHS_SHARE:
+        return PATHS
+    if tool == "Grep" or _share(sample, _HIT.match) > _FOUND_SHARE:
+        return FOUND
+    if documents(text):
+        return JSON
+    return _TOOLS.get(tool) or prints or _kind_of_text(sample, text, lines, PROSE)
 
 
 def is_configuration(path: str) -> bool:
@@ -161,19 +149,22 @@ def is_configuration(path: str) -> bool:
     return name.endswith(_CONFIGURATION) or ".env." in name
 
 
-def is_failing(text: str, command: Line) -> bool:
-    """Whether a command says itself that it failed: then its words are what was asked for."""
-    return bool(_FAILED.search(text)) and command.ran_something
-
-
 def headings(lines: list[str], kind: str) -> list[int]:
     """The indices of lines under which the others can be filed, the outer ones first."""
-    if kind == CODE:
-        found = [i for i, line in enumerate(lines) if _defines(line)]
-    elif kind == PROSE:
-        found = _prose_headings(lines)
-    else:
-        found = _found_files(lines) if kind == FOUND else []
+    found, last, fenced = [], "", False
+    for i, line in enumerate(lines):
+        is_heading = False
+        if kind == CODE:
+            is_heading = _defines(line)
+        elif kind == PROSE:
+            fenced = fenced != bool(_FENCE.match(line))
+            is_heading = not fenced and bool(_HEADING.match(line))
+        elif match := _HIT.match(line):
+            # The same file is spelt relative on one line and absolute on the next.
+            name = match["path"].replace("\\", "/").rpartition("/")[2]
+            is_heading, last = name != last, name
+        if is_heading:
+            found.append(i)
     first_of = {lines[position]: position for position in reversed(found)}
     return sorted(first_of.values(), key=lambda i: (len(lines[i]) - len(lines[i].lstrip()), i))
 
@@ -220,25 +211,6 @@ def _kind_by_name(path: str) -> str:
     return CODE if "." in path.rpartition("/")[2] else ""
 
 
-def _kind_of_output(
-    sample: list[str], text: str, lines: list[str], tool: str, command: Line | None
-) -> str:
-    if any(map(_DIFF.match, sample)):
-        return DIFF
-    listed = tool == "Glob" or (command and command.prints == PATHS)
-    if listed or _share(sample, _looks_like_path) > _PATHS_SHARE:
-        return PATHS
-    if tool == "Grep" or _share(sample, _HIT.match) > _FOUND_SHARE:
-        return FOUND
-    if documents(text):
-        return JSON
-    if tool in _REPORTS:
-        return PROSE
-    if command and command.prints == LOG:
-        return LOG
-    return _kind_of_text(sample, text, lines, PROSE)
-
-
 def _kind_of_text(sample: list[str], text: str, lines: list[str], otherwise: str) -> str:
     if _is_minified(text, lines):
         return DUMP
@@ -282,26 +254,3 @@ def _looks_like_path(line: str) -> bool:
 
 def _defines(line: str) -> bool:
     return bool(_DEFINITION.match(line) or _BINDING.match(line) or _METHOD.match(line))
-
-
-def _prose_headings(lines: list[str]) -> list[int]:
-    found, fenced = [], False
-    for i, line in enumerate(lines):
-        if _FENCE.match(line):
-            fenced = not fenced
-        elif not fenced and _HEADING.match(line):
-            found.append(i)
-    return found
-
-
-def _found_files(lines: list[str]) -> list[int]:
-    """The first line of each file among the lines of a search."""
-    found, last = [], None
-    for i, line in enumerate(lines):
-        match = _HIT.match(line)
-        # The same file is spelt relative on one line and absolute on the next.
-        name = match["path"].replace("\\", "/").rpartition("/")[2] if match else last
-        if name != last:
-            found.append(i)
-            last = name
-    return found

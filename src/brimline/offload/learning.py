@@ -1,91 +1,39 @@
-"""What experience says of offloading: which calls turn out large, and whose references come back.
+"""What experience says of offloading: whose references come back, and what was kept out in all.
 
 A reference pays as long as the model is content with it. One that is fetched back has cost more
 than it saved, so a call whose references come back again and again is left alone.
 
 The file holds one line per event, appended and never rewritten: parallel hooks cannot lose each
-other's lines, what is forgotten gets a line that says so, and what is older than a month is
-ignored. A file that grew large is put aside, and read once more in its place.
+other's lines, and what is older than a month is ignored. A file that grew large is put aside, and
+read once more in its place. What was saved is told by the spools of sessions.
 """
 
 from __future__ import annotations
 
 import time
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline.fast import io, json
+from brimline.fast import io, json, paths
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 # The session's project, the tool, and what a call is remembered by.
 Call = tuple[str | None, str, str]
-FORMAT = 1
-EXPIRY_S = 30 * 86_400
-STUB, PASSED, RECALL, FORGET = "stub", "passed", "recall", "forget"
-PASS, LARGE = "pass", "large"
-_NAME = "offload-learned"
+# Of several tokenizers the one that finds fewest tokens in a text: savings are not overstated.
+CHARACTERS_PER_TOKEN = 2.85
+STUB, PASSED, RECALL = "stub", "passed", "recall"
+_FORMAT = 1
+_FILE = "/offload-learned.jsonl"
 _START = b'{"v":'
+_EXPIRY_S = 30 * 86_400
 _ROTATE_AT_BYTES = 256 << 10
 _KEY_DIGITS = 12
 # So many of the last stubs that came back make a call pass in its project.
 _CAME_BACK, _OF_THE_LAST = 3, 5
 # Of large outputs that pass, every fifth is offloaded all the same: else nothing could ever change.
 _PROBE_EVERY = 5
-# Damage must not get into arithmetic.
-_LARGEST = 1e15
-
-
-class Learned:
-    """What is known of one pattern, in one project or in all of them together."""
-
-    def __init__(self, tool: str, pattern: str) -> None:
-        self.tool = tool
-        self.pattern = pattern
-        self.last_at = 0.0
-        # Of every large output, oldest first.
-        self.sizes_bytes: list[int] = []
-        # Of every output that was replaced: its key, its size, and how much of it came back.
-        self.stubs: list[list[Any]] = []
-        # Large outputs that were left alone since the last stub.
-        self.passed = 0
-
-    @property
-    def recalls(self) -> int:
-        """How many of its stubs came back."""
-        return self.came_back(len(self.stubs))
-
-    def came_back(self, last: int) -> int:
-        """Of how many of the last stubs so much came back that they did not pay: half."""
-        return sum(0 < size <= 2 * recalled for _, size, recalled in self.stubs[-last:])
-
-    @property
-    def verdict(self) -> str:
-        """Whether its stubs come back so often that it is left alone."""
-        return PASS if self.came_back(_OF_THE_LAST) >= _CAME_BACK else LARGE
-
-    def take(self, event: _Event) -> None:
-        """Add one line."""
-        if event.kind == RECALL:
-            for stub in reversed(self.stubs):
-                if stub[0] == event.key if event.key else not stub[2]:
-                    stub[2] += stub[1] if event.size is None else event.size
-                    break
-        else:
-            self.sizes_bytes.append(event.size or 0)
-            self.passed = self.passed + 1 if event.kind == PASSED else 0
-            if event.kind == STUB:
-                self.stubs.append([event.key, event.size or 0, 0])
-        self.last_at = max(self.last_at, event.at)
-
-
-class _Event(NamedTuple):
-    """One line of the file."""
-
-    kind: str
-    at: float
-    project: str | None
-    tool: str
-    pattern: str
-    size: int | None
-    key: str | None
+_SPOOLED = ('"Offloaded"', '"Recalled"', '"SessionStart"')
 
 
 def note(
@@ -103,10 +51,10 @@ def note(
     Raises:
         OSError: the line cannot be written.
     """
-    line = {"v": FORMAT, "at": time.time(), "kind": kind, "bytes": size}
+    line = {"v": _FORMAT, "at": time.time(), "kind": kind, "bytes": size}
     line |= dict(zip(("project", "tool", "pattern"), call, strict=True))
     line |= {"key": key.removeprefix("sha256:")[:_KEY_DIGITS]} if key else {}
-    io.append_line(file(home_dir), json.dumps(line))
+    io.append_line(home_dir + _FILE, json.dumps(line))
 
 
 def passes(home_dir: str, call: Call) -> bool:
@@ -115,37 +63,21 @@ def passes(home_dir: str, call: Call) -> bool:
     Raises:
         OSError: the file is there and cannot be read.
     """
-    project_dir, tool, pattern = call
-    known = _gathered(home_dir, project_dir, pattern).get((tool, pattern))
-    return known is not None and known.verdict == PASS and known.passed < _PROBE_EVERY - 1
-
-
-def learned(home_dir: str, project_dir: str | None = None) -> list[Learned]:
-    """All that is known, last heard of first: of one project, or of all of them together.
-
-    Raises:
-        OSError: the file is there and cannot be read.
-    """
-    found = [entry for entry in _gathered(home_dir, project_dir).values() if entry.sizes_bytes]
-    return sorted(found, key=lambda entry: -entry.last_at)
-
-
-def forget(home_dir: str, pattern: str, project_dir: str | None = None) -> int:
-    """Unlearn a pattern, in one project or in all; returns in how many projects it was known.
-
-    Raises:
-        OSError: the file cannot be read or written.
-    """
-    events = _events(home_dir, pattern)
-    known = {event.project for event in events if project_dir in (None, event.project)}
-    if known:
-        note(home_dir, FORGET, (project_dir, "", pattern))
-    return len(known)
-
-
-def file(home_dir: str) -> str:
-    """Where lines are appended."""
-    return f"{home_dir}/{_NAME}.jsonl"
+    # Of every output that was replaced: its key, its size, and how much of it came back.
+    stubs: list[list[Any]] = []
+    passed = 0
+    for line in _lines(home_dir, call):
+        kind, size, key = line["kind"], line["bytes"], line.get("key")
+        if kind == RECALL:
+            meant = [stub for stub in stubs if (stub[0] == key if key else not stub[2])]
+            for stub in meant[-1:]:
+                stub[2] += stub[1] if size is None else size
+        else:
+            passed = passed + 1 if kind == PASSED else 0
+            stubs += [[key, size or 0, 0]] if kind == STUB else []
+    # One of which half came back did not pay.
+    came_back = sum(0 < size <= 2 * recalled for _, size, recalled in stubs[-_OF_THE_LAST:])
+    return came_back >= _CAME_BACK and passed < _PROBE_EVERY - 1
 
 
 def tidy(home_dir: str) -> None:
@@ -154,69 +86,110 @@ def tidy(home_dir: str) -> None:
     Raises:
         OSError: something cannot be renamed or removed.
     """
-    io.rotate(file(home_dir), _ROTATE_AT_BYTES)
+    io.rotate(home_dir + _FILE, _ROTATE_AT_BYTES)
     for name in io.names_in(home_dir):
-        number = name.removeprefix(_NAME + ".").removesuffix(".jsonl")
-        if number.isdecimal() and name == f"{_NAME}.{number}.jsonl":
+        start, _, number = name.removesuffix(".jsonl").rpartition(".")
+        if start == "offload-learned" and number.isdecimal():
             io.remove(f"{home_dir}/{name}")
 
 
-def _gathered(
-    home_dir: str, project_dir: str | None, pattern: str | None = None
-) -> dict[tuple[str, str], Learned]:
-    found: dict[tuple[str, str], Learned] = {}
-    for event in _events(home_dir, pattern):
-        # A key says whose stub is meant, also where it is asked for from another folder.
-        by_key = event.kind == RECALL and event.key
-        if by_key or project_dir in (None, event.project):
-            name = event.tool, event.pattern
-            found.setdefault(name, Learned(*name)).take(event)
-    return found
-
-
-def _events(home_dir: str, pattern: str | None) -> list[_Event]:
-    """Lines that are neither expired nor forgotten, in the order in which they were appended."""
-    found: list[_Event] = []
-    now = time.time()
-    needle = b"" if pattern is None else json.dumps(pattern).encode()
-    lines: list[bytes] = []
-    for path in (file(home_dir) + ".old", file(home_dir)):
+def _lines(home_dir: str, call: Call) -> Iterator[dict[str, Any]]:
+    """What happened to a call of late; a line that is torn or damaged tells nothing."""
+    project, tool, pattern = call
+    now, needle = time.time(), json.dumps(pattern).encode()
+    parts: list[bytes] = []
+    for path in (home_dir + _FILE + ".old", home_dir + _FILE):
         try:
             # By how a line begins, not by its end: a torn one has none, and the next one follows.
-            lines += io.read_file(path).split(_START)[1:]
+            parts += io.read_file(path).split(_START)[1:]
         except FileNotFoundError:
             continue
-    for event in filter(None, [_parse(line) for line in lines if needle in line]):
-        if event.kind == FORGET:
-            found = [
-                one
-                for one in found
-                if one.pattern != event.pattern or event.project not in (None, one.project)
-            ]
-        # In both directions: a line from a clock that ran ahead must not stay for ever.
-        elif abs(now - event.at) <= EXPIRY_S and pattern in (None, event.pattern):
-            found.append(event)
-    return found
+    for part in parts:
+        try:
+            line = json.loads((_START + part).decode("utf-8", "replace")) if needle in part else {}
+            size, age_s = line.get("bytes"), abs(now - line.get("at", 0))
+        except (ValueError, TypeError):
+            continue
+        # A key says whose stub is meant, also where it is asked for from another folder.
+        named = line.get("kind") == RECALL and line.get("key")
+        if (
+            (line.get("v"), line.get("tool"), line.get("pattern")) == (_FORMAT, tool, pattern)
+            and (named or line.get("project") == project)
+            and age_s <= _EXPIRY_S
+            and line.get("kind") in (STUB, PASSED, RECALL)
+            and (size is None or type(size) is int)
+        ):
+            yield {"bytes": size} | line
 
 
-def _parse(rest: bytes) -> _Event | None:
-    """The line with this behind its beginning; None if it is torn, damaged, or of the future."""
-    try:
-        line = json.loads((_START + rest).decode("utf-8", "replace"))
-    except ValueError:
-        return None
-    at, size, project, key = (line.get(name) for name in ("at", "bytes", "project", "key"))
-    kind, tool, pattern = (line.get(name) for name in ("kind", "tool", "pattern"))
-    sound = (
-        line["v"] == FORMAT
-        and kind in (STUB, PASSED, RECALL, FORGET)
-        and all(isinstance(text, str) for text in (tool, pattern))
-        and all(isinstance(text, str | None) for text in (project, key))
-        and _is_figure(at)
-        and (size is None or (_is_figure(size) and isinstance(size, int)))
+class Saved(NamedTuple):
+    """What references kept out, and what was fetched back, in characters unless said otherwise."""
+
+    session_id: str = ""
+    project: str | None = None
+    last_at: float = 0.0
+    references: int = 0
+    stored_bytes: int = 0
+    would: int = 0
+    """What the client would have shown without us."""
+    shown: int = 0
+    """What the references took."""
+    recalls: int = 0
+    recalled: int = 0
+
+    @property
+    def kept_out(self) -> int:
+        """What is left of it; below zero where it cost more than it saved."""
+        return self.would - self.shown - self.recalled
+
+    @property
+    def kept_out_tokens(self) -> int:
+        """The same in tokens, estimated."""
+        return round(self.kept_out / CHARACTERS_PER_TOKEN)
+
+
+def saved_by(home_dir: str, session_id: str) -> Saved:
+    """What the spool of one session tells."""
+    folder = paths.session_dir(home_dir, session_id)
+    found = []
+    for name in sorted(io.names_in(folder)):
+        if name.startswith("spool") and name.endswith(".jsonl"):
+            raw = io.read_file(f"{folder}/{name}").decode("utf-8", "replace")
+            lines = [line for line in raw.split("\n") if any(mark in line for mark in _SPOOLED)]
+            found += [_saved(row) for line in lines for row in json.loads_all(line)]
+    projects = [one.project for one in found if one.project]
+    last_at = max([one.last_at for one in found], default=0.0)
+    project = projects[-1] if projects else None
+    return total(found)._replace(session_id=session_id, project=project, last_at=last_at)
+
+
+def saved_by_sessions(home_dir: str) -> list[Saved]:
+    """Every session whose folder is still kept, the latest active first."""
+    names = io.names_in(paths.sessions_dir(home_dir))
+    kept = [name for name in names if io.names_in(paths.session_dir(home_dir, name))]
+    return sorted([saved_by(home_dir, name) for name in kept], key=lambda one: -one.last_at)
+
+
+def total(found: Iterable[Saved]) -> Saved:
+    """All of them together."""
+    columns = zip(*[one[3:] for one in found], strict=True)
+    return Saved("", None, 0.0, *map(sum, columns))
+
+
+def _saved(row: Any) -> Saved:
+    """What one line of a spool adds."""
+    if not isinstance(row, dict):
+        return Saved()
+    at, cwd = row.get("at"), row.get("cwd")
+    told = Saved(
+        project=cwd if isinstance(cwd, str) else None,
+        last_at=at if isinstance(at, int | float) else 0.0,
     )
-    return _Event(kind, at, project, tool, pattern, size, key) if sound else None
-
-
-def _is_figure(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < _LARGEST
+    figures = [row.get(name) for name in ("bytes", "would", "shown")]
+    size, would, shown = (figure if isinstance(figure, int) else 0 for figure in figures)
+    if row.get("event") == "Recalled":
+        return told._replace(recalls=1, recalled=shown)
+    if row.get("event") != "Offloaded":
+        return told
+    # Lines of older versions tell what is stored, not what would have been shown.
+    return told._replace(references=1, stored_bytes=size, would=would or size, shown=shown)

@@ -1,154 +1,150 @@
 """What a session was shown of files and outputs: previews, looks since, and the guards on both.
 
-Fast path: imports only `brimline.fast.io`, `brimline.fast.json`, `brimline.fast.paths` and `.hook`.
-
 * After a replaced Read the client itself would let the model overwrite lines that it never saw. So
   each further look at such a file is noted by its lines, and an overwrite is refused, once, until
   they make up the whole file. Marks are named by the file that a path leads to: a link is no other.
 * A preview opens an offer: the same call again passes, once, among the next ten results and while
   no file was changed. "Once" is a file that exactly one process can create.
+* What a session knew before its first hook is read out of its transcript, once. A fork begins with
+  the rows of the session that it came from under an id of its own, and with none of its marks.
 """
 
 from __future__ import annotations
 
+import re
+import time
+from typing import TYPE_CHECKING, Any
+
+from brimline.errors import BrimlineError
 from brimline.fast import io, json, paths
-from brimline.offload.hook import EDITED, OFFER, PREVIEWED, TAKEN, read_offer
+from brimline.offload import hook, shell, tool_results
+from brimline.offload.hook import EDITED, OFFER, OFFERED_RESULTS, PAST, PREVIEWED, TAKEN
+from brimline.store import stub
+from brimline.transcript import row, tail
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Iterator
 
-    from brimline.state.session import SessionState
+    from brimline.hooks.turn import Turn
+    from brimline.offload.tool_results import ToolResult
 
+    _Answer = tuple[str, dict[str, Any], Any, str, str]
+
+RECALL_HEADER = "[brimline recall "
 _LINES = "offload-lines-"
 _WARNED = "offload-warned-"
-# Says that the session has no past, or that what its transcript tells of it is noted too.
-_PAST = "offload-past"
+_SPAN = re.compile(r"^(\d+) (\d+) (\d+)$", re.ASCII | re.MULTILINE)
+# Of larger content no answer shows enough to matter, and reading it would hold the session up.
+_LARGEST_COMPARED_BYTES = 4 << 20
+
+_CALL, _RESULT = b'"tool_use"', b'"tool_result"'
+_MARKS = (b'"Read"', b'"Edit"', b'"Write"', b'"NotebookEdit"', b"brimline")
+# Offers are good for ten results; a call and its result are a line each, and others lie between.
+_RECENT_LINES = 24
+_END_BYTES = 4 << 20
+_HEAD_CHARACTERS = 4_000
+# The client was seen to write a call up to 67 ms after the hook before it was started.
+_ATTEMPTS = 50
+_PAUSE_S = 0.02
+# What the client puts before each line of a file.
+_NUMBERING = " 0123456789\t→"
 
 
 class Looks:
     """What a session's marks say."""
 
-    __slots__ = ("_cwd", "_state")
-
-    def __init__(self, state: SessionState, cwd: str) -> None:
-        self._state = state
-        self._cwd = cwd
-
-    @property
-    def knows_the_past(self) -> bool:
-        """Whether what came before the session's first hook is noted."""
-        return _PAST in self._state.names
-
-    def note_past(self) -> None:
-        """There is nothing more to be learned of the past."""
-        io.create_exclusively(self._path(_PAST), b"")
-        self._state.names.append(_PAST)
-
-    def was_previewed(self, path: str) -> bool:
-        """Whether the file was shown as a preview before."""
-        marked = any(name.startswith(PREVIEWED) for name in self._state.names)
-        return marked and self._mark(PREVIEWED, path) in self._state.names
+    def __init__(self, turn: Turn) -> None:
+        self._names = turn.state.names
+        self._folder = turn.state.folder + "/"
+        self._cwd = turn.event.cwd
 
     def note_preview(self, path: str, key: str, total_lines: int) -> None:
         """The model is shown a preview of a file: what it saw of it before counts no more."""
         mark = self._mark(PREVIEWED, path)
-        io.replace_file(self._path(mark), f"{key} {total_lines}".encode())
+        io.replace_file(self._folder + mark, f"{key} {total_lines}".encode())
         for kind in (_LINES, _WARNED):
-            io.remove(self._path(self._mark(kind, path)))
-        self._state.names.append(mark)
+            io.remove(self._folder + self._mark(kind, path))
+        self._names.append(mark)
 
     def note_lines(self, path: str, lines: tuple[int, int, int]) -> None:
         """The model was shown lines of a file: from, up to and with, of how many."""
-        if self.was_previewed(path):
-            self._append(self._mark(_LINES, path), *lines)
+        if self._was_previewed(path):
+            io.append_line(self._folder + self._mark(_LINES, path), "{} {} {}".format(*lines))
 
-    def note_recalled(self, key: str, first: int, last: int) -> None:
+    def note_recalled(self, key: str, lines: tuple[int, int] | None) -> None:
         """The model fetched lines of a stored output: of every file that it is the content of."""
-        for name in [name for name in self._state.names if name.startswith(PREVIEWED)]:
+        for name in [name for name in self._names if name.startswith(PREVIEWED)]:
             previewed, _, total = self._read(name).partition(" ")
-            if previewed == key and total.isdecimal():
-                self._append(_LINES + name[len(PREVIEWED) :], first, last, int(total))
+            if lines and previewed == key and total.isdecimal():
+                seen = self._folder + _LINES + name[len(PREVIEWED) :]
+                io.append_line(seen, f"{lines[0]} {lines[1]} {total}")
 
     def claim_warning(self, path: str) -> bool:
         """Whether an overwrite of this file is to be refused now: once, and only while unseen."""
-        if not self.was_previewed(path) or self._is_whole(path):
+        if not self._was_previewed(path):
             return False
-        return io.create_exclusively(self._path(self._mark(_WARNED, path)), b"")
-
-    def note_edit(self, path: str) -> None:
-        """The model changed a file."""
-        line = json.dumps(paths.real(path, self._cwd))
-        io.append_line(self._path(EDITED), line)
+        found = _SPAN.findall(self._read(self._mark(_LINES, path)))
+        spans = [(int(first), int(last), int(total)) for first, last, total in found]
+        reached = 0
+        for first, last, _ in sorted(spans):
+            reached = max(reached, last) if first <= reached + 1 else reached
+        if spans and reached >= spans[-1][2]:
+            return False
+        return io.create_exclusively(self._folder + self._mark(_WARNED, path), b"")
 
     def was_edited(self, path: str) -> bool:
         """Whether the session changed a file."""
-        if EDITED not in self._state.names:
+        if EDITED not in self._names:
             return False
         return json.dumps(paths.real(path, self._cwd)) in self._read(EDITED).split("\n")
 
-    def stamp(self, named: list[str]) -> str:
-        """What changes with the files that a call names; where it names none, with any edit."""
-        found = []
-        for path in named:
-            try:
-                status = io.system.stat(io.to_bytes(paths.completed(path, self._cwd)))
-            except (OSError, ValueError):
-                continue
-            found.append(f"{status.st_mtime_ns}:{status.st_size}")
-        return " ".join(found) or f"edits:{self._read(EDITED).count(chr(10))}"
+    def call(self, agent: str, tool: str, tool_input: dict[str, Any], files: list[str]) -> str:
+        """What tells a call from every other.
 
-    def call_name(self, agent: str, tool: str, tool_input: dict[str, Any]) -> str:
-        """What tells a call from every other: who makes it, the tool, and what goes into it."""
+        Who makes it, what goes into it, and the state of the files that it shows; where it names
+        none, how many changes there were to any.
+        """
         told = {key: tool_input[key] for key in sorted(tool_input) if key != "description"}
         path = told.get("file_path")
         if tool == "Read" and isinstance(path, str):
             told["file_path"] = paths.real(path, self._cwd)
-        return paths.fingerprint(json.dumps([agent, tool, told]))
+        state = []
+        for file in files:
+            try:
+                status = io.system.stat(io.to_bytes(paths.completed(file, self._cwd)))
+            except (OSError, ValueError):
+                continue
+            state.append([status.st_mtime_ns, status.st_size])
+        if not state and EDITED in self._names:
+            state = [[self._read(EDITED).count("\n")]]
+        return paths.fingerprint(json.dumps([agent, tool, told, state]))
 
-    def offer(self, call: str, stamp: str) -> bool:
+    def offer(self, call: str) -> bool:
         """Open the offer that the same call may pass; False where a parallel twin was first."""
         start = f"{OFFER}{call}-"
-        known = [name[len(start) :] for name in self._state.names if name.startswith(start)]
+        known = [name[len(start) :] for name in self._names if name.startswith(start)]
         name = f"{start}{max(map(int, known), default=0) + 1}"
-        self._state.names.append(name)  # whoever makes it, it is there now
-        return io.create_exclusively(self._path(name), f"{stamp}\n".encode())
+        self._names.append(name)  # whoever makes it, it is there now
+        return io.create_exclusively(self._folder + name, b"")
 
-    def claim_repeat(self, call: str, stamp: str) -> bool:
+    def claim_repeat(self, call: str) -> bool:
         """Whether this is the same call again: takes the offer, which one alone can."""
-        for name in [name for name in self._state.names if name.startswith(f"{OFFER}{call}-")]:
-            offered, results = read_offer(self._path(name))
-            # An empty one is just being written by a twin, or was read out of the transcript.
-            fits = results is not None and offered in ("", stamp)
-            if fits and io.create_exclusively(self._path(TAKEN + name[len(OFFER) :]), b""):
-                return True
-        return False
+        offers = [name for name in self._names if name.startswith(f"{OFFER}{call}-")]
+        taken = [self._folder + TAKEN + name[len(OFFER) :] for name in offers]
+        return any(io.create_exclusively(path, b"") for path in taken)
 
-    def _is_whole(self, path: str) -> bool:
-        """Whether the lines that were shown make up the file as it was at the last look."""
-        rows = [line.split() for line in self._read(self._mark(_LINES, path)).split("\n")]
-        spans = [[int(part) for part in row] for row in rows if _is_span(row)]
-        reached = 0
-        for first, last, _ in sorted(spans):
-            if first > reached + 1:
-                break
-            reached = max(reached, last)
-        return bool(spans) and reached >= spans[-1][2]
+    def _was_previewed(self, path: str) -> bool:
+        marked = any(name.startswith(PREVIEWED) for name in self._names)
+        return marked and self._mark(PREVIEWED, path) in self._names
 
     def _read(self, name: str) -> str:
         try:
-            return io.read_file(self._path(name)).decode("ascii", "replace")
+            return io.read_file(self._folder + name).decode("ascii", "replace")
         except OSError:
             return ""
 
-    def _append(self, name: str, first: int, last: int, total_lines: int) -> None:
-        io.append_line(self._path(name), f"{first} {last} {total_lines}")
-
     def _mark(self, kind: str, path: str) -> str:
         return kind + paths.fingerprint(paths.real(path, self._cwd))
-
-    def _path(self, name: str) -> str:
-        return f"{self._state.folder}/{name}"
 
 
 def refusal(path: str) -> str:
@@ -160,5 +156,153 @@ def refusal(path: str) -> str:
     )
 
 
-def _is_span(row: list[str]) -> bool:
-    return len(row) == len(("first", "last", "total")) and all(part.isdecimal() for part in row)
+def fetched(
+    home_dir: str, tool: str, tool_input: dict[str, Any], found: ToolResult
+) -> Iterator[tuple[str, dict[str, Any], int, tuple[int, int] | None]]:
+    """The stored content that a call brought back, as far as the model was shown it.
+
+    Its key, what is known of it, how many bytes were shown, and the first and last line that were
+    shown without a gap, if any.
+    """
+    from brimline.store import contents
+
+    most = tool_results.BASH_CHARACTERS if tool == "Bash" else tool_results.MCP_CHARACTERS
+    is_cut = found.was_persisted or len(found.text) > most
+    text = found.text.partition("\n")[2] if found.text.startswith(RECALL_HEADER) else found.text
+    shown = text[: tool_results.BEGINNING_CHARACTERS if is_cut else None]
+    for name, asked in shell.fetches(tool, tool_input) or ():
+        try:
+            key = contents.resolve(home_dir, name)
+            meta = contents.meta(home_dir, key)
+            size = meta.get("bytes")
+            content = ""
+            if not isinstance(size, int) or size <= _LARGEST_COMPARED_BYTES:
+                content = contents.get(home_dir, key, touch=False).decode("utf-8", "replace")
+        except (BrimlineError, OSError):
+            continue  # not a key, or no longer there
+        # Where exactly the client cuts is its own affair, so no line of a beginning counts.
+        lines = None if is_cut or not content else _shown_lines(content, shown, asked)
+        yield key, meta, len(shown.encode("utf-8", "replace")), lines
+
+
+def _shown_lines(content: str, shown: str, asked: str) -> tuple[int, int] | None:
+    """The first and last line of stored content that a text shows without a gap; None for none.
+
+    Only the content itself counts: whatever else a command printed shows nothing of it. Blank lines
+    at the ends, which the client takes off, count with their neighbours.
+    """
+    text, first = shown.strip("\n"), asked.partition(":")[0]
+    lines = content.split("\n")
+    start = 0
+    if first.isascii() and first.isdigit() and int(first) <= len(lines):
+        start = sum(len(line) + 1 for line in lines[: int(first) - 1])
+    start += len(content[start:]) - len(content[start:].lstrip("\n"))
+    at = start if content.startswith(text, start) else content.find(text)
+    above, below = content[:at], content[at + len(text) :]
+    if not text or at < 0 or above[-1:] not in ("", "\n") or below[:1] not in ("", "\n"):
+        return None
+    first_line = above.rstrip("\n").count("\n") + 2 if above.strip("\n") else 1
+    return first_line, len(lines) - below.lstrip("\n").count("\n") - bool(below.strip("\n"))
+
+
+def take_over(turn: Turn, looks: Looks, *, waits: bool = False) -> None:
+    """Mark what the transcript shows as a preview, the looks at it since, and changed files.
+
+    A fork's transcript is written while its first calls are on their way: what comes before a call
+    is in it once the call is.
+
+    Args:
+        turn: the event at hand.
+        looks: takes the marks.
+        waits: whether to wait for the call, and to leave it at that if it does not come.
+    """
+    written = _is_written(turn)
+    for _ in range(_ATTEMPTS if waits and not written else 0):
+        time.sleep(_PAUSE_S)
+        written = _is_written(turn)
+        if written:
+            break
+    try:
+        _replay(turn, looks)
+    except OSError:
+        pass  # a session that has no transcript has no past that could be known
+    if written or waits:
+        io.create_exclusively(f"{turn.state.folder}/{PAST}", b"")
+        turn.state.names.append(PAST)
+
+
+def _is_written(turn: Turn) -> bool:
+    """Whether the end of the transcript holds the call at hand."""
+    wanted, end = turn.event.call_id.encode("utf-8", "replace"), None
+    try:
+        for offset, line in tail.lines_backward(turn.event.transcript):
+            if wanted in line:
+                return True
+            end = offset + len(line) if end is None else end
+            if end - offset > _END_BYTES:
+                break
+    except OSError:
+        return False
+    return not wanted
+
+
+def _replay(turn: Turn, looks: Looks) -> None:
+    answers = list(_answers(turn.event.transcript))
+    open_offers: dict[str, tuple[str, dict[str, Any]]] = {}
+    for at, (tool, asked, response, text, cwd) in enumerate(answers):
+        lines = text[:_HEAD_CHARACTERS].split("\n")
+        head = "\n".join([line.lstrip(_NUMBERING) for line in lines])
+        known = stub.parse(head) if head.startswith(stub.BEGINNINGS) else None
+        if known and at >= len(answers) - OFFERED_RESULTS:
+            open_offers[json.dumps([tool, asked])] = tool, asked
+        else:
+            open_offers.pop(json.dumps([tool, asked]), None)
+        path = paths.completed(row.file_of(asked) or "", cwd)
+        if tool in hook.EDITING:
+            hook.note_edit(turn, path)
+        elif tool == "Read" and known:
+            looks.note_preview(path, known.key, tool_results.total_lines(head, known.lines or 0))
+        elif tool == "Read" or shell.fetches(tool, asked):
+            found = tool_results.find(tool, asked, response)
+            if found and found.lines:
+                looks.note_lines(path, found.lines)
+            for key, _, _, seen in fetched(turn.home, tool, asked, found) if found else ():
+                looks.note_recalled(key, seen)
+    for tool, asked in open_offers.values():
+        looks.offer(looks.call("", tool, asked, shell.files_of(tool, asked)))
+
+
+def _answers(path: str) -> Iterator[_Answer]:
+    """The answered calls of the main thread that matter, the first one first.
+
+    Each with its tool and input, the response in the shape that hooks are given (None where the
+    client kept none), the text that the model was sent, and the folder it was made in. Only the end
+    of a long transcript is read, and of that only what is wanted is parsed.
+
+    Raises:
+        OSError: the file cannot be read, or is not a regular file.
+    """
+    kept: list[bytes] = []
+    for _, line in tail.lines_backward(path):
+        recent = len(kept) < _RECENT_LINES
+        wanted = _CALL in line and (recent or any(mark in line for mark in _MARKS))
+        if wanted or _RESULT in line:
+            kept.append(line)
+    calls: dict[str, tuple[str, dict[str, Any]]] = {}
+    for line in reversed(kept):
+        if _CALL not in line and not any(call.encode() in line for call in calls):
+            continue
+        for found in json.loads_all(line.decode("utf-8", "replace")):
+            yield from _answered(calls, found)
+
+
+def _answered(calls: dict[str, tuple[str, dict[str, Any]]], line: Any) -> Iterator[_Answer]:
+    blocks = row.content_blocks(line)
+    results = [block for block in blocks if row.is_block(block, "tool_result")]
+    for used in row.tool_uses(line):
+        calls[used.id] = (used.name, used.arguments)
+    for block in results:
+        call = calls.pop(str(block.get("tool_use_id")), None)
+        if call is not None:
+            response = line.get(row.COPY_FIELD) if len(results) == 1 else None
+            yield *call, response, row.result_text(block), row.cwd_of(line) or ""

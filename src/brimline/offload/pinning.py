@@ -11,17 +11,15 @@ from typing import TYPE_CHECKING, Any
 from brimline.decision import Decision
 from brimline.errors import StoreError
 from brimline.fast import io, json
-from brimline.offload import recalls
+from brimline.offload import looks
 from brimline.offload.hook import LARGE_BYTES, PINS_WAIT
-from brimline.store import contents, directives, layout, pins, put, stub
+from brimline.store import contents, layout, pins, put, stub
 from brimline.transcript import tail
 from brimline.transcript.row import results
 
 if TYPE_CHECKING:
     from brimline.hooks.turn import Turn
     from brimline.state.session import SessionState
-
-    Item = directives.Said | directives.Result
 
 _LOOK_BACK_BYTES = 32 << 20
 # Also of a search, `[brimline recall: hits …`.
@@ -30,14 +28,14 @@ _OWN_ANSWER = "[brimline recall"
 
 def on_prompt(turn: Turn) -> Decision | None:
     """Do what the directives in a prompt say, and tell the person."""
-    asked = directives.parse(turn.event.prompt, turn.values["store.pin_level"])
+    asked = pins.parse(turn.event.prompt, turn.values["store.pin_level"])
     told = tuple([obey(directive, turn) for directive in asked])
     return Decision(person_notes=told) if told else None
 
 
-def obey(directive: directives.Directive, turn: Turn) -> str:
+def obey(directive: pins.Directive, turn: Turn) -> str:
     """Do what one directive says; returns what to tell the person."""
-    if directive.kind == directives.LAST:
+    if directive.kind == pins.LAST:
         return _pin_last(directive, turn)
     return _note_directive(directive, turn.state, turn.home)
 
@@ -69,22 +67,19 @@ def before_compaction(state: SessionState, home_dir: str) -> int:
     """
     if PINS_WAIT not in state.names:
         return 0
-    items = _noted(state)
-    ends = [directives.Said("brim:pin end")] * _open_ranges(items)[0]
-    wanted = directives.resolve([*items, *ends])
-    for key, pin in wanted.items():
-        _pin(home_dir, key, pin.level, pin.reason)
-    return len(wanted)
+    gathered = pins.resolve(_noted(state)).gathered
+    _pin_all(home_dir, gathered)
+    return len(gathered)
 
 
-def _pin_last(directive: directives.Directive, turn: Turn) -> str:
+def _pin_last(directive: pins.Directive, turn: Turn) -> str:
     try:
         key = last_key(turn)
     except StoreError as error:
         return f"brimline: {error}"
     if key is None:
         return "brimline: there is no large result to pin yet."
-    return _pin(turn.home, key, directive.level, directive.reason)
+    return _pin(turn.home, key, directive)
 
 
 def _key_of(text: str, state: SessionState, home_dir: str) -> str | None:
@@ -111,75 +106,58 @@ def _key_of(text: str, state: SessionState, home_dir: str) -> str | None:
 
 def _recalled(text: str, home_dir: str) -> str | None:
     """The key that the first line of our own answer names."""
-    if not text.startswith(recalls.HEADER + layout.PREFIX):
+    if not text.startswith(looks.RECALL_HEADER + layout.PREFIX):
         return None
-    name = text[len(recalls.HEADER) :].split(maxsplit=1)[0].rstrip(":]")
+    name = text[len(looks.RECALL_HEADER) :].split(maxsplit=1)[0].rstrip(":]")
     try:
         return contents.resolve(home_dir, name)
     except StoreError:
         return None  # it is gone, or was never there: the results before it count
 
 
-def _note_directive(directive: directives.Directive, state: SessionState, home_dir: str) -> str:
-    _append(state, {"said": _spelled(directive)})
-    if directive.kind == directives.END:
+def _note_directive(directive: pins.Directive, state: SessionState, home_dir: str) -> str:
+    _append(state, directive._asdict())
+    if directive.kind == pins.END:
         pinned = _settle(state, home_dir)
         return f"brimline: pinned {pinned} large results of the range."
-    if directive.kind == directives.NEXT:
+    if directive.kind == pins.NEXT:
         return f"brimline: the next large result will be pinned ({directive.level})."
     return f"brimline: large results are pinned ({directive.level}) once you write brim:pin end."
 
 
 def _settle(state: SessionState, home_dir: str) -> int:
     """Pin what the noted directives mean by now; returns how many results that are."""
-    items = _noted(state)
-    wanted = directives.resolve(items)
-    for key, pin in wanted.items():
-        _pin(home_dir, key, pin.level, pin.reason)
-    if not any(_open_ranges(items)):
+    found = pins.resolve(_noted(state))
+    _pin_all(home_dir, found.wanted)
+    if not found.waits:
         io.remove(f"{state.folder}/{PINS_WAIT}")
-    return len(wanted)
+    return len(found.wanted)
 
 
-def _open_ranges(items: list[Item]) -> tuple[int, bool]:
-    """How many ranges still wait for their end, and whether a directive waits for a result."""
-    count, waits = 0, False
-    for item in items:
-        waits = waits and isinstance(item, directives.Said)
-        for directive in directives.parse(item.text) if isinstance(item, directives.Said) else ():
-            waits = waits or directive.kind == directives.NEXT
-            count += directive.kind == directives.START
-            count = max(count - (directive.kind == directives.END), 0)
-    return count, waits
-
-
-def _noted(state: SessionState) -> list[Item]:
+def _noted(state: SessionState) -> list[pins.Said | pins.Directive | pins.Result]:
     raw = io.read_file(f"{state.folder}/{PINS_WAIT}").decode("utf-8", "replace")
-    items: list[Item] = []
+    items: list[pins.Said | pins.Directive | pins.Result] = []
     for found in [found for line in raw.split("\n") for found in json.loads_all(line)]:
-        if isinstance(found.get("said"), str):
-            items.append(directives.Said(found["said"]))
-        elif isinstance(found.get("key"), str):
-            items.append(directives.Result(found["key"]))
+        if "key" in found:
+            items.append(pins.Result(found["key"]))
+        elif "said" in found:  # as the last version noted it
+            items.append(pins.Said(found["said"]))
+        else:
+            items.append(pins.Directive(**found))
     return items
 
 
-def _spelled(directive: directives.Directive) -> str:
-    """The directive with its level written out, for it may come from a setting."""
-    text = f"brim:pin {directive.kind} level={directive.level}"
-    if directive.reason is None:
-        return text
-    quoted = directive.reason.replace("\\", "\\\\").replace('"', '\\"')
-    return f'{text} reason="{quoted}"'
+def _pin_all(home_dir: str, wanted: dict[str, pins.Directive]) -> None:
+    for key, directive in wanted.items():
+        _pin(home_dir, key, directive)
 
 
-def _pin(home_dir: str, key: str, level: str, reason: str | None) -> str:
-    short = layout.short(key)
+def _pin(home_dir: str, key: str, directive: pins.Directive) -> str:
     try:
-        pins.pin(home_dir, key, level, reason)
+        pins.pin(home_dir, key, directive.level, directive.reason)
     except StoreError as error:
         return f"brimline: {error}"
-    return f"brimline: pinned {short} ({level})."
+    return f"brimline: pinned {layout.short(key)} ({directive.level})."
 
 
 def _append(state: SessionState, line: dict[str, Any]) -> None:

@@ -13,7 +13,8 @@ described instead, and of a diff the changed lines are shown as they are.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections import deque
+from typing import TYPE_CHECKING
 
 from brimline.offload import kinds, names
 
@@ -25,7 +26,18 @@ if TYPE_CHECKING:
 _CLIENT_SHOWS_CHARACTERS = {"Bash": 30_000, "Grep": 20_000}
 DIFF_CHARACTERS = 25_000
 _FILES_CHARACTERS = 1_000
-_NARROWEST_HEADING = 30
+# How much is shown: of source code and prose a fifth, because names in them are often used next,
+# those in JSON hardly ever. docs/explanation/offload.md has the measurements.
+_LEAST_CHARACTERS, _MOST_CHARACTERS, _SHARE = 1_500, 5_000, 0.2
+_JSON_CHARACTERS = 1_000
+# Lines that are shown first: both ends, then what the others can be filed under.
+_HEAD_LINES, _TAIL_LINES = 3, 4
+_WIDTH = 160
+_HEADINGS_SHARE = {kinds.CODE: 0.3, kinds.PROSE: 0.3, kinds.FOUND: 0.5}
+_NARROWEST_HEADING, _HEADING_WIDTH = 30, 100
+_ALARMS_SHARE = 0.45
+_ALARM_WITHIN_CHARACTERS = 600
+_LEGEND = '\n("A-B: x … y": line A, then names in the lines left out up to B.)'
 _LONG_LINE_CHARACTERS = 2_000
 _LONG_LINES = "\n(Lines are long: ask for --bytes A:B instead of --lines.)"
 # Of a text larger than both together: this much from its start, and this much from its end.
@@ -35,44 +47,7 @@ _LONGEST_LINE_CHARACTERS = 40_000
 _CHANGED_FILE = re.compile(r"diff --git .* b/(.*)|\+\+\+ (?:b/)?(\S+)|Index: (.*)")
 
 
-class Preview(NamedTuple):
-    """What is shown of a text."""
-
-    text: str
-    kind: str
-    numbered: bool = False
-    """Whether it is made of numbered lines, of which some are left out."""
-
-
-class Plan(NamedTuple):
-    """How much of a kind of text is shown: characters, then which lines before its names."""
-
-    floor: int
-    share: float
-    """Of the text's characters, from `floor` up to `ceiling`."""
-    ceiling: int
-    head: int
-    tail: int
-    width: int
-    headings_share: float = 0.0
-    heading_width: int = 0
-
-
-# Names in source code and prose are often used next, those in JSON hardly ever.
-# docs/explanation/offload.md has the measurements.
-_LOG = Plan(1_500, 0.0, 1_500, 3, 4, 160)
-PLANS = {
-    kinds.CODE: Plan(1_500, 0.2, 5_000, 2, 1, 120, 0.3, 90),
-    kinds.PROSE: Plan(1_500, 0.2, 5_000, 3, 2, 160, 0.3, 90),
-    kinds.FOUND: Plan(1_500, 0.0, 1_500, 1, 1, 140, 0.5, 140),
-    kinds.LOG: _LOG,
-    kinds.DUMP: _LOG,
-    kinds.PATHS: _LOG,
-    kinds.JSON: Plan(1_000, 0.0, 1_000, 3, 4, 160),
-}
-
-
-def make_preview(text: str, source: Source, kind: str, tool: str, subject: str) -> Preview:
+def make_preview(text: str, source: Source, kind: str, tool: str, subject: str) -> str:
     """Choose what to show of an output.
 
     Args:
@@ -83,28 +58,24 @@ def make_preview(text: str, source: Source, kind: str, tool: str, subject: str) 
         subject: the file that was read, or the command that ran.
     """
     if kind == kinds.BINARY:
-        return Preview(f"Binary data, not shown ({len(text):,} characters).", kind)
+        return f"Binary data, not shown ({len(text):,} characters)."
     if kind == kinds.DIFF:
-        return Preview(changed_lines(text), kind)
+        return changed_lines(text)
     # Such lines are too long to be asked for by their numbers.
-    hint = (
-        _LONG_LINES if len(text) > _LONG_LINE_CHARACTERS * (source.total + text.count("\r")) else ""
-    )
-    plan = PLANS[kind]
-    allowed = plan.floor
-    if len(text) <= _CLIENT_SHOWS_CHARACTERS.get(tool, len(text)):
-        allowed = max(allowed, min(plan.ceiling, int(plan.share * len(text))))
-    allowed -= len(hint)
+    is_long = len(text) > _LONG_LINE_CHARACTERS * (source.total + text.count("\r"))
+    hint = _LONG_LINES if is_long else ""
+    budget = _JSON_CHARACTERS if kind == kinds.JSON else _LEAST_CHARACTERS
+    is_shown_whole = len(text) <= _CLIENT_SHOWS_CHARACTERS.get(tool, len(text))
+    if kind in (kinds.CODE, kinds.PROSE) and is_shown_whole:
+        budget = max(budget, min(_MOST_CHARACTERS, int(_SHARE * len(text))))
+    budget -= len(hint)
     if kind in (kinds.JSON, kinds.PATHS):
         from brimline.offload import dumps
 
-        described = dumps.describe(text, source, kind, allowed)
+        described = dumps.describe(text, source, kind, budget)
         if described:
-            return Preview(described + hint, kind)
-        kind = kinds.LOG
-    board = Board(source, allowed)
-    found = _choose(board, PLANS[kind], kind, subject)
-    return Preview(board.render(names.afford(found, board.left)) + hint, kind, numbered=True)
+            return described + hint
+    return source.render(_choose(source, budget, kind, subject)) + hint + _LEGEND
 
 
 def changed_lines(text: str, budget: int = DIFF_CHARACTERS) -> str:
@@ -127,45 +98,77 @@ def changed_lines(text: str, budget: int = DIFF_CHARACTERS) -> str:
             shown.append(line)
         elif in_hunk and not line.startswith("@@"):
             missing[file] = missing.get(file, 0) + 1
-    rest = (
-        "nothing is missing"
-        if not missing
-        else f"{sum(missing.values()):,} changed lines are missing"
-    )
-    files = names.clip(
-        ", ".join(f"{name} ({count})" for name, count in missing.items()), _FILES_CHARACTERS // 2
-    )
-    return "\n".join(
-        [*shown, f"[changed lines only, without context; {rest}{': ' if files else ''}{files}]"]
-    )
+    rest = "nothing is missing"
+    if missing:
+        files = ", ".join(f"{name} ({count})" for name, count in missing.items())
+        files = names.clip(files, _FILES_CHARACTERS // 2)
+        rest = f"{sum(missing.values()):,} changed lines are missing: {files}"
+    return "\n".join([*shown, f"[changed lines only, without context; {rest}]"])
 
 
-def _choose(board: Board, plan: Plan, kind: str, subject: str) -> list[names.Name]:
-    """Show both ends and what stands out; the names in what is not shown."""
-    lines = board.source.lines
-    is_log = kind in (kinds.LOG, kinds.DUMP)
-    if is_log:
-        from brimline.offload import logs
-
-        logs.choose_alarms(board, plan.width)
+def _choose(source: Source, budget: int, kind: str, subject: str) -> list[names.Name]:
+    """Pick both ends and what stands out; the names in what is not shown, as far as they fit."""
+    lines = source.lines
+    # What comes before the first line that is shown has a row of its own.
+    source.left = budget - source.frame
+    share = _HEADINGS_SHARE.get(kind, 0.0)
+    if not share:
+        _pick_alarms(source, source.left - int(budget * _ALARMS_SHARE))
     filled = [position for position, line in enumerate(lines) if line.strip()]
-    for position in [*filled[: plan.head], *filled[len(filled) - plan.tail :]]:
-        board.pick(position, plan.width)
-    found = kinds.headings(lines, kind) if plan.headings_share else []
+    for position in [*filled[:_HEAD_LINES], *filled[-_TAIL_LINES:]]:
+        source.pick(position, _WIDTH)
+    found = kinds.headings(lines, kind) if share else []
     # All headings, narrower if they are many; if they are too many, the outer ones.
-    room = min(board.left, int(board.budget * plan.headings_share))
-    width = max(_NARROWEST_HEADING, room // max(1, len(found)) - board.frame)
-    limit = board.left - room
+    room = min(source.left, int(budget * share))
+    width = max(_NARROWEST_HEADING, room // max(1, len(found)) - source.frame)
+    limit = source.left - room
     for position in found:
-        if board.left <= limit or not board.pick(position, min(plan.heading_width, width)):
+        if source.left <= limit or not source.pick(position, min(_HEADING_WIDTH, width)):
             break
-    shown = "\n".join([subject, *[text for text, _ in board.picks.values()]])
-    named = names.names(board.unseen(), shown)
-    return logs.fill(board, named, plan.width) if is_log else named
+    shown = "\n".join([subject, *[text for text, _ in source.picks.values()]])
+    named = names.names(source.unseen(), shown)
+    return names.afford(named if share else _fill(source, named), source.left)
+
+
+def _pick_alarms(source: Source, limit: int) -> None:
+    """Show what failed, once per message, however often it came."""
+    more = "" if len(source.lines) == source.total else " or more"
+    messages: dict[str, list[int]] = {}
+    graver: dict[str, int] = {}
+    for position, line in enumerate(source.lines):
+        text = names.clean(names.last_state(line)[:_ALARM_WITHIN_CHARACTERS])
+        weight = names.alarm(text)
+        if weight:
+            form = kinds.alike(text[: 4 * _WIDTH])
+            messages.setdefault(form, []).append(position)
+            graver.setdefault(form, -weight)
+    for form in sorted(messages, key=lambda form: (graver[form], messages[form])):
+        positions = messages[form]
+        note = f" (+{len(positions) - 1}{more} alike)" if len(positions) > 1 else ""
+        if source.left <= limit or not source.pick(positions[0], _WIDTH, note=note):
+            break
+
+
+def _fill(source: Source, found: list[names.Name]) -> list[names.Name]:
+    """Use room that better names leave for more lines, from both ends; the names that are left."""
+    found = [name for name in found if name.rank < names.WORD]
+    reserved = sum(len(name.text) + 1 for name in found if name.rank <= names.PATH)
+    shown = {kinds.alike(source.lines[position]) for position in source.picks}
+    free = deque(i for i, line in source.unseen() if line.strip() and i not in source.picks)
+    from_end = False
+    while free and source.left > reserved + _WIDTH + source.frame:
+        position = free.pop() if from_end else free.popleft()
+        form = kinds.alike(source.lines[position])
+        if form not in shown:
+            shown.add(form)
+            source.pick(position, _WIDTH)
+            from_end = not from_end
+    unseen = {position for position, _ in source.unseen()}
+    return [name for name in found if name.line in unseen]
 
 
 class Source:
-    """The lines of an output that are looked at, and the number of each, counted from 0.
+    """The lines of an output that are looked at, and which of them are shown.
 
     All of them, or of a huge text both ends and what is alarming between them: looking at every
     line of 10 MB takes longer than all the rest of a hook.
@@ -173,9 +176,15 @@ class Source:
 
     def __init__(self, text: str) -> None:
         self.total = text.count("\n") + bool(text and not text.endswith("\n"))
+        # The number of each line that is looked at, counted from 0.
         self.numbers: Sequence[int] = range(self.total)
         # How many characters of a line are not looked at; by position.
         self.beyond: dict[int, int] = {}
+        # By position: a line as it is shown, and whether that is to its end.
+        self.picks: dict[int, tuple[str, bool]] = {}
+        # Characters that may still be shown; `A-B: ` before and ` … ` after each line, and a break.
+        self.left = 0
+        self.frame = 2 * len(str(self.total)) + 7
         if len(text) <= _HEAD_CHARACTERS + _TAIL_CHARACTERS:
             self.lines = text.split("\n")[: self.total]
         else:
@@ -186,46 +195,12 @@ class Source:
                 self.lines[position] = last[:_LONGEST_LINE_CHARACTERS]
                 self.beyond[position] = max(0, len(last) - _LONGEST_LINE_CHARACTERS)
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether every line is looked at."""
-        return len(self.lines) == self.total
-
-
-def _ends(text: str, total: int) -> tuple[list[str], list[int]]:
-    from brimline.offload import logs
-
-    end = len(text) - text.endswith("\n")
-    head_end = text.rfind("\n", 0, _HEAD_CHARACTERS) + 1 or text.find("\n", 0, end) + 1 or end
-    head = text[:head_end].removesuffix("\n").split("\n")
-    tail_start = text.find("\n", max(head_end, end - _TAIL_CHARACTERS), end) + 1
-    # A last line that is longer than all that is looked at is looked at from its beginning.
-    tail_start = tail_start or max(head_end, text.rfind("\n", 0, end) + 1)
-    tail = text[tail_start:end].split("\n") if tail_start < end else []
-    between = logs.alarming(text, head_end, tail_start, len(head))
-    numbers = [*range(len(head)), *between, *range(total - len(tail), total)]
-    return [*head, *between.values(), *tail], numbers
-
-
-class Board:
-    """The lines chosen so far, and what is left of the budget."""
-
-    def __init__(self, source: Source, budget: int) -> None:
-        self.source = source
-        # `A-B: ` before and ` … ` after the text, and the newline.
-        self.frame = 2 * len(str(source.total)) + 7
-        self.budget = budget
-        # What comes before the first line that is shown has a row of its own.
-        self.left = budget - self.frame
-        # By position: a line as it is shown, and whether that is to its end.
-        self.picks: dict[int, tuple[str, bool]] = {}
-
     def pick(self, position: int, width: int, note: str = "") -> bool:
         """Show a line; False where there is no room for it."""
         if position in self.picks:
             return True
-        line = names.clean(self.source.lines[position])
-        text = names.clip(line, width, self.source.beyond.get(position, 0))
+        line = names.clean(self.lines[position])
+        text = names.clip(line, width, self.beyond.get(position, 0))
         cost = len(text) + len(note) + self.frame
         if cost > self.left:
             return False
@@ -236,18 +211,17 @@ class Board:
     def unseen(self) -> list[tuple[int, str]]:
         """Every line that is not shown to its end."""
         seen = {position for position, (_, whole) in self.picks.items() if whole}
-        return [(i, line) for i, line in enumerate(self.source.lines) if i not in seen]
+        return [(i, line) for i, line in enumerate(self.lines) if i not in seen]
 
     def render(self, found: list[names.Name]) -> str:
         """Lines and names in their order."""
-        numbers, total = self.source.numbers, self.source.total
         rows = []
         order = sorted(self.picks)
         for position, following in zip([None, *order], [*order, None], strict=True):
-            first, after = -1 if position is None else position, following or len(numbers)
+            first, after = -1 if position is None else position, following or len(self.numbers)
             inside = [name.text for name in found if first <= name.line < after]
-            start = 0 if position is None else numbers[position]
-            end = total if following is None else numbers[following]
+            start = 0 if position is None else self.numbers[position]
+            end = self.total if following is None else self.numbers[following]
             if end <= start:
                 continue
             text = "" if position is None else self.picks[position][0]
@@ -255,3 +229,17 @@ class Board:
             rest = " ".join(["…", *inside]) if inside or end > start + 1 or not text else ""
             rows.append(f"{label}: {text} {rest}".rstrip() if text else f"{label}: {rest}")
         return "\n".join(rows)
+
+
+def _ends(text: str, total: int) -> tuple[list[str], list[int]]:
+    """Lines of a huge text, and their numbers."""
+    end = len(text) - text.endswith("\n")
+    head_end = text.rfind("\n", 0, _HEAD_CHARACTERS) + 1 or text.find("\n", 0, end) + 1 or end
+    head = text[:head_end].removesuffix("\n").split("\n")
+    tail_start = text.find("\n", max(head_end, end - _TAIL_CHARACTERS), end) + 1
+    # A last line that is longer than all that is looked at is looked at from its beginning.
+    tail_start = tail_start or max(head_end, text.rfind("\n", 0, end) + 1)
+    tail = text[tail_start:end].split("\n") if tail_start < end else []
+    between = names.alarming(text, head_end, tail_start, len(head))
+    numbers = [*range(len(head)), *between, *range(total - len(tail), total)]
+    return [*head, *between.values(), *tail], numbers

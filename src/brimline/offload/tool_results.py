@@ -23,9 +23,7 @@ _CUT = "The client had read lines 1-"
 BASH_CHARACTERS = 30_000
 MCP_CHARACTERS = 50_000
 BEGINNING_CHARACTERS = 2_000
-PREVIEW_CHARACTERS = 2_300
-# A line number in front of each line that Read shows.
-_NUMBERING_CHARACTERS = 5
+_ANY_TEXT = ("utf-8", "surrogatepass")
 
 
 class ToolResult(NamedTuple):
@@ -33,10 +31,10 @@ class ToolResult(NamedTuple):
 
     text: str
     replaced: Callable[[str], Any]
-    data: bytes | None = None
-    """The bytes that the text was made from, where there are any."""
     subject: str = ""
     """What was run, read or asked for."""
+    data: bytes = b""
+    """The exact bytes to keep."""
     exit_code: int | None = None
     note: str = ""
     """What the reader has to know beside the text, such as that it is a part of a file."""
@@ -45,40 +43,22 @@ class ToolResult(NamedTuple):
     was_persisted: bool = False
     """Whether the client keeps all of it in a file and shows the model its beginning."""
 
-    def content(self) -> bytes:
-        """The exact bytes to keep."""
-        if self.data is not None:
-            return self.data
-        try:
-            return self.text.encode("utf-8", "surrogateescape")
-        except UnicodeEncodeError:  # half of a surrogate pair, written as an escape in JSON
-            return self.text.encode("utf-8", "surrogatepass")
-
-
-def shown_characters(found: ToolResult, tool: str) -> int:
-    """About how many characters the client would have shown of an answer."""
-    if found.was_persisted or (tool != "Read" and len(found.text) > MCP_CHARACTERS):
-        return PREVIEW_CHARACTERS
-    numbering = 0
-    if tool == "Read":
-        numbering = _NUMBERING_CHARACTERS * (found.text.count("\n") + 1)
-    return len(found.text) + numbering
-
 
 def find(tool: str, tool_input: dict[str, Any], response: Any) -> ToolResult | None:
     """The text of an answer; None for tools and shapes that are not known to be replaceable."""
     reader = _READERS.get("mcp" if tool.startswith("mcp__") else tool)
     try:
-        return reader(tool_input, response) if reader else None
+        found = reader(tool_input, response) if reader else None
+        # Half of a surrogate pair may have been written as an escape in JSON.
+        return found and found._replace(data=found.data or found.text.encode(*_ANY_TEXT))
     except (KeyError, TypeError, AttributeError, OSError):
         return None  # another shape than any version of the client is known to send
 
 
 def _bash(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult | None:
-    stdout, stderr = response["stdout"], response["stderr"]
-    if response.get("isImage") or not isinstance(stdout, str) or not isinstance(stderr, str):
+    stdout, stderr, data = response["stdout"], response["stderr"], b""
+    if response.get("isImage"):
         return None
-    data = None
     if response.get(_PERSISTED[0]):
         data = _persisted(response)
         # Binary data is not shown; taking it for UTF-8 would cost more than all the rest.
@@ -86,15 +66,15 @@ def _bash(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult | 
         stdout = data.decode("latin-1" if is_binary else "utf-8", "replace")
     keeps_stderr = len(stderr) <= _SHORT_STDERR_CHARACTERS
     if not keeps_stderr:
-        stdout = f"{stdout}\n{stderr}"
-        data = None if data is None else data + b"\n" + stderr.encode("utf-8", "surrogateescape")
+        stdout += f"\n{stderr}"
+        data += b"\n" + stderr.encode(*_ANY_TEXT) if data else b""
     rest = {key: value for key, value in response.items() if key not in _PERSISTED}
     unclear = response.get("interrupted") or response.get("returnCodeInterpretation")
     return ToolResult(
         stdout,
         lambda text: rest | {"stdout": text, "stderr": stderr if keeps_stderr else ""},
-        data=data,
-        subject=_text(tool_input.get("command")),
+        str(tool_input.get("command") or ""),
+        data,
         exit_code=None if unclear or response.get("backgroundTaskId") else 0,
         was_persisted=bool(response.get(_PERSISTED[0])),
     )
@@ -114,28 +94,23 @@ def _persisted(response: dict[str, Any]) -> bytes:
 
 
 def _read(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult | None:
+    file = response["file"]
     if response["type"] == "notebook":
-        return _notebook(response)
+        return _notebook(file)
     if response["type"] != "text":
         return None
-    file = response["file"]
-    lines = _lines_of(file)
-    cut = lines is not None and lines[1] < lines[2]
+    first, count, total = (file.get(name) for name in ("startLine", "numLines", "totalLines"))
+    lines = None
+    if isinstance(first, int) and isinstance(count, int) and isinstance(total, int):
+        # A last line that may have been cut does not count.
+        lines = first, first + count - 1 - bool(file.get("truncatedByTokenCap")), total
     return ToolResult(
         file["content"],
         lambda text: _as_file(file, text),
-        subject=_text(tool_input.get("file_path") or file["filePath"]),
-        note=f"{_CUT}{file['numLines']} of {file['totalLines']}." if cut else "",
+        str(tool_input.get("file_path") or file["filePath"]),
+        note=f"{_CUT}{count} of {total}." if lines and lines[1] < total else "",
         lines=lines,
     )
-
-
-def _lines_of(file: dict[str, Any]) -> tuple[int, int, int] | None:
-    """Which lines of a file an answer holds; a last one that may have been cut does not count."""
-    first, count, total = (file.get(name) for name in ("startLine", "numLines", "totalLines"))
-    if not (isinstance(first, int) and isinstance(count, int) and isinstance(total, int)):
-        return None
-    return first, first + count - 1 - bool(file.get("truncatedByTokenCap")), total
 
 
 def total_lines(reference: str, stored_lines: int) -> int:
@@ -150,8 +125,7 @@ def _as_file(file: dict[str, Any], text: str) -> dict[str, Any]:
     return {"type": "text", "file": {"filePath": file["filePath"]} | shape}
 
 
-def _notebook(response: dict[str, Any]) -> ToolResult | None:
-    file = response["file"]
+def _notebook(file: dict[str, Any]) -> ToolResult | None:
     parts: list[str] = []
     for cell in file["cells"]:
         parts.append(f"[cell {cell.get('cell_id', '')}, {cell.get('cellType', '')}]")
@@ -159,13 +133,13 @@ def _notebook(response: dict[str, Any]) -> ToolResult | None:
         for output in cell.get("outputs") or []:
             if output.get("image"):
                 return None
-            parts.append(f"[output]\n{_text(output.get('text'))}")
+            parts.append(f"[output]\n{output.get('text') or ''}")
     whole = "\n".join(parts)
     count = whole.count("\n") + 1
     return ToolResult(
         whole,
         lambda text: _as_file(file, text),
-        subject=_text(file["filePath"]),
+        str(file["filePath"]),
         lines=(1, count, count),
         note="The lines are those of the notebook's cells and outputs, one after the other.",
     )
@@ -181,34 +155,28 @@ def _grep(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult:
         lines = {"numLines": instead.count("\n") + 1} if by_name or "numLines" in response else {}
         return response | shown | {"content": instead} | lines
 
-    return ToolResult(text, replaced, subject=_text(tool_input.get("pattern")))
+    return ToolResult(text, replaced, str(tool_input.get("pattern") or ""))
 
 
 def _glob(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult:
     return ToolResult(
         "\n".join(response["filenames"]),
         lambda text: response | {"filenames": [text], "numFiles": 1},
-        subject=_text(tool_input.get("pattern")),
+        str(tool_input.get("pattern") or ""),
         note="The client had cut the list." if response.get("truncated") else "",
     )
 
 
 def _web_page(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult:
-    return ToolResult(
-        response["result"],
-        lambda text: response | {"result": text},
-        subject=_text(tool_input.get("url")),
-    )
+    subject = str(tool_input.get("url") or "")
+    return ToolResult(response["result"], lambda text: response | {"result": text}, subject)
 
 
 def _web_search(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult:
     found = response["results"]
-    parts = [part if isinstance(part, str) else json.dumps(part) for part in found]
-    return ToolResult(
-        "\n\n".join(parts),
-        lambda text: response | {"results": [text]},
-        subject=_text(tool_input.get("query")),
-    )
+    text = "\n\n".join(part if isinstance(part, str) else json.dumps(part) for part in found)
+    subject = str(tool_input.get("query") or "")
+    return ToolResult(text, lambda text: response | {"results": [text]}, subject)
 
 
 def _agent(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult | None:
@@ -218,7 +186,7 @@ def _agent(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult |
     return ToolResult(
         "\n".join(block["text"] for block in blocks),
         lambda text: response | {"content": [{"type": "text", "text": text}]},
-        subject=_text(tool_input.get("description")),
+        str(tool_input.get("description") or ""),
     )
 
 
@@ -234,10 +202,6 @@ def _mcp(_: dict[str, Any], response: Any) -> ToolResult | None:
 
 def _is_text(block: dict[str, Any]) -> bool:
     return block.get("type") == "text" and isinstance(block.get("text"), str)
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
 
 
 _READERS: dict[str, Callable[[dict[str, Any], Any], ToolResult | None]] = {

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def pre_tool_use(turn: Turn) -> Decision | None:
     """Advise against a read into an ignored folder, or refuse it; either is on record."""
-    if not turn.values["scout.enabled"]:
+    if turn.values["scout.mode"] == "off":
         return None  # switched off while this session runs
     from brimline.scout import check
     from brimline.state import audit

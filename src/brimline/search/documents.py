@@ -16,7 +16,7 @@ import sqlite3
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from brimline.errors import StoreError
-from brimline.fast import io
+from brimline.fast import io, json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -55,7 +55,10 @@ _SCHEMA = """
     COMMIT;
 """
 # Inside a folder is what continues its path after a slash, the character before `0`.
-_WITHIN = "(:project IS NULL OR project = :project OR project >= :below AND project < :above)"
+_WITHIN = """
+    (:project IS NULL OR project = :project OR project >= :below AND project < :above
+    OR ref IN (SELECT value FROM json_each(:also)))
+"""
 _FITTING = f"""
     SELECT documents.id FROM words JOIN documents ON documents.id = words.rowid
     WHERE words MATCH :expression AND source = :source AND {_WITHIN}
@@ -81,6 +84,16 @@ class Document(NamedTuple):
     title: str
     text: str
     state: str = ""
+
+
+class Within(NamedTuple):
+    """Which documents are meant: those of a project and below, and a few more by name."""
+
+    project: str | None
+    also: Sequence[str] = ()
+
+
+EVERYWHERE = Within(None)
 
 
 class Hit(NamedTuple):
@@ -159,18 +172,18 @@ def erase(connection: sqlite3.Connection, source: str, refs: Iterable[str]) -> N
 
 
 def states(
-    connection: sqlite3.Connection, source: str, project: str | None = None
+    connection: sqlite3.Connection, source: str, within: Within = EVERYWHERE
 ) -> dict[str, str]:
-    """The state of every document of a source, by its name; of a project and below, or of all."""
+    """The state of every document of a source, by its name."""
     query = f"SELECT ref, state FROM documents WHERE source = :source AND {_WITHIN}"  # noqa: S608
-    return dict(connection.execute(query, {"source": source} | _bounds(project)).fetchall())
+    return dict(connection.execute(query, {"source": source} | _bounds(within)).fetchall())
 
 
 def search(
-    connection: sqlite3.Connection, expression: str, source: str, project: str | None = None
+    connection: sqlite3.Connection, expression: str, source: str, within: Within = EVERYWHERE
 ) -> list[int]:
     """The ids of the documents that an expression of FTS5 fits, the best first."""
-    values = {"expression": expression, "source": source} | _bounds(project)
+    values = {"expression": expression, "source": source} | _bounds(within)
     return [row[0] for row in connection.execute(_FITTING, values)] if expression else []
 
 
@@ -220,11 +233,12 @@ def _connected(path: str) -> sqlite3.Connection:
     return connection
 
 
-def _bounds(project: str | None) -> dict[str, str | None]:
-    if project is None:
-        return {"project": None, "below": None, "above": None}
-    place = _encodable(project).rstrip(os.sep)
-    return {"project": place or os.sep, "below": place + "/", "above": place + "0"}
+def _bounds(within: Within) -> dict[str, str | None]:
+    if within.project is None:
+        return {"project": None, "below": None, "above": None, "also": "[]"}
+    place = _encodable(within.project).rstrip(os.sep)
+    also = json.dumps(within.also)
+    return {"project": place or os.sep, "below": place + "/", "above": place + "0", "also": also}
 
 
 def _encodable(text: str) -> str:

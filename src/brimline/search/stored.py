@@ -1,18 +1,20 @@
-"""Stored outputs in the search: taken in while there is time, those used last first, and found.
+"""Stored outputs in the search: taken in while there is time, found by words, shown by lines.
 
-Of each output the first 200 kB are indexed. What leaves the store leaves the index with the next
-look at it, and by `forget` at once.
+Of each output the first 200 kB are indexed, those used last first. What leaves the store leaves the
+index with the next look at it, and by `forget` at once.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import time
+import unicodedata
 from typing import TYPE_CHECKING, NamedTuple
 
 from brimline.errors import StoreError
-from brimline.search import documents, words
-from brimline.search.documents import Document
+from brimline.search import documents
+from brimline.search.documents import Document, Within
 from brimline.store import contents, layout
 from brimline.store.contents import Span
 
@@ -25,6 +27,16 @@ HEAD_BYTES = 200_000
 # Beyond this the oldest outputs keep their titles only: the index must not become a second store.
 LARGEST_BYTES = 200_000_000
 WHOLE, HEAD, BINARY, DAMAGED, TITLE = "", "head", "binary", "damaged", "title"
+MOST_CHARACTERS = 500
+MOST_TERMS = 16
+_SAMPLE_BYTES = 8_192
+_MOST_STRANGE = 0.1
+_SHORT_WORD = 5
+_PART = re.compile(r'"([^"]*)"|([^\s"]+)')
+_TOKEN = re.compile(r"[^\W_]+")
+_COLOUR = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+# Control characters but those that occur in the output of programs.
+_STRANGE = bytes(set(range(32)) - set(b"\t\n\r\x0b\x0c\x08\x1b"))
 _BATCH_CHARACTERS = 1_000_000
 _DROPPED_AT_ONCE = 500
 
@@ -66,24 +78,103 @@ def find(
     Raises:
         StoreError: the query is empty or too long, or the store cannot be read.
     """
-    wanted = words.terms(query)
+    wanted = terms(query)
     if not os.path.isdir(layout.root(home_dir)):
         return Found()
-    project = None if project_dir is None else place(project_dir)
+    within = documents.EVERYWHERE
+    if project_dir is not None:
+        project = place(project_dir)
+        within = Within(project, _stored_again(home_dir, project))
 
     def work(connection: sqlite3.Connection) -> Found:
         pending = _take_in(connection, home_dir, until)
-        states = list(documents.states(connection, SOURCE, project).values())
+        states = list(documents.states(connection, SOURCE, within).values())
         for joined_by in ("AND", "OR"):
-            expression = words.expression(wanted, joined_by)
-            ids = documents.search(connection, expression, SOURCE, project)
+            asked = expression(wanted, joined_by)
+            ids = documents.search(connection, asked, SOURCE, within)
             if ids:
                 span = pick(len(ids))
-                hits = documents.hits(connection, expression, ids[span.first - 1 : span.last])
+                hits = documents.hits(connection, asked, ids[span.first - 1 : span.last])
                 return Found(len(ids), hits, span, joined_by == "AND", states, pending)
         return Found(states=states, pending=pending)
 
     return documents.use(folder(home_dir), work)
+
+
+def terms(query: str) -> list[str]:
+    """The words and quoted phrases of a query.
+
+    Raises:
+        StoreError: there are none, or too many.
+    """
+    if len(query) > MOST_CHARACTERS:
+        raise StoreError(f"the query is too long: give at most {MOST_CHARACTERS} characters")
+    clean = query.encode("utf-8", "replace").decode().replace("\x00", " ")
+    found = [" ".join((phrase or word).split()) for phrase, word in _PART.findall(clean)]
+    unique = list(dict.fromkeys(term for term in found if term))
+    if not unique:
+        raise StoreError("the query is empty: give the words to look for")
+    if len(unique) > MOST_TERMS:
+        raise StoreError(f"the query has too many words: give at most {MOST_TERMS}")
+    return unique
+
+
+def expression(wanted: list[str], joined_by: str) -> str:
+    """The query in SQLite's language: every term a phrase whose last word may go on.
+
+    Quoted, nothing in a term has a meaning of its own; terms hold no quotes themselves.
+    """
+    return f" {joined_by} ".join(f'"{term}" *' for term in wanted if _TOKEN.search(term))
+
+
+def holding(lines: list[str], wanted: list[str]) -> list[int]:
+    """The positions of the lines that hold every term, also inside of words, in their order.
+
+    Where none does: of those that hold some of the words, the ones with the rarest word first.
+    """
+    folded = [fold(plain(line)) for line in lines]
+    parts = {fold(term) for term in wanted}
+    # The search knows words by their stems: `errors` is found by `error`, and shown by `erro`.
+    stems = {t[:-2] if len(t) > _SHORT_WORD else t for p in parts for t in _TOKEN.findall(p)}
+    for sought in (parts, stems):
+        whole = [at for at, line in enumerate(folded) if all(part in line for part in sought)]
+        if whole:
+            return whole
+    held = [[at for at, line in enumerate(folded) if stem in line] for stem in stems]
+    return list(dict.fromkeys(at for found in sorted(held, key=len) for at in found))
+
+
+def clipped(line: str, wanted: list[str], most: int) -> str:
+    """A line, or of a long one the part around the last term to occur in it."""
+    if len(line) <= most:
+        return line
+    start = max(0, max(fold(line).find(fold(term)) for term in wanted) - most // 4)
+    before = "…" if start else ""
+    return f"{before}{line[start : start + most]}… ({len(line):,} characters)"
+
+
+def plain(text: str) -> str:
+    """A text without colours, which would stick to the words beside them."""
+    return _COLOUR.sub(" ", text) if "\x1b" in text else text
+
+
+def fold(text: str) -> str:
+    """A text in which case and accents make no difference."""
+    folded = text.casefold()
+    if folded.isascii():
+        return folded
+    apart = unicodedata.normalize("NFKD", folded)
+    return "".join([c for c in apart if not unicodedata.combining(c)])
+
+
+def is_binary(data: bytes) -> bool:
+    """Whether some content is not for reading."""
+    sample = data[:_SAMPLE_BYTES]
+    if b"\x00" in sample:
+        return True
+    text = sample.decode("utf-8", "replace")
+    strange = len(sample) - len(sample.translate(None, _STRANGE)) + text.count("\ufffd")
+    return strange > _MOST_STRANGE * len(text)
 
 
 def tidy(home_dir: str, *, until: float) -> None:
@@ -117,6 +208,20 @@ def place(cwd: object) -> str:
         return os.path.realpath(cwd) if isinstance(cwd, str) and os.path.isabs(cwd) else ""
     except (OSError, ValueError):  # no path of this system
         return ""
+
+
+def is_within(cwd: object, project: str) -> bool:
+    """Whether a folder is a project's, or below it."""
+    folder = place(cwd)
+    return bool(folder) and (folder + "/").startswith(project.rstrip("/") + "/")
+
+
+def _stored_again(home_dir: str, project: str) -> list[str]:
+    """What another project had stored before this one did, by digest."""
+    told = [line for line in contents.trail(home_dir) if line.get("cwd")]
+    inside = {cwd for cwd in {str(line["cwd"]) for line in told} if is_within(cwd, project)}
+    keys = {str(line.get("key")) for line in told if line["cwd"] in inside}
+    return [key.removeprefix(layout.PREFIX) for key in keys]
 
 
 def _take_in(connection: sqlite3.Connection, home_dir: str, until: float) -> int:
@@ -164,11 +269,11 @@ def _document(home_dir: str, digest: str) -> Document:
     except StoreError:
         state = DAMAGED
     else:
-        if words.is_binary(data):
+        if is_binary(data):
             state = BINARY
         else:
             state = WHOLE if len(data) <= HEAD_BYTES else HEAD
-            text = words.plain(data[:HEAD_BYTES].decode("utf-8", "replace"))
+            text = plain(data[:HEAD_BYTES].decode("utf-8", "replace"))
     at = known.get("created")
     title = " ".join(str(known[name]) for name in ("tool", "source") if known.get(name))
     session = known.get("session")

@@ -1,39 +1,35 @@
-"""What can be wrong with a session, what each fault means, and what its rows tell of one another.
+"""Finds what is wrong with a session in one pass over its lines; total on any bytes. Pure.
 
-Rows are foreign data: any JSON object is accepted, and what is not known of it is None. Pure.
+A row whose parent is missing is tied to the row before it on its thread: that is where the missing
+one stood. A result belongs to its call, and a part of a reply to the part before it, whatever
+stands in between. Where two mends are possible nothing is guessed.
 """
 
 from __future__ import annotations
 
-import re
 import sys
-from dataclasses import dataclass, field
+import uuid
+from collections import deque
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.transcript import read
 from brimline.transcript import row as shapes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from brimline.transcript.read import Line, Record
 
-MERGED, FUSED, TORN = "merged_lines", "fused_line", "torn_last_line"
-STRAY_MARK = "stray_byte_order_mark"
-DANGLING, CYCLE = "dangling_parent", "parent_cycle"
+MERGED, DANGLING = "merged_lines", "dangling_parent"
 ORPHAN, UNANSWERED = "orphan_result", "unanswered_call"
-REPEATED, DIFFERING, SECOND_ROOT = "repeated_row", "differing_rows", "second_root"
+DIFFERING, SECOND_ROOT = "differing_rows", "second_root"
 
 MEANINGS = {
     MERGED: "several rows on one line: the client reads the first and loses the others",
-    FUSED: "a broken piece and a whole row on one line: the client loses the row",
-    TORN: "the last line breaks off: its row cannot be read",
-    STRAY_MARK: "a byte order mark in the middle of the file: the client loses the row behind it",
     DANGLING: "the parent is not in the session: the client may lose all history before this row",
-    CYCLE: "the chain of parents runs in a circle: the client may lose all history before it",
     ORPHAN: "a result without its call: the client leaves it out of its requests",
     UNANSWERED: "a call without its result: the client leaves it out of its requests",
-    REPEATED: "the same row twice",
     DIFFERING: "two different rows with one id: the client reads the last",
     SECOND_ROOT: "a row without a parent in the middle: history before it is not in the context",
 }
@@ -41,7 +37,7 @@ MEANINGS = {
 # Harmless: met in sound sessions, or put right by the client itself.
 OPEN_CALL, CUT_CALL = "open_call", "call_cut_by_compaction"
 ANSWER_FIRST, CHILD_FIRST = "result_before_call", "child_before_parent"
-TIME_BACK, REPEATED_ANSWER = "time_runs_back", "repeated_result"
+TIME_BACK, REPEATED_ANSWER, REPEATED = "time_runs_back", "repeated_result", "repeated_row"
 UNREADABLE, LONG = "unreadable_line", "long_line"
 
 NOTES = {
@@ -51,24 +47,21 @@ NOTES = {
     CHILD_FIRST: "rows written before their parent",
     TIME_BACK: "timestamps before those of earlier rows",
     REPEATED_ANSWER: "results of calls that had one already; the client leaves them out",
+    REPEATED: "rows that stand there twice; the client reads one",
     UNREADABLE: "lines that are no JSON; the client skips them",
-    LONG: "lines too long to be looked into",
+    LONG: "lines too long to be looked into: what is missing elsewhere may be there",
 }
 
 # How a fault is mended.
-SPLIT, CUT, RELINK, DROP, STUB, ANSWER = "split", "cut", "relink", "drop", "stub", "answer"
-UNMARK = "unmark"
+SPLIT, RELINK, STUB, ANSWER = "split", "relink", "stub", "answer"
 
 # The main conversation; every other thread is named after its agent.
-MAIN = ""
+_MAIN = ""
 _UNNAMED_SIDECHAIN = "sidechain"
 _LONGEST_ID = 256
-_NAMED = re.compile(rb'"(?:uuid|id|tool_use_id)"\s*:\s*"([^"\\]{1,256})"')
-# With these a row begins, whichever client wrote it.
-_BEGINNINGS = re.compile(rb'\{"(?:parentUuid|logicalParentUuid|isSidechain|uuid|type)"')
-# Every row has one of them, and nothing inside a row has one beside its `type`.
-_MARKS = ("uuid", "sessionId", "leafUuid", "messageId")
-_MOST_TRIES = 200
+_FIRST_LINES = 5
+_CANDIDATES = 8
+_ANSWERS = uuid.UUID("5b0f4f6e-0f2b-5d6a-9d52-6a2b7c0e8f11")
 
 
 class Place(NamedTuple):
@@ -82,13 +75,10 @@ class Mend(NamedTuple):
     """What is to be done about a fault."""
 
     action: str
-    parent: str | None = None
-    """For `relink`: the id of the new parent; None makes the row the first of its thread. For
-    `answer`: the id of the answer."""
-    calls: tuple[str, ...] = ()
-    """For `stub` and `answer`: the calls concerned."""
-    moves: tuple[Place, ...] = ()
-    """For `answer`: the rows that follow the call and have to follow the answer instead."""
+    parent: str | None = None  # for `relink`, the id of the new one; for `answer`, the answer's id
+    calls: tuple[str, ...] = ()  # for `stub` and `answer`
+    moves: tuple[Place, ...] = ()  # rows that follow a call and have to follow its answer instead
+    after: Place | None = None  # where an answer goes: behind the last part of the reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +89,7 @@ class Fault:
     place: Place
     detail: str = ""
     mend: Mend | None = None
-    in_context: bool = True
-    """Whether it stands after the last compaction, where it can matter to the next request."""
+    in_context: bool = True  # after the last compaction, where it matters to the next request
 
 
 @dataclass(slots=True)
@@ -113,12 +102,11 @@ class Note:
 
 @dataclass(slots=True)
 class Findings:
-    """All that was found, in the order of the file."""
+    """All that was found, in the order of the file; `rows` counts JSON objects, with id or not."""
 
     faults: list[Fault] = field(default_factory=list)
     notes: dict[str, Note] = field(default_factory=dict)
     rows: int = 0
-    """JSON objects, whether they have an id or not."""
 
     @property
     def mendable(self) -> list[Fault]:
@@ -131,132 +119,310 @@ class Findings:
         return [fault for fault in self.faults if not fault.mend]
 
 
+def find(lines: Iterable[Line]) -> Findings:
+    """Look at a whole session."""
+    finder = Finder()
+    for line in lines:
+        finder.take(line)
+    return finder.close()
+
+
+def answer_uuid(call_row: str) -> str:
+    """The id of the row that answers a call for which there is no answer."""
+    return str(uuid.uuid5(_ANSWERS, call_row))
+
+
 @dataclass(slots=True, eq=False)
-class Row:
+class _Row:
     """A row that has an id, as the others see it."""
 
     kind: str
     uuid: str
     parent_id: str | None
     thread: str
-    message_id: str | None
-    """Rows of one reply share it."""
-    calls: tuple[str, ...]
-    """The ids of the tool calls in it."""
-    results: tuple[str, ...]
-    """The ids of the calls that it answers."""
-    is_answer: bool
-    """Whether it holds results and nothing else."""
-    is_boundary: bool
-    moment: str
-    asks: bool
-    """Whether there are calls in it."""
+    message_id: str | None  # rows of one reply share it
+    is_answer: bool  # whether it holds results and nothing else
     place: Place
-    number: int = 0
-    digest: int = 0
-    is_exact: bool = True
-    continues: bool = False
-    """Whether it is a further part of the reply before it."""
-    is_copy: bool = False
-    """Whether an earlier row has its id."""
-    is_contested: bool = False
-    """Whether another row has its id, so that nothing is certain of either."""
-    parent: Row | None = None
-    """None for the first row of a thread, and for one that has lost its parent."""
-    is_lost: bool = False
-    has_child: bool = False
-    is_crossed: bool = False
-    """Whether it lies between a row and a parent that was written after it."""
-    certain: Row | None = None
-    """Where its parent did not come before it: the call that it answers, or the part before it."""
-    before: tuple[Row, ...] = ()
-    """And the rows before it on its thread, nearest first."""
+    number: int
+    digest: int
+    is_exact: bool
+    continues: bool = False  # whether it is a further part of the reply before it
+    is_contested: bool = False  # whether another row has its id: nothing is certain of either
+    parent: _Row | None = None
+    # Where its parent did not come before it: what must be the parent, from what the row holds,
+    # and the rows before it on its thread, nearest first.
+    certain: _Row | None = None
+    before: tuple[_Row, ...] = ()
 
 
-def row_of(value: dict[str, Any]) -> Row | None:
-    """How a row is tied to others; None for one without an id."""
-    uuid, kind = _id(value.get("uuid")), _id(value.get("type")) or ""
-    if uuid is None:
-        return None
-    message = value.get("message") if kind in ("user", "assistant") else None
-    message = message if isinstance(message, dict) else {}
-    content = message.get("content")
-    content = content if isinstance(content, list) else []
-    is_reply = kind == "assistant"
-    calls = tuple(_ids(content, "tool_use", "id")) if is_reply else ()
-    results = () if is_reply else tuple(_ids(content, "tool_result", "tool_use_id"))
-    return Row(
-        kind,
-        uuid,
-        _id(value.get(shapes.PARENT_FIELD)),
-        _thread(value),
-        _id(message.get("id")) if is_reply else None,
-        calls,
-        results,
-        bool(results) and len(results) == len(content),
-        shapes.is_boundary(value),
-        shapes.timestamp_of(value) or "",
-        bool(calls),
-        Place(0),
-    )
+class _Thread:
+    """Where one conversation has got to."""
+
+    def __init__(self) -> None:
+        self.recent: deque[_Row] = deque(maxlen=_CANDIDATES)
+        self.reply_id: str | None = None
+        self.open_calls: set[str] = set()
+        self.latest = ""
 
 
-def ids_in(part: bytes) -> Iterator[str]:
-    """Every id spelled out in bytes that nobody parses."""
-    return (found.decode("utf-8", "replace") for found in _NAMED.findall(part))
+class Finder:
+    """Takes the lines of a session one after the other."""
 
+    def __init__(self) -> None:
+        self._found = Findings()
+        self._rows: list[_Row] = []
+        self._by_id: dict[str, _Row] = {}
+        self._threads: dict[str, _Thread] = {}
+        self._roots: list[_Row] = []
+        self._asked: dict[str, _Row] = {}
+        self._told: dict[str, _Row] = {}
+        self._answered: set[int] = set()
+        self._cut_calls: set[str] = set()
+        self._context_from = 0
 
-def _ids(blocks: list[Any], kind: str, field: str) -> Iterator[str]:
-    for block in blocks:
-        if shapes.is_block(block, kind) and (found := _id(block.get(field))):
-            yield found
+    def take(self, line: Line) -> None:
+        """Look at the next line."""
+        if line.part is not None:
+            if not line.part:
+                self._note(LONG, line.number)
+            return
+        is_broken = line.problem in (read.TORN, read.INVALID)
+        if len(line.records) > 1 or (line.records and is_broken):
+            detail = f"{len(line.records)} rows" + (" and a broken piece" if is_broken else "")
+            self._fault(MERGED, Place(line.number), detail, Mend(SPLIT))
+        elif is_broken:
+            self._note(UNREADABLE, line.number)
+        for index, record in enumerate(line.records):
+            self._found.rows += 1
+            self._take_row(line, Place(line.number, index), record)
 
+    def close(self) -> Findings:
+        """Say what was found."""
+        for row in self._rows:
+            row.parent = self._by_id.get(row.parent_id) if row.parent_id else None
+            if row.parent and row.parent.number > row.number:
+                self._note(CHILD_FIRST, row.place.line)
+        if LONG not in self._found.notes:
+            answers = self._take_unanswered()
+            self._take_lost(answers)
+            self._take_orphans()
+        self._take_roots()
+        found = self._found
+        found.faults = [
+            fault if fault.place.line >= self._context_from else replace(fault, in_context=False)
+            for fault in sorted(found.faults, key=lambda fault: fault.place)
+        ]
+        return found
 
-def _thread(value: dict[str, Any]) -> str:
-    if not value.get("isSidechain"):
-        return MAIN
-    return _id(value.get("agentId")) or _UNNAMED_SIDECHAIN
+    def _take_row(self, line: Line, place: Place, record: Record) -> None:
+        value = record.value
+        name, kind = _id(value.get("uuid")), _id(value.get("type")) or ""
+        if name is None:
+            return
+        calls = list(_ids(value, "tool_use", "id")) if kind == "assistant" else []
+        results = list(_ids(value, "tool_result", "tool_use_id")) if kind == "user" else []
+        content = shapes.message_of(value).get("content")
+        data = line.raw[record.start : record.end]
+        row = _Row(
+            kind,
+            name,
+            _id(value.get(shapes.PARENT_FIELD)),
+            _thread_of(value),
+            _id(shapes.message_id(value)),
+            isinstance(content, list) and 0 < len(results) == len(content),
+            place,
+            len(self._rows),
+            hash(data),
+            line.exact or data.decode("utf-8", "ignore").encode() == data,
+        )
+        if self._is_repeated(row):
+            return
+        self._rows.append(row)
+        thread = self._threads.setdefault(row.thread, _Thread())
+        row.continues = row.message_id is not None and row.message_id == thread.reply_id
+        self._take_link(row, thread, results, is_boundary=shapes.is_boundary(value))
+        self._take_pairs(row, thread, calls, results)
+        moment = shapes.timestamp_of(value) or thread.latest
+        if moment < thread.latest:
+            self._note(TIME_BACK, line.number)
+        thread.latest = max(thread.latest, moment)
+        if shapes.is_boundary(value):
+            self._take_boundary(value, thread, row)
+        if row.kind == "assistant":
+            thread.reply_id = row.message_id
+        elif row.kind == "user" and not row.is_answer:
+            thread.reply_id = None
+        if row.kind != shapes.PROGRESS or not thread.recent:
+            thread.recent.appendleft(row)
+
+    def _is_repeated(self, row: _Row) -> bool:
+        """Whether a row stands there a second time; another one with its id makes both doubtful."""
+        earlier = self._by_id.setdefault(row.uuid, row)
+        if earlier is row:
+            return False
+        if earlier.digest == row.digest:
+            self._note(REPEATED, row.place.line)
+            return True
+        line = earlier.place.line
+        detail = f"id {row.uuid}, also in line {line}: which of them is meant is not certain"
+        self._fault(DIFFERING, row.place, detail)
+        row.is_contested = earlier.is_contested = True
+        return False
+
+    def _take_link(
+        self, row: _Row, thread: _Thread, results: list[str], *, is_boundary: bool
+    ) -> None:
+        if row.parent_id is None:
+            if row.thread == _MAIN and not is_boundary and thread.recent:
+                self._roots.append(row)
+        elif row.parent_id not in self._by_id:
+            asked = [self._asked[call] for call in results if call in self._asked]
+            same_reply = [thread.recent[0]] if row.continues and thread.recent else []
+            row.certain = next(iter([*asked, *same_reply]), None)
+            row.before = tuple(thread.recent)
+
+    def _take_pairs(self, row: _Row, thread: _Thread, calls: list[str], results: list[str]) -> None:
+        starts_new = row.kind == "assistant" and not row.continues
+        if starts_new or (row.kind == "user" and not row.is_answer):
+            thread.open_calls.clear()
+        for call in calls:
+            if call in self._told:
+                self._note(ANSWER_FIRST, self._told.pop(call).place.line)
+                self._answered.add(hash(call))
+            elif hash(call) not in self._answered and call not in self._asked:
+                self._asked[call] = row
+                thread.open_calls.add(call)
+        for call in results:
+            if self._asked.pop(call, None):
+                self._answered.add(hash(call))
+            elif hash(call) in self._answered or call in self._told:
+                self._note(REPEATED_ANSWER, row.place.line)
+            else:
+                self._told[call] = row
+
+    def _take_boundary(self, value: dict[str, Any], thread: _Thread, row: _Row) -> None:
+        """Nothing before a compaction is in the context, but for what it says it kept."""
+        preserved = shapes.preserved(value)
+        names = preserved[0] if preserved else frozenset()
+        kept = [self._by_id[name].place.line for name in names if name in self._by_id]
+        self._context_from = min([row.place.line, *kept])
+        self._cut_calls |= thread.open_calls
+        thread.open_calls.clear()
+
+    def _take_unanswered(self) -> dict[int, str]:
+        """The calls without a result; the rows of those that get one, with the answer's id."""
+        by_row: dict[int, list[str]] = {}
+        for call, row in self._asked.items():
+            if call in self._threads[row.thread].open_calls:
+                self._note(OPEN_CALL, row.place.line)
+            elif call in self._cut_calls:
+                self._note(CUT_CALL, row.place.line)
+            else:
+                by_row.setdefault(row.number, []).append(call)
+        moves: dict[int, list[Place]] = {}
+        ends: dict[str | None, Place] = {}
+        for row in self._rows if by_row else []:
+            parent = row.parent
+            ends[row.message_id] = row.place
+            if parent and parent.number in by_row and row.is_exact and _follows(row, parent):
+                moves.setdefault(parent.number, []).append(row.place)
+        answers = {}
+        for number, calls in by_row.items():
+            row = self._rows[number]
+            answers[number] = answer_uuid(row.uuid)
+            end = ends[row.message_id] if row.message_id else row.place
+            moved = tuple(moves.get(number, ()))
+            mend = Mend(ANSWER, answers[number], tuple(calls), moved, end)
+            self._fault(UNANSWERED, row.place, ", ".join(calls), mend)
+        return answers
+
+    def _take_lost(self, answers: dict[int, str]) -> None:
+        """The rows whose parent is missing, and the one that takes its place."""
+        for row in self._rows:
+            if row.parent_id is None or row.parent:
+                continue
+            before = [row.certain, *[_last_of(one, row.before) for one in row.before]]
+            may_be_below = CHILD_FIRST in self._found.notes
+            found = [one for one in before if one and not (may_be_below and _is_below(one, row))]
+            parent = found[0] if found else None
+            detail = f"follows line {parent.place.line}" if parent else "nothing stands before it"
+            mend = None
+            if row.is_contested:
+                detail = "another row has its id too"
+            elif not row.is_exact:
+                detail = "the line is not valid UTF-8"
+            else:
+                row.parent = parent
+                name = parent.uuid if parent else None
+                if parent and parent.number in answers and _follows(row, parent):
+                    name = answers[parent.number]
+                mend = Mend(RELINK, name)
+            self._fault(DANGLING, row.place, detail, mend)
+
+    def _take_orphans(self) -> None:
+        by_row: dict[int, list[str]] = {}
+        for call, row in self._told.items():
+            by_row.setdefault(row.number, []).append(call)
+        for number, calls in by_row.items():
+            row, detail = self._rows[number], ", ".join(calls)
+            mend: Mend | None = Mend(STUB, calls=tuple(calls))
+            if row.is_contested:
+                detail, mend = f"{detail}: another row has its id too", None
+            elif not row.is_exact:
+                detail, mend = f"{detail}: the line is not valid UTF-8", None
+            self._fault(ORPHAN, row.place, detail, mend)
+
+    def _take_roots(self) -> None:
+        """Rows in the middle without a parent that others follow, but for a first row come late."""
+        parents = {row.parent.number for row in self._rows if row.parent}
+        first = next((row for row in self._rows if row.thread == _MAIN), None)
+        for row in self._roots:
+            if row.number in parents and not _is_below(first, row):
+                detail = "a return to the start of the session, or a lost link"
+                self._fault(SECOND_ROOT, row.place, detail)
+
+    def _fault(self, kind: str, place: Place, detail: str, mend: Mend | None = None) -> None:
+        self._found.faults.append(Fault(kind, place, detail, mend))
+
+    def _note(self, kind: str, line: int) -> None:
+        note = self._found.notes.setdefault(kind, Note())
+        note.count += 1
+        if len(note.lines) < _FIRST_LINES:
+            note.lines.append(line)
 
 
 def _id(value: Any) -> str | None:
     return sys.intern(value) if isinstance(value, str) and 0 < len(value) <= _LONGEST_ID else None
 
 
-class Whole(NamedTuple):
-    """The rows of a line, and whether something else is on it too."""
-
-    rows: tuple[Record, ...]
-    is_broken: bool
-    """Whether there is a piece that cannot be read."""
-    broken_from: int
-    """Where that piece begins, in bytes."""
-    broken_to: int
+def _ids(value: dict[str, Any], kind: str, field: str) -> Iterator[str]:
+    for _, block in shapes.numbered_blocks(value, kind):
+        if found := _id(block.get(field)):
+            yield found
 
 
-def whole_rows(line: Line) -> Whole:
-    """Take a line apart."""
-    found = line.records
-    if line.problem not in (read.TORN, read.INVALID):
-        return Whole(found, is_broken=False, broken_from=0, broken_to=0)
-    start = found[-1].end if found else 0
-    behind = _behind(line, start)
-    end = behind[0].start if behind else len(line.raw)
-    return Whole((*found, *behind), is_broken=True, broken_from=start, broken_to=end)
+def _thread_of(value: dict[str, Any]) -> str:
+    if not value.get("isSidechain"):
+        return _MAIN
+    return _id(value.get("agentId")) or _UNNAMED_SIDECHAIN
 
 
-def _behind(line: Line, start: int) -> tuple[Record, ...]:
-    """The rows that reach from somewhere behind the start to the end of the line."""
-    for tries, match in enumerate(_BEGINNINGS.finditer(line.raw, start + 1)):
-        if tries == _MOST_TRIES:
-            break
-        at = match.start()
-        rest = read.Line(line.number, line.offset + at, line.raw[at:])
-        if rest.problem is None and all(_is_row(one.value) for one in rest.records):
-            return tuple(
-                one._replace(start=one.start + at, end=one.end + at) for one in rest.records
-            )
-    return ()
+def _follows(row: _Row, parent: _Row) -> bool:
+    """Whether a row is what came after a call, and no part or report of it."""
+    is_apart = row.continues or row.is_answer or row.kind == shapes.PROGRESS
+    return not is_apart and not row.is_contested and row.thread == parent.thread
 
 
-def _is_row(value: dict[str, Any]) -> bool:
-    return isinstance(value.get("type"), str) and any(mark in value for mark in _MARKS)
+def _last_of(nearest: _Row, before: tuple[_Row, ...]) -> _Row:
+    """The row that already follows the nearest one: results may be written before their call."""
+    late = [one for one in before if one.parent is nearest and one.number < nearest.number]
+    return late[0] if late else nearest
+
+
+def _is_below(row: _Row | None, other: _Row) -> bool:
+    """Whether a row is another one, or descends from it; parents may run in a circle."""
+    seen = set()
+    while row and row is not other and row.number not in seen:
+        seen.add(row.number)
+        row = row.parent
+    return row is other

@@ -37,10 +37,10 @@ def tidy(turn: Turn, until: float) -> None:
     import os
     import time
 
-    from brimline.session import backups, recovery
+    from brimline.session import recovery, restore
 
     folder = turn.event.transcript.rpartition("/")[0]
     if folder:
         recovery.recover(folder, most_bytes=_MOST_MERGED_BYTES)
     if os.path.isdir(f"{turn.home}/backups/purges") and time.monotonic() < until:
-        backups.expire(turn.home, time.time() - _KEEP_S)
+        restore.expire(turn.home, time.time() - _KEEP_S)

@@ -1,31 +1,33 @@
 """What is in a session: rows, requests, compactions, bytes, context tokens, faults. One pass.
 
 Bytes on the disk and tokens in the context are figures of different things and never mixed: most
-bytes never reach the model, and nothing before the last compaction does.
+bytes never reach the model, and nothing before the last compaction does but what it kept. The last
+request measured the context exactly; how it divides into kinds is estimated from the lengths of the
+texts, and so is what came since.
 """
 
 from __future__ import annotations
 
-import heapq
-import itertools
+import bisect
 import json
 import os
 from array import array
-from collections import Counter
-from dataclasses import dataclass, field
+from collections import Counter, deque
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline.session.context import Context, ContextReader
-from brimline.session.faults import Findings
-from brimline.session.find_faults import Finder
+from brimline.gauge import composition
+from brimline.session.faults import Finder, Findings
 from brimline.session.survey import calls_in, texts_in
-from brimline.transcript import find, read
+from brimline.transcript import find, pieces, read
 from brimline.transcript import row as shapes
 from brimline.transcript.compactions import Scan
+from brimline.transcript.pieces import Entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from brimline.gauge.composition import FileTokens
     from brimline.session.survey import Call
     from brimline.transcript.compactions import Recorded
     from brimline.transcript.read import Line, Record
@@ -53,39 +55,67 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circ
 LARGEST = 10
 MOST_REPEATED = 20
 _SOURCE_CHARACTERS = 200
+_PROMPT_CHARACTERS = 80
 _RANGES = 64
-_READ = "Read"
+# What a compaction keeps is the last round, seldom more than a few dozen rows.
+_REMEMBERED_ROWS = 1_000
 
 
 class LargeResult(NamedTuple):
-    """One tool result."""
+    """One tool result, what its call was about, and the number of the request that called."""
 
     size_bytes: int
     tool: str | None
     source: str | None
-    """The file, command or address that the call was about."""
     request: int
-    """The number of the request that made the call."""
     segment: int
     in_context: bool = False
 
 
 class RepeatedRead(NamedTuple):
-    """A file that was read more than once, in whole or in part."""
+    """A file that was read; reads repeat where they bring in lines that came in before."""
 
     file: str
-    reads: int
-    repeated_reads: int
-    """Those that brought in lines which an earlier one had brought in."""
-    repeated_bytes: int
-
-
-@dataclass(slots=True)
-class _File:
     reads: int = 0
     repeated_reads: int = 0
     repeated_bytes: int = 0
-    ranges: list[tuple[int, int]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Context:
+    """The next request, as far as it is known."""
+
+    # What the last request since the last compaction took; None before there is one.
+    measured_tokens: int | None = None
+    # Estimated: its reply and all that came after it.
+    since_tokens: int = 0
+    # Estimated by kind. With a measurement they add up to it and what came since; without one they
+    # lack the system prompt and the tools.
+    kinds: Counter[str] = field(default_factory=Counter)
+    # Estimated tokens of results by tool, at the last request.
+    tools: Counter[str] = field(default_factory=Counter)
+    files: list[FileTokens] = field(default_factory=list)
+    # Estimated: what purges took out after the last request, which still counted it.
+    purged_tokens: int = 0
+
+    @property
+    def next_tokens(self) -> int:
+        """The estimated size of the next request."""
+        return max(0, (self.measured_tokens or 0) + self.since_tokens - self.purged_tokens)
+
+    def take_out(self, tokens: int) -> None:
+        """Account for purges that no request has measured yet.
+
+        What is gone cannot explain what was measured, so it is found among the unexplained.
+        """
+        if self.measured_tokens is None or tokens <= 0:
+            return
+        self.purged_tokens = min(tokens, self.next_tokens)
+        left = self.purged_tokens
+        for kind in (composition.UNEXPLAINED, "tool_result", "thinking", composition.FLOOR):
+            part = min(left, max(0, self.kinds[kind]))
+            self.kinds[kind] -= part
+            left -= part
 
 
 @dataclass(slots=True)
@@ -97,18 +127,15 @@ class Inspection:
     lines: int = 0
     longest_line_bytes: int = 0
     types: Counter[str] = field(default_factory=Counter)
-    models: Counter[str] = field(default_factory=Counter)
-    """By requests."""
+    models: Counter[str] = field(default_factory=Counter)  # by requests
     first_at: str | None = None
     last_at: str | None = None
-    measured_at: str | None = None
-    """When the last request was answered."""
+    measured_at: str | None = None  # when the last request was answered
     turns: int = 0
+    # Tokens of each request on the main thread, as the client recorded them.
     occupancies: array[int] = field(default_factory=lambda: array("q"))
-    """Tokens of each request on the main thread, as the client recorded them."""
     compactions: list[Recorded] = field(default_factory=list)
-    disk_bytes: Counter[str] = field(default_factory=Counter)
-    """By kind; they add up to the size."""
+    disk_bytes: Counter[str] = field(default_factory=Counter)  # by kind, adding up to the size
     context: Context = field(default_factory=Context)
     largest: list[LargeResult] = field(default_factory=list)
     repeated: list[RepeatedRead] = field(default_factory=list)
@@ -121,11 +148,7 @@ class Inspection:
 
 
 def inspect(path: str, progress: Callable[[int], None] | None = None) -> Inspection:
-    """Look at a session file.
-
-    Args:
-        path: the session's file.
-        progress: called with numbers of bytes read.
+    """Look at a session file; `progress` is called with numbers of bytes read.
 
     Raises:
         OSError: it cannot be read.
@@ -153,8 +176,8 @@ class _Inspector:
         self.found = Inspection()
         self.finder = Finder()
         self.compactions = Scan()
-        self.context = ContextReader()
-        self.results = ResultReader()
+        self.context = _ContextReader()
+        self.results = _ResultReader()
         self.message_id: object = None
 
     def take(self, line: Line) -> None:
@@ -166,10 +189,8 @@ class _Inspector:
         for record in line.records:
             used += record.end - record.start
             self._take_row(record)
-        if line.problem in (read.TORN, read.INVALID, read.TOO_LONG):
-            found.disk_bytes[UNREADABLE] += len(line.raw) - used
-        else:
-            found.disk_bytes[ENVELOPE] += len(line.raw) - used
+        is_broken = line.problem in (read.TORN, read.INVALID, read.TOO_LONG)
+        found.disk_bytes[UNREADABLE if is_broken else ENVELOPE] += len(line.raw) - used
         if line.part is None:
             found.longest_line_bytes = max(found.longest_line_bytes, len(line.raw))
 
@@ -186,7 +207,7 @@ class _Inspector:
     def _take_row(self, record: Record) -> None:
         row, found = record.value, self.found
         found.types[_type(row)] += 1
-        for kind, size_bytes in spent(row, record.end - record.start):
+        for kind, size_bytes in _spent(row, record.end - record.start):
             found.disk_bytes[kind] += size_bytes
         moment = shapes.timestamp_of(row)
         if moment:
@@ -218,126 +239,172 @@ def _type(row: dict[str, Any]) -> str:
     return f"{name}/{subtype}" if isinstance(subtype, str) else name
 
 
-class ResultReader:
-    """Takes the rows of a session one after the other."""
+class _ContextReader:
+    """Keeps what the rows since the last compaction mean for the context."""
+
+    def __init__(self) -> None:
+        self.segment = 0  # how many compactions there were
+        self._ledger = composition.Ledger()
+        self._recent: deque[tuple[str | None, Entry]] = deque(maxlen=_REMEMBERED_ROWS)
+
+    def take(self, row: dict[str, Any]) -> Entry | None:
+        entry = pieces.entry_of(row)
+        if entry is None:
+            return None
+        # A boundary and the summary that follows it are one compaction.
+        is_new = entry.is_boundary and not (entry.is_summary and self._ledger.summary_expected)
+        kept = self._kept(row) if is_new else []
+        self.segment += is_new
+        # Prompts may be long, and nobody asks for them here.
+        short = replace(entry, prompt=entry.prompt and entry.prompt[:_PROMPT_CHARACTERS])
+        for one in (short, *kept):
+            self._ledger.take(one)
+        self._recent.append((shapes.uuid_of(row), entry))
+        return entry
+
+    def close(self) -> Context:
+        """Account for what is there."""
+        ledger = self._ledger
+        found = ledger.close()
+        model = ledger.request.usage.model if ledger.request else None
+        since = Counter[str]()
+        for piece, _ in ledger.waiting:
+            since[piece.kind] += round(composition.estimate_tokens(piece, model))
+        kinds = _scaled(found.parts)
+        kinds.update(since)
+        return Context(found.occupancy_tokens, since.total(), kinds, found.tools, found.files)
+
+    def _kept(self, row: dict[str, Any]) -> list[Entry]:
+        """The rows that a compaction says it kept, without what they measured."""
+        preserved = shapes.preserved(row)
+        if preserved is None or not preserved[0]:
+            return []
+        names = [name for name, _ in self._recent]
+        uuids, head, tail = preserved
+        wanted = set(uuids)
+        if head in names and tail in names:
+            first, last = names.index(head), names.index(tail)
+            wanted.update(name for name in names[first : last + 1] if name)
+        kept = [one for name, one in self._recent if name in wanted and not one.is_boundary]
+        return [Entry(one.pieces) for one in kept]
+
+
+def _scaled(kinds: Counter[str]) -> Counter[str]:
+    """The kinds in proportion, where less was measured than the texts would take.
+
+    Rows are not in the context any more that nothing says were dropped, such as those of a turn
+    that the user took back.
+    """
+    short = kinds[composition.UNEXPLAINED]
+    names = [name for name in kinds if name not in (composition.UNEXPLAINED, composition.FLOOR)]
+    texts = [max(0, kinds[name]) for name in names]
+    if short >= 0 or sum(texts) + short < 0:
+        return Counter(kinds)
+    shares = composition.divide(sum(texts) + short, texts)
+    return Counter({composition.FLOOR: kinds[composition.FLOOR]}) + Counter(
+        dict(zip(names, shares, strict=True))
+    )
+
+
+class _ResultReader:
+    """Keeps the largest results of the main thread, and which reads brought lines in again."""
 
     def __init__(self) -> None:
         self._calls: dict[str, Call] = {}
-        self._heap: list[tuple[int, int, LargeResult]] = []
-        self._order = itertools.count()
-        self._files: dict[str, _File] = {}
+        self._largest: list[tuple[int, int, LargeResult]] = []
+        self._files: dict[str, RepeatedRead] = {}
+        self._ranges: dict[str, list[tuple[int, int]]] = {}
+        self._count = 0
 
     def take(self, row: dict[str, Any], request: int, segment: int) -> None:
-        """Look at the next row of the main thread; others are passed over."""
         if shapes.is_sidechain(row):
             return
         for call in calls_in(row):
-            source = call.source[:_SOURCE_CHARACTERS] if call.source else call.source
-            self._calls[call.id] = call._replace(source=source)
+            self._calls[call.id] = call._replace(
+                source=call.source and call.source[:_SOURCE_CHARACTERS]
+            )
         sizes: Counter[str] = Counter()
         failed = set()
         for text in texts_in(row):
-            sizes[text.call_id] += text_bytes(text.text)
+            sizes[text.call_id] += _text_bytes(text.text)
             if not text.is_content:
                 failed.add(text.call_id)
         for call_id, size_bytes in sizes.items():
             asked = self._calls.pop(call_id, None)
-            self._rank(asked, size_bytes, request, segment)
+            tool, source = (asked.name, asked.source) if asked else (None, None)
+            self._count += 1
+            # Of two alike the earlier comes first.
+            found = LargeResult(size_bytes, tool, source, request, segment)
+            bisect.insort(self._largest, (-size_bytes, self._count, found))
+            del self._largest[LARGEST:]
             if asked and call_id not in failed:
                 self._take_read(asked, size_bytes)
 
     def largest(self, since: int) -> list[LargeResult]:
         """The largest first; `since` is the number of compactions, after which they count."""
-        found = sorted(self._heap, key=lambda entry: (-entry[0], -entry[1]))
-        return [one._replace(in_context=one.segment == since) for _, _, one in found]
+        return [one._replace(in_context=one.segment == since) for *_, one in self._largest]
 
     def repeated(self) -> list[RepeatedRead]:
         """The files whose lines were read again, the most bytes first."""
-        found = [
-            RepeatedRead(name, file.reads, file.repeated_reads, file.repeated_bytes)
-            for name, file in self._files.items()
-            if file.repeated_reads
-        ]
+        found = [file for file in self._files.values() if file.repeated_reads]
         return sorted(found, key=lambda one: (-one.repeated_bytes, one.file))[:MOST_REPEATED]
 
-    def _rank(self, call: Call | None, size_bytes: int, request: int, segment: int) -> None:
-        if len(self._heap) == LARGEST and size_bytes <= self._heap[0][0]:
-            return
-        tool, source = (call.name, call.source) if call else (None, None)
-        found = LargeResult(size_bytes, tool, source, request, segment)
-        # Of two alike the earlier stays.
-        entry = (size_bytes, -next(self._order), found)
-        if len(self._heap) < LARGEST:
-            heapq.heappush(self._heap, entry)
-        else:
-            heapq.heapreplace(self._heap, entry)
-
     def _take_read(self, call: Call, size_bytes: int) -> None:
-        if call.name != _READ or not call.file:
+        if call.name != "Read" or not call.file:
             return
-        file = self._files.setdefault(call.file, _File())
-        file.reads += 1
+        file = self._files.get(call.file) or RepeatedRead(call.file)
+        ranges = self._ranges.setdefault(call.file, [])
         first, end = call.lines
-        if any(first < other_end and other < end for other, other_end in file.ranges):
-            file.repeated_reads += 1
-            file.repeated_bytes += size_bytes
-        if len(file.ranges) < _RANGES:
-            file.ranges.append(call.lines)
+        again = any(first < other_end and other < end for other, other_end in ranges)
+        repeated_bytes = file.repeated_bytes + size_bytes * again
+        self._files[call.file] = RepeatedRead(
+            call.file, file.reads + 1, file.repeated_reads + again, repeated_bytes
+        )
+        if len(ranges) < _RANGES:
+            ranges.append(call.lines)
 
 
-def spent(row: dict[str, Any], size_bytes: int) -> Iterator[tuple[str, int]]:
-    """The kinds of bytes in a row, and how many of each; they add up to its size.
-
-    Args:
-        row: any JSON object of a session.
-        size_bytes: how many bytes it takes on its line.
-    """
+def _spent(row: dict[str, Any], size_bytes: int) -> Iterator[tuple[str, int]]:
+    """The kinds of bytes in a row, and how many of each; they add up to its size on the line."""
     kind = row.get("type")
     if row.get("isSidechain"):
         yield "sidechain", size_bytes
-    elif kind in ("user", "assistant"):
-        yield from _within(size_bytes, _message(row))
-    elif kind == "attachment":
-        yield from _within(size_bytes, [("attachment", row.get("attachment"))])
-    else:
+    elif kind not in ("user", "assistant", "attachment"):
         yield _WHOLE_ROWS.get(str(kind), "bookkeeping"), size_bytes
+    else:
+        left = size_bytes
+        for part, value in _parts(row):
+            taken = min(left, _value_bytes(value))
+            left -= taken
+            yield part, taken
+        yield ENVELOPE, left
 
 
-def text_bytes(text: str) -> int:
-    """How many bytes a text takes."""
-    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
-
-
-def _within(size_bytes: int, found: list[tuple[str, Any]]) -> Iterator[tuple[str, int]]:
-    """The parts, and what is left around them."""
-    left = size_bytes
-    for kind, value in found:
-        taken = min(left, _value_bytes(value))
-        left -= taken
-        yield kind, taken
-    yield ENVELOPE, left
-
-
-def _message(row: dict[str, Any]) -> list[tuple[str, Any]]:
-    found = [("result_copy", row["toolUseResult"])] if "toolUseResult" in row else []
-    message = row.get("message")
-    content = message.get("content") if isinstance(message, dict) else None
+def _parts(row: dict[str, Any]) -> list[tuple[str, Any]]:
+    """What a message or an attachment consists of."""
     speaker = str(row.get("type"))
-    if row.get("isCompactSummary") is True:
+    if speaker == "attachment":
+        return [(speaker, row.get("attachment"))]
+    found = [("result_copy", row.get(shapes.COPY_FIELD))]
+    content = shapes.message_of(row).get("content")
+    if shapes.is_summary(row):
         return [*found, ("summary", content)]
     if not isinstance(content, list):
         return [*found, (speaker, content)]
-    return found + [(_block_kind(block, speaker), block) for block in content]
-
-
-def _block_kind(block: Any, speaker: str) -> str:
-    return _BLOCKS.get(str(block.get("type")), speaker) if isinstance(block, dict) else speaker
+    for block in content:
+        kind = block.get("type") if isinstance(block, dict) else None
+        found.append((_BLOCKS.get(str(kind), speaker), block))
+    return found
 
 
 def _value_bytes(value: Any) -> int:
     if value is None:
         return 0
     try:
-        return text_bytes(_encode(value))
+        return _text_bytes(_encode(value))
     except RecursionError:  # it was nested just deep enough to be read
         return 0
+
+
+def _text_bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

@@ -1,31 +1,124 @@
 """Purges a session: surveys it, plans, writes the copy, proves it, and has it swapped in.
 
-How a rewrite keeps every line is told in docs/explanation/rewriting-sessions.md.
+Disk bytes and context tokens are counted apart: most of a session's bytes never reach the model,
+and nothing before the last compaction does. Never chosen: what belongs to the last requests, what a
+compaction preserved, what the user pinned, and rows that others need. A result goes by one strategy
+only, so that savings add up. How a rewrite keeps every line is told in
+docs/explanation/rewriting-sessions.md.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from array import array
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
-from brimline.session import plan as planning
+from brimline.gauge.reading import characters_per_token
 from brimline.session import survey as surveying
 from brimline.session.disk import BLOCK_BYTES, RewriteError
+from brimline.session.restore import write_note
 from brimline.session.rewrite import Order, rewrite
-from brimline.session.survey import COPY
-from brimline.store import contents, layout, pins, put
+from brimline.session.survey import COPY, TEXT, TRUNCATED
+from brimline.store import contents, layout, pins, put, stub
+from brimline.store.pins import NONE
 from brimline.transcript import find
 from brimline.transcript import row as shapes
 from brimline.transcript.read import Line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
     from typing import BinaryIO
 
-    from brimline.session.plan import Edit, Options, Plan
     from brimline.session.rewrite import Rewritten
+    from brimline.session.survey import Item, Mark, Survey
+
+OLD, SUPERSEDED, DUPLICATE, TRUNCATE = "old", "superseded", "duplicates", "truncate"
+COPIES, PROGRESS = "copies", "progress"
+STRATEGIES = {
+    OLD: "large results become references",
+    SUPERSEDED: "reads before a later read or edit",
+    DUPLICATE: "results that came again, word for word",
+    COPIES: "the client's own copies (disk only)",
+    PROGRESS: "progress rows (disk only)",
+    TRUNCATE: "large results keep their first 500 bytes",
+}
+DISK_ONLY = frozenset({COPIES, PROGRESS})
+DEFAULT = frozenset(STRATEGIES) - {TRUNCATE}
+_REASONS = {
+    OLD: "Taken out of the conversation to make room.",
+    SUPERSEDED: "The file was read or changed again later.",
+    DUPLICATE: "The same output came again later.",
+}
+_SOURCE_CHARACTERS = 60
+_EXIT = re.compile(r"(?:Error: )?Exit code (\d{1,3})\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to purge."""
+
+    threshold_bytes: int = 5_000
+    keep_requests: int = 10
+    strategies: frozenset[str] = DEFAULT
+
+
+class Edit(NamedTuple):
+    """Something that goes, and why."""
+
+    item: Item
+    strategy: str
+
+
+@dataclass(slots=True)
+class Saving:
+    """What one strategy saves."""
+
+    items: int = 0
+    disk_bytes: int = 0
+    context_items: int = 0
+    context_characters: int = 0
+
+
+@dataclass(slots=True)
+class Plan:
+    """What is to be done to a session."""
+
+    survey: Survey
+    options: Options
+    # What changes on each line, in the order of the file; nothing where the whole line goes.
+    changes: dict[Mark, list[Edit]] = field(default_factory=dict)
+    dropped: set[str] = field(default_factory=set)  # the names of the rows that go
+    savings: dict[str, Saving] = field(default_factory=dict)
+    # Large results that stay because they are recent, pinned or preserved.
+    kept: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to do."""
+        return not self.changes
+
+    @property
+    def disk_bytes(self) -> int:
+        """By how much the file shrinks."""
+        return sum(saving.disk_bytes for saving in self.savings.values())
+
+    @property
+    def context_tokens(self) -> int:
+        """By how many tokens the next request shrinks, estimated from characters."""
+        return sum(self.tokens_of(name) for name in self.savings)
+
+    def tokens_of(self, name: str) -> int:
+        """What a strategy saves in tokens; in all no more than the last request held."""
+        survey = self.survey
+        per_token = characters_per_token(survey.model)
+        whole = sum(saving.context_characters for saving in self.savings.values()) / per_token
+        held = survey.occupancy_tokens
+        scale = held / whole if held is not None and whole > held else 1.0
+        return int(self.savings[name].context_characters / per_token * scale)
 
 
 def prepare(
@@ -42,11 +135,177 @@ def prepare(
         survey = surveying.survey(
             file, size, threshold_bytes=options.threshold_bytes, progress=progress
         )
-    plan = planning.make(survey, options, pins.pinned(home_dir))
+    plan = make(survey, options, pins.pinned(home_dir))
     # Only a plan is made from these; it keeps what it needs.
     survey.items, survey.uses, survey.conversation = [], [], []
     survey.answered, survey.referenced = set(), set()
     return plan
+
+
+def make(survey: Survey, options: Options, pinned_digests: Collection[str] = ()) -> Plan:
+    """Decide what goes.
+
+    Args:
+        survey: what is in the session.
+        options: how to purge.
+        pinned_digests: the digests of stored content that is pinned.
+    """
+    plan = Plan(survey, options)
+    plan.savings = {name: Saving() for name in STRATEGIES if name in options.strategies}
+    plan.kept = {"recent": 0, "pinned": 0, "preserved": 0}
+    chooser = _Chooser(survey, options, pinned_digests)
+    for item in survey.items:
+        reason = chooser.why_kept(item)
+        strategy = None if reason else chooser.strategy_of(item)
+        if reason and item.kind == TEXT and item.size_bytes >= options.threshold_bytes:
+            plan.kept[reason] += 1
+        if strategy and strategy in options.strategies:
+            _take(plan, item, strategy)
+    return plan
+
+
+class _Chooser:
+    """Tells what has to stay as it is, and by which strategy the rest may go."""
+
+    def __init__(self, survey: Survey, options: Options, pinned_digests: Collection[str]) -> None:
+        self._survey, self._options = survey, options
+        self._last_old_request = survey.requests - options.keep_requests
+        wanted = pins.resolve(survey.conversation).wanted
+        self._calls = {name for name, pin in wanted.items() if pin.level != NONE}
+        self._digests = pinned_digests
+        texts = [item for item in survey.items if item.kind == TEXT]
+        self._pinned_lines = {item.mark for item in texts if self._is_pinned(item)}
+        self._superseded = _superseded_calls(survey)
+        self._last = {item.digest: item for item in texts if item.is_main}
+        self._needed = self._needed_progress()
+
+    def why_kept(self, item: Item) -> str | None:
+        """The reason why something has to stay."""
+        if self._is_pinned(item) or (item.kind == COPY and item.mark in self._pinned_lines):
+            return "pinned"
+        if item.uuid in self._survey.protected:
+            return "preserved"
+        return "recent" if item.request > self._last_old_request else None
+
+    def _is_pinned(self, item: Item) -> bool:
+        """Whether the user wants a result to stay, by a directive or by a pin in the store."""
+        return item.call_id in self._calls or item.digest in self._digests
+
+    def strategy_of(self, item: Item) -> str | None:
+        """By what something that may go would go, whether that is wanted or not."""
+        wanted = self._options.strategies
+        if item.kind == COPY:
+            return COPIES
+        if item.kind == surveying.PROGRESS:
+            return None if item.uuid in self._needed else PROGRESS
+        if SUPERSEDED in wanted and item.is_main and item.call_id in self._superseded:
+            return SUPERSEDED
+        if DUPLICATE in wanted and item.is_main and self._last[item.digest] is not item:
+            return DUPLICATE
+        is_large = item.size_bytes >= self._options.threshold_bytes
+        return (TRUNCATE if TRUNCATE in wanted else OLD) if is_large else None
+
+    def _needed_progress(self) -> set[str | None]:
+        """Progress rows that others hang on, with those on the way to their first parent."""
+        survey = self._survey
+        found = {item.uuid: item for item in survey.items if item.kind == surveying.PROGRESS}
+        needed: set[str | None] = set()
+        for name, item in found.items():
+            current = name
+            if name not in survey.referenced and not self.why_kept(item):
+                continue
+            while current in found and current not in needed:
+                needed.add(current)
+                current = survey.parents.get(current or "")
+        return needed
+
+
+def _superseded_calls(survey: Survey) -> set[str]:
+    """Reads whose file was written later, or read again with at least the same lines."""
+    found = set()
+    written: set[str] = set()
+    read: dict[str, list[tuple[int, int]]] = {}
+    for call, is_write in reversed(survey.uses):
+        file, (first, end) = call.file or "", call.lines
+        covered = any(start <= first and end <= stop for start, stop in read.get(file, []))
+        again = file in written or covered
+        if again and not is_write:
+            found.add(call.id)
+        if call.id not in survey.answered:
+            continue
+        if is_write:
+            written.add(file)
+        elif not again:
+            read.setdefault(file, []).append(call.lines)
+    return found
+
+
+def _take(plan: Plan, item: Item, strategy: str) -> None:
+    """Note that something goes, unless what replaces a result is no shorter."""
+    disk_bytes, characters = item.disk_bytes, item.characters
+    if item.kind == TEXT:
+        new = replacement(item, strategy)
+        disk_bytes -= len(json.encoder.encode_basestring(new).encode())
+        characters -= len(new)
+        if disk_bytes <= 0 or characters <= 0:
+            return
+    edits = plan.changes.setdefault(item.mark, [])
+    if item.kind == surveying.PROGRESS:
+        plan.dropped.add(item.uuid or "")
+    else:
+        edits.append(Edit(item, strategy))
+    saving = plan.savings[strategy]
+    saving.items += 1
+    saving.disk_bytes += disk_bytes
+    survey = plan.survey
+    is_current = item.is_main and item.segment == survey.segment
+    if item.kind == TEXT and is_current and item.call_id not in survey.cleared:
+        # What the next request loses.
+        saving.context_items += 1
+        saving.context_characters += characters
+
+
+def replacement(item: Item, strategy: str) -> str:
+    """What the model reads instead of a result: its beginning, or what it was and where it is."""
+    if strategy == TRUNCATE:
+        return f"{item.head}{TRUNCATED}{item.size_bytes} bytes]"
+    told = stub.Stub(
+        key_of(item),
+        item.size_bytes,
+        item.lines,
+        exit_code=exit_code_of(item),
+        tool=_encodable(item.call.name) if item.call else None,
+        source=_source_of(item),
+    )
+    again = ", or Read it again" if item.call and item.call.name == "Read" else ""
+    return f"{stub.build(told)}\n{_REASONS[strategy]} {stub.way_back(key_of(item), again=again)}"
+
+
+def key_of(item: Item) -> str:
+    """The key of a result in the store."""
+    return layout.PREFIX + item.digest
+
+
+def exit_code_of(item: Item) -> int | None:
+    """The code that a failed command ended with."""
+    found = _EXIT.match(item.head) if item.is_error else None
+    return int(found[1]) if found else None
+
+
+def _source_of(item: Item) -> str | None:
+    """What the result came from, short enough for a reference."""
+    if item.call is None or not item.call.source:
+        return None
+    source = " ".join(_encodable(item.call.source).split())
+    if len(source) <= _SOURCE_CHARACTERS:
+        return source or None
+    # A path tells most at its end, a command at its beginning.
+    room = _SOURCE_CHARACTERS - 1
+    return "…" + source[-room:] if item.call.file else source[:room] + "…"
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
 
 
 def purge(
@@ -83,7 +342,6 @@ class _PurgedCopy:
         self._progress = progress or (lambda _: None)
         self._keys: dict[str, None] = {}
         self._lengths, self._checks = array("q"), array("L")
-        self.note: dict[str, Any] = {"context_tokens": plan.context_tokens, "keys": []}
 
     def make_new(self, old: BinaryIO, length: int, new: BinaryIO) -> None:
         """Write the copy, and store what it lacks; what lies between changes is copied in blocks.
@@ -106,7 +364,6 @@ class _PurgedCopy:
                 new.write(changed)
             self._progress(mark.length)
         self._copy(old, length - at, new)
-        self.note["keys"] = list(self._keys)
 
     def _copy(self, old: BinaryIO, count: int, new: BinaryIO) -> None:
         while count > 0:
@@ -140,11 +397,11 @@ class _PurgedCopy:
         for step in item.path[:-1]:
             place = place[step]
         text = place[item.path[-1]]
-        place[item.path[-1]] = planning.replacement(*edit)
+        place[item.path[-1]] = replacement(*edit)
         meta: dict[str, Any] = {
             "tool": item.call.name if item.call else None,
             "source": item.call.source if item.call else None,
-            "exit": planning.exit_code_of(item),
+            "exit": exit_code_of(item),
             "session": self._session,
         }
         meta = {name: value for name, value in meta.items() if value is not None}
@@ -155,9 +412,14 @@ class _PurgedCopy:
                 f"the store in {self._home_dir} cannot take what leaves the session "
                 f"({error.strerror or error}): nothing was changed"
             ) from error
-        if key != planning.key_of(item):
+        if key != key_of(item):
             raise _changed()
         self._keys[key] = None
+
+    def note(self, done: Rewritten) -> str:
+        """Put the way back on the disk."""
+        more = {"context_tokens": self._plan.context_tokens, "keys": list(self._keys)}
+        return write_note(self._home_dir, done, more)
 
     def verify(self, old_path: str, length: int, new_path: str) -> None:
         """See that the copy on the disk is what was meant, and that the store has what it lacks."""

@@ -13,16 +13,16 @@ import shlex
 import shutil
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from hashlib import sha256
+from typing import TYPE_CHECKING
 
-from brimline.session import backups, disk, in_use, recovery, swap
+from brimline.session import disk, in_use, recovery, swap
 from brimline.session.disk import Content, InUseError, RewriteError, RewrittenError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import BinaryIO
 
-    from brimline.session.backups import Unfinished
     from brimline.session.swap import Chain, New
 
     MakeNew = Callable[[BinaryIO, int, BinaryIO], None]
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 # Others write to the disk too, the client among them; it must not find it full because of us.
 _SPARE_BYTES = 16 << 20
+# Several backups within a second take the next ones.
+_ATTEMPTS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +56,9 @@ class Order:
     whose last line has been torn for `quiet_s`.
 
     `verify(old_path, length, new_path)` raises `RewriteError` where the copy is not sound: then
-    nothing is swapped and nothing is left behind. Then the way back is noted, with what `note`
-    holds by then; without it there is none. Only with `may_end_torn` may the copy end within a
-    line where the session does not.
+    nothing is swapped and nothing is left behind. Then `note(done)` puts the way back on the disk
+    and returns its file; without it there is none. Only with `may_end_torn` may the copy end within
+    a line where the session does not.
 
     What others append meanwhile is added to the new file, in order, until the old one is closed
     or has been quiet for `quiet_s`. `on_wait` is called when a program holds the old file open
@@ -67,7 +69,7 @@ class Order:
     home_dir: str
     make_new: MakeNew
     verify: Verify
-    note: dict[str, Any] | None = None
+    note: Callable[[Rewritten], str] | None = None
     quiet_s: float = recovery.QUIET_S
     may_end_torn: bool = False
     on_wait: Callable[[], None] | None = None
@@ -120,7 +122,7 @@ def _swapped(order: Order, chain: Chain) -> Rewritten:
     _require_fit(order, chain)
     length = _snapshot(chain.descriptor, order.quiet_s)
     with (
-        contextlib.closing(backups.Unfinished(order.path, chain.descriptor, length)) as backup,
+        contextlib.closing(_Backup(order.path, chain.descriptor, length)) as backup,
         chain.copy() as new,
     ):
         raw = disk.Sink(new.descriptor)
@@ -135,6 +137,45 @@ def _swapped(order: Order, chain: Chain) -> Rewritten:
         order.verify(order.path, length, new.path)
         _require_sound(order, chain, backup, new, done)
         return replace(done, backup=_exchange(order, chain, backup, new, done))
+
+
+class _Backup:
+    """A copy of the first bytes of a session, which goes away unless it is finished."""
+
+    def __init__(self, session: str, descriptor: int, length: int) -> None:
+        self._session = session
+        self._path = disk.beside(session, "backup")
+        self.descriptor = disk.create(self._path)
+        hashed = sha256()
+        try:
+            disk.copy(descriptor, 0, length, self.descriptor, hashed)
+        except BaseException:
+            self.close()
+            raise
+        self.content = Content(length, hashed.hexdigest())
+
+    def finish(self) -> str:
+        """See it on the disk and give it its name, which is returned."""
+        disk.system.fsync(self.descriptor)
+        now = time.time()
+        for second in range(_ATTEMPTS):
+            stamp = time.strftime("%Y%m%d_%H%M%S", time.localtime(now + second))
+            path = f"{self._session}.backup.{stamp}"
+            try:
+                if not disk.link(self._path, path):
+                    # Takes the name, where there are no hard links.
+                    os.close(disk.create_new(path))
+                    disk.system.replace(self._path, path)
+            except FileExistsError:
+                continue
+            disk.sync_folder(path)
+            return path
+        raise FileExistsError(f"{self._session} has a backup for every second")
+
+    def close(self) -> None:
+        """Take the temporary name away."""
+        os.close(self.descriptor)
+        disk.remove(self._path)
 
 
 def _require_fit(order: Order, chain: Chain) -> None:
@@ -172,9 +213,7 @@ def _snapshot(descriptor: int, quiet_s: float) -> int:
     return status.st_size
 
 
-def _require_sound(
-    order: Order, chain: Chain, backup: Unfinished, new: New, done: Rewritten
-) -> None:
+def _require_sound(order: Order, chain: Chain, backup: _Backup, new: New, done: Rewritten) -> None:
     """See that the copy ends as the session does, and that neither changed since the backup."""
     ends = [
         disk.tail_before(descriptor, content.length)[-1:] in (b"\n", b"")
@@ -190,13 +229,13 @@ def _require_sound(
         raise swap.changed_meanwhile(done.path)
 
 
-def _exchange(order: Order, chain: Chain, backup: Unfinished, new: New, done: Rewritten) -> str:
+def _exchange(order: Order, chain: Chain, backup: _Backup, new: New, done: Rewritten) -> str:
     """Make the copy the session; the note and the backup of what still stands go again."""
     kept = note = None
     try:
         kept = backup.finish()
         if order.note is not None:
-            note = backups.write_note(order.home_dir, done, order.note)
+            note = order.note(done)
         # The client and `brimline` take the session written last: a rewrite does not count.
         moment = os.fstat(chain.descriptor).st_mtime_ns
         os.utime(new.path, ns=(moment, moment))

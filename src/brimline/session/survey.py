@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 from brimline.store import stub
-from brimline.store.directives import Result, Said
+from brimline.store.pins import Result, Said
 from brimline.transcript import read
 from brimline.transcript import row as shapes
 

@@ -14,7 +14,7 @@ from brimline.decision import Decision
 from brimline.errors import StoreError
 from brimline.offload import pinning
 from brimline.slash.command_files import ANSWERED, SlashCommand
-from brimline.store import directives, layout, pins
+from brimline.store import layout, pins
 
 if TYPE_CHECKING:
     from brimline.hooks.turn import Turn
@@ -87,13 +87,13 @@ def _purge(turn: Turn, command: SlashCommand, arguments: str) -> str:
 
 def _pin(turn: Turn, _command: SlashCommand, arguments: str) -> str:
     kind, _, rest = arguments.partition(" ")
-    if kind not in (directives.LAST, directives.NEXT, directives.START, directives.END):
-        kind, rest = directives.LAST, arguments
-    return pinning.obey(directives.from_arguments(kind, rest, turn.values["store.pin_level"]), turn)
+    if kind not in (pins.LAST, pins.NEXT, pins.START, pins.END):
+        kind, rest = pins.LAST, arguments
+    return pinning.obey(pins.from_arguments(kind, rest, turn.values["store.pin_level"]), turn)
 
 
 def _unpin(turn: Turn, command: SlashCommand, arguments: str) -> str:
-    if arguments not in ("", directives.LAST):
+    if arguments not in ("", pins.LAST):
         return _from_shell(turn, command._replace(words=("store", "unpin", "--")), arguments)
     key = pinning.last_key(turn)
     if key is None:

@@ -118,7 +118,7 @@ def last_key(home_dir: str) -> str:
         StoreError: nothing was stored yet, or it is gone.
     """
     try:
-        noted = layout.read_file(layout.root(home_dir) + layout.LAST_KEY)
+        noted = layout.read_file(home_dir + layout.LAST_KEY)
         text = noted.decode("ascii", "replace").strip()
         digest = layout.digest_of(text)
     except (OSError, StoreError):
@@ -222,7 +222,7 @@ def put_back(home_dir: str, moved: str) -> None:
 
 def aside(home_dir: str, digest: str = "") -> list[str]:
     """What was moved aside, of one blob or of all."""
-    folder = layout.root(home_dir) + layout.TMP
+    folder = home_dir + layout.TMP
     names = [name for name in io.names_in(folder) if name.endswith(".gone")]
     return [f"{folder}/{name}" for name in names if name.startswith(digest)]
 
@@ -246,7 +246,7 @@ def trail(home_dir: str) -> Iterator[dict[str, Any]]:
 
 def trail_files(home_dir: str) -> tuple[str, str]:
     """The files of the trail, the older one first."""
-    newest = layout.root(home_dir) + layout.INDEX
+    newest = home_dir + layout.INDEX
     return newest + ".old", newest
 
 

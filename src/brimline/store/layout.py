@@ -30,10 +30,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 FORMAT = 1
-# Files and a folder of the store, below its root.
-FORMAT_FILE, INDEX, LAST_KEY = "/format", "/index.jsonl", "/last_key"
-CLIENTS, REFERENCES = "/clients", "/references.json"
-TMP = "/tmp"  # noqa: S108 - below the root, too
+# Files and a folder of the store, below the data folder.
+FORMAT_FILE, INDEX, LAST_KEY = "/store/format", "/store/index.jsonl", "/store/last_key"
+CLIENTS, REFERENCES, TMP = "/store/clients", "/store/references.json", "/store/tmp"
 PREFIX = "sha256:"
 DIGEST_LENGTH = 64
 # So few digits may stand for a whole key.
@@ -72,7 +71,7 @@ def check_format(home_dir: str) -> None:
         OSError: it cannot be read.
     """
     try:
-        text = io.read_file(root(home_dir) + FORMAT_FILE, 20).decode("ascii", "replace").strip()
+        text = io.read_file(home_dir + FORMAT_FILE, 20).decode("ascii", "replace").strip()
     except FileNotFoundError:
         return
     if text.isdecimal() and int(text) > FORMAT:
@@ -144,12 +143,13 @@ def place(
     Raises:
         OSError: the disk is full, the folder cannot be written, …
     """
-    system, path = io.system, fresh_name(home_dir, "tmp")
+    system = io.system
+    path = f"{home_dir}{TMP}/{system.getpid()}.{time.monotonic_ns()}.tmp"
     try:
         descriptor = system.open(io.to_bytes(path), _CREATE, 0o600)
     except FileNotFoundError:
-        io.make_folders(root(home_dir) + TMP)
-        io.create_exclusively(root(home_dir) + FORMAT_FILE, b"%d\n" % FORMAT)
+        io.make_folders(home_dir + TMP)
+        io.create_exclusively(home_dir + FORMAT_FILE, b"%d\n" % FORMAT)
         descriptor = system.open(io.to_bytes(path), _CREATE, 0o600)
     try:
         try:
@@ -172,16 +172,11 @@ def place(
         raise
 
 
-def fresh_name(home_dir: str, ending: str) -> str:
-    """A name in the folder for temporary files that no other process uses."""
-    return f"{root(home_dir)}{TMP}/{io.system.getpid()}.{time.monotonic_ns()}.{ending}"
-
-
 def now_ns(home_dir: str) -> int:
     """The present in store time, in nanoseconds since 1970."""
     now = time.time_ns()
     try:
-        last = io.system.stat(io.to_bytes(root(home_dir) + LAST_KEY)).st_mtime_ns
+        last = io.system.stat(io.to_bytes(home_dir + LAST_KEY)).st_mtime_ns
     except OSError:
         return now
     return last if last > now + _TOLERANCE_NS else now
@@ -192,7 +187,7 @@ def note(home_dir: str, event: str, key: str, **fields: Any) -> None:
     at = now_ns(home_dir) // 1_000_000 / 1_000
     line = {"v": FORMAT, "at": at, "event": event, "key": key} | fields
     try:
-        io.append_line(root(home_dir) + INDEX, json.dumps(line))
+        io.append_line(home_dir + INDEX, json.dumps(line))
     except OSError:
         pass
 

@@ -1,21 +1,50 @@
-"""Pins: the promise not to prune a blob, kept in a file of its own beside the sidecar.
+"""Pins: the promise not to prune a blob, and the directives by which a user asks for it.
 
-A pin is replaced whole, so parallel changes leave one of them, never a mixture. One that cannot be
-read counts as hard: in doubt a blob stays.
+A pin is a file of its own beside the sidecar. It is replaced whole, so parallel changes leave one
+of them, never a mixture. One that cannot be read counts as hard: in doubt a blob stays.
+
+    ccm:pin last level=soft reason="why"     the nearest large result before
+    ccm:pin next level=hard                  the next large result after
+    ccm:pin start … ccm:pin end              every large result in between
+
+`brim:pin` is the same. Case does not matter, the level is soft unless given, a reason is optional.
+Slash commands of earlier versions (`/brim:pin-last`) are understood as the user types them and as
+the client records them.
+Only what users wrote may be passed in: a model that quotes these lines pins nothing.
 """
 
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
+import re
+from typing import TYPE_CHECKING, NamedTuple
 
 from brimline.errors import StoreError
 from brimline.fast import io, json
 from brimline.store import contents, layout
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
 FORMAT = 1
 NONE, SOFT, HARD = "none", "soft", "hard"
 LEVELS = (NONE, SOFT, HARD)
+LAST, NEXT, START, END = "last", "next", "start", "end"
+_DIRECTIVE = re.compile(
+    r"(?<![\w/:-])(?:ccm|brim):pin[ \t]+(last|next|start|end)\b"
+    r"((?:[ \t]+(?:level=\w+|reason=(?:\"(?:[^\"\\]|\\.)*\"|'[^']*'|[^\s\"']+)))*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_SLASH = re.compile(
+    r"\s*(?:(?:<command-message>[^<]*</command-message>\s*)?<command-name>)?"
+    r"/brim:pin-(last|next|start|end)(?=[\s<]|$)(?:</command-name>\s*)?"
+    r"(?:<command-args>(.*)</command-args>\s*|([^<].*)?)",
+    re.IGNORECASE | re.DOTALL,
+)
+_LEVEL = re.compile(r"\blevel=(\w+)", re.IGNORECASE)
+_REASON = re.compile(
+    r"\breason=(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|([^\s\"']+))", re.IGNORECASE | re.DOTALL
+)
 
 
 class Pin(NamedTuple):
@@ -24,6 +53,36 @@ class Pin(NamedTuple):
     level: str
     reason: str | None = None
     at: float | None = None
+
+
+class Directive(NamedTuple):
+    """One directive."""
+
+    kind: str
+    level: str = SOFT
+    reason: str | None = None
+
+
+class Said(NamedTuple):
+    """A text that the user wrote."""
+
+    text: str
+
+
+class Result(NamedTuple):
+    """A large result, by whatever the caller knows it by: a key, a tool call's id, a position."""
+
+    name: str
+
+
+class Resolved(NamedTuple):
+    """What a conversation asks for, by the name of the result."""
+
+    wanted: dict[str, Directive]
+    gathered: dict[str, Directive]
+    """What ranges without an end hold so far."""
+    waits: bool
+    """Whether a range has no end yet, or a directive no result."""
 
 
 def rank(level: str) -> int:
@@ -88,3 +147,83 @@ def pinned(home_dir: str) -> dict[str, Pin]:
     digests = [digest for digest, kind in contents.beside(home_dir) if kind == "pin"]
     pins = {digest: read(home_dir, digest) for digest in digests}
     return {digest: found for digest, found in pins.items() if found}
+
+
+def parse(text: str, default_level: str = SOFT) -> list[Directive]:
+    """The directives in a text of the user, in order."""
+    slash = _SLASH.fullmatch(text)
+    if slash:
+        return [from_arguments(slash[1].lower(), slash[2] or slash[3] or "", default_level)]
+    return [
+        _from_options(match[1].lower(), match[2], default_level)
+        for match in _DIRECTIVE.finditer(text)
+    ]
+
+
+def resolve(conversation: Iterable[Said | Directive | Result]) -> Resolved:
+    """The pins that a conversation asks for: what the user wrote and the large results, in order.
+
+    Of several for one result the strongest counts, of equals the last. A `last` without a result
+    before it, a `next` without one after it, a `start` without an `end` and an `end` without a
+    `start` pin nothing.
+    """
+    results: list[str] = []
+    waiting: list[Directive] = []
+    open_ranges: list[tuple[Directive, int]] = []
+    found = Resolved({}, {}, waits=False)
+    for item in conversation:
+        if isinstance(item, Result):
+            results.append(item.name)
+            for directive in waiting:
+                _want(found.wanted, [item.name], directive)
+            waiting = []
+            continue
+        for directive in [item] if isinstance(item, Directive) else parse(item.text):
+            if directive.kind == LAST:
+                _want(found.wanted, results[-1:], directive)
+            elif directive.kind == NEXT:
+                waiting.append(directive)
+            elif directive.kind == START:
+                open_ranges.append((directive, len(results)))
+            elif open_ranges:
+                start, first = open_ranges.pop()
+                _want(found.wanted, results[first:], start)
+    for start, first in open_ranges:
+        _want(found.gathered, results[first:], start)
+    return found._replace(waits=bool(waiting or open_ranges))
+
+
+def from_arguments(kind: str, arguments: str, default_level: str) -> Directive:
+    """What a slash command was given: options as in a directive, or a level and free words."""
+    directive = _from_options(kind, arguments, "")
+    rest = _LEVEL.sub("", _REASON.sub("", arguments)).strip()
+    first = rest.split(maxsplit=1)[0] if rest else ""
+    level = directive.level
+    if not level and first.lower() in LEVELS:
+        level, rest = first.lower(), rest.removeprefix(first).strip()
+    words = rest.strip("\"'").strip() or None
+    return Directive(kind, level or default_level, directive.reason or words)
+
+
+def _from_options(kind: str, options: str, default_level: str) -> Directive:
+    reason = _REASON.search(options)
+    level = _LEVEL.search(_REASON.sub("", options))
+    named = level[1].lower() if level else default_level
+    return Directive(
+        kind,
+        named if named in LEVELS else default_level,
+        _unescaped(reason) if reason else None,
+    )
+
+
+def _want(wanted: dict[str, Directive], names: Sequence[str], directive: Directive) -> None:
+    for name in names:
+        before = wanted.get(name)
+        if before is None or rank(directive.level) >= rank(before.level):
+            wanted[name] = directive
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    if match[1] is not None:
+        return re.sub(r"\\(.)", r"\1", match[1], flags=re.DOTALL)
+    return match[2] if match[2] is not None else match[3]

@@ -122,7 +122,7 @@ def _describe(
     told |= {"cwd": meta.get("cwd")} if again else {}
     layout.note(home_dir, "put", key, **told)
     if is_last:
-        last = layout.root(home_dir) + layout.LAST_KEY
+        last = home_dir + layout.LAST_KEY
         layout.place(home_dir, last, f"{key}\n".encode(), stamp_ns=moment_ns)
     clients(home_dir, noting=True)
 
@@ -137,7 +137,7 @@ def clients(home_dir: str, *, noting: bool = False) -> list[str]:
     Raises:
         OSError: they cannot be read or noted.
     """
-    present, file = paths.client_config_dir(), layout.root(home_dir) + layout.CLIENTS
+    present, file = paths.client_config_dir(), home_dir + layout.CLIENTS
     try:
         known = io.read_file(file).decode("utf-8", "surrogateescape").split("\n")
     except FileNotFoundError:

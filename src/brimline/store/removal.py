@@ -11,6 +11,7 @@ forgotten session is overwritten in place with dashes, so that nobody's line is 
 from __future__ import annotations
 
 import os
+import time
 from typing import Any, NamedTuple
 
 from brimline.errors import StoreError
@@ -39,9 +40,9 @@ def move_aside(home_dir: str, kind: str, digest: str) -> str | None:
     Raises:
         OSError: it cannot be moved.
     """
-    folder, _, ending = layout.fresh_name(home_dir, "gone").rpartition("/")
+    folder = home_dir + layout.TMP
     io.make_folders(folder)  # without it, a blob would seem to be gone
-    aside = f"{folder}/{digest}.{kind}.{ending}"
+    aside = f"{folder}/{digest}.{kind}.{os.getpid()}.{time.monotonic_ns()}.gone"
     try:
         os.rename(layout.file(home_dir, digest, kind), aside)
     except FileNotFoundError:
@@ -79,7 +80,7 @@ def sweep(home_dir: str, oldest: float) -> int:
     # Blobs first: a sidecar that is back before its blob would be taken for a lone one.
     for path in sorted(aside, key=lambda path: ".blob." not in path):
         contents.put_back(home_dir, path)
-    folder = layout.root(home_dir) + layout.TMP
+    folder = home_dir + layout.TMP
     names = [f"{folder}/{name}" for name in io.names_in(folder) if name.endswith(".tmp")]
     _drop_old_index(home_dir)
     return len(aside) + sum(delete_old(path, oldest) for path in names)
@@ -111,7 +112,7 @@ def forget_key(home_dir: str, key: str) -> bool:
     _drop_old_index(home_dir)
     if found:
         layout.note(home_dir, "forget", key)
-    last = layout.root(home_dir) + layout.LAST_KEY
+    last = home_dir + layout.LAST_KEY
     try:
         is_last = layout.read_file(last).strip() == key.encode()
     except OSError:
@@ -177,7 +178,7 @@ def forget_session(home_dir: str, session: str) -> Forgotten:
             _redescribe(home_dir, key, told.get(key, {}), session)
     _redact(home_dir, session)
     # What is remembered of transcripts holds their names; the next search makes it anew.
-    io.remove(layout.root(home_dir) + layout.REFERENCES)
+    io.remove(home_dir + layout.REFERENCES)
     _drop_old_index(home_dir)
     return found
 

@@ -145,7 +145,7 @@ def tidy(
     if not done.finished:
         io.remove(marker)
     else:
-        io.rotate(layout.root(home_dir) + layout.INDEX, _ROTATE_AT_BYTES)
+        io.rotate(home_dir + layout.INDEX, _ROTATE_AT_BYTES)
     return done
 
 
@@ -328,7 +328,7 @@ def sources(home_dir: str, unreadable: list[str]) -> Iterator[str]:
         if os.path.isdir(client) or client == present:
             yield from _below(f"{client}/projects", seen, unreadable)
         else:
-            noted = layout.root(home_dir) + layout.CLIENTS
+            noted = home_dir + layout.CLIENTS
             unreadable.append(f"{client}: not there; if that is meant, edit {noted}")
     for folder in LEDGER_FOLDERS:
         for path in _below(f"{home_dir}/{folder}", seen, unreadable):
@@ -408,7 +408,7 @@ def _held(digests: Iterable[str], mentions: Iterable[str]) -> set[str]:
 def _load(home_dir: str) -> dict[str, Any]:
     """What earlier searches found, by file; nothing where it is lost or damaged."""
     try:
-        stored = json.loads(layout.read_file(layout.root(home_dir) + layout.REFERENCES))
+        stored = json.loads(layout.read_file(home_dir + layout.REFERENCES))
         files = stored["files"] if stored["v"] == FORMAT else {}
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return {}
@@ -417,4 +417,4 @@ def _load(home_dir: str) -> dict[str, Any]:
 
 def _save(home_dir: str, files: dict[str, Any]) -> None:
     text = json.dumps({"v": FORMAT, "files": files}, separators=(",", ":"))
-    layout.place(home_dir, layout.root(home_dir) + layout.REFERENCES, text.encode())
+    layout.place(home_dir, home_dir + layout.REFERENCES, text.encode())

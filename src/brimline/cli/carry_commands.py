@@ -1,0 +1,315 @@
+"""`brimline carry`: what a session takes across a compaction, and what people add to it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from brimline import config, output
+from brimline.carry import card, checkpoint, fold, ledger, links, notes
+from brimline.errors import SessionError, StateError
+from brimline.fast import io, paths
+from brimline.gauge import reading
+from brimline.state.session import SessionState
+from brimline.transcript import find
+
+if TYPE_CHECKING:
+    from brimline.carry.ledger import Ledger
+
+_LINE_CHARACTERS = 64
+_HIDDEN = ("v", "cursor", "calls", "queued", "failed", "summary_expected", "session")
+_note_argument = click.argument("note_id", metavar="ID")
+
+
+class Place(NamedTuple):
+    """A session: its id, its file if the client still has it, its project."""
+
+    session_id: str
+    transcript: str | None
+    project_dir: str
+
+
+@output.command("show")
+@output.session_option
+def show_command(session_id: str | None, as_json: bool) -> None:
+    """List notes and messages with their ids, and what else is recorded.
+
+    \b
+    Example:
+      brimline carry show
+      brimline carry show --session 1f0c2d3e --json
+    """
+    place = _chosen(session_id)
+    record = _record(place)
+    document = ledger.to_document(record)
+    told = {name: value for name, value in document.items() if name not in _HIDDEN}
+    told["notes"] = list(record.notes.values())
+    output.answer({"session_id": place.session_id} | told, _listing(record), as_json=as_json)
+
+
+@output.command("add")
+@click.argument("words", metavar="TEXT")
+@click.option("--decision", is_flag=True, help="It was decided, with its reason.")
+@output.session_option
+def add_command(words: str, decision: bool, session_id: str | None, as_json: bool) -> None:
+    """Write a note that the session must not lose.
+
+    In a prompt, a line `brim:keep TEXT` or `brim:decide TEXT` does the same.
+
+    \b
+    Example:
+      brimline carry add "Never touch the billing tables."
+      brimline carry add --decision "Signed cookies: no session store to run."
+    """
+    text = words.strip()
+    if not text:
+        raise StateError("there is nothing to write down: give a TEXT")
+    place = _chosen(session_id)
+    kind = ledger.DECIDE if decision else ledger.KEEP
+    note_id = notes.add(paths.home(), place.session_id, kind, text)
+    note = _record(place).notes[note_id]
+    report = {"session_id": place.session_id} | note
+    output.answer(report, f"{note_id}  {output.line(note['text'])}", as_json=as_json)
+
+
+@output.command("done")
+@_note_argument
+@output.session_option
+def done_command(note_id: str, session_id: str | None, as_json: bool) -> None:
+    """Mark a note as done: it is not handed on any more.
+
+    \b
+    Example:
+      brimline carry done 3f2a9c01
+    """
+    _mark(note_id, session_id, "done", as_json=as_json)
+
+
+@output.command("reopen")
+@_note_argument
+@output.session_option
+def reopen_command(note_id: str, session_id: str | None, as_json: bool) -> None:
+    """Hand a note on again that was marked as done.
+
+    \b
+    Example:
+      brimline carry reopen 3f2a9c01
+    """
+    _mark(note_id, session_id, "reopen", as_json=as_json)
+
+
+@output.command("forget")
+@click.argument("item", metavar="[ID]", required=False)
+@click.option(
+    "--session",
+    "session_id",
+    metavar="ID",
+    help="Its session; without an id all that is kept of it.",
+)
+@output.yes_option
+def forget_command(item: str | None, session_id: str | None, yes: bool, as_json: bool) -> None:
+    """Forget a note or a message, or all that is carried of a session.
+
+    \b
+    Example:
+      brimline carry forget 3f2a9c01
+      brimline carry forget --session 1f0c2d3e-aaaa-4bbb-8ccc-000000000001 --yes
+    """
+    if item is None and session_id is None:
+        raise StateError("name the ID of a note or message to forget, or a --session")
+    place = _chosen(session_id)
+    if item is None:
+        _forget_all(place, yes=yes, as_json=as_json)
+        return
+    record = _record(place)
+    found = record.notes.get(item) or next((m for m in record.messages if m["id"] == item), None)
+    if found is None:
+        raise SessionError(f"no note or message {item!r} is known: `brimline carry show` has them")
+    output.consent(f"Forget {output.line(found['text'])!r}?", yes=yes)
+    notes.mark(paths.home(), place.session_id, item, "forget")
+    ledger.forget(paths.home(), place.session_id, item)
+    report = {"session_id": place.session_id, "id": item, "forgotten": True}
+    output.answer(report, f"{item}  forgotten: {output.line(found['text'])}", as_json=as_json)
+
+
+@output.command("card")
+@output.session_option
+def card_command(session_id: str | None, as_json: bool) -> None:
+    """Print what the model is given after a compaction.
+
+    Run within a session after /clear it is the card of the conversation before, which the new
+    session then goes on from.
+
+    \b
+    Example:
+      brimline carry card
+      brimline carry card --session 1f0c2d3e
+    """
+    place = _chosen(session_id)
+    record = _record(place)
+    if session_id is None and not record.compactions and record.adopted in ("", "-"):
+        # What it holds itself is still in its window.
+        place, record = _earlier(place, record)
+    marked = config.live_policy(paths.home(), place.project_dir).marked
+    told = card.card(record, marked)
+    report = {"session_id": place.session_id, "card": told, "characters": len(told)}
+    output.answer(
+        report, told or f"Nothing is known of session {place.session_id} yet.", as_json=as_json
+    )
+
+
+@output.command("checkpoint")
+@output.session_option
+def checkpoint_command(session_id: str | None, as_json: bool) -> None:
+    """Write a checkpoint now, and check that it can be read.
+
+    \b
+    Example:
+      brimline carry checkpoint
+    """
+    home_dir, place = paths.home(), _chosen(session_id)
+    policy = config.live_policy(home_dir, place.project_dir)
+    state = SessionState(home_dir, place.session_id)
+    figures = reading.measure(place.transcript, state, policy).figures() if place.transcript else {}
+    document = checkpoint.save(
+        home_dir,
+        _record(place),
+        trigger="asked for",
+        project_dir=place.project_dir,
+        transcript=place.transcript,
+        figures=figures,
+        critical_files=policy.values["carry.critical_files"],
+    )
+    report = {
+        "session_id": place.session_id,
+        "path": f"{paths.carry_session_dir(home_dir, place.session_id)}/{checkpoint.MARKDOWN}",
+        "files": document["files"],
+    }
+    lost = [one for one in document["files"] if not one["key"]]
+    lines = [report["path"], *(f"not kept: {one['path']}: {one['problem']}" for one in lost)]
+    output.answer(report, "\n".join(lines), as_json=as_json)
+
+
+def _chosen(named: str | None) -> Place:
+    """The session that was named, else the one this runs in, else the project's newest.
+
+    Raises:
+        SessionError: there is none, or a name fits several.
+    """
+    if named is not None:
+        return _place(_matching(named))
+    running = io.env("CLAUDE_CODE_SESSION_ID")
+    if running:
+        return _place(paths.safe_session_id(running))
+    return _place(find.session_id_of(find.newest(os.getcwd())))
+
+
+def _matching(named: str) -> str:
+    if not named or paths.safe_session_id(named) != named:
+        raise SessionError(f"{named!r} is no session id: `brimline history` lists them")
+    kept = {*io.names_in(paths.carry_dir(paths.home()))} - {links.CLIENTS, links.PROJECTS}
+    recorded = map(find.session_id_of, find.beginning_with(named))
+    return output.session_of(named, {*kept, *recorded})
+
+
+def _place(session_id: str) -> Place:
+    try:
+        transcript: str | None = find.by_id(session_id)
+    except SessionError:
+        transcript = None
+    project = find.project_of(transcript) if transcript else None
+    return Place(session_id, transcript, project or os.getcwd())
+
+
+def _record(place: Place) -> Ledger:
+    """The record of a session up to now, with what people added to it."""
+    home_dir = paths.home()
+    record = ledger.load(home_dir, place.session_id)
+    if record.unread_bytes:
+        # A hook had no time to read all of it; here there is.
+        record = ledger.afresh(record)
+    changed = fold.bring_up_to_date(record, place.transcript)
+    if links.adopt_origin(home_dir, record, place.transcript) or changed:
+        with contextlib.suppress(OSError):  # what is shown is right all the same
+            ledger.save(home_dir, record)
+    return notes.merge(home_dir, record)
+
+
+def _earlier(place: Place, record: Ledger) -> tuple[Place, Ledger]:
+    """The session that this one goes on from, made part of it where it is the running one."""
+    home_dir = paths.home()
+    found = None if record.messages else links.unfinished(home_dir, place.project_dir)
+    previous = record.previous or (paths.safe_session_id(found["session"]) if found else None)
+    if previous is None or previous == place.session_id:
+        return place, record
+    earlier = _place(previous)
+    origin = _record(earlier)
+    if io.env("CLAUDE_CODE_SESSION_ID") == place.session_id:
+        own = ledger.load(home_dir, place.session_id)
+        links.inherit(own, origin)
+        ledger.save(home_dir, own)
+    return earlier, origin
+
+
+def _mark(note_id: str, session_id: str | None, what: str, *, as_json: bool) -> None:
+    place = _chosen(session_id)
+    found = _record(place).notes.get(note_id)
+    if found is None:
+        raise SessionError(f"no note {note_id!r} is known: `brimline carry show` lists them")
+    notes.mark(paths.home(), place.session_id, note_id, what)
+    report = {"session_id": place.session_id, "id": note_id, "done": what == "done"}
+    output.answer(report, f"{note_id}  {what}: {output.line(found['text'])}", as_json=as_json)
+
+
+def _forget_all(place: Place, *, yes: bool, as_json: bool) -> None:
+    home_dir = paths.home()
+    folder = paths.carry_session_dir(home_dir, place.session_id)
+    names = sorted(io.names_in(folder))
+    if names:
+        output.consent(
+            f"Delete {output.count(len(names), 'file')} of session {place.session_id}?", yes=yes
+        )
+        if os.path.islink(folder):
+            raise StateError(f"{folder} is a link; delete what it leads to yourself")
+        shutil.rmtree(folder)
+        # Its transcript is the client's: what stands there until now is not taken from it again.
+        fold.begin_here(home_dir, place.session_id, place.transcript)
+    links.forget(home_dir, place.session_id)
+    report = {"session_id": place.session_id, "files": names}
+    told = f"{output.count(len(names), 'file')} of session {place.session_id} forgotten."
+    output.answer(report, told, as_json=as_json)
+
+
+def _listing(record: Ledger) -> str:
+    """The record for a person."""
+    lines = [f"Session {record.session}"]
+    if record.previous:
+        lines.append(f"goes on from {record.previous}")
+    sections = {
+        "Notes": [
+            f"  {note['id']}  {note['kind']}: {output.line(note['text'], _LINE_CHARACTERS)}"
+            + (" (done)" if note.get("done") else "")
+            for note in record.notes.values()
+        ],
+        "Tasks": [f"  {state}: {output.line(text)}" for state, text in record.tasks.values()],
+        "Plan": [f"  {output.line(record.plan)}"] if record.plan else [],
+        "Commits": [f"  {commit} {output.line(text)}" for commit, text in record.commits],
+        "Pull requests": [f"  {output.line(address)}" for address in record.pulls],
+        "Checks": [
+            f"  {output.line(str(one.get('command')), 70)}: {one['result']}"
+            for one in record.checks.values()
+        ],
+        "Files changed": [f"  {output.line(path, _LINE_CHARACTERS)}" for path in record.changed],
+        "Messages of the user": [
+            f"  {one['id']}  {output.line(one['text'], _LINE_CHARACTERS)}{card.size_of(one)}"
+            for one in record.messages
+        ],
+    }
+    for title, entries in sections.items():
+        if entries:
+            lines += ["", title, *entries]
+    return "\n".join(lines if len(lines) > 1 else [*lines, "Nothing is known yet."])

@@ -1,0 +1,191 @@
+"""`brimline status --composition`: what a session's tokens went into, as JSON and for people."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from brimline import output
+from brimline.errors import SessionError
+from brimline.gauge import composition
+from brimline.transcript import find, pieces, tail
+
+if TYPE_CHECKING:
+    from collections import Counter
+
+    from brimline.gauge.composition import Composition, Turn
+
+NAMES = {
+    "floor": "system, tools, instructions",
+    "summary": "summary of what was compacted",
+    "user": "user text",
+    "assistant": "assistant text",
+    "thinking": "thinking",
+    "tool_input": "tool inputs",
+    "tool_result": "tool results",
+    "hook": "injected by hooks",
+    "client": "injected by the client",
+    "unexplained": "unexplained",
+}
+PROMPT_CHARACTERS = 80
+TOP_FILES = 20
+_SHOWN_TOOLS = 5
+_SHOWN_FILES = 10
+_SHOWN_REPEATED = 5
+_SHOWN_TURNS = 5
+_BAR_CELLS = 20
+
+
+def show(path: str, *, as_json: bool) -> None:
+    """Print the composition of a session."""
+    output.answer(read_composition(path), _render, as_json=as_json)
+
+
+def read_composition(path: str) -> dict[str, Any]:
+    """Where a session's tokens went, under the documented keys.
+
+    Raises:
+        SessionError: the file cannot be read.
+    """
+    try:
+        last = tail.read_tail(path, requests=1)  # first: it refuses pipes, which we would wait for
+        with output.Progress("Reading", os.path.getsize(path)) as bar:
+            found = composition.compose(pieces.entries(path, bar.update))
+    except OSError as error:
+        raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
+    recorded = last.usage.session_id if last.usage else None
+    return {
+        "session_id": recorded or find.session_id_of(path),
+        "transcript": os.path.abspath(path),
+        **as_document(found),
+    }
+
+
+def as_document(found: Composition) -> dict[str, Any]:
+    """The composition under the keys that other programs rely on; unknown is null."""
+    files = sorted(found.files, key=lambda file: (-file.tokens, file.file))
+    again = sorted(files, key=lambda file: (-file.repeated_tokens, file.file))
+    return {
+        "occupancy_tokens": found.occupancy_tokens,
+        "parts": _parts(found.parts, found.occupancy_tokens),
+        "floor_by_source": _named("name", found.floor),
+        "tool_results_by_tool": [
+            {"tool": tool, "tokens": tokens, "results": found.results[tool]}
+            for tool, tokens in found.tools.most_common()
+        ],
+        "tool_results_by_file": [
+            output.fields(file, "file tokens reads") for file in files[:TOP_FILES]
+        ],
+        "repeated_reads": [
+            {"file": file.file, "reads": file.reads, "tokens_repeated": file.repeated_tokens}
+            for file in again
+            if file.repeated_tokens
+        ],
+        "hooks": [
+            {"name": name, "ours": ours, "tokens": tokens}
+            for (name, ours), tokens in found.hooks.most_common()
+        ],
+        "client_injections": _named("name", found.client),
+        "turns": [_turn(turn) for turn in found.turns],
+    }
+
+
+def _parts(parts: Counter[str], whole: int | None) -> list[dict[str, Any]]:
+    """Every part that is there, largest first, the unexplained one always last."""
+    if not parts:
+        return []
+    last = composition.UNEXPLAINED
+    kinds = [kind for kind, tokens in parts.most_common() if tokens and kind != last]
+    return [
+        {
+            "kind": kind,
+            "name": NAMES[kind],
+            "tokens": parts[kind],
+            "share": round(parts[kind] / whole, 4) if whole else None,
+        }
+        for kind in [*kinds, last]
+    ]
+
+
+def _named(key: str, counts: Counter[str]) -> list[dict[str, Any]]:
+    return [{key: name, "tokens": tokens} for name, tokens in counts.most_common() if tokens]
+
+
+def _turn(turn: Turn) -> dict[str, Any]:
+    return {
+        "number": turn.number,
+        "prompt": turn.prompt[:PROMPT_CHARACTERS],
+        **output.fields(turn, "requests tokens_added in_context"),
+        "parts": _parts(turn.parts, turn.tokens_added),
+    }
+
+
+def _render(report: dict[str, Any]) -> str:
+    """The composition for a person."""
+    lines = [f"Session {report['session_id']}"]
+    whole = report["occupancy_tokens"]
+    if whole is None:
+        return "\n".join([*lines, f"  where the tokens went  {output.NOT_MEASURED}"])
+    lines += [f"  in use  {whole:,} tokens at the last request", ""]
+    rows = [row for part in report["parts"] for row in _part_rows(part, report)]
+    lines.append(output.table([], rows, right={0, 1}, indent=2))
+    dropped = -report["parts"][-1]["tokens"]
+    if dropped > 0:
+        lines.append(f"  {dropped:,} tokens of what is listed were dropped; no record says which.")
+    files, again = report["tool_results_by_file"], report["repeated_reads"]
+    lines += _block("Tool results by file", _file_rows(files[:_SHOWN_FILES], "tokens"), path=True)
+    rows = _file_rows(again[:_SHOWN_REPEATED], "tokens_repeated")
+    lines += _block("Read again", rows, path=True)
+    hooks = [
+        [f"{hook['tokens']:,}", "brimline" if hook["ours"] else "others", hook["name"]]
+        for hook in report["hooks"]
+    ]
+    lines += _block("Injected by hooks", hooks)
+    return "\n".join([*lines, *_block("Largest turns", _turn_rows(report["turns"]))])
+
+
+def _block(title: str, rows: list[list[str]], *, path: bool = False) -> list[str]:
+    if not rows:
+        return []
+    return ["", title, output.table([], rows, right={0, 1}, indent=2, keep_end=path)]
+
+
+def _part_rows(part: dict[str, Any], report: dict[str, Any]) -> list[list[str]]:
+    whole = report["occupancy_tokens"]
+    bar = output.drawn("█", "#") * min(_BAR_CELLS, round(_BAR_CELLS * part["tokens"] / whole))
+    rows = [[*_figures(part["tokens"], whole), part["name"], bar]]
+    if part["kind"] == "tool_result":
+        tools = report["tool_results_by_tool"][:_SHOWN_TOOLS]
+        rows += [[*_figures(tool["tokens"], whole), f"  {tool['tool']}", ""] for tool in tools]
+    return rows
+
+
+def _figures(tokens: int, whole: int) -> list[str]:
+    return [f"{tokens:,}", f"{tokens / whole:.1%}"]
+
+
+def _file_rows(files: list[dict[str, Any]], tokens: str) -> list[list[str]]:
+    here = os.getcwd() + os.sep
+    return [
+        [f"{file[tokens]:,}", output.count(file["reads"], "read"), file["file"].removeprefix(here)]
+        for file in files
+    ]
+
+
+def _turn_rows(turns: list[dict[str, Any]]) -> list[list[str]]:
+    """The turns that added most themselves: what a first request brings is not their doing."""
+    given = ("floor", "summary")
+    added = [
+        (sum(part["tokens"] for part in turn["parts"] if part["kind"] not in given), turn)
+        for turn in turns
+        if turn["in_context"]
+    ]
+    return [
+        [
+            f"{tokens:,}",
+            output.count(turn["requests"], "request"),
+            f"turn {turn['number']}: {turn['prompt']}",
+        ]
+        for tokens, turn in sorted(added, key=lambda pair: -pair[0])[:_SHOWN_TURNS]
+        if tokens > 0
+    ]

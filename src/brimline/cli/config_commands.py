@@ -1,0 +1,172 @@
+"""`brimline config`: where settings come from, what they are, how to change them."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import click
+
+from brimline import config, output
+from brimline.fast import paths
+from brimline.settings import BY_KEY, SETTINGS
+
+_project_option = click.option(
+    "--project", is_flag=True, help="This project's file instead of the user's."
+)
+
+
+@output.command("list")
+def list_command(as_json: bool) -> None:
+    """Print every setting in force, and the files that settings come from.
+
+    \b
+    Example:
+      brimline config list
+    """
+    loaded = _load()
+    document = {"files": _files(), "values": loaded.values, "problems": loaded.problems}
+    lines = [
+        output.wrapped(f"{key} = {_written(value)}", "", "    ")
+        for key, value in loaded.values.items()
+    ]
+    for scope, file in _files().items():
+        missing = "" if os.path.exists(file) else "  (not there)"
+        lines.append(f"# {scope}: {file}{missing}")
+    output.answer(document, "\n".join(lines), as_json=as_json)
+    _warn(loaded)
+
+
+@output.command("get")
+@click.argument("key")
+def get_command(key: str, as_json: bool) -> None:
+    """Print one setting.
+
+    \b
+    Example:
+      brimline config get guard.tiers
+    """
+    config.find(key)
+    loaded = _load()
+    output.answer(loaded.values[key], _written(loaded.values[key]), as_json=as_json)
+    _warn(loaded)
+
+
+@output.command("set")
+@click.argument("key")
+@click.argument("value")
+@_project_option
+def set_command(key: str, value: str, project: bool, as_json: bool) -> None:
+    """Write one setting; comments and layout of the file stay.
+
+    \b
+    Example:
+      brimline config set guard.preset off
+    """
+    file = _files()["project" if project else "user"]
+    written = config.change(file, key, value, project=project)
+    config.compile_policy(paths.home(), os.getcwd())
+    report = {"key": key, "value": written, "file": file}
+    output.answer(report, f"{key} = {_written(written)}  in {file}", as_json=as_json)
+    source = _load().sources[key]
+    if source != ("project" if project else "user"):
+        output.note(f"{key} is overridden by {source}")
+
+
+@output.command("unset")
+@click.argument("key")
+@_project_option
+def unset_command(key: str, project: bool, as_json: bool) -> None:
+    """Take one setting out of a file: what is weaker is in force again.
+
+    \b
+    Example:
+      brimline config unset guard.preset
+    """
+    file = _files()["project" if project else "user"]
+    removed = config.remove(file, key, project=project)
+    config.compile_policy(paths.home(), os.getcwd())
+    loaded = _load()
+    value, source = loaded.values.get(key), loaded.sources.get(key, "no longer a setting")
+    report = {"key": key, "removed": removed, "file": file, "value": value, "source": source}
+    was = "is taken out of" if removed else "was not in"
+    told = f"{key} {was} {file}; in force: {_written(value)} ({source})"
+    output.answer(report, told, as_json=as_json)
+
+
+@output.command("explain")
+@click.argument("key", required=False)
+def explain_command(key: str | None, as_json: bool) -> None:
+    """Say for each setting what it does, its value, and which source set it.
+
+    \b
+    Example:
+      brimline config explain context_window
+    """
+    if key:
+        config.find(key)
+    loaded = _load()
+    rows = {
+        setting.key: {
+            "value": loaded.values[setting.key],
+            "source": loaded.sources[setting.key],
+            "default": setting.default,
+            "environment": setting.env,
+            "meaning": setting.doc,
+        }
+        for setting in ([BY_KEY[key]] if key else SETTINGS)
+    }
+    lines = []
+    for name, row in rows.items():
+        told = f"{name} = {_written(row['value'])}  (from: {row['source']})"
+        lines.append(output.wrapped(told, "", "    "))
+        lines.append(output.wrapped(f"{row['meaning']} Environment: {row['environment']}.", "    "))
+    document = {"settings": rows, "problems": loaded.problems}
+    output.answer(document, "\n".join(lines), as_json=as_json)
+    _warn(loaded)
+
+
+@output.command("presets")
+def presets_command(as_json: bool) -> None:
+    """List the presets of `guard.preset` with what each does.
+
+    \b
+    Example:
+      brimline config presets
+      brimline config set guard.preset haios-80
+    """
+    from brimline.presets import load
+
+    chosen = _load().values["guard.preset"]
+    rows = [
+        {"name": name, "meaning": one["doc"], "sets": one["settings"], "in_force": name == chosen}
+        for name, one in load().items()
+    ]
+    lines = [
+        output.wrapped(
+            row["meaning"], f"{'*' if row['in_force'] else ' '} {row['name']:16} ", " " * 19
+        )
+        for row in rows
+    ]
+    output.answer(rows, "\n".join(lines), as_json=as_json)
+
+
+def _load() -> config.Config:
+    return config.load(paths.home(), os.getcwd())
+
+
+def _files() -> dict[str, str]:
+    return {
+        "user": paths.user_config(paths.home()),
+        "project": paths.project_config(os.getcwd()),
+    }
+
+
+def _warn(loaded: config.Config) -> None:
+    for problem in loaded.problems:
+        output.say(f"warning: {problem}", err=True)
+
+
+def _written(value: Any) -> str:
+    return "unset" if value is None else json.dumps(value)

@@ -1,0 +1,372 @@
+"""`brimline history`: what sessions went through, how large summaries are, what offload saved."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from brimline import clock, output
+from brimline.fast import paths
+from brimline.state.history import sessions, update
+from brimline.transcript.find import beginning_with
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from brimline.offload.learning import Saved
+    from brimline.state.figures import Compaction, Figures
+    from brimline.state.history import Session
+
+_RECENT_SESSIONS = 20
+_LAST_TURNS = 30
+_LAST_COMPACTIONS = 30
+_SHORT_ID = 8
+_BLOCKS, _PLAIN_BLOCKS = "▁▂▃▄▅▆▇█", "_.-=+*%#"
+_SPARK_CELLS = 60
+
+
+@output.command("history")
+@output.session_option
+@click.option("--compactions", is_flag=True, help="Only compactions, each on a line.")
+@click.option("--savings", is_flag=True, help="What offloading kept out, less what it cost.")
+def history(session_id: str | None, compactions: bool, savings: bool, as_json: bool) -> None:
+    """Show sessions with their turns, growth and compactions, and how large summaries are.
+
+    Figures come from what hooks recorded; compactions also from the client's transcripts.
+
+    \b
+    Example:
+      brimline history
+      brimline history --session 1f0c2d3e
+      brimline history --compactions --json
+      brimline history --savings
+    """
+    if savings and compactions:
+        raise click.UsageError("--savings and --compactions exclude each other")
+    if savings:
+        _show_savings(session_id, as_json=as_json)
+        return
+    home_dir = paths.home()
+    named = "" if session_id is None else paths.safe_session_id(session_id)
+    notes = _update(home_dir, beginning_with(named))
+    known = {one.session_id: one for one in sessions(home_dir)}
+    if session_id is None:
+        document = overview_document(known, every_compaction=compactions)
+        text = _compactions_text if compactions else _overview_text
+    else:
+        document = session_document(known[output.session_of(session_id, known)])
+        text = _compactions_text if compactions else _session_text
+    output.answer(document | {"notes": notes}, text, as_json=as_json)
+    for note in [] if as_json else notes:
+        output.note(note)
+
+
+def _update(home_dir: str, files: list[str]) -> list[str]:
+    """Bring the history up to date; returns what a reader of its figures should know."""
+    size = sum(os.path.getsize(file) for file in files if os.path.isfile(file))
+    with output.Progress("Reading", size) as bar:
+        return update(home_dir, files, progress=bar.update)
+
+
+def overview_document(known: dict[str, Session], *, every_compaction: bool) -> dict[str, Any]:
+    """All sessions at a glance, under the keys that other programs rely on; unknown is null."""
+    figures = {name: known[name].figures for name in sorted(known)}
+    seen = [name for name, found in figures.items() if found.last_at is not None]
+    seen.sort(key=lambda name: figures[name].last_at or 0.0, reverse=True)
+    # A compaction that was copied into a resumed session counts once.
+    every: dict[Any, tuple[str, Compaction]] = {}
+    for name, found in figures.items():
+        for number, one in enumerate(found.compactions):
+            every.setdefault(one.uuid or (name, number), (name, one))
+    compactions = sorted(every.values(), key=lambda pair: pair[1].begun_at)
+    sizes = [one.summary_characters for _, one in compactions]
+    document: dict[str, Any] = {
+        "session_count": len(seen),
+        "sessions": [_session_line(name, figures[name]) for name in seen[:_RECENT_SESSIONS]],
+        "compaction_count": len(compactions),
+        "summary_characters": percentiles([size for size in sizes if size is not None]),
+        "damaged_lines": sum(one.damaged for one in known.values()),
+    }
+    if every_compaction:
+        document["compactions"] = [_compaction(one, name) for name, one in compactions]
+    return document
+
+
+def percentiles(values: list[int]) -> dict[str, int] | None:
+    """How a figure is spread, each a value that occurred (nearest rank); None without any."""
+    if not values:
+        return None
+    ordered = sorted(values)
+    shares = {f"p{share}": ordered[-(-len(ordered) * share // 100) - 1] for share in (50, 95, 99)}
+    return {"count": len(ordered), **shares, "largest": ordered[-1]}
+
+
+def session_document(session: Session) -> dict[str, Any]:
+    """One session in full."""
+    found = session.figures
+    line = _session_line(session.session_id, found)
+    return {
+        **{name: line[name] for name in list(line)[:6]},
+        "requests": line["requests"],
+        "peak_occupancy_tokens": line["peak_occupancy_tokens"],
+        "occupancy_tokens": found.occupancies,
+        "turns": [{"number": n} | _timed(turn) for n, turn in enumerate(found.turns, 1)],
+        "messages": [_timed(notice) for notice in found.messages],
+        "blocks": [_timed(notice) for notice in found.blocks],
+        "compactions": [_compaction(one, session.session_id) for one in found.compactions],
+    }
+
+
+def _session_line(session_id: str, found: Figures) -> dict[str, Any]:
+    return {
+        "session_id": session_id,
+        **output.fields(found, "project model window_tokens"),
+        "first_at": _time(found.first_at),
+        "last_at": _time(found.last_at),
+        "turns": len(found.turns),
+        "requests": len(found.occupancies),
+        "peak_occupancy_tokens": max(found.occupancies, default=None),
+        "compactions": len(found.compactions),
+        "messages": len(found.messages),
+        "blocks": len(found.blocks),
+    }
+
+
+def _compaction(found: Compaction, session_id: str) -> dict[str, Any]:
+    names = "trigger pre_tokens post_tokens summary_characters summary_source"
+    return {
+        "session_id": session_id,
+        "at": _time(found.at),
+        **output.fields(found, names),
+        "messages_of_the_user": found.messages,
+        "messages_in_summary": found.held,
+        "card_characters": found.card_characters,
+    }
+
+
+def _timed(found: Any) -> dict[str, Any]:
+    return asdict(found) | {"at": _time(found.at)}
+
+
+def _time(seconds: float | None) -> str | None:
+    return None if seconds is None else clock.format_utc(seconds)
+
+
+def _overview_text(document: dict[str, Any]) -> str:
+    """All sessions at a glance."""
+    shown = document["sessions"]
+    if not shown and not document["compaction_count"]:
+        return "No history yet: hooks have recorded nothing, and no transcript has a compaction."
+    lines = ["No session was recorded by hooks yet."]
+    if shown:
+        rows = [
+            [
+                output.minute(one["last_at"]),
+                one["session_id"][:_SHORT_ID],
+                str(one["turns"]),
+                _share(one["peak_occupancy_tokens"], one["window_tokens"]),
+                str(one["compactions"]),
+                _folder(one["project"]),
+            ]
+            for one in shown
+        ]
+        head = ["last active", "session", "turns", "fullest", "compacted", "project"]
+        lines = [f"Sessions, newest first ({len(shown)} of {document['session_count']})"]
+        lines.append(output.table(head, rows, right={2, 3, 4}))
+    return "\n".join([*lines, *_totals(document)])
+
+
+def _totals(document: dict[str, Any]) -> list[str]:
+    told = "Summary size: no compaction with a summary is known."
+    if found := document["summary_characters"]:
+        told = (
+            f"Summary size in characters, over {found['count']} compactions: p50 {found['p50']:,}, "
+            f"p95 {found['p95']:,}, p99 {found['p99']:,}, largest {found['largest']:,}"
+        )
+    lines = ["", output.wrapped(told)]
+    if document["damaged_lines"]:
+        lines.append(f"{document['damaged_lines']} damaged pieces of spool files hold no event.")
+    return lines
+
+
+def _session_text(document: dict[str, Any]) -> str:
+    """One session in full."""
+    rows = [
+        ("project", output.line(document["project"] or "unknown", 200)),
+        ("model", output.line(document["model"] or "unknown")),
+        (
+            "active",
+            f"{output.minute(document['first_at'])} to {output.minute(document['last_at'])}",
+        ),
+        ("requests", str(document["requests"])),
+        ("fullest", _share(document["peak_occupancy_tokens"], document["window_tokens"])),
+    ]
+    if document["occupancy_tokens"]:
+        rows.append(
+            ("occupancy", sparkline(document["occupancy_tokens"], document["window_tokens"]))
+        )
+    lines = [f"Session {document['session_id']}", output.pairs(rows)]
+    lines += [*_turns(document["turns"]), *_notices(document)]
+    return "\n".join([*lines, *_compactions(document["compactions"])])
+
+
+def sparkline(values: Sequence[int], full: int | None) -> str:
+    """Values as a line of blocks, each the largest of its share; a full block is a full window."""
+    blocks = output.drawn(_BLOCKS, _PLAIN_BLOCKS)
+    top = max(full or 0, *values)
+    count = min(len(values), _SPARK_CELLS)
+    edges = [len(values) * cell // count for cell in range(count + 1)]
+    largest = [max(values[low:high]) for low, high in itertools.pairwise(edges)]
+    return "".join(blocks[min(value * len(blocks) // top, len(blocks) - 1)] for value in largest)
+
+
+def _turns(found: list[dict[str, Any]]) -> list[str]:
+    if not found:
+        return ["No turn was recorded by hooks yet."]
+    rows = [
+        [
+            str(turn["number"]),
+            output.minute(turn["at"]),
+            output.figure(turn["occupancy_tokens"]),
+            f"+{turn['growth_tokens']:,}",
+            str(turn["requests"]),
+            str(turn["compactions"] or ""),
+        ]
+        for turn in found[-_LAST_TURNS:]
+    ]
+    head = ["turn", "at", "in use", "growth", "requests", "compactions"]
+    table = output.table(head, rows, right={0, 2, 3, 4, 5}, indent=2)
+    return [f"Turns{_of(rows, found)}", table]
+
+
+def _notices(document: dict[str, Any]) -> list[str]:
+    lines = [
+        f"  {output.minute(one['at'])}  {told} at {output.figure(one['occupancy_tokens'])}"
+        for one, told in [
+            *[(one, f"L{one['tier']} announced") for one in document["messages"]],
+            *[(one, f"{one['tool'] or one['event']} refused") for one in document["blocks"]],
+        ]
+    ]
+    return ["Messages and blocks", *sorted(lines)] if lines else []
+
+
+def _compactions_text(document: dict[str, Any]) -> str:
+    """Only compactions, of one session or of all."""
+    if "session_id" in document:
+        first = f"Session {document['session_id']}"
+        return "\n".join([first, *_compactions(document["compactions"])])
+    return "\n".join([*_compactions(document["compactions"], of_all=True), *_totals(document)])
+
+
+def _compactions(found: list[dict[str, Any]], *, of_all: bool = False) -> list[str]:
+    if not found:
+        return ["No compaction yet."]
+    figures = ("pre_tokens", "post_tokens", "summary_characters")
+    rows = [
+        [
+            output.minute(one["at"]),
+            *([one["session_id"][:_SHORT_ID]] if of_all else []),
+            output.line(one["trigger"] or "unknown", 8),
+            *[output.figure(one[name]) for name in figures],
+            _held(one),
+            "" if one["card_characters"] is None else f"{one['card_characters']:,}",
+        ]
+        for one in found[-_LAST_COMPACTIONS:]
+    ]
+    head = ["at", *(["session"] if of_all else []), "trigger", "before", "after", "summary"]
+    head += ["held", "card"]
+    table = output.table(head, rows, right=range(len(head) - 5, len(head)))
+    told = (
+        "Tokens before and after; characters of the summary and of the card. Held: how many of the "
+        "user's messages until then the summary holds word for word."
+    )
+    return [f"Compactions{_of(rows, found)}", table, output.wrapped(told)]
+
+
+def _held(one: dict[str, Any]) -> str:
+    told, held = one["messages_of_the_user"], one["messages_in_summary"]
+    return "" if told is None or held is None else f"{held}/{told}"
+
+
+def _of(shown: list[Any], found: list[Any]) -> str:
+    return f" (last {len(shown)} of {len(found)})" if len(found) > len(shown) else ""
+
+
+def _share(tokens: int | None, window: int | None) -> str:
+    share = f" ({tokens / window:.0%})" if tokens is not None and window else ""
+    return output.figure(tokens) + share
+
+
+def _folder(project: str | None) -> str:
+    return (project or "unknown").rstrip("/").rpartition("/")[2]
+
+
+def _show_savings(session: str | None, *, as_json: bool) -> None:
+    """Print what offloading saved."""
+    from brimline.offload import learning
+
+    found = learning.saved_by_sessions(paths.home())
+    if session is not None:
+        name = output.session_of(session, [one.session_id for one in found])
+        found = [one for one in found if one.session_id == name]
+    used = [one for one in found if one.references or one.recalls]
+    listed = found if session is not None else used[:_RECENT_SESSIONS]
+    document = {
+        "session_count": len(found),
+        "sessions_with_offload": len(used),
+        "sessions": [
+            {
+                "session_id": one.session_id,
+                "project": one.project,
+                "last_at": clock.format_utc(one.last_at),
+                **_saved(one),
+            }
+            for one in listed
+        ],
+        "total": _saved(learning.total(found)),
+    }
+    output.answer(document, _savings_text, as_json=as_json)
+
+
+def _saved(one: Saved) -> dict[str, Any]:
+    return {
+        "references": one.references,
+        "stored_bytes": one.stored_bytes,
+        "would_have_shown_characters": one.would,
+        "reference_characters": one.shown,
+        "recalls": one.recalls,
+        "recalled_characters": one.recalled,
+        "kept_out_characters": one.kept_out,
+        "estimated_kept_out_tokens": one.kept_out_tokens,
+    }
+
+
+def _savings_text(document: dict[str, Any]) -> str:
+    if not document["sessions_with_offload"]:
+        return "Nothing was kept out, and nothing was fetched back."
+    rows = [
+        [
+            output.minute(one["last_at"]),
+            one["session_id"][:_SHORT_ID],
+            *_saved_cells(one),
+            _folder(one["project"]),
+        ]
+        for one in document["sessions"]
+    ]
+    rows.append(["all", "", *_saved_cells(document["total"]), ""])
+    head = ["last active", "session", "replaced", "fetched", "kept out", "tokens", "project"]
+    lines = [output.table(head, rows, right={2, 3, 4, 5}), ""]
+    lines.append("Kept out: what the client would have shown, less references and recalls;")
+    lines.append("tokens are estimated from characters.")
+    if document["total"]["kept_out_characters"] < 0:
+        lines.append("It cost more than it saved.")
+    return "\n".join(lines)
+
+
+def _saved_cells(one: dict[str, Any]) -> list[str]:
+    kept, tokens = output.size(one["kept_out_characters"]), one["estimated_kept_out_tokens"]
+    return [f"{one['references']:,}", f"{one['recalls']:,}", kept, f"~{tokens:,}"]

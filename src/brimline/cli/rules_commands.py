@@ -1,0 +1,241 @@
+"""`brimline rules`: which instruction files hold here, why, at what cost, with which faults."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from brimline import clock, config, output
+from brimline.errors import ConfigError
+from brimline.fast import paths
+from brimline.gauge.composition import estimate_tokens
+from brimline.rules import assemble, cascade, lint, marked
+from brimline.rules.cascade import AT_START, NEVER, ON_MATCH, ON_READ, shown
+from brimline.transcript.pieces import Piece
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from brimline.rules.cascade import Cascade, Problem, Source
+    from brimline.rules.lint import Survey
+
+# A command may look into a large monorepo; a hook reads a tenth of that.
+_MOST_CHARACTERS = 4_000_000
+_WHEN = {
+    AT_START: "at the start",
+    ON_READ: "when a file there is read",
+    ON_MATCH: "when a file that matches is read",
+    NEVER: "no",
+}
+_BY_US = "Claude Code does not know it; brimline adds it at the start"
+_ORDER = (
+    "Weakest first: where two disagree, the later one is nearer to the work. Claude Code sends all "
+    "of them and leaves the choice to the model."
+)
+
+
+@output.command("show")
+@click.argument("path", metavar="[PATH]", required=False)
+@click.option("--text", "as_text", is_flag=True, help="Print all rules as one text.")
+def show_command(path: str | None, as_text: bool, as_json: bool) -> None:
+    """List what loads here, when and at what cost; with PATH, what holds for that file.
+
+    Tokens are estimated from the length. --text has at most 4,000 characters of a file and 12,000
+    in all; what is cut says so, and what depends on PATH stands at the end.
+
+    \b
+    Example:
+      brimline rules show
+      brimline rules show --text src/api/server.py > rules.txt
+    """
+    if as_text:
+        sources = _gather(path).sources
+        made = assemble.assemble(sources, assemble.Limits(), has_file=path is not None)
+        found = {"text": made.text, "characters": len(made.text), "cut": made.cut}
+        output.answer(found, made.text.rstrip("\n"), as_json=as_json)
+        return
+    walked = lint.survey(os.getcwd()) if path is None else None
+    gathered = _gather(path, walked)
+    document = _listing(gathered)
+    lines = _listed(document)
+    if walked and not walked.is_complete:
+        lines.append("The project is large: not every folder was searched.")
+    output.answer(document, "\n".join(lines), as_json=as_json)
+
+
+@output.command("explain")
+@click.argument("path", metavar="PATH")
+def explain_command(path: str, as_json: bool) -> None:
+    """Say which rules hold for a file or folder, where each is from, and which is nearer.
+
+    PATH need not exist yet.
+
+    \b
+    Example:
+      brimline rules explain src/api/server.py
+    """
+    gathered = _gather(path)
+    active = cascade.absolute(gathered.folder, path)
+    outside = not cascade.is_within(active, gathered.folder)
+    document = _listing(gathered) | {"path": active, "inside_project": not outside}
+    for each, source in zip(document["files"], gathered.sources, strict=True):
+        said = [] if each["same_as"] else lint.rules_of(source)
+        each["rules"] = [
+            {"id": rule.identity, "line": rule.line, "text": rule.text}
+            | {"marked": bool(marked.MARK.search(rule.text))}
+            for rule in said
+        ]
+    lines = [f"What holds for {shown(active, gathered.folder)}, weakest first."]
+    lines += ["It lies outside the project: only what loads at the start holds."] if outside else []
+    for at, each in enumerate(document["files"], 1):
+        lines += ["", *_explained(at, each, gathered.folder)]
+    output.answer(document, "\n".join([*lines, "", output.wrapped(_ORDER)]), as_json=as_json)
+
+
+@output.command("lint")
+@click.option("--strict", is_flag=True, help="End with code 1 on doubtful findings too.")
+def lint_command(strict: bool, as_json: bool) -> None:
+    """Check for missing files, circles, duplicates, stale, unread and oversized rules.
+
+    Ends with code 1 where something is broken.
+
+    \b
+    Example:
+      brimline rules lint
+      brimline rules lint --strict --json
+    """
+    walked = lint.survey(os.getcwd())
+    gathered = _gather(None, walked)
+    with output.Progress("Checking ages", len(gathered.sources)) as bar:
+        findings, notes = lint.lint(
+            gathered, walked, assemble.Limits(), lint.STALE, clock.now(), bar.update
+        )
+    findings.sort(key=lambda each: not each.is_broken)
+    broken = sum(each.is_broken for each in findings)
+    document = {
+        "project": gathered.folder,
+        "files": len(gathered.sources),
+        "broken": broken,
+        "doubtful": len(findings) - broken,
+        "findings": [{"severity": _severity(each)} | each._asdict() for each in findings],
+        "notes": notes,
+    }
+    lines = [
+        f"{_severity(each):9}{_place(each.path, each.line, gathered.folder)}: {each.text}"
+        for each in findings
+    ]
+    lines += [f"note     {note}" for note in notes]
+    lines.append(
+        f"{len(gathered.sources)} instruction files: {broken} broken, {len(findings) - broken} "
+        "doubtful."
+    )
+    output.answer(document, "\n".join(lines), as_json=as_json)
+    if broken or (strict and findings):
+        raise SystemExit(1)
+
+
+def _gather(path: str | None, walked: Survey | None = None) -> Cascade:
+    if path is not None and (not path.strip() or "\0" in path):
+        raise ConfigError("PATH is empty: name a file or folder of the project")
+    values = config.load(paths.home(), os.getcwd()).values
+    return cascade.gather(
+        os.getcwd(),
+        [path] if path else (),
+        organisation_file=values["rules.organisation_file"],
+        folders=walked.folders if walked else (),
+        all_scopes=walked is not None,
+        most_characters=_MOST_CHARACTERS,
+    )
+
+
+def _listing(gathered: Cascade) -> dict[str, Any]:
+    """What loads, as a document for programs."""
+    files = _files(gathered.sources)
+    kept = marked.marked_in(gathered.sources)
+    at_start = [each["tokens"] for each in files if each["client"] == AT_START]
+    on_demand = [each["tokens"] for each in files if each["client"] in (ON_READ, ON_MATCH)]
+    return {
+        "project": gathered.folder,
+        "files": files,
+        "tokens_at_start": sum(at_start),
+        "tokens_on_demand": sum(on_demand),
+        "tokens_are_estimated": True,
+        "marked_rules": len(kept),
+        "problems": [each._asdict() for each in gathered.problems],
+    }
+
+
+def _files(sources: Sequence[Source]) -> list[dict[str, Any]]:
+    first: dict[str, str] = {}
+    found = []
+    for source in sources:
+        speaks = bool(source.text.strip())
+        same = first.setdefault(source.digest, source.path) if speaks else source.path
+        added = source.client == NEVER and marked.in_force(source)
+        shape = source._asdict()
+        for name in ("lines", "text", "folder", "excluded"):
+            del shape[name]
+        found.append(
+            shape
+            | {
+                "client_note": source.client_note or (_BY_US if added else ""),
+                "survives_compaction": marked.in_force(source),
+                "same_as": same if same != source.path else None,
+                "characters": len(source.text),
+                "tokens": round(estimate_tokens(Piece("text", len(source.text)), None)),
+            }
+        )
+    return found
+
+
+def _listed(document: dict[str, Any]) -> list[str]:
+    """The files for a person, then what they come to."""
+    project = document["project"]
+    if not document["files"]:
+        return [f"No instruction files hold in {shown(project)}. Write a CLAUDE.md to begin."]
+    lines = [f"Instruction files in {shown(project)}, weakest first.", ""]
+    for at, each in enumerate(document["files"], 1):
+        name = ("  @" if each["imported_by"] else "") + shown(each["path"], project)
+        lines.append(f"{at:3}  {each['level']:12}  ~{each['tokens']:<7,} {name}")
+        lines += _notes(each, project)
+    more = f"~{document['tokens_on_demand']:,} more on demand, estimated from the length"
+    lines += ["", f"~{document['tokens_at_start']:,} tokens at the start, {more}."]
+    lines += [f"Marked rules: {document['marked_rules']}."]
+    if document["problems"]:
+        lines.append(f"Problems: {len(document['problems'])}, see `brimline rules lint`.")
+    return lines
+
+
+def _explained(at: int, each: dict[str, Any], project: str) -> list[str]:
+    return [
+        f"{at}. {shown(each['path'], project)}  ({each['level']}: {each['why']})",
+        *_notes(each, project),
+        *[
+            f"   {'!' if rule['marked'] else ' '}{rule['line']:5}  {rule['text']}"
+            for rule in each["rules"]
+        ],
+    ]
+
+
+def _notes(each: dict[str, Any], project: str) -> list[str]:
+    """When the client loads a file, and what else there is to say."""
+    why_not = f": {each['client_note']}" if each["client_note"] else ""
+    lost = (
+        "" if each["survives_compaction"] or each["client"] == NEVER else "; lost at a compaction"
+    )
+    notes = [f"loads: {_WHEN[each['client']]}{why_not}{lost}"]
+    notes += [f"for {', '.join(each['patterns'])}"] if each["patterns"] else []
+    same = each["same_as"]
+    notes += [f"says the same as {shown(same, project)}, and is counted there"] if same else []
+    notes += [each["problem"]] if each["problem"] else []
+    return [output.wrapped(note, " " * 5, " " * 7) for note in notes]
+
+
+def _severity(problem: Problem) -> str:
+    return "broken" if problem.is_broken else "doubtful"
+
+
+def _place(path: str, line: int | None, project: str) -> str:
+    return shown(path, project) + (f":{line}" if line else "")

@@ -1,0 +1,188 @@
+"""`brimline status`: the reading of one session, once or whenever it changes."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from brimline import clock, config, output
+from brimline.errors import SessionError
+from brimline.fast import paths
+from brimline.gauge import reading, window
+from brimline.state.session import SessionState
+from brimline.transcript import compactions, find, tail
+
+if TYPE_CHECKING:
+    from brimline.gauge.reading import Reading
+
+_INTERVAL_S = 1.0
+
+
+@output.command("status")
+@click.option("--transcript", metavar="FILE", help="A session, by its file.")
+@output.session_option
+@click.option("--composition", is_flag=True, help="Show where the tokens went instead.")
+@click.option("--follow", is_flag=True, help="Go on, with a line for every change.")
+def status(
+    transcript: str | None, session_id: str | None, composition: bool, follow: bool, as_json: bool
+) -> None:
+    """Show how full a session is; by default the newest one of this project.
+
+    \b
+    Example:
+      brimline status
+      brimline status --composition
+      brimline status --follow --json
+    """
+    if transcript and session_id:
+        raise click.UsageError("name a session by --transcript or by --session, not by both")
+    if composition and follow:
+        raise click.UsageError("--composition shows one moment; it does not go with --follow")
+    project_dir = os.getcwd()
+    path = transcript
+    if path is None:
+        path = find.newest(project_dir) if session_id is None else find.by_id(session_id)
+    if composition:
+        from brimline.cli import composition_text
+
+        composition_text.show(path, as_json=as_json)
+    elif follow:
+        _follow(path, paths.home(), project_dir, as_json=as_json)
+    else:
+        report = read_status(path, paths.home(), project_dir)
+        told = "" if as_json else render(report) + _purged_note(path, report["measured_at"])
+        output.answer(report, told, as_json=as_json)
+
+
+def read_status(path: str, home_dir: str, project_dir: str) -> dict[str, Any]:
+    """Everything known about a session, under the documented keys.
+
+    Raises:
+        SessionError: the file cannot be read.
+    """
+    find.require_transcript(path)
+    try:
+        last = tail.read_tail(path)  # first: it refuses pipes, which a scan would wait for
+        with output.Progress("Reading", os.path.getsize(path)) as bar:
+            session = compactions.scan(path, bar.update)
+    except OSError as error:
+        raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
+    recorded = last.usage.session_id if last.usage else None
+    state = SessionState(home_dir, recorded or find.session_id_of(path))
+    observed = max(
+        state.observed_window() or 0, window.proved_window(session.largest_occupancy_tokens) or 0
+    )
+    rules = config.live_policy(home_dir, project_dir)
+    found = reading.make_reading(last, state.snapshot(), rules, observed or None)
+    reading.estimate_if_asked(found, last, path, rules)
+    found.history = session.occupancies
+    return as_document(found, state.session_id, os.path.abspath(path), len(session.compactions))
+
+
+def as_document(
+    found: Reading, session_id: str, transcript: str, compaction_count: int
+) -> dict[str, Any]:
+    """The reading under the keys that other programs rely on; unknown is null."""
+    outlook, point = found.forecast(), found.compaction
+    return {
+        "session_id": session_id,
+        "transcript": transcript,
+        **output.fields(found, "occupancy_tokens tail_tokens projected_tokens"),
+        "window_tokens": found.window.tokens,
+        "window_source": found.window.source,
+        "effective_window_tokens": point.effective_window_tokens,
+        "compaction_tokens": point.tokens,
+        "compaction_source": point.source,
+        "compaction_enforced": point.enforced,
+        **output.fields(found, "margin_tokens used_ratio tier tier_name"),
+        "velocity_tokens_per_op": found.velocity(),
+        "forecast_ops": outlook.ops if outlook else None,
+        "forecast_ops_low": outlook.low if outlook else None,
+        "forecast_ops_high": outlook.high if outlook else None,
+        **output.fields(found, "measured_by measured_at"),
+        "compactions": compaction_count,
+    }
+
+
+def render(report: dict[str, Any]) -> str:
+    """The reading for a person."""
+    window_told = f"{report['window_tokens']:,} (from: {report['window_source']})"
+    rows = [("in use", output.NOT_MEASURED), ("window", window_told)]
+    if report["occupancy_tokens"] is not None:
+        share = f"{report['used_ratio']:.0%}; by: {report['measured_by']}"
+        compaction = f"at {report['compaction_tokens']:,} (from: {report['compaction_source']})"
+        rows = [
+            ("in use", f"{_in_use(report)} tokens ({share})"),
+            ("window", window_told),
+            ("next request", f"{report['projected_tokens']:,} (~{report['tail_tokens']:,} more)"),
+            ("compaction", f"{compaction}, {_left(report['margin_tokens'])}"),
+            ("tier", f"L{report['tier']} {report['tier_name']}"),
+        ]
+        if report["compaction_enforced"] is False:
+            told = "the client will not compact there by itself, only when the API refuses"
+            rows.append(("note", told))
+        if report["forecast_ops_high"]:
+            lately = f"lately {report['velocity_tokens_per_op']:,.0f} tokens each"
+            rows.append(("forecast", f"about {_forecast(report)}, {lately}"))
+        rows.append(("compactions", f"{report['compactions']} so far"))
+    return f"Session {report['session_id']}\n" + output.pairs(rows)
+
+
+def _follow(path: str, home_dir: str, project_dir: str, *, as_json: bool) -> None:
+    """Print until interrupted or the file is gone; it is read again whenever it changed."""
+    shown: dict[str, Any] | None = None
+    stamp: tuple[int, int] | None = None
+    try:
+        while True:
+            found = os.stat(path)
+            if (found.st_mtime_ns, found.st_size) != stamp:
+                stamp = (found.st_mtime_ns, found.st_size)
+                report = read_status(path, home_dir, project_dir)
+                if report != shown:
+                    shown = report
+                    output.say(json.dumps(report) if as_json else _line(report))
+            time.sleep(_INTERVAL_S)
+    except KeyboardInterrupt:
+        return
+    except FileNotFoundError:
+        if shown is None:
+            raise SessionError(f"cannot read {path}: there is no such file") from None
+
+
+def _line(report: dict[str, Any]) -> str:
+    if report["occupancy_tokens"] is None:
+        return output.NOT_MEASURED
+    told = (
+        f"{_in_use(report)} ({report['used_ratio']:.0%}), L{report['tier']} {report['tier_name']}"
+    )
+    return f"{told}, about {_forecast(report)}" if report["forecast_ops"] is not None else told
+
+
+def _forecast(report: dict[str, Any]) -> str:
+    ops, low, high = (report[f"forecast_ops{end}"] for end in ("", "_low", "_high"))
+    return f"{ops:.0f} requests left ({low:.0f} to {high:.0f})"
+
+
+def _in_use(report: dict[str, Any]) -> str:
+    """Occupancy and window; an estimate is marked as one."""
+    mark = "~" if report["measured_by"] == "estimate" else ""
+    return f"{mark}{report['occupancy_tokens']:,} of {report['window_tokens']:,}"
+
+
+def _left(margin: int) -> str:
+    return f"{margin:,} tokens left" if margin >= 0 else f"{-margin:,} tokens past it"
+
+
+def _purged_note(path: str, measured_at: str | None) -> str:
+    """What to know where a purge came after the last measurement."""
+    from brimline.session import restore
+
+    moment = clock.parse(measured_at)
+    if moment is None:
+        return ""
+    purged = restore.context_tokens_since(paths.home(), path, moment)
+    return f"\nMeasured before a purge, which took out ~{purged:,} tokens." if purged else ""

@@ -1,0 +1,266 @@
+"""The tree of commands, as data: where each lives, one line of help; imported when it is run.
+
+A command that belongs to another door lives in that door; doors never import each other.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from brimline import __version__, output
+from brimline.errors import BrimlineError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_MOST_SUGGESTIONS = 3
+_EXIT_USAGE = 2
+
+
+class Entry(NamedTuple):
+    """One command: where it is, and one line of help where that is shown before it is loaded."""
+
+    target: str
+    help: str = ""
+    hidden: bool = False
+
+
+class Tree(click.Group):
+    """A group whose commands are named by dotted paths."""
+
+    def __init__(self, *, entries: dict[str, Entry], **settings: Any) -> None:
+        """Take the entries; nothing is imported for it."""
+        super().__init__(**settings)
+        self.entries = entries
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """In the order of the tree."""
+        return list(self.entries)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import one command."""
+        entry = self.entries.get(cmd_name)
+        if entry is None:
+            return None
+        module, _, attribute = entry.target.partition(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        command.hidden = entry.hidden
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands; those that the tree has words for are not loaded for it."""
+        rows = []
+        for name, entry in self.entries.items():
+            command = None if entry.help else self.get_command(ctx, name)
+            if not entry.hidden:
+                rows.append((name, command.get_short_help_str(60) if command else entry.help))
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or name those that may have been meant."""
+        name = args[0]
+        if name not in self.entries and not name.startswith("-") and not ctx.resilient_parsing:
+            meant = suggestions(name, ctx.command_path.partition(" ")[2])
+            hint = " or ".join(f"`brimline {path}`" for path in meant)
+            raise click.UsageError(
+                f"There is no command {name!r}{f': did you mean {hint}?' if hint else '.'}", ctx
+            )
+        return super().resolve_command(ctx, args)
+
+
+def _within(module: str, names: str, **others: Entry) -> Callable[[Callable[[], None]], Tree]:
+    """A group of commands that stand in one module as `<name>_command`."""
+    entries = {name: Entry(f"{module}:{name}_command") for name in names.split()}
+    return click.group(cls=Tree, entries=entries | others, context_settings=output.HELP)
+
+
+@_within("brimline.cli.session_commands", "inspect purge repair restore backups")
+def session() -> None:
+    """Look into recorded sessions, shrink them, mend them, and put them back.
+
+    Without FILE or --session it is the newest session of this project. One that is in use is
+    refused: its client would not notice the change before the session is resumed.
+
+    \b
+    Example:
+      brimline session inspect
+      brimline session purge --dry-run
+      brimline session purge && brimline session restore
+    """
+
+
+@_within("brimline.cli.store_commands", "list get search pin unpin prune forget")
+def store() -> None:
+    """Look into the store of outputs that were kept out of the context window.
+
+    A KEY is sha256: and 64 hexadecimal digits; its first 8 or more will do where they fit only one,
+    and `last` is what was stored last.
+
+    \b
+    Example:
+      brimline store list
+      brimline store get 3f2a9c01 --lines 100:120
+      brimline store search connection refused
+    """
+
+
+@_within("brimline.cli.carry_commands", "show add done reopen forget card checkpoint")
+def carry() -> None:
+    """Look at what a session takes across a compaction, and add to it.
+
+    The user's messages, the client's tasks, files, commits and checks come from the session itself.
+    Without --session it is the running one, else the newest of this project.
+
+    \b
+    Example:
+      brimline carry show
+      brimline carry add "Never touch the billing tables."
+      brimline carry card
+    """
+
+
+@_within("brimline.cli.rules_commands", "show explain lint")
+def rules() -> None:
+    """See which instruction files hold in this folder: CLAUDE.md, AGENTS.md, rules, imports.
+
+    They are listed weakest first: organisation, user, your own for this project, folders above it,
+    the project, folders below it on the way to the file at hand.
+
+    \b
+    Example:
+      brimline rules show
+      brimline rules explain src/api/server.py
+      brimline rules lint
+    """
+
+
+@_within(
+    "brimline.cli.config_commands",
+    "list get set unset explain presets",
+    autocompact=Entry("brimline.install.switches:autocompact"),
+)
+def config() -> None:
+    """Show, explain and change settings.
+
+    Precedence, weakest first: defaults, preset, user file, project file, environment.
+
+    \b
+    Example:
+      brimline config list
+      brimline config set guard.tiers 40,20,10,5
+      brimline config unset guard.tiers
+    """
+
+
+@_within(
+    "",
+    "",
+    on=Entry("brimline.install.switches:on"),
+    off=Entry("brimline.install.switches:off"),
+    init=Entry("brimline.install.switches:init"),
+)
+def scout() -> None:
+    """Watch reads of folders that only fill the context window.
+
+    Which ones is said by .brimlineignore (else .ckignore) in the project's folder, in the syntax of
+    .gitignore; without patterns of its own, twelve default folders.
+
+    \b
+    Example:
+      brimline scout init
+      brimline scout on
+    """
+
+
+_HERE = f"{__name__}:"
+COMMANDS = {
+    "install": Entry("brimline.install.command:install", "Wire brimline into Claude Code."),
+    "uninstall": Entry("brimline.install.command:uninstall", "Take brimline out again."),
+    "doctor": Entry("brimline.install.command:doctor", "Check the installation."),
+    "demo": Entry("brimline.cli.demo:demo", "Watch a session fill up; no client needed."),
+    "status": Entry("brimline.cli.status_commands:status", "Show how full a session is."),
+    "history": Entry("brimline.cli.history_commands:history", "Look back: turns, compactions."),
+    "session": Entry(f"{_HERE}session", "Inspect, purge and mend a session."),
+    "store": Entry(f"{_HERE}store", "Look into what was kept out of the window."),
+    "carry": Entry(f"{_HERE}carry", "See what crosses a compaction, and add to it."),
+    "rules": Entry(f"{_HERE}rules", "See which instruction files load, and why."),
+    "config": Entry(f"{_HERE}config", "Show, explain and change settings."),
+    "scout": Entry(f"{_HERE}scout", "Watch reads of folders that fill the window."),
+    "mcp": Entry("brimline.mcp.server:mcp", "Serve stored output to the model.", hidden=True),
+    "hook": Entry("brimline.hooks.command:hook", "Answer one hook event.", hidden=True),
+    "statusline": Entry("brimline.hooks.command:statusline", "Print the line.", hidden=True),
+}
+
+
+@click.group(cls=Tree, entries=COMMANDS, name="brimline", context_settings=output.HELP)
+@click.version_option(__version__, prog_name="brimline")
+def program() -> None:
+    """Keep a Claude Code session below the brim of its context window.
+
+    Every command takes --json, and its --help shows an example.
+    """
+
+
+def tree() -> Iterator[str]:
+    """The full name of every command that is not hidden, groups aside."""
+    groups = {one.name: one.entries for one in (session, store, carry, rules, config, scout)}
+    for name, entry in COMMANDS.items():
+        if not entry.hidden:
+            yield from [f"{name} {child}" for child in groups[name]] if name in groups else [name]
+
+
+def suggestions(word: str, above: str) -> list[str]:
+    """The commands that may have been meant: near the word here, then of that name elsewhere."""
+    known = list(tree())
+    shown = [name for name, entry in COMMANDS.items() if not entry.hidden]
+    here = [path for path in {*shown, *known} if path.rpartition(" ")[0] == above]
+    near = {path.rpartition(" ")[2]: path for path in here}
+    begun = [name for name in near if len(word) > 1 and name.startswith(word)]
+    found = [near[name] for name in begun or difflib.get_close_matches(word, near, 2)]
+    found += [path for path in known if path.rpartition(" ")[2] == word]
+    if not found:
+        lasts = difflib.get_close_matches(word, {path.rpartition(" ")[2] for path in known}, 1)
+        found = [path for path in known if path.rpartition(" ")[2] in lasts]
+    return list(dict.fromkeys(found))[:_MOST_SUGGESTIONS]
+
+
+def run() -> int:
+    """Run what the command line asks for; returns the exit code."""
+    try:
+        code = program(prog_name="brimline", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        output.say(error.format_message(), err=True)
+        return _EXIT_USAGE
+    except click.ClickException as error:
+        return _refused(error)
+    except click.Abort as error:
+        if isinstance(error.__context__, KeyboardInterrupt):
+            raise KeyboardInterrupt from None
+        output.say("brimline: not agreed to; nothing was changed", err=True)
+        return 1
+    except BrimlineError as error:
+        output.say(f"brimline: {error}", err=True)
+        return error.exit_code
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        subject = error.filename or "the current folder, or another file"
+        output.say(f"brimline: {subject}: {error.strerror or error}", err=True)
+        return 1
+    return code if isinstance(code, int) else 0
+
+
+def _refused(error: click.ClickException) -> int:
+    """Tell in one line what is wrong with the words of a command."""
+    told = error.format_message()
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        told += f" See `{error.ctx.command_path} --help`."
+    output.say(f"brimline: {told}", err=True)
+    return error.exit_code

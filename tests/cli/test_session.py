@@ -1,0 +1,504 @@
+"""`brimline session`: inspect, purge, repair and restore as a person and a program meet them."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import pexpect
+import pytest
+
+from brimline.fast import paths
+from brimline.session import recovery
+from brimline.store import contents
+from brimline.testing import SessionBuilder, text_block
+
+from .conftest import PROGRAM
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from .conftest import Outcome
+
+LONG_AGO = 1_700_000_000
+TEXT = "one line of what the tool printed\n" * 300
+INSPECTION = (
+    "session_id transcript size_bytes last_at turns requests compactions peak_tokens "
+    "measured_tokens purged_since_tokens_estimated mendable_faults doubtful_faults lines "
+    "longest_line_bytes first_at models records occupancy_tokens compaction_list disk_bytes "
+    "context largest_results repeated_reads faults notes"
+)
+
+
+def in_project(project_dir: str, name: str) -> SessionBuilder:
+    """An empty session in the client's folder for a project."""
+    path = f"{paths.project_transcripts(project_dir)}/{name}.jsonl"
+    return SessionBuilder(path, session_id=name, cwd=project_dir)
+
+
+def filled(project_dir: str, name: str) -> str:
+    """A session with two old large results, a progress row and ten requests after them."""
+    session = in_project(project_dir, name)
+    session.prompt("please build")
+    for number in range(2):
+        call_id = session.tool_call(40_000, command=f"make part{number}")
+        asked = session.parent
+        session.row("progress", data={"type": "bash_progress", "output": "x" * 500})
+        session.parent = asked
+        session.tool_result(call_id, f"{number} {TEXT}")
+    for _ in range(10):
+        session.reply(60_000)
+    return rested(session.path)
+
+
+def rested(path: str) -> str:
+    """Nobody has written to it for a while."""
+    os.utime(path, (LONG_AGO, LONG_AGO))
+    return path
+
+
+def content(path: str) -> bytes:
+    """The bytes of a file."""
+    with open(path, "rb") as file:
+        return file.read()
+
+
+@pytest.fixture
+def recorded(project_dir: str) -> str:
+    """The file of such a session."""
+    return filled(project_dir, "abc")
+
+
+@pytest.fixture
+def working(session: SessionBuilder) -> SessionBuilder:
+    """A session that read one file twice."""
+    session.prompt("look around")
+    for tokens in (30_000, 34_000):
+        call = session.tool_call(tokens, "Read", file_path="/home/dev/project/big.py")
+        session.tool_result(call, "line\n" * 2_000)
+    session.reply(38_000, text_block("Done."))
+    return session
+
+
+@pytest.fixture
+def broken(session: SessionBuilder) -> str:
+    """A session with a lost parent, at rest."""
+    session.prompt("first")
+    session.reply(20_000, text_block("FIRST-END"))
+    session.parent = "gone"
+    session.prompt("second")
+    return rested(session.path)
+
+
+def test_an_inspection_has_its_keys_and_its_sums_are_right(
+    working: SessionBuilder, brimline: Callable[..., Outcome]
+) -> None:
+    """Bytes add up to the file, tokens to the last request; results and reads are named."""
+    found = brimline("session", "inspect", working.path, "--json").document
+
+    assert " ".join(found) == INSPECTION
+    assert sum(one["bytes"] for one in found["disk_bytes"]) == os.path.getsize(working.path)
+    assert sum(one["share"] for one in found["disk_bytes"]) == pytest.approx(1, abs=0.001)
+    context = found["context"]
+    kinds = sum(one["tokens_estimated"] for one in context["kinds"])
+    assert kinds == context["next_request_tokens_estimated"]
+    assert context["measured_tokens"] == 38_000
+    assert found["occupancy_tokens"] == [30_000, 34_000, 38_000]
+    assert found["largest_results"][0] == {
+        "bytes": 10_000,
+        "tool": "Read",
+        "source": "/home/dev/project/big.py",
+        "request": 1,
+        "in_context": True,
+    }
+    (again,) = found["repeated_reads"]
+    assert (again["reads"], again["repeated_reads"], again["repeated_bytes"]) == (2, 1, 10_000)
+    assert again["context_tokens_estimated"] > 1_000
+
+
+@pytest.mark.row("S2-18", "S2-38")
+def test_only_what_follows_the_last_compaction_is_in_the_context(
+    working: SessionBuilder, brimline: Callable[..., Outcome]
+) -> None:
+    """The disk keeps all; what no request has measured yet is only estimated."""
+    working.compact(167_000, summary="S" * 400)
+    unmeasured = brimline("session", "inspect", working.path)
+    working.prompt("go on")
+    working.reply(21_000, text_block("Going on."))
+
+    found = brimline("session", "inspect", working.path, "--json").document
+
+    (compaction,) = found["compaction_list"]
+    assert (compaction["trigger"], compaction["pre_tokens"]) == ("auto", 167_000)
+    assert (compaction["post_tokens"], compaction["summary_characters"]) == (21_000, 400)
+    kinds = {one["kind"] for one in found["context"]["kinds"]}
+    assert "tool_result" not in kinds
+    assert "summary" in kinds
+    assert any(one["kind"] == "tool_result" for one in found["disk_bytes"])
+    assert not any(one["in_context"] for one in found["largest_results"])
+    assert "no request has" in unmeasured.out
+
+
+def test_an_empty_session_has_nothing_in_it(
+    session: SessionBuilder, brimline: Callable[..., Outcome]
+) -> None:
+    """Zeros and unknowns, no failure."""
+    session.raw(b"")
+
+    found = brimline("session", "inspect", session.path, "--json").document
+
+    assert (found["size_bytes"], found["requests"], found["peak_tokens"]) == (0, 0, None)
+    assert "unknown to unknown" in brimline("session", "inspect", session.path).out
+
+
+def test_a_line_that_is_too_long_is_not_said_to_be_never_sent(
+    session: SessionBuilder, brimline: Callable[..., Outcome]
+) -> None:
+    """Nobody looked into it, so nobody knows."""
+    session.raw(b'{"type":"user","text":"' + b"x" * (9 << 20) + b'"}\n')
+
+    told = brimline("session", "inspect", session.path).out
+
+    (line,) = [line for line in told.splitlines() if "not looked into" in line]
+    assert "never sent" not in line
+
+
+@pytest.mark.row("S3-48")
+@pytest.mark.parametrize("flag", ["--analyze", "--dry-run"])
+def test_looking_shows_figures_and_changes_nothing(
+    brimline: Callable[..., Outcome], recorded: str, home_dir: str, flag: str
+) -> None:
+    """Disk and context are told apart; neither the file nor the store is touched."""
+    before = content(recorded)
+
+    found = brimline("session", "purge", recorded, flag, "--json").document
+
+    old, copies = found["strategies"]["old"], found["strategies"]["copies"]
+    assert (old["items"], copies["items"], found["applied"]) == (2, 2, False)
+    assert old["context_tokens_estimated"] > 1_000 > copies["context_tokens_estimated"] == 0
+    assert ("changes" in found) == (flag == "--dry-run")
+    assert content(recorded) == before
+    assert contents.blobs(home_dir) == []
+
+
+def test_a_dry_run_names_the_command_with_its_options(
+    brimline: Callable[..., Outcome], recorded: str
+) -> None:
+    """Whoever copies it gets what was shown."""
+    options = ["--strategy", "old", "--keep-recent", "3"]
+    seen = brimline("session", "purge", recorded, "--dry-run", *options)
+
+    assert f"  brimline session purge {recorded} {' '.join(options)}\n" in seen.out
+
+
+def test_it_purges_and_restores(brimline: Callable[..., Outcome], recorded: str) -> None:
+    """The way back is named, and leads back; a second time there is nothing to do."""
+    before = content(recorded)
+
+    done = brimline("session", "purge", recorded, "--yes")
+    after = content(recorded)
+    again = brimline("session", "purge", recorded, "--yes")
+    back = brimline("session", "restore", recorded, "--yes")
+    no_more = brimline("session", "restore", recorded, "--yes")
+
+    assert [one.code for one in (done, again, back, no_more)] == [0, 0, 0, 0]
+    assert f"Undo:   brimline session restore {recorded}" in done.out
+    assert b"[brimline stored " in after
+    assert len(after) < len(before) / 2
+    assert again.out.endswith("Nothing to purge.\n")
+    assert "byte for byte" in " ".join(back.out.split())
+    assert content(recorded) == before
+    assert no_more.out.startswith("Nothing to restore:")
+
+
+def test_a_program_gets_one_document(brimline: Callable[..., Outcome], recorded: str) -> None:
+    """Before and after, under the same keys; tokens are labelled as estimated."""
+    size = len(content(recorded))
+    looked = brimline("session", "purge", recorded, "--dry-run", "--json").document
+    done = brimline("session", "purge", recorded, "--yes", "--json").document
+    back = brimline("session", "restore", recorded, "--yes", "--json").document
+
+    assert done["applied"] is True
+    assert looked["strategies"] == done["strategies"]
+    assert done["bytes"] - done["bytes_after"] == done["disk_bytes_saved"]
+    assert [change["strategy"] for change in looked["changes"]] == ["old", "old"]
+    assert back | {"backup": None} == {
+        "path": recorded,
+        "rewrites": 1,
+        "byte_exact": True,
+        "problems": [],
+        "applied": True,
+        "bytes_after": size,
+        "backup": None,
+    }
+
+
+def test_options_and_settings_say_what_is_large_and_recent(
+    brimline: Callable[..., Outcome], recorded: str
+) -> None:
+    """The command line over the settings over the defaults."""
+
+    def old(*arguments: str) -> int:
+        words = ["session", "purge", recorded, "--analyze", "--json", *arguments]
+        found: int = brimline(*words).document["strategies"]["old"]["items"]
+        return found
+
+    assert old() == 2
+    assert old("--threshold", "20000") == 0
+    assert old("--keep-recent", "11") == 1
+    brimline("config", "set", "purge.threshold_bytes", "20000")
+    assert old() == 0
+    assert old("--threshold", "5000") == 2
+    brimline("config", "set", "purge.threshold_bytes", "0")
+    assert old() == 2
+    brimline("config", "set", "purge.keep_requests", "12")
+    assert old() == 0
+
+
+@pytest.mark.row("S3-41")
+def test_the_current_session_is_the_one_it_runs_in_else_the_newest(
+    brimline: Callable[..., Outcome],
+    recorded: str,
+    project_dir: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Files of subagents and backups are never meant; the start of an id is enough."""
+    other = filled(project_dir, "other")
+    for name in ("agent-1.jsonl", "abc.jsonl.backup.20260101_000000"):
+        with open(f"{os.path.dirname(recorded)}/{name}", "wb") as file:
+            file.write(content(recorded))
+    os.utime(other, (LONG_AGO + 50, LONG_AGO + 50))
+
+    def meant(*arguments: str) -> str:
+        told = brimline("session", "purge", "--analyze", "--json", *arguments).document
+        return os.path.basename(str(told["path"]))
+
+    assert meant() == meant("--current") == "other.jsonl"
+    assert meant("--session", "abc") == meant("--session", "ab") == "abc.jsonl"
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "abc")
+    assert meant("--current") == "abc.jsonl"
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "unknown")
+    assert meant("--current") == "other.jsonl"
+
+
+@pytest.mark.row("S3-41")
+@pytest.mark.parametrize("command", ["purge", "repair", "restore"])
+def test_a_session_in_use_is_refused_with_the_reason(
+    brimline: Callable[..., Outcome], recorded: str, command: str
+) -> None:
+    """With a code of its own; a look at it says how to do it later."""
+    brimline("session", "purge", recorded, "--yes", "--threshold", "20000")
+    with open(recorded, "ab") as file:
+        file.write(b'{"type":"user","uuid":"x"}{"type":"user","uuid":"y"}\n')
+    before = content(recorded)
+
+    refused = brimline("session", command, recorded, "--yes")
+    looked = brimline("session", "purge", recorded, "--dry-run")
+
+    assert refused.code == 3
+    assert "was written" in refused.err
+    assert content(recorded) == before
+    assert looked.code == 0
+    assert "The session is in use" in looked.out
+    assert f"\n  brimline session purge {recorded}\n" in looked.out
+
+
+def test_a_session_that_another_command_rewrites_is_refused(
+    recorded: str, refused: Callable[..., str]
+) -> None:
+    """With a code of its own."""
+    with recovery.opened(os.path.realpath(recorded)):
+        refused("session", "purge", recorded, "--yes", "--json", code=4)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        ("inspect nowhere.jsonl", 1, "nowhere.jsonl is not there"),
+        ("purge .", 1, ". is no file"),
+        ("repair {text}", 1, "is not a session's transcript"),
+        ("purge x.jsonl --current", 2, "Give one of FILE, --session and --current."),
+        ("purge --session no/such", 1, "is no session id"),
+        ("restore --session missing", 1, "no session missing"),
+        ("purge --session ab", 1, "abc, abd"),
+        ("purge --threshold 0", 2, "--threshold"),
+        ("purge --keep-recent -1", 2, "--keep-recent"),
+        ("purge --strategy magic", 2, "magic"),
+        ("purge --repair-only --strategy old", 2, "--strategy"),
+        ("purge --repair-only --threshold 9", 2, "--threshold"),
+        ("purge {backup}", 1, "is a backup"),
+        ("backups --prune", 2, "--older-than"),
+        ("backups --keep 1", 2, "--prune"),
+    ],
+)
+def test_bad_input_is_told_in_one_sentence(
+    words: str,
+    code: int,
+    told: str,
+    recorded: str,
+    world: Path,
+    project_dir: str,
+    refused: Callable[..., str],
+) -> None:
+    """With a code other than 0, and never a traceback."""
+    filled(project_dir, "abd")
+    text, backup = world / "notes.txt", f"{recorded}.backup.20260101_000000"
+    text.write_text("just notes\n" * 10, encoding="utf-8")
+    os.link(recorded, backup)
+
+    given = words.format(text=text, backup=backup).split()
+
+    assert told in refused("session", *given, code=code)
+
+
+@pytest.mark.parametrize("command", ["inspect", "purge", "repair", "restore", "backups"])
+@pytest.mark.parametrize("arguments", [("",), ("--session", "")])
+def test_an_empty_name_is_wrong_usage(
+    recorded: str, command: str, arguments: tuple[str, ...], refused: Callable[..., str]
+) -> None:
+    """A script whose variable is empty does not mean the newest session."""
+    sure = ["--yes"] if command in ("purge", "repair", "restore") else []
+
+    refused("session", command, *arguments, *sure, code=2)
+
+
+@pytest.mark.row("S3-48")
+def test_repair_only_mends_and_purges_nothing(
+    brimline: Callable[..., Outcome], recorded: str
+) -> None:
+    """The same as `session repair`: large results stay where they are; restore undoes it."""
+    with open(recorded, "ab") as file:
+        file.write(b'{"type":"user","uuid":"x"}{"type":"user","uuid":"y"}\n')
+    rested(recorded)
+    before = content(recorded)
+
+    looked = brimline("session", "purge", recorded, "--repair-only", "--dry-run")
+    assert content(recorded) == before
+    done = brimline("session", "purge", recorded, "--repair-only", "--yes")
+    after = content(recorded)
+
+    assert looked.code == done.code == 0
+    assert after.endswith(b'{"type":"user","uuid":"x"}\n{"type":"user","uuid":"y"}\n')
+    assert b"brimline stored" not in after
+    assert brimline("session", "restore", recorded, "--yes").code == 0
+    assert content(recorded) == before
+
+
+def test_a_repair_is_told_before_and_after(
+    brimline: Callable[..., Outcome], broken: str, home_dir: str
+) -> None:
+    """What would be mended, without a trace; then what was, with the backup and the way back."""
+    before = content(broken)
+    looked = brimline("session", "repair", broken, "--dry-run")
+    assert "Would mend 1 fault; nothing was changed." in looked.out
+    assert not os.path.exists(home_dir)
+
+    done = brimline("session", "repair", broken, "--yes")
+    rested(broken)
+    second = brimline("session", "repair", broken, "--yes", "--json").document
+
+    for words in ("1 dangling_parent", "Mended 1 fault.", "After: 0 faults, sound"):
+        assert words in done.out
+    assert content(done.out.partition("Backup: ")[2].splitlines()[0]) == before
+    assert f"Undo: brimline session restore {broken}" in done.out
+    assert second["before"]["faults"] == second["mended"] == []
+    assert (second["changed"], second["backup"]) == (False, None)
+    assert "Sound: no faults." in brimline("session", "repair", broken).out
+
+
+def test_what_has_two_mends_is_named_and_left(
+    brimline: Callable[..., Outcome], session: SessionBuilder
+) -> None:
+    """Nothing to mend is no failure."""
+    session.prompt("first")
+    session.parent = None
+    session.prompt("a new start, or a lost link?")
+    session.reply(20_000)
+    before = content(rested(session.path))
+
+    done = brimline("session", "repair", session.path, "--yes")
+
+    assert done.code == 0
+    assert "Left alone" in done.out
+    assert "line 2: a return to the start of the session, or a lost link" in done.out
+    assert "Nothing to mend." in done.out
+    assert content(session.path) == before
+
+
+def test_nothing_is_done_without_consent(
+    brimline: Callable[..., Outcome], recorded: str, broken: str
+) -> None:
+    """Without a terminal and --yes, and after a no; a yes does it, after the figures."""
+    for command, path in (("purge", recorded), ("repair", broken)):
+        before = content(path)
+        alone = brimline("session", command, path)
+        assert alone.code == 1
+        assert "add --yes" in alone.err
+        assert brimline("session", command, path, "--json").out == ""
+        no = brimline("session", command, path, typed="n\n")
+        assert (no.code, content(path)) == (1, before)
+        assert "nothing was changed" in no.err
+        assert brimline("session", command, path, typed="y\n").code == 0
+        assert content(path) != before
+        rested(path)
+        assert brimline("session", "restore", path, typed="\n").code == 1
+        assert brimline("session", "restore", path, typed="y\n").code == 0
+        assert content(path) == before
+
+
+def test_on_a_terminal_it_asks(recorded: str) -> None:
+    """The question stands at the end, after what it is about."""
+    child: Any = pexpect.spawn(
+        PROGRAM[0], [*PROGRAM[1:], "session", "purge", recorded], encoding="utf-8", timeout=30
+    )
+    child.expect(r"\[y/N\]")
+    assert "strategy" in child.before
+    child.sendline("y")
+    child.expect(pexpect.EOF)
+    child.close()
+
+    assert "Purged:" in child.before
+    assert child.exitstatus == 0
+
+
+def test_a_link_to_a_session_is_followed(
+    brimline: Callable[..., Outcome], recorded: str, world: Path
+) -> None:
+    """The link stays a link, and the session is the one that changes; a name may hold anything."""
+    link = world / "a link – [1].jsonl"
+    link.symlink_to(recorded)
+
+    assert brimline("session", "purge", str(link), "--yes").code == 0
+    assert link.is_symlink()
+    assert b"brimline stored" in content(recorded)
+
+
+def test_an_inspection_says_that_the_measurement_is_older_than_the_purge(
+    brimline: Callable[..., Outcome], world: Path
+) -> None:
+    """What was taken out since is subtracted, and told as an estimate; a restore ends that."""
+    session = SessionBuilder(str(world / "s.jsonl"), now=LONG_AGO)
+    session.prompt("please build")
+    session.reply(20_000)
+    session.tool_result(session.tool_call(20_100, command="make"), TEXT)
+    for number in range(12):
+        session.reply(24_000 + number)
+    rested(session.path)
+    saved = brimline("session", "purge", session.path, "--yes", "--json").document
+    tokens = saved["context_tokens_saved_estimated"]
+
+    told = " ".join(brimline("session", "inspect", session.path).out.split())
+    found = json.loads(brimline("session", "inspect", session.path, "--json").out)["context"]
+
+    status = brimline("status", "--transcript", session.path).out
+    assert f"Measured before a purge, which took out ~{tokens:,} tokens." in status
+    assert tokens > 1_000
+    assert f"before a purge, which took out ~{tokens:,}" in told
+    assert found["measured_tokens"] == 24_011
+    whole = 24_011 + found["since_tokens_estimated"] - tokens
+    assert found["next_request_tokens_estimated"] == whole
+    assert sum(kind["tokens_estimated"] for kind in found["kinds"]) == whole
+    brimline("session", "restore", session.path, "--yes")
+    assert "before a purge" not in brimline("session", "inspect", session.path).out

@@ -1,0 +1,282 @@
+"""The whole tree of commands: what each promises, what is told to a person who mistypes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+import pexpect
+import pytest
+
+from brimline import __version__, output
+from brimline.cli import surface
+from brimline.cli.surface import program
+
+from .conftest import PROGRAM, process
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from .conftest import Outcome
+
+SURFACE = """install uninstall doctor demo status history
+session: inspect purge repair restore backups
+store: list get search pin unpin prune forget
+carry: show add done reopen forget card checkpoint
+rules: show explain lint
+config: list get set unset explain presets autocompact
+scout: on off init"""
+HIDDEN = ["mcp", "hook", "statusline"]
+
+
+def commands(group: click.Group = program, above: str = "") -> Iterator[tuple[str, click.Command]]:
+    """Every command of the tree with its full name, groups included."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        path = f"{above} {name}".strip()
+        yield path, command
+        if isinstance(command, click.Group):
+            yield from commands(command, path)
+
+
+ALL = dict(commands())
+PLAIN = [name for name, one in ALL.items() if not isinstance(one, click.Group)]
+
+
+def test_the_surface_is_exactly_this() -> None:
+    """Nothing more to learn, nothing missing, nothing hidden but what machines call."""
+    wanted = []
+    for line in SURFACE.splitlines():
+        group, _, names = line.rpartition(": ")
+        wanted += [f"{group} {name}".strip() for name in names.split()]
+
+    assert [name for name in PLAIN if not ALL[name].hidden] == wanted
+    assert [name for name in PLAIN if ALL[name].hidden] == HIDDEN
+    assert list(surface.tree()) == wanted
+
+
+@pytest.mark.parametrize("name", [name for name in PLAIN if name not in HIDDEN])
+def test_every_command_takes_json_and_shows_an_example(name: str) -> None:
+    """Its help says so, and names itself by its name."""
+    command = ALL[name]
+    told = command.get_help(click.Context(command, info_name=name, **output.HELP))
+
+    assert any("--json" in option.opts for option in command.params)
+    assert f"Example:\n    brimline {name}" in told
+    assert command.name == name.rpartition(" ")[2]
+
+
+def test_every_help_text_is_as_it_was(
+    brimline: Callable[..., Outcome], golden: Callable[[str, str], None]
+) -> None:
+    """One page of them all, by -h and by --help alike; none is wider than 80 columns."""
+    pages = []
+    for name in ["", *[name for name in ALL if name not in HIDDEN]]:
+        done = brimline(*name.split(), "--help")
+        assert done.code == 0
+        assert done == brimline(*name.split(), "-h"), name
+        pages.append(done.out)
+    text = "\n".join(pages)
+
+    assert max(map(len, text.splitlines())) <= 80
+    golden("help.txt", text)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("stat", "There is no command 'stat': did you mean `brimline status`?"),
+        ("purge", "There is no command 'purge': did you mean `brimline session purge`?"),
+        ("forget", "did you mean `brimline store forget` or `brimline carry forget`?"),
+        ("session prune", "did you mean `brimline session purge` or `brimline store prune`?"),
+        ("config sett", "There is no command 'sett': did you mean `brimline config set`"),
+        ("carry ad", "There is no command 'ad': did you mean `brimline carry add`?"),
+        ("statuslin", "There is no command 'statuslin': did you mean `brimline status`?"),
+        ("frobnicate", "There is no command 'frobnicate'. See `brimline --help`."),
+        ("status --jsn", "No such option '--jsn'"),
+        ("store get", "Missing argument 'KEY'. See `brimline store get --help`."),
+        ("status more", "Got unexpected extra argument (more)"),
+        ("status --jso\x1b[2J", "No such option '--jso"),
+    ],
+)
+def test_a_mistyped_command_is_answered_in_one_line(
+    words: str, told: str, refused: Callable[..., str]
+) -> None:
+    """With what was meant, wherever in the tree it is, and the code of wrong usage."""
+    err = refused(*words.split(), code=2)
+
+    assert told in err
+    assert err.rstrip("\n").isprintable()
+
+
+def test_a_group_alone_shows_its_help(brimline: Callable[..., Outcome]) -> None:
+    """On standard error, as wrong usage."""
+    for group in ("", "session"):
+        done = brimline(*group.split())
+        assert (done.code, done.out) == (2, "")
+        assert "Commands:" in done.err
+
+
+def test_the_version_is_the_packages(brimline: Callable[..., Outcome]) -> None:
+    """One number everywhere."""
+    assert brimline("--version").out == f"brimline, version {__version__}\n"
+
+
+@pytest.mark.parametrize("name", ["status", "history", "carry show", "session inspect"])
+def test_a_failure_is_one_sentence_with_json_too(name: str, refused: Callable[..., str]) -> None:
+    """On standard error; no traceback, nothing on standard output."""
+    for more in ([], ["--json"]):
+        assert "nobody" in refused(*name.split(), "--session", "nobody", *more)
+
+
+def test_what_the_disk_refuses_is_one_sentence(
+    home_dir: str, session_file: str, refused: Callable[..., str]
+) -> None:
+    """A file stands where the data folder should be."""
+    with open(home_dir, "wb"):
+        pass
+
+    for words in ("carry add x", "store pin last", "history", "config set guard.preset off"):
+        assert home_dir in refused(*words.split())
+
+
+@pytest.fixture
+def session_file(project_dir: str) -> str:
+    """A session of the project in the client's folder."""
+    from brimline.fast import paths
+    from brimline.testing import SessionBuilder
+
+    path = f"{paths.project_transcripts(project_dir)}/abc.jsonl"
+    session = SessionBuilder(path, session_id="abc", cwd=project_dir)
+    session.prompt("begin")
+    session.reply(40_000)
+    return path
+
+
+def test_a_command_loads_little(world: Path, session_file: str) -> None:
+    """No command of another group, and `rich` only where there is a table."""
+    code = (
+        "import sys; from brimline.cli.main import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "print(sorted({m for m in sys.modules if m.startswith(('brimline.', 'rich'))}))\n"
+    )
+
+    def loaded(*arguments: str) -> str:
+        command = [sys.executable, "-c", code, *arguments]
+        told = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+        return told.stdout.splitlines()[-1]
+
+    assert "brimline.install" not in loaded("--help")
+    assert "brimline.cli.status_commands" not in loaded("--help")
+    status = loaded("status")
+    assert "'brimline.cli.status_commands'" in status
+    for name in (
+        "rich",
+        "brimline.install",
+        "brimline.cli.session_commands",
+        "brimline.rules.lint",
+    ):
+        assert f"'{name}" not in status
+
+
+def test_a_reader_that_has_seen_enough_is_no_error() -> None:
+    """`brimline … | head` ends without a complaint."""
+    read, write = os.pipe()
+    os.close(read)
+    done = process("config", "explain", stdout=write)
+    os.close(write)
+
+    assert done.returncode != 0
+    assert done.stderr == b""
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+def test_an_output_that_cannot_be_written_is_what_is_blamed() -> None:
+    """And Python adds nothing when it ends."""
+    with open("/dev/full", "wb") as full:
+        done = process("config", "list", stdout=full)
+
+    assert done.returncode == 1
+    told = b"brimline: standard output cannot be written: No space left on device\n"
+    assert done.stderr == told
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "click",  # while the first library is imported
+        "brimline.cli.surface",
+        "brimline.cli.status_commands",  # a lazy import, within the command
+        "brimline.transcript.compactions",
+    ],
+)
+def test_ctrl_c_at_any_moment_leaves_no_traceback(where: str, session_file: str) -> None:
+    """Also while modules are still being imported; the code is that of an interruption."""
+    code = (
+        "import os, sys, signal\n"
+        "class Press:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name == {where!r}:\n"
+        "            sys.meta_path.remove(self)\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Press())\n"
+        "from brimline.cli.main import main\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "status"], capture_output=True, check=False, timeout=60
+    )
+
+    assert done.returncode == 130
+    assert done.stdout == b""
+    assert done.stderr.strip() == b""
+
+
+def test_ctrl_c_at_a_question_changes_nothing(home_dir: str, session_file: str) -> None:
+    """The same code, no traceback."""
+    process("carry", "add", "x")
+    child: Any = pexpect.spawn(
+        PROGRAM[0], [*PROGRAM[1:], "carry", "forget", "--session", "abc"], timeout=60
+    )
+    child.expect(r"\[y/N\]")
+    for _ in range(5):  # one that comes between two system calls is lost in any program
+        child.sendintr()
+        if child.expect([pexpect.EOF, pexpect.TIMEOUT], timeout=5) == 0:
+            break
+    child.close()
+
+    assert child.exitstatus == 130
+    assert b"Traceback" not in child.before
+    assert os.path.exists(f"{home_dir}/carry/abc/notes.jsonl")
+
+
+def test_an_interrupt_that_nobody_handles_is_no_failure_of_python() -> None:
+    """The real signal, to the real command, in the middle of its work."""
+    child = subprocess.Popen(
+        [*PROGRAM, "demo"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    )
+    assert child.stdout is not None
+    child.stdout.readline()
+    os.kill(child.pid, signal.SIGINT)
+    _, told = child.communicate(timeout=60)
+
+    assert child.returncode == 130
+    assert b"Traceback" not in told
+
+
+def test_no_colour_where_none_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`NO_COLOR` holds on a terminal too."""
+    monkeypatch.setenv("NO_COLOR", "1")
+    child: Any = pexpect.spawn(PROGRAM[0], [*PROGRAM[1:], "store", "list"], timeout=60)
+    child.expect(pexpect.EOF)
+
+    assert b"Nothing is stored." in child.before
+    assert b"\x1b" not in child.before
