@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.guard.dialogue import Talk
 
 from brimline import clientsettings
 from brimline.testing import SessionBuilder
@@ -50,3 +51,9 @@ def project_dir(world: Path) -> str:
 def session(world: Path, project_dir: str) -> SessionBuilder:
     """An empty session whose rows the test writes."""
     return SessionBuilder(str(world / "session.jsonl"), cwd=project_dir)
+
+
+@pytest.fixture
+def talk(session: SessionBuilder, home_dir: str, monkeypatch: pytest.MonkeyPatch) -> Talk:
+    """That session, talking to brimline."""
+    return Talk(session, home_dir, monkeypatch)

@@ -22,7 +22,7 @@ _DEFAULTS: dict[str, Any] = {
     "persistent": False,
     "repeats": False,
     "point_remaining": None,
-    "gated": ["Agent", "Task", "Skill"],
+    "dispatch": "",
     "ceiling": "brimline",
     "verified": True,
     "quiet": False,

@@ -54,8 +54,8 @@ SETTINGS = (
         "compaction_tokens",
         "tokens",
         None,
-        "Tokens at which the client is expected to compact. Unset: learned from earlier automatic "
-        "compactions, else from the client's settings, else the window less 33,000.",
+        "Tokens at which a context ends, by a compaction or the API's refusal. Unset: learned from "
+        "earlier ones, else from the client's settings, else from window and model.",
     ),
     Setting(
         "guard.preset",
@@ -87,8 +87,8 @@ SETTINGS = (
         "guard.ceiling",
         "choice",
         "warn",
-        "What happens when an agent or a skill is loaded above the ceiling: advice, a refusal of "
-        "skills (on a verified window only), or nothing.",
+        "What happens when something in `guard.gate_tools` is loaded above the ceiling: advice, a "
+        "refusal (on a verified window only), or nothing.",
         choices=("warn", "strict", "off"),
     ),
     Setting("guard.ceiling_percent", "number", 40, "The ceiling as a percentage of the window."),
@@ -99,26 +99,23 @@ SETTINGS = (
         "guard.recovery_skills",
         "texts",
         [
-            "context-summarization",
-            "context-loading-protocol",
-            "continue",
-            "handoff",
-            "review-summary",
-            "session-review",
+            *("context-summarization", "context-loading-protocol", "continue", "handoff"),
+            *("review-summary", "session-review"),
         ],
         "Skills that always pass the ceiling, without their `plugin:` prefix.",
     ),
     _own(
-        "guard.block_delegation",
-        "flag",
-        False,
-        "Whether a strict ceiling refuses agents too; they work in a context of their own.",
+        "guard.gate_tools",
+        "texts",
+        ["Skill"],
+        "What the ceiling is asked about: `Skill`, `Agent`, `Task`; `Agent:warn` is never refused.",
     ),
     _own(
-        "guard.block_dispatch_at_critical",
-        "flag",
-        False,
-        "Whether agents are refused in the last tier.",
+        "statusline.format",
+        "texts",
+        ["forecast", "tier", "used"],
+        "What follows the distance in the status line, in this order: `forecast`, `tier`, `used`, "
+        "`model`, `cost`, `branch`, `limits`. What a terminal has no room for is left out.",
     ),
     _own(
         "scout.mode",
@@ -246,9 +243,15 @@ SETTINGS = (
     ),
 )
 # Settings of earlier versions: one that is still in a file is reported, and does nothing.
-REMOVED = (
+_GONE = (
     *("measure.bytes_per_token", "purge.recent", "state.max_age_hours", "statusline.order"),
     *("rules.file_characters", "rules.stale_commits", "rules.stale_days", "rules.total_characters"),
-    *("offload.code_bytes", "store.compression", "scout.enabled"),
+    *("offload.code_bytes", "store.compression"),
     *("carry.instructions", "carry.pointer", "carry.block_manual"),
 )
+# Each with what does the same now, where something does.
+REMOVED = dict.fromkeys(_GONE, "") | {
+    "guard.block_delegation": "guard.gate_tools",
+    "guard.block_dispatch_at_critical": "preset guard-30-15-7-3",
+    "scout.enabled": "scout.mode",
+}

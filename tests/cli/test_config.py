@@ -62,10 +62,10 @@ def test_a_setting_of_an_earlier_version_can_be_taken_out(
     """It is warned about until then."""
     Path(home_dir).mkdir()
     file = Path(paths.user_config(home_dir))
-    file.write_text(f"{REMOVED[0]} = 1\n")
+    file.write_text(f"{next(iter(REMOVED))} = 1\n")
     assert "no longer a setting" in brimline("config", "list").err
 
-    assert brimline("config", "unset", REMOVED[0]).code == 0
+    assert brimline("config", "unset", next(iter(REMOVED))).code == 0
     assert brimline("config", "list").err == ""
 
 

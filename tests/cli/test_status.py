@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 KEYS = (
     "session_id transcript occupancy_tokens tail_tokens projected_tokens window_tokens "
     "window_source effective_window_tokens compaction_tokens compaction_source "
-    "compaction_enforced margin_tokens used_ratio tier tier_name velocity_tokens_per_op "
+    "compaction_enforced ending margin_tokens used_ratio tier tier_name velocity_tokens_per_op "
     "forecast_ops forecast_ops_low forecast_ops_high measured_by measured_at compactions"
 )
 _PATIENCE_S = 120
@@ -153,7 +153,7 @@ def test_every_figure_is_reported(
     assert (report["tail_tokens"], report["projected_tokens"]) == (100, 100_100)
     assert (report["window_tokens"], report["window_source"]) == (200_000, "model")
     assert (report["compaction_tokens"], report["compaction_source"]) == (167_000, "window")
-    assert report["compaction_enforced"] is False
+    assert (report["compaction_enforced"], report["ending"]) == (True, "compaction")
     assert (report["margin_tokens"], report["tier"], report["tier_name"]) == (66_900, 0, "Calm")
     assert report["velocity_tokens_per_op"] == 2_000
     assert report["forecast_ops_low"] <= report["forecast_ops"] <= report["forecast_ops_high"]

@@ -151,12 +151,13 @@ class Client:
         model: str | None = MODEL,
         args: Sequence[str] = (),
         env: Mapping[str, str] | None = None,
+        columns: int = SCREEN_COLUMNS,
     ) -> InteractiveClient:
         """Prepare a live session; enter it with `with`."""
         # By flag: accepted in a file, the client would write it into the user's settings.json.
         accept = [] if "--settings" in args else ["--settings", _ACCEPT_BYPASS]
         command = self._command(model, [*args, *accept])
-        return InteractiveClient(command, self.env(env), self.project)
+        return InteractiveClient(command, self.env(env), self.project, columns)
 
     def _seed_state(self) -> None:
         state = {
@@ -212,10 +213,13 @@ class Client:
 class InteractiveClient:
     """A live session on a pseudo-terminal, read through an emulated screen."""
 
-    def __init__(self, command: Sequence[str], env: Mapping[str, str], cwd: Path) -> None:
+    def __init__(
+        self, command: Sequence[str], env: Mapping[str, str], cwd: Path, columns: int
+    ) -> None:
         """Keep what is needed to start; `__enter__` starts."""
         self._start = (list(command), dict(env), cwd)
-        self._screen = pyte.Screen(SCREEN_COLUMNS, SCREEN_ROWS)
+        self._columns = columns
+        self._screen = pyte.Screen(columns, SCREEN_ROWS)
         self._stream = pyte.Stream(self._screen)
 
     def __enter__(self) -> Self:
@@ -223,7 +227,7 @@ class InteractiveClient:
         command, env, cwd = self._start
         # Not pexpect.spawn: it forks this process, whose stub API runs in threads.
         ours, theirs = pty.openpty()
-        ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", SCREEN_ROWS, SCREEN_COLUMNS, 0, 0))
+        ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", SCREEN_ROWS, self._columns, 0, 0))
         self._process = subprocess.Popen(
             command, cwd=cwd, env=env, stdin=theirs, stdout=theirs, stderr=theirs,
             start_new_session=True,

@@ -100,53 +100,31 @@ CASES: list[tuple[Callable[[Lines], None], list[str], list[str]]] = [
 
 
 @pytest.mark.row("S3-44", "S3-45")
-@pytest.mark.parametrize(
-    ("breaks", "native", "mended"), CASES, ids=[case[0].__name__ for case in CASES]
-)
 def test_a_broken_session_is_whole_again_after_a_repair(
-    breaks: Callable[[Lines], None],
-    native: list[str],
-    mended: list[str],
-    client: Client,
-    stub: StubApi,
-    home: Installed,
-    recorded: Path,
+    client: Client, stub: StubApi, home: Installed, recorded: Path
 ) -> None:
     """Unmended, the client sends what it can reach; mended, all there is, at every resume."""
-    broken = _broken(recorded, breaks)
-    assert _seen(_resumed(client, stub, recorded)) == native
+    whole = recorded.read_bytes()
+    for breaks, native, mended in CASES:
+        recorded.write_bytes(whole)
+        broken = _broken(recorded, breaks)
+        assert _seen(_resumed(client, stub, recorded)) == native, breaks.__name__
 
-    recorded.write_bytes(broken)
-    report = _repaired(home, recorded)
-    assert report["after"]["faults"] == []
-    for _ in range(2):
-        assert _seen(_resumed(client, stub, recorded)) == mended
-
-
-def test_a_result_without_its_call_is_a_reference_to_the_store(
-    client: Client, stub: StubApi, home: Installed, recorded: Path
-) -> None:
-    """The model can have the content back by its key."""
-    _broken(recorded, lost_call)
-    _repaired(home, recorded)
-    found = stubs.parse(_resumed(client, stub, recorded).seen_text())
-
-    assert found is not None
-    brought = home.command("store", "get", found.key)
-    assert brought.stdout == b"BBB-2"
-
-
-def test_a_call_without_its_result_is_known_to_have_none(
-    client: Client, stub: StubApi, home: Installed, recorded: Path
-) -> None:
-    """The model sees the call, and that its outcome is unknown."""
-    _broken(recorded, lost_result)
-    _repaired(home, recorded)
-    request = _resumed(client, stub, recorded)
-
-    assert len(request.blocks("tool_use")) == len(request.blocks("tool_result")) == 4
-    (failed,) = [block for block in request.blocks("tool_result") if block.get("is_error")]
-    assert MISSING_RESULT in _text(failed["content"])
+        recorded.write_bytes(broken)
+        assert _repaired(home, recorded)["after"]["faults"] == []
+        request = _resumed(client, stub, recorded)
+        assert _seen(request) == mended, breaks.__name__
+        if breaks is lost_call:
+            # The model can have the content back by its key.
+            found = stubs.parse(request.seen_text())
+            assert found is not None
+            assert home.command("store", "get", found.key).stdout == b"BBB-2"
+        if breaks is lost_result:
+            # The model sees the call, and that its outcome is unknown.
+            assert len(request.blocks("tool_use")) == len(request.blocks("tool_result")) == 4
+            (failed,) = [one for one in request.blocks("tool_result") if one.get("is_error")]
+            assert MISSING_RESULT in _text(failed["content"])
+    assert _seen(_resumed(client, stub, recorded)) == mended
 
 
 def test_calls_at_the_end_are_the_clients_to_answer(

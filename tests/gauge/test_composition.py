@@ -154,80 +154,50 @@ def test_dividing_loses_nothing_and_favours_nobody(total: int, weights: list[int
     )
 
 
-def test_growth_is_shared_in_proportion_to_the_estimates() -> None:
-    """A measured growth near the estimate is given out whole."""
-    added = [Piece("tool_input", 285), Piece("tool_result", 2_850), Piece("user", 342)]
-    estimates = [estimate_tokens(piece, MODEL) for piece in added]
+@pytest.mark.parametrize(
+    ("growth", "added", "output", "shares"),
+    [
+        # In proportion to the estimates, which are 190, 1,010 and 100.
+        (1_950, {"tool_input": 285, "tool_result": 2_850, "user": 342}, None, [285, 1_515, 150]),
+        # The client's own count of the reply stands, also of one without any text.
+        (1_700, {"thinking": 0, "assistant": 100, "tool_result": 2_850}, 500, [0, 500, 1_200]),
+        (600, {"thinking": 0, "user": 342}, 500, [500, 100]),
+        # Texts take between half and twice their estimate: the rest is something else.
+        (50_000, {"tool_result": 2_850}, None, [2_020]),
+        (900, {"tool_result": 2_850}, None, [900]),
+        (-3_000, {"tool_result": 2_850}, None, [505]),
+        # A reply of which something was left out is scaled down, not kept.
+        (600, {"assistant": 342, "user": 342}, 900, [540, 60]),
+    ],
+)
+def test_growth_is_shared_by_what_is_known(
+    growth: int, added: dict[str, int], output: int | None, shares: list[int]
+) -> None:
+    """Exact counts first, then the estimates, within bounds."""
+    known = [Piece(kind, characters) for kind, characters in added.items()]
 
-    assert estimates == pytest.approx([190, 1_010, 100])
-    assert explain_growth(1_950, added, MODEL) == [285, 1_515, 150]
+    found = explain_growth(growth, known, MODEL, output_tokens=output)
 
-
-def test_an_exact_reply_size_is_kept() -> None:
-    """The client's own count of the reply stands; the results get the rest."""
-    added = [Piece("thinking", 0), Piece("tool_input", 100), Piece("tool_result", 2_850)]
-
-    shares = explain_growth(1_700, added, MODEL, output_tokens=500)
-
-    assert shares[0] + shares[1] == 500
-    assert shares[2] == 1_200
-
-
-def test_a_reply_without_any_text_still_has_its_size() -> None:
-    """A thought that the client left out is known by the reply's count alone."""
-    added = [Piece("thinking", 0), Piece("user", 342)]
-
-    assert explain_growth(600, added, MODEL, output_tokens=500) == [500, 100]
-
-
-@pytest.mark.parametrize(("growth", "explained"), [(50_000, 2_020), (900, 900), (-3_000, 505)])
-def test_texts_take_between_half_and_twice_their_estimate(growth: int, explained: int) -> None:
-    """What lies outside is something else than these texts."""
-    assert explain_growth(growth, [Piece("tool_result", 2_850)], MODEL) == [explained]
-
-
-def test_a_reply_larger_than_the_growth_is_an_estimate_like_any_other() -> None:
-    """A reply of which something was left out is scaled down, not kept."""
-    added = [Piece("assistant", 342), Piece("user", 342)]
-
-    assert explain_growth(600, added, MODEL, output_tokens=900) == [540, 60]
-
-
-def test_a_first_request_is_never_explained_beyond_its_size() -> None:
-    """A text longer than the whole request leaves no floor, and no debt."""
+    assert sum(found) == sum(shares)
+    assert all(abs(one - other) <= 20 for one, other in zip(found, shares, strict=True))
     assert explain_first(10, [Piece("user", 99_999)], MODEL) == [10]
-
-
-def test_newer_models_count_more_tokens_for_the_same_text() -> None:
-    """The estimate follows the tokenizer's generation."""
-    piece = Piece("tool_result", 10_000)
-
-    assert estimate_tokens(piece, "claude-opus-4-7") > 1.2 * estimate_tokens(piece, MODEL)
+    newer = estimate_tokens(Piece("tool_result", 10_000), "claude-opus-4-7")
+    assert newer > 1.2 * estimate_tokens(Piece("tool_result", 10_000), MODEL)
 
 
 def test_the_first_request_is_the_floor_but_for_what_was_said(session: SessionBuilder) -> None:
-    """Prompt and hook context have lengths; the client's lists belong to the floor, named."""
+    """The client's lists belong to it, named; a mentioned file is there for this session only."""
     listing = {"type": "skill_listing", "content": "s"}
     session.row("attachment", attachment=listing, rendered=[{"content": "s" * 3_420}])
+    file = {"type": "file", "filename": "/a.py"}
+    session.row("attachment", attachment=file, rendered=[{"content": "f" * 3_420}])
     session.prompt("p" * 342)
     session.reply(40_000)
 
     found = composed(session)
 
-    assert found.parts == {"user": 100, "floor": 39_900}
-    assert found.floor == {"skill_listing": 1_000, SYSTEM: 38_900}
-    assert found.client == {}
-
-
-def test_a_file_in_the_first_request_is_no_part_of_the_floor(session: SessionBuilder) -> None:
-    """What the user mentioned, or the client restored, is there for this session only."""
-    file = {"type": "file", "filename": "/a.py"}
-    session.row("attachment", attachment=file, rendered=[{"content": "f" * 3_420}])
-    session.reply(40_000)
-
-    found = composed(session)
-
-    assert found.parts == {"client": 1_000, "floor": 39_000}
+    assert found.parts == {"user": 100, "client": 1_000, "floor": 38_900}
+    assert found.floor == {"skill_listing": 1_000, SYSTEM: 37_900}
     assert found.client == {"file": 1_000}
 
 
@@ -241,10 +211,10 @@ def test_what_follows_the_last_request_is_not_in_the_occupancy(session: SessionB
 
 
 def test_rows_of_one_reply_are_one_request(session: SessionBuilder) -> None:
-    """A result between two rows of a reply does not make a second request of it."""
+    """A result between two rows of a reply makes no second one; the last row has the figures."""
     session.prompt("go")
     use = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}
-    session.reply(40_000, thought(30), use, message_id="m")
+    session.reply(39_000, thought(30), use, message_id="m")
     session.tool_result("t1", "x" * 300)
     session.reply(40_000, text_block("more"), message_id="m")
     session.reply(40_300)
@@ -254,15 +224,7 @@ def test_rows_of_one_reply_are_one_request(session: SessionBuilder) -> None:
     assert [turn.requests for turn in found.turns] == [2]
     assert found.parts["unexplained"] == 0
     assert found.parts["tool_result"] > 0
-
-
-def test_the_last_row_of_a_reply_has_its_figures(session: SessionBuilder) -> None:
-    """A reply whose rows disagree is measured by the last one."""
-    session.prompt("go")
-    session.reply(40_000, message_id="m")
-    session.reply(41_000, message_id="m")
-
-    assert composed(session).occupancy_tokens == 41_000
+    assert sum(found.parts.values()) == 40_300
 
 
 def test_unrecorded_growth_is_unexplained(session: SessionBuilder) -> None:

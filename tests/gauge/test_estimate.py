@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.guard.dialogue import SILENT, after_tool, at_prompt, audit, before_load, kept, use
+from tests.guard.dialogue import SILENT, Talk
 
 from brimline.cli import status_commands
 from brimline.hooks import statusline
@@ -19,9 +19,9 @@ HAIOS = "CONTEXT: ~{}% used. Consider /brim:checkpoint before context exhaustion
 
 
 @pytest.fixture(autouse=True)
-def estimating(monkeypatch: pytest.MonkeyPatch) -> None:
+def _estimating(talk: Talk) -> None:
     """Ask for estimates, in a window of 200,000."""
-    use(monkeypatch, measure__estimate="size", context_window=200_000)
+    talk.use(measure__estimate="size", context_window=200_000)
 
 
 @pytest.mark.row("S1-02")
@@ -29,149 +29,82 @@ def estimating(monkeypatch: pytest.MonkeyPatch) -> None:
     ("size", "percent"), [(400_000, 50), (640_000, 80), (716_800, 90), (50 << 20, 100)]
 )
 def test_a_session_without_usage_is_estimated_from_its_size(
-    size: int, percent: int, session: SessionBuilder, home_dir: str, monkeypatch: pytest.MonkeyPatch
+    size: int, percent: int, talk: Talk
 ) -> None:
-    """A token for every four bytes, and never more than the window holds."""
-    use(monkeypatch, guard__preset="haios-80", guard__tiers=50)
-    _fill(session, size)
+    """A token for every four bytes, never more than the window holds, and only if asked for."""
+    talk.use(guard__preset="haios-80", guard__tiers=50)
+    _fill(talk.session, size)
 
-    assert at_prompt(session, home_dir).note == HAIOS.format(percent)
-
-
-@pytest.mark.row("S1-02")
-def test_nothing_is_estimated_unless_asked_for(
-    session: SessionBuilder, home_dir: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """By default a session without usage is unknown, whatever its size."""
-    monkeypatch.delenv("BRIMLINE_MEASURE_ESTIMATE")
-    _fill(session, 800_000)
-
-    assert after_tool(session, home_dir) == SILENT
-    assert at_prompt(session, home_dir) == SILENT
-    assert before_load(session, home_dir) == SILENT
-    assert not kept(session, home_dir, "telemetry.json").exists()
+    assert talk.at_prompt().note == HAIOS.format(percent)
+    talk.patch.delenv("BRIMLINE_MEASURE_ESTIMATE")
+    assert talk.at_prompt() == SILENT
 
 
 @pytest.mark.row("S1-02", "S3-36", "S3-37", "S3-39")
-def test_usage_is_never_replaced_by_an_estimate(
-    session: SessionBuilder, home_dir: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_usage_is_never_replaced_by_an_estimate(talk: Talk) -> None:
     """What the server counted stands, beside megabytes and whatever a source multiplied with."""
     for name, value in (("CHARS_PER_TOKEN", "1"), ("OVERHEAD_TOKENS", "190000")):
-        monkeypatch.setenv("CONTEXT_" + name, value)
-    use(monkeypatch, guard__preset="ccm-70-80-90")
-    _fill(session, 2_000_000)
-    session.reply(142_000)
-    session.row("attachment", attachment={"type": "image", "data": "A" * 1_000_000})
+        talk.patch.setenv("CONTEXT_" + name, value)
+    talk.use(guard__preset="ccm-70-80-90")
+    _fill(talk.session, 2_000_000)
+    talk.session.reply(142_000)
+    talk.session.row("attachment", attachment={"type": "image", "data": "A" * 1_000_000})
 
-    assert after_tool(session, home_dir).note.startswith(
-        "📊 NOTE: Context at 71% (~142000 tokens, measured)."
-    )
+    assert talk.after_tool().note.startswith("📊 NOTE: Context at 71% (~142000 tokens, measured).")
 
 
 @pytest.mark.row("S1-02")
-def test_after_a_compaction_nothing_is_estimated(session: SessionBuilder, home_dir: str) -> None:
-    """The file still holds what the context no longer does."""
-    _fill(session, 2_000_000)
-    session.compact(167_000)
+def test_what_says_nothing_about_the_context_is_not_estimated(talk: Talk) -> None:
+    """No file, an empty one, or one that still holds what was compacted away."""
+    assert talk.after_tool() == SILENT
+    talk.session.raw(b"")
+    assert talk.after_tool() == SILENT
+    assert not talk.kept("telemetry.json").exists()
+    _fill(talk.session, 2_000_000)
+    talk.session.compact(167_000)
 
-    assert after_tool(session, home_dir) == SILENT
-
-
-@pytest.mark.parametrize("content", [None, b""])
-def test_no_file_is_no_estimate(
-    content: bytes | None, session: SessionBuilder, home_dir: str
-) -> None:
-    """Unknown, not 0 %."""
-    if content is not None:
-        session.raw(content)
-
-    assert after_tool(session, home_dir) == SILENT
-    assert not kept(session, home_dir, "telemetry.json").exists()
-
-
-@pytest.mark.row("S1-02")
-def test_an_estimate_is_marked_wherever_it_is_shown(
-    session: SessionBuilder, home_dir: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In the tiers' notes, before a load, on the status line, in telemetry and `status`."""
-    monkeypatch.setenv("NO_COLOR", "1")
-    _fill(session, 600_000)
-
-    tier = after_tool(session, home_dir).note
-    load = before_load(session, home_dir).note
-    line = statusline.respond(
-        json.dumps(statusline_event(session, 200_000, None)).encode(), home_dir
-    ).decode()
-
-    assert "Estimated: ~150,000 of 200,000 tokens in use (75%; from the size of the" in tier
-    assert "Estimated: ~150,000 of 200,000 tokens in use" in load
-    assert line.startswith("ctx ~75% of 200k")
-    told = json.loads(kept(session, home_dir, "telemetry.json").read_bytes())
-    assert (told["measured_by"], told["occupancy_tokens"]) == ("estimate", 150_000)
-    shown = status_commands.render(status_commands.read_status(session.path, home_dir, session.cwd))
-    assert "in use        ~150,000 of 200,000 tokens (75%; by: estimate" in shown
+    assert talk.after_tool() == SILENT
 
 
 @pytest.mark.row("S1-02", "S3-36")
-@pytest.mark.parametrize(
-    ("preset", "text"),
-    [
-        ("ccm-70-80-90", "Context at 75% (~150000 tokens, estimated)."),
-        ("adr11", "Context at ~150000 of 200000 tokens"),
-    ],
-)
-def test_the_other_voices_mark_it_too(
-    preset: str,
-    text: str,
-    session: SessionBuilder,
-    home_dir: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Each in its own words."""
-    use(monkeypatch, guard__preset=preset)
-    _fill(session, 600_000)
+def test_an_estimate_is_marked_wherever_it_is_shown(talk: Talk) -> None:
+    """In every voice, on the status line, in telemetry and `status`; it proves no window."""
+    talk.patch.setenv("NO_COLOR", "1")
+    talk.patch.delenv("BRIMLINE_CONTEXT_WINDOW")
+    _fill(talk.session, 600_000)
 
-    heard = after_tool(session, home_dir).note + before_load(session, home_dir).note
-
-    assert text in heard
+    assert "~150,000 of 200,000 tokens (guessed from the file's size" in talk.after_tool().note
+    assert "~150,000 of 200,000 tokens in use" in talk.load().note
+    payload = json.dumps(statusline_event(talk.session, 200_000, None)).encode()
+    assert b"~75% of 200k window" in statusline.respond(payload, talk.home_dir)
+    told = json.loads(talk.kept("telemetry.json").read_bytes())
+    assert (told["measured_by"], told["occupancy_tokens"]) == ("estimate", 150_000)
+    shown = status_commands.read_status(talk.session.path, talk.home_dir, talk.session.cwd)
+    assert "~150,000 of 200,000 tokens (75%; by: estimate" in status_commands.render(shown)
+    talk.session.session_id = "ccm"
+    talk.use(guard__preset="ccm-70-80-90")
+    assert "Context at 75% (~150000 tokens, estimated)." in talk.after_tool().note
+    talk.use(guard__preset="adr11")
+    assert "Context at ~150000 of 200000 tokens" in talk.load().note
+    talk.anew("large")
+    _fill(talk.session, 5_000_000)
+    talk.after_tool()
+    told = json.loads(talk.kept("telemetry.json").read_bytes())
+    assert (told["occupancy_tokens"], told["window_source"]) == (200_000, "default")
 
 
 @pytest.mark.row("S1-02")
-@pytest.mark.parametrize("tool", ["Agent", "Task", "Skill"])
 @pytest.mark.parametrize("preset", ["default", "adr11", "guard-30-15-7-3"])
-def test_an_estimate_never_refuses(
-    preset: str,
-    tool: str,
-    session: SessionBuilder,
-    home_dir: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_estimate_never_refuses(preset: str, talk: Talk) -> None:
     """With everything set to refuse and the file as large as it likes."""
-    use(monkeypatch, guard__preset=preset, guard__ceiling="strict", guard__block_delegation=True)
-    use(monkeypatch, guard__block_dispatch_at_critical=True)
-    monkeypatch.setenv("DEV_TEAM_CONTEXT_STRICT", "on")
-    _fill(session, 5_000_000)
+    talk.use(guard__preset=preset, guard__ceiling="strict", guard__gate_tools="Agent,Task,Skill")
+    talk.patch.setenv("DEV_TEAM_CONTEXT_STRICT", "on")
+    _fill(talk.session, 5_000_000)
 
-    answer = before_load(session, home_dir, tool)
-
-    assert answer.refusal == ""
-    assert "[not blocked: fill only estimated]" in answer.note
-    assert audit(home_dir) == []
-
-
-def test_an_estimate_does_not_prove_a_window(
-    session: SessionBuilder, home_dir: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A large file is no sign of a large window."""
-    monkeypatch.delenv("BRIMLINE_CONTEXT_WINDOW")
-    _fill(session, 5_000_000)
-    after_tool(session, home_dir)
-
-    told = json.loads(kept(session, home_dir, "telemetry.json").read_bytes())
-
-    assert (told["occupancy_tokens"], told["window_tokens"]) == (200_000, 200_000)
-    assert told["window_source"] == "default"
+    for tool in ("Agent", "Task", "Skill"):
+        talk.session.session_id = tool
+        assert talk.load(None, tool).kind == "not blocked: fill only estimated"
+    assert talk.audit() == []
 
 
 def _fill(session: SessionBuilder, size: int) -> None:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brimline.gauge.forecast import (
@@ -18,6 +22,8 @@ from brimline.gauge.forecast import (
     velocity,
 )
 
+# Read at import: inside a test nothing of the machine's environment is left.
+GROWTH = os.environ.get("BRIMLINE_GROWTH") and os.path.abspath(os.environ["BRIMLINE_GROWTH"])
 READINGS = st.lists(st.integers(), min_size=2, max_size=60)
 REALISTIC = st.lists(st.integers(10_000, 1_000_000), min_size=2, max_size=60)
 TOKENS_LEFT = st.integers(1, 2_000_000)
@@ -39,18 +45,14 @@ def figures(occupancies: list[int], tokens_left: float, prior: Prior) -> tuple[i
     return answer.low, answer.ops, answer.high
 
 
-@pytest.mark.parametrize("occupancies", [[], [50_000]])
-def test_there_is_no_forecast_before_the_second_reading(occupancies: list[int]) -> None:
-    """One reading has no growth, and none has nothing."""
-    assert forecast(occupancies, 60_000, prior_for(None)) is None
-    assert velocity(occupancies) is None
-
-
 @pytest.mark.row("S4-37")
-@pytest.mark.parametrize("tokens_left", [0, -1, -50_000])
-def test_at_or_over_the_point_no_operation_is_left(tokens_left: int) -> None:
-    """The compaction is due whatever the speed."""
-    assert figures(uneven(1_000), tokens_left, prior_for(None)) == (0, 0, 0)
+def test_there_is_a_forecast_from_the_second_reading_to_the_point() -> None:
+    """One reading has no growth; at or over the point nothing is left, whatever the speed."""
+    for occupancies in ([], [50_000]):
+        assert forecast(occupancies, 60_000, prior_for(None)) is None
+        assert velocity(occupancies) is None
+    for tokens_left in (0, -1, -50_000):
+        assert figures(uneven(1_000), tokens_left, prior_for(None)) == (0, 0, 0)
 
 
 def test_two_equal_readings_are_answered_from_the_prior_alone() -> None:
@@ -75,15 +77,19 @@ def test_a_burst_of_growth_moves_the_forecast_far_less_than_the_last_three_reque
 
 @pytest.mark.row("S4-37", "S4-39")
 def test_a_session_s_own_speed_counts_for_more_close_to_the_point() -> None:
-    """What happens now tells about the next few operations, not about the next hour."""
+    """And not for the next hour; sessions that differ more widen the interval only."""
     prior = Prior(1_000, 1.0)
 
     def slowdown(tokens_left: int) -> float:
-        _, slow, _ = figures(uneven(250), tokens_left, prior)
-        _, usual, _ = figures(uneven(1_000), tokens_left, prior)
-        return slow / usual
+        return (
+            figures(uneven(250), tokens_left, prior)[1]
+            / figures(uneven(1_000), tokens_left, prior)[1]
+        )
 
     assert slowdown(8_000) > slowdown(60_000) > slowdown(600_000) > 1
+    low, ops, high = figures(uneven(1_000), 60_000, prior)
+    wide_low, same_ops, wide_high = figures(uneven(1_000), 60_000, Prior(1_000, 2.0))
+    assert (ops, wide_low < low, wide_high > high) == (same_ops, True, True)
 
 
 def test_the_interval_is_relatively_wider_close_to_the_point() -> None:
@@ -96,16 +102,6 @@ def test_the_interval_is_relatively_wider_close_to_the_point() -> None:
     assert widths[0] > widths[1] > widths[2] > 0.2
 
 
-def test_sessions_that_differ_more_widen_the_interval_and_leave_its_middle() -> None:
-    """Spread is doubt, not direction."""
-    low, ops, high = figures(uneven(1_000), 60_000, Prior(1_000, 1.0))
-    wide_low, same_ops, wide_high = figures(uneven(1_000), 60_000, Prior(1_000, 2.0))
-
-    assert ops == same_ops
-    assert wide_low < low
-    assert wide_high > high
-
-
 def test_tokens_of_the_opening_are_expected_to_go_faster() -> None:
     """A young context reads its files; the same distance later on lasts longer."""
     prior = Prior(1_000, 1.0)
@@ -115,22 +111,15 @@ def test_tokens_of_the_opening_are_expected_to_go_faster() -> None:
     assert young < grown
 
 
-def test_readings_older_than_the_useful_ones_change_nothing() -> None:
-    """A truncated history gives the same forecast."""
+def test_old_and_repeated_readings_change_nothing() -> None:
+    """A truncated history gives the same forecast, and so does a request that was read twice."""
     occupancies = [20_000, 90_000, *uneven(700, requests=21, start=91_000)]
+    twice = [occupancy for occupancy in occupancies for _ in range(2)]
     prior = prior_for("claude-opus-4-6")
 
-    assert figures(occupancies, 30_000, prior) == figures(occupancies[-21:], 30_000, prior)
-
-
-def test_repeated_readings_of_one_request_change_nothing() -> None:
-    """A hook may look twice between two requests."""
-    once = uneven(700, requests=12)
-    twice = [occupancy for occupancy in once for _ in range(2)]
-    prior = prior_for(None)
-
-    assert figures(once, 30_000, prior) == figures(twice, 30_000, prior)
-    assert velocity(once) == velocity(twice)
+    for same in (occupancies[-21:], twice):
+        assert figures(same, 30_000, prior) == figures(occupancies, 30_000, prior)
+        assert velocity(same) == velocity(occupancies)
 
 
 def test_a_drop_is_not_taken_for_slow_growth() -> None:
@@ -166,26 +155,11 @@ def test_more_tokens_left_are_never_fewer_operations(
     assert all(near <= far for near, far in zip(nearer, farther, strict=True))
 
 
-@given(READINGS, TOKENS_LEFT, PRIORS)
-def test_the_same_readings_give_the_same_forecast(
-    occupancies: list[int], tokens_left: int, prior: Prior
-) -> None:
-    """There is no chance in it, and the readings are left alone."""
-    before = list(occupancies)
-
-    assert figures(occupancies, tokens_left, prior) == figures(occupancies, tokens_left, prior)
-    assert occupancies == before
-
-
 @pytest.mark.row("S4-14")
 def test_velocity_is_the_mean_growth_of_the_last_three_operations() -> None:
     """Older growth does not count."""
     assert velocity([0, 50_000, 51_000, 53_000, 56_000]) == 2_000
     assert velocity([50_000, 50_600]) == 600
-
-
-def test_velocity_is_negative_where_occupancy_fell() -> None:
-    """A fall is told as it is."""
     assert velocity([90_000, 60_000]) == -30_000
 
 
@@ -252,16 +226,7 @@ def test_a_history_of_alike_segments_narrows_the_interval_and_a_mixed_one_widens
     mixed = summarise([(model, uneven(speed, requests=130)) for speed in (450, 3_000)] * 20)
 
     assert prior_for(model, alike).spread < 1 < prior_for(model, mixed).spread
-
-
-def test_statistics_survive_json_lists() -> None:
-    """What is kept on disk comes back as lists."""
-    assert prior_for("claude-opus-4-6", {"4.5": [4, 7.5, 0.1], "": [1, 6.5, 0.0]}).speed_tokens > 0
-
-
-def test_segments_that_grew_too_little_teach_nothing() -> None:
-    """A handful of requests says more about one file than about a session."""
-    assert summarise([("claude-opus-4-6", uneven(1_000, requests=5)), (None, [])]) == {}
+    assert prior_for(model, {"4.5": [4, 7.5, 0.1], "": [1, 6.5, 0.0]}).speed_tokens > 0
 
 
 def test_the_opening_and_drops_are_left_out_of_what_is_learned() -> None:
@@ -270,6 +235,7 @@ def test_the_opening_and_drops_are_left_out_of_what_is_learned() -> None:
 
     assert log_speed([20_000, 59_000, *late]) == pytest.approx(math.log(1_000))
     assert log_speed([*late, 65_000]) == pytest.approx(math.log(1_000))
+    assert summarise([("claude-opus-4-6", uneven(1_000, requests=5)), (None, [])]) == {}
 
 
 @given(st.lists(st.lists(st.integers(), max_size=40), max_size=5))
@@ -281,44 +247,54 @@ def test_any_history_can_be_summarised(histories: list[list[int]]) -> None:
 
 
 @pytest.mark.row("S4-37", "S4-39")
-def test_steady_growth_is_forecast_by_division() -> None:
-    """60 % used, five points with every request, compaction at 83.5 %: five requests are left."""
-    readings = [20_000 + 10_000 * number for number in range(11)]
+@pytest.mark.parametrize("steps", [4, 7, 8, 10, 30])
+def test_steady_growth_is_forecast_by_division(steps: int) -> None:
+    """60 % used, five points with every request, compaction at 83.5 %: four to six are left."""
+    readings = [120_000 - 10_000 * back for back in range(steps, -1, -1)]
 
-    found = forecast(readings, 167_000 - 120_000)
+    low, ops, high = figures(readings, 167_000 - 120_000, prior_for("claude-sonnet-4-6"))
 
-    assert found is not None
-    assert 4 <= found.low + 1 <= found.ops == 5 <= found.high <= 8
+    assert 3 <= low < ops == 5 < high <= 7
 
 
+@settings(max_examples=300, deadline=None, database=None, derandomize=True)
 @given(
-    pace=st.integers(min_value=200, max_value=40_000),
-    noise=st.lists(st.floats(min_value=0.8, max_value=1.2), min_size=10, max_size=20),
-    requests=st.integers(min_value=4, max_value=80),
+    pace=st.integers(min_value=50, max_value=100_000),
+    noise=st.lists(st.floats(min_value=0.8, max_value=1.2), min_size=10, max_size=40),
+    requests=st.integers(min_value=1, max_value=200),
+    start=st.integers(min_value=0, max_value=900_000),
 )
+@pytest.mark.row("S4-37", "S4-39")
 def test_any_steady_pace_is_right_within_a_quarter(
-    pace: int, noise: list[float], requests: int
+    pace: int, noise: list[float], requests: int, start: int
 ) -> None:
-    """Whatever the pace, with noise of up to a fifth."""
-    readings = [40_000]
+    """Whatever the pace, with noise of up to a fifth, from the tenth step on."""
+    readings = [start]
     for factor in noise:
-        readings.append(readings[-1] + int(pace * factor))
+        readings.append(readings[-1] + round(pace * factor))
 
-    found = forecast(readings, pace * requests)
+    low, ops, high = figures(readings, pace * requests, prior_for("claude-opus-4-7"))
 
-    assert found is not None
-    assert abs(found.ops - requests) <= max(1, requests / 4)
-    assert found.low <= requests <= found.high
+    assert abs(ops - requests) <= max(1, requests / 4 + 0.5)
+    assert low <= requests <= high
 
 
-def test_one_large_result_ends_the_division() -> None:
-    """Growth that is not steady is forecast from what sessions usually do."""
+def test_few_large_steps_are_no_pace_and_the_interval_says_so() -> None:
+    """On recorded sessions they mean little; what dividing by them gives is in the interval."""
     steady = [20_000 + 10_000 * number for number in range(11)]
-    burst = [*steady[:5], 95_000, *[95_000 + 10_000 * number for number in range(1, 6)]]
+    prior = prior_for("claude-sonnet-4-6")
 
-    divided = forecast(steady, 47_000)
-    shrunk = forecast(burst, 47_000)
+    for large in ([60_000, 100_000], [60_000, 70_000, 105_000], [*steady[:-1], 165_000]):
+        low, ops, _ = figures(large, 47_000, prior)
+        assert ops > 10
+        assert low <= 47_000 / (velocity(large) or 1)
 
-    assert divided is not None
-    assert shrunk is not None
-    assert shrunk.ops > divided.ops
+
+@pytest.mark.skipif(GROWTH is None, reason="BRIMLINE_GROWTH names no table of recorded sessions")
+def test_recorded_sessions_are_forecast_as_well_as_promised() -> None:
+    """Leave one out: at 30 and 15 points the error is small and the interval holds its share."""
+    benchmark = Path(__file__).parents[2] / "benchmarks" / "forecast.py"
+
+    done = subprocess.run([sys.executable, benchmark, str(GROWTH), "--check"], check=False)
+
+    assert done.returncode == 0

@@ -1,4 +1,4 @@
-"""Where the client really compacts: from its events through the next start to every reading."""
+"""Where contexts really end: from the client's events through the next start to every reading."""
 
 from __future__ import annotations
 
@@ -7,16 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.guard.dialogue import (
-    SILENT,
-    after_compaction,
-    after_tool,
-    at_prompt,
-    at_start,
-    before_compaction,
-    kept,
-    use,
-)
+from tests.guard.dialogue import SILENT, Talk
 
 from brimline import config
 from brimline.cli import status_commands
@@ -26,253 +17,172 @@ from brimline.testing import SessionBuilder
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-KEY = "200000:200000"
 REPLY = 120
+OLDER = "claude-sonnet-4-5-20250929"
 
 
 @pytest.mark.row("S4-16")
 @pytest.mark.parametrize("preset", ["default", "guard-30-15-7-3"])
-def test_real_compactions_move_the_expected_point(
-    preset: str,
-    session: SessionBuilder,
-    home_dir: str,
-    world: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_real_compactions_move_the_expected_point(preset: str, talk: Talk, world: Path) -> None:
     """Compactions with 18 to 22 % left put it at 20 %: 22 % left is then the last tier."""
-    use(monkeypatch, guard__preset=preset)
-    _compact(world, home_dir, [_with_left(left) for left in (18, 19, 20, 21, 22)])
-    at_start(session, home_dir)
-    session.reply(_with_left(22))
+    talk.use(guard__preset=preset)
+    _compact(talk, world, [_with_left(left) for left in (18, 19, 20, 21, 22)])
+    talk.at_start()
 
-    note = after_tool(session, home_dir).note
+    note = talk.after_tool(_with_left(22)).note
 
     assert "tier L4 Critical" in note
-    assert "compaction expected at 160,000" in note
-    told = json.loads(kept(session, home_dir, "telemetry.json").read_bytes())
-    assert (told["compaction_tokens"], told["compaction_source"]) == (160_000, "learned")
-    shown = status_commands.read_status(session.path, home_dir, session.cwd)
-    assert (shown["compaction_tokens"], shown["compaction_source"]) == (160_000, "learned")
+    assert "compaction expected at 160,000 (learned)" in note
+    told = json.loads(talk.kept("telemetry.json").read_bytes())
+    shown = status_commands.read_status(talk.session.path, talk.home_dir, talk.session.cwd)
+    for figures in (told, shown):
+        assert (figures["compaction_tokens"], figures["compaction_source"]) == (160_000, "learned")
 
 
-@pytest.mark.row("S4-16")
-def test_only_the_last_ten_count(session: SessionBuilder, home_dir: str, world: Path) -> None:
-    """Whatever came before them has no say."""
-    _compact(world, home_dir, [_with_left(12)] * 15 + [_with_left(20)] * 10)
-
-    assert _point(session, home_dir) == (160_000, "learned")
-
-
-@pytest.mark.row("S4-16")
-def test_a_point_that_is_learned_later_replaces_the_earlier_one(
-    session: SessionBuilder, home_dir: str, world: Path
-) -> None:
-    """Each start brings the compiled settings up to date, of every project."""
-    at_start(session, home_dir)
-    _compact(world, home_dir, [_with_left(20)] * 3)
-    assert _point(session, home_dir) == (160_000, "learned")
-    _compact(world, home_dir, [_with_left(14)] * 10)
-    session.cwd = str(world / "another-project")
-
-    assert _point(session, home_dir) == (172_000, "learned")
-    assert policy.load(home_dir, session.cwd).learned["points"] == {KEY: 172_000}
-
-
-@pytest.mark.row("S4-17")
-@pytest.mark.parametrize("seen", [0, 1, 2])
+@pytest.mark.row("S4-16", "S4-17", "S4-18")
 @pytest.mark.parametrize(
-    ("preset", "point"),
-    [("guard-30-15-7-3", (168_000, "preset")), ("default", (167_000, "window"))],
+    ("occupancies", "trigger", "point"),
+    [
+        # Only the last ten count, two are too few, and until then the point is assumed.
+        ([12] * 15 + [20] * 10, "auto", (160_000, "learned")),
+        ([20] * 2, "auto", (167_000, "window")),
+        # Somebody compacts by habit, early or near the point: it is the trigger that counts.
+        ([85, 90, 94, 88], "manual", (167_000, "window")),
+        ([20] * 10, "manual", (167_000, "window")),
+        # Whatever made the client compact there, it was not its threshold.
+        *[([left] * 10, "auto", (167_000, "window")) for left in (50, 30, 27, 5)],
+    ],
 )
-def test_until_it_is_learned_the_point_is_assumed(
-    preset: str,
-    point: tuple[int, str],
-    seen: int,
-    session: SessionBuilder,
-    home_dir: str,
-    world: Path,
-    monkeypatch: pytest.MonkeyPatch,
+def test_only_automatic_compactions_near_the_point_teach(
+    occupancies: list[int], trigger: str, point: tuple[int, str], talk: Talk, world: Path
 ) -> None:
-    """84 % of the window in that preset, 33,000 less than it otherwise; two are too few to tell."""
-    use(monkeypatch, guard__preset=preset)
-    _compact(world, home_dir, [_with_left(20)] * seen)
+    """By so many percent of the window left at each."""
+    _compact(talk, world, [_with_left(left) for left in occupancies], trigger)
 
-    assert _point(session, home_dir) == point
-
-
-@pytest.mark.row("S4-18")
-def test_compactions_that_were_asked_for_teach_nothing(
-    session: SessionBuilder, home_dir: str, world: Path
-) -> None:
-    """Somebody compacts early by habit: 80 % left is as calm as before."""
-    _compact(world, home_dir, [_with_left(left) for left in (85, 90, 94, 88)] * 3, "manual")
-    at_start(session, home_dir)
-    session.reply(_with_left(80))
-
-    assert after_tool(session, home_dir) == SILENT
-    assert _point(session, home_dir) == (167_000, "window")
+    assert _point(talk) == point
 
 
-@pytest.mark.row("S4-18")
-def test_compactions_that_were_asked_for_near_the_point_teach_nothing_either(
-    session: SessionBuilder, home_dir: str, world: Path
-) -> None:
-    """It is the trigger that counts, not only the place."""
-    _compact(world, home_dir, [_with_left(20)] * 10, "manual")
-
-    assert _point(session, home_dir) == (167_000, "window")
-
-
-@pytest.mark.row("S4-18")
-@pytest.mark.parametrize("left", [50, 30, 27, 5])
-def test_a_compaction_far_from_every_expected_point_is_set_aside(
-    left: int, session: SessionBuilder, home_dir: str, world: Path
-) -> None:
-    """Whatever made the client compact there, it was not its threshold."""
-    _compact(world, home_dir, [_with_left(left)] * 10)
-
-    assert _point(session, home_dir) == (167_000, "window")
-
-
-@pytest.mark.row("S4-18")
 @pytest.mark.parametrize(
-    ("before", "after"), [("auto", "manual"), ("manual", "auto"), ("", "auto"), ("auto", "")]
+    ("occupancies", "point"),
+    [
+        # What was refused may be far more than the window: one result can overshoot it.
+        ([196_000, 198_000, 260_000], 198_120),
+        ([199_900, 210_000, 260_000], 200_000),
+        # A gateway may refuse earlier than the model's window.
+        ([150_000, 151_000, 152_000], 151_120),
+        # A context that was half empty was refused for another reason; two are too few.
+        ([90_000] * 10, 200_000),
+        ([150_000] * 2, 200_000),
+    ],
 )
-def test_only_what_is_automatic_before_and_after_counts(
-    before: str, after: str, session: SessionBuilder, home_dir: str, world: Path
+def test_refusals_teach_where_the_client_waits_for_them(
+    occupancies: list[int], point: int, talk: Talk, world: Path
 ) -> None:
-    """Two events tell of one compaction, and both have to say so."""
+    """They are kept apart: a model that is compacted by itself has learned nothing from them."""
+    talk.session.model = OLDER
+    talk.use(context_window=200_000)
+    _compact(talk, world, occupancies)
+
+    source = "window" if point == 200_000 and occupancies[1] < 200_000 else "learned"
+    assert _point(talk) == (point, source)
+    talk.session.model = "claude-sonnet-4-6"
+    assert _point(talk) == (167_000, "window")
+    assert "compaction expected at 167,000" in talk.after_tool(166_000).note
+
+
+@pytest.mark.row("S4-16", "S4-18")
+@pytest.mark.parametrize(
+    ("before", "after", "tokens"),
+    [
+        *[("auto", "manual", 160_000), ("manual", "auto", 160_000), ("", "auto", 160_000)],
+        *[("auto", "", 160_000), ("auto", None, 160_000), ("auto", "auto", None)],
+    ],
+)
+def test_only_what_is_automatic_before_and_after_and_measured_counts(
+    before: str, after: str | None, tokens: int | None, talk: Talk, world: Path
+) -> None:
+    """Two events tell of one compaction; the client announces some and then compacts nothing."""
     for number in range(5):
-        other = _session(world, f"s{number}")
-        other.reply(_with_left(20))
-        before_compaction(other, home_dir, before)
-        after_compaction(other, home_dir, after)
+        other = _other(talk, world, f"s{number}")
+        if tokens:
+            other.session.reply(tokens)
+        other.tell("PreCompact", trigger=before, custom_instructions="")
+        if after is not None:
+            other.tell("PostCompact", trigger=after, compact_summary="Summary.")
 
-    assert not Path(home_dir, "learned.jsonl").exists()
-    assert _point(session, home_dir) == (167_000, "window")
-
-
-@pytest.mark.row("S4-16")
-def test_a_compaction_that_never_came_is_none(
-    session: SessionBuilder, home_dir: str, world: Path
-) -> None:
-    """The client announces some and then compacts nothing."""
-    for number in range(5):
-        other = _session(world, f"s{number}")
-        other.reply(_with_left(20))
-        before_compaction(other, home_dir)
-
-    assert _point(session, home_dir) == (167_000, "window")
+    assert not Path(talk.home_dir, "learned.jsonl").exists()
+    assert _point(talk) == (167_000, "window")
 
 
-def test_a_compaction_at_an_unknown_fill_teaches_nothing(
-    session: SessionBuilder, home_dir: str, world: Path
-) -> None:
-    """Without usage rows there is no figure to keep."""
-    for number in range(5):
-        other = _session(world, f"s{number}")
-        other.prompt("hello")
-        before_compaction(other, home_dir)
-        after_compaction(other, home_dir)
-
-    assert not Path(home_dir, "learned.jsonl").exists()
-    assert _point(session, home_dir) == (167_000, "window")
-
-
-def test_the_tail_is_part_of_what_is_learned(
-    session: SessionBuilder, home_dir: str, world: Path
-) -> None:
+def test_the_tail_is_part_of_what_is_learned(talk: Talk, world: Path) -> None:
     """The client compacts on what it would send, which the last usage does not hold yet."""
     for number in range(3):
-        other = _session(world, f"s{number}")
-        call = other.tool_call(150_000, output_tokens=1_000)
-        other.tool_result(call, "x" * 28_500)
-        before_compaction(other, home_dir)
-        after_compaction(other, home_dir)
+        other = _other(talk, world, f"s{number}")
+        call = other.session.tool_call(150_000, output_tokens=1_000)
+        other.session.tool_result(call, "x" * 28_500)
+        other.compact()
 
-    assert _point(session, home_dir) == (161_000, "learned")
+    assert _point(talk) == (161_000, "learned")
 
 
-def test_a_point_holds_for_its_window_only(
-    session: SessionBuilder, home_dir: str, world: Path
+def test_a_point_holds_for_its_window_and_settings_and_later_ones_replace_it(
+    talk: Talk, world: Path
 ) -> None:
-    """What was seen in 200,000 says nothing about a million."""
-    _compact(world, home_dir, [_with_left(20)] * 5)
-    session.model = "claude-opus-5"
-
-    assert _point(session, home_dir) == (967_000, "window")
-
-
-def test_a_point_holds_for_its_settings_only(
-    session: SessionBuilder, home_dir: str, world: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With another auto-compact window the client's own arithmetic is expected again."""
-    _compact(world, home_dir, [_with_left(20)] * 5)
-    monkeypatch.setenv("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "150000")
-
-    assert _point(session, home_dir) == (117_000, "settings")
-
-
-def test_a_point_near_what_the_settings_say_is_learned(
-    session: SessionBuilder, home_dir: str, world: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With 50 % set the client compacts near 90,000: that is its threshold then."""
-    monkeypatch.setenv("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "200000")
-    monkeypatch.setenv("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", "50")
-    _compact(world, home_dir, [93_000 - REPLY] * 3)
-
-    assert _point(session, home_dir) == (93_000, "learned")
-
-
-def test_what_the_user_says_beats_what_was_learned(
-    session: SessionBuilder, home_dir: str, world: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A configured point is a decision."""
-    _compact(world, home_dir, [_with_left(20)] * 5)
-    use(monkeypatch, compaction_tokens=150_000)
-
-    assert _point(session, home_dir) == (150_000, "config")
+    """Each start brings the compiled settings up to date; what the user says beats it all."""
+    _compact(talk, world, [_with_left(20)] * 5)
+    assert _point(talk) == (160_000, "learned")
+    talk.session.model = "claude-opus-5"
+    assert _point(talk) == (967_000, "window")
+    talk.session.model = "claude-sonnet-4-6"
+    talk.patch.setenv("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "150000")
+    assert _point(talk) == (117_000, "settings")
+    talk.patch.setenv("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "200000")
+    talk.patch.setenv("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", "50")
+    assert _point(talk) == (160_000, "learned")
+    _compact(talk, world, [93_000 - REPLY] * 10)  # near what the percentage says
+    assert _point(talk) == (93_000, "learned")
+    talk.use(compaction_tokens=150_000)
+    assert _point(talk) == (150_000, "config")
+    learned = policy.load(talk.home_dir, talk.session.cwd).learned
+    assert learned["points"] == {"200000:200000": 93_000}
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff\xfe", b'{"points": 7}'])
-def test_a_damaged_summary_is_made_anew(
-    content: bytes, session: SessionBuilder, home_dir: str, world: Path
-) -> None:
-    """It is made from the samples at every start."""
-    _compact(world, home_dir, [_with_left(20)] * 3)
-    at_start(session, home_dir)
-    Path(paths.learned_file(home_dir)).write_bytes(content)
-
-    assert _point(session, home_dir) == (160_000, "learned")
-
-
-def test_the_settings_are_not_compiled_again_without_news(
-    session: SessionBuilder, home_dir: str, world: Path
-) -> None:
-    """A start that learned nothing new leaves the compiled file as it is."""
-    _compact(world, home_dir, [_with_left(20)] * 3)
-    at_start(session, home_dir)
-    file = Path(paths.policy_file(home_dir, session.cwd))
+def test_a_damaged_summary_is_made_anew(content: bytes, talk: Talk, world: Path) -> None:
+    """From the samples, at every start; one that learned nothing new compiles nothing."""
+    _compact(talk, world, [_with_left(20)] * 3)
+    talk.at_start()
+    file = Path(paths.policy_file(talk.home_dir, talk.session.cwd))
     before = file.stat().st_mtime_ns, file.stat().st_ino
-
-    config.refresh(home_dir, session.cwd)
-
+    config.refresh(talk.home_dir, talk.session.cwd)
     assert (file.stat().st_mtime_ns, file.stat().st_ino) == before
+    Path(paths.learned_file(talk.home_dir)).write_bytes(content)
+
+    assert _point(talk) == (160_000, "learned")
 
 
-def _compact(world: Path, home_dir: str, occupancies: Iterable[int], trigger: str = "auto") -> None:
+def test_with_little_left_by_habit_a_session_is_as_calm_as_before(talk: Talk, world: Path) -> None:
+    """Manual compactions at 80 % left announce nothing there."""
+    _compact(talk, world, [_with_left(85)] * 5, "manual")
+    talk.at_start()
+
+    assert talk.after_tool(_with_left(80)) == SILENT
+
+
+def _compact(talk: Talk, world: Path, occupancies: Iterable[int], trigger: str = "auto") -> None:
     """Sessions that compact at so many tokens, with the events in the client's order."""
     for tokens in occupancies:
-        number = len(list(world.glob("compacting-*.jsonl")))
-        other = _session(world, f"compacting-{number}")
-        other.reply(tokens)
-        before_compaction(other, home_dir, trigger)
-        at_start(other, home_dir, "compact")
-        after_compaction(other, home_dir, trigger)
+        other = _other(talk, world, f"compacting-{len(list(world.glob('compacting-*.jsonl')))}")
+        other.session.reply(tokens)
+        other.tell("PreCompact", trigger=trigger, custom_instructions="")
+        other.at_start("compact")
+        other.tell("PostCompact", trigger=trigger, compact_summary="Summary.")
 
 
-def _session(world: Path, name: str) -> SessionBuilder:
-    return SessionBuilder(str(world / f"{name}.jsonl"), session_id=name, cwd=str(world / "project"))
+def _other(talk: Talk, world: Path, name: str) -> Talk:
+    session = SessionBuilder(str(world / f"{name}.jsonl"), name, str(world / "project"))
+    session.model = talk.session.model
+    return Talk(session, talk.home_dir, talk.patch)
 
 
 def _with_left(percent: int) -> int:
@@ -280,10 +190,9 @@ def _with_left(percent: int) -> int:
     return 200_000 * (100 - percent) // 100 - REPLY
 
 
-def _point(session: SessionBuilder, home_dir: str) -> tuple[Any, Any]:
-    """The compaction point, and its source, that a session has from its next start on."""
-    at_start(session, home_dir)
-    session.reply(90_000)
-    at_prompt(session, home_dir)
-    told = json.loads(kept(session, home_dir, "telemetry.json").read_bytes())
+def _point(talk: Talk) -> tuple[Any, Any]:
+    """The end, and its source, that a session has from its next start on."""
+    talk.at_start()
+    talk.at_prompt(90_000)
+    told = json.loads(talk.kept("telemetry.json").read_bytes())
     return told["compaction_tokens"], told["compaction_source"]

@@ -1,4 +1,4 @@
-"""Window and compaction point: the first source that knows, as a table."""
+"""Window, end of a context and ladder: the first source that knows, as tables."""
 
 from __future__ import annotations
 
@@ -8,14 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brimline.gauge.window import (
-    VERIFIED_SOURCES,
-    Window,
-    model_version,
-    proved_window,
-    resolve_compaction,
-    resolve_window,
-)
+from brimline.gauge import window as brim
+from brimline.gauge.window import CompactionPoint, Window, resolve_compaction, resolve_window
 
 SONNET = "claude-sonnet-4-5-20250929"
 OPUS = "claude-opus-5"
@@ -24,37 +18,36 @@ EVERYTHING: dict[str, Any] = {
     "configured": 300_000,
     "statusline": 400_000,
     "client": {"model": "sonnet[1m]"},
-    "observed": 2_000_000,
     "occupancy_tokens": 2_500_000,
+    "observed": 2_000_000,
     "model": SONNET,
 }
+UNITS = ("to_compaction", "remaining", "used", "tokens")
+ladders = st.lists(st.integers(0, 1_000), min_size=1, max_size=9, unique=True)
+positions = st.floats(-100, 1_100)
 
 
-@pytest.mark.row("S0-29")
+@pytest.mark.row("S0-28", "S0-29")
 @pytest.mark.parametrize(
-    ("without", "tokens", "source"),
+    ("missing", "tokens", "source"),
     [
-        ({}, 300_000, "config"),
-        ({"configured": None}, 400_000, "statusline"),
-        ({"statusline": None}, 1_000_000, "settings"),
-        ({"client": {}}, 3_000_000, "observed"),
-        ({"occupancy_tokens": None}, 2_000_000, "observed"),
-        ({"observed": None}, 200_000, "model"),
-        ({"model": None}, 200_000, "default"),
+        (0, 300_000, "config"),
+        (1, 400_000, "statusline"),
+        (2, 1_000_000, "settings"),
+        (3, 3_000_000, "observed"),
+        (4, 2_000_000, "observed"),
+        (5, 200_000, "model"),
+        (6, 200_000, "default"),
     ],
 )
-@pytest.mark.row("S0-28")
-def test_the_strongest_source_that_knows_wins(
-    without: dict[str, Any], tokens: int, source: str
-) -> None:
+def test_the_strongest_source_that_knows_wins(missing: int, tokens: int, source: str) -> None:
     """Config, status line, client settings, observation, model name, default: in that order."""
-    keys = ["configured", "statusline", "client", "occupancy_tokens", "observed", "model"]
-    missing = keys[: keys.index(next(iter(without))) + 1] if without else []
-    known = EVERYTHING | {key: {} if key == "client" else None for key in missing}
+    gone = dict.fromkeys(list(EVERYTHING)[:missing])
 
-    window = resolve_window(**known)
+    window = _window(**EVERYTHING | gone | ({"client": {}} if missing > 2 else {}))
 
     assert (window.tokens, window.source) == (tokens, source)
+    assert window.is_verified is (source not in {"model", "default"})
 
 
 @pytest.mark.parametrize(
@@ -82,207 +75,182 @@ def test_the_mark_of_a_large_window_counts_for_the_model_that_runs(
 
 @pytest.mark.row("S0-29")
 @pytest.mark.parametrize(
-    ("model", "tokens", "source"),
+    ("model", "version", "tokens"),
     [
-        (SONNET, 200_000, "model"),
-        ("claude-haiku-4-5", 200_000, "model"),
-        (OPUS, 1_000_000, "model"),
-        ("claude-sonnet-5-20260101", 1_000_000, "model"),
-        ("claude-opus-4-7", 1_000_000, "model"),
-        ("mystery", 200_000, "default"),
-        ("", 200_000, "default"),
-        (None, 200_000, "default"),
+        (SONNET, (4, 5), 200_000),
+        ("claude-opus-4-20250514", (4, 0), 200_000),
+        ("claude-sonnet-4@20250514", (4, 0), 200_000),
+        ("claude-3-5-sonnet-20241022", (3, 5), 200_000),
+        ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", (4, 5), 200_000),
+        ("claude-sonnet-4-5[1m]", (4, 5), 200_000),
+        (OPUS, (5, 0), 1_000_000),
+        ("claude-opus-4-7", (4, 7), 1_000_000),
+        ("mystery", None, 200_000),
+        ("", None, 200_000),
+        (None, None, 200_000),
     ],
 )
-def test_a_models_name_is_a_hint_only(model: str | None, tokens: int, source: str) -> None:
-    """Its window is used but never counts as verified, no more than the default does."""
-    window = _window(model=model)
-
-    assert (window.tokens, window.source) == (tokens, source)
-    assert window.source not in VERIFIED_SOURCES
+def test_a_models_name_tells_its_version_and_hints_at_its_window(
+    model: str | None, version: tuple[int, int] | None, tokens: int
+) -> None:
+    """Dates and regions are no versions."""
+    assert brim.model_version(model) == version
+    assert _window(model=model).tokens == tokens
 
 
 @pytest.mark.parametrize(
     ("occupancy", "window"),
     [
-        (None, None),
-        (0, None),
-        (200_000, None),
-        (200_001, 1_000_000),
-        (1_000_000, 1_000_000),
-        (1_000_001, 2_000_000),
-        (10**15, 10**15),
+        *((None, None), (0, None), (200_000, None), (200_001, 1_000_000)),
+        *((1_000_000, 1_000_000), (1_000_001, 2_000_000), (10**15, 10**15)),
     ],
 )
 def test_an_occupancy_proves_the_next_size_up(occupancy: int | None, window: int | None) -> None:
     """What does not fit into 200,000 tokens is in a window of a million, or more."""
-    assert proved_window(occupancy) == window
+    assert brim.proved_window(occupancy) == window
+
+
+WINDOW, PCT, OFF = "autocompact_window", "autocompact_pct", "autocompact_enabled"
+BY_MODEL = "autocompact_window_by_model"
 
 
 @pytest.mark.parametrize(
-    ("client", "window", "model", "tokens", "source", "effective"),
+    ("client", "window", "model", "version", "ending", "tokens", "source"),
     [
-        ({}, 200_000, SONNET, 167_000, "window", 200_000),
-        ({}, 1_000_000, OPUS, 967_000, "window", 1_000_000),
-        ({"autocompact_window": 180_000}, 200_000, SONNET, 147_000, "settings", 180_000),
-        ({"autocompact_window": 150_000}, 200_000, SONNET, 117_000, "settings", 150_000),
-        ({"autocompact_window": 100_000}, 200_000, SONNET, 67_000, "settings", 100_000),
-        # Clamped to the model's window.
-        ({"autocompact_window": 300_000}, 200_000, SONNET, 167_000, "settings", 200_000),
-        ({"autocompact_window": 400_000}, 1_000_000, OPUS, 367_000, "settings", 400_000),
+        # Who compacts by itself, as seen with client 2.1.325.
+        ({}, 200_000, SONNET, "2.1.325", "refusal", 200_000, "window"),
+        ({}, 200_000, "claude-haiku-4-5", "2.1.325", "refusal", 200_000, "window"),
+        ({}, 200_000, "claude-3-7-sonnet-20250219", "2.1.325", "refusal", 200_000, "window"),
+        ({}, 1_000_000, SONNET, "2.1.325", "refusal", 1_000_000, "window"),
+        ({}, 200_000, "claude-sonnet-4-6", "2.1.325", "compaction", 167_000, "window"),
+        ({}, 1_000_000, "claude-sonnet-4-6", "2.1.325", "refusal", 1_000_000, "window"),
+        ({}, 1_000_000, "claude-opus-4-7", "2.1.325", "compaction", 967_000, "window"),
+        ({}, 1_000_000, OPUS, None, "compaction", 967_000, "window"),
+        # Clients up to 2.1.42 compacted every model by themselves.
+        ({}, 200_000, SONNET, "2.1.42", "compaction", 167_000, "window"),
+        ({}, 200_000, SONNET, "1.0.109", "compaction", 167_000, "window"),
+        ({}, 200_000, SONNET, "2.1.43", "refusal", 200_000, "window"),
+        ({}, 200_000, SONNET, "2.10.1", "refusal", 200_000, "window"),
+        # A window in the settings turns it on, clamped to the model's; the switch turns it off.
+        ({WINDOW: 150_000}, 200_000, SONNET, "2.1.325", "compaction", 117_000, "settings"),
+        ({WINDOW: 300_000}, 200_000, SONNET, "2.1.325", "compaction", 167_000, "settings"),
+        ({WINDOW: 400_000}, 1_000_000, OPUS, "2.1.325", "compaction", 367_000, "settings"),
+        ({WINDOW: 20_000}, 200_000, SONNET, "2.1.325", "compaction", 0, "settings"),
+        ({OFF: True}, 200_000, SONNET, "2.1.325", "refusal", 200_000, "window"),
+        ({OFF: False}, 1_000_000, OPUS, "2.1.325", "stop", 977_000, "settings"),
+        ({OFF: False, WINDOW: 150_000}, 200_000, SONNET, "2.1.42", "stop", 177_000, "settings"),
         # A percentage counts only once a window is set, and only lowers.
-        ({"autocompact_pct": 50}, 200_000, SONNET, 167_000, "window", 200_000),
-        (
-            {"autocompact_window": 200_000, "autocompact_pct": 50},
-            200_000,
-            SONNET,
-            90_000,
-            "settings",
-            200_000,
-        ),
-        (
-            {"autocompact_window": 200_000, "autocompact_pct": 99},
-            200_000,
-            SONNET,
-            167_000,
-            "settings",
-            200_000,
-        ),
+        ({PCT: 50}, 1_000_000, OPUS, "2.1.325", "compaction", 967_000, "window"),
+        ({WINDOW: 200_000, PCT: 50}, 200_000, SONNET, None, "compaction", 90_000, "settings"),
+        ({WINDOW: 200_000, PCT: 99}, 200_000, SONNET, None, "compaction", 167_000, "settings"),
         # The model's own entry is stronger than the general one, and no other model's counts.
         (
-            {"autocompact_window": 200_000, "autocompact_window_by_model": {OPUS: 500_000}},
-            1_000_000,
-            OPUS,
-            467_000,
-            "settings",
-            500_000,
+            {WINDOW: 200_000, BY_MODEL: {OPUS: 500_000}},
+            *(1_000_000, OPUS, None, "compaction", 467_000, "settings"),
         ),
         (
-            {"autocompact_window": 150_000, "autocompact_window_by_model": {OPUS: 500_000}},
-            200_000,
-            SONNET,
-            117_000,
-            "settings",
-            150_000,
+            {WINDOW: 150_000, BY_MODEL: {OPUS: 500_000}},
+            *(200_000, SONNET, None, "compaction", 117_000, "settings"),
         ),
-        ({"autocompact_window": 20_000}, 200_000, SONNET, 0, "settings", 20_000),
-    ],
-)
-def test_the_compaction_point_follows_the_clients_arithmetic(
-    client: dict[str, Any], window: int, model: str, tokens: int, source: str, effective: int
-) -> None:
-    """As observed: the window less 33,000, or the auto-compact window less that, if one is set."""
-    point = resolve_compaction(
-        configured=None,
-        client=client,
-        window=Window(window, "statusline"),
-        model=model,
-        version="2.1.325",
-    )
-
-    assert (point.tokens, point.source) == (tokens, source)
-    assert point.effective_window_tokens == effective
-
-
-def test_a_configured_point_is_the_point() -> None:
-    """The user's word is stronger than the client's settings; the effective window stays theirs."""
-    point = resolve_compaction(
-        configured=155_000,
-        client={"autocompact_window": 180_000},
-        window=Window(200_000, "default"),
-        model=SONNET,
-        version=None,
-    )
-
-    assert (point.tokens, point.source) == (155_000, "config")
-    assert point.effective_window_tokens == 180_000
-
-
-@pytest.mark.parametrize(
-    ("client", "model", "version", "requested", "enforced"),
-    [
-        ({}, SONNET, "2.1.325", None, False),
-        ({}, "claude-opus-4-5", "2.1.325", None, False),
-        ({}, "claude-haiku-4-5", "2.1.325", None, False),
-        ({}, SONNET, "2.1.325", "claude-sonnet-4-5-20250929[1m]", False),
-        ({}, OPUS, "2.1.325", None, True),
-        ({}, "claude-sonnet-5", "2.1.325", None, True),
-        ({}, OPUS, None, None, True),
-        # Clients up to 2.1.42 compacted every model by themselves.
-        ({}, SONNET, "2.1.42", None, True),
-        ({}, SONNET, "2.0.74", None, True),
-        ({}, SONNET, "1.0.109", None, True),
-        ({}, SONNET, "2.1.43", None, False),
-        ({}, SONNET, "2.10.1", None, False),
-        # A window in the settings turns it on, the switch turns it off.
-        ({"autocompact_window": 200_000}, SONNET, "2.1.325", None, True),
-        ({"autocompact_enabled": True}, SONNET, "2.1.325", None, False),
-        ({"autocompact_enabled": False}, OPUS, "2.1.325", None, False),
-        ({"autocompact_enabled": False, "autocompact_window": 9}, OPUS, "2.1.42", None, False),
         # Nobody has seen these.
-        ({}, None, "2.1.325", None, None),
-        ({}, None, None, None, None),
-        ({}, "mystery", "2.1.325", None, None),
+        ({}, 200_000, None, "2.1.325", "compaction", 167_000, "window"),
+        ({}, 200_000, "mystery-4.5", None, "compaction", 167_000, "window"),
     ],
 )
-def test_whether_the_client_enforces_the_point_is_known_unknown_or_denied(
+def test_the_end_of_a_context_is_the_clients_or_the_apis(
     client: dict[str, Any],
+    window: int,
     model: str | None,
     version: str | None,
-    requested: str | None,
-    enforced: bool | None,
+    ending: str,
+    tokens: int,
+    source: str,
 ) -> None:
-    """Yes, no and "nobody has seen it" are told apart."""
-    point = resolve_compaction(
-        configured=None,
-        client=client,
-        window=Window(200_000, "default"),
-        model=model,
-        version=version,
-        requested_model=requested,
+    """No compaction is announced that will not come (FINDINGS B2)."""
+    point = _point(client=client, window=Window(window, "statusline"), model=model, version=version)
+
+    assert (point.ending, point.tokens, point.source) == (ending, tokens, source)
+    assert point.expected_tokens == tokens
+    compacts = ending == "compaction"
+    unseen = "claude" not in (model or "")
+    assert point.enforced is (None if unseen else compacts)
+    limited = client.get(BY_MODEL, {}).get(model) or client.get(WINDOW)
+    assert point.effective_window_tokens == (
+        min(limited, window) if limited and compacts else window
     )
 
-    assert point.enforced is enforced
 
+@pytest.mark.row("S4-16", "S4-17")
+def test_stronger_sources_move_the_point() -> None:
+    """Config, then what was learned for this ending, then the preset's assumption."""
+    learned = {"200000:200000": 155_000, "200000:200000:refusal": 196_000}
 
-@pytest.mark.parametrize(
-    ("model", "version"),
-    [
-        (SONNET, (4, 5)),
-        ("claude-opus-4-20250514", (4, 0)),
-        ("claude-3-5-sonnet-20241022", (3, 5)),
-        (OPUS, (5, 0)),
-        ("claude-sonnet-4-5[1m]", (4, 5)),
-        ("gpt", None),
-        (None, None),
-    ],
-)
-def test_a_version_is_read_from_a_models_name(
-    model: str | None, version: tuple[int, int] | None
-) -> None:
-    """Dates are no versions, and a name without numbers tells nothing."""
-    assert model_version(model) == version
+    assert _point(learned=learned).tokens == 196_000
+    assert _point(learned=learned, model="claude-sonnet-4-6").tokens == 155_000
+    assert _point(learned=learned, client={WINDOW: 150_000}).tokens == 117_000
+    assert _point(learned=learned, client={OFF: False}).tokens == 177_000
+    assert _point(remaining_percent=16, model="claude-sonnet-4-6").tokens == 168_000
+    assert _point(remaining_percent=16).tokens == 200_000
+    chosen = _point(learned=learned, configured=150_000, client={WINDOW: 180_000})
+    assert (chosen.tokens, chosen.source, chosen.expected_tokens) == (150_000, "config", 147_000)
 
 
 @given(model=st.text(max_size=20), version=st.text("0123456789.²٣-abc", max_size=12))
-@settings(max_examples=300, deadline=None, database=None)
+@settings(max_examples=200, deadline=None, database=None)
 def test_foreign_names_and_versions_never_raise(model: str, version: str) -> None:
     """Both come from files that others write."""
     window = _window(model=model, client={"model": model + "[1m]"})
-    point = resolve_compaction(
-        configured=None, client={}, window=window, model=model, version=version
-    )
 
-    assert point.tokens > 0
+    assert _point(window=window, model=model, version=version).tokens > 0
+
+
+@given(one=positions, other=positions, ladder=ladders, unit=st.sampled_from(UNITS))
+@pytest.mark.row("S4-12", "S4-13")
+def test_fuller_is_never_a_lower_tier(
+    one: float, other: float, ladder: list[float], unit: str
+) -> None:
+    """No gaps, no way back on the way up, and the order of the thresholds does not matter."""
+    calm, full = sorted((one, other), reverse=unit in {"to_compaction", "remaining"})
+
+    calmer, fuller = brim.tier_of(calm, ladder, unit), brim.tier_of(full, ladder, unit)
+
+    assert calmer is not None
+    assert fuller is not None
+    assert 0 <= calmer <= fuller <= len(ladder)
+    assert fuller == brim.tier_of(full, ladder[::-1], unit)
+    assert brim.tier_of(None, ladder, unit) is None
+
+
+@pytest.mark.row("S4-19")
+@pytest.mark.parametrize(
+    ("unit", "ladder", "stays", "left"),
+    [
+        ("to_compaction", [30, 15], 17.0, 17.1),
+        ("remaining", [15, 30], 17.0, 17.1),
+        ("used", [70, 80], 78.0, 77.9),
+        ("tokens", [70_000, 80_000], 76_000, 75_999),
+    ],
+)
+def test_a_tier_is_left_only_past_the_slack(
+    unit: str, ladder: list[float], stays: float, left: float
+) -> None:
+    """Two points of the window, whatever the unit; a tier that is gone is left."""
+    assert not brim.has_left(stays, 2, ladder, unit, 2, 200_000)
+    assert brim.has_left(left, 2, ladder, unit, 2, 200_000)
+    assert brim.has_left(stays, 3, ladder, unit, 2, 200_000)
 
 
 def _window(**known: Any) -> Window:
-    unknown: dict[str, Any] = {
-        "configured": None,
-        "statusline": None,
-        "client": {},
-        "observed": None,
-        "occupancy_tokens": None,
-        "model": None,
-    }
+    unknown: dict[str, Any] = dict.fromkeys(EVERYTHING) | {"client": {}}
     return resolve_window(**(unknown | known))
+
+
+def _point(**known: Any) -> CompactionPoint:
+    usual: dict[str, Any] = {
+        "configured": None,
+        "client": {},
+        "window": Window(200_000, "default"),
+        "model": SONNET,
+        "version": "2.1.325",
+    }
+    return resolve_compaction(**(usual | known))

@@ -1,19 +1,20 @@
-"""Sends hook events to brimline as the client would, and reads the answers."""
+"""A session that talks to brimline as the client would, and understands the answers."""
 
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from brimline.hooks import statusline
 from brimline.hooks.entry import ask_rooms, open_turn, tidy
 from brimline.settings import BY_KEY
-from brimline.testing import bash_event, event, statusline_event
+from brimline.testing import SessionBuilder, bash_event, event, statusline_event
 
 if TYPE_CHECKING:
     import pytest
-
-    from brimline.testing import SessionBuilder
 
 
 class Answer(NamedTuple):
@@ -23,20 +24,15 @@ class Answer(NamedTuple):
     refusal: str = ""
     person: str = ""
 
+    @property
+    def kind(self) -> str:
+        """Refused, noted (with the excuse where there is one), told to the person, or silent."""
+        excuse = re.search(r"\[(not blocked: [\w ]+)\]", self.note)
+        noted = excuse[1] if excuse else "noted" if self.note else ""
+        return "refused" if self.refusal else noted or ("told" if self.person else "silent")
+
 
 SILENT = Answer()
-
-
-def send(home_dir: str, payload: dict[str, Any]) -> Answer:
-    """One event, answered in this process; the answer must be in the client's shape."""
-    name = payload["hook_event_name"]
-    turn = open_turn(name, json.dumps(payload).encode(), home_dir)
-    if turn is None:
-        return SILENT
-    answer = understood(name, ask_rooms(turn))
-    if name == "SessionStart":
-        tidy(turn, seconds=60)
-    return answer
 
 
 def understood(name: str, raw: bytes) -> Answer:
@@ -49,99 +45,106 @@ def understood(name: str, raw: bytes) -> Answer:
     assert document == {}
     assert specific.pop("hookEventName") == name
     assert specific.pop("permissionDecision", "deny") == "deny"
-    note, refusal = (
-        specific.pop(key, "") for key in ("additionalContext", "permissionDecisionReason")
-    )
+    keys = ("additionalContext", "permissionDecisionReason")
+    note, refusal = (specific.pop(key, "") for key in keys)
     assert specific == {}
     return Answer(note, refusal, person)
 
 
-def after_tool(session: SessionBuilder, home_dir: str, stdout: str = "", **fields: Any) -> Answer:
-    """A Bash call has ended."""
-    return send(home_dir, bash_event(session, stdout, **fields))
-
-
-def at_prompt(session: SessionBuilder, home_dir: str, prompt: str = "go on") -> Answer:
-    """The user has sent a prompt."""
-    return send(home_dir, event("UserPromptSubmit", session, prompt=prompt))
-
-
-def at_stop(session: SessionBuilder, home_dir: str) -> Answer:
-    """A turn has ended."""
-    fields = {"stop_hook_active": False, "last_assistant_message": "Done."}
-    return send(home_dir, event("Stop", session, **fields))
-
-
-def at_start(session: SessionBuilder, home_dir: str, source: str = "startup") -> Answer:
-    """A session starts, goes on after a compaction, or is resumed."""
-    return send(home_dir, event("SessionStart", session, source=source))
-
-
-def before_compaction(session: SessionBuilder, home_dir: str, trigger: str = "auto") -> Answer:
-    """The client is about to compact."""
-    return send(home_dir, event("PreCompact", session, trigger=trigger, custom_instructions=""))
-
-
-def after_compaction(session: SessionBuilder, home_dir: str, trigger: str = "auto") -> Answer:
-    """The client has compacted."""
-    return send(
-        home_dir, event("PostCompact", session, trigger=trigger, compact_summary="Summary.")
-    )
-
-
-def before_load(
-    session: SessionBuilder, home_dir: str, tool: str = "Skill", name: str = "planner"
-) -> Answer:
+def load_event(session: SessionBuilder, tool: str = "Skill", name: str = "x") -> dict[str, Any]:
     """An agent or a skill is about to be loaded."""
-    return send(home_dir, load_event(session, tool, name))
-
-
-def load_event(
-    session: SessionBuilder, tool: str = "Skill", name: str = "planner"
-) -> dict[str, Any]:
-    """The payload of a load."""
     agent = {"description": "Look around", "prompt": "Look around", "subagent_type": name}
     tool_input = {"skill": name, "args": ""} if tool == "Skill" else agent
-    return event(
-        "PreToolUse",
-        session,
-        tool_name=tool,
-        tool_input=tool_input,
-        tool_use_id="toolu_000002",
-    )
+    known = {"tool_name": tool, "tool_input": tool_input, "tool_use_id": "toolu_000002"}
+    return event("PreToolUse", session, **known)
 
 
-def before_tool(session: SessionBuilder, home_dir: str, tool: str, **tool_input: Any) -> Answer:
-    """Any tool is about to run."""
-    return send(home_dir, event("PreToolUse", session, tool_name=tool, tool_input=tool_input))
+@dataclass(slots=True)
+class Talk:
+    """One session. Where tokens are given, a reply that took so many comes first."""
 
+    session: SessionBuilder
+    home_dir: str
+    patch: pytest.MonkeyPatch
 
-def show_window(
-    session: SessionBuilder, home_dir: str, window: int, rate_limits: dict[str, Any] | None = None
-) -> None:
-    """The status line tells the size of the window, and rate limits, before the first reply."""
-    from brimline.hooks import statusline
+    def use(self, **settings: object) -> None:
+        """Put settings in force through the environment; `guard__tiers` is `guard.tiers`."""
+        for name, value in settings.items():
+            text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+            self.patch.setenv(BY_KEY[name.replace("__", ".")].env, text)
 
-    payload = statusline_event(session, window, None)
-    if rate_limits is not None:
-        payload["rate_limits"] = rate_limits
-    statusline.respond(json.dumps(payload).encode(), home_dir)
+    def anew(self, session_id: str) -> None:
+        """Another session, with a file of its own."""
+        Path(self.session.path).unlink(missing_ok=True)
+        self.session.session_id = session_id
 
+    def send(self, payload: dict[str, Any]) -> Answer:
+        """One event, answered in this process; the answer must be in the client's shape."""
+        name = payload["hook_event_name"]
+        turn = open_turn(name, json.dumps(payload).encode(), self.home_dir)
+        if turn is None:
+            return SILENT
+        answer = understood(name, ask_rooms(turn))
+        if name == "SessionStart":
+            tidy(turn, seconds=60)
+        return answer
 
-def use(monkeypatch: pytest.MonkeyPatch, **settings: object) -> None:
-    """Put settings in force through the environment; `guard__tiers` stands for `guard.tiers`."""
-    for name, value in settings.items():
-        setting = BY_KEY[name.replace("__", ".")]
-        text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
-        monkeypatch.setenv(setting.env, text)
+    def tell(self, name: str, **fields: Any) -> Answer:
+        """An event by its name."""
+        return self.send(event(name, self.session, **fields))
 
+    def after_tool(self, tokens: int | None = None, stdout: str = "", **fields: Any) -> Answer:
+        """A Bash call has ended."""
+        if tokens is not None:
+            self.session.reply(tokens)
+        return self.send(bash_event(self.session, stdout, **fields))
 
-def audit(home_dir: str) -> list[dict[str, Any]]:
-    """Every line of the audit trail."""
-    path = Path(home_dir, "audit.jsonl")
-    return [json.loads(line) for line in path.read_bytes().splitlines()] if path.exists() else []
+    def at_prompt(self, tokens: int | None = None) -> Answer:
+        """The user has sent a prompt."""
+        if tokens is not None:
+            self.session.reply(tokens)
+        return self.tell("UserPromptSubmit", prompt="go on")
 
+    def at_stop(self, tokens: int | None = None) -> Answer:
+        """A turn has ended."""
+        if tokens is not None:
+            self.session.reply(tokens)
+        return self.tell("Stop", stop_hook_active=False, last_assistant_message="Done.")
 
-def kept(session: SessionBuilder, home_dir: str, name: str) -> Path:
-    """A file that brimline keeps of a session."""
-    return Path(home_dir, "sessions", session.session_id, name)
+    def at_start(self, source: str = "startup") -> Answer:
+        """A session starts, goes on after a compaction, or is resumed."""
+        return self.tell("SessionStart", source=source)
+
+    def compact(self, trigger: str = "auto") -> None:
+        """The client compacts; its boundary is in the file a little later."""
+        self.tell("PreCompact", trigger=trigger, custom_instructions="")
+        self.tell("PostCompact", trigger=trigger, compact_summary="Summary.")
+
+    def load(self, tokens: int | None = None, tool: str = "Skill", name: str = "planner") -> Answer:
+        """An agent or a skill is about to be loaded."""
+        if tokens is not None:
+            self.session.reply(tokens)
+        return self.send(load_event(self.session, tool, name))
+
+    def show_window(self, window: int, limits: dict[str, Any] | None = None) -> None:
+        """The status line tells the window, and rate limits, before the first reply."""
+        payload = statusline_event(self.session, window, None)
+        if limits is not None:
+            payload["rate_limits"] = limits
+        statusline.respond(json.dumps(payload).encode(), self.home_dir)
+
+    def heard(self, *occupancies: int) -> str:
+        """Which tier is announced at each of these values: `1` to `9`, or `-`."""
+        notes = [self.after_tool(tokens).note for tokens in occupancies]
+        return "".join(note.partition("tier L")[2][:1] or "-" for note in notes)
+
+    def audit(self) -> list[dict[str, Any]]:
+        """Every line of the audit trail."""
+        path = Path(self.home_dir, "audit.jsonl")
+        return (
+            [json.loads(line) for line in path.read_bytes().splitlines()] if path.exists() else []
+        )
+
+    def kept(self, name: str) -> Path:
+        """A file that brimline keeps of the session."""
+        return Path(self.home_dir, "sessions", self.session.session_id, name)

@@ -4,486 +4,355 @@ from __future__ import annotations
 
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
+from threading import Barrier
 
 import pytest
 
 from brimline import config
-from brimline.decision import NOTE_BUDGET_CHARACTERS
 from brimline.fast import paths
 from brimline.guard.monitor import REARM_POINTS
 from brimline.hooks import statusline
 from brimline.hooks.entry import ask_rooms, open_turn
-from brimline.testing import bash_event, statusline_event
+from brimline.testing import bash_event, event, statusline_event
 
-from .dialogue import SILENT, after_tool, at_prompt, at_start, at_stop, audit, kept, use
-
-if TYPE_CHECKING:
-    from brimline.testing import SessionBuilder
+from .dialogue import SILENT, Answer, Talk
 
 # Of 200,000 tokens: compaction at 167,000, a point is 2,000, and a reply of the builder's adds 120.
 POINT = 2_000
 REPLY = 120
-WORDS = {
-    0: "",
-    1: "L1 Warning. There is room to work",
-    2: "L2 Advisory. A good moment to write down the state of the work",
-    3: "L3 Yellow Alert. Compaction is near: what is only in this conversation may be lost. Save",
-    4: "L4 Critical. Compaction is imminent. Save what must survive first",
-}
+CLIMB = (110_000, 140_000, 155_000, 163_000)
 DISTANCES = [(31, 0), (30, 1), (16, 1), (15, 2), (8, 2), (7, 3), (4, 3), (3, 4), (0, 4), (-9, 4)]
+# Model and client's settings: where the context ends.
+BRIMS = {
+    "compacted": ("claude-sonnet-4-6", 167_000),
+    "refused": ("claude-haiku-4-5-20251001", 200_000),
+    "older": ("claude-3-7-sonnet-20250219", 200_000),
+    "unknown": ("my-own-model", 167_000),
+}
 
 
 @pytest.mark.row("S4-12")
 @pytest.mark.parametrize(("points", "tier"), DISTANCES)
+@pytest.mark.parametrize("brim", BRIMS)
+def test_four_tiers_by_distance_to_the_brim(brim: str, points: int, tier: int, talk: Talk) -> None:
+    """30, 15, 7 and 3 points before it, to the token, wherever it is (FINDINGS B2)."""
+    talk.session.model, end = BRIMS[brim]
+    talk.use(context_window=200_000)
+    tokens = end - points * POINT - REPLY
+
+    assert talk.heard(tokens) == (str(tier) if tier else "-")
+    if points in (30, 15, 7, 3):
+        talk.anew("a token less")
+        assert talk.heard(tokens - 1) == (str(tier - 1) if tier > 1 else "-")
+
+
+@pytest.mark.row("S4-12", "S4-13", "S4-17")
 @pytest.mark.parametrize(
-    ("preset", "compaction"), [("default", 167_000), ("guard-30-15-7-3", 168_000)]
-)
-def test_four_tiers_by_distance_to_compaction(
-    points: int,
-    tier: int,
-    preset: str,
-    compaction: int,
-    session: SessionBuilder,
-    home_dir: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """30, 15, 7 and 3 points before it inform, advise to save, urge to save and raise the alarm."""
-    use(monkeypatch, guard__preset=preset)
-    session.reply(compaction - points * POINT - REPLY)
-
-    note = after_tool(session, home_dir).note
-
-    assert bool(note) is (tier > 0)
-    assert WORDS[tier] in note
-
-
-@pytest.mark.row("S4-12", "S4-21")
-@pytest.mark.parametrize("tier", [1, 2, 3, 4])
-def test_a_tier_begins_to_the_token(tier: int, session: SessionBuilder, home_dir: str) -> None:
-    """One token before the threshold it is still the tier below."""
-    begins = 167_000 - (30, 15, 7, 3)[tier - 1] * POINT - REPLY
-    session.reply(begins - 1)
-    assert WORDS[tier - 1] in after_tool(session, home_dir).note
-    session.reply(begins)
-
-    assert WORDS[tier] in after_tool(session, home_dir).note
-
-
-@pytest.mark.row("S4-13")
-def test_the_thresholds_are_the_users(session: SessionBuilder, home_dir: str) -> None:
-    """Set in the file, they hold from the next start on; the old boundary says nothing."""
-    file = paths.user_config(home_dir)
-    config.change(file, "guard.tiers", "20,10,5,1", project=False)
-    at_start(session, home_dir)
-
-    assert _first_tokens(session, home_dir, 100_000, 167_000) == {
-        1: 167_000 - 20 * POINT,
-        2: 167_000 - 10 * POINT,
-        3: 167_000 - 5 * POINT,
-        4: 167_000 - 1 * POINT,
-    }
-
-
-@pytest.mark.row("S4-13")
-@pytest.mark.parametrize(
-    ("unit", "threshold", "projected", "occupancy"),
+    ("setting", "begins"),
     [
-        ("to_compaction", 40, 87_000, None),
-        ("used", 45, None, 90_000),
-        ("remaining", 55, None, 90_000),
-        ("tokens", 90_000, 90_000, None),
-        ("used", 45.5, None, 91_000),
+        ({"guard__preset": "guard-30-15-7-3"}, [108_000, 138_000, 154_000, 162_000]),
+        ({"guard__tiers": [20, 10, 5, 1]}, [127_000, 147_000, 157_000, 165_000]),
+        ({"guard__tiers": [30, 5]}, [107_000, 157_000]),
+        ({"guard__tiers": 40}, [87_000]),
+        ({"guard__tiers": 90_000, "guard__tier_unit": "tokens"}, [90_000]),
+        ({"guard__tiers": 45.5, "guard__tier_unit": "used"}, [91_000 + REPLY]),
+        ({"guard__tiers": 55, "guard__tier_unit": "remaining"}, [90_000 + REPLY]),
     ],
 )
-def test_every_unit_is_inclusive(
-    unit: str,
-    threshold: float,
-    projected: int | None,
-    occupancy: int | None,
-    session: SessionBuilder,
-    home_dir: str,
-    monkeypatch: pytest.MonkeyPatch,
+def test_every_ladder_begins_to_the_token(
+    setting: dict[str, object], begins: list[int], talk: Talk
 ) -> None:
     """What is used and remaining looks at occupancy, the others at the next request."""
-    use(monkeypatch, guard__tiers=threshold, guard__tier_unit=unit)
-    begins = occupancy if occupancy is not None else (projected or 0) - REPLY
-    session.reply(begins - 1)
-    assert after_tool(session, home_dir) == SILENT
-    session.reply(begins)
+    talk.use(guard__velocity_points=0, **setting)
 
-    assert "tier L1 Warning" in after_tool(session, home_dir).note
-
-
-@pytest.mark.row("S4-12")
-def test_points_are_those_of_the_window_that_the_client_compacts_by(
-    session: SessionBuilder, home_dir: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With an auto-compact window of 100,000 a point is 1,000 tokens and compaction at 67,000."""
-    monkeypatch.setenv("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "100000")
-
-    assert _first_tokens(session, home_dir, 30_000, 67_000) == {
-        1: 37_000,
-        2: 52_000,
-        3: 60_000,
-        4: 64_000,
-    }
+    for level, tokens in enumerate(begins, 1):
+        assert talk.heard(tokens - REPLY - 1, tokens - REPLY) == f"-{level}"
 
 
 @pytest.mark.row("S4-13")
-@pytest.mark.parametrize(
-    ("tiers", "names"),
-    [
-        ([30], ["Warning"]),
-        ([30, 5], ["Warning", "Critical"]),
-        ([30, 15, 5], ["Warning", "Advisory", "Critical"]),
-        (
-            [45, 40, 35, 30, 25, 20, 15, 10, 5],
-            [
-                "Warning",
-                "Advisory",
-                "Yellow Alert",
-                *[f"Level {n}" for n in (4, 5, 6, 7, 8)],
-                "Critical",
-            ],
-        ),
-    ],
-)
-def test_a_ladder_has_any_number_of_tiers(
-    tiers: list[int],
-    names: list[str],
-    session: SessionBuilder,
-    home_dir: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_thresholds_of_the_users_file_hold_from_the_next_start_on(talk: Talk) -> None:
+    """And points are those of the window that the client compacts by: 1,000 tokens of 100,000."""
+    config.change(paths.user_config(talk.home_dir), "guard.tiers", "20,10", project=False)
+    talk.patch.setenv("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "100000")
+    talk.use(guard__velocity_points=0)
+    talk.at_start()
+
+    assert talk.heard(46_000, 47_000, 56_500, 57_000) == "-1-2"
+
+
+@pytest.mark.row("S4-13")
+def test_a_ladder_has_any_number_of_tiers(talk: Talk) -> None:
     """The last of several is the critical one, whatever its number."""
-    use(monkeypatch, guard__tiers=tiers, guard__velocity_points=0)
+    tiers = [45, 40, 35, 30, 25, 20, 15, 10, 5]
+    talk.use(guard__tiers=tiers, guard__velocity_points=0)
 
-    heard = []
-    for points in tiers:
-        session.reply(167_000 - points * POINT)
-        heard += re.findall(r"tier L\d ([\w ]+)\.", after_tool(session, home_dir).note)
+    notes = [talk.after_tool(167_000 - points * POINT).note for points in tiers]
 
-    assert heard == names
-
-
-@pytest.mark.row("S4-19")
-def test_a_tier_speaks_once_and_only_the_last_one_persists(
-    session: SessionBuilder, home_dir: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """L1 to L3 are silent the second time; L4 is announced, then recalled on every call."""
-    use(monkeypatch, guard__velocity_points=0)
-    heard = []
-    for tokens in (110_000, 140_000, 155_000, 163_000):
-        session.reply(tokens)
-        for _ in range(3):
-            note = after_tool(session, home_dir).note
-            heard += [note.partition("Context ")[2][:8] if note else "-"]
-
-    assert heard == [
-        *("tier L1 ", "-", "-"),
-        *("tier L2 ", "-", "-"),
-        *("tier L3 ", "-", "-"),
-        *("tier L4 ", "tier L4 ", "tier L4 "),
-    ]
-    assert [line["level"] for line in audit(home_dir)] == [1, 2, 3, 4]
-
-
-@pytest.mark.row("S4-19")
-def test_the_recall_of_the_last_tier_is_short(session: SessionBuilder, home_dir: str) -> None:
-    """It does not repeat the advice, and comes with prompts as well as after tools."""
-    session.reply(165_000)
-    first = after_tool(session, home_dir).note
-
-    for again in (after_tool(session, home_dir).note, at_prompt(session, home_dir).note):
-        assert "Still critical: save what must survive before anything large." in again
-        assert len(again) < len(first)
-    assert at_stop(session, home_dir) == SILENT
-
-
-@pytest.mark.row("S4-19")
-def test_a_single_tier_does_not_persist(
-    session: SessionBuilder, home_dir: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A ladder of one has no critical end."""
-    use(monkeypatch, guard__tiers=30)
-    session.reply(165_000)
-
-    assert [bool(after_tool(session, home_dir).note) for _ in range(3)] == [True, False, False]
-
-
-@pytest.mark.row("S4-19", "S4-47")
-def test_a_drop_arms_the_ladder_again(
-    session: SessionBuilder, home_dir: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """After a compaction the next climb is announced from its first tier on."""
-    use(monkeypatch, guard__velocity_points=0)
-    climb = (110_000, 140_000, 155_000, 163_000)
-
-    assert _heard(session, home_dir, *climb) == ["L1", "L2", "L3", "L4"]
-    session.compact(167_000)
-
-    assert _heard(session, home_dir, 40_000, *climb) == ["-", "L1", "L2", "L3", "L4"]
-
-
-@pytest.mark.row("S4-14", "S4-15")
-@pytest.mark.parametrize(
-    ("occupancies", "tier"),
-    [
-        # Five points per request over the last three, exactly, and one token less.
-        ((78_000, 88_000, 98_000, 108_000), 2),
-        ((78_003, 88_000, 98_000, 108_000), 1),
-        # The source's own: 55, 48, 40 percent remaining; then a fall that levels off.
-        ((90_000, 104_000, 120_000), 2),
-        ((100_000, 110_000, 112_000), 1),
-        # One large result among small ones is smoothed away.
-        ((100_000, 100_500, 101_000, 113_000), 1),
-        ((100_000, 100_500, 101_000, 131_000), 2),
-        # What happened longer ago does not count.
-        ((40_000, 70_000, 110_000, 110_500, 111_000, 111_500), 1),
-        # From the second tier to the third, and from the third to the fourth.
-        ((108_000, 120_000, 138_000), 3),
-        ((130_000, 141_000, 154_000), 4),
-    ],
-)
-def test_steep_growth_raises_the_tier_by_one(
-    occupancies: tuple[int, ...], tier: int, session: SessionBuilder, home_dir: str
-) -> None:
-    """Five points of the window per request, averaged over the last three."""
-    for tokens in occupancies:
-        session.reply(tokens)
-
-    assert f"tier L{tier} " in after_tool(session, home_dir).note
-
-
-@pytest.mark.row("S4-14")
-def test_growth_raises_neither_calm_nor_the_last_tier(
-    session: SessionBuilder, home_dir: str
-) -> None:
-    """Below the first tier steep growth is no news, and there is nothing above the last."""
-    for tokens in (40_000, 60_000, 80_000):
-        session.reply(tokens)
-        assert after_tool(session, home_dir) == SILENT
-    session.reply(165_000)
-
-    assert "tier L4 Critical" in after_tool(session, home_dir).note
-
-
-@pytest.mark.row("S4-15")
-@pytest.mark.parametrize(("limit", "tier"), [(0, 1), (5, 2), (8, 2), (8.5, 1)])
-def test_the_growth_that_raises_is_a_setting(
-    limit: float,
-    tier: int,
-    session: SessionBuilder,
-    home_dir: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """In points per request; 0 switches it off."""
-    use(monkeypatch, guard__velocity_points=limit)
-    for tokens in (64_000, 80_000, 96_000, 112_000):
-        session.reply(tokens)
-
-    assert f"tier L{tier} " in after_tool(session, home_dir).note
-
-
-@pytest.mark.row("S4-19")
-def test_a_tier_that_growth_raised_speaks_once_too(session: SessionBuilder, home_dir: str) -> None:
-    """While the growth lasts it is not told again; once it eased, the tier itself is news."""
-    steep = (74_000, 86_000, 98_000, 110_000, 122_000)
-    eased = (122_500, 123_000, 123_500)
-
-    assert _heard(session, home_dir, *steep) == ["-", "-", "-", "L2", "-"]
-    assert _heard(session, home_dir, *eased) == ["-", "-", "-"]
-    assert _heard(session, home_dir, 138_000) == ["L2"]
-
-
-@pytest.mark.row("S4-47")
-def test_growth_before_a_compaction_is_not_used(session: SessionBuilder, home_dir: str) -> None:
-    """A conversation that compacts from a fast stretch starts without a velocity."""
-    for tokens in (80_000, 95_000):
-        session.reply(tokens)
-    session.compact(95_000)
-    session.reply(110_000)
-
-    assert "tier L1 Warning" in after_tool(session, home_dir).note
-
-
-@pytest.mark.row("S4-21")
-def test_tokens_decide_and_not_rounded_percentages(
-    session: SessionBuilder, home_dir: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The client says 28 % remaining, the counts say 83,500 of 100,000: that is L4."""
-    use(monkeypatch, guard__preset="guard-30-15-7-3")
-    session.now = 1_000_000_000.0
-    session.reply(20_000)
-    payload = statusline_event(session, 100_000, 83_500)
-    payload["context_window"] |= {"used_percentage": 72, "remaining_percentage": 28}
-    statusline.respond(json.dumps(payload).encode(), home_dir)
-
-    note = after_tool(session, home_dir).note
-
-    assert "tier L4 Critical" in note
-    assert "83,500 of 100,000 tokens in use" in note
-
-
-@pytest.mark.row("S4-12")
-def test_a_tier_is_judged_by_what_the_next_request_will_hold(
-    session: SessionBuilder, home_dir: str
-) -> None:
-    """The result at hand is not in the file yet, and still counts."""
-    session.reply(100_000)
-    assert after_tool(session, home_dir) == SILENT
-
-    note = after_tool(session, home_dir, "x" * 28_500, tool_name="Unheard").note
-
-    assert "tier L1 Warning" in note
-    assert "100,000 of 200,000 tokens in use" in note
-    assert "about 10,120 more in the next request" in note
-
-
-@pytest.mark.row("S4-12")
-@pytest.mark.parametrize("tokens", [110_000, 140_000, 155_000, 164_000])
-def test_every_announcement_has_figure_source_advice_and_setting(
-    tokens: int, session: SessionBuilder, home_dir: str
-) -> None:
-    """Stable text first, figures last."""
-    session.reply(tokens)
-
-    head, _, figures = after_tool(session, home_dir).note.partition("Measured: ")
-
-    assert "`guard.tiers`" in head
-    assert f"{tokens:,} of 200,000 tokens in use" in figures
-    assert "window from the model's name, unverified" in figures
-    assert "compaction expected at 167,000" in figures
-    assert not re.search(r"\b(stop|halt|abort|cease|do not continue)\b", head, re.IGNORECASE)
+    names = ["Warning", "Advisory", "Yellow Alert", *[f"Level {n}" for n in range(4, 9)]]
+    assert re.findall(r"tier L\d ([\w ]+)\.", " ".join(notes)) == [*names, "Critical"]
 
 
 @pytest.mark.row("S4-19", "S4-47")
 @pytest.mark.parametrize(
     ("climb", "heard"),
     [
+        # Each tier once, the last one with every request.
+        (sorted([*CLIMB, *[tokens + 10 for tokens in CLIMB]]), "1-2-3-44"),
         # A jump is told as what it leads to; what it skipped is not told later.
-        ((60_000, 157_000, 157_500, 165_000), ["-", "L3", "-", "L4"]),
+        ((60_000, 157_000, 157_500, 165_000), "-3-4"),
         # From L3 back to L1: L2 and L3 may speak again, L1 may not.
-        ((120_000, 145_000, 157_000, 120_000, 145_000), ["L1", "L2", "L3", "-", "L2"]),
+        ((120_000, 145_000, 157_000, 120_000, 145_000), "123-2"),
         # The estimated part of a reading moves from call to call; that is no drop.
-        ((107_000, 107_000 - REARM_POINTS * POINT, 107_000), ["L1", "-", "-"]),
+        ((107_000, 107_000 - REARM_POINTS * POINT, 107_000), "1--"),
     ],
 )
-def test_a_tier_is_told_again_once_it_was_clearly_left(
-    climb: tuple[int, ...],
-    heard: list[str],
-    session: SessionBuilder,
-    home_dir: str,
-    monkeypatch: pytest.MonkeyPatch,
+def test_a_tier_speaks_once_until_it_was_clearly_left(
+    climb: tuple[int, ...], heard: str, talk: Talk
 ) -> None:
-    """And not before."""
-    use(monkeypatch, guard__velocity_points=0)
+    """And every escalation is audited."""
+    talk.use(guard__velocity_points=0)
 
-    assert _heard(session, home_dir, *climb) == heard
+    assert talk.heard(*climb) == heard
+    assert len(talk.audit()) == len(set(heard) - {"-"}) + heard.count("123-2")
 
 
-def test_a_stale_reading_arms_nothing(
-    session: SessionBuilder, home_dir: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.row("S4-19")
+def test_the_last_tier_reminds_once_per_request(talk: Talk) -> None:
+    """Of the parallel calls of one request one is answered; the next request is told again."""
+    talk.session.reply(165_000)
+    gate = Barrier(8)
+
+    def call(_: int) -> str:
+        gate.wait()
+        return talk.after_tool().note
+
+    with ThreadPoolExecutor(8) as pool:
+        first = list(filter(None, pool.map(call, range(8))))
+
+    assert len(first) == 1
+    assert "Save what must survive first" in first[0]
+    assert talk.at_prompt() == SILENT
+    assert "Still so" in talk.at_prompt(165_100).note
+    assert talk.at_stop(165_200) == SILENT
+
+
+@pytest.mark.row("S4-19")
+def test_a_single_tier_does_not_persist(talk: Talk) -> None:
+    """A ladder of one has no critical end."""
+    talk.use(guard__tiers=30)
+
+    assert talk.heard(165_000, 165_010) == "1-"
+
+
+@pytest.mark.row("S4-19", "S4-47")
+def test_a_compaction_arms_the_ladder_again(talk: Talk) -> None:
+    """The next climb is announced from its first tier on; until then there is no figure."""
+    talk.use(guard__velocity_points=0)
+    assert talk.heard(*CLIMB) == "1234"
+    talk.session.compact(167_000)
+    assert talk.after_tool() == SILENT
+    assert talk.kept("spoke-L4").exists()
+
+    assert talk.heard(40_000, *CLIMB) == "-1234"
+
+
+@pytest.mark.row("S4-14", "S4-15", "S4-39")
+@pytest.mark.parametrize(
+    ("occupancies", "limit", "tier"),
+    [
+        # Five points per request over the last three, exactly, and one token less.
+        ((78_000, 88_000, 98_000, 108_000), 5, 2),
+        ((78_003, 88_000, 98_000, 108_000), 5, 1),
+        # The source's own: 55, 48, 40 percent remaining; then a fall that levels off.
+        ((90_000, 104_000, 120_000), 5, 2),
+        ((100_000, 110_000, 112_000), 5, 1),
+        # One large result among small ones is smoothed away, and old growth does not count.
+        ((100_000, 100_500, 101_000, 113_000), 5, 1),
+        ((100_000, 100_500, 101_000, 131_000), 5, 2),
+        ((40_000, 70_000, 110_000, 110_500, 111_000, 111_500), 5, 1),
+        # From the second tier to the third, from the third to the fourth, and not beyond.
+        ((108_000, 120_000, 138_000), 5, 3),
+        ((130_000, 141_000, 154_000), 5, 4),
+        ((100_000, 130_000, 165_000), 5, 4),
+        # It is a setting, and 0 switches it off; calm stays calm.
+        ((64_000, 80_000, 96_000, 112_000), 8, 2),
+        ((64_000, 80_000, 96_000, 112_000), 8.5, 1),
+        ((64_000, 80_000, 96_000, 112_000), 0, 1),
+        ((40_000, 60_000, 80_000), 5, 0),
+    ],
+)
+def test_steep_growth_raises_the_tier_by_one(
+    occupancies: tuple[int, ...], limit: float, tier: int, talk: Talk
 ) -> None:
+    """Five points of the window per request, averaged over the last three."""
+    talk.use(guard__velocity_points=limit)
+    for tokens in occupancies[:-1]:
+        talk.session.reply(tokens)
+
+    assert talk.heard(occupancies[-1]) == (str(tier) if tier else "-")
+
+
+@pytest.mark.row("S4-19", "S4-47")
+def test_a_tier_that_growth_raised_speaks_once_too(talk: Talk) -> None:
+    """Not while the growth lasts; once it eased the tier itself is news; none after compaction."""
+    assert talk.heard(74_000, 86_000, 98_000, 110_000, 122_000) == "---2-"
+    assert talk.heard(122_500, 123_000, 123_500, 138_000) == "---2"
+    talk.anew("compacted")
+    assert talk.heard(80_000, 95_000) == "--"
+    talk.session.compact(95_000)
+
+    assert talk.heard(110_000) == "1"
+
+
+@pytest.mark.row("S4-12", "S4-21", "S4-24")
+def test_tokens_decide_and_not_rounded_percentages(talk: Talk) -> None:
+    """The client says 28 % remaining, the counts say 83,500 of 100,000: that is L4."""
+    talk.use(guard__preset="guard-30-15-7-3")
+    talk.session.now = 1_000_000_000.0
+    talk.session.reply(20_000)
+    payload = statusline_event(talk.session, 100_000, 83_500)
+    payload["context_window"] |= {"used_percentage": 72, "remaining_percentage": 28}
+    statusline.respond(json.dumps(payload).encode(), talk.home_dir)
+
+    note = talk.after_tool().note
+
+    assert "tier L4 Critical" in note
+    assert "Next: ~83,550 of 100,000 tokens (statusline), compaction expected at 84,000" in note
+
+
+@pytest.mark.row("S4-12")
+def test_the_result_at_hand_counts(talk: Talk) -> None:
+    """It is not in the file yet, and in the next request all the same."""
+    assert talk.after_tool(100_000) == SILENT
+
+    note = talk.after_tool(None, "x" * 28_500, tool_name="Unheard").note
+
+    assert "tier L1 Warning" in note
+    assert "Next: ~110,120 of 200,000" in note
+
+
+def test_a_stale_reading_arms_nothing(talk: Talk) -> None:
     """A hook that read the file before the others and decides after them changes nothing."""
-    use(monkeypatch, guard__velocity_points=0)
-    session.reply(60_000)
-    slow = open_turn("PostToolUse", json.dumps(bash_event(session)).encode(), home_dir)
+    talk.use(guard__velocity_points=0)
+    talk.session.reply(60_000)
+    slow = open_turn("PostToolUse", json.dumps(bash_event(talk.session)).encode(), talk.home_dir)
     assert slow is not None
     assert slow.reading.tier == 0
-    assert _heard(session, home_dir, 157_000) == ["L3"]
+    assert talk.heard(157_000) == "3"
 
     assert ask_rooms(slow) == b""
-    assert _heard(session, home_dir, 157_100) == ["-"]
-
-
-@pytest.mark.row("S1-06", "S1-07", "S1-08")
-def test_an_unknown_reading_says_and_arms_nothing(session: SessionBuilder, home_dir: str) -> None:
-    """Right after a compaction there is no figure to judge by."""
-    assert _heard(session, home_dir, 145_000) == ["L2"]
-    session.compact(167_000)
-
-    assert after_tool(session, home_dir) == SILENT
-    assert kept(session, home_dir, "spoke-L2").exists()
+    assert talk.heard(157_100) == "-"
 
 
 @pytest.mark.parametrize("content", [b"", b"x", b"-1", b"9" * 40])
-def test_a_damaged_claim_still_counts_as_spoken(
-    content: bytes, session: SessionBuilder, home_dir: str
-) -> None:
+def test_a_damaged_claim_still_counts_as_spoken(content: bytes, talk: Talk) -> None:
     """A claim that was torn while written keeps its tier quiet, until a drop clears it."""
-    assert _heard(session, home_dir, 120_000) == ["L1"]
-    kept(session, home_dir, "spoke-L1").write_bytes(content)
+    assert talk.heard(120_000) == "1"
+    talk.kept("spoke-L1").write_bytes(content)
 
-    assert _heard(session, home_dir, 120_010) == ["-"]
+    assert talk.heard(120_010) == "-"
 
 
-@pytest.mark.parametrize(("tokens", "level"), [(157_000, 3), (165_000, 4)])
 @pytest.mark.row("S1-18")
-def test_a_high_tier_saves_a_checkpoint_by_itself(
-    tokens: int,
-    level: int,
-    session: SessionBuilder,
-    home_dir: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+@pytest.mark.parametrize(("tokens", "level"), [(157_000, 3), (165_000, 4)])
+def test_a_high_tier_saves_a_checkpoint_by_itself(tokens: int, level: int, talk: Talk) -> None:
     """Compaction may come before the model acts on the note; half an emoji is no obstacle."""
-    use(monkeypatch, guard__velocity_points=0)
+    talk.use(guard__velocity_points=0)
     prompt = {"role": "user", "content": "never touch prod_db \ud83d"}
-    session.raw(json.dumps({"type": "user", "message": prompt, "isSidechain": False}) + "\n")
-    saved = Path(paths.carry_session_dir(home_dir, session.session_id), "checkpoint.json")
+    talk.session.raw(json.dumps({"type": "user", "message": prompt, "isSidechain": False}) + "\n")
+    folder = paths.carry_session_dir(talk.home_dir, talk.session.session_id)
+    saved = Path(folder, "checkpoint.json")
 
-    assert _heard(session, home_dir, 145_000) == ["L2"]
+    assert talk.heard(145_000) == "2"
     assert not saved.exists()
-    assert _heard(session, home_dir, tokens) == [f"L{level}"]
+    assert talk.heard(tokens) == str(level)
 
     found = json.loads(saved.read_bytes())
     assert "never touch prod_db" in str(found["ledger"]["messages"])
     assert (found["reading"]["tier"], found["trigger"]) == (level, f"L{level}")
 
 
-@pytest.mark.row("S0-29", "S1-02", "S2-03", "S2-23", "S2-35")
-@pytest.mark.parametrize("level", [1, 2, 3, 4])
-def test_what_changes_comes_last_and_says_where_it_is_from(
-    level: int, session: SessionBuilder, home_dir: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.row("S3-34", "S3-12")
+@pytest.mark.parametrize("speak", ["after_tool", "at_stop"])
+def test_preset_ccm_speaks_once_per_threshold_and_climb(speak: str, talk: Talk) -> None:
+    """At 71, 81, 91 and after a fall, to the model after tools, to the person when a turn ends."""
+    talk.use(guard__preset="ccm-70-80-90")
+    answers = [getattr(talk, speak)(percent * POINT) for percent in (69, 71, 72, 81, 91, 60, 71)]
+
+    said = "told" if speak == "at_stop" else "noted"
+    kinds = [answer.kind for answer in answers]
+    assert kinds == ["silent", said, "silent", said, said, "silent", said]
+    assert [line["level"] for line in talk.audit()] == [1, 2, 3, 1]
+    assert talk.heard(139_999) + talk.at_prompt(190_000).note + talk.load().note == "-"
+
+
+@pytest.mark.row("S3-34")
+@pytest.mark.parametrize("tiers", [[50, 60], [50], [50, 55, 60, 65]])
+def test_preset_ccm_takes_any_number_of_thresholds(tiers: list[int], talk: Talk) -> None:
+    """Heard at exactly these percentages on the way from 45 to 70."""
+    talk.use(guard__preset="ccm-70-80-90", guard__tiers=tiers)
+
+    found = [percent for percent in range(45, 71) if talk.after_tool(percent * POINT).note]
+
+    assert found == tiers
+
+
+@pytest.mark.row("S1-01", "S1-03", "S1-04", "S1-05", "S1-09", "S1-22")
+@pytest.mark.parametrize(
+    ("threshold", "tokens", "percent"),
+    [
+        (80, 1, None),
+        (80, 159_999, None),
+        (80, 160_000, 80),
+        (80, 179_200, 90),
+        (80, 189_001, 95),
+        (80, 900_000, 100),
+        (92.5, 184_999, None),
+        (92.5, 185_000, 92),
+        (70, 150_000, 75),
+    ],
+)
+def test_preset_haios_brings_its_line_with_every_prompt(
+    threshold: float, tokens: int, percent: int | None, talk: Talk
 ) -> None:
-    """Prompt caches reward stable text; a window is named with its source, a guess as a guess."""
-    use(monkeypatch, guard__velocity_points=0)
-    session.reply((110_000, 140_000, 155_000, 163_000)[level - 1])
-    first = after_tool(session, home_dir).note
-    session.session_id = "another"
-    use(monkeypatch, context_window=200_000, measure__estimate="size")
-    Path(session.path).write_text("x" * 4 * (111_000, 141_000, 156_000, 164_000)[level - 1])
-    second = after_tool(session, home_dir).note
+    """The exact line, its percentage rounded; three megabytes of other rows do not move it."""
+    talk.use(guard__preset="haios-80", context_window=200_000, guard__tiers=threshold)
+    talk.session.reply(tokens)
+    talk.session.row("progress", data={"text": "x" * 3_000_000})
+    line = f"CONTEXT: ~{percent}% used. Consider /brim:checkpoint before context exhaustion."
 
-    head, _, figures = first.partition("Measured: ")
-    other, _, guessed = second.partition("Estimated: ~")
-    assert head == other
-    assert re.findall(r"\d", head) == [str(level)]
-    assert "window from the model's name, unverified" in figures
-    assert "from the size of the session file, window from your configuration" in guessed
-    assert len(first) < NOTE_BUDGET_CHARACTERS
-    assert "\n" not in first
+    assert [talk.at_prompt().note for _ in range(2)] == [line if percent else ""] * 2
+    assert len(talk.audit()) == (1 if percent else 0)
 
 
-def _heard(session: SessionBuilder, home_dir: str, *occupancies: int) -> list[str]:
-    """Let the session take these values; which tier is announced at each."""
-    heard = []
-    for tokens in occupancies:
-        session.reply(tokens)
-        note = after_tool(session, home_dir).note
-        heard.append(note.partition("tier ")[2][:2] or "-")
-    return heard
+@pytest.mark.row("S1-01", "S1-15")
+def test_preset_haios_answers_prompts_only_and_refuses_nothing(talk: Talk) -> None:
+    """After a tool, at the end of a turn and before a load there is not a word."""
+    talk.use(guard__preset="haios-80", context_window=200_000)
+
+    assert [talk.after_tool(199_000), talk.at_stop(), talk.load()] == [SILENT] * 3
+    assert talk.at_prompt().kind == "noted"
 
 
-def _first_tokens(session: SessionBuilder, home_dir: str, low: int, high: int) -> dict[int, int]:
-    """At which size of the next request each tier is announced, in steps of 500 tokens."""
-    found: dict[int, int] = {}
-    for projected in range(low, high, 500):
-        session.reply(projected - REPLY)
-        level = re.search(r"tier L(\d)", after_tool(session, home_dir).note)
-        if level:
-            found.setdefault(int(level[1]), projected)
-    return found
+@pytest.mark.row("S1-06", "S1-07", "S1-08", "S1-02", "S0-29")
+@pytest.mark.parametrize("preset", ["default", "haios-80"])
+@pytest.mark.parametrize("content", [None, b"", b"\n", b'{"type":"user","message":{}}\n'])
+def test_what_cannot_be_measured_is_not_warned_of(
+    content: bytes | None, preset: str, talk: Talk
+) -> None:
+    """Missing, empty, without usage or of no tokens: nothing, and above all not 0 %."""
+    talk.use(guard__preset=preset)
+    if content is not None:
+        talk.session.raw(content)
+    assert talk.at_prompt() == SILENT
+    talk.session.reply(0, output_tokens=0)
+    assert talk.at_prompt() == SILENT
+    talk.session.reply(199_000)
+    talk.session.reply(0, output_tokens=0)
+    assert talk.at_prompt().kind == "noted"
+    paths_of_any_kind: list[object] = [None, "", 7, []]
+    for path in paths_of_any_kind:
+        payload = event("UserPromptSubmit", talk.session, prompt="x", transcript_path=path)
+        assert talk.send(payload) == Answer()

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from brimline import config
 from brimline.fast.bundle import FAST_MODULES
 from brimline.fast.json import loads
 from brimline.hooks import table
@@ -33,12 +32,9 @@ from .processes import (
 EVENTS = tuple(table.EVENTS)
 MEASURING = ("UserPromptSubmit", "PostToolUse", "PreCompact", "Stop")
 NOTE = (
-    "[brimline] Context tier L2 Advisory. A good moment to write down the state of the work (plan, "
-    "decisions, open items) in a file, then carry on. Tiers are set by `guard.tiers` (see "
-    "`brimline config explain`). Measured: 145,000 of 200,000 tokens in use (72%; from the "
-    "transcript, window from the model's name, unverified), about 120 more in the next request, "
-    "compaction expected at 167,000: 21,880 tokens left (the client itself waits until the API "
-    "refuses a request)."
+    "[brimline] Context tier L2 Advisory. A good moment to write plan and open items to a file, "
+    "then carry on. Next: ~145,120 of 200,000 tokens (transcript; window unverified), compaction "
+    "expected at 167,000: 21,880 left."
 )
 
 
@@ -66,12 +62,12 @@ def test_a_quiet_hook_prints_nothing_and_leaves_one_line(
         "compaction": 167_000,
         "tier": 0,
         "offset": 0,
-        "model": "claude-sonnet-4-5-20250929",
+        "model": "claude-sonnet-4-6",
     }
     assert errors(world) == []
 
 
-@pytest.mark.row("S1-23")
+@pytest.mark.row("S1-16", "S1-23")
 @pytest.mark.parametrize("name", ["PostToolUse", "UserPromptSubmit"])
 def test_an_entered_tier_is_one_json_document(
     name: str, session: SessionBuilder, world: Path
@@ -89,17 +85,6 @@ def test_an_entered_tier_is_one_json_document(
     assert errors(world) == []
 
 
-@pytest.mark.row("S1-16")
-def test_the_result_at_hand_counts(session: SessionBuilder, world: Path) -> None:
-    """A large result that is not in the transcript yet can open a tier."""
-    session.reply(100_000)
-
-    assert _answer(run_hook(world, "PostToolUse", bash_event(session, "ok"))) == b""
-    assert b"tier L1" in _answer(
-        run_hook(world, "PostToolUse", bash_event(session, "x" * 28_500, tool_name="Unheard"))
-    )
-
-
 @pytest.mark.row("S0-38", "S3-05")
 def test_a_subagents_event_is_not_measured(session: SessionBuilder, world: Path) -> None:
     """Its results never enter the main context, though it names the main transcript."""
@@ -108,24 +93,6 @@ def test_a_subagents_event_is_not_measured(session: SessionBuilder, world: Path)
 
     assert _answer(run_hook(world, "PostToolUse", payload)) == b""
     assert spool(world) == []
-
-
-def test_a_session_start_compiles_the_policy(
-    session: SessionBuilder, world: Path, project_dir: str
-) -> None:
-    """From then on hooks read one flat file, and the start is on record."""
-    Path(f"{project_dir}/.claude").mkdir()
-    Path(f"{project_dir}/.claude/brimline.toml").write_text("compaction_tokens = 100000\n")
-    session.reply(90_000)
-
-    started = run_hook(world, "SessionStart", event("SessionStart", session, source="startup"))
-    warned = run_hook(world, "PostToolUse", bash_event(session, ""))
-
-    assert _answer(started) == b""
-    assert b"tier L3" not in _answer(started)
-    assert b"compaction expected at 100,000" in _answer(warned)
-    assert len(list((world / "brimline" / "policy").iterdir())) == 1
-    assert spool(world)[0]["source"] == "startup"
 
 
 def test_a_compaction_is_put_on_record_with_its_trigger(
@@ -151,18 +118,6 @@ def test_the_baked_in_data_folder_is_used(session: SessionBuilder, world: Path) 
         world, "PostToolUse", bash_event(session), str(world / "baked"), extra={"BRIMLINE_HOME": ""}
     )
     assert list((world / "baked").rglob("spool.jsonl"))
-
-
-@pytest.mark.row("S3-30")
-@pytest.mark.parametrize("name", ["BRIMLINE_OFF", "CLAUDE_HOOKS_PASSTHROUGH"])
-def test_switched_off_means_nothing_at_all(name: str, session: SessionBuilder, world: Path) -> None:
-    """No answer, no trace."""
-    session.reply(160_000)
-
-    done = run_hook(world, "PostToolUse", bash_event(session), extra={name: "1"})
-
-    assert _answer(done) == b""
-    assert not (world / "brimline").exists()
 
 
 @pytest.mark.parametrize("name", EVENTS)
@@ -256,7 +211,7 @@ def test_a_transcript_of_somebody_else_is_no_obstacle(session: SessionBuilder) -
     # Library and package may be out of reach for others: the change of user comes after loading.
     become = (
         f"import os, sys; sys.path.insert(0, {ROOT!r})\n"
-        "import brimline.hooks.entry, brimline.settings, brimline.state.failures\n"
+        "import brimline.hooks.entry, brimline.settings, brimline.state.logs\n"
         "import brimline.offload.hook, brimline.gauge.hook, brimline.carry.hook\n"
         "import brimline.guard.hook, brimline.gauge.reading, brimline.state.session\n"
         "if os.geteuid() == 0: os.seteuid(65534)\n"
@@ -315,21 +270,6 @@ def test_a_full_disk_is_no_obstacle(name: str, session: SessionBuilder, world: P
         assert b"tier L3" in _answer(run_hook(world, name, event(name, session)))
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no full device")
-def test_a_spool_on_a_full_device_is_one_line_in_the_log(
-    session: SessionBuilder, world: Path
-) -> None:
-    """The log says what was full."""
-    session.reply(40_000)
-    folder = world / "brimline" / "sessions" / session.session_id
-    folder.mkdir(parents=True)
-    (folder / "spool.jsonl").symlink_to("/dev/full")
-
-    assert _answer(run_hook(world, "PostToolUse", bash_event(session))) == b""
-    (entry,) = errors(world)
-    assert "No space left" in entry["message"]
-
-
 def test_a_line_torn_by_a_kill_costs_no_later_line(session: SessionBuilder, world: Path) -> None:
     """A writer that died leaves half a line; every line after it can still be told apart."""
     session.reply(40_000)
@@ -365,7 +305,7 @@ def test_a_package_without_one_of_its_modules_is_silence(
     """Half an upgrade: whichever module is cut short, exit code 0, no output."""
     session.reply(160_000)
     root = copy_package(world / "copy")
-    modules = ["launch", "hooks/entry", "hooks/turn", "fast/io", "guard/messages", "gauge/reading"]
+    modules = ["launch", "hooks/entry", "hooks/turn", "fast/io", "guard/monitor", "gauge/reading"]
 
     for module in modules:
         path = Path(root) / "brimline" / f"{module}.py"
@@ -381,22 +321,25 @@ def test_a_package_without_one_of_its_modules_is_silence(
     assert {entry["error"] for entry in errors(world)} >= {"SyntaxError", "SystemExit"}
 
 
-@pytest.mark.parametrize("damage", ["empty", "cut", "garbage", "another version", "stale", "wrong"])
+@pytest.mark.parametrize(
+    "damage", ["none", "empty", "cut", "garbage", "another version", "stale", "wrong"]
+)
 def test_a_bundle_that_is_not_sound_costs_time_only(
     damage: str, session: SessionBuilder, world: Path
 ) -> None:
-    """The modules themselves answer, as if there were no bundle."""
-    assert "brimline.gauge.tiers" in FAST_MODULES
+    """The modules themselves answer, as if there were no bundle; with a sound one the same."""
+    assert "brimline.gauge.window" in FAST_MODULES
     session.reply(160_000)
     root = copy_package(world / "copy")
     bundle = build_bundle(root)
     whole = bundle.read_bytes()
     if damage == "stale":
-        tiers = Path(root) / "brimline" / "gauge" / "tiers.py"
-        tiers.write_text(tiers.read_text().replace("Yellow Alert", "Newer Alert"))
+        window = Path(root) / "brimline" / "gauge" / "window.py"
+        window.write_text(window.read_text().replace("Yellow Alert", "Newer Alert"))
     else:
         bundle.write_bytes(
             {
+                "none": whole,
                 "empty": b"",
                 "cut": whole[: len(whole) // 2],
                 "garbage": os.urandom(500),
@@ -407,23 +350,12 @@ def test_a_bundle_that_is_not_sound_costs_time_only(
 
     answer = _answer(run_hook(world, "PostToolUse", bash_event(session), root=root))
 
+    if damage == "none":
+        session.session_id = "without"
+        bundle.unlink()
+        assert answer == _answer(run_hook(world, "PostToolUse", bash_event(session), root=root))
     assert (b"L3 Newer Alert" if damage == "stale" else b"L3 Yellow Alert") in answer
     assert errors(world) == []
-
-
-def test_a_bundle_answers_like_the_modules(session: SessionBuilder, world: Path) -> None:
-    """With and without it the same bytes come out."""
-    session.reply(145_000)
-    root = copy_package(world / "copy")
-    config.compile_policy(str(world / "brimline"), session.cwd)
-
-    plain = _answer(run_hook(world, "PostToolUse", bash_event(session, ""), root=root))
-    build_bundle(root)
-    session.session_id = "another"
-    bundled = _answer(run_hook(world, "PostToolUse", bash_event(session, ""), root=root))
-
-    assert plain == bundled
-    assert b"tier L2" in bundled
 
 
 @pytest.mark.parametrize("broken", ["policy", "snapshot"])

@@ -14,7 +14,7 @@ from tests.transcript.generated import json_values, mutated_transcripts, transcr
 
 from brimline.hooks import table
 from brimline.hooks.entry import log_failure, respond
-from brimline.state import failures
+from brimline.state import logs
 from brimline.testing import SessionBuilder, bash_event, event, statusline_event
 
 from .processes import errors, inventory, run_hook
@@ -104,7 +104,7 @@ def test_damaged_transcripts_are_answered_in_shape(
 
     _check(name, _entry(name, json.dumps(payload).encode(), world))
 
-    assert failures.recent(str(world / "brimline"), 0) == []
+    assert logs.recent_failures(str(world / "brimline"), 0) == []
 
 
 @pytest.mark.parametrize("name", [*EVENTS, "statusline", "Nonsense"])

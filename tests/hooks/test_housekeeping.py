@@ -10,88 +10,67 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.guard.dialogue import (
-    after_tool,
-    at_prompt,
-    at_start,
-    before_compaction,
-    before_load,
-    show_window,
-    use,
-)
 
 from brimline import config
 from brimline.fast import paths, policy
 from brimline.hooks.entry import open_turn, tidy
-from brimline.state import failures, history
+from brimline.state import history, logs
 from brimline.store import layout, put
 from brimline.testing import event
 
 from .processes import copy_package, run_hook
 
 if TYPE_CHECKING:
+    from tests.guard.dialogue import Talk
+
     from brimline.testing import SessionBuilder
 
 HOUR_S = 3_600
 LIMITS = {"five_hour": {"used_percentage": 95}}
 # What tiers, advice, limits and reminder leave, and what is kept for other reasons.
 TRANSIENT = {
-    "spoke-L1",
-    "spoke-L2",
-    "spoke-L3",
-    "spoke-L4",
-    "ceiling-8.3",
-    "window-1000000",
-    "quota-5h.1",
-    "quota-5h.2",
-    "reminder",
-    "telemetry.json",
+    *("spoke-L1", "spoke-L2", "spoke-L3", "spoke-L4", "spoke-again-0", "ceiling-8.3"),
+    *("window-1000000", "quota-5h.1", "quota-5h.2", "reminder", "telemetry.json"),
 }
 LASTING = {"spool.jsonl", "statusline.json"}
 
 
 @pytest.fixture
-def old(
-    session: SessionBuilder, home_dir: str, world: Path, monkeypatch: pytest.MonkeyPatch
-) -> Path:
+def old(talk: Talk, world: Path) -> Path:
     """The folder of a session that has heard everything there is to hear."""
     rules = world / "home" / "rules.md"
     rules.write_text("No preambles.")
-    use(monkeypatch, reminder__file=rules, guard__ceiling_percent=1, compaction_tokens=420_000)
-    session.session_id = "old"
-    show_window(session, home_dir, 0, LIMITS)
-    session.reply(415_000)
-    at_prompt(session, home_dir)
-    after_tool(session, home_dir)
-    before_load(session, home_dir)
-    folder = Path(home_dir, "sessions", "old")
+    talk.use(reminder__file=rules, guard__ceiling_percent=1, compaction_tokens=420_000)
+    talk.session.session_id = "old"
+    talk.show_window(0, LIMITS)
+    talk.at_prompt(415_000)
+    talk.load()
+    folder = Path(talk.home_dir, "sessions", "old")
     assert set(os.listdir(folder)) == TRANSIENT | LASTING
-    session.session_id = "new"
+    talk.session.session_id = "new"
     return folder
 
 
 @pytest.mark.row("S4-46")
 @pytest.mark.parametrize(("hours", "stale"), [(23, False), (25, True), (24 * 29, True)])
 def test_marks_of_a_session_that_is_gone_for_a_day_are_removed(
-    hours: int, stale: bool, old: Path, session: SessionBuilder, home_dir: str
+    hours: int, stale: bool, old: Path, talk: Talk
 ) -> None:
     """Tiers, advice, limits and telemetry; the spool and the checkpoint stay for a month."""
     _age(old, hours)
 
-    at_start(session, home_dir)
+    talk.at_start()
 
     assert set(os.listdir(old)) == (LASTING if stale else TRANSIENT | LASTING)
 
 
 @pytest.mark.row("S4-46")
-def test_a_session_that_is_resumed_keeps_what_it_has(
-    old: Path, session: SessionBuilder, home_dir: str
-) -> None:
+def test_a_session_that_is_resumed_keeps_what_it_has(old: Path, talk: Talk) -> None:
     """The one that starts is not gone, however long it slept."""
-    session.session_id = "old"
+    talk.session.session_id = "old"
     _age(old, 100)
 
-    at_start(session, home_dir, "resume")
+    talk.at_start("resume")
 
     assert set(os.listdir(old)) == TRANSIENT | LASTING
 
@@ -99,40 +78,40 @@ def test_a_session_that_is_resumed_keeps_what_it_has(
 @pytest.mark.row("S4-46")
 @pytest.mark.parametrize(("days", "retired"), [(29, False), (31, True)])
 def test_a_month_later_only_the_history_knows_a_session(
-    days: int, retired: bool, session: SessionBuilder, home_dir: str
+    days: int, retired: bool, talk: Talk
 ) -> None:
     """Its folder goes once its line is in the history, and not before."""
-    session.session_id = "old"
-    session.reply(50_000)
-    before_compaction(session, home_dir)
-    folder = Path(home_dir, "sessions", "old")
+    talk.session.session_id = "old"
+    talk.session.reply(50_000)
+    talk.tell("PreCompact", trigger="auto", custom_instructions="")
+    folder = Path(talk.home_dir, "sessions", "old")
     _age(folder, days * 24)
-    session.session_id = "new"
+    talk.session.session_id = "new"
 
-    at_start(session, home_dir)
+    talk.at_start()
 
     assert folder.exists() is not retired
-    known = {one.session_id: one.events for one in history.sessions(home_dir)}
+    known = {one.session_id: one.events for one in history.sessions(talk.home_dir)}
     assert [event["event"] for event in known["old"]] == ["PreCompact"]
 
 
 @pytest.mark.row("S4-46")
-def test_many_old_sessions_are_all_tidied(session: SessionBuilder, home_dir: str) -> None:
+def test_many_old_sessions_are_all_tidied(talk: Talk) -> None:
     """And one that is no folder at all is passed over."""
     for number in range(20):
-        session.session_id = f"old-{number}"
-        session.reply(140_000)
-        after_tool(session, home_dir)
-        _age(Path(home_dir, "sessions", session.session_id), 30)
-    Path(home_dir, "sessions", "stray").write_text("x")
-    _age(Path(home_dir, "sessions", "stray"), 30)
-    session.session_id = "new"
+        talk.session.session_id = f"old-{number}"
+        talk.session.reply(140_000)
+        talk.after_tool()
+        _age(Path(talk.home_dir, "sessions", talk.session.session_id), 30)
+    Path(talk.home_dir, "sessions", "stray").write_text("x")
+    _age(Path(talk.home_dir, "sessions", "stray"), 30)
+    talk.session.session_id = "new"
 
-    at_start(session, home_dir)
+    talk.at_start()
 
-    assert list(Path(home_dir).glob("sessions/old-*/spoke-*")) == []
-    assert len(list(Path(home_dir).glob("sessions/old-*/spool.jsonl"))) == 20
-    assert Path(home_dir, "sessions", "stray").read_text() == "x"
+    assert list(Path(talk.home_dir).glob("sessions/old-*/spoke-*")) == []
+    assert len(list(Path(talk.home_dir).glob("sessions/old-*/spool.jsonl"))) == 20
+    assert Path(talk.home_dir, "sessions", "stray").read_text() == "x"
 
 
 @pytest.mark.parametrize(
@@ -144,28 +123,28 @@ def test_many_old_sessions_are_all_tidied(session: SessionBuilder, home_dir: str
     ],
 )
 def test_a_failure_is_logged_and_the_start_goes_on(
-    broken: str, task: str, old: Path, session: SessionBuilder, home_dir: str
+    broken: str, task: str, old: Path, talk: Talk
 ) -> None:
     """The rest of the housekeeping is done, the settings are compiled, the reminder is given."""
     for name in (broken, broken + "-wal", broken + "-shm"):
-        Path(home_dir, name).unlink(missing_ok=True)
-    Path(home_dir, broken).mkdir()
+        Path(talk.home_dir, name).unlink(missing_ok=True)
+    Path(talk.home_dir, broken).mkdir()
     _age(old, 25)
 
-    note = at_start(session, home_dir).note
+    note = talk.at_start().note
 
     assert "No preambles." in note
     assert set(os.listdir(old)) == LASTING
-    assert policy.stored(home_dir, session.cwd) is not None
-    assert task in {line["event"] for line in failures.recent(home_dir, 0)}
+    assert policy.stored(talk.home_dir, talk.session.cwd) is not None
+    assert task in {line["event"] for line in logs.recent_failures(talk.home_dir, 0)}
 
 
-def test_the_first_start_ever_finds_nothing_to_do(session: SessionBuilder, home_dir: str) -> None:
+def test_the_first_start_ever_finds_nothing_to_do(talk: Talk) -> None:
     """No folder, no sessions, no failure."""
-    at_start(session, home_dir)
+    talk.at_start()
 
-    assert failures.recent(home_dir, 0) == []
-    assert Path(paths.policy_file(home_dir, session.cwd)).exists()
+    assert logs.recent_failures(talk.home_dir, 0) == []
+    assert Path(paths.policy_file(talk.home_dir, talk.session.cwd)).exists()
 
 
 def _age(path: Path, hours: float) -> None:
@@ -177,18 +156,16 @@ def _age(path: Path, hours: float) -> None:
 
 
 @pytest.mark.row("S3-25")
-def test_what_the_store_kept_too_long_goes_at_a_start(
-    session: SessionBuilder, home_dir: str
-) -> None:
+def test_what_the_store_kept_too_long_goes_at_a_start(talk: Talk) -> None:
     """Once a day; what was used lately stays."""
-    old, young = (put.put(home_dir, data, {"session": "gone"}) for data in (b"old", b"young"))
+    old, young = (put.put(talk.home_dir, data, {"session": "gone"}) for data in (b"old", b"young"))
     month_ago = time.time() - 31 * 86_400
-    os.utime(layout.file(home_dir, layout.digest_of(old)), (month_ago, month_ago))
+    os.utime(layout.file(talk.home_dir, layout.digest_of(old)), (month_ago, month_ago))
 
-    at_start(session, home_dir)
+    talk.at_start()
 
-    assert not os.path.exists(layout.file(home_dir, layout.digest_of(old)))
-    assert os.path.exists(layout.file(home_dir, layout.digest_of(young)))
+    assert not os.path.exists(layout.file(talk.home_dir, layout.digest_of(old)))
+    assert os.path.exists(layout.file(talk.home_dir, layout.digest_of(young)))
 
 
 @pytest.mark.row("S4-46")
@@ -238,9 +215,9 @@ def test_a_step_of_housekeeping_that_hangs_costs_neither_answer_nor_session(
     assert b"No preambles." in done.stdout
 
 
-def test_a_strangers_settings_are_bounded(session: SessionBuilder, home_dir: str) -> None:
+def test_a_strangers_settings_are_bounded(talk: Talk) -> None:
     """Keys by the thousand, models by the ten thousand: little is said and little is kept."""
-    folder = Path(session.cwd, ".claude")
+    folder = Path(talk.session.cwd, ".claude")
     folder.mkdir()
     models = {f"model-{number}": {"autoCompactWindow": 50_000} for number in range(20_000)}
     (folder / "settings.json").write_text(json.dumps({"modelSettings": models}))
@@ -248,13 +225,13 @@ def test_a_strangers_settings_are_bounded(session: SessionBuilder, home_dir: str
         (folder / "brimline.toml").write_text(
             "compaction_tokens = 90000\n" + "".join(f"key{n} = {n}\n" for n in range(keys))
         )
-        at_start(session, home_dir)
+        talk.at_start()
 
-        assert len(config.load(home_dir, session.cwd).problems) == problems
-        assert Path(paths.policy_file(home_dir, session.cwd)).stat().st_size < 20_000
-        known = policy.load(home_dir, session.cwd).values["compaction_tokens"]
+        assert len(config.load(talk.home_dir, talk.session.cwd).problems) == problems
+        assert Path(paths.policy_file(talk.home_dir, talk.session.cwd)).stat().st_size < 20_000
+        known = policy.load(talk.home_dir, talk.session.cwd).values["compaction_tokens"]
         assert known == (90_000 if keys == 1_000 else None)
-    assert failures.recent(home_dir, 0) == []
+    assert logs.recent_failures(talk.home_dir, 0) == []
 
 
 def _raw(payload: dict[str, Any]) -> bytes:

@@ -24,9 +24,8 @@ MODULE_LEVEL = ALLOWED | {"sys", "errno", "_blake2", "_socket", "fcntl", "zlib"}
 NOT_WHEN_QUIET = {
     "brimline.config",
     "brimline.decision",
-    "brimline.guard.messages",
     "brimline.settings",
-    "brimline.state.failures",
+    "brimline.state.logs",
     "json",
     "os",
     "re",
@@ -113,7 +112,7 @@ def test_a_status_line_loads_the_allowed_modules_only(
     loaded = _loaded(world, root, "statusline", statusline_event(calm, 200_000, 49_000))
 
     assert loaded <= ALLOWED | FAST.keys()
-    assert not loaded & (NOT_WHEN_QUIET - {"brimline.state.failures"})
+    assert not loaded & (NOT_WHEN_QUIET - {"brimline.state.logs"})
     assert "brimline.gauge.forecast" in loaded
 
 

@@ -47,17 +47,6 @@ def test_both_hooks_of_an_event_leave_one_line(session: SessionBuilder, world: P
     assert errors(world) == []
 
 
-def test_the_data_folder_of_the_entry_counts(session: SessionBuilder, world: Path) -> None:
-    """It stands between the event's name and the mark."""
-    other = world / "other data"
-
-    run_hook(
-        world, "Stop", event("Stop", session), str(other), "plugin", extra={"BRIMLINE_HOME": ""}
-    )
-
-    assert (other / "sessions" / session.session_id / "spool.jsonl").exists()
-
-
 @pytest.mark.parametrize("raw", [b"", b"[]", b"{", b'{"session_id": 5}', b"\xff\xfe"])
 @pytest.mark.parametrize("name", ["SessionStart", "PostToolUse"])
 def test_whatever_comes_the_client_gets_nothing(name: str, raw: bytes, world: Path) -> None:
@@ -82,19 +71,11 @@ def test_a_plugins_quiet_hook_stays_on_the_fast_path(
 
     loaded = _loaded(world, root, bash_event(session), "", "plugin")
 
+    assert "brimline.yielding" not in _loaded(world, root, bash_event(session))
     assert "brimline.yielding" in loaded
     assert ("brimline.gauge.reading" in loaded) is not both
     assert loaded <= ALLOWED | FAST.keys()
     assert not loaded & NOT_WHEN_QUIET
-
-
-def test_a_hook_of_the_settings_does_not_load_it(session: SessionBuilder, world: Path) -> None:
-    """It pays nothing for the plugin's sake."""
-    root = copy_package(world / "copy")
-    session.tool_call(30_000)
-    run_hook(world, "SessionStart", event("SessionStart", session, source="startup"), root=root)
-
-    assert "brimline.yielding" not in _loaded(world, root, bash_event(session))
 
 
 def _loaded(world: Path, root: str, payload: dict[str, Any], *arguments: str) -> set[str]:

@@ -1,12 +1,15 @@
-"""From an event to its answer, as functions."""
+"""From an event to its answer, as functions; and the commands that do the same by hand."""
 
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.guard.dialogue import SILENT
 
 from brimline import config
 from brimline.fast import paths
@@ -14,61 +17,42 @@ from brimline.hooks import table
 from brimline.hooks.entry import respond
 from brimline.hooks.turn import Turn
 from brimline.hooks.wire import Event
-from brimline.testing import SessionBuilder, bash_event, event
+from brimline.state.logs import recent_failures
+from brimline.testing import SessionBuilder, bash_event, event, statusline_event
 
-from .processes import spool
+from .processes import environment, spool
 
+if TYPE_CHECKING:
+    from tests.guard.dialogue import Talk
 
-@pytest.mark.row("S4-19", "S1-24")
-def test_a_session_is_warned_once_per_tier(session: SessionBuilder, home_dir: str) -> None:
-    """From calm to critical through real events, each tier is announced exactly once."""
-    spoken = []
-    for tokens in range(80_000, 167_000, 3_000):
-        session.reply(tokens)
-        answer = respond("PostToolUse", _raw(bash_event(session)), home_dir)
-        if answer and b"Still critical" not in answer:
-            note = json.loads(answer)["hookSpecificOutput"]["additionalContext"]
-            spoken.append(note.partition("tier ")[2][:2])
-
-    assert spoken == ["L1", "L2", "L3", "L4"]
+LINES = "\n".join(f"line {number} of the output" for number in range(1_000))
 
 
-def test_prompts_and_results_share_their_tiers(session: SessionBuilder, home_dir: str) -> None:
-    """What a prompt was told, the next result does not repeat."""
-    session.reply(145_000)
+@pytest.mark.row("S1-24", "S4-10", "S4-19")
+def test_a_session_is_warned_once_per_tier_and_measured_always(talk: Talk, world: Path) -> None:
+    """From calm to critical through real events, whichever comes by; a quiet preset measures."""
+    heard = "".join(talk.heard(tokens) for tokens in range(80_000, 163_000, 3_000))
+    assert heard.replace("-", "") == "1234"
+    talk.session.session_id = "another"
+    assert "tier L2" in talk.at_prompt(145_000).note
+    assert talk.after_tool() == SILENT
+    talk.session.session_id = "quiet"
+    talk.use(guard__preset="off")
+    assert talk.after_tool(165_000) == SILENT
 
-    first = respond("UserPromptSubmit", _raw(event("UserPromptSubmit", session)), home_dir)
-    second = respond("PostToolUse", _raw(bash_event(session)), home_dir)
-
-    assert json.loads(first)["hookSpecificOutput"]["hookEventName"] == "UserPromptSubmit"
-    assert second == b""
-
-
-@pytest.mark.row("S4-10")
-def test_a_quiet_preset_still_measures(
-    session: SessionBuilder, home_dir: str, world: Path, project_dir: str
-) -> None:
-    """The spool fills, nothing is said."""
-    config.change(paths.user_config(home_dir), "guard.preset", "off", project=False)
-    config.compile_policy(home_dir, project_dir)
-    session.reply(165_000)
-
-    assert respond("PostToolUse", _raw(bash_event(session)), home_dir) == b""
-    assert spool(world)[0]["tier"] == 4
+    assert [line["tier"] for line in spool(world) if line.get("occupancy") == 165_000] == [4]
 
 
 @pytest.mark.row("S3-30")
 @pytest.mark.parametrize("name", ["BRIMLINE_OFF", "CLAUDE_HOOKS_PASSTHROUGH"])
-def test_the_switch_turns_every_event_off(
-    name: str, session: SessionBuilder, home_dir: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_switch_turns_every_event_off(name: str, talk: Talk) -> None:
     """Not even the spool is written."""
-    monkeypatch.setenv(name, "1")
-    session.reply(165_000)
+    talk.patch.setenv(name, "1")
+    talk.session.reply(165_000)
 
     for answered in table.EVENTS:
-        assert respond(answered, _raw(bash_event(session)), home_dir) == b""
-    assert not Path(home_dir).exists()
+        assert talk.tell(answered) == SILENT
+    assert not Path(talk.home_dir).exists()
 
 
 def test_the_project_is_the_sessions_not_the_current_folder(
@@ -77,132 +61,187 @@ def test_the_project_is_the_sessions_not_the_current_folder(
     """The client names it in the environment; the event's folder may be anywhere below."""
     found = Event("PostToolUse", _raw(bash_event(session, cwd="/somewhere/else")))
     assert Turn(found, "/h").project == "/somewhere/else"
-
-    monkeypatch.setenv("CLAUDE_PROJECT_DIR", "/project")
-    assert Turn(found, "/h").project == "/project"
-
-    monkeypatch.delenv("CLAUDE_PROJECT_DIR")
     assert Turn(Event("PostToolUse", b"{}"), "/h").project == "/"
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", "/project")
 
-
-@pytest.fixture
-def reminder(home_dir: str, world: Path, project_dir: str) -> str:
-    """A reminder of the user's, put before the model with the next prompt."""
-    file = world / "reminder.md"
-    file.write_text("Never touch prod_db.")
-    config.change(paths.user_config(home_dir), "reminder.file", str(file), project=False)
-    config.compile_policy(home_dir, project_dir)
-    return "Never touch prod_db."
-
-
-@pytest.mark.row("S1-11", "S1-12", "S1-23")
-def test_all_notes_of_an_event_are_one_answer_the_warning_first(
-    session: SessionBuilder, home_dir: str, reminder: str
-) -> None:
-    """One process, one document: the tier, then the user's reminder, each of them whole."""
-    alone = respond("UserPromptSubmit", _raw(event("UserPromptSubmit", session)), home_dir)
-    session.reply(145_000)
-    session.session_id = "another"
-
-    both = respond("UserPromptSubmit", _raw(event("UserPromptSubmit", session)), home_dir)
-
-    warning, _, rest = _note(both).partition("\n\n")
-    assert "tier L2" in warning
-    assert reminder in rest
-    assert rest == _note(alone)
-
-
-@pytest.mark.parametrize("kind", ["unnamed", "missing", "empty"])
-@pytest.mark.row("S1-06", "S1-07", "S1-08")
-def test_an_unknown_fill_warns_of_nothing_and_leaves_other_notes_alone(
-    kind: str, session: SessionBuilder, home_dir: str, world: Path, reminder: str
-) -> None:
-    """Without a path, before the file exists and while it is empty."""
-    (world / "empty").write_text("")
-    path = {"unnamed": None, "missing": str(world / "later"), "empty": str(world / "empty")}[kind]
-    payload = event("UserPromptSubmit", session, transcript_path=path)
-
-    note = _note(respond("UserPromptSubmit", _raw(payload), home_dir))
-
-    assert reminder in note
-    assert "tier" not in note
+    assert Turn(found, "/h").project == "/project"
 
 
 @pytest.mark.row("S1-09")
-def test_the_size_of_a_transcript_does_not_move_the_figure(
-    session: SessionBuilder, home_dir: str, world: Path
-) -> None:
+def test_the_size_of_a_transcript_does_not_move_the_figure(talk: Talk, world: Path) -> None:
     """Bulk on disk that the model never sees changes nothing."""
-    session.reply(40_000)
-    session.tool_result("toolu_1", "ok")
+    talk.session.reply(40_000)
+    talk.session.tool_result("toolu_1", "ok")
     for _ in range(20):
-        session.row("progress", data={"output": "x" * 50_000})
+        talk.session.row("progress", data={"output": "x" * 50_000})
 
-    assert respond("PostToolUse", _raw(bash_event(session, "")), home_dir) == b""
-    assert spool(world)[0]["occupancy"] == 40_000
-    assert spool(world)[0]["tail"] == 120
-
-
-def test_a_session_start_leaves_what_it_was_told(
-    session: SessionBuilder, home_dir: str, world: Path
-) -> None:
-    """Source and model are on record, empty fields are not."""
-    payload = event("SessionStart", session, source="compact", model="claude-opus-5")
-
-    assert respond("SessionStart", _raw(payload), home_dir) == b""
-
-    (line,) = spool(world)
-    assert (line["event"], line["source"], line["model"]) == (
-        "SessionStart",
-        "compact",
-        "claude-opus-5",
-    )
-    assert Path(paths.policy_file(home_dir, session.cwd)).exists()
+    assert talk.after_tool() == SILENT
+    assert (spool(world)[0]["occupancy"], spool(world)[0]["tail"]) == (40_000, 120)
 
 
 @pytest.mark.row("S1-17")
 def test_settings_changed_meanwhile_hold_from_the_next_session_start(
-    session: SessionBuilder, home_dir: str
+    talk: Talk, world: Path, project_dir: str
 ) -> None:
-    """Hooks read the compiled file only; SessionStart brings it up to date."""
-    respond("SessionStart", _raw(event("SessionStart", session)), home_dir)
-    config.change(paths.user_config(home_dir), "compaction_tokens", "50000", project=False)
-    session.reply(45_000)
-
-    assert respond("PostToolUse", _raw(bash_event(session)), home_dir) == b""
-    respond("SessionStart", _raw(event("SessionStart", session, source="resume")), home_dir)
-    assert b"tier L4" in respond("PostToolUse", _raw(bash_event(session)), home_dir)
-
-
-def test_the_clients_settings_move_the_tiers(
-    session: SessionBuilder, home_dir: str, project_dir: str
-) -> None:
-    """An auto-compact window in the project's settings is in force after the start."""
+    """Ours and the client's: hooks read the compiled file, SessionStart brings it up to date."""
+    assert talk.tell("SessionStart", source="startup", model="claude-opus-5") == SILENT
+    assert (spool(world)[0]["source"], spool(world)[0]["model"]) == ("startup", "claude-opus-5")
+    config.change(paths.user_config(talk.home_dir), "compaction_tokens", "50000", project=False)
+    assert talk.after_tool(45_000) == SILENT
+    talk.at_start("resume")
+    assert "tier L4" in talk.after_tool().note
+    Path(paths.user_config(talk.home_dir)).unlink()
     Path(project_dir, ".claude").mkdir()
     Path(project_dir, ".claude/settings.json").write_text('{"autoCompactWindow": 100000}')
-    respond("SessionStart", _raw(event("SessionStart", session)), home_dir)
-    session.reply(60_000)
+    talk.anew("another")
+    talk.at_start()
 
-    answer = respond("PostToolUse", _raw(bash_event(session)), home_dir)
+    note = talk.after_tool(60_000).note
 
-    assert b"compaction expected at 67,000" in answer
-    assert b"tier L3" in answer
+    assert "compaction expected at 67,000" in note
+    assert "tier L3" in note
 
 
 @pytest.mark.row("S0-28")
-def test_the_status_lines_window_is_used_by_hooks(session: SessionBuilder, home_dir: str) -> None:
+def test_the_status_lines_window_is_used_by_hooks(talk: Talk) -> None:
     """A million tokens on the screen make 160,000 a calm reading."""
-    session.now = 1_000_000_000.0
+    talk.session.now = 1_000_000_000.0
+    talk.session.reply(160_000)
+    payload = {"session_id": talk.session.session_id}
+    respond(
+        "statusline",
+        _raw(payload | {"context_window": {"context_window_size": 10**6}}),
+        talk.home_dir,
+    )
+
+    assert talk.after_tool() == SILENT
+
+
+@pytest.mark.parametrize(("mode", "trace"), [("advise", "Advised"), ("block", "Blocked")])
+def test_what_the_scout_says_is_on_record(mode: str, trace: str, talk: Talk, world: Path) -> None:
+    """A hint is one line of the spool; a refusal is audited as well; off, it says nothing."""
+    read = {"tool_name": "Bash", "tool_input": {"command": "cat node_modules/a/index.js"}}
+    assert talk.tell("PreToolUse", **read) == SILENT
+    talk.use(scout__mode=mode)
+
+    answer = talk.tell("PreToolUse", **read)
+
+    assert answer.kind == ("noted" if mode == "advise" else "refused")
+    assert [line["event"] for line in spool(world)] == [trace]
+    assert [line["reason"] for line in talk.audit()] == ["scout"] * (mode == "block")
+
+
+def test_advice_and_notes_are_on_record(talk: Talk, world: Path) -> None:
+    """Advice that is given leaves a line, one that is withheld none; a reminder leaves one."""
+    for _ in range(2):
+        talk.load(100_000)
+    (world / "rules.md").write_text("no force pushes")
+    talk.use(reminder__file=world / "rules.md")
+    assert "no force pushes" in talk.at_prompt().note
+
+    assert [line["event"] for line in spool(world)] == ["Advised", "UserPromptSubmit", "Told"]
+
+
+@pytest.mark.row("S3-05", "S3-06")
+def test_a_subagent_is_left_alone_and_the_main_agent_is_not(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """The same output passes where a subagent asked for it, and so does its overwrite."""
+    subagent = {"agent_id": "a1b2", "agent_type": "general-purpose"}
+    log = bash_event(session, LINES, tool_input={"command": "cat app.log"})
+
+    assert _answer("PostToolUse", log | subagent, home_dir) == {}
+    replaced = _answer("PostToolUse", log, home_dir)
+    assert replaced["updatedToolOutput"]["stdout"].startswith("[brimline stored")
+    _answer("PostToolUse", _read(session, "/p/a.log"), home_dir)
+    assert _answer("PreToolUse", _write(session, "/p/a.log") | subagent, home_dir) == {}
+    inputs: list[object] = [None, [], {}, {"file_path": 5}, {"file_path": "\0"}]
+    for asked in inputs:
+        odd = _write(session, "") | {"tool_input": asked}
+        assert _answer("PreToolUse", odd, home_dir) == {}
+
+
+def test_pages_too_small_to_be_looked_at_still_count(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """A hundred lines at a time, and the file has been seen whole."""
+    for name in ("a", "b"):
+        _answer("PostToolUse", _read(session, f"/p/{name}.log"), home_dir)
+    for start in range(1, 1_000, 100):
+        page = _read(session, "/p/a.log", offset=start, limit=100)
+        assert _answer("PostToolUse", page, home_dir) == {}
+
+    assert _answer("PreToolUse", _write(session, "/p/a.log"), home_dir) == {}
+    refused = _answer("PreToolUse", _write(session, "/p/b.log"), home_dir)
+    assert refused["permissionDecision"] == "deny"
+
+
+def test_a_store_of_a_newer_format_lets_results_pass_and_says_why(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """Nothing is stored where nothing could be had back; the log has the sentence."""
+    for name in ("app", "other"):
+        payload = bash_event(session, LINES, tool_input={"command": f"cat {name}.log"})
+        assert bool(_answer("PostToolUse", payload, home_dir)) is (name == "app")
+        with open(f"{home_dir}/store/format", "w", encoding="ascii") as file:
+            file.write("2\n")
+
+    (failure,) = recent_failures(home_dir, 0)
+    assert "newer brimline" in failure["message"]
+
+
+def test_the_commands_answer_like_the_installed_hooks(session: SessionBuilder, world: Path) -> None:
+    """Same input, same document, exit code 0; the wrapped status line is the argument."""
     session.reply(160_000)
-    payload = {"session_id": session.session_id, "context_window": {"context_window_size": 10**6}}
-    respond("statusline", _raw(payload), home_dir)
+    code = "from brimline.cli.main import main; main()"
+    told = []
+    for payload, *arguments in (
+        (bash_event(session), "hook", "PostToolUse"),
+        (statusline_event(session, 200_000, None), "statusline", "echo THEIRS"),
+        ([], "hook", "PostToolUse"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", code, *arguments],
+            input=json.dumps(payload).encode(),
+            env=environment(world, NO_COLOR="1"),
+            cwd=world / "project",
+            capture_output=True,
+            check=False,
+            timeout=120,
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
+        told.append(done.stdout.decode())
 
-    assert respond("PostToolUse", _raw(bash_event(session)), home_dir) == b""
+    assert "tier L3" in json.loads(told[0])["hookSpecificOutput"]["additionalContext"]
+    assert told[1].endswith("80% of 200k window\nTHEIRS\n")
+    assert told[2] == ""
 
 
-def _note(answer: bytes) -> str:
-    note: str = json.loads(answer)["hookSpecificOutput"]["additionalContext"]
-    return note
+def _answer(name: str, payload: dict[str, Any], home_dir: str) -> dict[str, Any]:
+    """What the client is told; empty for nothing."""
+    said = respond(name, _raw(payload), home_dir)
+    found: dict[str, Any] = json.loads(said)["hookSpecificOutput"] if said else {}
+    return found
+
+
+def _read(session: SessionBuilder, path: str, **asked: int) -> dict[str, Any]:
+    """A file of a thousand lines was read, or a page of it."""
+    start, limit = asked.get("offset", 1), asked.get("limit")
+    page = LINES.split("\n")[start - 1 :][:limit]
+    file = {"filePath": path, "content": "\n".join(page), "numLines": len(page)}
+    return event(
+        "PostToolUse",
+        session,
+        tool_name="Read",
+        tool_input={"file_path": path} | asked,
+        tool_response={"type": "text", "file": file | {"startLine": start, "totalLines": 1_000}},
+    )
+
+
+def _write(session: SessionBuilder, path: str) -> dict[str, Any]:
+    """A file is about to be written."""
+    asked = {"file_path": path, "content": "new"}
+    return event("PreToolUse", session, tool_name="Write", tool_input=asked)
 
 
 def _raw(payload: dict[str, Any]) -> bytes:

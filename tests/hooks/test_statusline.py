@@ -1,14 +1,15 @@
-"""The status line: real payloads, any field missing, and the line that was there before."""
+"""The status line: real payloads, any field missing, any width, and the line from before."""
 
 from __future__ import annotations
 
 import copy
 import json
 import os
+import re
 import shlex
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -16,172 +17,182 @@ from hypothesis import strategies as st
 
 from brimline.fast import paths
 from brimline.hooks.entry import respond
-from brimline.state import failures
+from brimline.state import logs
 from brimline.state.session import SessionState
-from brimline.testing import SessionBuilder, statusline_event
+from brimline.testing import bash_event, statusline_event
 
 from .processes import errors, inventory, run_hook
 
+if TYPE_CHECKING:
+    from tests.guard.dialogue import Talk
+
+USAGE = {
+    "input_tokens": 10,
+    "output_tokens": 50,
+    "cache_creation_input_tokens": 1_000,
+    "cache_read_input_tokens": 158_990,
+}
 # As client 2.1.325 sends them, on a model with a small and on one with a large window.
 SMALL: dict[str, Any] = {
     "session_id": "bff49248-287c-46e0-a1c5-ecc0a9c75746",
     "transcript_path": "/nowhere/bff49248-287c-46e0-a1c5-ecc0a9c75746.jsonl",
     "cwd": "/home/dev/project",
-    "prompt_id": "8a68eaf8-304d-4199-bb11-3658b7fc875e",
-    "model": {"id": "claude-sonnet-4-5", "display_name": "Sonnet 4.5"},
-    "workspace": {
-        "current_dir": "/home/dev/project",
-        "project_dir": "/home/dev/project",
-        "added_dirs": [],
-    },
+    "model": {"id": "claude-sonnet-4-6", "display_name": "Sonnet 4.6"},
+    "workspace": {"current_dir": "/home/dev/project", "project_dir": "/home/dev/project"},
     "version": "2.1.325",
-    "output_style": {"name": "default"},
     "cost": {"total_cost_usd": 0.127908, "total_duration_ms": 32315, "total_lines_added": 0},
     "context_window": {
         "total_input_tokens": 170_000,
-        "total_output_tokens": 50,
         "context_window_size": 200_000,
-        "current_usage": {
-            "input_tokens": 10,
-            "output_tokens": 50,
-            "cache_creation_input_tokens": 1_000,
-            "cache_read_input_tokens": 158_990,
-        },
+        "current_usage": USAGE,
         "used_percentage": 80,
         "remaining_percentage": 20,
     },
     "exceeds_200k_tokens": False,
     "prompt_cache": {"warm": True, "ttl": "5m", "last_miss_at": None, "miss_causes": {}},
-    "fast_mode": False,
+    "rate_limits": {
+        "five_hour": {"used_percentage": 41.5, "resets_at": 4_000_000_000},
+        "seven_day": {"used_percentage": 7, "resets_at": None},
+    },
     "thinking": {"enabled": True},
 }
 LARGE: dict[str, Any] = SMALL | {
     "session_id": "0383aaa3-a6f7-452e-b019-8d6649f5f27d",
-    "effort": {"level": "high"},
     "model": {"id": "claude-opus-5", "display_name": "Opus 5"},
-    "context_window": {
-        "total_input_tokens": 250_000,
-        "total_output_tokens": 50,
-        "context_window_size": 1_000_000,
-        "current_usage": {
-            "input_tokens": 10,
-            "output_tokens": 50,
-            "cache_creation_input_tokens": 1_000,
-            "cache_read_input_tokens": 248_990,
-        },
-        "used_percentage": 25,
-        "remaining_percentage": 75,
-    },
-    "exceeds_200k_tokens": True,
-}
-# Before the first reply and after /clear; right after /compact.
-FRESH: dict[str, Any] = SMALL | {
-    "context_window": SMALL["context_window"]
-    | {"current_usage": None, "used_percentage": None, "total_input_tokens": 0}
-}
-COMPACTED: dict[str, Any] = SMALL | {
     "context_window": SMALL["context_window"]
     | {
-        "current_usage": {
-            "input_tokens": 0,
-            "output_tokens": 0,
-            "cache_creation_input_tokens": 0,
-            "cache_read_input_tokens": 0,
-        }
-    }
+        "context_window_size": 1_000_000,
+        "current_usage": USAGE | {"cache_read_input_tokens": 248_990},
+    },
+    "rate_limits": None,
 }
+# A model that the client does not compact by itself.
+REFUSED = SMALL | {"model": {"id": "claude-sonnet-4-5", "display_name": "Sonnet 4.5"}}
+# Before the first reply and after /clear; right after /compact.
+FRESH = SMALL | {"context_window": SMALL["context_window"] | {"current_usage": None}}
+COMPACTED = SMALL | {
+    "context_window": SMALL["context_window"] | {"current_usage": dict.fromkeys(USAGE, 0)}
+}
+UNKNOWN = "– of 200k window\n"
 
 
 @pytest.fixture(autouse=True)
-def plain(monkeypatch: pytest.MonkeyPatch) -> None:
+def _plain(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without colours, unless a test turns them on."""
     monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.delenv("COLUMNS", raising=False)
 
 
 @pytest.mark.parametrize(
     ("payload", "line"),
     [
-        (SMALL, "ctx 80% of 200k · 6.95k to compaction · L3 Yellow Alert\n"),
-        (LARGE, "ctx 25% of 1M · 717k to compaction\n"),
-        (FRESH, "ctx –% of 200k\n"),
-        (COMPACTED, "ctx –% of 200k\n"),
-        ({}, "ctx –% of 200k\n"),
+        (SMALL, "6.95k to compaction · L3 alert · 80% of 200k window\n"),
+        (LARGE, "717k to compaction · 25% of 1M window\n"),
+        (REFUSED, "40k to refusal · L1 warning · 80% of 200k window\n"),
+        (FRESH, UNKNOWN),
+        (COMPACTED, UNKNOWN),
+        ({}, UNKNOWN),
     ],
-    ids=["200k", "1M", "fresh", "compacted", "empty"],
+    ids=["200k", "1M", "refused", "fresh", "compacted", "empty"],
 )
-def test_real_payloads_become_one_line(payload: dict[str, Any], line: str, home_dir: str) -> None:
-    """How full, how far, which tier; a dash where nobody knows."""
+def test_real_payloads_become_one_line(
+    payload: dict[str, Any], line: str, home_dir: str, world: Path
+) -> None:
+    """How far, which tier, how full of what; as a process the same."""
     assert _shown(payload, home_dir) == line
-
-
-def test_the_process_prints_the_same(world: Path) -> None:
-    """Exact bytes and exit code of the installed command."""
-    done = run_hook(world, "statusline", LARGE, extra={"NO_COLOR": "1"})
-
-    assert done.returncode == 0
-    assert done.stderr == b""
-    assert done.stdout.decode() == "ctx 25% of 1M · 717k to compaction\n"
+    done = run_hook(world, "statusline", payload, extra={"NO_COLOR": "1"})
+    assert (done.returncode, done.stderr, done.stdout.decode()) == (0, b"", line)
     assert errors(world) == []
 
 
 def test_tiers_have_colours_unless_unwanted(home_dir: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """`NO_COLOR` with any content turns them off; an unknown tier has none."""
     monkeypatch.delenv("NO_COLOR")
-    assert _shown(LARGE, home_dir).startswith("\x1b[32mctx 25%")
-    assert _shown(SMALL, home_dir).startswith("\x1b[35mctx 80%")
+
+    assert _shown(LARGE, home_dir).startswith("\x1b[32m717k")
+    assert _shown(SMALL, home_dir).startswith("\x1b[35m6.95k")
     assert _shown(LARGE, home_dir).endswith("\x1b[0m\n")
     assert "\x1b" not in _shown(FRESH, home_dir)
 
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert "\x1b" not in _shown(SMALL, home_dir)
-
 
 @pytest.mark.row("S4-37")
-def test_a_session_with_some_history_shows_a_forecast(
-    session: SessionBuilder, home_dir: str
-) -> None:
-    """Operations left with an interval, from the transcript."""
-    session.now = 1_000_000_000.0
-    for tokens in range(80_000, 120_000, 2_000):
-        session.reply(tokens)
+@pytest.mark.parametrize(
+    ("columns", "fields"),
+    [("", 4), ("200", 4), ("80", 4), ("60", 3), ("45", 2), ("9", 1), ("x", 4)],
+)
+@pytest.mark.parametrize("window", [200_000, 1_000_000])
+def test_the_line_is_whole_at_any_width(columns: str, fields: int, window: int, talk: Talk) -> None:
+    """Fields go from the right and are never cut; distance and forecast come first (B10)."""
+    talk.session.now = 1_000_000_000.0
+    talk.session.model = "claude-sonnet-4-6" if window == 200_000 else "claude-opus-5"
+    scale = window // 200_000
+    for tokens in range(90_000 * scale, 150_000 * scale, 2_000 * scale):
+        talk.session.reply(tokens + tokens % 7_000)
+    talk.patch.setenv("COLUMNS", columns)
 
-    line = _shown(statusline_event(session, 200_000, 118_000), home_dir)
+    line = _shown(statusline_event(talk.session, window, 148_000 * scale), talk.home_dir)
 
-    assert line.startswith("ctx 59% of 200k · 48.9k to compaction · ~")
-    assert " requests (" in line
-    assert line.endswith("L1 Warning\n")
-
-
-def test_the_window_is_remembered_for_hooks(home_dir: str) -> None:
-    """Size, occupancy and model are kept for the session that told them."""
-    _shown(LARGE, home_dir)
-
-    snapshot = SessionState(home_dir, LARGE["session_id"]).snapshot()
-
-    assert snapshot is not None
-    assert (snapshot.window_tokens, snapshot.occupancy_tokens) == (1_000_000, 250_000)
-    assert (snapshot.output_tokens, snapshot.model) == (50, "claude-opus-5")
-    assert snapshot.at > 0
+    parts = line.rstrip("\n").split(" · ")
+    assert len(parts) == fields
+    distance = "18.9k to compaction" if window == 200_000 else "227k to compaction"
+    forecast = r"~\d+ req\. \(\d+–\d+\)"
+    shapes = [distance, forecast, "L2 advisory|L1 warning", "74% of (200k|1M) window"]
+    for part, shape in zip(parts, shapes, strict=False):
+        assert re.fullmatch(shape, part)
+    if columns.isdigit() and fields > 1:
+        assert len(line.rstrip("\n")) <= int(columns) - 4
 
 
-@pytest.mark.parametrize("payload", [FRESH, COMPACTED], ids=["fresh", "compacted"])
-def test_zero_and_null_are_unknown_but_the_window_is_known(
-    payload: dict[str, Any], home_dir: str
-) -> None:
-    """The size is right from the first draw on."""
+def test_the_fields_are_the_users_choice(talk: Talk, project_dir: str) -> None:
+    """In their order, as the client delivers them; what it does not is left out."""
+    Path(project_dir, ".git").mkdir()
+    Path(project_dir, ".git/HEAD").write_text("ref: refs/heads/fix/the-brim\x1b[2J\n")
+    payload = SMALL | {"workspace": {"project_dir": project_dir}}
+    talk.use(statusline__format="used,branch,limits,cost,model,nonsense,tier")
+
+    assert _shown(payload, talk.home_dir) == (
+        "6.95k to compaction · 80% of 200k window · fix/the-brim[2J · 5h 42% 7d 7% · $0.13 · "
+        "Sonnet 4.6 · L3 alert\n"
+    )
+    bare = {key: payload[key] for key in ("session_id", "context_window")}
+    assert _shown(bare, talk.home_dir) == "6.95k to compaction · 80% of 200k window · L3 alert\n"
+
+
+def test_it_says_when_the_hooks_have_fallen_silent(talk: Talk) -> None:
+    """Six requests without a word from any hook; the next one that is heard ends it."""
+
+    def drawn(tokens: int | None) -> str:
+        return _shown(statusline_event(talk.session, 200_000, tokens), talk.home_dir)
+
+    talk.send(bash_event(talk.session))
+    silent = "hooks are silent: brimline doctor"
+    for number in range(6):
+        assert silent not in drawn(20_000 + number)
+        assert silent not in drawn(20_000 + number), "the same request drawn again"
+    assert silent not in drawn(None)
+    assert drawn(20_006).split(" · ")[1] == silent
+    talk.send(bash_event(talk.session))
+
+    assert silent not in drawn(20_007)
+
+
+@pytest.mark.row("S0-28")
+@pytest.mark.parametrize("payload", [LARGE, FRESH, COMPACTED], ids=["1M", "fresh", "compacted"])
+def test_what_it_is_told_is_remembered_for_hooks(payload: dict[str, Any], home_dir: str) -> None:
+    """Of the session that told it; zero and null are unknown, the window is right at once."""
     _shown(payload, home_dir)
 
-    snapshot = SessionState(home_dir, SMALL["session_id"]).snapshot()
+    snapshot = SessionState(home_dir, payload["session_id"]).snapshot()
 
     assert snapshot is not None
-    assert (snapshot.window_tokens, snapshot.occupancy_tokens) == (200_000, None)
-
-
-def test_a_payload_without_a_session_leaves_nothing(home_dir: str) -> None:
-    """There is no session to remember it for."""
-    _shown({key: value for key, value in SMALL.items() if key != "session_id"}, home_dir)
-
-    assert not Path(home_dir).exists()
+    large = payload is LARGE
+    assert snapshot.window_tokens == (1_000_000 if large else 200_000)
+    assert snapshot.occupancy_tokens == (250_000 if large else None)
+    assert snapshot.model == payload["model"]["id"]
+    assert snapshot.at > 0
+    other = str(Path(home_dir, "other"))
+    _shown({key: value for key, value in payload.items() if key != "session_id"}, other)
+    assert not Path(other).exists()
 
 
 def _keys(value: Any, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
@@ -202,15 +213,16 @@ def _keys(value: Any, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
 @example(removed=set(_keys(SMALL)), replaced={})
 @example(removed=set(), replaced={("session_id",): "../../up"})
 @settings(
-    max_examples=300,
+    max_examples=200,
     deadline=None,
     database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_any_field_may_be_missing_or_foreign(
-    removed: set[tuple[str, ...]], replaced: dict[tuple[str, ...], Any], home_dir: str
+    removed: set[tuple[str, ...]], replaced: dict[tuple[str, ...], Any], talk: Talk
 ) -> None:
     """Whatever is left of the payload, one line is printed and nothing is logged."""
+    talk.use(statusline__format="forecast,tier,used,model,cost,branch,limits")
     payload = copy.deepcopy(SMALL)
     for path in sorted(removed, key=len, reverse=True):
         _table(payload, path).pop(path[-1], None)
@@ -219,22 +231,11 @@ def test_any_field_may_be_missing_or_foreign(
         if table:
             table[path[-1]] = value
 
-    line = _shown(payload, home_dir)
+    line = _shown(payload, talk.home_dir)
 
-    assert line.startswith("ctx ")
+    assert " of " in line or " to " in line
     assert line.count("\n") == 1
-    assert failures.recent(home_dir, 0) == []
-
-
-@pytest.mark.parametrize("keys", [[], ["context_window"], ["session_id", "workspace", "model"]])
-def test_the_process_survives_missing_fields(keys: list[str], world: Path) -> None:
-    """One line and exit code 0, as a process."""
-    payload = {key: value for key, value in SMALL.items() if key not in keys}
-
-    done = run_hook(world, "statusline", payload)
-
-    assert done.returncode == 0
-    assert done.stdout.count(b"\n") == 1
+    assert logs.recent_failures(talk.home_dir, 0) == []
 
 
 @pytest.mark.parametrize("raw", [b"", b"nonsense", b"[1]", b"\xff", b"[" * 100_000, b'{"a":'])
@@ -242,43 +243,31 @@ def test_garbage_is_shown_as_unknown(raw: bytes, world: Path) -> None:
     """The line stays, with a dash."""
     done = run_hook(world, "statusline", raw)
 
-    assert done.returncode == 0
-    assert done.stdout.decode() == "ctx –% of 200k\n"
-
-
-def test_the_line_from_before_gets_the_same_input_and_its_place(world: Path) -> None:
-    """It reads exactly the client's bytes, and is printed after ours."""
-    raw = json.dumps(SMALL, indent=1).encode() + b"\n"
-
-    done = run_hook(
-        world, "statusline", raw, "", f"cat > {world}/input; echo THEIRS", extra={"NO_COLOR": "1"}
-    )
-
-    ours = "ctx 80% of 200k · 6.95k to compaction · L3 Yellow Alert"
-    assert done.stdout.decode().replace(ours, "OURS") == "OURS\nTHEIRS\n"
-    assert (world / "input").read_bytes() == raw
-    assert done.returncode == 0
+    assert (done.returncode, done.stdout.decode()) == (0, UNKNOWN)
 
 
 @pytest.mark.parametrize(
     ("command", "theirs"),
     [
+        ("cat > input; echo THEIRS", "THEIRS\n"),
         ("exit 2", ""),
         ("echo partly; exit 3", "partly\n"),
         ("/no/such/program", ""),
         ("kill -9 $$", ""),
-        ("true", ""),
         ("echo 'unfinished", ""),
     ],
 )
-def test_a_failing_line_from_before_costs_ours_nothing(
+def test_the_line_from_before_gets_the_same_input_and_its_place(
     command: str, theirs: str, world: Path
 ) -> None:
-    """What it printed is shown, its failure is its own."""
-    done = run_hook(world, "statusline", FRESH, "", command)
+    """After ours; what it printed is shown, its failure is its own."""
+    raw = json.dumps(FRESH, indent=1).encode() + b"\n"
 
-    assert done.returncode == 0
-    assert done.stdout.decode() == "ctx –% of 200k\n" + theirs
+    done = run_hook(world, "statusline", raw, "", command)
+
+    assert (done.returncode, done.stdout.decode()) == (0, UNKNOWN + theirs)
+    if "input" in command:
+        assert (world / "project" / "input").read_bytes() == raw
 
 
 @pytest.mark.parametrize("home", ["file/home", "link/home"])
@@ -286,12 +275,11 @@ def test_a_home_that_cannot_be_written_costs_neither_line(home: str, world: Path
     """Both lines are shown where nothing can be remembered or logged."""
     (world / "file").write_text("")
     (world / "link").symlink_to(world / "nowhere")
+    extra = {"BRIMLINE_HOME": f"{world}/{home}"}
 
-    done = run_hook(
-        world, "statusline", FRESH, "", "echo THEIRS", extra={"BRIMLINE_HOME": f"{world}/{home}"}
-    )
+    done = run_hook(world, "statusline", FRESH, "", "echo THEIRS", extra=extra)
 
-    assert done.stdout.decode() == "ctx –% of 200k\nTHEIRS\n"
+    assert done.stdout.decode() == UNKNOWN + "THEIRS\n"
 
 
 def test_switched_off_leaves_the_line_from_before(world: Path) -> None:
@@ -304,23 +292,16 @@ def test_switched_off_leaves_the_line_from_before(world: Path) -> None:
     assert not (world / "brimline").exists()
 
 
-def test_recent_hook_errors_are_shown(home_dir: str) -> None:
+def test_recent_hook_errors_are_shown_and_old_ones_are_for_the_doctor(home_dir: str) -> None:
     """Failures that nobody sees would be failures that nobody reports."""
-    assert "error" not in _shown(FRESH, home_dir)
-
-    failures.record(home_dir, "PostToolUse", ValueError("one"))
-    failures.record(home_dir, "PostToolUse", ValueError("two"))
-
-    assert _shown(FRESH, home_dir) == "ctx –% of 200k · 2 hook error(s): brimline doctor\n"
-
-
-def test_old_hook_errors_are_not_shown(home_dir: str) -> None:
-    """What happened long ago is for the doctor."""
     path = Path(paths.error_log(home_dir))
     path.parent.mkdir()
     path.write_text('{"v":1,"at":1000000000.5,"event":"PostToolUse","error":"ValueError"}\n')
+    assert _shown(FRESH, home_dir) == UNKNOWN
+    for _ in range(2):
+        logs.record_failure(home_dir, "PostToolUse", ValueError("one"))
 
-    assert _shown(FRESH, home_dir) == "ctx –% of 200k\n"
+    assert _shown(FRESH, home_dir) == "– of 200k window · 2 hook error(s): brimline doctor\n"
 
 
 @pytest.mark.parametrize("kind", ["folder", "pipe"])
@@ -333,7 +314,9 @@ def test_an_unreadable_transcript_leaves_the_clients_own_figures(
 
     line = _shown(LARGE | {"transcript_path": str(path)}, home_dir)
 
-    assert line == "ctx 25% of 1M · 717k to compaction · 1 hook error(s): brimline doctor\n"
+    assert line.split(" · ") == [
+        *("717k to compaction", "1 hook error(s): brimline doctor", "25% of 1M window\n")
+    ]
 
 
 def test_nothing_outside_the_data_folder_changes(world: Path) -> None:

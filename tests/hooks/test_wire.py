@@ -52,33 +52,20 @@ def test_a_result_is_counted_by_what_the_model_is_sent(
     assert event.added_characters() == characters
 
 
-def test_a_prompt_adds_its_own_length() -> None:
-    """Other events add nothing."""
-    assert _event("UserPromptSubmit", prompt="do work").added_characters() == 7
-    assert _event("UserPromptSubmit", prompt=None).added_characters() == 0
-    assert _event("PreCompact", prompt="do work").added_characters() == 0
-
-
-def test_a_missing_or_foreign_field_is_empty() -> None:
-    """The client's versions differ; nothing is relied on."""
+def test_a_missing_or_foreign_field_is_empty_and_paths_keep_their_bytes() -> None:
+    """The client's versions differ; nothing is relied on. Only prompts add their own length."""
     event = _event("PostToolUse", session_id=5, cwd=None)
 
     assert (event.session_id, event.cwd, event.transcript, event.tool_input) == ("", "", "", {})
     assert not event.agent_id
-
-
-@pytest.mark.parametrize("raw", [b"", b"[]", b"5", b"{", b"nonsense", b"\xff"])
-def test_what_is_no_object_is_refused(raw: bytes) -> None:
-    """Refusing is a ValueError, which the entry turns into silence."""
-    with pytest.raises(ValueError, match=r"."):
-        Event("PostToolUse", raw)
-
-
-def test_broken_characters_survive_in_texts() -> None:
-    """A path of any bytes reaches the file system as the same bytes."""
-    event = Event("PostToolUse", b'{"cwd":"/p/\xff"}')
-
-    assert event.cwd.encode("utf-8", "surrogateescape") == b"/p/\xff"
+    odd = Event("PostToolUse", b'{"cwd":"/p/\xff"}')
+    assert odd.cwd.encode("utf-8", "surrogateescape") == b"/p/\xff"
+    for raw in (b"", b"[]", b"5", b"{", b"nonsense", b"\xff"):
+        with pytest.raises(ValueError, match=r"."):
+            Event("PostToolUse", raw)
+    added = [("UserPromptSubmit", "do work", 7), ("UserPromptSubmit", None, 0)]
+    for name, prompt, characters in [*added, ("PreCompact", "do work", 0)]:
+        assert _event(name, prompt=prompt).added_characters() == characters
 
 
 @given(
@@ -96,40 +83,26 @@ def test_any_result_has_a_count(response: Any) -> None:
     assert _event("PostToolUse", tool_response=response).added_characters() >= 0
 
 
-def test_an_empty_decision_is_no_answer() -> None:
-    """Silence is nothing at all, not an empty document."""
+@pytest.mark.row("S1-23")
+def test_a_decision_becomes_one_line_of_ascii() -> None:
+    """Context for the model, a message for the person, permission, replacement; or nothing."""
+    notes = Decision(model_notes=("one", "ü\n\u2028\ud800"), person_notes=("hello",))
+    refusal = Decision(permission="deny", reason="full", replacement={"stdout": ""})
+
+    said, refused = render("PostToolUse", notes), render("PreToolUse", refusal)
+
     assert render("PostToolUse", Decision()) == ""
-
-
-def test_notes_for_model_and_person_take_their_own_channels() -> None:
-    """Context reaches the model, the system message the person."""
-    decision = Decision(model_notes=("one", "two"), person_notes=("hello",))
-
-    assert json.loads(render("PostToolUse", decision)) == {
-        "systemMessage": "hello",
-        "hookSpecificOutput": {"hookEventName": "PostToolUse", "additionalContext": "one\n\ntwo"},
-    }
-
-
-def test_a_refusal_is_a_document_not_an_exit_code() -> None:
-    """Permission and reason go into the answer, as do replacements."""
-    decision = Decision(permission="deny", reason="full", replacement={"stdout": ""})
-
-    assert json.loads(render("PreToolUse", decision))["hookSpecificOutput"] == {
+    assert said.isascii()
+    assert "\n" not in said
+    assert json.loads(said)["systemMessage"] == "hello"
+    specific = json.loads(said)["hookSpecificOutput"]
+    assert specific["additionalContext"].startswith("one\n\nü\n")
+    assert json.loads(refused)["hookSpecificOutput"] == {
         "hookEventName": "PreToolUse",
         "permissionDecision": "deny",
         "permissionDecisionReason": "full",
         "updatedToolOutput": {"stdout": ""},
     }
-
-
-@pytest.mark.row("S1-23")
-def test_the_answer_is_one_line_of_ascii() -> None:
-    """One document and nothing else, whatever the note holds."""
-    text = render("PostToolUse", Decision(model_notes=("ü\n\u2028\ud800",)))
-
-    assert text.isascii()
-    assert "\n" not in text
 
 
 def _event(name: str, **fields: Any) -> Event:

@@ -20,7 +20,7 @@ from brimline import clock, config
 from brimline.fast import paths
 from brimline.install import checks_use, doctor
 from brimline.settings import REMOVED
-from brimline.state import failures
+from brimline.state import logs
 from brimline.store import put
 from brimline.testing import SessionBuilder
 
@@ -317,7 +317,7 @@ def test_failures_of_hooks_are_told(installed: Home) -> None:
     """The last one of a day, and where the others are."""
     assert found(installed, "hook-errors")[0] == "ok"
     for number in range(2):
-        failures.record(installed.data, "Stop", ValueError(f"number {number}"))
+        logs.record_failure(installed.data, "Stop", ValueError(f"number {number}"))
 
     level, text = found(installed, "hook-errors")
     assert level == "warning"
@@ -453,11 +453,13 @@ def test_a_model_that_the_client_does_not_compact_is_told(
     installed: Home, last_session: SessionBuilder
 ) -> None:
     """With the command that makes it."""
-    last_session.tool_call(30_000)
+    last_session.model = "claude-sonnet-4-5"
+    last_session.reply(20_000)
 
     level, text = found(installed, "compaction")
     assert level == "note"
-    assert "but not enforced | brimline config autocompact 200000" in text
+    assert "the API refuses at about 200,000" in text
+    assert text.endswith("brimline config autocompact 200000")
 
 
 @pytest.mark.row("S0-35", "S3-80")

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from brimline.hooks import table
-from brimline.install import pieces, settingsfile
+from brimline.install import parts, settingsfile
 from brimline.slash.command_files import COMMANDS
 
 from . import fake_claude
@@ -88,7 +88,7 @@ def test_any_settings_survive_a_round_trip(
     text = json.dumps(value, indent=indent)
     raw = (text.replace("\n", "\r\n") if crlf else text).encode()
     home.settings.write_bytes(raw)
-    piece = pieces.Settings(str(home.settings), home.data, home.project, _wired(home))
+    piece = parts.Settings(str(home.settings), home.data, home.project, _wired(home))
     piece.install(do=True)
     assert not piece.install(do=True).changes
 
@@ -98,7 +98,7 @@ def test_any_settings_survive_a_round_trip(
 
 
 def _wired(home: Home) -> Any:
-    return pieces.wiring_for(home.python, home.data)._replace(rules=("Bash(brimline store get:*)",))
+    return parts.wiring_for(home.python, home.data)._replace(rules=("Bash(brimline store get:*)",))
 
 
 def test_an_edited_file_loses_exactly_our_entries(home: Home) -> None:
@@ -400,7 +400,7 @@ def test_killed_in_the_middle_whatever_is_run_next_is_right(
         raise Killed
 
     wired = _wired(home)._replace(root="/new", launcher=None)
-    piece = pieces.Settings(str(home.settings), home.data, home.project, wired)
+    piece = parts.Settings(str(home.settings), home.data, home.project, wired)
     with monkeypatch.context() as patch:
         patch.setattr(settingsfile, "replace", die)
         with pytest.raises(Killed):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from brimline.hooks import table
-from brimline.install import entries, pieces, settingsfile
+from brimline.install import entries, parts, settingsfile
 from brimline.launch import bootstrap
 
 from .conftest import ORIGINAL, Home
@@ -83,7 +83,7 @@ def test_somebody_elses_program_in_its_place_stays(
     theirs.parent.mkdir(parents=True)
     theirs.write_text("#!/bin/sh\necho theirs\n")
 
-    assert pieces.wiring_for(python, home_dir).launcher is None
+    assert parts.wiring_for(python, home_dir).launcher is None
 
 
 def test_code_in_place_of_the_launcher_works_too(wired: entries.Wiring, home_dir: str) -> None:
@@ -100,7 +100,7 @@ def test_whatever_is_broken_the_client_is_not_refused(
     fault: str, event: str, root: Path, python: str, home_dir: str
 ) -> None:
     """Never exit code 2, never a word on stdout."""
-    wired = pieces.wiring_for(python, home_dir)
+    wired = parts.wiring_for(python, home_dir)
     write(wired)
     launch = root / "brimline" / "launch.py"
     if fault == "package gone":

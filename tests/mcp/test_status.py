@@ -51,7 +51,7 @@ def test_the_figures_are_those_that_the_hooks_recorded(
         "read 90 s ago:"
     )
     assert lines[1] == "In use: 108,000 of 200,000 tokens (54%)."
-    assert "Compaction: expected at 167,000" in lines[4]
+    assert "Ahead: compaction expected at 167,000" in lines[4]
     assert lines[4].endswith("tokens left.")
     assert lines[5] == "Tier: L1 Warning."
     assert lines[6].startswith("Growth: about 4,000 tokens per request; about ")

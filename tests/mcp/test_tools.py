@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from brimline.mcp import recall, tools
-from brimline.state import failures
+from brimline.state import logs
 from brimline.store import layout, put
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def test_a_fault_of_the_disk_is_told_and_a_defect_recorded(
     assert tools.answer("recall", {"query": "x"}) == ("/data/store: Permission denied", True)
     told = "recall failed (RuntimeError): see `brimline doctor`"
     assert tools.answer("recall", {"query": "x"}) == (told, True)
-    assert [entry["event"] for entry in failures.recent(home_dir, 0)] == ["mcp recall"]
+    assert [entry["event"] for entry in logs.recent_failures(home_dir, 0)] == ["mcp recall"]
 
 
 def test_a_project_folder_that_is_gone_is_told(world: Path) -> None:

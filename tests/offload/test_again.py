@@ -45,27 +45,20 @@ def test_the_reference_offers_it_for_calls_that_only_read(player: Player) -> Non
     ]
 
 
-@pytest.mark.parametrize(("between", "passes"), [(0, True), (9, True), (10, False), (30, False)])
-def test_it_passes_among_the_next_ten_results(
+@pytest.mark.parametrize(("between", "passes"), [(9, True), (10, False), (30, False)])
+def test_it_passes_among_the_next_ten_results_and_another_call_does_not(
     player: Player, between: int, *, passes: bool
 ) -> None:
-    """After that it is a new question."""
+    """Another command, another agent's; after ten it is a new question."""
     player.bash("cat app.log", BUILD)
-    for number in range(between):
+    for number in range(between - 2):
         player.bash(f"echo {number}", "small")
-
-    assert (player.bash("cat app.log", BUILD) is None) == passes
-
-
-def test_another_call_does_not(player: Player) -> None:
-    """Another command, another tool, another agent's."""
-    player.bash("cat app.log", BUILD)
 
     assert player.bash("cat app.log | sort", BUILD) is not None
     turn = player.result("Bash", {"command": "cat app.log"}, {"stdout": BUILD, "stderr": ""})
     turn.event.agent_id = "agent-1"
     assert hook.post_tool_use(turn) is not None
-    assert player.bash("cat app.log", BUILD) is None
+    assert (player.bash("cat app.log", BUILD) is None) == passes
 
 
 def test_not_after_a_file_was_changed(player: Player, project_dir: str) -> None:

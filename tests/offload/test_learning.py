@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
+import time
 from pathlib import Path
 
 import pytest
 
 from brimline.offload import learning
+from brimline.store import pins
 
 from .player import LOG, Player
 
@@ -84,3 +87,24 @@ def test_what_was_kept_out_is_counted_from_the_spool(player: Player) -> None:
     assert found.recalled == len(BUILD)
     assert found.kept_out == found.would - found.shown - len(BUILD)
     assert 55_000 < found.kept_out < 65_000
+
+
+@pytest.mark.row("S3-11", "S3-59")
+def test_what_the_last_version_noted_of_a_session_still_counts(home_dir: str) -> None:
+    """Its own files: a preview, a pin that waits, what was learned, what was kept out."""
+    golden = Path(__file__).parent / "golden/home-of-56b1cf2.json"
+    for name, lines in json.loads(golden.read_text(encoding="utf-8")).items():
+        path = Path(home_dir, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        aged = [re.sub(r'"at":[\d.]+', f'"at":{time.time()}', line) for line in lines]
+        path.write_text("".join(aged), encoding="utf-8")
+    session = "11111111-aaaa-4bbb-8ccc-000000000001"
+    player = Player(home_dir, "/home/dev/project", session, source="")
+
+    assert player.write("/home/dev/project/a.py") is not None
+    assert player.bash("make deploy n=9", BUILD) is None
+    held = pins.pinned(home_dir)
+    assert [(pin.level, pin.reason) for pin in held.values()] == [("hard", "the failing run")]
+    found = learning.saved_by(home_dir, session)
+    assert found.references == 4
+    assert found.would == found.stored_bytes == 3 * 21_331 + 52_879

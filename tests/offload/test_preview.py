@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,38 @@ from brimline.offload import kinds, preview
 
 from .player import LOG, SOURCE
 
+GOLDEN = Path(__file__).parent / "golden"
 ROW = re.compile(r"(\d+)(?:-(\d+))?: ")
+BODY = "\n".join(f"    total = accumulate_{n}(total, limit_{n})" for n in range(40))
+ERROR = "10:00:00 ERROR connection {at} refused by upstream"
+ALARMS = {500: ERROR, 2_001: ERROR, 2_002: ERROR, 700: "at 10 %\rat 90 %\rFAILED to load\r"}
+ALARMS |= {at: f"warning: {'very ' * (at // 10 % 23)}old form" for at in range(805, 3_000, 10)}
+BUILD = "\n".join(ALARMS.get(at, line).format(at=at) for at, line in enumerate(LOG.split("\n")))
+ISSUES = [
+    {"id": n, "title": f"Fix parser_{n}", "labels": ["bug"], "url": f"https://x/{n}", "by": None}
+    for n in range(300)
+]
+DIFF = (
+    "commit 1\n\n    why\n\ndiff --git a/x b/x\nindex 1..2\n--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@ f\n"
+    " same\n--- removed comment\n+++ added comment\n same\n"
+    "diff --git a/y b/y\n@@ -1 +1 @@\n-a\n+b\n"
+)
+PART = "## Part {n}\n\n```\n# no heading {n}\n```\n" + "words " * 90
+OUTPUTS = {
+    "alarms": (BUILD, "Bash"),
+    "source": ("\n".join(f"def step_{n}(total):\n{BODY}\n" for n in range(12)), "Read", "/p/a.py"),
+    "document": ("\n".join(PART.format(n=n) for n in range(20)), "Read", "/p/a.md"),
+    "hits": ("\n".join(f"src/m_{n}.py:{k}: hit" for n in range(9) for k in range(60)), "Grep"),
+    "json": (json.dumps({"total": 300, "items": ISSUES}) + "\ntrailing words", "Bash"),
+    "documents": ("\n".join(json.dumps(issue) for issue in ISSUES), "Bash"),
+    "paths": (
+        "\n".join(f"src/pkg_{n % 3}/mod_{n}.py" for n in range(900)) + "\nd/index.md",
+        "Glob",
+    ),
+    "minified": ("var a=Something_Long(1);" * 2_000, "Read", "/p/a.js"),
+    "binary": ("\x01a\x02b" * 5_000, "Bash"),
+    "diff": (DIFF, "Bash"),
+}
 
 
 def shown(text: str, tool: str = "Bash", *files: str) -> str:
@@ -36,6 +68,12 @@ def assert_complete(found: str, text: str) -> None:
     assert expected == text.count("\n") + (not text.endswith("\n")) + 1
 
 
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_each_kind_is_shown_in_its_way(name: str) -> None:
+    """Failures once per message, definitions, headings, shapes, directories, changed lines."""
+    assert shown(*OUTPUTS[name]) == (GOLDEN / f"preview-{name}.txt").read_text(encoding="utf-8")
+
+
 @given(
     st.lists(
         st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]), max_size=80),
@@ -54,7 +92,7 @@ def test_every_line_is_shown_or_inside_a_range(lines: list[str]) -> None:
 @pytest.mark.row("S2-28")
 @pytest.mark.parametrize("size", [40_000, 400_000, 6_000_000])
 def test_however_long_the_output_its_preview_is_not(size: int) -> None:
-    """Both ends, and every line inside a range."""
+    """Both ends, what failed in the middle of a huge one, and every line inside a range."""
     text = (LOG + "\n") * (size // len(LOG) + 1)
 
     found = shown(text)
@@ -63,94 +101,20 @@ def test_however_long_the_output_its_preview_is_not(size: int) -> None:
     assert "worker 0 finished" in found
     assert "worker 3999 finished" in found
     assert_complete(found, text)
-
-
-def test_what_failed_stands_out_of_a_log_once_per_message() -> None:
-    """The graver first, also in the middle of a huge one, and from the last state of a line."""
-    lines = LOG.split("\n")
-    for at in (500, 2_000, 2_001):
-        lines[at] = f"2026-11-15 10:00:00 ERROR connection {at} refused by upstream"
-    lines[700] = "loading 10 %\rloading 90 %\rFAILED to load\r"
-    for at in range(805, 3_000, 10):
-        lines[at] = f"warning: {'very ' * (at // 10 % 23)}old form"
-    text = "\n".join(lines)
-
-    for found in (shown(text), shown(text + "\n" + LOG * 3)):
-        assert "ERROR connection 500 refused by upstream (+2" in found
-        assert ": FAILED to load" in found
-        assert "warning: " in found
-
-
-def test_source_shows_its_definitions_and_names_what_is_in_between() -> None:
-    """The names are what a model comes back to; line numbers are kept, so that pages can be had."""
-    body = "\n".join(f"    total = accumulate_{n}(total, limit_{n})" for n in range(40))
-    text = "\n".join(f"def step_{n}(total):\n{body}\n" for n in range(12))
-
-    found = shown(text, "Read", "/p/a.py")
-
-    assert all(f"def step_{n}(total):" in found for n in range(12))
-    assert "accumulate_7" in found
-    assert_complete(found, text)
+    found = shown(text + BUILD + "\n" + text)
+    assert "ERROR connection 500 refused by upstream (+2" in found
     whole = shown(SOURCE, "Read", "/p/a.py")
     assert 4_800 < len(whole) <= 5_100
     assert_complete(whole, SOURCE)
 
 
-def test_headings_and_first_hits_are_shown() -> None:
-    """Of a document, without what looks like one in code; of a search each file once."""
-    parts = [f"## Part {n}\n\n```\n# no heading {n}\n```\n{'words ' * 90}" for n in range(20)]
-    document = shown("\n".join(parts), "Read", "/p/a.md")
-    hits = [f"src/mod_{n}.py:{line}: found it" for n in range(9) for line in range(60)]
-    search = shown("\n".join(hits), "Grep")
-
-    assert all(f"## Part {n}" in document for n in range(20))
-    assert "no heading 7" not in document.split("…")[0]
-    assert all(f"src/mod_{n}.py:0: found it" in search for n in range(9))
-
-
-def test_json_and_paths_are_described() -> None:
-    """By shape, with the number of items and samples of one; by directory, the largest first."""
-    rows = [
-        {"id": n, "title": f"Fix parser_{n}", "labels": ["bug"], "url": f"https://x/{n}"}
-        for n in range(300)
-    ]
-    described = shown(json.dumps({"total": 300, "items": rows}))
-    paths = "\n".join(f"src/pkg_{n % 3}/mod_{n}.py" for n in range(900)) + "\ndocs/index.md"
-    listed = shown(paths)
-
-    assert 'items: [300 × {id: 0, title: "Fix parser_0"' in described
-    assert "Names in it: " in described
-    assert len(described) <= 1_000
-    assert listed.startswith("901 paths in 4 directories")
-    assert "src/pkg_0/ (300): mod_0.py mod_3.py" in listed
-    assert "docs/ (1)" in listed
-
-
-def test_what_only_begins_like_json_is_not() -> None:
-    """A review comment with its number in brackets is content."""
-    text = "\n".join(
-        f"[{n}] src/a_{n}.go:{n}\nplease {'re' * (n % 7)}name this\n" for n in range(900)
-    )
-
-    assert kinds.kind_of(text, text.split("\n"), "Bash", []) != kinds.JSON
-
-
-def test_bytes_that_somebody_decoded_are_not_shown() -> None:
-    """And half of a surrogate pair, a lone carriage return or an escape does no harm."""
-    for binary in ("\x00\x01" * 9_000, "\x01a\x02b" * 5_000, "\ufffdxyz" * 5_000):
-        assert shown(binary).startswith("Binary data, not shown")
+def test_odd_characters_do_no_harm() -> None:
+    """Half of a surrogate pair, carriage returns, escapes, zeros; some begin like JSON only."""
     odd = "\n".join(f"\x1b[3{n % 8}m{n}%\rdone {n} \ud800" for n in range(2_000))
     assert "done 0" in shown(odd)
-
-
-def test_a_diff_without_context_is_all_there() -> None:
-    """Headers of files and hunks, commit messages, changed lines that look like headers."""
-    kept = "commit 1\n\n    why\n\ndiff --git a/x b/x\n{}@@ -1,3 +1,3 @@ f\n{}--- removed comment\n"
-    kept += "+++ added comment\n{}diff --git a/y b/y\n@@ -1 +1 @@\n-a\n+b\n"
-    text = kept.format("index 1..2\n--- a/x\n+++ b/x\n", " same\n", " same\n")
-
-    found = preview.changed_lines(text)
-
-    expected = kept.format("+++ b/x\n", "", "").split("\n")
-    assert [line for line in found.split("\n")[:-1] if line] == [line for line in expected if line]
-    assert found.endswith("nothing is missing]")
+    for binary in ("\x00\x01" * 9_000, "\ufffdxyz" * 5_000):
+        assert shown(binary).startswith("Binary data, not shown")
+    review = "\n".join(
+        f"[{n}] src/a_{n}.go:{n}\nplease {'re' * (n % 7)}name this\n" for n in range(900)
+    )
+    assert kinds.kind_of(review, review.split("\n"), "Bash", []) != kinds.JSON

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brimline.hooks import entry
-from brimline.rules.assemble import BOUNDARY, TRUNCATED, Limits, assemble, unknown_to_client
 from brimline.rules.cascade import CHILD, PROJECT, Source
+from brimline.rules.marked import BOUNDARY, TRUNCATED, Limits, assemble, unknown_to_client
 from brimline.testing import event
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ def test_what_fits_carries_no_mark() -> None:
     whole = assemble(files, LIMITS).text
 
     assert TRUNCATED not in whole
+    assert assemble([source("/p/a", " \n"), source("/p/b", "")], LIMITS).text == ""
     assert assemble(files, Limits(4_000, len(whole))).text == whole
     assert TRUNCATED in assemble(files, Limits(4_000, len(whole) - 1)).text
 
@@ -74,11 +75,6 @@ def test_the_same_text_is_there_once(tree: Tree) -> None:
 
     assert len(sources) == 3
     assert made.text == f"From {tree.root}/CLAUDE.md (parent):\n\nRun the tests.\n"
-
-
-def test_an_empty_file_leaves_no_trace() -> None:
-    """Neither a heading nor a line."""
-    assert assemble([source("/p/a", " \n"), source("/p/b", "")], LIMITS).text == ""
 
 
 @pytest.mark.row("S2-23", "S2-49")

@@ -22,49 +22,22 @@ def problems(found: Cascade) -> list[tuple[str, int | None]]:
 @pytest.mark.row("S2-06", "S2-04", "S4-02")
 def test_files_come_from_every_level_weakest_first(tree: Tree) -> None:
     """Organisation, user, own for the project, above, the project, below on the way."""
-    for name in (
-        "acme/RULES.md",
-        "managed/CLAUDE.md",
-        "managed/.claude/rules/m.md",
-        "home/.claude/CLAUDE.md",
-        "home/.claude/rules/u.md",
-        tree.private(),
-        "CLAUDE.md",
-        "project/CLAUDE.md",
-        "project/.claude/CLAUDE.md",
-        "project/.claude/rules/b.md",
-        "project/.claude/rules/deep/a.md",
-        "project/CLAUDE.local.md",
-        "project/AGENTS.md",
-        "project/.claude/AGENTS.md",
-        "project/packages/CLAUDE.md",
+    holding = [
+        *("acme/RULES.md", "managed/CLAUDE.md", "managed/.claude/rules/m.md"),
+        *("home/.claude/CLAUDE.md", "home/.claude/rules/u.md", tree.private(), "CLAUDE.md"),
+        *("project/CLAUDE.md", "project/.claude/CLAUDE.md", "project/.claude/rules/b.md"),
+        *("project/.claude/rules/deep/a.md", "project/CLAUDE.local.md", "project/AGENTS.md"),
+        *("project/.claude/AGENTS.md", "project/packages/CLAUDE.md"),
         "project/packages/api/CLAUDE.md",
-        "project/packages/web/CLAUDE.md",
-    ):
+    ]
+    for name in reversed([*holding, "project/packages/web/CLAUDE.md"]):
         tree.put(name, f"text of {name}")
 
     found = tree.gather(
         "packages/api/server.py", organisation_file=str(tree.root / "acme" / "RULES.md")
     )
 
-    assert tree.names(found) == [
-        "acme/RULES.md",
-        "managed/CLAUDE.md",
-        "managed/.claude/rules/m.md",
-        "home/.claude/CLAUDE.md",
-        "home/.claude/rules/u.md",
-        tree.private(),
-        "CLAUDE.md",
-        "project/CLAUDE.md",
-        "project/.claude/CLAUDE.md",
-        "project/.claude/rules/b.md",
-        "project/.claude/rules/deep/a.md",
-        "project/CLAUDE.local.md",
-        "project/AGENTS.md",
-        "project/.claude/AGENTS.md",
-        "project/packages/CLAUDE.md",
-        "project/packages/api/CLAUDE.md",
-    ]
+    assert tree.names(found) == holding
     assert found.problems == []
 
 
@@ -85,21 +58,21 @@ def test_what_holds_depends_on_the_file_at_hand(tree: Tree) -> None:
     assert none == []
 
 
-@pytest.mark.parametrize("path", ["src/new.py", "{root}/project/src/new.py", "./src/../src/x"])
-def test_the_file_at_hand_need_not_exist(tree: Tree, path: str) -> None:
-    """It may be about to be written; absolute and relative names are the same."""
+@pytest.mark.parametrize(
+    ("path", "holds"),
+    [
+        *[(path, True) for path in ("src/new.py", "{root}/project/src/new.py", "./src/../src/x")],
+        *[(path, False) for path in ("/elsewhere/x.py", "../other/x.py", "", ".")],
+    ],
+)
+def test_the_file_at_hand_need_not_exist(tree: Tree, path: str, holds: bool) -> None:
+    """It may be about to be written; one outside the project brings nothing of its folders."""
     tree.put("project/src/CLAUDE.md")
-
-    assert tree.names(tree.gather(path.format(root=tree.root))) == ["project/src/CLAUDE.md"]
-
-
-@pytest.mark.parametrize("path", ["/elsewhere/x.py", "../other/x.py", "", "."])
-def test_a_file_outside_the_project_brings_nothing_of_its_folders(tree: Tree, path: str) -> None:
-    """What holds at the start holds for it too."""
-    tree.put("project/CLAUDE.md")
     tree.put("other/CLAUDE.md")
 
-    assert tree.names(tree.gather(path)) == ["project/CLAUDE.md"]
+    found = tree.names(tree.gather(path.format(root=tree.root)))
+
+    assert found == (["project/src/CLAUDE.md"] if holds else [])
 
 
 @pytest.mark.row("S2-40", "S2-39")
@@ -306,27 +279,19 @@ def test_a_worktree_inside_its_repository_does_not_load_twice(tree: Tree) -> Non
     assert tree.names(tree.gather()) == ["project/CLAUDE.local.md", "project/trees/w/CLAUDE.md"]
 
 
-def test_the_organisations_file_must_exist(tree: Tree) -> None:
-    """A wrong setting is told, once."""
-    found = tree.gather(organisation_file=str(tree.root / "gone.md"))
-
-    assert problems(found) == [("missing", None)]
-
-
-def test_the_organisations_settings_can_hold_instructions(tree: Tree) -> None:
-    """The client loads `claudeMd` of the managed settings."""
+def test_the_organisation_is_heard_through_its_settings_too(tree: Tree) -> None:
+    """The client loads `claudeMd` of the managed ones; a file of ours that is gone is told."""
     tree.put("managed/managed-settings.json", '{"claudeMd": "from the settings"}')
 
-    (found,) = [source for source in tree.gather().sources if tree.owns(source.path)]
+    found = tree.gather(organisation_file=str(tree.root / "gone.md"))
 
-    assert (found.level, found.text, found.client) == ("organisation", "from the settings", "start")
-
-
-def test_the_project_above_which_nothing_lies(tree: Tree) -> None:
-    """The root of the file system can be a project."""
-    tree.project = tree.root.__class__("/")
-
-    assert tree.gather("nowhere/x").folder == "/"
+    (source,) = [source for source in found.sources if tree.owns(source.path)]
+    assert (source.level, source.text, source.client) == (
+        "organisation",
+        "from the settings",
+        "start",
+    )
+    assert problems(found) == [("missing", None)]
 
 
 @pytest.mark.parametrize(

@@ -175,18 +175,7 @@ def test_rules_that_do_not_fit_are_counted(tree: Tree) -> None:
         "".join(" " * number + "- x (ENFORCED)\n" for number in range(800)),
         "x" * 5_000_000,
     ],
-    ids=[
-        "missing",
-        "imports",
-        "items",
-        "blank",
-        "gap",
-        "ticks",
-        "comments",
-        "quotes",
-        "deep",
-        "huge",
-    ],
+    ids=lambda text: f"{text[:12]!r}",
 )
 def test_what_a_hostile_project_costs_is_bounded(
     tree: Tree, text: str, monkeypatch: pytest.MonkeyPatch

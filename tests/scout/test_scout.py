@@ -15,13 +15,13 @@ from brimline.decision import NOTE_BUDGET_CHARACTERS
 from brimline.errors import ConfigError
 from brimline.hooks.table import EVENTS
 from brimline.install.switches import init
-from brimline.scout import check, ignorefile
+from brimline.scout import reads
 
 if TYPE_CHECKING:
     from brimline.decision import Decision
 
 FIELD = {"Read": "file_path", "Glob": "pattern", "Grep": "path", "Bash": "command"}
-FOLDERS = [pattern.rstrip("/") for pattern in ignorefile.DEFAULTS]
+FOLDERS = [pattern.rstrip("/") for pattern in reads.DEFAULTS]
 FIELDS = st.sampled_from(["file_path", "pattern", "path", "glob", "command", "output_mode"])
 VALUES = st.text(max_size=40) | st.sampled_from(
     ["node_modules/x", "**/*.ts", "{a,dist}/**", "\0", "~", "C:\\x", "/", "..", "cat dist/a", "'"]
@@ -33,7 +33,7 @@ def decided(tool: str, value: Any, *, mode: str = "block", cwd: str = "") -> Dec
     """The decision on a tool's main field, or on its whole input, in the current folder."""
     given_input = value if isinstance(value, dict) else {FIELD[tool]: value}
     here = os.getcwd()
-    return check.decide(tool, given_input, cwd=cwd or here, project_dir=here, mode=mode)
+    return reads.decide(tool, given_input, cwd=cwd or here, project_dir=here, mode=mode)
 
 
 def refused(tool: str, value: Any, **more: Any) -> bool:
@@ -208,7 +208,7 @@ def test_a_file_with_a_folders_name_and_a_link_to_the_project(world: Path) -> No
     given_input = {"file_path": f"{os.getcwd()}/dist/a.js"}
 
     assert decided("Read", "build") is None
-    assert check.decide("Read", given_input, cwd="", project_dir=str(link), mode="block")
+    assert reads.decide("Read", given_input, cwd="", project_dir=str(link), mode="block")
 
 
 @pytest.mark.row("S2-46")
@@ -284,7 +284,7 @@ def test_a_file_that_cannot_be_used_leaves_the_defaults(world: Path, kind: str) 
         path.write_bytes(b"# long\n" * 20_000 if kind == "huge" else b"\xff\xfe\x00\n" * 10)
 
     assert refused("Read", "dist/a")
-    assert "is not used" in ignorefile.load(os.getcwd()).problem
+    assert "is not used" in reads.load_ignored(os.getcwd()).problem
 
 
 def test_costly_patterns_of_a_stranger_are_answered() -> None:
@@ -307,7 +307,7 @@ def test_no_input_and_no_file_makes_it_fail(
     """Input of another shape passes; the text always fits into what the client passes on."""
     ignore(*lines)
     here = os.getcwd()
-    decision = check.decide(tool, given_input, cwd=cwd, project_dir=here, mode="block")
+    decision = reads.decide(tool, given_input, cwd=cwd, project_dir=here, mode="block")
 
     assert decision is None or 0 < len(decision.reason) < NOTE_BUDGET_CHARACTERS
 
@@ -324,7 +324,9 @@ def test_it_says_what_it_did_and_not_how_to_switch_it_off(mode: str) -> None:
     assert decision is not None
     text = decision.reason or decision.model_notes[0]
     assert decision.permission == ("deny" if mode == "block" else "")
-    assert text.startswith("[brimline] Not run:" if mode == "block" else "[brimline] This runs:")
+    assert text.startswith(
+        "[brimline] Refused:" if mode == "block" else "[brimline] Advised, not refused:"
+    )
     for part in ("`node_modules/react/a?[brimline] ?x??[31m.js`", "`node_modules/`", "`src/`"):
         assert part in text
     assert len(text) < 300
@@ -337,12 +339,12 @@ def test_init_writes_the_defaults_or_what_a_ckignore_says() -> None:
     """What is written is in force; a file that is there is replaced only when asked."""
     ignore("# theirs", "one/", "!one/two", name=".ckignore")
     assert CliRunner().invoke(init, []).exit_code == 0
-    assert [p.text for p in ignorefile.load(os.getcwd()).patterns] == ["one/", "!one/two"]
+    assert [p.text for p in reads.load_ignored(os.getcwd()).patterns] == ["one/", "!one/two"]
 
     with pytest.raises(ConfigError, match="--force"):
         CliRunner().invoke(init, [], catch_exceptions=False)
     forced = CliRunner().invoke(init, ["--force", "--json"])
 
     assert '"node_modules/"' in forced.output
-    assert tuple(p.text for p in ignorefile.load(os.getcwd()).patterns) == ignorefile.DEFAULTS
+    assert tuple(p.text for p in reads.load_ignored(os.getcwd()).patterns) == reads.DEFAULTS
     assert sorted(os.listdir(".")) == [".brimlineignore", ".ckignore"]

@@ -193,31 +193,19 @@ def test_what_cannot_be_searched_is_told(home_dir: str) -> None:
 
 
 def test_what_the_time_does_not_suffice_for_is_said_and_done_next_time(home_dir: str) -> None:
-    """Each search gets further, even without any time, and so does housekeeping."""
+    """Each search gets further, even without time, and so does housekeeping; files are private."""
     wanted = {put_here(home_dir, f"needle {number}") for number in range(4)}
-
-    pending = [find(home_dir, "needle", until=0.0).pending for _ in range(3)]
+    before = os.umask(0)
+    try:
+        pending = [find(home_dir, "needle", until=0.0).pending for _ in range(3)]
+    finally:
+        os.umask(before)
     stored.tidy(home_dir, until=0.0)
 
     assert pending == [3, 2, 1]
+    (file,) = files(home_dir)
+    assert [path.stat().st_mode & 0o777 for path in (file, file.parent)] == [0o600, 0o700]
     assert set(keys(find(home_dir, "needle", until=0.0))) == wanted
-
-
-def test_the_files_are_private(home_dir: str) -> None:
-    """From their creation on."""
-    put_here(home_dir, "needle")
-    before = os.umask(0)
-    try:
-        find(home_dir, "needle")
-        with sqlite3.connect(files(home_dir)[0]) as connection:
-            connection.execute("CREATE TABLE keeps_the_other_files_open (a)")
-            modes = {path.stat().st_mode & 0o777 for path in files(home_dir)}
-        connection.close()
-    finally:
-        os.umask(before)
-
-    assert modes == {0o600}
-    assert Path(stored.folder(home_dir)).stat().st_mode & 0o777 == 0o700
 
 
 def test_a_full_index_drops_the_text_of_the_oldest(
@@ -264,7 +252,7 @@ def test_a_damaged_index_is_made_anew(home_dir: str, damage: str) -> None:
     assert other.exists() == (damage != "folder gone")
 
 
-@pytest.mark.parametrize("fault", ["create", "folder", "write"])
+@pytest.mark.parametrize("fault", ["create", "folder", "write", "no full text"])
 def test_a_disk_that_cannot_be_written_can_be_searched(
     home_dir: str, monkeypatch: pytest.MonkeyPatch, fault: str
 ) -> None:
@@ -285,6 +273,11 @@ def test_a_disk_that_cannot_be_written_can_be_searched(
         Path(stored.folder(home_dir)).write_bytes(b"")
     elif fault == "create":
         monkeypatch.setattr(io, "create_exclusively", full)
+    elif fault == "no full text":
+        monkeypatch.setattr(documents, "_SCHEMA", documents._SCHEMA.replace("fts5(", "fts99("))
+        with pytest.raises(StoreError, match="the search index cannot be used: no such module"):
+            find(home_dir, "needle")
+        return
     else:
         monkeypatch.setattr(sqlite3, "connect", read_only)
 
@@ -293,17 +286,6 @@ def test_a_disk_that_cannot_be_written_can_be_searched(
         Path(stored.folder(home_dir)).mkdir(exist_ok=True)
         with pytest.raises(StoreError, match="the search index cannot be used"):
             stored.forget(home_dir, [key])
-
-
-def test_without_full_text_search_it_is_said(
-    home_dir: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An SQLite may be built without it."""
-    put_here(home_dir, "needle")
-    monkeypatch.setattr(documents, "_SCHEMA", documents._SCHEMA.replace("fts5(", "fts99("))
-
-    with pytest.raises(StoreError, match="the search index cannot be used: no such module"):
-        find(home_dir, "needle")
 
 
 def test_forgotten_content_leaves_no_word_behind(

@@ -19,7 +19,7 @@ import pytest
 from brimline.fast import io
 from brimline.fast.json import dumps
 from brimline.gauge.forecast import summarise
-from brimline.state import failures, history
+from brimline.state import history, logs
 from brimline.state.session import SessionState
 from brimline.testing import SessionBuilder
 
@@ -419,4 +419,4 @@ def test_a_damaged_database_is_kept_aside_and_told(database: Path, home_dir: str
 
     assert known(home_dir).events
     assert list(Path(home_dir).glob("series.sqlite3.damaged-*"))
-    assert [line["event"] for line in failures.recent(home_dir, 0)] == ["series"]
+    assert [line["event"] for line in logs.recent_failures(home_dir, 0)] == ["series"]

@@ -2,51 +2,71 @@
 
 from __future__ import annotations
 
-import json
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from brimline.fast import json
+from brimline.state import history
 from brimline.state.session import FORMAT, SessionState, Snapshot
 
 
-def test_a_snapshot_comes_back_as_it_was(home_dir: str) -> None:
-    """Every part, known or unknown."""
-    saved = Snapshot(at=5.25, window_tokens=1_000_000, occupancy_tokens=7, model="claude-opus-5")
-
-    SessionState(home_dir, "abc").save_snapshot(saved)
-    found = SessionState(home_dir, "abc").snapshot()
-
-    assert found is not None
-    assert vars(found) == vars(saved)
+def line(number: int, at: float = 1.5, **fields: Any) -> str:
+    """One event as `SessionState.add_line` writes it."""
+    return json.dumps({"v": 1, "at": at, "event": f"E{number}"} | fields)
 
 
-def test_a_session_without_files_is_unknown(home_dir: str) -> None:
-    """Looking creates nothing."""
-    state = SessionState(home_dir, "abc")
-
-    assert state.snapshot() is None
-    assert state.observed_window() is None
-    assert not state.has_spoken
-    assert state.spoken_levels() == {}
-    assert not Path(home_dir).exists()
+def names(events: list[dict[str, Any]]) -> list[str]:
+    """What the events are called."""
+    return [event["event"] for event in events]
 
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"{", b"[]", b"null", b"{}", b'{"v":99,"at":1}', b'{"v":1}', b'{"v":1,"at":1,"x":2}'],
+    [
+        *(b"", b"{", b"[]", b"null", b"{}", b'{"v":99,"at":1}', b'{"v":1}'),
+        *(b'{"v":1,"at":1,"x":2}', b'{"v":1,"at":1,"silence":7}', b'{"v":1,"at":1,"model":7}'),
+    ],
 )
-def test_a_damaged_snapshot_is_no_snapshot(content: bytes, home_dir: str) -> None:
-    """Torn, foreign or newer files are ignored."""
+def test_a_snapshot_comes_back_as_it_was_unless_it_is_damaged(
+    content: bytes, home_dir: str
+) -> None:
+    """Every part, known or unknown; torn, foreign or newer files are ignored."""
+    saved = Snapshot(at=5.25, window_tokens=1_000_000, occupancy_tokens=7, model="claude-opus-5")
     state = SessionState(home_dir, "abc")
-    state.save_snapshot(Snapshot(at=1.0))
+    state.save_snapshot(saved)
+    found = SessionState(home_dir, "abc").snapshot()
+    assert found is not None
+    assert vars(found) == vars(saved)
     Path(f"{state.folder}/statusline.json").write_bytes(content)
 
     assert SessionState(home_dir, "abc").snapshot() is None
 
 
-def test_a_tier_is_claimed_once_and_released(home_dir: str) -> None:
+def test_looking_creates_nothing_and_what_is_made_is_private(home_dir: str) -> None:
+    """Folders 700, files 600, from the moment they exist; the largest window counts."""
+    state = SessionState(home_dir, "abc")
+    assert (state.snapshot(), state.observed_window(), state.spoken_levels()) == (None, None, {})
+    assert not state.has_spoken
+    assert not Path(home_dir).exists()
+    state.save_snapshot(Snapshot(at=1.0))
+    state.add_line("PostToolUse", {})
+    state.claim_level(1, 0)
+    for tokens in (1_000_000, 2_000_000, 1_000_000):
+        state.remember_window(tokens)
+
+    assert SessionState(home_dir, "abc").observed_window() == 2_000_000
+    found = [Path(home_dir), *Path(home_dir).rglob("*")]
+    assert len(found) == 8
+    for path in found:
+        assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600)
+
+
+def test_a_tier_is_claimed_once_and_released_and_a_request_once(home_dir: str) -> None:
     """The second claim fails until somebody lets go; the offset stays with the claim."""
     state = SessionState(home_dir, "abc")
 
@@ -55,47 +75,75 @@ def test_a_tier_is_claimed_once_and_released(home_dir: str) -> None:
     again = SessionState(home_dir, "abc")
     assert again.has_spoken
     assert again.spoken_levels() == {2: 1_234}
-
     again.release_level(2)
     again.release_level(2)
     assert SessionState(home_dir, "abc").spoken_levels() == {}
     assert state.claim_level(2, 5) is True
+    for offset in (7, 8):
+        assert [SessionState(home_dir, "abc").claim_request(offset) for _ in range(2)] == [
+            *(True, False)
+        ]
+    assert [name for name in SessionState(home_dir, "abc").names if "again" in name] == [
+        "spoke-again-8"
+    ]
 
 
-def test_the_largest_observed_window_counts(home_dir: str) -> None:
-    """Windows only grow in what they prove."""
+def test_what_a_session_spools_is_read_back(home_dir: str) -> None:
+    """One line each, whatever text; a stamp tells of news; spools put away earlier come first."""
     state = SessionState(home_dir, "abc")
-    for tokens in (1_000_000, 2_000_000, 1_000_000):
-        state.remember_window(tokens)
-
-    assert SessionState(home_dir, "abc").observed_window() == 2_000_000
-
-
-def test_every_event_is_one_line_of_the_spool(home_dir: str) -> None:
-    """Format, time and event first, then the fields, whatever text they hold."""
-    state = SessionState(home_dir, "abc")
+    assert history._spool_stamp(state.folder) == []
     state.add_line("PostToolUse", {"tier": 1, "text": "a\nb\ud800"})
-    state.add_line("PreCompact", {})
+    first = history._spool_stamp(state.folder)
+    state.add_line("PreCompact", {"trigger": "auto"})
 
-    first, second = Path(f"{state.folder}/spool.jsonl").read_text().splitlines()
+    events, damaged = history._spooled(state.folder)
 
-    assert list(json.loads(first)) == ["v", "at", "event", "ms", "tier", "text"]
-    assert json.loads(first)["v"] == FORMAT
-    assert json.loads(second)["event"] == "PreCompact"
+    assert list(events[0]) == ["v", "at", "event", "ms", "tier", "text"]
+    assert (events[0]["v"], damaged) == (FORMAT, 0)
+    assert names(events) == ["PostToolUse", "PreCompact"]
+    assert history._spool_stamp(state.folder) != first
+    for number, name in enumerate(["spool.9.jsonl", "spool.10.jsonl"]):
+        Path(state.folder, name).write_text(line(number, at=float(number)) + "\n")
+    assert names(history._spooled(state.folder)[0])[:2] == ["E0", "E1"]
 
 
-def test_everything_is_private(home_dir: str) -> None:
-    """Folders 700, files 600, from the moment they exist."""
-    state = SessionState(home_dir, "abc")
-    state.save_snapshot(Snapshot(at=1.0))
-    state.add_line("PostToolUse", {})
-    state.claim_level(1, 0)
-    state.remember_window(1_000_000)
+@pytest.mark.parametrize("cut", range(1, len(line(1, text='{"v":')), 3))
+def test_an_event_behind_a_torn_one_is_recovered(cut: int) -> None:
+    """Wherever the first was cut off."""
+    found, damaged = history.parse_line(line(1, text='{"v":')[:cut] + line(2))
 
-    found = [Path(home_dir), *Path(home_dir).rglob("*")]
-    assert len(found) == 7
-    for path in found:
-        assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600)
+    assert (names(found), damaged) == (["E2"], 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "events", "damaged"),
+    [
+        ("", [], 0),
+        ("garbage", [], 1),
+        (line(1) + line(2), ["E1", "E2"], 0),
+        (line(1, nested={"v": 2}), ["E1"], 0),
+        ('{"v":1,"event":"E1"}', [], 1),
+        ('{"v":1,"event":"E1","at":true}', [], 1),
+        ('{"v":1,"event":"E1","at":1e300}', [], 1),
+        ('{"v":1,"event":3,"at":1}', [], 1),
+        ("[1]", [], 1),
+    ],
+)
+def test_what_is_no_event_is_counted(text: str, events: list[str], damaged: int) -> None:
+    """And costs its neighbours nothing."""
+    found = history.parse_line(text)
+
+    assert (names(found[0]), found[1]) == (events, damaged)
+
+
+@given(st.text(max_size=80) | st.lists(st.sampled_from(['{"v":', line(1), "x", "}"])).map("".join))
+@settings(max_examples=200, deadline=None)
+def test_any_text_can_be_read(text: str) -> None:
+    """A spool may have been damaged in any way."""
+    events, damaged = history.parse_line(text)
+
+    assert damaged >= 0
+    assert all(isinstance(event["event"], str) for event in events)
 
 
 @pytest.mark.parametrize("session_id", [None, 5, "", "../../etc", "a" * 500, "\0"])

@@ -23,7 +23,7 @@ TEXTS = st.text(max_size=40) | st.sampled_from([row["text"] for row in GOLDEN])
 
 @pytest.mark.row("S3-70")
 def test_a_pin_has_a_level_and_a_reason_and_can_be_lifted(home_dir: str) -> None:
-    """One pin per blob: the last one counts."""
+    """The last one counts, a damaged one holds; on nothing it would promise nothing."""
     key = stored(home_dir, text(1))
 
     pins.pin(home_dir, key, "soft", "first")
@@ -35,27 +35,15 @@ def test_a_pin_has_a_level_and_a_reason_and_can_be_lifted(home_dir: str) -> None
     assert found[key[7:]][:2] == ("hard", 'the "failing" build\n')
     assert pins.pinned(home_dir) == {}
     assert pins.level_of(home_dir, key[7:]) == "none"
-
-
-def test_only_what_is_there_can_be_pinned_and_only_at_a_known_level(home_dir: str) -> None:
-    """A pin on nothing would promise nothing."""
-    key = stored(home_dir, text(1))
+    for content in (b"", b"{", b"[]", b'{"level":"firm","reason":null,"at":1}'):
+        Path(layout.file(home_dir, key[7:], "pin")).write_bytes(content)
+        assert pins.level_of(home_dir, key[7:]) == "hard"
     with pytest.raises(StoreError, match="use none, soft or hard"):
         pins.pin(home_dir, key, "firm")
     os.unlink(layout.file(home_dir, key[7:]))
-
     with pytest.raises(StoreError, match="is not in the store"):
         pins.pin(home_dir, key, "hard")
     assert pins.pinned(home_dir) == {}
-
-
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"level":"firm","reason":null,"at":1}'])
-def test_a_pin_that_cannot_be_understood_holds(home_dir: str, content: bytes) -> None:
-    """In doubt a blob stays."""
-    key = stored(home_dir, text(1))
-    Path(layout.file(home_dir, key[7:], "pin")).write_bytes(content)
-
-    assert pins.level_of(home_dir, key[7:]) == "hard"
 
 
 @pytest.mark.row("S3-61", "S3-65")

@@ -234,9 +234,9 @@ def _own_instructions() -> str | None:
 def _note_incomplete(turn: Turn, error: Any) -> None:
     """Where nothing can be written, these notes cannot be either."""
     from brimline.fast import io
-    from brimline.state import failures
+    from brimline.state import logs
 
-    failures.record(turn.home, "PreCompact", error)
+    logs.record_failure(turn.home, "PreCompact", error)
     io.create_exclusively(f"{turn.state.folder}/{_INCOMPLETE}", b"")
 
 

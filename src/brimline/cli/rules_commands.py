@@ -11,7 +11,7 @@ from brimline import clock, config, output
 from brimline.errors import ConfigError
 from brimline.fast import paths
 from brimline.gauge.composition import estimate_tokens
-from brimline.rules import assemble, cascade, lint, marked
+from brimline.rules import cascade, lint, marked
 from brimline.rules.cascade import AT_START, NEVER, ON_MATCH, ON_READ, shown
 from brimline.transcript.pieces import Piece
 
@@ -52,7 +52,7 @@ def show_command(path: str | None, as_text: bool, as_json: bool) -> None:
     """
     if as_text:
         sources = _gather(path).sources
-        made = assemble.assemble(sources, assemble.Limits(), has_file=path is not None)
+        made = marked.assemble(sources, marked.Limits(), has_file=path is not None)
         found = {"text": made.text, "characters": len(made.text), "cut": made.cut}
         output.answer(found, made.text.rstrip("\n"), as_json=as_json)
         return
@@ -110,7 +110,7 @@ def lint_command(strict: bool, as_json: bool) -> None:
     gathered = _gather(None, walked)
     with output.Progress("Checking ages", len(gathered.sources)) as bar:
         findings, notes = lint.lint(
-            gathered, walked, assemble.Limits(), lint.STALE, clock.now(), bar.update
+            gathered, walked, marked.Limits(), lint.STALE, clock.now(), bar.update
         )
     findings.sort(key=lambda each: not each.is_broken)
     broken = sum(each.is_broken for each in findings)

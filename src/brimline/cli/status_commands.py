@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from brimline.gauge.reading import Reading
 
 _INTERVAL_S = 1.0
+_NOTES = {
+    "refusal": "not compacted before that; `brimline config autocompact` changes it",
+    "stop": "automatic compaction is off in the client's settings",
+}
 
 
 @output.command("status")
@@ -98,6 +102,7 @@ def as_document(
         "compaction_tokens": point.tokens,
         "compaction_source": point.source,
         "compaction_enforced": point.enforced,
+        "ending": point.ending,
         **output.fields(found, "margin_tokens used_ratio tier tier_name"),
         "velocity_tokens_per_op": found.velocity(),
         "forecast_ops": outlook.ops if outlook else None,
@@ -114,21 +119,25 @@ def render(report: dict[str, Any]) -> str:
     rows = [("in use", output.NOT_MEASURED), ("window", window_told)]
     if report["occupancy_tokens"] is not None:
         share = f"{report['used_ratio']:.0%}; by: {report['measured_by']}"
-        compaction = f"at {report['compaction_tokens']:,} (from: {report['compaction_source']})"
+        brim = window.outlook_of(report["ending"], report["compaction_tokens"])
+        brim += f" (from: {report['compaction_source']})"
         rows = [
             ("in use", f"{_in_use(report)} tokens ({share})"),
             ("window", window_told),
             ("next request", f"{report['projected_tokens']:,} (~{report['tail_tokens']:,} more)"),
-            ("compaction", f"{compaction}, {_left(report['margin_tokens'])}"),
+            ("the brim", f"{brim}, {_left(report['margin_tokens'])}"),
             ("tier", f"L{report['tier']} {report['tier_name']}"),
         ]
-        if report["compaction_enforced"] is False:
-            told = "the client will not compact there by itself, only when the API refuses"
-            rows.append(("note", told))
+        if report["ending"] in _NOTES:
+            rows.append(("note", _NOTES[report["ending"]]))
         if report["forecast_ops_high"]:
-            lately = f"lately {report['velocity_tokens_per_op']:,.0f} tokens each"
-            rows.append(("forecast", f"about {_forecast(report)}, {lately}"))
+            rows.append(("forecast", f"about {_forecast(report)}"))
+            lately = f"{report['velocity_tokens_per_op']:,.0f} tokens per request, lately"
+            rows.append(("growth", lately))
         rows.append(("compactions", f"{report['compactions']} so far"))
+        rows.append(
+            ("tune", "brimline config explain guard.tiers (also guard.ceiling, guard.preset)")
+        )
     return f"Session {report['session_id']}\n" + output.pairs(rows)
 
 

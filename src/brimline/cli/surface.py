@@ -194,8 +194,8 @@ COMMANDS = {
     "config": Entry(f"{_HERE}config", "Show, explain and change settings."),
     "scout": Entry(f"{_HERE}scout", "Watch reads of folders that fill the window."),
     "mcp": Entry("brimline.mcp.server:mcp", "Serve stored output to the model.", hidden=True),
-    "hook": Entry("brimline.hooks.command:hook", "Answer one hook event.", hidden=True),
-    "statusline": Entry("brimline.hooks.command:statusline", "Print the line.", hidden=True),
+    "hook": Entry("brimline.hooks.by_hand:hook", "Answer one hook event.", hidden=True),
+    "statusline": Entry("brimline.hooks.by_hand:statusline", "Print the line.", hidden=True),
 }
 
 

@@ -15,7 +15,7 @@ from brimline.launch import FORMAT, PACKAGE_DIR, bundle_path
 _ROOMS = {
     "fast": ("io", "json", "paths", "policy"),
     "transcript": ("usage", "tail"),
-    "gauge": ("tiers", "window", "reading", "hook"),
+    "gauge": ("window", "reading", "hook"),
     "state": ("session",),
     "offload": ("hook",),
     "carry": ("hook",),

@@ -29,10 +29,10 @@ _SPREAD_LIMITS = (0.5, 2.0)
 _E = 2.718281828459045
 _LARGEST_TOKENS = 10**9
 
-# Steps that deviate by at most this much from their mean are steady. Of recorded sessions few are.
-_STEADY_STEPS, _FEWEST_STEADY_STEPS = 10, 8
-_STEADY_DEVIATION = 0.3
-_STEADY_DOUBT = 0.35
+# Steps that are alike are a pace: this many, all above this multiple of the usual one, deviating by
+# at most this much from their mean. Of recorded sessions few have any, and few large steps are one.
+_ALIKE = ((10, 0.0, 0.3), (8, 0.0, 0.3), (4, 3.0, 0.5))
+_ALIKE_DOUBT = 0.35
 # The weight of the session's own speed: half when the point is next door, fading with distance.
 _OWN_WEIGHT = 0.5
 _OWN_HORIZON_OPERATIONS = 20
@@ -96,12 +96,13 @@ def forecast(
         return None
     if tokens_left <= 0:
         return Forecast(0, 0, 0)
-    pace = _steady_pace(occupancies)
-    if pace:
-        steady = tokens_left / pace
-        low, high = steady * (1 - _STEADY_DOUBT), steady * (1 + _STEADY_DOUBT)
-        return Forecast(int(low), int(steady + 0.5), int(high) + 1)
+    tokens_left = min(tokens_left, _LARGEST_TOKENS)
     prior = prior or prior_for(None)
+    pace = _alike_pace(occupancies, prior.speed_tokens)
+    if pace:
+        alike = tokens_left / pace
+        low, high = alike * (1 - _ALIKE_DOUBT), alike * (1 + _ALIKE_DOUBT)
+        return Forecast(int(low), max(1, int(alike + 0.5)), int(high) + 1)
     usual = _steady_tokens(occupancies[-1], tokens_left) / prior.speed_tokens
     variance = _VARIANCE / (1 + usual / _VARIANCE_HALVES_AT_OPERATIONS)
     # Half the variance takes a mean speed to a typical one: rare large results make the mean.
@@ -109,6 +110,9 @@ def forecast(
     middle = typical + _CROSSING_OPERATIONS
     deviation = (prior.spread * max(_LEAST_VARIANCE, variance)) ** 0.5
     low = middle * _E ** (-_DEVIATIONS_BELOW * deviation)
+    speed = velocity(occupancies) or 0.0
+    if speed > 0:  # an interval that leaves out what dividing gives contradicts itself
+        low = min(low, tokens_left / speed)
     high = middle * _E ** (_DEVIATIONS_ABOVE * deviation)
     # Bounds are rounded outwards: an interval of whole operations holds at least its share.
     return Forecast(int(low), int(middle + 0.5), int(high) + 1)
@@ -211,19 +215,21 @@ def family_of(model: str | None) -> str | None:
 
 def _steady_tokens(occupancy: int, tokens_left: float) -> float:
     """Tokens left, those of the fast opening counted for less."""
-    tokens_left = min(tokens_left, _LARGEST_TOKENS)
     opening = min(tokens_left, max(0, OPENING_TOKENS - occupancy))
     return tokens_left - _OPENING_DISCOUNT * opening
 
 
-def _steady_pace(occupancies: Sequence[int]) -> float | None:
-    """Tokens per operation where the last steps are all alike: a person divides, and is right."""
-    steps = _recent_changes(occupancies, _STEADY_STEPS)
-    if len(steps) < _FEWEST_STEADY_STEPS or min(steps) <= 0:
-        return None
-    mean = sum(steps) / len(steps)
-    variance = sum((step - mean) ** 2 for step in steps) / len(steps)
-    return mean if variance <= (_STEADY_DEVIATION * mean) ** 2 else None
+def _alike_pace(occupancies: Sequence[int], speed_tokens: float) -> float | None:
+    """Tokens per operation where the last steps are alike: a person divides, and is right."""
+    changes = _recent_changes(occupancies, _ALIKE[0][0])
+    for count, least, deviation in _ALIKE:
+        steps = changes[:count]
+        if len(steps) < count or min(steps) <= least * speed_tokens:
+            continue
+        mean = sum(steps) / count
+        if sum([(step - mean) ** 2 for step in steps]) / count <= (deviation * mean) ** 2:
+            return mean
+    return None
 
 
 def _own_pace(occupancies: Sequence[int], usual: float, speed_tokens: float) -> float:

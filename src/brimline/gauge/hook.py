@@ -35,10 +35,16 @@ stop = user_prompt_submit
 
 
 def pre_compact(turn: Turn) -> None:
-    """Record how full the window was, who asked for the compaction and where it was expected."""
+    """Record how full the window was, who asked for the compaction and what was expected."""
     point = turn.reading.compaction
-    known = {"effective": point.effective_window_tokens, "expected": point.expected_tokens}
-    turn.note(turn.event.name, trigger=turn.event.trigger, **turn.reading.figures(), **known)
+    turn.note(
+        turn.event.name,
+        trigger=turn.event.trigger,
+        effective=point.effective_window_tokens,
+        expected=point.expected_tokens,
+        ending=point.ending,
+        **turn.reading.figures(),
+    )
 
 
 def post_compact(turn: Turn) -> None:
@@ -101,6 +107,7 @@ def publish(reading: Reading, state: SessionState) -> None:
             "window_source": reading.window.source,
             "compaction_tokens": reading.compaction.tokens,
             "compaction_source": reading.compaction.source,
+            "ending": reading.compaction.ending,
             "measured_by": reading.measured_by,
             "measured_at": reading.measured_at,
         }

@@ -6,9 +6,8 @@ Fast path: imports only rooms below it. `measure` reads files, `make_reading` is
 from __future__ import annotations
 
 from brimline.fast import io
-from brimline.gauge import tiers
-from brimline.gauge import window as windows
-from brimline.transcript import tail as tails
+from brimline.gauge import window
+from brimline.transcript.tail import Tail, read_tail
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,8 +30,8 @@ _BYTES_PER_TOKEN = 4
 class Reading:
     """All figures of one measurement with their sources; unknown is None."""
 
-    def __init__(self, window: windows.Window, compaction: windows.CompactionPoint) -> None:
-        self.window = window
+    def __init__(self, size: window.Window, compaction: window.CompactionPoint) -> None:
+        self.window = size
         self.compaction = compaction
         self.occupancy_tokens: int | None = None
         self.tail_tokens: int | None = None
@@ -54,7 +53,7 @@ class Reading:
     @property
     def tier_name(self) -> str | None:
         """The tier in words."""
-        return None if self.tier is None else tiers.name_of(self.tier, self.tier_count)
+        return None if self.tier is None else window.tier_name(self.tier, self.tier_count)
 
     @property
     def is_estimate(self) -> bool:
@@ -137,14 +136,14 @@ def measure(
     if reading.occupancy_tokens is None:
         estimate_if_asked(reading, tail, transcript, policy)
     reading.transcript = transcript
-    proved = windows.proved_window(reading.occupancy_tokens)
+    proved = window.proved_window(reading.occupancy_tokens)
     if proved and reading.window.source == "observed" and proved != observed:
         state.remember_window(proved)
     return reading
 
 
 def make_reading(
-    tail: tails.Tail,
+    tail: Tail,
     snapshot: Snapshot | None,
     policy: Policy,
     observed_window: int | None = None,
@@ -156,7 +155,7 @@ def make_reading(
     occupancy = newer.occupancy_tokens if newer else usage.prompt_tokens if usage else None
     model = (usage.model if usage else None) or (snapshot.model if snapshot else None)
     requested = (usage.requested_model if usage else None) or (snapshot.model if snapshot else None)
-    window = windows.resolve_window(
+    size = window.resolve_window(
         configured=policy.values["context_window"],
         statusline=snapshot.window_tokens if snapshot else None,
         client=policy.client,
@@ -166,17 +165,16 @@ def make_reading(
         requested_model=requested,
     )
     is_special = policy.values["guard.preset"] != "default"
-    compaction = windows.resolve_compaction(
+    compaction = window.resolve_compaction(
         configured=policy.values["compaction_tokens"],
         client=policy.client,
-        window=window,
+        window=size,
         model=model,
         version=usage.version if usage else None,
-        requested_model=requested,
         learned=policy.learned.get("points"),
         remaining_percent=policy.preset["point_remaining"] if is_special else None,
     )
-    reading = Reading(window, compaction)
+    reading = Reading(size, compaction)
     reading.model = model
     reading.offset = tail.offset
     reading.history = tail.history[::-1]
@@ -202,30 +200,28 @@ def _place(reading: Reading, occupancy: int, tail_tokens: int, policy: Policy) -
     reading.margin_tokens = reading.compaction.tokens - reading.projected_tokens
     thresholds, unit = values["guard.tiers"], values["guard.tier_unit"]
     reading.tier_count = len(thresholds)
-    tier = tiers.tier_of(tiers.position(reading, unit), thresholds, unit)
+    tier = window.tier_of(window.position(reading, unit), thresholds, unit)
     if tier and values["guard.velocity_points"]:
         speed = reading.velocity()
         points = None if speed is None else 100 * speed / reading.compaction.effective_window_tokens
-        lifted = tiers.raised(tier, points, values["guard.velocity_points"], len(thresholds))
+        lifted = window.raised(tier, points, values["guard.velocity_points"], len(thresholds))
         reading.raised, tier = lifted != tier, lifted
     reading.tier = tier
 
 
-def _read_tail(
-    transcript: str | None, requests: int, compacted_size: int | None = None
-) -> tails.Tail:
+def _read_tail(transcript: str | None, requests: int, compacted_size: int | None = None) -> Tail:
     """The end of a transcript; empty where all of it was compacted away in the meantime."""
     if not transcript:
-        return tails.Tail()
+        return Tail()
     try:
-        tail = tails.read_tail(transcript, requests)
+        tail = read_tail(transcript, requests)
     except FileNotFoundError:
-        return tails.Tail()
+        return Tail()
     if compacted_size is None or tail.usage is None or tail.offset >= compacted_size:
         return tail
     if file_size(transcript) < compacted_size:
         return tail  # the file was rewritten since: its offsets mean something else now
-    gone = tails.Tail()
+    gone = Tail()
     gone.boundary_timestamp = tail.usage.timestamp or ""
     return gone
 
@@ -238,9 +234,15 @@ def file_size(path: str) -> int:
         return 0
 
 
-def estimate_if_asked(
-    reading: Reading, tail: tails.Tail, transcript: str | None, policy: Policy
-) -> None:
+def file_time(path: str) -> float:
+    """When a file was written last; 0 where it cannot be seen."""
+    try:
+        return io.system.stat(io.to_bytes(path)).st_mtime
+    except OSError:
+        return 0.0
+
+
+def estimate_if_asked(reading: Reading, tail: Tail, transcript: str | None, policy: Policy) -> None:
     """Guess from the size of a session that has no usage rows and was never compacted."""
     if reading.occupancy_tokens is not None or policy.values["measure.estimate"] != "size":
         return
@@ -254,11 +256,11 @@ def estimate_if_asked(
 
 def characters_per_token(model: str | None) -> float:
     """How many characters of tool output make a token for this model."""
-    newer = (windows.model_version(model) or (0, 0)) >= _NEWER_FROM_VERSION
+    newer = (window.model_version(model) or (0, 0)) >= _NEWER_FROM_VERSION
     return _NEWER_CHARACTERS_PER_TOKEN if newer else _CHARACTERS_PER_TOKEN
 
 
-def _newer_snapshot(tail: tails.Tail, snapshot: Snapshot) -> Snapshot | None:
+def _newer_snapshot(tail: Tail, snapshot: Snapshot) -> Snapshot | None:
     """The status line's reading where it is younger than the transcript's last word."""
     if not snapshot.occupancy_tokens:
         return None
@@ -270,7 +272,7 @@ def _newer_snapshot(tail: tails.Tail, snapshot: Snapshot) -> Snapshot | None:
 
 
 def _tail_tokens(
-    tail: tails.Tail, newer: Snapshot | None, model: str | None, added_characters: int
+    tail: Tail, newer: Snapshot | None, model: str | None, added_characters: int
 ) -> int:
     added = int(added_characters / characters_per_token(model))
     if newer and (tail.usage is None or newer.occupancy_tokens != tail.usage.prompt_tokens):

@@ -1,4 +1,4 @@
-"""How large the window is, and where the client is expected to compact. Pure.
+"""How large the window is, where a context ends, and the ladder of tiers towards that. Pure.
 
 Fast path: imports nothing. The figures of the client are those of `docs/explanation/client.md`.
 """
@@ -9,21 +9,28 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from brimline.gauge.reading import Reading
+
 DEFAULT_WINDOW_TOKENS = 200_000
 LARGE_WINDOW_TOKENS = 1_000_000
 # The client keeps 20,000 tokens for the summary and 13,000 as a buffer.
 SUMMARY_RESERVE_TOKENS = 20_000
 COMPACTION_RESERVE_TOKENS = 33_000
-VERIFIED_SOURCES = frozenset({"config", "statusline", "settings", "observed"})
+# With automatic compaction off, the client ends a session this close to the window.
+STOP_RESERVE_TOKENS = 23_000
+_VERIFIED_SOURCES = frozenset({"config", "statusline", "settings", "observed"})
 
 _LARGE_MARK = "[1m]"
 # A hint only: the client gives models from this version on a large window by default.
 _LARGE_FROM_VERSION = (4, 7)
-# The client compacts these on its own; older models and `[1m]` variants wait for an API refusal.
-_ENFORCED_FROM_VERSION = (4, 6)
-_OLDEST_KNOWN_VERSION = (4, 5)
+# The client compacts by itself from these versions on, by whether the window is a large one; older
+# models wait until the API refuses a request.
+_COMPACTS_FROM_VERSION = {False: (4, 6), True: (4, 7)}
 # Recorded sessions of these clients and older ones all compacted at the threshold by themselves.
 _LAST_ALWAYS_ENFORCING = (2, 1, 42)
+TIER_NAMES = ("Calm", "Warning", "Advisory", "Yellow Alert", "Critical")
+# Units in which less means fuller; in the others more does.
+_FALLING_UNITS = ("to_compaction", "remaining")
 
 
 class Window:
@@ -33,19 +40,55 @@ class Window:
         self.tokens = tokens
         self.source = source
 
+    @property
+    def is_verified(self) -> bool:
+        """Whether the size is known for certain, not guessed from a name."""
+        return self.source in _VERIFIED_SOURCES
+
+
+# How a context ends, and what is said about it.
+_ENDINGS = {
+    "compaction": ("compaction", "compaction expected at {:,}"),
+    "refusal": ("refusal", "the API refuses at about {:,}"),
+    "stop": ("the end", "the client ends the session at about {:,}"),
+}
+
 
 class CompactionPoint:
-    """Where the client compacts, how we know, and whether it does so on its own."""
+    """Where a context ends and how we know; `enforced`: whether the client compacts there."""
 
     def __init__(
-        self, tokens: int, source: str, effective_window_tokens: int, *, enforced: bool | None
+        self,
+        tokens: int,
+        source: str,
+        effective_window_tokens: int,
+        *,
+        enforced: bool | None = None,
+        ending: str = "compaction",
+        expected_tokens: int | None = None,
     ) -> None:
         self.tokens = tokens
         self.source = source
         self.effective_window_tokens = effective_window_tokens
         self.enforced = enforced
+        self.ending = ending
         # What the client's settings and the window alone would lead to expect.
-        self.expected_tokens = tokens
+        self.expected_tokens = tokens if expected_tokens is None else expected_tokens
+
+    @property
+    def goal(self) -> str:
+        """What a distance leads to, in a word or two."""
+        return _ENDINGS[self.ending][0]
+
+    @property
+    def outlook(self) -> str:
+        """What happens at which figure."""
+        return outlook_of(self.ending, self.tokens)
+
+
+def outlook_of(ending: object, tokens: int) -> str:
+    """What happens at which figure, in words; an ending from another version is a compaction."""
+    return _ENDINGS.get(str(ending), _ENDINGS["compaction"])[1].format(tokens)
 
 
 def resolve_window(
@@ -82,18 +125,19 @@ def proved_window(occupancy_tokens: int | None) -> int | None:
     return -(-occupancy_tokens // LARGE_WINDOW_TOKENS) * LARGE_WINDOW_TOKENS
 
 
-def resolve_compaction(  # noqa: PLR0913 - every source is named once, here
+def resolve_compaction(
     *,
     configured: int | None,
     client: dict[str, Any],
     window: Window,
     model: str | None,
     version: str | None,
-    requested_model: str | None = None,
     learned: dict[str, int] | None = None,
     remaining_percent: int | None = None,
 ) -> CompactionPoint:
     """The first source that knows: config, earlier compactions, the client's settings, the window.
+
+    Where the client does not compact by itself, it is the point at which the API refuses.
 
     Args:
         configured: what the user says.
@@ -101,42 +145,49 @@ def resolve_compaction(  # noqa: PLR0913 - every source is named once, here
         window: the window.
         model: the model that answers.
         version: the client's version.
-        requested_model: the model as it was asked for.
         learned: points learned under this user's settings, by `learned_key`.
-        remaining_percent: assume this much of the window to be left instead of 33,000 tokens.
+        remaining_percent: assume this much of the window to be left at a compaction.
     """
     by_model = client.get("autocompact_window_by_model") or {}
     chosen = by_model.get(model) or client.get("autocompact_window")
-    limit = min(chosen, window.tokens) if chosen else None
-    effective = limit or window.tokens
-    marked = _is_marked_large(requested_model or client.get("model"))
-    expected = _expected_point(effective, client if limit else {})
-    tokens, source = expected, "settings" if limit else "window"
-    known = (learned or {}).get(learned_key(window.tokens, effective))
+    enforced = _enforced(client, window, chosen, model, version)
+    effective, ending = window.tokens, "compaction"
+    source = "window"
+    if client.get("autocompact_enabled") is False:
+        ending, source = "stop", "settings"
+        expected = max(0, effective - STOP_RESERVE_TOKENS)
+    elif enforced is False:
+        ending, expected = "refusal", effective
+    elif chosen:
+        effective, source = min(chosen, effective), "settings"
+        expected = _expected_point(effective, client.get("autocompact_pct"))
+    else:
+        expected = _expected_point(effective, None)
+    tokens = expected
+    known = (learned or {}).get(learned_key(window.tokens, effective, ending))
     if configured:
         tokens, source = configured, "config"
     elif known:
         tokens, source = known, "learned"
-    elif remaining_percent is not None:
+    elif remaining_percent is not None and ending == "compaction":
         tokens, source = effective * (100 - remaining_percent) // 100, "preset"
-    enforced = _enforced(client, limit, model, version, marked=marked)
-    point = CompactionPoint(tokens, source, effective, enforced=enforced)
-    point.expected_tokens = expected
-    return point
+    return CompactionPoint(
+        tokens, source, effective, enforced=enforced, ending=ending, expected_tokens=expected
+    )
 
 
-def _expected_point(effective: int, client: dict[str, Any]) -> int:
+def _expected_point(effective: int, percent: int | None) -> int:
     """The window less the client's reserve; a percentage can only lower it."""
     point = max(0, effective - COMPACTION_RESERVE_TOKENS)
-    percent = client.get("autocompact_pct")
     if not percent:
         return point
     return min(point, int((effective - SUMMARY_RESERVE_TOKENS) * percent / 100))
 
 
-def learned_key(window_tokens: int, effective_window_tokens: int) -> str:
-    """Under which a learned compaction point is kept: it holds for these settings only."""
-    return f"{window_tokens}:{effective_window_tokens}"
+def learned_key(window_tokens: int, effective_window_tokens: int, ending: str) -> str:
+    """Under which a learned point is kept: it holds for these settings and this ending only."""
+    key = f"{window_tokens}:{effective_window_tokens}"
+    return key if ending == "compaction" else f"{key}:{ending}"
 
 
 def model_version(model: str | None) -> tuple[int, int] | None:
@@ -147,37 +198,80 @@ def model_version(model: str | None) -> tuple[int, int] | None:
     return (numbers[0], numbers[1] if len(numbers) > 1 else 0) if numbers else None
 
 
-def _is_marked_large(name: Any) -> bool:
-    return isinstance(name, str) and name.lower().endswith(_LARGE_MARK)
-
-
 def _asks_for_large_window(name: Any, model: str | None) -> bool:
     """Whether a model setting asks for 1M and is about the model that is running."""
-    if not _is_marked_large(name):
+    if not isinstance(name, str) or not name.lower().endswith(_LARGE_MARK):
         return False
-    family = name.lower()[: -len(_LARGE_MARK)]
-    return model is None or family in model
+    return model is None or name.lower()[: -len(_LARGE_MARK)] in model
 
 
 def _enforced(
     client: dict[str, Any],
-    limit: int | None,
+    window: Window,
+    chosen: int | None,
     model: str | None,
     version: str | None,
-    *,
-    marked: bool,
 ) -> bool | None:
     """Whether the client compacts at its threshold; None where nobody has seen it."""
     if client.get("autocompact_enabled") is False:
         return False
-    if limit is not None:
+    if chosen:
         return True
     numbers = [int(part) if part.isdecimal() else 0 for part in (version or "").split(".")]
     if version is not None and tuple(numbers) <= _LAST_ALWAYS_ENFORCING:
         return True
     found = model_version(model)
-    if found is None or found < _OLDEST_KNOWN_VERSION:
+    if found is None or "claude" not in (model or ""):
         return None
-    if marked and found < _LARGE_FROM_VERSION:
-        return False
-    return found >= _ENFORCED_FROM_VERSION
+    return found >= _COMPACTS_FROM_VERSION[window.tokens > DEFAULT_WINDOW_TOKENS]
+
+
+def tier_name(level: int, count: int = 4) -> str:
+    """The name of a tier in a ladder of `count`; the last of several is always the critical one."""
+    if count > 1 and level == count:
+        return TIER_NAMES[-1]
+    return TIER_NAMES[level] if level < len(TIER_NAMES) - 1 else f"Level {level}"
+
+
+def position(reading: Reading, unit: str) -> float | None:
+    """Where a reading stands in a unit.
+
+    `used` and `remaining` are shares of the window as the client's own percentage shows them;
+    `to_compaction` and `tokens` look at what the next request will hold.
+    """
+    if reading.occupancy_tokens is None or reading.projected_tokens is None:
+        return None
+    if unit == "tokens":
+        return reading.projected_tokens
+    if unit == "to_compaction":
+        return 100 * (reading.margin_tokens or 0) / reading.compaction.effective_window_tokens
+    used = 100 * reading.occupancy_tokens / reading.window.tokens
+    return used if unit == "used" else 100 - used
+
+
+def tier_of(at: float | None, thresholds: list[float], unit: str = "to_compaction") -> int | None:
+    """The tier of a position; None where it is unknown."""
+    if at is None:
+        return None
+    if unit in _FALLING_UNITS:
+        return sum([at <= threshold for threshold in thresholds])
+    return sum([at >= threshold for threshold in thresholds])
+
+
+def raised(tier: int | None, growth_points: float | None, limit: float, count: int) -> int | None:
+    """The tier after the velocity rule: steep growth raises all but calm and the last by one."""
+    if tier is None or growth_points is None or not limit or not 1 <= tier < count:
+        return tier
+    return tier + 1 if growth_points >= limit else tier
+
+
+def has_left(
+    at: float, level: int, thresholds: list[float], unit: str, slack_points: float, window: int
+) -> bool:
+    """Whether a position is clearly on the calm side of a tier, by some points."""
+    if level > len(thresholds):
+        return True
+    if unit in _FALLING_UNITS:
+        return at > sorted(thresholds, reverse=True)[level - 1] + slack_points
+    slack = slack_points * window / 100 if unit == "tokens" else slack_points
+    return at < sorted(thresholds)[level - 1] - slack

@@ -1,12 +1,13 @@
-"""The ceiling: an economy gate on what loads more into the context (agents, skills).
+"""The ceiling: an economy gate on what loads more into the context (skills; agents if asked).
 
-Fast path: imports only `brimline.fast.io`; loaded for the few tool calls it gates. It looks at
-occupancy, not at the projection: what counts is what is already in use.
+Fast path: imports only `fast.io` and `guard.monitor`; loaded for the few tool calls it gates. It
+looks at occupancy, not at the projection: what counts is what is already in use.
 """
 
 from __future__ import annotations
 
 from brimline.fast import io
+from brimline.guard import monitor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,11 +20,13 @@ if TYPE_CHECKING:
 
 DELEGATING_TOOLS = ("Agent", "Task")
 BUCKET_POINTS = 5
-_LONGEST_NAME = 200
+_LONGEST_NAME = 60
 # Multiples of the ceiling at which the advice becomes more pressing.
 BANDS = (1.0, 1.25, 1.5)
 # In a session's folder: bucket and band of an advice that was given.
 _MARK = "ceiling-"
+# How preset `adr11` calls where a window is known from; everything else was detected.
+_PROVENANCE = {"config": "override", "default": "default"}
 
 
 class Ceiling:
@@ -64,17 +67,18 @@ def decide(turn: Turn) -> Decision | None:
     A refusal every time; advice once per bucket of five points, and again when the band rises.
     """
     from brimline.decision import Decision
-    from brimline.guard import messages
 
     preset, values, reading = turn.policy.preset, turn.values, turn.reading
     load = Load(turn.event.tool, turn.event.tool_input)
     if preset["quiet"]:
         return None
-    if _is_last_tier(load, reading, values):
+    if preset["dispatch"] and _is_last_tier(load, reading):
         _record_block(turn, load, "critical tier")
-        return Decision(permission="deny", reason=messages.dispatch_refusal(load, reading))
+        fields = monitor.figures(reading) | {"load": load.label}
+        return Decision(permission="deny", reason=preset["dispatch"].format_map(fields))
     used = reading.occupancy_tokens
-    if values["guard.ceiling"] == "off" or used is None or load.tool not in preset["gated"]:
+    gate = _gate(load.tool, values["guard.gate_tools"])
+    if values["guard.ceiling"] == "off" or used is None or gate is None:
         return None
     ceiling = Ceiling(reading.window.tokens, values)
     if used < ceiling.tokens:
@@ -82,19 +86,17 @@ def decide(turn: Turn) -> Decision | None:
         return None
     if load.tool == "Skill" and load.bare_name in values["guard.recovery_skills"]:
         return None
-    excuse = _excuse(load, reading, values, verified=preset["verified"])
-    band = sum([used >= factor * ceiling.tokens for factor in BANDS])
-    words = preset["ceiling"]
-    if values["guard.ceiling"] == "strict" and not excuse:
-        _record_block(turn, load, "context ceiling")
-        return Decision(
-            permission="deny", reason=messages.over(words, load, reading, ceiling, band)
-        )
+    excuse = None
+    if values["guard.ceiling"] == "strict":
+        excuse = _excuse(reading, gate, verified=preset["verified"])
+        if not excuse:
+            _record_block(turn, load, "context ceiling")
+            return Decision(permission="deny", reason=_said(turn, load, ceiling, refused=True))
     bucket = used * 100 // reading.window.tokens // BUCKET_POINTS
-    if not _is_news(turn.state, bucket, band):
+    if not _is_news(turn.state, bucket, _band(used, ceiling)):
         return None
     turn.note("Advised", tool=load.tool)
-    return Decision(model_notes=(messages.over(words, load, reading, ceiling, band, excuse),))
+    return Decision(model_notes=(_said(turn, load, ceiling, excuse or ""),))
 
 
 def forget(state: SessionState) -> None:
@@ -103,37 +105,59 @@ def forget(state: SessionState) -> None:
         _release(state, bucket, band)
 
 
-def _is_last_tier(load: Load, reading: Reading, values: dict[str, Any]) -> bool:
-    """Whether agents are refused because their results would come into a full context."""
-    return (
-        bool(values["guard.block_dispatch_at_critical"])
-        and load.tool in DELEGATING_TOOLS
-        and reading.tier == len(values["guard.tiers"])
-        and not reading.is_estimate
-    )
+def _is_last_tier(load: Load, reading: Reading) -> bool:
+    """Whether an agent's result would come into a full context."""
+    last = reading.tier == reading.tier_count and not reading.is_estimate
+    return last and load.tool in DELEGATING_TOOLS
 
 
-def _excuse(load: Load, reading: Reading, values: dict[str, Any], *, verified: bool) -> str:
+def _gate(tool: str, gated: list[str]) -> str | None:
+    """How a tool is gated: None for not at all, `warn` where it is never refused."""
+    found = [entry.partition(":")[2] for entry in gated if entry.partition(":")[0] == tool]
+    return found[0] if found else None
+
+
+def _excuse(reading: Reading, gate: str, *, verified: bool) -> str:
     """Why a strict ceiling does not refuse this load; empty where it does."""
-    from brimline.gauge.window import VERIFIED_SOURCES
-
-    if values["guard.ceiling"] != "strict":
-        return ""
-    if load.tool in DELEGATING_TOOLS and not values["guard.block_delegation"]:
+    if gate == "warn":
         return "delegation"
     if reading.is_estimate:
         return "fill only estimated"
-    known = not verified or reading.window.source in VERIFIED_SOURCES
-    return "" if known else "window unverified"
+    return "window unverified" if verified and not reading.window.is_verified else ""
+
+
+def _band(used: int, ceiling: Ceiling) -> int:
+    return sum([used >= factor * ceiling.tokens for factor in BANDS])
+
+
+def _said(
+    turn: Turn, load: Load, ceiling: Ceiling, excuse: str = "", *, refused: bool = False
+) -> str:
+    """Advice on a load over the ceiling, or the refusal, in the words of the preset."""
+    words, reading = turn.policy.preset["ceiling"], turn.reading
+    source = reading.window.source
+    fields = monitor.figures(reading) | {
+        "load": load.label,
+        "ceiling": ceiling.tokens,
+        "bound": ceiling.bound,
+        "source": source,
+        "provenance": _PROVENANCE.get(source, "detected"),
+        "excuse": words["excuse"].format(why=excuse) if excuse else "",
+        "skills": " and ".join(sorted(turn.values["guard.recovery_skills"], key=len)[:2]),
+    }
+    fields["diagnostic"] = words["diagnostic"].format_map(fields)
+    band = _band(reading.occupancy_tokens or 0, ceiling)
+    note: str = words["notes"][band - 1].format_map(fields)
+    return words["refusal"].format_map(fields | {"note": note}) if refused else note
 
 
 def _record_block(turn: Turn, load: Load, reason: str) -> None:
-    from brimline.state import audit
+    from brimline.state import logs
 
     turn.note("Blocked", blocked=True, tool=load.tool, subject=load.label)
     session, figures = turn.state.session_id, turn.reading.figures()
     fields = {"kind": "block", "subject": load.label, "reason": reason}
-    turn.attempt("audit", audit.record, turn.home, session, figures, fields)
+    turn.attempt("audit", logs.record_pressure, turn.home, session, figures, fields)
 
 
 def _is_news(state: SessionState, bucket: int, band: int) -> bool:

@@ -26,15 +26,13 @@ stop = post_tool_use
 def user_prompt_submit(turn: Turn) -> Decision | None:
     """A tier, then the user's reminder, then the rate limits."""
     told = []
-    if turn.values["reminder.file"]:
-        from brimline.guard import reminder
-
-        told.append(turn.attempt("reminder", reminder.at_prompt, turn))
     snapshot = turn.state.snapshot()
-    if snapshot and snapshot.rate_limits and turn.values["guard.preset"] != "off":
-        from brimline.guard import quota
+    limits = snapshot.rate_limits if snapshot and turn.values["guard.preset"] != "off" else None
+    if turn.values["reminder.file"] or limits:
+        from brimline.guard import prompts
 
-        told.append(turn.attempt("quota", quota.at_prompt, turn, snapshot.rate_limits))
+        told.append(turn.attempt("reminder", prompts.remind, turn))
+        told.append(turn.attempt("limits", prompts.tell_limits, turn, limits))
     notes = [decision for decision in told if decision]
     if notes:
         turn.note("Told", notes=len(notes))
@@ -58,9 +56,9 @@ def session_start(turn: Turn) -> Decision | None:
     """The user's reminder."""
     if not turn.values["reminder.file"]:
         return None
-    from brimline.guard import reminder
+    from brimline.guard import prompts
 
-    return reminder.at_start(turn)
+    return prompts.remind_at_start(turn)
 
 
 def post_compact(turn: Turn) -> None:

@@ -1,4 +1,4 @@
-"""The tiers: whether the one a reading is in is news, and what follows from it.
+"""The tiers: whether the one a reading is in is news, what is said, and what follows from it.
 
 Fast path: imports nothing at module level; it is loaded only once a tier was reached.
 """
@@ -7,7 +7,10 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from brimline.decision import Decision
+    from brimline.gauge.reading import Reading
     from brimline.hooks.turn import Turn
 
 # The estimated part of a reading wavers from call to call; a tier is left only past this much.
@@ -19,7 +22,8 @@ CHECKPOINT_TIERS = 2
 def decide(turn: Turn) -> Decision | None:
     """Speak when a tier is entered from below; stay silent until it was left again.
 
-    Where the preset says so, the last tier goes on speaking, and a preset may repeat every tier.
+    Where the preset says so, the last tier speaks again with each model request, and a preset may
+    repeat every tier.
     """
     preset, reading, event = turn.policy.preset, turn.reading, turn.event.name
     if reading.tier is None or not preset["tiers"]:
@@ -27,18 +31,70 @@ def decide(turn: Turn) -> Decision | None:
     _rearm(turn)
     if reading.tier == 0 or event not in preset["events"]:
         return None
-    won = _claim(turn)
     lasting = preset["persistent"] and reading.tier == reading.tier_count > 1
+    if lasting and not turn.state.claim_request(reading.offset):
+        return None  # a parallel call of the same request has spoken
+    won = _claim(turn)
     if won:
         _record(turn)
     if not (won or lasting or preset["repeats"]):
         return None
     from brimline.decision import Decision
-    from brimline.guard import messages
 
-    text = messages.tier(preset["tiers"], reading, first=won)
+    text = _said(preset["tiers"], reading, first=won)
     # Context added at the end of a turn would make the model go on; the person is told instead.
     return Decision(person_notes=(text,)) if event == "Stop" else Decision(model_notes=(text,))
+
+
+def figures(reading: Reading) -> dict[str, Any]:
+    """What any template may name."""
+    occupancy, window = reading.occupancy_tokens or 0, reading.window.tokens
+    about = "~" if reading.is_estimate else ""
+    return {
+        "about": about,
+        "method": "estimated" if reading.is_estimate else "measured",
+        "occupancy": occupancy,
+        "window": window,
+        "percent": min(100.0, 100 * occupancy / window),
+        "floor": occupancy * 100 // window,
+        "in_use": f"{about}{occupancy:,} of {window:,} tokens in use",
+    }
+
+
+def _said(words: dict[str, str], reading: Reading, *, first: bool) -> str:
+    """The announcement of a tier, or what is said while it lasts."""
+    name = reading.tier_name or ""
+    template = words.get(name, words["other"])
+    steep = ", one up: it fills fast" if reading.raised else ""
+    return (template if first else words.get("again", template)).format_map(
+        figures(reading)
+        | {
+            "head": f"[brimline] Context tier L{reading.tier} {name}{steep}.",
+            "distance": _distance(reading),
+        }
+    )
+
+
+def _distance(reading: Reading) -> str:
+    """How far it is to the end of this context, how that is known, how long it will last."""
+    margin, point = reading.margin_tokens or 0, reading.compaction
+    room = f"{margin:,} left" if margin >= 0 else f"{-margin:,} past it"
+    known = "guessed from the file's size" if reading.is_estimate else reading.measured_by
+    if not reading.window.is_verified:
+        known = f"{known}; window unverified"
+    learned = " (learned)" if point.source == "learned" else ""
+    text = (
+        f"Next: ~{reading.projected_tokens:,} of {reading.window.tokens:,} tokens ({known}), "
+        f"{point.outlook}{learned}: {room}"
+    )
+    speed = reading.velocity() or 0.0
+    if reading.raised and speed > 0 and margin > 0:
+        return f"{text}, {max(1, round(margin / speed))} requests at this pace."
+    outlook = reading.forecast()
+    if outlook is None or outlook.high == 0:
+        return text + "."
+    requests = "request" if outlook.ops == 1 else "requests"
+    return f"{text}, ~{outlook.ops} {requests} ({outlook.low} to {outlook.high})."
 
 
 def _rearm(turn: Turn) -> None:
@@ -47,17 +103,17 @@ def _rearm(turn: Turn) -> None:
     The reading must be newer than the announcement: a hook that started earlier may still hold an
     older one. A tier that steep growth holds up is not left, wherever the reading stands.
     """
-    from brimline.gauge import tiers
+    from brimline.gauge.window import has_left, position
 
     reading = turn.reading
     thresholds, unit = turn.values["guard.tiers"], turn.values["guard.tier_unit"]
-    at = tiers.position(reading, unit)
+    at = position(reading, unit)
     if at is None:
         return
     for level, offset in turn.state.spoken_levels().items():
         if level <= (reading.tier or 0):
             continue
-        left = tiers.has_left(at, level, thresholds, unit, REARM_POINTS, reading.window.tokens)
+        left = has_left(at, level, thresholds, unit, REARM_POINTS, reading.window.tokens)
         if left and reading.offset > offset:
             turn.state.release_level(level)
 
@@ -74,12 +130,12 @@ def _claim(turn: Turn) -> bool:
 def _record(turn: Turn) -> None:
     """Leave a trace of a tier that was entered, and a checkpoint in the last two; none may fail."""
     from brimline.carry.hook import save_checkpoint
-    from brimline.state import audit
+    from brimline.state import logs
 
     reading, session = turn.reading, turn.state.session_id
     level = reading.tier or 0
     turn.note("Announced", spoke=level)
     fields = {"kind": "escalation", "level": level, "name": reading.tier_name}
-    turn.attempt("audit", audit.record, turn.home, session, reading.figures(), fields)
+    turn.attempt("audit", logs.record_pressure, turn.home, session, reading.figures(), fields)
     if level >= reading.tier_count - CHECKPOINT_TIERS + 1:
         turn.attempt("checkpoint", save_checkpoint, turn, f"L{level}")

@@ -135,9 +135,9 @@ def tidy(turn: Turn, seconds: float = TIDY_S) -> None:
 def log_failure(home_dir: str | None, name: str, error: BaseException) -> None:
     """Leave one line that `doctor` and the status line show; failing at that too is final."""
     try:
-        from brimline.state import failures
+        from brimline.state import logs
 
-        failures.record(home_dir or paths.home(), name, error)
+        logs.record_failure(home_dir or paths.home(), name, error)
     except BaseException:  # noqa: BLE001, S110 - there is nobody left to tell
         pass
 

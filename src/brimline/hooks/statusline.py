@@ -7,16 +7,23 @@ from __future__ import annotations
 
 from brimline import clock
 from brimline.fast import io, json, policy
-from brimline.gauge import reading as gauge
+from brimline.gauge.reading import Reading, file_time, measure
 from brimline.hooks.entry import log_failure
-from brimline.state import failures
-from brimline.state.session import SessionState, Snapshot
+from brimline.state import logs
+from brimline.state.session import SPOOL, SessionState, Snapshot
 from brimline.transcript.usage import PROMPT_FIELDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+# Columns that the client keeps for itself, left and right.
+_CLIENT_COLUMNS = 4
+# Requests without a word from any hook; some tool calls raise no event that is ours.
+_SILENT_REQUESTS = 6
+_LONGEST_NAME = 40
+_LONGEST_HEAD = 300
+_LIMITS = (("five_hour", "5h"), ("seven_day", "7d"))
 _COLOURS = ("32", "36", "33", "35", "1;31")  # by tier: green, cyan, yellow, magenta, bold red
 _FORECAST_REQUESTS = 60
 _ERROR_WINDOW_S = 3_600
@@ -58,6 +65,7 @@ def snapshot_of(payload: dict[str, Any], at: float) -> Snapshot:
 def _line(payload: dict[str, Any], home_dir: str, rules: policy.Policy) -> str:
     state = SessionState(home_dir, payload.get("session_id"))
     snapshot = snapshot_of(payload, round(clock.now(), 3))
+    _listen(snapshot, state)
     if payload.get("session_id"):
         try:
             state.save_snapshot(snapshot)
@@ -65,7 +73,7 @@ def _line(payload: dict[str, Any], home_dir: str, rules: policy.Policy) -> str:
             log_failure(home_dir, "statusline", error)
     transcript = payload.get("transcript_path")
     try:
-        reading = gauge.measure(
+        reading = measure(
             transcript if isinstance(transcript, str) else None,
             state,
             rules,
@@ -74,35 +82,92 @@ def _line(payload: dict[str, Any], home_dir: str, rules: policy.Policy) -> str:
         )
     except OSError as error:
         log_failure(home_dir, "statusline", error)
-        reading = gauge.measure(None, state, rules, snapshot=snapshot)
-    return compose(reading, len(failures.recent(home_dir, clock.now() - _ERROR_WINDOW_S)))
+        reading = measure(None, state, rules, snapshot=snapshot)
+    errors = len(logs.recent_failures(home_dir, clock.now() - _ERROR_WINDOW_S))
+    fields = _figures(reading) | _told(payload)
+    names = dict.fromkeys(["distance", *rules.values["statusline.format"]])
+    parts = [fields[name] for name in names if fields.get(name)]
+    if errors:
+        parts.insert(1, f"{errors} hook error(s): brimline doctor")
+    if snapshot.silence[1] >= _SILENT_REQUESTS:
+        parts.insert(1, "hooks are silent: brimline doctor")
+    return _coloured(_fitted(parts), reading)
 
 
-def compose(reading: gauge.Reading, error_count: int = 0) -> str:
-    """One line: how full, how much is left, which tier, how long it will last."""
+def _listen(snapshot: Snapshot, state: SessionState) -> None:
+    """Count the requests since a hook was heard of last."""
+    before = state.snapshot()
+    heard_at, requests = file_time(f"{state.folder}/{SPOOL}"), 0.0
+    if before and before.silence[:1] == [heard_at]:
+        grown = snapshot.occupancy_tokens not in (None, before.occupancy_tokens)
+        requests = sum(before.silence[1:]) + grown
+    snapshot.silence = [heard_at, requests]
+
+
+def _figures(reading: Reading) -> dict[str, str]:
+    """What we know: how far, how long, which tier, how full."""
+    window = f"of {_short(reading.window.tokens)} window"
+    if reading.used_ratio is None or reading.margin_tokens is None:
+        return {"distance": f"– {window}"}
     mark = "~" if reading.is_estimate else ""
-    used = "–" if reading.used_ratio is None else f"{mark}{reading.used_ratio * 100:.0f}"
-    parts = [f"ctx {used}% of {_short(reading.window.tokens)}"]
-    if reading.margin_tokens is not None:
-        parts.append(f"{_short(max(0, reading.margin_tokens))} to compaction")
+    found = {
+        "distance": f"{_short(max(0, reading.margin_tokens))} to {reading.compaction.goal}",
+        "used": f"{mark}{reading.used_ratio * 100:.0f}% {window}",
+    }
     outlook = reading.forecast()
     if outlook and outlook.high:
-        parts.append(f"~{outlook.ops} requests ({outlook.low}–{outlook.high})")
+        found["forecast"] = f"~{outlook.ops} req. ({outlook.low}–{outlook.high})"
     if reading.tier:
-        parts.append(f"L{reading.tier} {reading.tier_name}")
-    if error_count:
-        parts.append(f"{error_count} hook error(s): brimline doctor")
-    text = " · ".join(parts)
-    if io.env("NO_COLOR") or reading.tier is None:
-        return text
-    return f"\x1b[{_colour(reading)}m{text}\x1b[0m"
+        # The last word of a name is enough beside its number.
+        found["tier"] = f"L{reading.tier} {(reading.tier_name or '').split()[-1].lower()}"
+    return found
 
 
-def _colour(reading: gauge.Reading) -> str:
+def _told(payload: dict[str, Any]) -> dict[str, str]:
+    """What the client tells besides, each where it does."""
+    model, cost = _table(payload.get("model")), _table(payload.get("cost"))
+    spent, limits = cost.get("total_cost_usd"), _table(payload.get("rate_limits"))
+    shares = [(name, _table(limits.get(key)).get("used_percentage")) for key, name in _LIMITS]
+    return {
+        "model": _plain(model.get("display_name") or model.get("id")),
+        "cost": f"${spent:.2f}" if isinstance(spent, int | float) else "",
+        "branch": _branch(_project(payload)),
+        "limits": " ".join(
+            [f"{name} {share:.0f}%" for name, share in shares if isinstance(share, int | float)]
+        ),
+    }
+
+
+def _branch(project_dir: str) -> str:
+    try:
+        head = io.read_file(f"{project_dir}/.git/HEAD", _LONGEST_HEAD).decode("utf-8", "replace")
+    except OSError:
+        return ""
+    return _plain(head.strip().partition("refs/heads/")[2])
+
+
+def _plain(text: Any) -> str:
+    """Foreign text for a terminal: short, and without control characters."""
+    known = text[:_LONGEST_NAME] if isinstance(text, str) else ""
+    return "".join([letter for letter in known if letter.isprintable()])
+
+
+def _fitted(parts: list[str]) -> str:
+    """As many of the leading parts as the terminal has room for; the first one always."""
+    columns = io.whole_number(io.env("COLUMNS") or "")
+    while columns and len(parts) > 1 and len(" · ".join(parts)) > columns - _CLIENT_COLUMNS:
+        parts = parts[:-1]
+    return " · ".join(parts)
+
+
+def _coloured(text: str, reading: Reading) -> str:
     """The last tier of any ladder is red, the others take the colours in turn."""
-    tier = reading.tier or 0
+    tier = reading.tier
+    if io.env("NO_COLOR") or tier is None:
+        return text
     last = tier == reading.tier_count > 1
-    return _COLOURS[-1] if last else _COLOURS[min(tier, len(_COLOURS) - 2)]
+    colour = _COLOURS[-1] if last else _COLOURS[min(tier, len(_COLOURS) - 2)]
+    return f"\x1b[{colour}m{text}\x1b[0m"
 
 
 def _short(tokens: int) -> str:

@@ -16,7 +16,7 @@ from brimline.gauge.window import COMPACTION_RESERVE_TOKENS
 from brimline.guard.ceiling import Ceiling
 from brimline.install import client, datafolder, entries
 from brimline.rules import marked
-from brimline.state import failures
+from brimline.state import logs
 from brimline.state.session import SessionState
 from brimline.store import contents, layout, retention
 from brimline.transcript import find, tail
@@ -36,8 +36,6 @@ _FAILURES = frozenset({"hook_error_during_execution", "hook_non_blocking_error",
 # The first client that knows hooks as `command` and `args`; older ones drop the arguments.
 _OLDEST_CLIENT = (2, 1, 139)
 _TESTED_CLIENT = (2, 1, 325)
-# A session ends with "Prompt is too long" this far before the window's end, unless it compacts.
-_WALL_TOKENS = 23_000
 # A window of 100,000 was seen to be honoured, one of 50,000 was not.
 LEAST_WINDOW_TOKENS = 100_000
 _FEW_CLEANUP_DAYS = 7
@@ -81,7 +79,7 @@ def _mode(path: str) -> int:
 
 
 def _own_errors(home_dir: str, _project_dir: str) -> Iterator[Said]:
-    recent = failures.recent(home_dir, clock.now() - _RECENT_S)
+    recent = logs.recent_failures(home_dir, clock.now() - _RECENT_S)
     if not recent:
         yield "no-hook-errors", {}
         return
@@ -197,11 +195,11 @@ def _compaction(home_dir: str, project_dir: str) -> Iterator[Said]:
     known, point, window = rules.client, reading.compaction, reading.window.tokens
     least = max(window, LEAST_WINDOW_TOKENS)
     about = (
-        f"compaction is expected at {point.tokens:,} of {window:,} tokens "
+        f"{point.outlook} of {window:,} tokens "
         f"(from: {point.source}; window from: {reading.window.source}; {_moved_by(known)})"
     )
     if known["autocompact_enabled"] is False:
-        yield "compaction-off", {"wall": f"{max(0, window - _WALL_TOKENS):,}"}
+        yield "compaction-off", {"wall": f"{point.tokens:,}"}
     else:
         named = {False: "compaction-reactive", None: "compaction-unsure", True: "compaction"}
         yield named[point.enforced], {"about": about, "window": least}
@@ -243,7 +241,7 @@ def ordering(values: dict[str, Any], reading: gauge.Reading) -> Said:
     ceiling = None if off else Ceiling(window, values).tokens
     tiers = _tier_tokens(values, reading)
     named = [("ceiling", ceiling), ("first tier", tiers[0] if tiers else None)]
-    named += [("last tier", tiers[-1] if tiers[1:] else None), ("compaction", point)]
+    named += [("last tier", tiers[-1] if tiers[1:] else None), (reading.compaction.goal, point)]
     chain = ", ".join(f"{name} {tokens:,}" for name, tokens in named if tokens is not None)
     said = {"chain": chain}
     if ceiling is None and not tiers:

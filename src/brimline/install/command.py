@@ -17,21 +17,21 @@ from brimline.install import (
     client,
     datafolder,
     entries,
-    pieces,
+    parts,
     pythons,
     settingsfile,
     wiring,
 )
 from brimline.install.doctor import examine, render
-from brimline.install.pieces import Plan, Settings
+from brimline.install.parts import Plan, Settings
 from brimline.install.plugin import Plugin, home_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from brimline.install.pieces import Piece
+    from brimline.install.parts import Part
 
-_SCOPES = click.Choice(pieces.SCOPES)
+_SCOPES = click.Choice(parts.SCOPES)
 _WAYS = click.Choice(("settings", "plugin"))
 _NO_NEWLINE = "\n\\ No newline at end of file\n"
 _BOTH = "the plugin's hooks yield to those in the settings"
@@ -73,7 +73,7 @@ def install(diff: bool, dry_run: bool, yes: bool, as_json: bool, **chosen: Any) 
     _require_user(asked.way, asked.scope)
     home_dir, project_dir = paths.home(), os.getcwd()
     wired = _wiring(asked, home_dir, project_dir)
-    found = _pieces(asked, wired, home_dir, project_dir)
+    found = _parts(asked, wired, home_dir, project_dir)
     plans = _each(found, do=False)
     remarks = Plan(notes=_notes(asked, wired, project_dir))
     place = found[-1].subject if asked.way == "plugin" else found[1].subject
@@ -115,10 +115,10 @@ def uninstall(
     """
     _require_user(way, scope or "user")
     home_dir, project_dir = paths.home(), os.getcwd()
-    found, elsewhere = _installed_pieces(way, scope, home_dir, project_dir)
+    found, elsewhere = _installed_parts(way, scope, home_dir, project_dir)
     problems: list[str] = []
-    plans = [_removed(piece, problems, do=False) for piece in found]
-    affected = [piece.subject for piece, plan in zip(found, plans, strict=True) if plan.changes]
+    plans = [_removed(part, problems, do=False) for part in found]
+    affected = [part.subject for part, plan in zip(found, plans, strict=True) if plan.changes]
     sessions = datafolder.purged_sessions(home_dir) if delete_data else None
     question = [f"Take brimline out: {', '.join(affected)}."] if affected else []
     if sessions and (sessions.keys or sessions.problems):
@@ -127,13 +127,13 @@ def uninstall(
     if question:
         output.consent("\n".join([*question, "Go ahead?"]), yes=yes)
     put_back = datafolder.put_back(sessions, home_dir) if sessions else ([], [])
-    done = [_removed(piece, problems, do=True) for piece in found]
+    done = [_removed(part, problems, do=True) for part in found]
     problems = list(dict.fromkeys([*problems, *put_back[1]]))
     if delete_data and problems:
         problems.append(f"the data in {home_dir} was kept: putting these files back needs it")
     deleted = delete_data and not problems
-    out = [piece for piece, plan in zip(found, done, strict=True) if plan.changes]
-    report = {"settings": [piece.path for piece in out if isinstance(piece, Settings)]}
+    out = [part for part, plan in zip(found, done, strict=True) if plan.changes]
+    report = {"settings": [part.path for part in out if isinstance(part, Settings)]}
     report |= _outcome(done) | {
         "restored_sessions": put_back[0],
         "data_deleted": deleted,
@@ -172,50 +172,50 @@ def _require_user(way: str | None, scope: str) -> None:
 
 def _wiring(asked: _Asked, home_dir: str, project_dir: str) -> entries.Wiring:
     """Where hooks shall point to; an earlier choice of interpreter is kept while it works."""
-    first = pieces.settings_path(asked.scope, project_dir)
-    files = [first, *[pieces.settings_path(scope, project_dir) for scope in pieces.SCOPES]]
+    first = parts.settings_path(asked.scope, project_dir)
+    files = [first, *[parts.settings_path(scope, project_dir) for scope in parts.SCOPES]]
     earlier = [
         entry.interpreter
         for path in files
-        for entry in pieces.entries_in(path)
-        if entry.interpreter and pieces.may_start(entry, path, home_dir)
+        for entry in parts.entries_in(path)
+        if entry.interpreter and parts.may_start(entry, path, home_dir)
     ]
     from_plugin = [hook.interpreter for hook in Plugin(home_dir).hooks() if hook.interpreter]
     known = [*from_plugin, *earlier] if asked.way == "plugin" else [*earlier, *from_plugin]
     python = pythons.choose(asked.interpreter, next(iter(known), None))
-    return pieces.wiring_for(python, home_dir)
+    return parts.wiring_for(python, home_dir)
 
 
-def _pieces(asked: _Asked, wired: entries.Wiring, home_dir: str, project_dir: str) -> list[Piece]:
+def _parts(asked: _Asked, wired: entries.Wiring, home_dir: str, project_dir: str) -> list[Part]:
     """What to install, in order.
 
     Slash commands and the MCP server are the user's: the other scopes are shared with others, or
     would show them in one folder only, so that there they are left out.
     """
-    started = pythons.program(pieces.home_to_tell(home_dir))
+    started = pythons.program(parts.home_to_tell(home_dir))
     if asked.way == "plugin":
         return [Plugin(home_dir, wired, started, mcp=not asked.no_mcp)]
     if not asked.no_allow and asked.scope != "project":  # shared: others decide for themselves
         wired = wired._replace(rules=entries.recall_rules(started.line()))
-    path = pieces.settings_path(asked.scope, project_dir)
-    found: list[Piece] = [
-        pieces.Launcher(home_dir, project_dir, wired),
+    path = parts.settings_path(asked.scope, project_dir)
+    found: list[Part] = [
+        parts.Launcher(home_dir, project_dir, wired),
         Settings(path, home_dir, project_dir, wired),
     ]
     if asked.scope == "user":
-        found.append(pieces.Commands(home_dir, started))
-        found += [] if asked.no_mcp else [pieces.McpServer(started)]
+        found.append(parts.Commands(home_dir, started))
+        found += [] if asked.no_mcp else [parts.McpServer(started)]
     return found
 
 
-def _each(found: list[Piece], *, do: bool) -> list[Plan]:
-    """Plan or do one piece after the other; only launcher and entries are worth giving up for."""
+def _each(found: list[Part], *, do: bool) -> list[Plan]:
+    """Plan or do one part after the other; only launcher and entries are worth giving up for."""
     plans: list[Plan] = []
-    for piece in found:
+    for part in found:
         try:
-            plans.append(piece.install(do=do))
+            plans.append(part.install(do=do))
         except InstallError as error:
-            if not isinstance(piece, pieces.Commands | pieces.McpServer):
+            if not isinstance(part, parts.Commands | parts.McpServer):
                 raise
             plans.append(Plan(warnings=[str(error)]))
     return plans
@@ -223,7 +223,7 @@ def _each(found: list[Piece], *, do: bool) -> list[Plan]:
 
 def _notes(asked: _Asked, wired: entries.Wiring, project_dir: str) -> list[str]:
     """What the user should know about the way that was chosen."""
-    path = pieces.settings_path("user", project_dir)
+    path = parts.settings_path("user", project_dir)
     if asked.way == "settings":
         notes = [f"brimline is installed as a plugin as well: {_BOTH}"]
         notes = notes if client.plugin_is_on(project_dir) else []
@@ -249,13 +249,13 @@ def _notes(asked: _Asked, wired: entries.Wiring, project_dir: str) -> list[str]:
     return notes
 
 
-def _what_changes(found: list[Piece], plans: list[Plan], wired: entries.Wiring) -> list[str]:
-    """What would happen, a line for each piece; none where nothing would."""
+def _what_changes(found: list[Part], plans: list[Plan], wired: entries.Wiring) -> list[str]:
+    """What would happen, a line for each part; none where nothing would."""
     lines = []
-    for piece, plan in zip(found, plans, strict=True):
+    for part, plan in zip(found, plans, strict=True):
         count = f" ({output.count(len(plan.files), 'file')})" if len(plan.files) > 1 else ""
         new = all(change.before is None for change in plan.files)
-        lines += [f"{'write ' if new else 'change'}  {piece.subject}{count}"] if plan.files else []
+        lines += [f"{'write ' if new else 'change'}  {part.subject}{count}"] if plan.files else []
         lines += [f"run     {line}" for line in plan.call_lines]
     if not lines:
         return []
@@ -341,27 +341,25 @@ def _installed(asked: _Asked, place: str, done: list[Plan]) -> list[str]:
     return [*lines, "It takes effect in new sessions. `brimline doctor` checks it."]
 
 
-def _installed_pieces(
+def _installed_parts(
     way: str | None, scope: str | None, home_dir: str, project_dir: str
-) -> tuple[list[Piece], list[str]]:
+) -> tuple[list[Part], list[str]]:
     """What may have to be taken out, in order, and other data folders that hooks name."""
-    known = pieces.known_paths(home_dir, project_dir)
-    chosen = [pieces.settings_path(scope, project_dir)] if scope else known
-    user = pieces.settings_path("user", project_dir)
-    named = (
-        [entry.home for entry in pieces.entries_in(user) if entry.home] if user in chosen else []
-    )
+    known = parts.known_paths(home_dir, project_dir)
+    chosen = [parts.settings_path(scope, project_dir)] if scope else known
+    user = parts.settings_path("user", project_dir)
+    named = [entry.home for entry in parts.entries_in(user) if entry.home] if user in chosen else []
     elsewhere = [home for home in dict.fromkeys(named) if home != home_dir]
-    found: list[Piece] = []
+    found: list[Part] = []
     if way != "plugin":
         homes = [home_dir, *elsewhere]
         if scope in (None, "user"):
             recorded = [home for home in homes if os.path.exists(f"{home}/install/commands.json")]
-            started = pythons.program(pieces.home_to_tell(home_dir))
-            found.append(pieces.Commands(next(iter(recorded), home_dir), started))
-            found.append(pieces.McpServer(started))
+            started = pythons.program(parts.home_to_tell(home_dir))
+            found.append(parts.Commands(next(iter(recorded), home_dir), started))
+            found.append(parts.McpServer(started))
         found += [Settings(path, home_dir, project_dir) for path in chosen]
-        found += [pieces.Launcher(home, project_dir) for home in homes]
+        found += [parts.Launcher(home, project_dir) for home in homes]
     if way == "settings" or scope is not None:
         return found, elsewhere
     added = Plugin(home_of(client.marketplace()) or home_dir)
@@ -370,14 +368,14 @@ def _installed_pieces(
     return ([*found, added] if last else [added, *found]), elsewhere
 
 
-def _removed(piece: Piece, problems: list[str], *, do: bool) -> Plan:
-    """Take one piece out; one that makes no sense must not keep brimline in the others.
+def _removed(part: Part, problems: list[str], *, do: bool) -> Plan:
+    """Take one part out; one that makes no sense must not keep brimline in the others.
 
     Raises:
         ReadOnlyError: it must not be changed; so nothing is.
     """
     try:
-        return piece.remove(do=do)
+        return part.remove(do=do)
     except settingsfile.ReadOnlyError:
         raise
     except InstallError as error:
@@ -385,9 +383,9 @@ def _removed(piece: Piece, problems: list[str], *, do: bool) -> Plan:
         return Plan()
 
 
-def _uninstalled(out: list[Piece], report: dict[str, Any], home_dir: str) -> list[str]:
+def _uninstalled(out: list[Part], report: dict[str, Any], home_dir: str) -> list[str]:
     lines = [f"Taken out of {path}." for path in report["settings"]]
-    lines += [f"Removed: {piece.subject}." for piece in out if not isinstance(piece, Settings)]
+    lines += [f"Removed: {part.subject}." for part in out if not isinstance(part, Settings)]
     if lines:
         lines.append("Sessions that are running keep their hooks until they end.")
     else:

@@ -33,10 +33,9 @@ _OURS = {
     "backups/purges": "",
     "backups/purges/*": r"\d+\.jsonl|unfinished",
     "sessions": "",
-    # What a room of the table leaves begins with its name.
-    "sessions/*": r"(statusline|checkpoint|telemetry)\.json|spool(\.\d+)?\.jsonl|reminder|client"
-    r"|off|(spoke-L|window-|compacted-|carried-)\d+|ceiling-\d+\.\d+|quota-\d+[hd]\.\d+"
-    rf"|yields-to-settings|({_ROOMS})-[\w.-]+",
+    # What a room leaves begins with its name, or with what it marks.
+    "sessions/*": r"(statusline|checkpoint|telemetry)\.json|spool(\.\d+)?\.jsonl|reminder"
+    rf"|client|off|({_ROOMS}|spoke|window|compacted|carried|ceiling|quota|yields)-[\w.-]+",
     "carry": "",
     "carry/*": r"(ledger|checkpoint|audit-\d+)\.json|(checkpoint|card)\.md|notes\.jsonl",
     "carry/clients": r"\d+",

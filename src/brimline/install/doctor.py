@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from brimline import clientsettings, yielding
 from brimline.errors import InstallError
 from brimline.hooks import table
-from brimline.install import client, entries, pieces, pythons, settingsfile, wiring
+from brimline.install import client, entries, parts, pythons, settingsfile, wiring
 from brimline.install.plugin import Plugin
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _settings(home_dir: str, project_dir: str) -> Iterator[Said]:
         yield _entries(path, ours, home_dir, project_dir), place | {"events": _missing(ours)}
         if {_start(entry) for entry in ours} != {_start(entry) for entry in found[first]}:
             yield "fires-twice", place
-        if all(pieces.may_start(entry, path, home_dir) for entry in ours):
+        if all(parts.may_start(entry, path, home_dir) for entry in ours):
             yield from _started(ours, home_dir)
         else:
             yield "stranger", place
@@ -132,7 +132,7 @@ def _scope(path: str, project_dir: str) -> str:
 
 def _install(path: str, project_dir: str) -> str:
     scope = _scope(path, project_dir)
-    return f"{_INSTALL} --scope {scope}" if scope in pieces.SCOPES else f"correct {path}"
+    return f"{_INSTALL} --scope {scope}" if scope in parts.SCOPES else f"correct {path}"
 
 
 def _missing(ours: list[entries.Installed]) -> str:
@@ -142,10 +142,10 @@ def _missing(ours: list[entries.Installed]) -> str:
 def _entries(path: str, ours: list[entries.Installed], home_dir: str, project_dir: str) -> str:
     if _missing(ours):
         return "events-missing"
-    wired = pieces.wiring_for(ours[0].interpreter or "", home_dir)
+    wired = parts.wiring_for(ours[0].interpreter or "", home_dir)
     plans = [
-        pieces.Launcher(home_dir, project_dir, wired).install(do=False),
-        pieces.Settings(path, home_dir, project_dir, wired).install(do=False),
+        parts.Launcher(home_dir, project_dir, wired).install(do=False),
+        parts.Settings(path, home_dir, project_dir, wired).install(do=False),
     ]
     return "entries-stale" if any(plan.changes for plan in plans) else "entries-current"
 
@@ -199,8 +199,8 @@ def _plugin(home_dir: str, project_dir: str) -> Iterator[Said]:
     if not enabled:
         return
     if hooks and found.is_known:
-        wired = pieces.wiring_for(hooks[0].interpreter or "", home_dir)
-        program = pythons.program(pieces.home_to_tell(home_dir))
+        wired = parts.wiring_for(hooks[0].interpreter or "", home_dir)
+        program = pythons.program(parts.home_to_tell(home_dir))
         current = Plugin(home_dir, wired, program, mcp=found.brings_server)
         stale = current.install(do=False).files
         yield ("plugin-stale", {"path": stale[0].path}) if stale else ("plugin", said)
@@ -218,35 +218,35 @@ def _plugin(home_dir: str, project_dir: str) -> Iterator[Said]:
 
 def _commands(home_dir: str, project_dir: str) -> Iterator[Said]:
     """The slash commands, which come with entries in the user's settings."""
-    if not pieces.entries_in(pieces.settings_path("user", project_dir)):
+    if not parts.entries_in(parts.settings_path("user", project_dir)):
         return
-    piece = pieces.Commands(home_dir, pythons.program(pieces.home_to_tell(home_dir)))
-    changes, foreign = piece.own.plan(piece.wanted())
+    part = parts.Commands(home_dir, pythons.program(parts.home_to_tell(home_dir)))
+    changes, foreign = part.own.plan(part.wanted())
     names = [os.path.basename(change.path).removesuffix(".md") for change in changes]
     if changes:
         yield "commands-stale", {"names": ", ".join(names)}
     elif foreign:
         yield "commands-foreign", {"paths": ", ".join(foreign)}
     else:
-        yield "commands", {"folder": pieces.commands_folder()}
+        yield "commands", {"folder": parts.commands_folder()}
 
 
 def _server(home_dir: str, project_dir: str) -> Iterator[Said]:
     """The MCP server; the plugin brings its own."""
-    piece = pieces.McpServer(pythons.program(pieces.home_to_tell(home_dir)))
+    part = parts.McpServer(pythons.program(parts.home_to_tell(home_dir)))
     found = client.server()
     missing_sdk = f"{pythons.INSTALL_SDK} in brimline's clone, then {_INSTALL}"
-    fix = _INSTALL if client.on_path() else client.line(piece.addition())
-    fix = fix if piece.started.has_sdk else missing_sdk
+    fix = _INSTALL if client.on_path() else client.line(part.addition())
+    fix = fix if part.started.has_sdk else missing_sdk
     if found is None:
         brought = client.plugin_is_on(project_dir) and Plugin(home_dir).brings_server
-        if pieces.entries_in(pieces.settings_path("user", project_dir)) and not brought:
+        if parts.entries_in(parts.settings_path("user", project_dir)) and not brought:
             yield "server-missing", {"fix": fix}
     elif not found.is_ours:
         yield "server-foreign", {}
     elif pythons.lacks_sdk(found.command, found.arguments):
         yield "server-broken", {"python": found.command, "fix": fix}
-    elif found != piece.wanted:
+    elif found != part.wanted:
         yield "server-stale", {}
     else:
         yield "server", {"python": found.command}

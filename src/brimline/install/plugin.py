@@ -23,13 +23,13 @@ from brimline.install import (
     client,
     entries,
     jsontext,
-    pieces,
+    parts,
     pythons,
     records,
     settingsfile,
     wiring,
 )
-from brimline.install.pieces import Plan
+from brimline.install.parts import Plan
 from brimline.install.records import Change
 from brimline.launch import LAUNCHER
 from brimline.slash import answer, command_files
@@ -99,7 +99,7 @@ class Plugin:
         if client.plugin_is_on() is not True:
             plan.calls.append(("plugin", "install", client.PLUGIN_ID))
         if self.mcp and not self.started.has_sdk:
-            plan.to_do.append(pieces.sdk_to_do(self.started, "brimline install --as plugin"))
+            plan.to_do.append(parts.sdk_to_do(self.started, "brimline install --as plugin"))
         before = _user_settings()
         if plan.calls:
             settingsfile.require_writable(before)
@@ -265,7 +265,7 @@ def _put_back(home_dir: str) -> None:
 
 
 def _user_settings() -> settingsfile.SettingsFile:
-    return settingsfile.read(pieces.settings_path("user", ""))
+    return settingsfile.read(parts.settings_path("user", ""))
 
 
 def _record(home_dir: str) -> str:

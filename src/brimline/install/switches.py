@@ -12,9 +12,9 @@ from brimline.errors import InstallError
 from brimline.fast import paths
 from brimline.gauge import reading as gauge
 from brimline.gauge.window import COMPACTION_RESERVE_TOKENS, LARGE_WINDOW_TOKENS
-from brimline.install import checks_use, doctor, jsontext, pieces, pythons, settingsfile, wiring
+from brimline.install import checks_use, doctor, jsontext, parts, pythons, settingsfile, wiring
 from brimline.install.plugin import Plugin
-from brimline.scout import ignorefile
+from brimline.scout import reads
 from brimline.transcript.tail import Tail
 
 _WINDOW = "autoCompactWindow"
@@ -42,7 +42,7 @@ def autocompact(tokens: str, percent: int | None, window: int | None, as_json: b
     if percent is not None and tokens == "off":
         raise click.UsageError("--percent goes with TOKENS: without a window the client ignores it")
     home_dir, project_dir = paths.home(), os.getcwd()
-    path = pieces.settings_path("user", project_dir)
+    path = parts.settings_path("user", project_dir)
     wanted = None if tokens == "off" else _checked(tokens, window, home_dir, project_dir)
     changed = settingsfile.retrying(lambda: _write(path, wanted, percent, home_dir))
     config.compile_policy(home_dir, project_dir)
@@ -162,16 +162,16 @@ def init(force: bool, as_json: bool) -> None:
     Example:
       brimline scout init
     """
-    path = ignorefile.init(os.getcwd(), force=force)
-    lines = [pattern.text for pattern in ignorefile.load(os.getcwd()).patterns]
+    path = reads.write_ignore_file(os.getcwd(), force=force)
+    lines = [pattern.text for pattern in reads.load_ignored(os.getcwd()).patterns]
     text = f"Wrote {path} with {len(lines)} patterns. Edit it to taste."
     output.answer({"file": path, "patterns": lines}, text, as_json=as_json)
 
 
 def _switch(*, enabled: bool, as_json: bool) -> None:
     home_dir, project_dir = paths.home(), os.getcwd()
-    known = pieces.known_paths(home_dir, project_dir)
-    wired = {path: entry for path in known for entry in pieces.entries_in(path)[:1]}
+    known = parts.known_paths(home_dir, project_dir)
+    wired = {path: entry for path in known for entry in parts.entries_in(path)[:1]}
     hooks = Plugin(home_dir).hooks()
     if not wired and not hooks:
         raise InstallError("brimline is not installed here yet: run `brimline install` first")
@@ -181,16 +181,16 @@ def _switch(*, enabled: bool, as_json: bool) -> None:
     config.compile_policy(home_dir, project_dir)
     changed = []
     for path, entry in wired.items():
-        usable = pieces.may_start(entry, path, home_dir)
+        usable = parts.may_start(entry, path, home_dir)
         python = pythons.choose(None, entry.interpreter if usable else None)
-        renewed = pieces.wiring_for(python, home_dir)
-        pieces.Launcher(home_dir, project_dir, renewed).install(do=True)
-        plan = pieces.Settings(path, home_dir, project_dir, renewed).install(do=True)
+        renewed = parts.wiring_for(python, home_dir)
+        parts.Launcher(home_dir, project_dir, renewed).install(do=True)
+        plan = parts.Settings(path, home_dir, project_dir, renewed).install(do=True)
         changed += [change.path for change in plan.files]
     if hooks:
         _refresh_plugin(home_dir, hooks[0].interpreter)
     state = "on" if enabled else "off"
-    problem = ignorefile.load(project_dir).problem
+    problem = reads.load_ignored(project_dir).problem
     report = {"scout": state, "settings": changed, "problem": problem or None}
     places = ", ".join([*wired, *(["the plugin"] if hooks else [])])
     text = f"The scout is {state} in new sessions ({places}). {problem}".rstrip()
@@ -198,6 +198,6 @@ def _switch(*, enabled: bool, as_json: bool) -> None:
 
 
 def _refresh_plugin(home_dir: str, interpreter: str | None) -> None:
-    wired = pieces.wiring_for(pythons.choose(None, interpreter), home_dir)
-    started = pythons.program(pieces.home_to_tell(home_dir))
+    wired = parts.wiring_for(pythons.choose(None, interpreter), home_dir)
+    started = pythons.program(parts.home_to_tell(home_dir))
     Plugin(home_dir, wired, started, mcp=Plugin(home_dir).brings_server).refresh()

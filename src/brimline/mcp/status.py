@@ -7,6 +7,7 @@ from typing import Any
 from brimline import clock
 from brimline.errors import SessionError
 from brimline.fast import io
+from brimline.gauge.window import outlook_of
 from brimline.output import figure
 from brimline.state.session import SessionState
 from brimline.transcript import find
@@ -48,7 +49,7 @@ def _figures(told: dict[str, Any]) -> list[str]:
         f"In use: {mark}{figure(used)} of {figure(window)} tokens{share}.",
         f"Window from: {told.get('window_source', 'unknown')}.",
         f"Next request: about {figure(_count(told, 'projected_tokens'))} tokens.",
-        f"Compaction: expected at {figure(point)} (from: {source}), {left}.",
+        f"Ahead: {outlook_of(told.get('ending'), point or 0)} (from: {source}), {left}.",
     ]
     level, name = told.get("level"), told.get("tier_name")
     if isinstance(level, int):

@@ -122,7 +122,7 @@ def _project_dir() -> str:
 
 
 def _record(name: str, error: Exception) -> None:
-    from brimline.state import failures
+    from brimline.state import logs
 
     with contextlib.suppress(OSError):
-        failures.record(paths.home(), f"mcp {name}", error)
+        logs.record_failure(paths.home(), f"mcp {name}", error)

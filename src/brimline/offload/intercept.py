@@ -54,10 +54,9 @@ def after(turn: Turn) -> Decision | None:
     if shell.fetches(event.tool, event.tool_input) is not None:
         _note_recall(turn, found)
         return None
-    seen = looks.Looks(turn)
     if PAST not in turn.state.names and event.tool in ("Read", "Bash"):
-        looks.take_over(turn, seen)
-    case = _Case(turn, found, seen)
+        looks.take_over(turn)
+    case = _Case(turn, found)
     swapped = None if case.passes() else case.swap()
     if swapped is None:
         case.note_passing()
@@ -69,12 +68,11 @@ def before_write(turn: Turn) -> Decision | None:
     path = turn.event.tool_input.get("file_path")
     if not isinstance(path, str):
         return None
-    seen = looks.Looks(turn)
     if PAST not in turn.state.names:
-        looks.take_over(turn, seen, waits=True)
-    if seen.claim_warning(path):
+        looks.take_over(turn, waits=True)
+    if looks.claim_warning(turn, path):
         # However long ago the preview was: who is told to read the file again shall see it.
-        seen.offer(seen.call("", "Read", {"file_path": path}, [path]))
+        looks.offer(turn, looks.call_name(turn, "", "Read", {"file_path": path}, [path]))
         return Decision(permission="deny", reason=looks.refusal(path))
     return None
 
@@ -82,17 +80,16 @@ def before_write(turn: Turn) -> Decision | None:
 class _Case:
     """A result on its way into the window, and all that is needed to decide about it."""
 
-    def __init__(self, turn: Turn, found: ToolResult, seen: looks.Looks) -> None:
+    def __init__(self, turn: Turn, found: ToolResult) -> None:
         self.turn = turn
         self.found = found
         self.tool = tool = turn.event.tool
-        self.looks = seen
         self.line = shell.read(found.subject) if tool == "Bash" else None
         self.files = self.line.files if self.line else [found.subject] if tool == "Read" else []
         self.source = preview.Source(found.text)
         self.kind = kinds.kind_of(found.text, self.source.lines, tool, self.files, self.line)
         agent = str(turn.event.agent_id or "")
-        self.call = seen.call(agent, tool, turn.event.tool_input, self.files)
+        self.call = looks.call_name(turn, agent, tool, turn.event.tool_input, self.files)
         main = self.line.main if self.line else None
         pattern = main.pattern if main else shell.pattern_of(tool, found.subject)
         self.learned_as = (turn.project, tool, pattern)
@@ -138,7 +135,7 @@ class _Case:
         turn, found, asked = self.turn, self.found, self.turn.event.tool_input
         if self.tool == "Read" and any(asked.get(key) is not None for key in _PAGE):
             return True
-        if any(map(self.looks.was_edited, self.files)):
+        if any(looks.was_edited(turn, file) for file in self.files):
             return True
         if len(found.data) <= _CONFIGURATION_BYTES and any(map(kinds.is_configuration, self.files)):
             return True
@@ -155,7 +152,7 @@ class _Case:
         return not (turn.policy.client.get("recall_allowed") or bypassed or self.may_repeat)
 
     def _is_repeated(self) -> bool:
-        if not self.looks.claim_repeat(self.call):
+        if not looks.claim_repeat(self.turn, self.call):
             return False
         learning.note(self.turn.home, learning.RECALL, self.learned_as)
         self.turn.note("Recalled", tool=self.tool, shown=len(self.found.text))
@@ -173,9 +170,9 @@ class _Case:
         key, size = self._store(), len(found.data)
         if tool == "Read":
             total = found.lines[2] if found.lines else self.source.total
-            self.looks.note_preview(found.subject, key, total)
+            looks.note_preview(turn, found.subject, key, total)
         # A parallel twin that was first shows the preview, and this is its repetition.
-        while not self.looks.offer(self.call):
+        while not looks.offer(turn, self.call):
             if self._is_repeated():
                 return None
         learning.note(turn.home, learning.STUB, self.learned_as, size, key)
@@ -189,7 +186,7 @@ class _Case:
         """What is noted of a result that stays: lines of a file, content for a pin that waits."""
         found = self.found
         if self.tool == "Read" and found.lines:
-            self.looks.note_lines(found.subject, found.lines)
+            looks.note_lines(self.turn, found.subject, found.lines)
         if PINS_WAIT in self.turn.state.names and len(found.data) >= LARGE_BYTES:
             self._store()
 
@@ -249,10 +246,9 @@ def _program(home_dir: str) -> str:
 
 def _note_recall(turn: Turn, found: ToolResult) -> None:
     """The model fetched stored content: whose it was, and how much of it."""
-    seen = looks.Looks(turn)
     event = turn.event
     for key, meta, size, lines in looks.fetched(turn.home, event.tool, event.tool_input, found):
-        seen.note_recalled(key, lines)
+        looks.note_recalled(turn, key, lines)
         tool = str(meta.get("tool") or "")
         call = (turn.project, tool, shell.pattern_of(tool, meta.get("source")))
         learning.note(turn.home, learning.RECALL, call, size, key)

@@ -50,101 +50,107 @@ _PAUSE_S = 0.02
 _NUMBERING = " 0123456789\t→"
 
 
-class Looks:
-    """What a session's marks say."""
+def note_preview(turn: Turn, path: str, key: str, total_lines: int) -> None:
+    """The model is shown a preview of a file: what it saw of it before counts no more."""
+    mark = _mark(turn, PREVIEWED, path)
+    io.replace_file(f"{turn.state.folder}/{mark}", f"{key} {total_lines}".encode())
+    for kind in (_LINES, _WARNED):
+        io.remove(f"{turn.state.folder}/{_mark(turn, kind, path)}")
+    turn.state.names.append(mark)
 
-    def __init__(self, turn: Turn) -> None:
-        self._names = turn.state.names
-        self._folder = turn.state.folder + "/"
-        self._cwd = turn.event.cwd
 
-    def note_preview(self, path: str, key: str, total_lines: int) -> None:
-        """The model is shown a preview of a file: what it saw of it before counts no more."""
-        mark = self._mark(PREVIEWED, path)
-        io.replace_file(self._folder + mark, f"{key} {total_lines}".encode())
-        for kind in (_LINES, _WARNED):
-            io.remove(self._folder + self._mark(kind, path))
-        self._names.append(mark)
+def note_lines(turn: Turn, path: str, lines: tuple[int, int, int]) -> None:
+    """The model was shown lines of a file: from, up to and with, of how many."""
+    if _was_previewed(turn, path):
+        io.append_line(
+            f"{turn.state.folder}/{_mark(turn, _LINES, path)}", "{} {} {}".format(*lines)
+        )
 
-    def note_lines(self, path: str, lines: tuple[int, int, int]) -> None:
-        """The model was shown lines of a file: from, up to and with, of how many."""
-        if self._was_previewed(path):
-            io.append_line(self._folder + self._mark(_LINES, path), "{} {} {}".format(*lines))
 
-    def note_recalled(self, key: str, lines: tuple[int, int] | None) -> None:
-        """The model fetched lines of a stored output: of every file that it is the content of."""
-        for name in [name for name in self._names if name.startswith(PREVIEWED)]:
-            previewed, _, total = self._read(name).partition(" ")
-            if lines and previewed == key and total.isdecimal():
-                seen = self._folder + _LINES + name[len(PREVIEWED) :]
-                io.append_line(seen, f"{lines[0]} {lines[1]} {total}")
+def note_recalled(turn: Turn, key: str, lines: tuple[int, int] | None) -> None:
+    """The model fetched lines of a stored output: of every file that it is the content of."""
+    for name in [name for name in turn.state.names if name.startswith(PREVIEWED)]:
+        previewed, _, total = _read(turn, name).partition(" ")
+        if lines and previewed == key and total.isdecimal():
+            seen = f"{turn.state.folder}/{_LINES}{name[len(PREVIEWED) :]}"
+            io.append_line(seen, f"{lines[0]} {lines[1]} {total}")
 
-    def claim_warning(self, path: str) -> bool:
-        """Whether an overwrite of this file is to be refused now: once, and only while unseen."""
-        if not self._was_previewed(path):
-            return False
-        found = _SPAN.findall(self._read(self._mark(_LINES, path)))
-        spans = [(int(first), int(last), int(total)) for first, last, total in found]
-        reached = 0
-        for first, last, _ in sorted(spans):
-            reached = max(reached, last) if first <= reached + 1 else reached
-        if spans and reached >= spans[-1][2]:
-            return False
-        return io.create_exclusively(self._folder + self._mark(_WARNED, path), b"")
 
-    def was_edited(self, path: str) -> bool:
-        """Whether the session changed a file."""
-        if EDITED not in self._names:
-            return False
-        return json.dumps(paths.real(path, self._cwd)) in self._read(EDITED).split("\n")
+def claim_warning(turn: Turn, path: str) -> bool:
+    """Whether an overwrite of this file is to be refused now: once, and only while unseen."""
+    if not _was_previewed(turn, path):
+        return False
+    found = _SPAN.findall(_read(turn, _mark(turn, _LINES, path)))
+    spans = [(int(first), int(last), int(total)) for first, last, total in found]
+    reached = 0
+    for first, last, _ in sorted(spans):
+        reached = max(reached, last) if first <= reached + 1 else reached
+    if spans and reached >= spans[-1][2]:
+        return False
+    return io.create_exclusively(f"{turn.state.folder}/{_mark(turn, _WARNED, path)}", b"")
 
-    def call(self, agent: str, tool: str, tool_input: dict[str, Any], files: list[str]) -> str:
-        """What tells a call from every other.
 
-        Who makes it, what goes into it, and the state of the files that it shows; where it names
-        none, how many changes there were to any.
-        """
-        told = {key: tool_input[key] for key in sorted(tool_input) if key != "description"}
-        path = told.get("file_path")
-        if tool == "Read" and isinstance(path, str):
-            told["file_path"] = paths.real(path, self._cwd)
-        state = []
-        for file in files:
-            try:
-                status = io.system.stat(io.to_bytes(paths.completed(file, self._cwd)))
-            except (OSError, ValueError):
-                continue
-            state.append([status.st_mtime_ns, status.st_size])
-        if not state and EDITED in self._names:
-            state = [[self._read(EDITED).count("\n")]]
-        return paths.fingerprint(json.dumps([agent, tool, told, state]))
+def was_edited(turn: Turn, path: str) -> bool:
+    """Whether the session changed a file."""
+    if EDITED not in turn.state.names:
+        return False
+    return json.dumps(paths.real(path, turn.event.cwd)) in _read(turn, EDITED).split("\n")
 
-    def offer(self, call: str) -> bool:
-        """Open the offer that the same call may pass; False where a parallel twin was first."""
-        start = f"{OFFER}{call}-"
-        known = [name[len(start) :] for name in self._names if name.startswith(start)]
-        name = f"{start}{max(map(int, known), default=0) + 1}"
-        self._names.append(name)  # whoever makes it, it is there now
-        return io.create_exclusively(self._folder + name, b"")
 
-    def claim_repeat(self, call: str) -> bool:
-        """Whether this is the same call again: takes the offer, which one alone can."""
-        offers = [name for name in self._names if name.startswith(f"{OFFER}{call}-")]
-        taken = [self._folder + TAKEN + name[len(OFFER) :] for name in offers]
-        return any(io.create_exclusively(path, b"") for path in taken)
+def call_name(
+    turn: Turn, agent: str, tool: str, tool_input: dict[str, Any], files: list[str]
+) -> str:
+    """What tells a call from every other.
 
-    def _was_previewed(self, path: str) -> bool:
-        marked = any(name.startswith(PREVIEWED) for name in self._names)
-        return marked and self._mark(PREVIEWED, path) in self._names
-
-    def _read(self, name: str) -> str:
+    Who makes it, what goes into it, and the state of the files that it shows; where it names
+    none, how many changes there were to any.
+    """
+    told = {key: tool_input[key] for key in sorted(tool_input) if key != "description"}
+    path = told.get("file_path")
+    if tool == "Read" and isinstance(path, str):
+        told["file_path"] = paths.real(path, turn.event.cwd)
+    state = []
+    for file in files:
         try:
-            return io.read_file(self._folder + name).decode("ascii", "replace")
-        except OSError:
-            return ""
+            status = io.system.stat(io.to_bytes(paths.completed(file, turn.event.cwd)))
+        except (OSError, ValueError):
+            continue
+        state.append([status.st_mtime_ns, status.st_size])
+    if not state and EDITED in turn.state.names:
+        state = [[_read(turn, EDITED).count("\n")]]
+    return paths.fingerprint(json.dumps([agent, tool, told, state]))
 
-    def _mark(self, kind: str, path: str) -> str:
-        return kind + paths.fingerprint(paths.real(path, self._cwd))
+
+def offer(turn: Turn, call: str) -> bool:
+    """Open the offer that the same call may pass; False where a parallel twin was first."""
+    start = f"{OFFER}{call}-"
+    known = [name[len(start) :] for name in turn.state.names if name.startswith(start)]
+    name = f"{start}{max(map(int, known), default=0) + 1}"
+    turn.state.names.append(name)  # whoever makes it, it is there now
+    return io.create_exclusively(f"{turn.state.folder}/{name}", b"")
+
+
+def claim_repeat(turn: Turn, call: str) -> bool:
+    """Whether this is the same call again: takes the offer, which one alone can."""
+    offers = [name for name in turn.state.names if name.startswith(f"{OFFER}{call}-")]
+    taken = [f"{turn.state.folder}/{TAKEN}{name[len(OFFER) :]}" for name in offers]
+    return any(io.create_exclusively(path, b"") for path in taken)
+
+
+def _was_previewed(turn: Turn, path: str) -> bool:
+    marked = any(name.startswith(PREVIEWED) for name in turn.state.names)
+    return marked and _mark(turn, PREVIEWED, path) in turn.state.names
+
+
+def _read(turn: Turn, name: str) -> str:
+    try:
+        return io.read_file(f"{turn.state.folder}/{name}").decode("ascii", "replace")
+    except OSError:
+        return ""
+
+
+def _mark(turn: Turn, kind: str, path: str) -> str:
+    return kind + paths.fingerprint(paths.real(path, turn.event.cwd))
 
 
 def refusal(path: str) -> str:
@@ -205,7 +211,7 @@ def _shown_lines(content: str, shown: str, asked: str) -> tuple[int, int] | None
     return first_line, len(lines) - below.lstrip("\n").count("\n") - bool(below.strip("\n"))
 
 
-def take_over(turn: Turn, looks: Looks, *, waits: bool = False) -> None:
+def take_over(turn: Turn, *, waits: bool = False) -> None:
     """Mark what the transcript shows as a preview, the looks at it since, and changed files.
 
     A fork's transcript is written while its first calls are on their way: what comes before a call
@@ -213,7 +219,6 @@ def take_over(turn: Turn, looks: Looks, *, waits: bool = False) -> None:
 
     Args:
         turn: the event at hand.
-        looks: takes the marks.
         waits: whether to wait for the call, and to leave it at that if it does not come.
     """
     written = _is_written(turn)
@@ -223,7 +228,7 @@ def take_over(turn: Turn, looks: Looks, *, waits: bool = False) -> None:
         if written:
             break
     try:
-        _replay(turn, looks)
+        _replay(turn)
     except OSError:
         pass  # a session that has no transcript has no past that could be known
     if written or waits:
@@ -246,7 +251,7 @@ def _is_written(turn: Turn) -> bool:
     return not wanted
 
 
-def _replay(turn: Turn, looks: Looks) -> None:
+def _replay(turn: Turn) -> None:
     answers = list(_answers(turn.event.transcript))
     open_offers: dict[str, tuple[str, dict[str, Any]]] = {}
     for at, (tool, asked, response, text, cwd) in enumerate(answers):
@@ -261,15 +266,15 @@ def _replay(turn: Turn, looks: Looks) -> None:
         if tool in hook.EDITING:
             hook.note_edit(turn, path)
         elif tool == "Read" and known:
-            looks.note_preview(path, known.key, tool_results.total_lines(head, known.lines or 0))
+            note_preview(turn, path, known.key, tool_results.total_lines(head, known.lines or 0))
         elif tool == "Read" or shell.fetches(tool, asked):
             found = tool_results.find(tool, asked, response)
             if found and found.lines:
-                looks.note_lines(path, found.lines)
+                note_lines(turn, path, found.lines)
             for key, _, _, seen in fetched(turn.home, tool, asked, found) if found else ():
-                looks.note_recalled(key, seen)
+                note_recalled(turn, key, seen)
     for tool, asked in open_offers.values():
-        looks.offer(looks.call("", tool, asked, shell.files_of(tool, asked)))
+        offer(turn, call_name(turn, "", tool, asked, shell.files_of(tool, asked)))
 
 
 def _answers(path: str) -> Iterator[_Answer]:

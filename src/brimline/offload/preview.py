@@ -125,8 +125,8 @@ def _choose(source: Source, budget: int, kind: str, subject: str) -> list[names.
     for position in found:
         if source.left <= limit or not source.pick(position, min(_HEADING_WIDTH, width)):
             break
-    shown = "\n".join([subject, *[text for text, _ in source.picks.values()]])
-    named = names.names(source.unseen(), shown)
+    shown = "\n".join([subject, *source.picks.values()])
+    named = names.names(source.unseen.items(), shown)
     return names.afford(named if share else _fill(source, named), source.left)
 
 
@@ -154,7 +154,7 @@ def _fill(source: Source, found: list[names.Name]) -> list[names.Name]:
     found = [name for name in found if name.rank < names.WORD]
     reserved = sum(len(name.text) + 1 for name in found if name.rank <= names.PATH)
     shown = {kinds.alike(source.lines[position]) for position in source.picks}
-    free = deque(i for i, line in source.unseen() if line.strip() and i not in source.picks)
+    free = deque(i for i, line in source.unseen.items() if line.strip() and i not in source.picks)
     from_end = False
     while free and source.left > reserved + _WIDTH + source.frame:
         position = free.pop() if from_end else free.popleft()
@@ -163,8 +163,7 @@ def _fill(source: Source, found: list[names.Name]) -> list[names.Name]:
             shown.add(form)
             source.pick(position, _WIDTH)
             from_end = not from_end
-    unseen = {position for position, _ in source.unseen()}
-    return [name for name in found if name.line in unseen]
+    return [name for name in found if name.line in source.unseen]
 
 
 class Source:
@@ -180,8 +179,8 @@ class Source:
         self.numbers: Sequence[int] = range(self.total)
         # How many characters of a line are not looked at; by position.
         self.beyond: dict[int, int] = {}
-        # By position: a line as it is shown, and whether that is to its end.
-        self.picks: dict[int, tuple[str, bool]] = {}
+        # By position: lines as they are shown.
+        self.picks: dict[int, str] = {}
         # Characters that may still be shown; `A-B: ` before and ` … ` after each line, and a break.
         self.left = 0
         self.frame = 2 * len(str(self.total)) + 7
@@ -194,6 +193,8 @@ class Source:
                 last = names.last_state(line)
                 self.lines[position] = last[:_LONGEST_LINE_CHARACTERS]
                 self.beyond[position] = max(0, len(last) - _LONGEST_LINE_CHARACTERS)
+        # By position: lines that are not shown to their ends.
+        self.unseen = dict(enumerate(self.lines))
 
     def pick(self, position: int, width: int, note: str = "") -> bool:
         """Show a line; False where there is no room for it."""
@@ -205,13 +206,10 @@ class Source:
         if cost > self.left:
             return False
         self.left -= cost
-        self.picks[position] = (text + note, text == line)
+        self.picks[position] = text + note
+        if text == line:
+            del self.unseen[position]
         return True
-
-    def unseen(self) -> list[tuple[int, str]]:
-        """Every line that is not shown to its end."""
-        seen = {position for position, (_, whole) in self.picks.items() if whole}
-        return [(i, line) for i, line in enumerate(self.lines) if i not in seen]
 
     def render(self, found: list[names.Name]) -> str:
         """Lines and names in their order."""
@@ -224,7 +222,7 @@ class Source:
             end = self.total if following is None else self.numbers[following]
             if end <= start:
                 continue
-            text = "" if position is None else self.picks[position][0]
+            text = "" if position is None else self.picks[position]
             label = str(start + 1) if end == start + 1 else f"{start + 1}-{end}"
             rest = " ".join(["…", *inside]) if inside or end > start + 1 or not text else ""
             rows.append(f"{label}: {text} {rest}".rstrip() if text else f"{label}: {rest}")

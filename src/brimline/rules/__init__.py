@@ -2,8 +2,6 @@
 
 lines     a file line by line: what is text, what code or comment; its imports (standard library)
 cascade   which files hold, weakest first, and what the client does with each (standard library)
-marked    rules marked `(ENFORCED)` or `(CRITICAL)`, compiled into the policy (standard library)
-assemble  many files as one text within limits; what is added at the start of a session
-lint      what is wrong with the files; single rules, with markdown-it
-memoryfiles   the same for the client's own memory
+marked    marked rules, compiled into the policy; many files as one text (standard library)
+lint      what is wrong with the files and with the client's memory; single rules, with markdown-it
 """

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import clientsettings, patterns
 from brimline.fast import io, paths
-from brimline.rules import lines as reader
+from brimline.rules.lines import body, imports, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -261,8 +261,8 @@ class _Walk:
 
     def _take(self, source: Source, text: str, base: str = "") -> Source:
         """Take a text apart and keep it; `base` is where the `paths:` of a rule file begin."""
-        front, lines = reader.read(text)
-        source = source._replace(lines=tuple(lines), text=reader.body(lines))
+        front, lines = read(text)
+        source = source._replace(lines=tuple(lines), text=body(lines))
         source = _scoped(source, front) if base else source
         if self.all_scopes or not source.patterns or self._is_at_hand(source, base):
             self.sources.append(source)
@@ -296,7 +296,7 @@ class _Walk:
         self, source: Source, real: str, inside: str | None, chain: tuple[str, ...]
     ) -> None:
         """Read what a file imports. The client loads this at the start even of a scoped rule."""
-        for one in reader.imports(source.lines, real, self.home):
+        for one in imports(source.lines, real, self.home):
             self._imports -= 1
             if self._imports < 0:
                 self._complain("import", source.path, one.line, "there are too many imports")

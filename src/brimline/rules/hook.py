@@ -19,9 +19,9 @@ def session_start(turn: Turn) -> Decision | None:
     if turn.event.source not in ("startup", "clear", "compact"):
         return None
     from brimline.decision import Decision
-    from brimline.rules import assemble
+    from brimline.rules import marked
 
     room = min(_MOST_CHARACTERS, turn.note_room() - 2)
     organisation_file = turn.values["rules.organisation_file"]
-    text = assemble.unknown_to_client(turn.project, organisation_file, room)
+    text = marked.unknown_to_client(turn.project, organisation_file, room)
     return Decision(model_notes=(text,)) if text else None

@@ -12,15 +12,23 @@ import re
 import subprocess
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline.rules import assemble, cascade, marked, memoryfiles
+from brimline.fast import io, paths
+from brimline.rules import cascade, marked
 from brimline.rules.cascade import OWN, Problem, is_within, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from brimline.rules.assemble import Limits
     from brimline.rules.cascade import Cascade, Source
+    from brimline.rules.marked import Limits
 
+INDEX = "MEMORY.md"
+MOST_LINES = 200
+MOST_BYTES = 25_000
+TYPES = ("user", "feedback", "project", "reference")
+_FIELDS = ("name", "description", "type")
+_MOST_FILES = 500
+_LARGEST_BYTES = 1 << 20
 _LEAST_REPEATED_WORDS = 4
 _LONGEST_RULE = 500
 _QUOTED_CHARACTERS = 70
@@ -128,7 +136,7 @@ def lint(
         *_same(sources),
         *_unread(sources),
         *_sizes(sources, limits),
-        *memoryfiles.check(found.folder),
+        *check_memory(found.folder),
     ]
     if stale[0] and _git(found.folder, "rev-parse", "--verify", "HEAD") is None:
         notes.append(f"ages are not checked: git knows no commit in {found.folder}")
@@ -227,7 +235,7 @@ def _sizes(sources: Sequence[Source], limits: Limits) -> Iterator[Problem]:
         text = f"no room for it after a compaction: {marked.MOST_CHARACTERS:,} characters for all"
         yield Problem("marked", rule.path, rule.line, text)
     start = [source for source in sources if source.client == cascade.AT_START]
-    total = sum(len(source.text) for source in assemble.unique(start))
+    total = sum(len(source.text) for source in marked.unique(start))
     if start and total > limits.total_characters:
         text = f"what loads at the start has {total:,} characters, over {limits.total_characters:,}"
         yield Problem("large", start[-1].path, None, text)
@@ -273,3 +281,49 @@ def _git(folder: str, *arguments: str) -> str | None:
 
 def _short(text: str) -> str:
     return text if len(text) <= _QUOTED_CHARACTERS else text[: _QUOTED_CHARACTERS - 1] + "…"
+
+
+def check_memory(project_dir: str) -> Iterator[Problem]:
+    """What is wrong with the client's own memory of a project: its index and the topics beside it.
+
+    The client loads the first 200 lines or 25 kB of the index at every start, and drops the rest
+    without a word.
+    """
+    place = f"{paths.project_transcripts(project_dir)}/memory"
+    for name in sorted(io.names_in(place))[:_MOST_FILES]:
+        path = f"{place}/{name}"
+        if not name.endswith(".md") or not os.path.isfile(path):
+            continue
+        try:
+            text = io.read_file(path, _LARGEST_BYTES).decode("utf-8-sig", "replace")
+        except OSError as error:
+            yield Problem("memory", path, None, f"it cannot be read: {error.strerror or error}")
+            continue
+        yield from _of_index(path, text) if name == INDEX else _of_topic(path, text)
+
+
+def _of_index(path: str, text: str) -> Iterator[Problem]:
+    lines, size = len(text.splitlines()), len(text.encode())
+    if lines > MOST_LINES:
+        dropped = f"the client drops all after the first {MOST_LINES}: move it into topic files"
+        yield Problem("memory", path, MOST_LINES + 1, f"it has {lines} lines, and {dropped}")
+    if size > MOST_BYTES:
+        dropped = f"the client drops all after {MOST_BYTES:,}"
+        yield Problem("memory", path, None, f"it has {size:,} bytes, and {dropped}")
+
+
+def _of_topic(path: str, text: str) -> Iterator[Problem]:
+    head, marks, _ = text.removeprefix("---\n").partition("\n---")
+    if not marks or not text.startswith("---\n"):
+        yield Problem("topic", path, 1, "it has no front matter with name, description and type")
+        return
+    parted = [row.partition(":") for row in head.splitlines() if not row[:1].isspace()]
+    fields = {name.strip(): value.strip(" \t'\"") for name, _, value in parted}
+    missing = [name for name in _FIELDS if not fields.get(name)]
+    if missing:
+        yield Problem("topic", path, 1, f"its front matter lacks {' and '.join(missing)}")
+    kind = fields.get("type")
+    if kind and kind not in TYPES:
+        yield Problem(
+            "memory", path, 1, f"its type is {kind!r}: it takes one of {', '.join(TYPES)}"
+        )

@@ -15,11 +15,11 @@ def pre_tool_use(turn: Turn) -> Decision | None:
     """Advise against a read into an ignored folder, or refuse it; either is on record."""
     if turn.values["scout.mode"] == "off":
         return None  # switched off while this session runs
-    from brimline.scout import check
-    from brimline.state import audit
+    from brimline.scout import reads
+    from brimline.state import logs
 
     tool = turn.event.tool
-    decision = check.decide(
+    decision = reads.decide(
         tool,
         turn.event.tool_input,
         cwd=turn.event.cwd,
@@ -29,7 +29,7 @@ def pre_tool_use(turn: Turn) -> Decision | None:
     if decision and decision.permission:
         turn.note("Blocked", blocked=True, tool=tool, subject="a read")
         fields = {"kind": "block", "subject": f"a read by {tool}", "reason": "scout"}
-        turn.attempt("audit", audit.record, turn.home, turn.state.session_id, {}, fields)
+        turn.attempt("audit", logs.record_pressure, turn.home, turn.state.session_id, {}, fields)
     elif decision:
         turn.note("Advised", tool=tool)
     return decision

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from brimline.errors import StateError
 from brimline.fast import io, json, paths
-from brimline.state import spool
 from brimline.state.figures import Figures, add_up, readings, sound, worth_keeping
+from brimline.state.session import SPOOL
 from brimline.transcript import compactions, find
 
 try:
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     Progress = Callable[[int], None] | None
 
 Value = TypeVar("Value")
+# How every line that `SessionState.add_line` writes begins; no text within one can look so.
+_EVENT_START = '{"v":'
+_LARGEST_TIME = 1e12
 _HEAD = b'{"v":1,"session":"'
 _POLL_S = 0.01
 _WAIT_S = 5.0
@@ -42,7 +45,7 @@ _LARGEST_FILE_BYTES = 64 << 20
 _GROWTH_REQUESTS = 20_000
 # What a session was told and has shown: after a day it may be told again.
 _TRANSIENT = (
-    *("spoke-L", "window-", "compacted-", "ceiling-", "quota-", "reminder", "telemetry.json"),
+    *("spoke-", "window-", "compacted-", "ceiling-", "quota-", "reminder", "telemetry.json"),
 )
 
 
@@ -113,7 +116,7 @@ def update(
     parent = paths.sessions_dir(home_dir)
     spooled = {name for name in io.names_in(parent) if name == paths.safe_session_id(name)}
     # A short look is not spent on sessions that surely have no news.
-    names = sorted(spooled | given.keys(), key=lambda one: spool.stamp(f"{parent}/{one}")[1:])
+    names = sorted(spooled | given.keys(), key=lambda one: _spool_stamp(f"{parent}/{one}")[1:])
     for name in reversed(names):
         known = _parse(lines.get(name)) or Session(name)
         try:
@@ -203,10 +206,10 @@ def _renew(
     step(0)
     folder = paths.session_dir(home_dir, known.session_id)
     transcripts = given or [path for path, *_ in known.stamp[1:]]
-    stamp = [spool.stamp(folder), *_stamps(transcripts)]
+    stamp = [_spool_stamp(folder), *_stamps(transcripts)]
     if stamp == known.stamp:
         return False
-    lines, known.damaged = spool.read(folder)
+    lines, known.damaged = _spooled(folder)
     events = [sound(line) for line in lines]
     told = [event["transcript_path"] for event in events if "transcript_path" in event]
     known.stamp = [stamp[0], *_stamps(transcripts or told[-1:])]
@@ -219,6 +222,62 @@ def _renew(
     known.requests = _older(known.requests, requests) + requests
     known.recorded = _older(known.recorded, recorded) + recorded
     return True
+
+
+def _spool_stamp(folder: str) -> list[int]:
+    """What tells whether a session's spool has changed: its size and time; empty without one."""
+    found = [os.lstat(path) for path in _spool_files(folder) if os.path.lexists(path)]
+    sizes, times = [one.st_size for one in found], [one.st_mtime_ns for one in found]
+    return [sum(sizes), max(times)] if found else []
+
+
+def _spooled(folder: str) -> tuple[list[dict[str, Any]], int]:
+    """The events of a session, and how many stretches of its spool hold none.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    found: list[dict[str, Any]] = []
+    damaged = 0
+    for path in _spool_files(folder):
+        for line in io.read_file(path).split(b"\n"):
+            events, unreadable = parse_line(line.decode("utf-8", "replace").strip())
+            found += events
+            damaged += unreadable
+    return sorted(found, key=lambda event: event["at"]), damaged
+
+
+def parse_line(text: str) -> tuple[list[dict[str, Any]], int]:
+    """The events on one physical line, and the number of stretches that hold none.
+
+    A line torn by a crash or a full disk has no end of its own, so the next event follows it on the
+    same line: the events are looked for by how they begin.
+    """
+    event = _event(text)
+    if event or not text:
+        return [event] if event else [], 0
+    before, *rest = text.split(_EVENT_START)
+    found = [_event(_EVENT_START + part) for part in rest]
+    return [event for event in found if event], found.count(None) + bool(before)
+
+
+def _spool_files(folder: str) -> list[str]:
+    """A session's spool files, oldest first; the last version put those away that had grown."""
+    names = [name for name in io.names_in(folder) if name.startswith("spool.")]
+    return [f"{folder}/{name}" for name in sorted(names, key=lambda name: (name == SPOOL, name))]
+
+
+def _event(text: str) -> dict[str, Any] | None:
+    """What a text says, if that is one event with a point in time."""
+    try:
+        value, end = json.scan(text, 0)
+    except ValueError:
+        return None
+    if end < len(text) or not isinstance(value, dict) or not isinstance(value.get("event"), str):
+        return None
+    at = value.get("at")
+    is_time = isinstance(at, int | float) and not isinstance(at, bool) and abs(at) < _LARGEST_TIME
+    return value if is_time else None
 
 
 def _older(known: list[Value], found: list[Value]) -> list[Value]:
@@ -250,7 +309,7 @@ def _let_go(home_dir: str, session_id: str, until: float) -> None:
             files = io.names_in(folder)
             places = [folder, *[f"{folder}/{file}" for file in files]]
             age_s = time.time() - max(os.lstat(place).st_mtime for place in places)
-            stamp = spool.stamp(folder)  # after its age: what came in between is not known yet
+            stamp = _spool_stamp(folder)  # after its age: what came in between is not known yet
             spooled_bytes += sum(stamp[:1])
             is_old = age_s > (_KEEP_S if spooled_bytes < _LARGEST_SPOOLS_BYTES else _STALE_S)
             known = _parse(lines.get(name)) if is_old else None

@@ -1,8 +1,9 @@
-"""Where this user's client really compacts: samples of past compactions, and their median.
+"""Where contexts really end: samples of past automatic compactions, and their median.
 
 Samples are only ever appended.
-A point is learned per window and settings, from automatic compactions near an expected point: one
-that the user asked for says nothing about the client, and one far off would poison the rest.
+A point is learned per window, settings and ending. One that the user asked for says nothing, and
+one far from the expected point would poison the rest. Where the client compacts only once the API
+has refused a request, the point is that of the refusal.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ LAST_SAMPLES = 10
 LEAST_SAMPLES = 3
 # Ratio of the effective window: how far from an expected point a sample may lie.
 NEAR_RATIO = 0.10
+# A refusal says itself what it is; only one of a half-empty context is no sign of the size.
+REFUSED_RATIO = 0.5
 # What the client keeps free: 20,000 tokens for the summary and 13,000 as a buffer.
 RESERVE_TOKENS = 33_000
 # A compaction takes seconds; an older note belongs to one that never came to its end.
@@ -38,11 +41,14 @@ class Sample(NamedTuple):
     trigger: str
     expected: int | None = None
     """Where the settings of that moment led to expect it."""
+    ending: str | None = None
+    """`refusal` where it followed one of the API's."""
 
     @property
     def key(self) -> str:
         """What must be the same for two samples to be comparable."""
-        return f"{self.window}:{self.effective}"
+        key = f"{self.window}:{self.effective}"
+        return f"{key}:refusal" if self.ending == "refusal" else key
 
 
 def record(home_dir: str, sample: Sample) -> None:
@@ -62,9 +68,8 @@ def note_compaction(home_dir: str, state: SessionState, trigger: str) -> None:
     """
     before = state.last_line("PreCompact")
     occupancy, now = before.get("occupancy"), time.time()
-    if trigger != "auto" or before.get("trigger") != "auto" or occupancy is None:
-        return
-    if abs(now - before["at"]) > _OLDEST_NOTE_S:
+    told = (trigger, before.get("trigger"))
+    if told != ("auto", "auto") or occupancy is None or abs(now - before["at"]) > _OLDEST_NOTE_S:
         return
     sample = Sample(
         at=now,
@@ -74,6 +79,7 @@ def note_compaction(home_dir: str, state: SessionState, trigger: str) -> None:
         expected=before.get("expected"),
         tokens=occupancy + (before.get("tail") or 0),
         trigger=trigger,
+        ending=before.get("ending"),
     )
     record(home_dir, sample)
 
@@ -86,7 +92,8 @@ def points(home_dir: str) -> dict[str, int]:
     by_key: dict[str, list[int]] = {}
     for sample in samples(home_dir):
         if is_usable(sample):
-            by_key.setdefault(sample.key, []).append(sample.tokens)
+            # What was refused may be far more than the window: one result can overshoot it.
+            by_key.setdefault(sample.key, []).append(min(sample.tokens, sample.window))
     return {
         key: _median(tokens[-LAST_SAMPLES:])
         for key, tokens in by_key.items()
@@ -107,10 +114,11 @@ def samples(home_dir: str) -> list[Sample]:
 
 
 def is_usable(sample: Sample) -> bool:
-    """Whether a sample was automatic and near the point where compaction was expected. Pure."""
+    """Whether a sample was automatic and near the point where it was expected. Pure."""
     expected = sample.expected or sample.effective - RESERVE_TOKENS
     near = abs(sample.tokens - expected) <= NEAR_RATIO * sample.effective
-    return sample.trigger == "auto" and near
+    refused = sample.ending == "refusal" and sample.tokens >= REFUSED_RATIO * sample.window
+    return sample.trigger == "auto" and (near or refused)
 
 
 def _median(values: list[int]) -> int:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 _CLAIM = "spoke-L"
+_AGAIN = "spoke-again-"
 _WINDOW = "window-"
 _COMPACTED = "compacted-"
 _SNAPSHOT = "statusline.json"
@@ -41,6 +42,7 @@ class Snapshot:
         output_tokens: int | None = None,
         model: str | None = None,
         rate_limits: dict[str, Any] | None = None,
+        silence: list[float] | None = None,
     ) -> None:
         self.at = at
         self.window_tokens = window_tokens
@@ -48,12 +50,15 @@ class Snapshot:
         self.output_tokens = output_tokens
         self.model = model
         self.rate_limits = rate_limits
+        # When the last hook left a line, and how many requests came since.
+        self.silence = silence or [0.0, 0]
 
     def is_sound(self) -> bool:
         """Whether every part is of its kind, as in everything we wrote ourselves."""
         counts = (self.window_tokens, self.occupancy_tokens, self.output_tokens)
         return (
             isinstance(self.at, int | float)
+            and isinstance(self.silence, list)
             and all(count is None or isinstance(count, int) for count in counts)
             and (self.model is None or isinstance(self.model, str))
         )
@@ -168,6 +173,16 @@ class SessionState:
     def claim_level(self, level: int, offset: int) -> bool:
         """Take the right to announce a tier; of all parallel hooks exactly one gets it."""
         return io.create_exclusively(f"{self.folder}/{_CLAIM}{level}", str(offset).encode())
+
+    def claim_request(self, offset: int) -> bool:
+        """Take the right to speak once for a model request, told by where its reply stands."""
+        name = f"{_AGAIN}{offset}"
+        if name in self.names or not io.create_exclusively(f"{self.folder}/{name}", b""):
+            return False
+        for old in self.names:
+            if old.startswith(_AGAIN):
+                io.remove(f"{self.folder}/{old}")
+        return True
 
     def release_level(self, level: int) -> None:
         """Let a tier be announced again."""

@@ -12,7 +12,7 @@ import time
 
 from brimline.errors import StateError
 from brimline.fast import io
-from brimline.state import failures, figures, history
+from brimline.state import figures, history, logs
 from brimline.transcript.compactions import Recorded
 
 _NAME = "series.sqlite3"
@@ -49,7 +49,7 @@ def fold_database(home_dir: str, until: float) -> bool:
         kept = f"{path}.damaged-{time.time_ns()}"
         os.replace(path, kept)
         told = f"the series of an earlier version was damaged ({error}): kept as {kept}"
-        failures.record(home_dir, "series", StateError(told))
+        logs.record_failure(home_dir, "series", StateError(told))
     if finished:
         for name in (f"{_NAME}-wal", f"{_NAME}-shm", "series.lock", _NAME):
             io.remove(f"{home_dir}/{name}")

@@ -54,12 +54,13 @@ def put(home_dir: str, data: bytes, meta: dict[str, Any], *, is_last: bool = Tru
     """
     layout.check_format(home_dir)
     digest = sha256(data)
-    blob = layout.file(home_dir, digest)
-    try:
-        # Marked as used first: from then on nobody who found it unused will remove it.
-        known = layout.touch(home_dir, digest) and unpack(layout.read_file(blob)) == data
-    except (OSError, ValueError, ImportError):
-        known = False
+    blob, known = layout.file(home_dir, digest), False
+    if io.system.access(io.to_bytes(blob), 0):
+        try:
+            # Marked as used first: from then on nobody who found it unused will remove it.
+            known = layout.touch(home_dir, digest) and unpack(layout.read_file(blob)) == data
+        except (OSError, ValueError, ImportError):
+            pass
     if not known:
         now_ns = layout.now_ns(home_dir)
         layout.place(home_dir, blob, pack(data), stamp_ns=now_ns, sync=True)

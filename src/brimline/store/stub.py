@@ -26,6 +26,7 @@ _REFERENCE = re.compile(
     r"|\[CCM_CACHED\]\n(?P<body>.*?)\n\[/CCM_CACHED\]",
     re.DOTALL,
 )
+_SHORT_CHARACTERS = len(layout.PREFIX) + layout.SHORT_DIGITS
 _COUNT = re.compile(r"(-?\d{1,18})(k?)", re.ASCII)
 
 
@@ -67,7 +68,7 @@ def way_back(key: str, program: str = "brimline", again: str = "") -> str:
         program: how the model starts our command.
         again: another way, such as `, or Read it again`.
     """
-    return f"The rest: {program} store get {layout.short(key)} --lines A:B{again}."
+    return f"The rest: {program} store get {key[:_SHORT_CHARACTERS]} --lines A:B{again}."
 
 
 def parse(text: str) -> Stub | None:

@@ -82,11 +82,6 @@ def current(first_session: str) -> str:
     return first_session
 
 
-def subagents_of(path: str) -> list[str]:
-    """The files of the subagents that a session started."""
-    return sorted(glob.glob(f"{glob.escape(path.removesuffix('.jsonl'))}/subagents/*.jsonl"))
-
-
 def require_transcript(path: str) -> None:
     """Refuse a file that is something else than a session; an empty one may still become one.
 

@@ -96,11 +96,6 @@ def session_of(row: dict[str, Any]) -> str | None:
     return text_or_none(row.get("sessionId"))
 
 
-def as_main_thread(row: dict[str, Any]) -> dict[str, Any]:
-    """A subagent's row as one of the main thread, whose shapes it has."""
-    return row | {"isSidechain": False} if row.get("isSidechain") else row
-
-
 def client_session_of(row: Any) -> str | None:
     """The id of the session with which the running client began; only some rows tell."""
     return text_or_none(row.get("session_id")) if isinstance(row, dict) else None

@@ -1,4 +1,4 @@
-"""The error log: one line per failed hook, bounded, shown by `doctor` and the status line.
+"""Two bounded logs: a line per failed hook, and one per escalation and refusal.
 
 Fast path: imports only rooms of the ground floor.
 """
@@ -13,11 +13,13 @@ if TYPE_CHECKING:
     from typing import Any
 
 FORMAT = 1
-_LOG_LIMIT_BYTES = 256 << 10
+_ERRORS_LIMIT_BYTES = 256 << 10
+_AUDIT_LIMIT_BYTES = 8 << 20
+PRESSURE = "CONTEXT_PRESSURE"
 _MESSAGE_LENGTH = 300
 
 
-def record(home_dir: str, event: str, error: BaseException) -> None:
+def record_failure(home_dir: str, event: str, error: BaseException) -> None:
     """Append one failure. The previous log is kept as `.old` once the current one is full."""
     path = paths.error_log(home_dir)
     line = {
@@ -28,24 +30,33 @@ def record(home_dir: str, event: str, error: BaseException) -> None:
         "message": str(error)[:_MESSAGE_LENGTH],
         "where": _place(error),
     }
-    io.rotate(path, _LOG_LIMIT_BYTES)
+    io.rotate(path, _ERRORS_LIMIT_BYTES)
     io.append_line(path, json.dumps(line))
 
 
-def recent(home_dir: str, since: float) -> list[dict[str, Any]]:
+def recent_failures(home_dir: str, since: float) -> list[dict[str, Any]]:
     """The failures recorded after a point in time, oldest first."""
     try:
-        raw = io.read_file(paths.error_log(home_dir), 2 * _LOG_LIMIT_BYTES)
+        raw = io.read_file(paths.error_log(home_dir), 2 * _ERRORS_LIMIT_BYTES)
     except OSError:
         return []
     lines = raw.decode("utf-8", "replace").split("\n")
     found = [entry for line in lines for entry in json.loads_all(line)]
-    return [entry for entry in found if isinstance(entry, dict) and _is_after(entry, since)]
+    known = [entry for entry in found if isinstance(entry, dict)]
+    return [
+        entry
+        for entry in known
+        if isinstance(entry.get("at"), int | float) and entry["at"] >= since
+    ]
 
 
-def _is_after(entry: dict[str, Any], since: float) -> bool:
-    at = entry.get("at")
-    return isinstance(at, int | float) and at >= since
+def record_pressure(
+    home_dir: str, session_id: str, figures: dict[str, Any], fields: dict[str, Any]
+) -> None:
+    """A tier was entered and announced (kind `escalation`), or a tool call refused (`block`)."""
+    head = {"v": FORMAT, "event": PRESSURE, "at": round(clock.now(), 3), "session": session_id}
+    io.rotate(paths.audit_log(home_dir), _AUDIT_LIMIT_BYTES)
+    io.append_line(paths.audit_log(home_dir), json.dumps(head | fields | {"reading": figures}))
 
 
 def _place(error: BaseException) -> str:

@@ -1,8 +1,11 @@
 """Looks at one tool call before it runs, and speaks up where it reads bulk.
 
-Only paths inside the project count, seen from its root. A Bash line is split into words; those of
-commands that print what they read are looked at, and nothing else: building, running, writing and
-deleting go on. Loops, variables and other shell forms are not followed.
+What is bulk says `.brimlineignore`, else `.ckignore`, else a list of twelve folders, in the syntax
+of `.gitignore`; but a `!` line also reaches into a folder that an earlier line names, and a file
+without patterns of its own leaves the defaults in force. Only paths inside the project count. A
+Bash line is split into words; those of commands that print what they read are looked at, and
+nothing else: building, running, writing and deleting go on. Loops, variables and other shell forms
+are not followed.
 """
 
 from __future__ import annotations
@@ -13,15 +16,30 @@ import shlex
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from brimline import patterns
 from brimline.decision import Decision
-from brimline.patterns import alternatives
-from brimline.scout import ignorefile
+from brimline.errors import ConfigError
+from brimline.fast import io
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from brimline.scout.ignorefile import Ignored
-
+IGNORE_FILE = ".brimlineignore"
+IGNORE_FILES = (IGNORE_FILE, ".ckignore")
+# Installed, generated or recorded by tools: large, and not what the project's people write.
+DEFAULTS = (
+    *("node_modules/", "dist/", "build/", ".git/", ".venv/", "venv/", "__pycache__/"),
+    *(".next/", ".nuxt/", "target/", "vendor/", "coverage/"),
+)
+# The file may come from a stranger's repository: these bound what reading and matching it costs.
+_MOST_BYTES = 64 << 10
+_MOST_PATTERNS = 500
+_LONGEST_PATTERN = 256
+_TRAILING_BLANKS = re.compile(r"(?<!\\)[ \t\r]+\Z")
+_HEAD = (
+    "# What brimline's scout watches for. The syntax is that of .gitignore;\n"
+    "# a line with ! lets something through again, such as: !dist/types\n"
+)
 # Commands that print what they read; the first word of a search is its pattern or program.
 _SEARCHES = {"grep", "egrep", "rg", "ag", "fd", "sed", "awk", "jq", "yq"}
 _LISTS = {"ls", "tree", "find", "du", "cd", "pushd"}
@@ -73,7 +91,7 @@ class _Scene:
         root = os.path.normpath(project_dir)
         self.roots = tuple(dict.fromkeys((root, os.path.realpath(root))))
         self.cwd = cwd
-        self.ignored: Ignored = ignorefile.load(root)
+        self.ignored: Ignored = load_ignored(root)
 
     def examine(self, tool_name: str, tool_input: dict[str, Any]) -> Iterator[Finding]:
         """What a call reads that it had better not."""
@@ -95,7 +113,9 @@ class _Scene:
 
     def bulk(self, path: str, base: str = "") -> Iterator[Finding]:
         """The first of a path's brace alternatives that a pattern names."""
-        for choice in alternatives(self._absolute(path[:_LONGEST_PATH], base[:_LONGEST_PATH])):
+        for choice in patterns.alternatives(
+            self._absolute(path[:_LONGEST_PATH], base[:_LONGEST_PATH])
+        ):
             inside = self._inside(choice)
             if not inside:
                 continue
@@ -191,7 +211,7 @@ def _operands(words: list[str]) -> list[str]:
 def _told(finding: Finding, scene: _Scene, *, refused: bool) -> str:
     """What was done, why, and where to look instead."""
     folders = scene.source_folders()
-    done = "Not run" if refused else "This runs"
+    done = "Refused" if refused else "Advised, not refused"
     path = _shown(finding.path)
     if finding.pattern is None:
         scoped = ", ".join(f"`{_shown(folder)}/{path}`" for folder in folders or ["<folder>"])
@@ -212,3 +232,72 @@ def _shown(text: str) -> str:
     """Foreign text for a message: one line, bounded."""
     plain = "".join(char if char.isprintable() and char != "`" else "?" for char in text)
     return plain[:_MOST_SHOWN_CHARACTERS] + "..." * (len(plain) > _MOST_SHOWN_CHARACTERS)
+
+
+class Ignored(NamedTuple):
+    """The patterns in force, the file they are from, and why it is not used."""
+
+    file: str | None
+    patterns: list[patterns.Pattern]
+    problem: str = ""
+
+    def pattern_for(self, path: str, *, folder: bool) -> str | None:
+        """The pattern that means a path, given from the project's root; the last one decides."""
+        found = None
+        names = path[:_LONGEST_PATH].split("/")
+        for pattern in self.patterns:
+            if pattern.means(names, folder=folder):
+                found = None if pattern.negated else pattern.text
+        return found
+
+
+def load_ignored(project_dir: str) -> Ignored:
+    """What is in force for a project; the defaults where there is no file or it is unusable."""
+    folder = project_dir.rstrip("/")
+    name = next((each for each in IGNORE_FILES if os.path.lexists(f"{folder}/{each}")), None)
+    lines: list[str] = []
+    problem = ""
+    try:
+        lines = _lines(f"{folder}/{name}") if name else []
+    except (OSError, ValueError) as error:
+        problem = f"{name} is not used: {getattr(error, 'strerror', None) or error}"
+    if all(line.startswith("!") for line in lines):
+        lines = [*DEFAULTS, *lines]
+    return Ignored(name, [patterns.parse(line) for line in lines], problem)
+
+
+def write_ignore_file(project_dir: str, *, force: bool = False) -> str:
+    """Write the first `.brimlineignore`, with the lines of a `.ckignore`; returns its path.
+
+    Raises:
+        ConfigError: it is there already and `force` was not asked for, or cannot be written.
+    """
+    path = f"{project_dir.rstrip('/')}/{IGNORE_FILE}"
+    if os.path.lexists(path) and not force:
+        raise ConfigError(f"{path} is there already; --force replaces it")
+    found = load_ignored(project_dir)
+    carried = [pattern.text for pattern in found.patterns]
+    lines = DEFAULTS if found.file in (None, IGNORE_FILE) else carried
+    try:
+        io.replace_file(path, (_HEAD + "".join(f"{line}\n" for line in lines)).encode())
+        os.chmod(path, 0o644)  # it belongs to the repository, where others read it
+    except OSError as error:
+        raise ConfigError(f"cannot write {path}: {error.strerror or error}") from error
+    return path
+
+
+def _lines(path: str) -> list[str]:
+    """The lines that are patterns; a link could lead anywhere and is not followed."""
+    if os.path.islink(path) or not os.path.isfile(path):
+        raise ValueError("it is no plain file")
+    data = io.read_file(path, _MOST_BYTES + 1)
+    if len(data) > _MOST_BYTES or b"\0" in data:
+        raise ValueError(f"it is no text of at most {_MOST_BYTES >> 10} KB")
+    lines = [
+        _TRAILING_BLANKS.sub("", line) for line in data.decode("utf-8-sig", "replace").split("\n")
+    ]
+    return [
+        line
+        for line in lines
+        if not line.startswith("#") and line.strip("!/") and len(line) <= _LONGEST_PATTERN
+    ][:_MOST_PATTERNS]

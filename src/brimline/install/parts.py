@@ -1,4 +1,4 @@
-"""What an installation consists of: each piece says what it would change, and does it if asked.
+"""What an installation consists of: each part says what it would change, and does it if asked.
 
 The launcher and the entries in settings matter most; slash commands and the MCP server come along
 for the user. The plugin, which brings all of them another way, is in `plugin`.
@@ -71,7 +71,7 @@ class Plan:
                 return
 
 
-class Piece(Protocol):
+class Part(Protocol):
     """Something that is installed and taken out as a whole."""
 
     @property

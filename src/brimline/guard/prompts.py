@@ -1,0 +1,169 @@
+"""What comes with a prompt: the user's reminder, and rate limits as the status line delivers them.
+
+The reminder is shown at the start, after a compaction and when it changes: repeating unchanged text
+costs tokens and gains little. Nothing here reads credentials or calls anyone.
+"""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+from brimline import clock
+from brimline.decision import NOTE_BUDGET_CHARACTERS, Decision
+from brimline.fast import io, paths
+from brimline.transcript.find import modified
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from brimline.hooks.turn import Turn
+    from brimline.state.session import SessionState
+
+TRUNCATED = "[truncated]"
+# In a session's folder: the fingerprint of the text given last, and how many prompts came since.
+_REMINDED = "reminder"
+_LARGEST_BYTES = 64 << 10
+# Leaves room for a tier and the rate limits, which may come with the same prompt.
+_LARGEST_CHARACTERS = NOTE_BUDGET_CHARACTERS - 1_000
+WARN_PERCENT = 70
+CRITICAL_PERCENT = 90
+_LIMITS = (("five_hour", "5h"), ("seven_day", "7d"))
+# In a session's folder: the bands that were told.
+_TOLD = "quota-"
+_MARKS = ("", " [WARNING]", " [CRITICAL]")
+
+
+def remind_at_start(turn: Turn) -> Decision | None:
+    """At the start of a session and after a compaction, always."""
+    text = _own_text(turn)
+    return _given(turn, text) if text else None
+
+
+def remind(turn: Turn) -> Decision | None:
+    """With a prompt: when the text changed, or as many prompts passed as the user asked for."""
+    text = _own_text(turn)
+    if not text:
+        return None
+    known, prompts = _last(turn.state)
+    every = turn.values["reminder.every"]
+    if _fingerprint(text) == known and not (every and prompts + 1 >= every):
+        _remember(turn.state, known, prompts + 1)
+        return None
+    return _given(turn, text)
+
+
+def _given(turn: Turn, text: str) -> Decision:
+    _remember(turn.state, _fingerprint(text), 0)
+    return Decision(model_notes=(_note(turn, text),))
+
+
+def _own_text(turn: Turn) -> str:
+    """What the user wrote; only a change of this makes the reminder due again."""
+    try:
+        file = os.path.expanduser(turn.values["reminder.file"] or "")
+        raw = io.read_file(file, _LARGEST_BYTES)
+    except OSError:
+        return ""
+    return raw.decode("utf-8", "replace").strip()
+
+
+def _note(turn: Turn, text: str) -> str:
+    head = f"[brimline] Reminder from {turn.values['reminder.file']} (`reminder.file`):\n"
+    plan = _active_plan(turn.state)
+    active = f"\nActive plan: {plan}" if plan else ""
+    room = _LARGEST_CHARACTERS - len(head) - len(active)
+    if len(text) > room:
+        text = f"{text[: max(0, room - len(TRUNCATED) - 1)]}\n{TRUNCATED}"
+    return f"{head}{text}{active}"
+
+
+def _active_plan(state: SessionState) -> str | None:
+    """The plan file that was written last, if that was since this session began."""
+    begun = state.begun_at()
+    plans = glob.glob(f"{glob.escape(paths.client_config_dir())}/plans/*.md")
+    recent = [plan for plan in plans if begun is not None and modified(plan) >= begun]
+    return max(recent, key=modified, default=None)
+
+
+def _fingerprint(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _last(state: SessionState) -> tuple[str, int]:
+    if _REMINDED not in state.names:
+        return "", 0
+    try:
+        text = io.read_file(f"{state.folder}/{_REMINDED}", 64).decode("ascii", "replace")
+    except OSError:
+        return "", 0
+    fingerprint, _, prompts = text.partition(" ")
+    return fingerprint, int(prompts) if prompts.isdecimal() else 0
+
+
+def _remember(state: SessionState, fingerprint: str, prompts: int) -> None:
+    io.replace_file(f"{state.folder}/{_REMINDED}", f"{fingerprint} {prompts}".encode())
+
+
+def tell_limits(turn: Turn, rate_limits: Any) -> Decision | None:
+    """Tell the limits once when any of them enters a higher band."""
+    now = time.time()
+    entered = [_enters(turn.state, *found) for found in bands(rate_limits, now).items()]
+    return Decision(model_notes=(line(rate_limits, now),)) if any(entered) else None
+
+
+def bands(rate_limits: Any, now: float) -> dict[str, int]:
+    """The band of each limit that is known: 0 calm, also once it was reset, then 1 and 2."""
+    return {name: band for name, band, *_ in _known(rate_limits, now)}
+
+
+def line(rate_limits: Any, now: float) -> str:
+    """All known limits that were not reset since, in one line."""
+    parts = [
+        f"{name}: {percent:.0f}%{_MARKS[band]}{_resets(resets, now)}"
+        for name, band, percent, resets in _known(rate_limits, now)
+        if resets is None or resets > now
+    ]
+    return "## Usage Limits - " + " | ".join(parts)
+
+
+def _known(rate_limits: Any, now: float) -> Iterator[tuple[str, int, float, float | None]]:
+    """Name, band, share in use and time of the reset of every limit that tells its share."""
+    for key, name in _LIMITS:
+        limit = rate_limits.get(key) if isinstance(rate_limits, dict) else None
+        percent = limit.get("used_percentage") if isinstance(limit, dict) else None
+        if isinstance(percent, int | float) and not isinstance(percent, bool):
+            resets = _reset_time(limit)
+            reached = (percent >= WARN_PERCENT) + (percent >= CRITICAL_PERCENT)
+            yield name, reached if resets is None or resets > now else 0, percent, resets
+
+
+def _resets(resets: float | None, now: float) -> str:
+    if resets is None:
+        return ""
+    minutes = int((resets - now) // 60)
+    days, hours = divmod(minutes // 60, 24)
+    text = f"{days}d {hours}h" if days else f"{hours}h {minutes % 60}m"
+    return f" | resets in {text}"
+
+
+def _reset_time(limit: Any) -> float | None:
+    """The client gives seconds since 1970; a text form is read as well."""
+    value = limit.get("resets_at")
+    if isinstance(value, str):
+        return clock.parse(value)
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _enters(state: SessionState, limit: str, band: int) -> bool:
+    """Whether a band of a limit is entered just now; leaving it lets it be told again."""
+    for higher in range(band + 1, len(_MARKS)):
+        io.remove(f"{state.folder}/{_TOLD}{limit}.{higher}")
+    claims = [
+        io.create_exclusively(f"{state.folder}/{_TOLD}{limit}.{reached}", b"")
+        for reached in range(1, band + 1)
+    ]
+    return bool(claims) and claims[-1]

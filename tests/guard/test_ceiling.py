@@ -1,0 +1,539 @@
+"""The gate before skills and agents: advice once, refusals where asked for, always a way out."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from tests.hooks.processes import command, environment, run_hook
+
+from brimline import presets
+from brimline.guard.ceiling import Ceiling, Load
+from brimline.hooks import table
+from brimline.settings import BY_KEY, defaults
+from brimline.testing import SessionBuilder
+
+from .dialogue import SILENT, Talk, load_event, understood
+
+LOADS = ("Agent", "Task", "Skill")
+ALL = list(LOADS)
+PRESETS = list(presets.load())
+RECOVERY_SKILLS = BY_KEY["guard.recovery_skills"].default
+PLAIN_TOOLS = (
+    *("Read", "Grep", "Glob", "Bash", "Write", "Edit", "NotebookEdit", "WebFetch", "TodoWrite"),
+    "mcp__memory__save",
+)
+FULL = 198_000
+OVER = 90_000
+PREFIX = "DEV_TEAM_CONTEXT_"
+
+
+@pytest.mark.row("S0-05")
+def test_the_verdict_is_that_of_the_file_the_payload_names(talk: Talk, world: Path) -> None:
+    """Two payloads that name two files get two verdicts, whatever else they share."""
+    other = SessionBuilder(str(world / "other.jsonl"), cwd=talk.session.cwd)
+    other.reply(OVER)
+
+    assert talk.load(50_000) == SILENT
+    assert "90,000 of 200,000" in talk.send(load_event(other)).note
+
+
+@pytest.mark.row("S0-07", "S0-10", "S0-11")
+@pytest.mark.parametrize(
+    ("posture", "gated", "outcomes"),
+    [
+        # What becomes of an agent, a task and a skill over the ceiling.
+        ("warn", None, ["silent", "silent", "noted"]),
+        ("warn", ALL, ["noted", "noted", "noted"]),
+        ("strict", None, ["silent", "silent", "refused"]),
+        ("strict", ALL, ["refused", "refused", "refused"]),
+        ("strict", ["Agent:warn"], ["not blocked: delegation", "silent", "silent"]),
+        ("strict", ["Bash"], ["silent", "silent", "silent"]),
+        ("off", ALL, ["silent", "silent", "silent"]),
+    ],
+)
+def test_each_posture_does_what_it_says(
+    posture: str, gated: list[str] | None, outcomes: list[str], talk: Talk
+) -> None:
+    """Skills are gated, agents where they are named: they save context (FINDINGS B8)."""
+    talk.use(guard__ceiling=posture, context_window=200_000)
+    if gated is not None:
+        talk.use(guard__gate_tools=gated)
+    found = []
+    for tool in LOADS:
+        talk.anew(tool)
+        found.append(talk.load(OVER, tool).kind)
+
+    assert found == outcomes
+    assert len(talk.audit()) == outcomes.count("refused")
+    matcher = table.EVENTS["PreToolUse"].matcher()
+    assert matcher is not None
+    assert set(LOADS) <= set(matcher.split("|"))
+
+
+@pytest.mark.row("S0-08", "S0-09")
+@pytest.mark.parametrize("preset", PRESETS)
+def test_other_tools_pass_without_a_word(preset: str, talk: Talk) -> None:
+    """At 99 % with everything set to refuse, what recovery needs is neither held up nor noted."""
+    talk.use(guard__preset=preset, context_window=200_000, guard__ceiling="strict")
+    talk.use(guard__gate_tools=ALL)
+    talk.patch.setenv(PREFIX + "STRICT", "on")
+    talk.session.reply(FULL)
+
+    for tool in PLAIN_TOOLS:
+        asked = {"tool_name": tool, "tool_input": {"file_path": "/p/plan.md", "content": "x"}}
+        assert talk.tell("PreToolUse", **asked) == SILENT
+
+
+@pytest.mark.row("S0-11", "S0-12")
+@pytest.mark.parametrize("preset", ["default", "adr11"])
+def test_a_refusal_is_given_every_time(preset: str, talk: Talk) -> None:
+    """Strict is not deduplicated; whoever relaxes the posture then hears the advice."""
+    talk.use(guard__preset=preset, guard__ceiling="strict", context_window=200_000)
+    talk.session.reply(100_000)
+
+    assert len({talk.load() for _ in range(3)}) == 1
+    assert [line["kind"] for line in talk.audit()] == ["block"] * 3
+    talk.use(guard__ceiling="warn")
+    assert talk.load().kind == "noted"
+
+
+@pytest.mark.row("S0-17")
+@pytest.mark.parametrize(
+    ("percents", "spoken"),
+    [
+        ([50, 50, 70], "x-x"),
+        ([50, 54, 55], "x-x"),
+        ([40, 44, 45], "x-x"),
+        ([39, 40, 39, 40], "-x-x"),
+        ([70, 45, 55], "x-x"),
+        ([70, 45, 46, 49, 50], "x---x"),
+        ([70, 30, 45, 70], "x-xx"),
+        ([90, 85, 90], "x-x"),
+    ],
+)
+def test_advice_is_given_once_per_bucket_and_climb(
+    percents: list[int], spoken: str, talk: Talk
+) -> None:
+    """A higher bucket speaks again, and a climb after a fall; all loads share it, no session."""
+    talk.use(guard__gate_tools=ALL)
+    for _ in ("one session", "another"):
+        heard = ""
+        for percent in percents:
+            heard += "x" if talk.load(percent * 2_000).note else "-"
+            assert talk.load(None, "Agent") == SILENT
+        assert heard == spoken
+        talk.anew("another")
+
+
+@pytest.mark.row("S0-17", "S4-47")
+@pytest.mark.parametrize("preset", ["default", "adr11"])
+def test_after_a_compaction_advice_is_given_again(preset: str, talk: Talk) -> None:
+    """The next climb is news, even if nothing was loaded below the ceiling on the way."""
+    talk.use(guard__preset=preset)
+    assert talk.load(140_000).note
+    talk.compact()
+    talk.session.now = 4_000_000_000.0  # what follows is newer than the compaction just now
+    talk.session.compact(140_000)
+
+    assert talk.load(140_000).note
+
+
+@pytest.mark.parametrize("preset", ["default", "adr11"])
+def test_a_rising_band_breaks_through_the_bucket(preset: str, talk: Talk) -> None:
+    """At exactly 1.25 and 1.5 times the ceiling the advice is news within its bucket."""
+    talk.use(guard__preset=preset, guard__ceiling_percent=41)
+    words = {
+        "default": ("] Over", "] Well over", "] Far over"),
+        "adr11": ("Consider /brim", "Run /brim:checkpoint now", "before anything else"),
+    }[preset]
+    climb = {
+        81_999: -1,
+        82_000: 0,
+        84_000: -1,
+        101_000: 0,
+        102_499: -1,
+        102_500: 1,
+        102_501: -1,
+        121_000: 1,
+        122_999: -1,
+        123_000: 2,
+        123_001: -1,
+    }
+
+    for tokens, band in climb.items():
+        note = talk.load(tokens).note
+        assert [text in note for text in words] == [at == band for at in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("window", "tokens", "bound"),
+    [
+        (200_000, 80_000, "percentage"),
+        (874_999, 349_999, "percentage"),
+        (875_000, 350_000, "percentage"),
+        (875_003, 350_000, "absolute"),
+        (1_000_000, 350_000, "absolute"),
+    ],
+)
+def test_the_lower_bound_is_the_ceiling_and_gives_its_name(
+    window: int, tokens: int, bound: str
+) -> None:
+    """40 % of the window or 350,000, whichever is less; a tie is called percentage."""
+    ceiling = Ceiling(window, defaults())
+
+    assert (ceiling.tokens, ceiling.bound) == (tokens, bound)
+
+
+@pytest.mark.row("S0-27")
+@pytest.mark.parametrize("model", ["claude-sonnet-4-5", "claude-opus-5", "my-own-model", ""])
+def test_an_assumed_window_never_refuses(model: str, talk: Talk) -> None:
+    """Known from the model's name, or not at all: advice at most. Preset adr11 is literal."""
+    talk.session.model = model
+    talk.use(guard__ceiling="strict", guard__gate_tools=ALL, guard__ceiling_tokens=70_000)
+
+    assert talk.load(195_000).kind == "not blocked: window unverified"
+    assert talk.load(None, "Agent").refusal == ""
+    talk.use(guard__preset="adr11")
+    assert talk.load(None, "Agent").kind == "refused"
+
+
+@pytest.mark.parametrize("known_by", ["config", "statusline", "asked for", "observed"])
+def test_every_way_to_know_the_window_lets_a_strict_ceiling_refuse(
+    known_by: str, talk: Talk
+) -> None:
+    """Config, status line, the model as it was asked for, and an occupancy that proves it."""
+    talk.use(guard__ceiling="strict")
+    if known_by == "config":
+        talk.use(context_window=1_000_000)
+    elif known_by == "statusline":
+        talk.show_window(1_000_000)
+    asked = "claude-sonnet-4-6[1m]" if known_by == "asked for" else None
+    talk.session.reply(400_000, requestedModel=asked)
+
+    refusal = talk.load().refusal
+
+    assert "400,000 of 1,000,000" in refusal
+    assert "ceiling 350,000 (absolute bound)" in refusal
+
+
+@pytest.mark.row("S0-19", "S0-20")
+@pytest.mark.parametrize("preset", ["default", "adr11"])
+def test_a_recovery_skill_passes_in_every_posture(preset: str, talk: Talk) -> None:
+    """At 99 % strict, behind any prefix; a name that only resembles one does not."""
+    talk.use(guard__preset=preset, guard__ceiling="strict", context_window=200_000)
+    talk.patch.setenv(PREFIX + "STRICT", "on")
+    talk.session.reply(FULL)
+
+    for name in RECOVERY_SKILLS:
+        for prefix in ("", "any-plugin:", "a:b:", "/"):
+            assert talk.load(name=prefix + name) == SILENT
+    for name in ("continued", "con:tinue", "continue:x", "Continue", "", "a:"):
+        assert talk.load(name=name).refusal
+    talk.use(guard__recovery_skills=["rescue"])
+    assert talk.load(name="team:rescue") == SILENT
+    assert talk.load(name="continue").refusal
+
+
+@pytest.mark.row("S0-20")
+@pytest.mark.parametrize(
+    ("tool", "tool_input", "name", "bare"),
+    [
+        ("Skill", {"skill": "a:b:continue"}, "a:b:continue", "continue"),
+        ("Skill", {"name": "continue"}, "continue", "continue"),
+        ("Skill", {"skill": "", "name": "continue"}, "continue", "continue"),
+        ("Skill", {"command": "/continue"}, "/continue", "continue"),
+        ("Skill", {"skill": "plan", "name": "continue"}, "plan", "plan"),
+        ("Agent", {"subagent_type": "scout", "name": "x"}, "scout", "scout"),
+        ("Task", {"name": "worker"}, "worker", "worker"),
+        ("Skill", {}, "", ""),
+        ("Skill", {"skill": 7}, "", ""),
+        ("Skill", {"skill": "a\nb"}, "a b", "a b"),
+        ("Skill", {"skill": "x" * 20_000}, "x" * 60, "x" * 60),
+    ],
+)
+def test_the_name_of_a_load_is_found_in_its_input(
+    tool: str, tool_input: dict[str, Any], name: str, bare: str
+) -> None:
+    """Where the client puts it, now or formerly, as one short line; anything else is unnamed."""
+    load = Load(tool, tool_input)
+
+    assert (load.name, load.bare_name) == (name, bare)
+    assert f"'{name or 'unnamed'}'" in load.label
+
+
+@pytest.mark.row("S0-21")
+@settings(
+    max_examples=100,
+    deadline=None,
+    database=None,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    tokens=st.integers(1, 1_200_000),
+    window=st.sampled_from([None, 100_000, 200_000, 1_000_000]),
+    preset=st.sampled_from(PRESETS),
+    posture=st.sampled_from(["warn", "strict", "off"]),
+    percent=st.integers(0, 100),
+    eager=st.booleans(),
+)
+def test_the_way_back_is_never_closed(
+    tokens: int,
+    window: int | None,
+    preset: str,
+    posture: str,
+    percent: int,
+    eager: bool,
+    talk: Talk,
+) -> None:
+    """At any fill and setting every recovery skill passes, and a refusal names a way out."""
+    talk.anew(str(uuid.uuid4()))
+    talk.session.reply(tokens)
+    with pytest.MonkeyPatch.context() as patch:
+        here = Talk(talk.session, talk.home_dir, patch)
+        here.use(guard__preset=preset, guard__ceiling=posture, guard__ceiling_percent=percent)
+        here.use(guard__gate_tools=ALL if eager else ["Skill"])
+        patch.setenv(PREFIX + "STRICT", "on" if eager else "off")
+        if window:
+            here.use(context_window=window)
+
+        refusals = [here.load(None, tool).refusal for tool in LOADS]
+
+        assert all("/compact" in text or "/brim:checkpoint" in text for text in refusals if text)
+        for skill in RECOVERY_SKILLS:
+            assert here.load(name=skill) == SILENT
+
+
+@pytest.mark.row("S4-20")
+@pytest.mark.parametrize("tool", ["Agent", "Task"])
+def test_the_last_tier_of_its_preset_refuses_to_dispatch_agents(tool: str, talk: Talk) -> None:
+    """From three points before 84 % of the window; it was announced, and the rest stays open."""
+    talk.use(guard__preset="guard-30-15-7-3", guard__velocity_points=0)
+    assert talk.load(161_999 - 120, tool) == SILENT
+    assert "tier L4 Critical" in talk.after_tool(162_000 - 120).note
+
+    refused = talk.load(None, tool, "explorer").refusal
+
+    assert "Not loading agent 'explorer'" in refused
+    escalation, block = talk.audit()
+    assert (escalation["kind"], escalation["level"]) == ("escalation", 4)
+    assert (block["kind"], block["subject"]) == ("block", "loading agent 'explorer'")
+    assert talk.tell("PreToolUse", tool_name="Bash", tool_input={"command": "ls"}) == SILENT
+    assert talk.load() == SILENT
+    talk.use(guard__preset="default")
+    assert talk.load(None, tool).refusal == ""
+
+
+def test_a_subagent_is_not_gated(talk: Talk) -> None:
+    """What it loads goes into a context of its own."""
+    talk.use(guard__ceiling="strict", context_window=200_000)
+    talk.session.reply(FULL)
+
+    assert talk.load().refusal
+    assert talk.send(load_event(talk.session) | {"agent_id": "a1", "agent_type": "x"}) == SILENT
+
+
+@pytest.mark.row("S0-22")
+@pytest.mark.parametrize("preset", ["default", "adr11"])
+def test_an_unknown_fill_is_neither_advised_on_nor_refused(preset: str, talk: Talk) -> None:
+    """No file, an empty one, one without usage, a path of any kind: the load goes on in silence."""
+    talk.use(guard__preset=preset, guard__ceiling="strict", context_window=200_000)
+    talk.use(guard__ceiling_tokens=1, guard__gate_tools=ALL)
+    for content in (b"", b"{}\n", b"not json\n"):
+        assert [talk.load(None, tool) for tool in LOADS] == [SILENT] * 3
+        talk.session.raw(content)
+    odd: list[object] = ["", "/nowhere/session.jsonl", None, 7, ["x"], {}]
+    for path in odd:
+        assert talk.send(load_event(talk.session) | {"transcript_path": path}) == SILENT
+
+
+@pytest.mark.row("S0-17")
+def test_of_parallel_hooks_exactly_one_advises(talk: Talk) -> None:
+    """Sixteen at the same instant, bucket after bucket: one voice each time."""
+    for tokens in (90_000, 100_000, 130_000):
+        talk.session.reply(tokens)
+        gate = Barrier(16)
+
+        def load(_: int, gate: Barrier = gate) -> str:
+            gate.wait()
+            return talk.load().note
+
+        with ThreadPoolExecutor(16) as pool:
+            assert len(list(filter(None, pool.map(load, range(16))))) == 1
+
+
+@pytest.mark.row("S0-12", "S0-17")
+@pytest.mark.parametrize(("posture", "noted", "refused"), [("warn", 1, 0), ("strict", 0, 10)])
+def test_of_parallel_processes_one_advises_or_all_refuse(
+    posture: str, noted: int, refused: int, talk: Talk, world: Path
+) -> None:
+    """Ten processes on one session, as the client starts them; none refuses by its exit code."""
+    talk.session.reply(100_000)
+    extra = {"BRIMLINE_GUARD_CEILING": posture, "BRIMLINE_CONTEXT_WINDOW": "200000"}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    started = [
+        subprocess.Popen(command("PreToolUse"), env=environment(world, **extra), **pipes)  # type: ignore[call-overload]
+        for _ in range(10)
+    ]
+    payload = json.dumps(load_event(talk.session)).encode()
+    answers = [understood("PreToolUse", one.communicate(payload)[0]) for one in started]
+
+    assert [one.returncode for one in started] == [0] * 10
+    kinds = [answer.kind for answer in answers]
+    assert (kinds.count("noted"), kinds.count("refused")) == (noted, refused)
+    assert len(talk.audit()) == refused
+
+
+@pytest.mark.parametrize("preset", ["haios-80", "ccm-70-80-90", "guard-30-15-7-3", "off"])
+def test_presets_without_a_ceiling_say_nothing_about_loads(preset: str, talk: Talk) -> None:
+    """Only the default and adr11 have one; `off` is stronger than any posture."""
+    talk.use(guard__preset=preset, guard__gate_tools=ALL)
+    assert [talk.load(150_000, tool) for tool in LOADS] == [SILENT] * 3
+    talk.use(guard__preset="off", guard__ceiling="strict", context_window=200_000)
+
+    assert [talk.load(FULL, tool) for tool in LOADS] == [SILENT] * 3
+
+
+# Preset adr11: variables of its source, the session, and what becomes of a load.
+CASES = {
+    "silent below the ceiling": ({}, 79_999, "Agent", "silent"),
+    "warns at the ceiling": ({}, 80_000, "Agent", "noted"),
+    "refuses under strict": ({"STRICT": "on"}, 100_000, "Agent", "refused"),
+    "other tools are ignored": ({"STRICT": "on"}, 180_000, "Read", "silent"),
+    "disabled by off": ({"CEILING": " Off ", "STRICT": "on"}, 180_000, "Agent", "silent"),
+    "a typo does not disable it": ({"CEILING": "of"}, 100_000, "Skill", "noted"),
+    "the window changes the verdict": ({"WINDOW": "1000000"}, 100_000, "Agent", "silent"),
+    "a smaller window": ({"WINDOW": "100000"}, 40_000, "Skill", "noted"),
+    "a lower percentage": ({"CEILING_PCT": "25"}, 50_000, "Agent", "noted"),
+    "not before it": ({"CEILING_PCT": "25"}, 49_999, "Agent", "silent"),
+    "a higher percentage": ({"CEILING_PCT": " 60 "}, 119_999, "Agent", "silent"),
+    "the cap": ({"WINDOW": "1000000"}, 350_000, "Skill", "noted"),
+    "not before the cap": ({"WINDOW": "1000000"}, 349_999, "Skill", "silent"),
+    "a lower cap": ({"WINDOW": "1000000", "ABS_CEILING": "120000"}, 120_000, "Skill", "noted"),
+    "a higher cap": ({"WINDOW": "1000000", "ABS_CEILING": "380000"}, 379_999, "Skill", "silent"),
+    "no cap on 200,000": ({"ABS_CEILING": "900000"}, 80_000, "Skill", "noted"),
+    "agents let through": (
+        {"STRICT": "on", "GATE_AGENT": "warn"},
+        *(100_000, "Agent", "not blocked: delegation"),
+    ),
+    "but not skills": ({"STRICT": "on", "GATE_AGENT": "warn"}, 100_000, "Skill", "refused"),
+    "agents not let through": ({"STRICT": "on", "GATE_AGENT": "block"}, 100_000, "Task", "refused"),
+    **{
+        f"strict is {word!r}": ({"STRICT": word}, 100_000, "Task", outcome)
+        for outcome, words in {
+            "refused": ("on", "ON", "1", "onn", "of"),
+            "noted": ("off", " OFF ", "", "  "),
+        }.items()
+        for word in words
+    },
+}
+
+
+@pytest.mark.row("S0-11", "S0-13", "S0-14", "S0-16", "S0-37")
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_the_cases_of_adr11(case: tuple[dict[str, str], int, str, str], talk: Talk) -> None:
+    """What it warned about is noted, and what it refused with exit code 2 is denied."""
+    variables, tokens, tool, outcome = case
+    talk.use(guard__preset="adr11")
+    for name, value in variables.items():
+        talk.patch.setenv(PREFIX + name, value)
+
+    answer = talk.load(tokens, tool)
+
+    assert answer.kind == outcome
+    window = int(variables.get("WINDOW", "200000"))
+    assert (f"That is {100 * tokens // window}%" in answer.note + answer.refusal) is (
+        outcome != "silent"
+    )
+    assert talk.after_tool(166_000) == SILENT
+
+
+@pytest.mark.row("S0-15")
+@pytest.mark.parametrize("name", ["CEILING_PCT", "WINDOW", "ABS_CEILING"])
+@pytest.mark.parametrize("value", ["abc", "0", "-5", "", " ", "4.5", "1e3", "9" * 5_000, "٤٢"])
+def test_a_malformed_number_leaves_the_default(name: str, value: str, talk: Talk) -> None:
+    """The boundary stays at 80,000, to the token."""
+    talk.use(guard__preset="adr11")
+    talk.patch.setenv(PREFIX + name, value)
+
+    assert talk.load(79_999) == SILENT
+    assert "ceiling of 80000 tokens" in talk.load(80_000).note
+
+
+def test_a_setting_of_ours_moves_adr11_and_its_variables_move_no_other_preset(talk: Talk) -> None:
+    """A preset fills in what the user did not set; its own variable still wins."""
+    talk.use(guard__preset="adr11", guard__ceiling_percent=60)
+    assert talk.load(100_000) == SILENT
+    talk.patch.setenv(PREFIX + "CEILING_PCT", "30")
+    assert "ceiling of 60000 tokens" in talk.load().note
+    talk.use(guard__preset="default")
+
+    assert talk.load(100_000) == SILENT
+
+
+@pytest.mark.parametrize(
+    ("window", "model", "provenance"),
+    [
+        ("200000", "claude-sonnet-4-5", "override"),
+        ("", "claude-opus-4-1-20250805", "detected"),
+        ("", "some-model", "default"),
+        ("", None, "default"),
+        ("", 7, "default"),
+    ],
+)
+def test_adr11_says_how_the_window_is_known(
+    window: str, model: Any, provenance: str, talk: Talk
+) -> None:
+    """Told, recognised by the model's name, or assumed; the name may be of any kind."""
+    talk.use(guard__preset="adr11")
+    talk.patch.setenv(PREFIX + "WINDOW", window)
+    talk.session.model = model
+
+    assert f"window {provenance})" in talk.load(100_000).note
+
+
+@pytest.mark.row("S0-38")
+def test_a_subagents_rows_are_not_the_main_threads(talk: Talk) -> None:
+    """A small subagent does not hide a full context, a large one does not fill an empty one."""
+    talk.use(guard__preset="adr11", guard__ceiling="strict")
+    talk.session.reply(20_000)
+    talk.session.reply(300_000, isSidechain=True)
+    assert talk.load() == SILENT
+    talk.session.reply(190_000)
+    talk.session.reply(5_000, isSidechain=True)
+
+    assert "190000 of 200000" in talk.load().refusal
+
+
+@pytest.mark.row("S0-23", "S0-37")
+@pytest.mark.parametrize("raw", [b"", b"{", b"not json", b'{"tool_name": "Agent"', b"[]", b"null"])
+def test_a_malformed_event_passes(raw: bytes, world: Path) -> None:
+    """Exit code 0 and nothing on stdout, also under strict."""
+    extra = {"BRIMLINE_GUARD_PRESET": "adr11", PREFIX + "STRICT": "on"}
+
+    done = run_hook(world, "PreToolUse", raw, extra=extra)
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+@pytest.mark.row("S0-18")
+@pytest.mark.parametrize(
+    ("given_id", "kept_as"),
+    [("s-1_A", "s-1_A"), ("a b c", "abc"), ("../weird", "weird"), ("", "nosession")],
+)
+def test_a_session_id_becomes_a_plain_name(given_id: str, kept_as: str, talk: Talk) -> None:
+    """What is remembered of its warnings stays inside the data folder."""
+    talk.session.session_id = given_id
+    assert talk.load(100_000).note
+
+    assert [path.name for path in Path(talk.home_dir, "sessions").iterdir()] == [kept_as]
+    assert talk.load() == SILENT
