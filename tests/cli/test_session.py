@@ -24,7 +24,7 @@ TEXT = "one line of what the tool printed\n" * 300
 INSPECTION = (
     "session_id transcript size_bytes last_at turns requests compactions peak_tokens "
     "measured_tokens purged_since_tokens_estimated mendable_faults doubtful_faults lines "
-    "longest_line_bytes first_at models records occupancy_tokens compaction_list disk_bytes "
+    "first_at models records occupancy_tokens compaction_list disk_bytes "
     "context largest_results repeated_reads faults notes"
 )
 
@@ -111,8 +111,8 @@ def test_an_inspection_has_its_keys_and_its_sums_are_right(
         "in_context": True,
     }
     (again,) = found["repeated_reads"]
-    assert (again["reads"], again["repeated_reads"], again["repeated_bytes"]) == (2, 1, 10_000)
-    assert again["context_tokens_estimated"] > 1_000
+    assert again["reads"] == 2
+    assert again["tokens_repeated"] > 1_000
 
 
 @pytest.mark.row("S2-18", "S2-38")
