@@ -15,6 +15,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from brimline import presets
 from brimline.cli.surface import COMMANDS, program
 from brimline.hooks.table import EVENTS
 from brimline.settings import SETTINGS
