@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 # Pages that are being rewritten.
-_GUIDES = """check-your-rules inspect-a-session install-and-remove install-as-plugin keep-bulk-out
-keep-reads-out limit-loads look-back read-from-scripts recall-stored-output remind-the-model
+_GUIDES = """inspect-a-session install-and-remove install-as-plugin keep-bulk-out
+keep-reads-out limit-loads recall-stored-output remind-the-model
 repair-a-session see-what-offload-saved shrink-a-session teach-the-window tune-warnings"""
 NOT_YET = {f"docs/how-to/{name}.md" for name in _GUIDES.split()}
 NOT_YET |= {"docs/explanation/forecast.md", "docs/explanation/offload.md"}

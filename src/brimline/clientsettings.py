@@ -10,7 +10,6 @@ from typing import Any
 
 from brimline.fast import io, paths
 
-_LARGEST_LIMIT = 10**9
 # What lets the model fetch stored output: the command, and the tool as server and as plugin.
 RECALL_RULES = (
     "Bash(brimline store get:*)",
@@ -84,16 +83,6 @@ def _covers(rule: str, form: str) -> bool:
     # However the command is started: by its name, or by the interpreter that runs it.
     ours = prefix.endswith(named) or named.startswith(prefix)
     return bool(content) and asked == tool and "*" in pattern and ours
-
-
-def bash_output_characters(project_dir: str) -> int | None:
-    """How many characters of a command's output the client is set to show; None where it is not."""
-    limit = None
-    for path in settings_files(project_dir).values():
-        value = read_settings(path).get("bashOutputMaxChars")
-        if isinstance(value, int) and _whole(value) and value < _LARGEST_LIMIT:
-            limit = value
-    return limit
 
 
 def read_settings(path: str) -> dict[str, Any]:

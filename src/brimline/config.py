@@ -239,7 +239,8 @@ def _flatten(document: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]
 
 def _nearest(key: str) -> str:
     if key in REMOVED:
-        return f"; {NO_LONGER}"
+        instead = f"{REMOVED[key]} does the same; " if REMOVED[key] else ""
+        return f"; {instead}{NO_LONGER}"
     close = difflib.get_close_matches(key, BY_KEY, 1, cutoff=0.4)
     return f"; did you mean {close[0]}?" if close else ""
 

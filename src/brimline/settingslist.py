@@ -99,12 +99,8 @@ SETTINGS = (
         "guard.recovery_skills",
         "texts",
         [
-            "context-summarization",
-            "context-loading-protocol",
-            "continue",
-            "handoff",
-            "review-summary",
-            "session-review",
+            *("context-summarization", "context-loading-protocol", "continue", "handoff"),
+            *("review-summary", "session-review"),
         ],
         "Skills that always pass the ceiling, without their `plugin:` prefix.",
     ),
@@ -247,10 +243,15 @@ SETTINGS = (
     ),
 )
 # Settings of earlier versions: one that is still in a file is reported, and does nothing.
-REMOVED = (
+_GONE = (
     *("measure.bytes_per_token", "purge.recent", "state.max_age_hours", "statusline.order"),
     *("rules.file_characters", "rules.stale_commits", "rules.stale_days", "rules.total_characters"),
-    *("offload.code_bytes", "store.compression", "scout.enabled"),
+    *("offload.code_bytes", "store.compression"),
     *("carry.instructions", "carry.pointer", "carry.block_manual"),
-    *("guard.block_delegation", "guard.block_dispatch_at_critical"),
 )
+# Each with what does the same now, where something does.
+REMOVED = dict.fromkeys(_GONE, "") | {
+    "guard.block_delegation": "guard.gate_tools",
+    "guard.block_dispatch_at_critical": "preset guard-30-15-7-3",
+    "scout.enabled": "scout.mode",
+}

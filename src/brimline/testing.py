@@ -152,25 +152,15 @@ def event(name: str, session: SessionBuilder, **fields: Any) -> dict[str, Any]:
 
 def bash_event(session: SessionBuilder, stdout: str = "ok", **fields: Any) -> dict[str, Any]:
     """A PostToolUse payload of a Bash call."""
-    response = {
-        "stdout": stdout,
-        "stderr": "",
-        "interrupted": False,
-        "isImage": False,
-        "noOutputExpected": False,
+    quiet = dict.fromkeys(("interrupted", "isImage", "noOutputExpected"), False)
+    known = {
+        "tool_name": "Bash",
+        "tool_input": {"command": "make test", "description": "Run the tests"},
+        "tool_response": {"stdout": stdout, "stderr": ""} | quiet,
+        "tool_use_id": "toolu_000001",
+        "duration_ms": 275,
     }
-    return event(
-        "PostToolUse",
-        session,
-        **{
-            "tool_name": "Bash",
-            "tool_input": {"command": "make test", "description": "Run the tests"},
-            "tool_response": response,
-            "tool_use_id": "toolu_000001",
-            "duration_ms": 275,
-        }
-        | fields,
-    )
+    return event("PostToolUse", session, **known | fields)
 
 
 def statusline_event(
@@ -191,12 +181,7 @@ def statusline_event(
         "workspace": {"current_dir": session.cwd, "project_dir": session.cwd, "added_dirs": []},
         "version": session.version,
         "context_window": {
-            "total_input_tokens": occupancy_tokens,
-            "total_output_tokens": 50,
             "context_window_size": window_tokens,
             "current_usage": usage if occupancy_tokens else None,
-            "used_percentage": None,
-            "remaining_percentage": None,
         },
-        "exceeds_200k_tokens": False,
     }

@@ -206,9 +206,12 @@ def test_a_session_without_a_link_gets_the_unfinished_one_of_its_project(
 
 @pytest.mark.row("S4-25")
 def test_a_checkpoint_is_written_on_demand(
-    brimline: Callable[..., Outcome], home_dir: str, project_dir: str
+    brimline: Callable[..., Outcome],
+    refused: Callable[..., str],
+    home_dir: str,
+    project_dir: str,
 ) -> None:
-    """Its path is printed; a critical file that is missing is told."""
+    """Its path is printed; a critical file that is missing, or a disk that refuses, is told."""
     config = b'[carry]\ncritical_files = ["plan.md", "gone.md"]\n'
     replace_file(paths.user_config(home_dir), config)
     Path(project_dir, "plan.md").write_text("the plan", encoding="utf-8")
@@ -222,40 +225,22 @@ def test_a_checkpoint_is_written_on_demand(
     assert others == [f"not kept: {project_dir}/gone.md: No such file or directory"]
     report = brimline("carry", "checkpoint", "--json").document
     assert list(report) == ["session_id", "path", "files"]
-
-
-def test_a_checkpoint_that_cannot_be_written_is_told(
-    brimline: Callable[..., Outcome], home_dir: str
-) -> None:
-    """A folder where the file should be stands in for a disk that refuses."""
-    brimline("carry", "show")
-    os.mkdir(f"{home_dir}/carry/{SESSION}/checkpoint.md")
-
-    done = brimline("carry", "checkpoint")
-
-    assert done.code == 1
-    assert "could not be saved" in done.err
-    assert done.err.count("\n") == 1
+    os.unlink(path)
+    os.mkdir(path)  # stands in for a disk that refuses
+    assert "could not be saved" in refused("carry", "checkpoint")
 
 
 def test_a_session_is_found_by_the_start_of_its_id(
-    brimline: Callable[..., Outcome], project_dir: str
+    brimline: Callable[..., Outcome],
+    refused: Callable[..., str],
+    project_dir: str,
+    session: SessionBuilder,
 ) -> None:
-    """Where it fits several, more of it is asked for."""
-    conversation(project_dir, SESSION[:-1] + "9")
+    """Where it fits several, more of it is asked for; a project without any is told so."""
+    other = conversation(project_dir, SESSION[:-1] + "9")
 
     assert listed(brimline, "--session", SESSION)["session_id"] == SESSION
-    done = brimline("carry", "show", "--session", "1f0c2d3e")
-    assert "2 sessions begin with '1f0c2d3e'" in done.err
-
-
-def test_without_any_session_the_way_out_is_named(
-    brimline: Callable[..., Outcome], session: SessionBuilder
-) -> None:
-    """A project that never had one."""
-    os.unlink(session.path)
-
-    done = brimline("carry", "show")
-
-    assert done.code == 1
-    assert "no session of this project was found" in done.err
+    assert "2 sessions begin with '1f0c2d3e'" in refused("carry", "show", "--session", "1f0c2d3e")
+    for one in (session, other):
+        os.unlink(one.path)
+    assert "no session of this project was found" in refused("carry", "show")

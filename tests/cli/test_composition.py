@@ -78,16 +78,6 @@ def test_the_json_has_its_documented_keys_and_adds_up(
     assert (hook["name"], hook["ours"]) == ("PostToolUse:Bash", True)
     assert hook["tokens"] == next(p["tokens"] for p in report["parts"] if p["kind"] == "hook")
     assert sum(turn["tokens_added"] for turn in report["turns"]) == report["occupancy_tokens"]
-
-
-def test_the_json_tells_files_and_repeated_reads(
-    session: SessionBuilder, run: Callable[..., Outcome]
-) -> None:
-    """A file read twice is listed with what the second read cost."""
-    a_working_day(session)
-
-    report = run("--json").document
-
     importer = "src/importer.py"
     assert report["tool_results_by_file"][0]["file"] == importer
     (again,) = report["repeated_reads"]

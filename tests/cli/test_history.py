@@ -1,9 +1,11 @@
-"""`brimline history`: what a person and a program see of past sessions."""
+"""`brimline history`: what a person and a program see of past sessions, compactions and savings."""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,17 +14,18 @@ import pytest
 from brimline import clock
 from brimline.cli import history_commands
 from brimline.fast.io import append_line
-from brimline.fast.json import dumps
+from brimline.hooks import entry
 from brimline.state.session import SessionState
-from brimline.testing import SessionBuilder
+from brimline.testing import SessionBuilder, event
 
 from .conftest import process
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from .conftest import Outcome
 
+NAME = "1f0c2d3e-aaaa-4bbb-8ccc-000000000001"
 START = 1_790_000_000.0
 OVERVIEW = "session_count sessions compaction_count summary_characters damaged_lines notes"
 LINE = (
@@ -33,34 +36,38 @@ SESSION = (
     "session_id project model window_tokens first_at last_at requests peak_occupancy_tokens "
     "occupancy_tokens turns messages blocks compactions notes"
 )
+SAVED = {
+    "references": 2,
+    "stored_bytes": 140_000,
+    "would_have_shown_characters": 42_300,
+    "reference_characters": 4_000,
+    "recalls": 1,
+    "recalled_characters": 1_000,
+    "kept_out_characters": 37_300,
+    "estimated_kept_out_tokens": 13_088,
+}
 
 
 @pytest.fixture
-def recorded_session(home_dir: str, world: Path) -> str:
+def recorded_session(home_dir: str) -> str:
     """A session of two turns with a message, a block and a compaction; its id."""
-    name = "1f0c2d3e-aaaa-4bbb-8ccc-000000000001"
+    refusal = {"occupancy": 120_000, "offset": 20, "blocked": True, "tool": "Skill"}
     lines: list[dict[str, Any]] = [
         {"event": "SessionStart", "cwd": "/home/dev/project", "model": "claude-opus-5"},
         {"event": "UserPromptSubmit", "occupancy": 40_000, "offset": 10},
         {"event": "PostToolUse", "occupancy": 120_000, "offset": 20, "tier": 1, "spoke": 1},
-        {
-            "event": "PreToolUse",
-            "occupancy": 120_000,
-            "offset": 20,
-            "blocked": True,
-            "tool": "Skill",
-        },
+        {"event": "PreToolUse"} | refusal,
         {"event": "PreCompact", "occupancy": 166_000, "offset": 30, "trigger": "auto", "tail": 50},
         {"event": "SessionStart", "source": "compact"},
         {"event": "PostCompact", "summary_characters": 9_000},
         {"event": "UserPromptSubmit", "occupancy": None, "offset": 0},
         {"event": "PostToolUse", "occupancy": 52_000, "offset": 40},
     ]
-    folder = SessionState(home_dir, name).folder
+    folder = SessionState(home_dir, NAME).folder
     for number, line in enumerate(lines):
-        text = dumps({"v": 1, "at": START + number, "window": 200_000} | line)
+        text = json.dumps({"v": 1, "at": START + number, "window": 200_000} | line)
         append_line(f"{folder}/spool.jsonl", text)
-    return name
+    return NAME
 
 
 def transcript(world: Path, name: str) -> SessionBuilder:
@@ -71,81 +78,53 @@ def transcript(world: Path, name: str) -> SessionBuilder:
 
 def test_an_empty_history_says_so(brimline: Callable[..., Outcome]) -> None:
     """It is no error."""
-    done = brimline("history")
-    listed = brimline("history", "--compactions")
-
-    assert (done.code, done.err) == (0, "")
-    assert done.out.startswith("No history yet")
-    assert listed.out.startswith("No compaction yet.")
-    assert json.loads(brimline("history", "--json").out)["sessions"] == []
+    assert brimline("history").out.startswith("No history yet")
+    assert brimline("history", "--compactions").out.startswith("No compaction yet.")
+    assert brimline("history", "--json").document["sessions"] == []
+    nothing = "Nothing was kept out, and nothing was fetched back.\n"
+    assert brimline("history", "--savings") == (0, nothing, "")
 
 
-@pytest.mark.row("S2-21", "S2-50")
-def test_the_overview_has_sessions_and_the_spread_of_summary_sizes(
-    recorded_session: str, world: Path, brimline: Callable[..., Outcome]
+@pytest.mark.row("S2-21", "S2-48", "S2-50")
+def test_the_pages_tell_sessions_turns_and_compactions(
+    recorded_session: str,
+    world: Path,
+    brimline: Callable[..., Outcome],
+    golden: Callable[[str, str], None],
 ) -> None:
-    """One line per session that hooks saw; sizes also from transcripts of before."""
+    """Of what hooks saw; compactions also of a transcript from before the installation."""
     older = transcript(world, "older")
-    older.compact(167_000, summary="x" * 12_000)
+    older.now = START - 5_000
+    older.reply(150_000)
+    assert "No turn was recorded by hooks yet." in brimline("history", "--session", "older").out
+    older.compact(155_301, "manual", "x" * 12_000)
+    older.reply(44_664)
+    commands = ("", "--session 1f0c", "--compactions", "--compactions --session old")
 
-    done = brimline("history")
+    pages = [f"$ history {words}\n{brimline('history', *words.split()).out}" for words in commands]
 
-    assert done.code == 0
-    assert "Sessions, newest first (1 of 1)" in done.out
-    (line,) = [line for line in done.out.splitlines() if "1f0c2d3e" in line]
-    assert line.split()[2:] == ["1f0c2d3e", "2", "166,000", "(83%)", "1", "project"]
-    told = "over 2 compactions: p50 9,000, p95 12,000, p99 12,000, largest 12,000"
-    assert told in " ".join(done.out.split())
-
-
-@pytest.mark.row("S2-48")
-def test_a_session_is_told_turn_by_turn(
-    recorded_session: str, brimline: Callable[..., Outcome]
-) -> None:
-    """Growth, what was said and refused, and the compaction, by the start of its id."""
-    done = brimline("history", "--session", "1f0c2d3e")
-
-    words = " ".join(done.out.split())
-    assert done.code == 0
-    assert f"Session {recorded_session}" in done.out
-    assert "project /home/dev/project model claude-opus-5" in words
-    assert "fullest 166,000 (83%)" in words
-    assert "1 2026-09-21 14:13Z 40,000 +126,000 2 1" in words
-    assert "2 2026-09-21 14:13Z unknown +0 1" in words
-    assert "L1 announced at 120,000" in words
-    assert "Skill refused at 120,000" in words
-    assert "auto 166,050 52,000 9,000" in words
+    golden("history.txt", "\n".join(pages))
 
 
 @pytest.mark.row("S2-48")
-def test_the_keys_of_a_session_are_stable(
-    recorded_session: str, brimline: Callable[..., Outcome]
-) -> None:
-    """Other programs rely on them; unknown is null, not absent."""
-    report = json.loads(brimline("history", "--session", recorded_session, "--json").out)
+def test_the_keys_are_stable(recorded_session: str, brimline: Callable[..., Outcome]) -> None:
+    """Other programs rely on them; unknown is null; compactions only come where asked for."""
+    report = brimline("history", "--session", recorded_session, "--json").document
+    plain = brimline("history", "--json").document
+    listed = brimline("history", "--json", "--compactions").document
 
     assert " ".join(report) == SESSION
     assert report["occupancy_tokens"] == [40_000, 120_000, 166_000, 52_000]
-    assert report["turns"] == [
-        {
-            "number": 1,
-            "at": clock.format_utc(START + 1),
-            "occupancy_tokens": 40_000,
-            "growth_tokens": 126_000,
-            "requests": 2,
-            "compactions": 1,
-        },
-        {
-            "number": 2,
-            "at": clock.format_utc(START + 7),
-            "occupancy_tokens": None,
-            "growth_tokens": 0,
-            "requests": 1,
-            "compactions": 0,
-        },
-    ]
-    assert [list(one) for one in report["messages"] + report["blocks"]] == [
-        ["at", "event", "tier", "tool", "occupancy_tokens"]
+    assert report["turns"][1] == {
+        "number": 2,
+        "at": clock.format_utc(START + 7),
+        "occupancy_tokens": None,
+        "growth_tokens": 0,
+        "requests": 1,
+        "compactions": 0,
+    }
+    assert [" ".join(one) for one in report["messages"] + report["blocks"]] == [
+        "at event tier tool occupancy_tokens"
     ] * 2
     assert report["compactions"] == [
         {
@@ -161,94 +140,31 @@ def test_the_keys_of_a_session_are_stable(
             "card_characters": None,
         }
     ]
-
-
-def test_the_keys_of_the_overview_are_stable(
-    recorded_session: str, brimline: Callable[..., Outcome]
-) -> None:
-    """The list of compactions comes only when it is asked for."""
-    plain = json.loads(brimline("history", "--json").out)
-    listed = json.loads(brimline("history", "--json", "--compactions").out)
-
     assert " ".join(plain) == OVERVIEW
     assert " ".join(plain["sessions"][0]) == LINE
-    assert plain["summary_characters"] == {
-        "count": 1,
-        "p50": 9_000,
-        "p95": 9_000,
-        "p99": 9_000,
-        "largest": 9_000,
-    }
-    assert listed.pop("compactions")[0]["pre_tokens"] == 166_050
+    assert listed.pop("compactions") == report["compactions"]
     assert listed == plain
 
 
-@pytest.mark.row("S2-21")
-def test_compactions_can_be_listed_alone(
-    recorded_session: str, world: Path, brimline: Callable[..., Outcome]
+@pytest.mark.parametrize("name", ["none", "", "../x", "*", "%", "abc"])
+def test_an_unknown_or_ambiguous_session_is_told_in_a_sentence(
+    name: str, home_dir: str, refused: Callable[..., str]
 ) -> None:
-    """Of all sessions with their ids, or of one."""
-    older = transcript(world, "older")
-    older.now = START - 5_000
-    older.compact(155_301, "manual", "x" * 11_645)
-    older.reply(44_664)
+    """Exit 1, nothing on the standard output; of savings alike."""
+    for one in ("abc1", "abc2"):
+        SessionState(home_dir, one).add_line("SessionStart", {})
+    told = f"no session {name!r} is known: `brimline history` lists them"
+    told = "2 sessions begin with 'abc': write more of the id" if name == "abc" else told
 
-    every = brimline("history", "--compactions").out.splitlines()
-    one = brimline("history", "--compactions", "--session", "1f0c").out
-
-    assert every[2].split()[2:] == ["older", "manual", "155,301", "44,664", "11,645"]
-    assert every[3].split()[2:] == ["1f0c2d3e", "auto", "166,050", "52,000", "9,000"]
-    assert "Turns" not in one
-    assert "166,050" in one
-
-
-def test_a_session_from_before_the_installation_shows_its_compactions(
-    world: Path, brimline: Callable[..., Outcome]
-) -> None:
-    """Its transcript is enough to know it."""
-    older = transcript(world, "older")
-    older.reply(150_000)
-
-    calm = brimline("history", "--session", "older")
-    older.compact(155_301)
-    compacted = brimline("history", "--session", "old")
-
-    assert "No turn was recorded by hooks yet." in calm.out
-    assert "No compaction yet." in calm.out
-    assert "155,301" in compacted.out
-    assert "No session was recorded by hooks yet." in brimline("history").out
-
-
-@pytest.mark.parametrize("name", ["none", "", "../x", "*", "%"])
-def test_an_unknown_session_is_told_in_a_sentence(
-    name: str, recorded_session: str, brimline: Callable[..., Outcome]
-) -> None:
-    """Exit 1, nothing on the standard output."""
-    done = brimline("history", "--session", name)
-
-    assert (done.code, done.out) == (1, "")
-    assert done.err == f"brimline: no session {name!r} is known: `brimline history` lists them\n"
-
-
-def test_an_ambiguous_start_of_an_id_is_told_in_a_sentence(
-    home_dir: str, brimline: Callable[..., Outcome]
-) -> None:
-    """With the number of sessions it could mean."""
-    for name in ("abc1", "abc2"):
-        SessionState(home_dir, name).add_line("SessionStart", {})
-
-    done = brimline("history", "--session", "abc")
-
-    assert done.code == 1
-    assert done.err == "brimline: 2 sessions begin with 'abc': write more of the id\n"
+    assert refused("history", "--session", name) == f"brimline: {told}\n"
+    assert refused("history", "--savings", "--session", name) == f"brimline: {told}\n"
 
 
 def test_damage_is_noted_beside_the_figures(
     recorded_session: str, home_dir: str, brimline: Callable[..., Outcome]
 ) -> None:
     """An unreadable spool, a torn line, a damaged line of the history: none stops the command."""
-    folder = SessionState(home_dir, recorded_session).folder
-    append_line(f"{folder}/spool.jsonl", "torn")
+    append_line(f"{SessionState(home_dir, recorded_session).folder}/spool.jsonl", "torn")
     bad = SessionState(home_dir, "bad").folder
     os.makedirs(bad)
     os.symlink("spool.jsonl", f"{bad}/spool.jsonl")
@@ -256,11 +172,10 @@ def test_damage_is_noted_beside_the_figures(
 
     done = brimline("history")
 
-    assert done.code == 0
     assert "1f0c2d3e" in done.out
     assert "1 damaged pieces of spool files hold no event." in done.out
     assert "could not be read: " in done.err
-    assert json.loads(brimline("history", "--json").out)["notes"]
+    assert brimline("history", "--json").document["notes"]
 
 
 def test_the_line_of_occupancy_is_scaled_to_the_window() -> None:
@@ -269,8 +184,7 @@ def test_the_line_of_occupancy_is_scaled_to_the_window() -> None:
     assert sparkline([0, 25_000, 100_000, 199_999, 200_000], 200_000) == "▁▂▅██"
     assert sparkline([50, 100], None) == "▅█"
     long = sparkline([10_000] * 500 + [200_000] + [10_000] * 499, 200_000)
-    assert len(long) == 60
-    assert long.count("█") == 1
+    assert (len(long), long.count("█")) == (60, 1)
 
 
 def test_a_terminal_without_blocks_gets_plain_characters(
@@ -289,9 +203,9 @@ def test_long_tables_end_with_the_latest(
     home_dir: str, world: Path, brimline: Callable[..., Outcome]
 ) -> None:
     """Their titles say how many there are in all."""
-    state = SessionState(home_dir, "abc")
     for number in range(40):
-        state.add_line("UserPromptSubmit", {"occupancy": 1_000 + number, "offset": number})
+        fields = {"occupancy": 1_000 + number, "offset": number}
+        SessionState(home_dir, "abc").add_line("UserPromptSubmit", fields)
     builder = transcript(world, "abc")
     for _ in range(50):
         builder.now += 10_000
@@ -310,7 +224,6 @@ def test_long_tables_end_with_the_latest(
     [
         ([], None),
         ([7], (1, 7, 7, 7, 7)),
-        ([1, 2], (2, 1, 2, 2, 2)),
         ([3, 1, 2], (3, 2, 3, 3, 3)),
         (list(range(1, 101)), (100, 50, 95, 99, 100)),
         (list(range(1, 1_001)), (1_000, 500, 950, 990, 1_000)),
@@ -333,8 +246,107 @@ def test_a_compaction_copied_into_a_resumed_session_counts_once(
     second.counter = first.counter
     second.compact(165_000, summary="x" * 900)
 
-    every = json.loads(brimline("history", "--compactions", "--json").out)
-    one = json.loads(brimline("history", "--session", "second", "--json").out)
+    every = brimline("history", "--compactions", "--json").document
+    one = brimline("history", "--session", "second", "--json").document
 
     assert [found["summary_characters"] for found in every["compactions"]] == [700, 900]
     assert len(one["compactions"]) == 2
+
+
+def boundaries(folder: Path) -> Iterator[tuple[Any, ...]]:
+    """The boundary rows of all sessions, read without any code of ours."""
+    for path in sorted(folder.glob("*.jsonl")):
+        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+            row = json.loads(line) if '"compact_boundary"' in line else {}
+            if row.get("subtype") == "compact_boundary":
+                told = row["compactMetadata"]
+                yield path.stem, row["timestamp"], told["trigger"], told["preTokens"]
+
+
+@pytest.mark.row("S2-21")
+def test_each_recorded_compaction_is_reported_with_the_figures_of_its_row(
+    world: Path, brimline: Callable[..., Outcome]
+) -> None:
+    """Of generated sessions, and of recorded ones where `BRIMLINE_CORPUS` names some."""
+    for number, points in enumerate([(155_301, 155_539), (82_572,), ()]):
+        session = transcript(world, f"{number}aaaaaaa-aaaa-4bbb-8ccc-000000000001")
+        session.now += number * 100_000
+        session.counter = number * 1_000
+        session.prompt("begin")
+        for tokens in points:
+            session.tool_call(tokens - 900)
+            session.compact(tokens, "auto" if number == 0 else "manual", summary="x" * 9_000)
+            session.reply(51_000)
+            session.now += 3_000
+    folder = Path(session.path).parent
+    corpus = os.environ.get("BRIMLINE_CORPUS")
+    for path in sorted(Path(corpus).glob("*.jsonl")) if corpus else []:
+        shutil.copyfile(path, folder / path.name)
+    recorded = sorted(boundaries(folder))
+
+    found = brimline("history", "--compactions", "--json").document["compactions"]
+
+    names = ("session_id", "at", "trigger", "pre_tokens")
+    assert sorted(tuple(one[name] for name in names) for one in found) == recorded
+    assert len(recorded) >= 3
+    assert all(one["post_tokens"] < one["pre_tokens"] for one in found)
+    assert {one["messages_in_summary"] for one in found} == {None}
+
+
+def test_the_messages_that_a_summary_holds_stand_beside_its_compaction(
+    world: Path, home_dir: str, brimline: Callable[..., Outcome]
+) -> None:
+    """The first compaction was before the installation: blank."""
+    session = transcript(world, NAME)
+    session.prompt("Never deploy on Fridays.")
+    session.compact(155_301)
+    session.now = time.time() - 60
+    session.prompt("Use port 5433.")
+    session.reply(160_000)
+    summary = "He said: use it. Use port 5433."
+    for name, fields in (
+        ("PreCompact", {"trigger": "auto"}),
+        ("SessionStart", {"source": "compact"}),
+        ("PostCompact", {"trigger": "auto", "compact_summary": summary}),
+    ):
+        entry.respond(name, json.dumps(event(name, session, **fields)).encode(), home_dir)
+    session.now = time.time()
+    session.compact(166_000)
+
+    first, second = brimline("history", "--compactions", "--json").document["compactions"]
+    lines = brimline("history", "--compactions").out.splitlines()
+
+    names = ("messages_of_the_user", "messages_in_summary")
+    assert [first[name] for name in names] == [None, None]
+    assert [second[name] for name in names] == [2, 1]
+    assert second["card_characters"] > 200
+    assert lines[3].split()[-2] == "1/2"
+
+
+@pytest.mark.row("S3-01", "S3-28")
+def test_savings_are_told_per_session_and_in_total(
+    home_dir: str, brimline: Callable[..., Outcome]
+) -> None:
+    """What would have been shown, less references, less what came back."""
+    spool = SessionState(home_dir, NAME)
+    spool.add_line("SessionStart", {"cwd": "/home/dev/importer", "source": "startup"})
+    given = {"tool": "Bash", "key": "sha256:1", "shown": 2_000}
+    spool.add_line("Offloaded", given | {"bytes": 100_000, "would": 2_300})
+    spool.add_line("Offloaded", given | {"bytes": 40_000})  # of an older version
+    spool.add_line("Recalled", {"tool": "Bash", "shown": 1_000})
+    SessionState(home_dir, "other").add_line("SessionStart", {"cwd": "/home/dev/website"})
+
+    found = brimline("history", "--savings", "--json").document
+    by_id = brimline("history", "--savings", "--session", "1f0c2", "--json").document
+    out = brimline("history", "--savings").out
+
+    (one,) = found["sessions"]
+    assert one | SAVED == one
+    assert (one["session_id"], one["project"]) == (NAME, "/home/dev/importer")
+    assert found["total"] == SAVED
+    assert (found["session_count"], found["sessions_with_offload"]) == (2, 1)
+    assert by_id["sessions"] == [one]
+    assert out.splitlines()[1].split()[2:] == (
+        "1f0c2d3e 2 1 37.3 kB ~13,088 importer".split()  # noqa: SIM905 - as it is shown
+    )
+    assert brimline("history", "--savings", "--compactions").code == 2

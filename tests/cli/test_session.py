@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import pexpect
 import pytest
 
 from brimline.fast import paths
 from brimline.session import recovery
 from brimline.store import contents
 from brimline.testing import SessionBuilder, text_block
-
-from .conftest import PROGRAM
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +24,7 @@ TEXT = "one line of what the tool printed\n" * 300
 INSPECTION = (
     "session_id transcript size_bytes last_at turns requests compactions peak_tokens "
     "measured_tokens purged_since_tokens_estimated mendable_faults doubtful_faults lines "
-    "longest_line_bytes first_at models records occupancy_tokens compaction_list disk_bytes "
+    "first_at models records occupancy_tokens compaction_list disk_bytes "
     "context largest_results repeated_reads faults notes"
 )
 
@@ -114,8 +111,8 @@ def test_an_inspection_has_its_keys_and_its_sums_are_right(
         "in_context": True,
     }
     (again,) = found["repeated_reads"]
-    assert (again["reads"], again["repeated_reads"], again["repeated_bytes"]) == (2, 1, 10_000)
-    assert again["context_tokens_estimated"] > 1_000
+    assert again["reads"] == 2
+    assert again["tokens_repeated"] > 1_000
 
 
 @pytest.mark.row("S2-18", "S2-38")
@@ -197,42 +194,31 @@ def test_it_purges_and_restores(brimline: Callable[..., Outcome], recorded: str)
     """The way back is named, and leads back; a second time there is nothing to do."""
     before = content(recorded)
 
+    looked = brimline("session", "purge", recorded, "--dry-run", "--json").document
     done = brimline("session", "purge", recorded, "--yes")
     after = content(recorded)
     again = brimline("session", "purge", recorded, "--yes")
-    back = brimline("session", "restore", recorded, "--yes")
+    back = brimline("session", "restore", recorded, "--yes", "--json").document
     no_more = brimline("session", "restore", recorded, "--yes")
 
-    assert [one.code for one in (done, again, back, no_more)] == [0, 0, 0, 0]
     assert f"Undo:   brimline session restore {recorded}" in done.out
     assert b"[brimline stored " in after
-    assert len(after) < len(before) / 2
-    assert again.out.endswith("Nothing to purge.\n")
-    assert "byte for byte" in " ".join(back.out.split())
-    assert content(recorded) == before
-    assert no_more.out.startswith("Nothing to restore:")
-
-
-def test_a_program_gets_one_document(brimline: Callable[..., Outcome], recorded: str) -> None:
-    """Before and after, under the same keys; tokens are labelled as estimated."""
-    size = len(content(recorded))
-    looked = brimline("session", "purge", recorded, "--dry-run", "--json").document
-    done = brimline("session", "purge", recorded, "--yes", "--json").document
-    back = brimline("session", "restore", recorded, "--yes", "--json").document
-
-    assert done["applied"] is True
-    assert looked["strategies"] == done["strategies"]
-    assert done["bytes"] - done["bytes_after"] == done["disk_bytes_saved"]
+    assert len(before) - len(after) == looked["disk_bytes_saved"]
     assert [change["strategy"] for change in looked["changes"]] == ["old", "old"]
+    assert again.out.endswith("Nothing to purge.\n")
     assert back | {"backup": None} == {
         "path": recorded,
         "rewrites": 1,
         "byte_exact": True,
         "problems": [],
         "applied": True,
-        "bytes_after": size,
+        "bytes_after": len(before),
         "backup": None,
     }
+    assert content(recorded) == before
+    assert (no_more.code, no_more.out[:19]) == (0, "Nothing to restore:")
+    done_again = brimline("session", "purge", recorded, "--yes", "--json").document
+    assert (done_again["applied"], done_again["strategies"]) == (True, looked["strategies"])
 
 
 def test_options_and_settings_say_what_is_large_and_recent(
@@ -446,21 +432,6 @@ def test_nothing_is_done_without_consent(
         assert brimline("session", "restore", path, typed="\n").code == 1
         assert brimline("session", "restore", path, typed="y\n").code == 0
         assert content(path) == before
-
-
-def test_on_a_terminal_it_asks(recorded: str) -> None:
-    """The question stands at the end, after what it is about."""
-    child: Any = pexpect.spawn(
-        PROGRAM[0], [*PROGRAM[1:], "session", "purge", recorded], encoding="utf-8", timeout=30
-    )
-    child.expect(r"\[y/N\]")
-    assert "strategy" in child.before
-    child.sendline("y")
-    child.expect(pexpect.EOF)
-    child.close()
-
-    assert "Purged:" in child.before
-    assert child.exitstatus == 0
 
 
 def test_a_link_to_a_session_is_followed(

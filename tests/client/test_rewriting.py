@@ -117,7 +117,7 @@ def _rewrite(path: Path, client: Client, note: bytes) -> Rewritten:
         assert len(rest) == length
         new.write(note + rest)
 
-    def accept(_old_path: str, _length: int, _new_path: str) -> None:
+    def accept(_new_path: str) -> None:
         pass
 
     home_dir = str(client.home / "brimline")

@@ -36,7 +36,8 @@ def test_installed_hooks_fire_in_exec_form(
     assert events == ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop"]
     settings = json.loads(client.settings_path().read_text(encoding="utf-8"))
     hooks = [h for groups in settings["hooks"].values() for g in groups for h in g["hooks"]]
-    assert all(hook["args"][:3] == ["-I", "-S", "-c"] for hook in hooks)
+    launcher = str(installed.data / "bin" / "hook")
+    assert {hook["command"] for hook in hooks} == {launcher}
     assert installed.errors() == ""
 
 

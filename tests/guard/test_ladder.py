@@ -219,7 +219,7 @@ def test_tokens_decide_and_not_rounded_percentages(talk: Talk) -> None:
     note = talk.after_tool().note
 
     assert "tier L4 Critical" in note
-    assert "Next: ~83,550 of 100,000 tokens (status line), compaction expected at 84,000" in note
+    assert "Next: ~83,550 of 100,000 tokens (statusline), compaction expected at 84,000" in note
 
 
 @pytest.mark.row("S4-12")

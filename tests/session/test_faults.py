@@ -177,12 +177,11 @@ def test_a_lost_result_and_the_link_behind_it_agree_on_the_answer(world: Path) -
 
 
 def test_what_is_odd_but_harmless_is_noted_with_its_lines(world: Path) -> None:
-    """Results before their call, second results, rows twice, time that runs back, junk."""
+    """Results before their call, second results, rows twice, junk."""
     session = worked(SessionBuilder(str(world / "s.jsonl")))
     session.tool_result("toolu_one", "AGAIN")
     lines = lines_of(session)
     lines[1], lines[2] = lines[2], lines[1]
-    lines[4] = changed(lines[4], timestamp="2020-01-01T00:00:00.000Z")
     lines += [lines[3], b"\x00" * 80 + b"\n", b"garbage \xff\n", b'{"type":"user","mess']
     found = findings(lines)
 
@@ -190,7 +189,6 @@ def test_what_is_odd_but_harmless_is_noted_with_its_lines(world: Path) -> None:
     assert {kind: note.lines for kind, note in found.notes.items()} == {
         faults.ANSWER_FIRST: [2],
         faults.CHILD_FIRST: [2],
-        faults.TIME_BACK: [3, 5],
         faults.REPEATED_ANSWER: [11],
         faults.REPEATED: [12],
         faults.UNREADABLE: [13, 14, 15],

@@ -61,7 +61,6 @@ def test_every_byte_is_of_one_kind(session: SessionBuilder) -> None:
     session.prompt("u" * 200)
     session.row("progress", data={"text": "p" * 600})
     session.row("user", message={"content": "side"}, isSidechain=True)
-    session.row("api-request-blob", message={"content": "b" * 900})
     session.raw(b"\x00" * 100 + b"\n")
     kinds = _kinds(session)
 
@@ -73,7 +72,6 @@ def test_every_byte_is_of_one_kind(session: SessionBuilder) -> None:
     assert 500 <= kinds["thinking"] < 550
     assert 200 <= kinds["user"] < 210
     assert kinds["progress"] > 600
-    assert kinds["request_copy"] > 900
     assert kinds["sidechain"] > 100
     assert kinds["unreadable"] == 101
 
@@ -179,39 +177,6 @@ def test_a_result_without_its_call_is_of_an_unknown_tool(session: SessionBuilder
     assert inspecting.inspect(session.path).largest[0].tool is None
 
 
-@pytest.mark.parametrize(
-    ("ranges", "repeated"),
-    [
-        ([{}, {}], 1),
-        ([{"offset": 1, "limit": 50}, {"offset": 51, "limit": 50}], 0),
-        ([{"offset": 1, "limit": 50}, {"offset": 50, "limit": 50}], 1),
-        ([{"limit": 10}, {}], 1),
-    ],
-)
-def test_a_read_repeats_where_it_overlaps_an_earlier_one(
-    ranges: list[dict[str, int]], repeated: int, session: SessionBuilder
-) -> None:
-    """Reading on is no repetition."""
-    for asked in ranges:
-        call = session.tool_call(1_000, "Read", file_path="/a.py", **asked)
-        session.tool_result(call, "x" * 10)
-
-    found = inspecting.inspect(session.path).repeated
-    assert sum(one.repeated_reads for one in found) == repeated
-
-
-def test_a_read_that_failed_or_brought_nothing_is_no_repetition(session: SessionBuilder) -> None:
-    """The client answers a read of an unchanged file with a notice."""
-    for text in ("content", "File unchanged since last read."):
-        call = session.tool_call(1_000, "Read", file_path="/a.py")
-        session.tool_result(call, text)
-    call = session.tool_call(1_000, "Read", file_path="/a.py")
-    block = {"type": "tool_result", "tool_use_id": call, "content": "no", "is_error": True}
-    session.row("user", message={"role": "user", "content": [block]})
-
-    assert inspecting.inspect(session.path).repeated == []
-
-
 @given(st.binary(max_size=1_500))
 def test_any_bytes_can_be_inspected(data: bytes) -> None:
     """The kinds add up to the size."""
@@ -286,4 +251,3 @@ def test_lines_of_a_session_are_counted_once_in_parts(session: SessionBuilder) -
 
     assert found.lines == len(lines_of(session)) == 3
     assert found.disk_bytes["unreadable"] > 9 << 20
-    assert found.longest_line_bytes < 1_000

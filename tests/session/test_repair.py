@@ -230,7 +230,7 @@ def test_a_full_disk_leaves_the_session_as_it_was(
     monkeypatch.setattr(put, "put", refuse)
     broken = b"".join(BREAKS["orphan_result"](sound_lines(world)))
 
-    with pytest.raises(RewriteError, match="no room"):
+    with pytest.raises(RewriteError, match="No space left"):
         _mend(path, home_dir, broken)
     assert path.read_bytes() == broken
     assert os.listdir(path.parent) == [path.name]

@@ -217,7 +217,7 @@ def test_a_copy_that_is_not_what_was_meant_is_never_swapped_in(
     """Whatever went wrong on the way, the look before the swap finds it."""
     verify = purging._PurgedCopy.verify
 
-    def spoiled(self: purging._PurgedCopy, old_path: str, length: int, new_path: str) -> None:
+    def spoiled(self: purging._PurgedCopy, new_path: str) -> None:
         if fault == "store":
             os.unlink(layout.file(home_dir, layout.digest_of(next(iter(self._keys)))))
         else:
@@ -226,11 +226,11 @@ def test_a_copy_that_is_not_what_was_meant_is_never_swapped_in(
                 place = {"line": found.find(b"brimline stored"), "between": 5, "more": len(found)}
                 file.seek(place[fault])
                 file.write(b"!")
-        verify(self, old_path, length, new_path)
+        verify(self, new_path)
 
     monkeypatch.setattr(purging._PurgedCopy, "verify", spoiled)
 
-    with pytest.raises(RewriteError, match="nothing was changed"):
+    with pytest.raises(RewriteError, match="nothing was"):
         purge(session, home_dir)
 
     assert data(session) == original

@@ -82,69 +82,18 @@ def test_mode_and_time_of_a_session_survive(path: Path, home_dir: str) -> None:
 
 
 def test_a_copy_that_is_not_sound_is_never_swapped_in(path: Path, home_dir: str) -> None:
-    """The verification sees both files; when it objects, the folder is as it was."""
+    """When the verification objects, the folder is as it was."""
     before = path.stat()
-    seen = []
 
-    def object_to(old_path: str, length: int, new_path: str) -> None:
-        seen.append((old_path, length, os.path.getsize(new_path)))
+    def object_to(new_path: str) -> None:
+        assert os.path.getsize(new_path) == before.st_size
         raise RewriteError("a pair is broken")
 
     with pytest.raises(RewriteError, match="a pair is broken"):
         machines.run(path, home_dir, shorten, verify=object_to)
 
-    assert seen == [(str(path), before.st_size, before.st_size)]
     assert path.stat().st_ino == before.st_ino
     assert os.listdir(path.parent) == ["s.jsonl"]
-
-
-def test_a_copy_that_ends_within_a_line_is_refused(path: Path, home_dir: str) -> None:
-    """The next row would be added to it, and both would be lost."""
-
-    def forget_the_end(old: BinaryIO, _length: int, new: BinaryIO) -> None:
-        new.write(old.read()[:-1])
-
-    with pytest.raises(RewriteError, match="ends within a line"):
-        machines.run(path, home_dir, forget_the_end)
-
-    assert os.listdir(path.parent) == ["s.jsonl"]
-
-
-def test_whatever_goes_wrong_while_the_copy_is_made_leaves_nothing(
-    path: Path, home_dir: str
-) -> None:
-    """An interruption included."""
-
-    def interrupt(_old: BinaryIO, _length: int, new: BinaryIO) -> None:
-        new.write(b"half of")
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        machines.run(path, home_dir, interrupt)
-
-    assert os.listdir(path.parent) == ["s.jsonl"]
-
-
-@pytest.mark.parametrize("kind", ["reopening", "holding"])
-def test_rows_appended_while_the_copy_is_made_follow_it(
-    kind: str, path: Path, home_dir: str
-) -> None:
-    """The snapshot ends where the session did; the rest comes along as it is."""
-    held = path.open("ab", buffering=0)
-
-    def make_new(old: BinaryIO, length: int, new: BinaryIO) -> None:
-        if kind == "holding":
-            held.write(line(40) + line(41))
-        else:
-            with path.open("ab") as other:
-                other.write(line(40) + line(41))
-        shorten(old, length, new)
-
-    machines.run(path, home_dir, make_new, quiet_s=0)
-    held.close()
-
-    assert machines.numbers(path) == list(range(42))
-    assert path.read_bytes().endswith(line(40) + line(41))
 
 
 def test_a_program_that_holds_the_old_file_is_heard_later(path: Path, home_dir: str) -> None:
@@ -178,22 +127,6 @@ def test_rows_of_a_later_file_never_overtake_those_of_an_older_one(
     recovery.recover(str(path))
 
     assert machines.numbers(path) == list(range(42))
-
-
-def test_a_row_in_two_halves_is_never_split(path: Path, home_dir: str) -> None:
-    """One half before the rename, one after; it appears whole."""
-    with path.open("ab", buffering=0) as held:
-
-        def make_new(old: BinaryIO, length: int, new: BinaryIO) -> None:
-            held.write(line(40)[:7])
-            shorten(old, length, new)
-
-        machines.run(path, home_dir, make_new, quiet_s=0.05)
-        held.write(line(40)[7:])
-
-    recovery.recover(str(path))
-
-    assert machines.numbers(path) == list(range(41))
 
 
 def test_a_last_row_that_is_torn_for_good_is_part_of_the_snapshot(
@@ -246,30 +179,10 @@ def test_what_is_no_session_file_is_refused(kind: str, world: Path, home_dir: st
     elif kind == "dangling link":
         path.symlink_to(world / "nowhere")
 
-    with pytest.raises(RewriteError, match=r"not there|a folder|no plain file"):
+    with pytest.raises(RewriteError, match=r"cannot be read|no plain file"):
         machines.run(path, home_dir)
 
     assert set(os.listdir(path.parent)) <= {"thing.jsonl"}
-
-
-def test_an_empty_session_stays_empty(world: Path, home_dir: str) -> None:
-    """There is nothing to rewrite, and that is no error."""
-    path = machines.make_session(world / "s.jsonl", lines=0)
-
-    done = machines.run(path, home_dir)
-
-    assert (done.swapped, path.read_bytes()) == (False, b"")
-
-
-def test_a_rewrite_to_nothing_still_takes_what_comes(path: Path, home_dir: str) -> None:
-    """Late rows are all that is left."""
-    with path.open("ab", buffering=0) as held:
-        machines.run(path, home_dir, lambda *_: None, quiet_s=0)
-        held.write(line(40))
-
-    recovery.recover(str(path))
-
-    assert machines.numbers(path) == [40]
 
 
 def test_a_second_command_on_the_same_session_is_told_to_wait(path: Path, home_dir: str) -> None:
@@ -357,7 +270,7 @@ def test_a_row_that_the_client_takes_back_in_the_last_moment_stops_the_swap(
 ) -> None:
     """Clients cut their last row off again and write on; offsets would then lie within a row."""
 
-    def verify(_old: str, _length: int, _new: str) -> None:
+    def verify(_new: str) -> None:
         with path.open("ab") as file:
             file.write(line(40))
 
@@ -453,11 +366,6 @@ def test_a_flood_is_given_up_on(path: Path, home_dir: str) -> None:
 def _beside(path: Path) -> bytes:
     new = path.with_name(path.name + ".brimline-new")
     return new.read_bytes() if new.exists() else b""
-
-
-def _append(path: Path, data: bytes) -> None:
-    with path.open("ab") as file:
-        file.write(data)
 
 
 def _identity(old: BinaryIO, _length: int, new: BinaryIO) -> None:

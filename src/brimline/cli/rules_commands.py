@@ -122,11 +122,12 @@ def lint_command(strict: bool, as_json: bool) -> None:
         "findings": [{"severity": _severity(each)} | each._asdict() for each in findings],
         "notes": notes,
     }
-    lines = [
-        f"{_severity(each):9}{_place(each.path, each.line, gathered.folder)}: {each.text}"
+    told = [
+        (_severity(each), f"{_place(each.path, each.line, gathered.folder)}: {each.text}")
         for each in findings
     ]
-    lines += [f"note     {note}" for note in notes]
+    told += [("note", note) for note in notes]
+    lines = [output.wrapped(text, f"{kind:9}", " " * 9) for kind, text in told]
     lines.append(
         f"{len(gathered.sources)} instruction files: {broken} broken, {len(findings) - broken} "
         "doubtful."

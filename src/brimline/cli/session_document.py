@@ -28,7 +28,6 @@ _DISK_NAMES = {
     "attachment": "attachments",
     "result_copy": "the client's copies of results",
     "progress": "reports of progress",
-    "request_copy": "the client's copies of requests",
     "file_snapshot": "file snapshots",
     "sidechain": "subagents' rows",
     "envelope": "what is written around messages",
@@ -39,7 +38,7 @@ _DISK_NAMES = {
 
 def inspection(path: str, found: Inspection) -> dict[str, Any]:
     """All that is known under the keys that other programs rely on; unknown is null."""
-    in_context = {file.file: file.repeated_tokens for file in found.context.files}
+    again = [file for file in found.context.files if file.repeated_tokens]
     return {
         "session_id": found.session_id,
         "transcript": os.path.abspath(path),
@@ -50,7 +49,7 @@ def inspection(path: str, found: Inspection) -> dict[str, Any]:
         "purged_since_tokens_estimated": found.context.purged_tokens,
         "mendable_faults": len(found.findings.mendable),
         "doubtful_faults": len(found.findings.left_alone),
-        **output.fields(found, "lines longest_line_bytes first_at"),
+        **output.fields(found, "lines first_at"),
         "models": dict(found.models.most_common()),
         "records": dict(found.types.most_common()),
         "occupancy_tokens": found.occupancies.tolist(),
@@ -71,8 +70,8 @@ def inspection(path: str, found: Inspection) -> dict[str, Any]:
             for one in found.largest
         ],
         "repeated_reads": [
-            one._asdict() | {"context_tokens_estimated": in_context.get(one.file, 0)}
-            for one in found.repeated
+            {"file": one.file, "reads": one.reads, "tokens_repeated": one.repeated_tokens}
+            for one in sorted(again, key=lambda one: (-one.repeated_tokens, one.file))
         ],
         **_findings(found.findings),
     }
@@ -152,14 +151,14 @@ def changes(planned: Plan) -> list[dict[str, Any]]:
     return [
         {
             "request": item.request,
-            "strategy": strategy,
+            "strategy": item.strategy,
             "tool": item.call.name if item.call else None,
             "source": item.call.source if item.call else None,
             "bytes": item.size_bytes,
             "key": key_of(item),
         }
         for edits in planned.changes.values()
-        for item, strategy in edits
+        for item in edits
         if item.digest
     ]
 

@@ -117,9 +117,8 @@ def _lists(document: dict[str, Any]) -> list[str]:
     ]
     reads = [
         [
-            output.size(one["repeated_bytes"]),
-            f"{one['repeated_reads']} of {output.count(one['reads'], 'read')}",
-            f"~{one['context_tokens_estimated']:,} tokens in the context",
+            f"~{one['tokens_repeated']:,} tokens",
+            output.count(one["reads"], "read"),
             one["file"].removeprefix(here),
         ]
         for one in document["repeated_reads"]

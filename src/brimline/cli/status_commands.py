@@ -131,8 +131,9 @@ def render(report: dict[str, Any]) -> str:
         if report["ending"] in _NOTES:
             rows.append(("note", _NOTES[report["ending"]]))
         if report["forecast_ops_high"]:
-            lately = f"lately {report['velocity_tokens_per_op']:,.0f} tokens each"
-            rows.append(("forecast", f"about {_forecast(report)}, {lately}"))
+            rows.append(("forecast", f"about {_forecast(report)}"))
+            lately = f"{report['velocity_tokens_per_op']:,.0f} tokens per request, lately"
+            rows.append(("growth", lately))
         rows.append(("compactions", f"{report['compactions']} so far"))
         rows.append(
             ("tune", "brimline config explain guard.tiers (also guard.ceiling, guard.preset)")

@@ -109,9 +109,10 @@ def forecast(
     typical = usual * _E ** (variance / 2) / _own_pace(occupancies, usual, prior.speed_tokens)
     middle = typical + _CROSSING_OPERATIONS
     deviation = (prior.spread * max(_LEAST_VARIANCE, variance)) ** 0.5
-    low = min(
-        middle * _E ** (-_DEVIATIONS_BELOW * deviation), _at_present_pace(occupancies, tokens_left)
-    )
+    low = middle * _E ** (-_DEVIATIONS_BELOW * deviation)
+    speed = velocity(occupancies) or 0.0
+    if speed > 0:  # an interval that leaves out what dividing gives contradicts itself
+        low = min(low, tokens_left / speed)
     high = middle * _E ** (_DEVIATIONS_ABOVE * deviation)
     # Bounds are rounded outwards: an interval of whole operations holds at least its share.
     return Forecast(int(low), int(middle + 0.5), int(high) + 1)
@@ -229,12 +230,6 @@ def _alike_pace(occupancies: Sequence[int], speed_tokens: float) -> float | None
         if sum([(step - mean) ** 2 for step in steps]) / count <= (deviation * mean) ** 2:
             return mean
     return None
-
-
-def _at_present_pace(occupancies: Sequence[int], tokens_left: float) -> float:
-    """What dividing by the last steps gives: an interval that leaves it out contradicts itself."""
-    speed = velocity(occupancies) or 0.0
-    return tokens_left / speed if speed > 0 else tokens_left
 
 
 def _own_pace(occupancies: Sequence[int], usual: float, speed_tokens: float) -> float:

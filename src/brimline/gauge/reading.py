@@ -6,18 +6,7 @@ Fast path: imports only rooms below it. `measure` reads files, `make_reading` is
 from __future__ import annotations
 
 from brimline.fast import io
-from brimline.gauge.window import (
-    CompactionPoint,
-    Window,
-    model_version,
-    position,
-    proved_window,
-    raised,
-    resolve_compaction,
-    resolve_window,
-    tier_name,
-    tier_of,
-)
+from brimline.gauge import window
 from brimline.transcript.tail import Tail, read_tail
 
 TYPE_CHECKING = False
@@ -41,8 +30,8 @@ _BYTES_PER_TOKEN = 4
 class Reading:
     """All figures of one measurement with their sources; unknown is None."""
 
-    def __init__(self, window: Window, compaction: CompactionPoint) -> None:
-        self.window = window
+    def __init__(self, size: window.Window, compaction: window.CompactionPoint) -> None:
+        self.window = size
         self.compaction = compaction
         self.occupancy_tokens: int | None = None
         self.tail_tokens: int | None = None
@@ -64,7 +53,7 @@ class Reading:
     @property
     def tier_name(self) -> str | None:
         """The tier in words."""
-        return None if self.tier is None else tier_name(self.tier, self.tier_count)
+        return None if self.tier is None else window.tier_name(self.tier, self.tier_count)
 
     @property
     def is_estimate(self) -> bool:
@@ -147,7 +136,7 @@ def measure(
     if reading.occupancy_tokens is None:
         estimate_if_asked(reading, tail, transcript, policy)
     reading.transcript = transcript
-    proved = proved_window(reading.occupancy_tokens)
+    proved = window.proved_window(reading.occupancy_tokens)
     if proved and reading.window.source == "observed" and proved != observed:
         state.remember_window(proved)
     return reading
@@ -166,7 +155,7 @@ def make_reading(
     occupancy = newer.occupancy_tokens if newer else usage.prompt_tokens if usage else None
     model = (usage.model if usage else None) or (snapshot.model if snapshot else None)
     requested = (usage.requested_model if usage else None) or (snapshot.model if snapshot else None)
-    window = resolve_window(
+    size = window.resolve_window(
         configured=policy.values["context_window"],
         statusline=snapshot.window_tokens if snapshot else None,
         client=policy.client,
@@ -176,16 +165,16 @@ def make_reading(
         requested_model=requested,
     )
     is_special = policy.values["guard.preset"] != "default"
-    compaction = resolve_compaction(
+    compaction = window.resolve_compaction(
         configured=policy.values["compaction_tokens"],
         client=policy.client,
-        window=window,
+        window=size,
         model=model,
         version=usage.version if usage else None,
         learned=policy.learned.get("points"),
         remaining_percent=policy.preset["point_remaining"] if is_special else None,
     )
-    reading = Reading(window, compaction)
+    reading = Reading(size, compaction)
     reading.model = model
     reading.offset = tail.offset
     reading.history = tail.history[::-1]
@@ -211,11 +200,11 @@ def _place(reading: Reading, occupancy: int, tail_tokens: int, policy: Policy) -
     reading.margin_tokens = reading.compaction.tokens - reading.projected_tokens
     thresholds, unit = values["guard.tiers"], values["guard.tier_unit"]
     reading.tier_count = len(thresholds)
-    tier = tier_of(position(reading, unit), thresholds, unit)
+    tier = window.tier_of(window.position(reading, unit), thresholds, unit)
     if tier and values["guard.velocity_points"]:
         speed = reading.velocity()
         points = None if speed is None else 100 * speed / reading.compaction.effective_window_tokens
-        lifted = raised(tier, points, values["guard.velocity_points"], len(thresholds))
+        lifted = window.raised(tier, points, values["guard.velocity_points"], len(thresholds))
         reading.raised, tier = lifted != tier, lifted
     reading.tier = tier
 
@@ -267,7 +256,7 @@ def estimate_if_asked(reading: Reading, tail: Tail, transcript: str | None, poli
 
 def characters_per_token(model: str | None) -> float:
     """How many characters of tool output make a token for this model."""
-    newer = (model_version(model) or (0, 0)) >= _NEWER_FROM_VERSION
+    newer = (window.model_version(model) or (0, 0)) >= _NEWER_FROM_VERSION
     return _NEWER_CHARACTERS_PER_TOKEN if newer else _CHARACTERS_PER_TOKEN
 
 

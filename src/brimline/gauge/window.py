@@ -88,8 +88,7 @@ class CompactionPoint:
 
 def outlook_of(ending: object, tokens: int) -> str:
     """What happens at which figure, in words; an ending from another version is a compaction."""
-    found = _ENDINGS[ending if isinstance(ending, str) and ending in _ENDINGS else "compaction"]
-    return found[1].format(tokens)
+    return _ENDINGS.get(str(ending), _ENDINGS["compaction"])[1].format(tokens)
 
 
 def resolve_window(

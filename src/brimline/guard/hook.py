@@ -26,15 +26,13 @@ stop = post_tool_use
 def user_prompt_submit(turn: Turn) -> Decision | None:
     """A tier, then the user's reminder, then the rate limits."""
     told = []
-    if turn.values["reminder.file"]:
+    snapshot = turn.state.snapshot()
+    limits = snapshot.rate_limits if snapshot and turn.values["guard.preset"] != "off" else None
+    if turn.values["reminder.file"] or limits:
         from brimline.guard import prompts
 
         told.append(turn.attempt("reminder", prompts.remind, turn))
-    snapshot = turn.state.snapshot()
-    if snapshot and snapshot.rate_limits and turn.values["guard.preset"] != "off":
-        from brimline.guard import prompts
-
-        told.append(turn.attempt("limits", prompts.tell_limits, turn, snapshot.rate_limits))
+        told.append(turn.attempt("limits", prompts.tell_limits, turn, limits))
     notes = [decision for decision in told if decision]
     if notes:
         turn.note("Told", notes=len(notes))

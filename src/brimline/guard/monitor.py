@@ -17,11 +17,6 @@ if TYPE_CHECKING:
 REARM_POINTS = 2
 # In this many of the last tiers the hook writes a checkpoint by itself.
 CHECKPOINT_TIERS = 2
-_MEASURED = {
-    "transcript": "transcript",
-    "statusline": "status line",
-    "estimate": "guessed from the file's size",
-}
 
 
 def decide(turn: Turn) -> Decision | None:
@@ -84,9 +79,9 @@ def _distance(reading: Reading) -> str:
     """How far it is to the end of this context, how that is known, how long it will last."""
     margin, point = reading.margin_tokens or 0, reading.compaction
     room = f"{margin:,} left" if margin >= 0 else f"{-margin:,} past it"
-    known = _MEASURED[reading.measured_by or "transcript"]
+    known = "guessed from the file's size" if reading.is_estimate else reading.measured_by
     if not reading.window.is_verified:
-        known += "; window unverified"
+        known = f"{known}; window unverified"
     learned = " (learned)" if point.source == "learned" else ""
     text = (
         f"Next: ~{reading.projected_tokens:,} of {reading.window.tokens:,} tokens ({known}), "

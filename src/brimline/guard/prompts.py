@@ -64,7 +64,8 @@ def _given(turn: Turn, text: str) -> Decision:
 def _own_text(turn: Turn) -> str:
     """What the user wrote; only a change of this makes the reminder due again."""
     try:
-        raw = io.read_file(os.path.expanduser(turn.values["reminder.file"]), _LARGEST_BYTES)
+        file = os.path.expanduser(turn.values["reminder.file"] or "")
+        raw = io.read_file(file, _LARGEST_BYTES)
     except OSError:
         return ""
     return raw.decode("utf-8", "replace").strip()
@@ -107,7 +108,7 @@ def _remember(state: SessionState, fingerprint: str, prompts: int) -> None:
     io.replace_file(f"{state.folder}/{_REMINDED}", f"{fingerprint} {prompts}".encode())
 
 
-def tell_limits(turn: Turn, rate_limits: dict[str, Any]) -> Decision | None:
+def tell_limits(turn: Turn, rate_limits: Any) -> Decision | None:
     """Tell the limits once when any of them enters a higher band."""
     now = time.time()
     entered = [_enters(turn.state, *found) for found in bands(rate_limits, now).items()]

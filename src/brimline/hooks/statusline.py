@@ -85,8 +85,8 @@ def _line(payload: dict[str, Any], home_dir: str, rules: policy.Policy) -> str:
         reading = measure(None, state, rules, snapshot=snapshot)
     errors = len(logs.recent_failures(home_dir, clock.now() - _ERROR_WINDOW_S))
     fields = _figures(reading) | _told(payload)
-    names = ["distance", *rules.values["statusline.format"]]
-    parts = [fields[name] for name in dict.fromkeys(names) if fields.get(name)]
+    names = dict.fromkeys(["distance", *rules.values["statusline.format"]])
+    parts = [fields[name] for name in names if fields.get(name)]
     if errors:
         parts.insert(1, f"{errors} hook error(s): brimline doctor")
     if snapshot.silence[1] >= _SILENT_REQUESTS:
@@ -161,16 +161,13 @@ def _fitted(parts: list[str]) -> str:
 
 
 def _coloured(text: str, reading: Reading) -> str:
-    if io.env("NO_COLOR") or reading.tier is None:
-        return text
-    return f"\x1b[{_colour(reading)}m{text}\x1b[0m"
-
-
-def _colour(reading: Reading) -> str:
     """The last tier of any ladder is red, the others take the colours in turn."""
-    tier = reading.tier or 0
+    tier = reading.tier
+    if io.env("NO_COLOR") or tier is None:
+        return text
     last = tier == reading.tier_count > 1
-    return _COLOURS[-1] if last else _COLOURS[min(tier, len(_COLOURS) - 2)]
+    colour = _COLOURS[-1] if last else _COLOURS[min(tier, len(_COLOURS) - 2)]
+    return f"\x1b[{colour}m{text}\x1b[0m"
 
 
 def _short(tokens: int) -> str:

@@ -12,8 +12,6 @@ from __future__ import annotations
 class Answered:
     """One event: the function that each room offers for it, and how the client is to call us."""
 
-    __slots__ = ("function", "purpose", "rooms", "subagents", "timeout_s")
-
     def __init__(
         self,
         function: str,

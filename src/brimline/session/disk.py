@@ -170,6 +170,39 @@ def create_new(path: str) -> int:
     return descriptor
 
 
+class Draft:
+    """A file of ours in the making, beside a session; it goes away with its temporary name."""
+
+    def __init__(self, session: str, kind: str) -> None:
+        self.path = beside(session, kind)
+        self.descriptor = create(self.path)
+        self.inode = os.fstat(self.descriptor).st_ino
+
+    def close(self) -> None:
+        """Give up the descriptor, and the name where it still is the file's."""
+        os.close(self.descriptor)
+        if identity(self.path)[0] == self.inode:
+            remove(self.path)
+
+
+def put_file(path: str, temporary: str, data: bytes) -> int:
+    """Put a small file on the disk in one step; the caller closes the descriptor.
+
+    Raises:
+        OSError: it cannot be written; the one before still holds.
+    """
+    descriptor = create(temporary)
+    try:
+        write_all(descriptor, data)
+        system.fsync(descriptor)
+        system.replace(temporary, path)
+    except BaseException:
+        os.close(descriptor)
+        remove(temporary)
+        raise
+    return descriptor
+
+
 def size(descriptor: int) -> int:
     """The length of an open file."""
     length: int = system.fstat(descriptor).st_size
@@ -226,6 +259,14 @@ def copy(source: int, start: int, end: int, target: int, hashed: Any = None) -> 
         start += len(block)
     if start < end:
         raise OSError(errno.EIO, "the file became shorter while it was copied")
+
+
+def content_of(descriptor: int) -> Content:
+    """What a file holds, read from the disk."""
+    hashed, length = sha256(), size(descriptor)
+    for block in blocks(descriptor, 0, length):
+        hashed.update(block)
+    return Content(length, hashed.hexdigest())
 
 
 def same(one: int, one_start: int, other: int, other_start: int, count: int) -> bool:

@@ -17,7 +17,7 @@ from brimline.transcript import read
 from brimline.transcript import row as shapes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from brimline.transcript.read import Line, Record
 
@@ -37,7 +37,7 @@ MEANINGS = {
 # Harmless: met in sound sessions, or put right by the client itself.
 OPEN_CALL, CUT_CALL = "open_call", "call_cut_by_compaction"
 ANSWER_FIRST, CHILD_FIRST = "result_before_call", "child_before_parent"
-TIME_BACK, REPEATED_ANSWER, REPEATED = "time_runs_back", "repeated_result", "repeated_row"
+REPEATED_ANSWER, REPEATED = "repeated_result", "repeated_row"
 UNREADABLE, LONG = "unreadable_line", "long_line"
 
 NOTES = {
@@ -45,7 +45,6 @@ NOTES = {
     CUT_CALL: "calls whose result a compaction cut off",
     ANSWER_FIRST: "results written before their call",
     CHILD_FIRST: "rows written before their parent",
-    TIME_BACK: "timestamps before those of earlier rows",
     REPEATED_ANSWER: "results of calls that had one already; the client leaves them out",
     REPEATED: "rows that stand there twice; the client reads one",
     UNREADABLE: "lines that are no JSON; the client skips them",
@@ -119,11 +118,13 @@ class Findings:
         return [fault for fault in self.faults if not fault.mend]
 
 
-def find(lines: Iterable[Line]) -> Findings:
-    """Look at a whole session."""
+def find(lines: Iterable[Line], progress: Callable[[int], None] | None = None) -> Findings:
+    """Look at a whole session; `progress` is called with numbers of bytes."""
     finder = Finder()
     for line in lines:
         finder.take(line)
+        if progress:
+            progress(len(line.raw))
     return finder.close()
 
 
@@ -162,7 +163,6 @@ class _Thread:
         self.recent: deque[_Row] = deque(maxlen=_CANDIDATES)
         self.reply_id: str | None = None
         self.open_calls: set[str] = set()
-        self.latest = ""
 
 
 class Finder:
@@ -242,10 +242,6 @@ class Finder:
         row.continues = row.message_id is not None and row.message_id == thread.reply_id
         self._take_link(row, thread, results, is_boundary=shapes.is_boundary(value))
         self._take_pairs(row, thread, calls, results)
-        moment = shapes.timestamp_of(value) or thread.latest
-        if moment < thread.latest:
-            self._note(TIME_BACK, line.number)
-        thread.latest = max(thread.latest, moment)
         if shapes.is_boundary(value):
             self._take_boundary(value, thread, row)
         if row.kind == "assistant":
@@ -341,35 +337,29 @@ class Finder:
         for row in self._rows:
             if row.parent_id is None or row.parent:
                 continue
+            if doubt := _doubt(row):
+                self._fault(DANGLING, row.place, doubt)
+                continue
             before = [row.certain, *[_last_of(one, row.before) for one in row.before]]
             may_be_below = CHILD_FIRST in self._found.notes
             found = [one for one in before if one and not (may_be_below and _is_below(one, row))]
             parent = found[0] if found else None
             detail = f"follows line {parent.place.line}" if parent else "nothing stands before it"
-            mend = None
-            if row.is_contested:
-                detail = "another row has its id too"
-            elif not row.is_exact:
-                detail = "the line is not valid UTF-8"
-            else:
-                row.parent = parent
-                name = parent.uuid if parent else None
-                if parent and parent.number in answers and _follows(row, parent):
-                    name = answers[parent.number]
-                mend = Mend(RELINK, name)
-            self._fault(DANGLING, row.place, detail, mend)
+            row.parent = parent
+            name = parent.uuid if parent else None
+            if parent and parent.number in answers and _follows(row, parent):
+                name = answers[parent.number]
+            self._fault(DANGLING, row.place, detail, Mend(RELINK, name))
 
     def _take_orphans(self) -> None:
         by_row: dict[int, list[str]] = {}
         for call, row in self._told.items():
             by_row.setdefault(row.number, []).append(call)
         for number, calls in by_row.items():
-            row, detail = self._rows[number], ", ".join(calls)
-            mend: Mend | None = Mend(STUB, calls=tuple(calls))
-            if row.is_contested:
-                detail, mend = f"{detail}: another row has its id too", None
-            elif not row.is_exact:
-                detail, mend = f"{detail}: the line is not valid UTF-8", None
+            row = self._rows[number]
+            doubt = _doubt(row)
+            detail = ", ".join(calls) + (f": {doubt}" if doubt else "")
+            mend = None if doubt else Mend(STUB, calls=tuple(calls))
             self._fault(ORPHAN, row.place, detail, mend)
 
     def _take_roots(self) -> None:
@@ -405,6 +395,13 @@ def _thread_of(value: dict[str, Any]) -> str:
     if not value.get("isSidechain"):
         return _MAIN
     return _id(value.get("agentId")) or _UNNAMED_SIDECHAIN
+
+
+def _doubt(row: _Row) -> str | None:
+    """Why a row cannot be changed."""
+    if row.is_contested:
+        return "another row has its id too"
+    return None if row.is_exact else "the line is not valid UTF-8"
 
 
 def _follows(row: _Row, parent: _Row) -> bool:

@@ -106,15 +106,13 @@ def _client_in(path: str, session_id: str | None = None) -> list[Client]:
     except (OSError, ValueError):
         return []
     told = told if isinstance(told, dict) else {}
-    seen_at, per_second = told.get("at") if told.get("v") == FORMAT else None, 1
+    seen_at, scale = told.get("at") if told.get("v") == FORMAT else None, 1
     if session_id is None:
-        session_id, seen_at, per_second = told.get("sessionId"), told.get("startedAt"), 1_000
+        session_id, seen_at, scale = told.get("sessionId"), told.get("startedAt"), 1_000
     pid = told.get("pid")
-    if not isinstance(session_id, str) or not isinstance(seen_at, int | float):
+    if not isinstance(pid, int) or pid <= 0 or not isinstance(session_id, str):
         return []
-    return (
-        [Client(pid, session_id, seen_at / per_second)] if isinstance(pid, int) and pid > 0 else []
-    )
+    return [Client(pid, session_id, seen_at / scale)] if isinstance(seen_at, int | float) else []
 
 
 def _is_running(client: Client) -> bool:

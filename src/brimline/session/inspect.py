@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.gauge import composition
 from brimline.session.faults import Finder, Findings
-from brimline.session.survey import calls_in, texts_in
+from brimline.session.survey import calls_in
 from brimline.transcript import find, pieces, read
 from brimline.transcript import row as shapes
 from brimline.transcript.compactions import Scan
@@ -41,9 +41,6 @@ REACH_THE_MODEL = frozenset(
 _WHOLE_ROWS = {
     "progress": "progress",
     "file-history-snapshot": "file_snapshot",
-    "api-request": "request_copy",
-    "api-request-shape": "request_copy",
-    "api-request-blob": "request_copy",
 }
 _BLOCKS = {
     "tool_result": "tool_result",
@@ -53,10 +50,8 @@ _BLOCKS = {
 }
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 LARGEST = 10
-MOST_REPEATED = 20
 _SOURCE_CHARACTERS = 200
 _PROMPT_CHARACTERS = 80
-_RANGES = 64
 # What a compaction keeps is the last round, seldom more than a few dozen rows.
 _REMEMBERED_ROWS = 1_000
 
@@ -70,15 +65,6 @@ class LargeResult(NamedTuple):
     request: int
     segment: int
     in_context: bool = False
-
-
-class RepeatedRead(NamedTuple):
-    """A file that was read; reads repeat where they bring in lines that came in before."""
-
-    file: str
-    reads: int = 0
-    repeated_reads: int = 0
-    repeated_bytes: int = 0
 
 
 @dataclass(slots=True)
@@ -125,7 +111,6 @@ class Inspection:
     session_id: str | None = None
     size_bytes: int = 0
     lines: int = 0
-    longest_line_bytes: int = 0
     types: Counter[str] = field(default_factory=Counter)
     models: Counter[str] = field(default_factory=Counter)  # by requests
     first_at: str | None = None
@@ -138,7 +123,6 @@ class Inspection:
     disk_bytes: Counter[str] = field(default_factory=Counter)  # by kind, adding up to the size
     context: Context = field(default_factory=Context)
     largest: list[LargeResult] = field(default_factory=list)
-    repeated: list[RepeatedRead] = field(default_factory=list)
     findings: Findings = field(default_factory=Findings)
 
     @property
@@ -191,8 +175,6 @@ class _Inspector:
             self._take_row(record)
         is_broken = line.problem in (read.TORN, read.INVALID, read.TOO_LONG)
         found.disk_bytes[UNREADABLE if is_broken else ENVELOPE] += len(line.raw) - used
-        if line.part is None:
-            found.longest_line_bytes = max(found.longest_line_bytes, len(line.raw))
 
     def close(self) -> Inspection:
         found = self.found
@@ -200,7 +182,6 @@ class _Inspector:
         found.compactions = self.compactions.compactions
         found.context = self.context.close()
         found.largest = self.results.largest(since=self.context.segment)
-        found.repeated = self.results.repeated()
         found.disk_bytes = +found.disk_bytes
         return found
 
@@ -307,13 +288,11 @@ def _scaled(kinds: Counter[str]) -> Counter[str]:
 
 
 class _ResultReader:
-    """Keeps the largest results of the main thread, and which reads brought lines in again."""
+    """Keeps the largest results of the main thread."""
 
     def __init__(self) -> None:
         self._calls: dict[str, Call] = {}
         self._largest: list[tuple[int, int, LargeResult]] = []
-        self._files: dict[str, RepeatedRead] = {}
-        self._ranges: dict[str, list[tuple[int, int]]] = {}
         self._count = 0
 
     def take(self, row: dict[str, Any], request: int, segment: int) -> None:
@@ -324,11 +303,8 @@ class _ResultReader:
                 source=call.source and call.source[:_SOURCE_CHARACTERS]
             )
         sizes: Counter[str] = Counter()
-        failed = set()
-        for text in texts_in(row):
-            sizes[text.call_id] += _text_bytes(text.text)
-            if not text.is_content:
-                failed.add(text.call_id)
+        for call_id, _, text, _ in shapes.located_texts(row):
+            sizes[call_id] += _text_bytes(text)
         for call_id, size_bytes in sizes.items():
             asked = self._calls.pop(call_id, None)
             tool, source = (asked.name, asked.source) if asked else (None, None)
@@ -337,31 +313,10 @@ class _ResultReader:
             found = LargeResult(size_bytes, tool, source, request, segment)
             bisect.insort(self._largest, (-size_bytes, self._count, found))
             del self._largest[LARGEST:]
-            if asked and call_id not in failed:
-                self._take_read(asked, size_bytes)
 
     def largest(self, since: int) -> list[LargeResult]:
         """The largest first; `since` is the number of compactions, after which they count."""
         return [one._replace(in_context=one.segment == since) for *_, one in self._largest]
-
-    def repeated(self) -> list[RepeatedRead]:
-        """The files whose lines were read again, the most bytes first."""
-        found = [file for file in self._files.values() if file.repeated_reads]
-        return sorted(found, key=lambda one: (-one.repeated_bytes, one.file))[:MOST_REPEATED]
-
-    def _take_read(self, call: Call, size_bytes: int) -> None:
-        if call.name != "Read" or not call.file:
-            return
-        file = self._files.get(call.file) or RepeatedRead(call.file)
-        ranges = self._ranges.setdefault(call.file, [])
-        first, end = call.lines
-        again = any(first < other_end and other < end for other, other_end in ranges)
-        repeated_bytes = file.repeated_bytes + size_bytes * again
-        self._files[call.file] = RepeatedRead(
-            call.file, file.reads + 1, file.repeated_reads + again, repeated_bytes
-        )
-        if len(ranges) < _RANGES:
-            ranges.append(call.lines)
 
 
 def _spent(row: dict[str, Any], size_bytes: int) -> Iterator[tuple[str, int]]:

@@ -12,10 +12,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from array import array
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
-from zlib import crc32
+from typing import TYPE_CHECKING, Any
 
 from brimline.gauge.reading import characters_per_token
 from brimline.session import survey as surveying
@@ -46,7 +44,6 @@ STRATEGIES = {
     PROGRESS: "progress rows (disk only)",
     TRUNCATE: "large results keep their first 500 bytes",
 }
-DISK_ONLY = frozenset({COPIES, PROGRESS})
 DEFAULT = frozenset(STRATEGIES) - {TRUNCATE}
 _REASONS = {
     OLD: "Taken out of the conversation to make room.",
@@ -66,13 +63,6 @@ class Options:
     strategies: frozenset[str] = DEFAULT
 
 
-class Edit(NamedTuple):
-    """Something that goes, and why."""
-
-    item: Item
-    strategy: str
-
-
 @dataclass(slots=True)
 class Saving:
     """What one strategy saves."""
@@ -90,7 +80,7 @@ class Plan:
     survey: Survey
     options: Options
     # What changes on each line, in the order of the file; nothing where the whole line goes.
-    changes: dict[Mark, list[Edit]] = field(default_factory=dict)
+    changes: dict[Mark, list[Item]] = field(default_factory=dict)
     dropped: set[str] = field(default_factory=set)  # the names of the rows that go
     savings: dict[str, Saving] = field(default_factory=dict)
     # Large results that stay because they are recent, pinned or preserved.
@@ -132,9 +122,7 @@ def prepare(
     """
     with open(path, "rb", buffering=BLOCK_BYTES) as file:
         size = os.fstat(file.fileno()).st_size
-        survey = surveying.survey(
-            file, size, threshold_bytes=options.threshold_bytes, progress=progress
-        )
+        survey = surveying.survey(file, size, options.threshold_bytes, progress)
     plan = make(survey, options, pins.pinned(home_dir))
     # Only a plan is made from these; it keeps what it needs.
     survey.items, survey.uses, survey.conversation = [], [], []
@@ -160,7 +148,8 @@ def make(survey: Survey, options: Options, pinned_digests: Collection[str] = ())
         if reason and item.kind == TEXT and item.size_bytes >= options.threshold_bytes:
             plan.kept[reason] += 1
         if strategy and strategy in options.strategies:
-            _take(plan, item, strategy)
+            item.strategy = strategy
+            _take(plan, item)
     return plan
 
 
@@ -240,11 +229,11 @@ def _superseded_calls(survey: Survey) -> set[str]:
     return found
 
 
-def _take(plan: Plan, item: Item, strategy: str) -> None:
+def _take(plan: Plan, item: Item) -> None:
     """Note that something goes, unless what replaces a result is no shorter."""
     disk_bytes, characters = item.disk_bytes, item.characters
     if item.kind == TEXT:
-        new = replacement(item, strategy)
+        new = replacement(item)
         disk_bytes -= len(json.encoder.encode_basestring(new).encode())
         characters -= len(new)
         if disk_bytes <= 0 or characters <= 0:
@@ -253,8 +242,8 @@ def _take(plan: Plan, item: Item, strategy: str) -> None:
     if item.kind == surveying.PROGRESS:
         plan.dropped.add(item.uuid or "")
     else:
-        edits.append(Edit(item, strategy))
-    saving = plan.savings[strategy]
+        edits.append(item)
+    saving = plan.savings[item.strategy]
     saving.items += 1
     saving.disk_bytes += disk_bytes
     survey = plan.survey
@@ -265,9 +254,9 @@ def _take(plan: Plan, item: Item, strategy: str) -> None:
         saving.context_characters += characters
 
 
-def replacement(item: Item, strategy: str) -> str:
+def replacement(item: Item) -> str:
     """What the model reads instead of a result: its beginning, or what it was and where it is."""
-    if strategy == TRUNCATE:
+    if item.strategy == TRUNCATE:
         return f"{item.head}{TRUNCATED}{item.size_bytes} bytes]"
     told = stub.Stub(
         key_of(item),
@@ -278,7 +267,8 @@ def replacement(item: Item, strategy: str) -> str:
         source=_source_of(item),
     )
     again = ", or Read it again" if item.call and item.call.name == "Read" else ""
-    return f"{stub.build(told)}\n{_REASONS[strategy]} {stub.way_back(key_of(item), again=again)}"
+    reason = _REASONS[item.strategy]
+    return f"{stub.build(told)}\n{reason} {stub.way_back(key_of(item), again=again)}"
 
 
 def key_of(item: Item) -> str:
@@ -294,14 +284,12 @@ def exit_code_of(item: Item) -> int | None:
 
 def _source_of(item: Item) -> str | None:
     """What the result came from, short enough for a reference."""
-    if item.call is None or not item.call.source:
-        return None
-    source = " ".join(_encodable(item.call.source).split())
-    if len(source) <= _SOURCE_CHARACTERS:
-        return source or None
-    # A path tells most at its end, a command at its beginning.
-    room = _SOURCE_CHARACTERS - 1
-    return "…" + source[-room:] if item.call.file else source[:room] + "…"
+    call, room = item.call, _SOURCE_CHARACTERS - 1
+    source = " ".join(_encodable(call.source or "").split()) if call else ""
+    if len(source) > _SOURCE_CHARACTERS:
+        # A path tells most at its end, a command at its beginning.
+        source = "…" + source[-room:] if call and call.file else source[:room] + "…"
+    return source or None
 
 
 def _encodable(text: str) -> str:
@@ -326,9 +314,8 @@ def purge(
         RewriteError: the copy is not sound, or the session changed; nothing was changed.
     """
     purged = _PurgedCopy(plan, home_dir, find.session_id_of(path), progress)
-    order = Order(path, home_dir, purged.make_new, purged.verify, purged.note, quiet_s)
-    order.on_wait = on_wait
-    return rewrite(order)
+    steps = (purged.make_new, purged.verify, purged.note)
+    return rewrite(Order(path, home_dir, *steps, quiet_s, on_wait))
 
 
 class _PurgedCopy:
@@ -341,7 +328,6 @@ class _PurgedCopy:
         self._home_dir, self._session = home_dir, session
         self._progress = progress or (lambda _: None)
         self._keys: dict[str, None] = {}
-        self._lengths, self._checks = array("q"), array("L")
 
     def make_new(self, old: BinaryIO, length: int, new: BinaryIO) -> None:
         """Write the copy, and store what it lacks; what lies between changes is copied in blocks.
@@ -358,10 +344,7 @@ class _PurgedCopy:
             if at > length or surveying.check_of(raw) != mark.check:
                 raise _changed()
             if edits:
-                changed = self._edited(raw, edits)
-                self._lengths.append(len(changed))
-                self._checks.append(crc32(changed))
-                new.write(changed)
+                new.write(self._edited(raw, edits))
             self._progress(mark.length)
         self._copy(old, length - at, new)
 
@@ -374,30 +357,29 @@ class _PurgedCopy:
             self._progress(len(block))
             count -= len(block)
 
-    def _edited(self, raw: bytes, edits: list[Edit]) -> bytes:
+    def _edited(self, raw: bytes, edits: list[Item]) -> bytes:
         """A line as it is to be; what is on it around the row stays."""
-        first = edits[0].item
+        first = edits[0]
         if len(edits) == 1 and first.span:
             start, end = first.span
             if not raw.startswith(surveying.COPY_KEY, start):
                 raise _changed()
             return raw[:start] + raw[end:]
         start, end, row = Line(1, 0, raw).records[0]
-        for edit in edits:
-            if edit.item.kind == COPY:
+        for item in edits:
+            if item.kind == COPY:
                 del row[shapes.COPY_FIELD]
             else:
-                self._replace(row, edit)
+                self._replace(row, item)
         return raw[:start] + surveying.encoded(row) + raw[end:]
 
-    def _replace(self, row: dict[str, Any], edit: Edit) -> None:
+    def _replace(self, row: dict[str, Any], item: Item) -> None:
         """Put a reference in the place of a text, which goes into the store."""
-        item = edit.item
         place: Any = row
         for step in item.path[:-1]:
             place = place[step]
         text = place[item.path[-1]]
-        place[item.path[-1]] = replacement(*edit)
+        place[item.path[-1]] = replacement(item)
         meta: dict[str, Any] = {
             "tool": item.call.name if item.call else None,
             "source": item.call.source if item.call else None,
@@ -405,13 +387,7 @@ class _PurgedCopy:
             "session": self._session,
         }
         meta = {name: value for name, value in meta.items() if value is not None}
-        try:
-            key = put.put(self._home_dir, text.encode(), meta, is_last=False)
-        except OSError as error:
-            raise RewriteError(
-                f"the store in {self._home_dir} cannot take what leaves the session "
-                f"({error.strerror or error}): nothing was changed"
-            ) from error
+        key = put.put(self._home_dir, text.encode(), meta, is_last=False)
         if key != key_of(item):
             raise _changed()
         self._keys[key] = None
@@ -421,28 +397,12 @@ class _PurgedCopy:
         more = {"context_tokens": self._plan.context_tokens, "keys": list(self._keys)}
         return write_note(self._home_dir, done, more)
 
-    def verify(self, old_path: str, length: int, new_path: str) -> None:
-        """See that the copy on the disk is what was meant, and that the store has what it lacks."""
-        edited = iter(zip(self._lengths, self._checks, strict=True))
-        with (
-            open(old_path, "rb", buffering=BLOCK_BYTES) as old,
-            open(new_path, "rb", buffering=BLOCK_BYTES) as new,
-        ):
-            at = 0
-            for mark, edits in self._plan.changes.items():
-                _require_same(old, new, mark.offset - at)
-                at = old.seek(mark.offset + mark.length)
-                if edits:
-                    size, check = next(edited)
-                    if crc32(new.read(size)) != check:
-                        raise _unsound()
-            _require_same(old, new, length - at)
-            if new.read(1):
-                raise _unsound()
+    def verify(self, _new_path: str) -> None:
+        """See that no row that stays follows one that goes, and that the store has what goes."""
         dropped = self._plan.dropped
         for name, parent in self._plan.survey.parents.items():
             if parent in dropped and name not in dropped:
-                raise _unsound()
+                raise RewriteError("the copy is not sound: nothing was changed; please report this")
         for key in self._keys:
             if contents.header(self._home_dir, layout.digest_of(key)) is None:
                 raise RewriteError(
@@ -450,20 +410,8 @@ class _PurgedCopy:
                 )
 
 
-def _require_same(old: BinaryIO, new: BinaryIO, count: int) -> None:
-    while count > 0:
-        block = new.read(min(count, BLOCK_BYTES))
-        if not block or old.read(len(block)) != block:
-            raise _unsound()
-        count -= len(block)
-
-
 def _changed() -> RewriteError:
     return RewriteError(
         "the session was changed by another program while it was being read: nothing was changed, "
         "try again"
     )
-
-
-def _unsound() -> RewriteError:
-    return RewriteError("the copy is not sound: nothing was changed; please report this")

@@ -7,7 +7,6 @@ It happens at the start of every `session` command and of every session.
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 import time
@@ -39,7 +38,6 @@ class Recovered(NamedTuple):
 
     session: str
     lines: int = 0
-    is_over: bool = True
     problem: str | None = None
 
 
@@ -70,13 +68,13 @@ def _recovered(session: str) -> Recovered | None:
             return None
         with opened(session) as chain:
             merged = settle(chain, QUIET_S, give_up_s=0)
-        return Recovered(session, merged.lines, merged.is_over)
+        return Recovered(session, merged.lines)
     except BusyError:
         return None
     except RewriteError as error:
-        return Recovered(session, is_over=False, problem=str(error))
+        return Recovered(session, problem=str(error))
     except OSError as error:
-        return Recovered(session, is_over=False, problem=str(told(error, session)))
+        return Recovered(session, problem=str(told(error, session)))
 
 
 def _sweep_orphans(session: str) -> None:
@@ -99,13 +97,8 @@ def _listed(folder: str) -> list[str]:
 
 def told(error: OSError, session: str) -> RewriteError:
     """What the disk refused, in one sentence."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        reason = f"there is no room for a copy of {session} beside it: free some space"
-    elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        folder = os.path.dirname(session)
-        reason = f"{folder} and the files in it cannot be written ({error.strerror})"
-    else:
-        reason = f"{session}: {error.strerror or error}"
+    place = os.fsdecode(error.filename or os.path.dirname(session))
+    reason = f"{session} cannot be rewritten ({place}: {error.strerror or error})"
     return RewriteError(f"{reason}; nothing was changed")
 
 
@@ -130,16 +123,12 @@ def opened(session: str) -> Iterator[Chain]:
 def _open_plain_file(session: str) -> int:
     try:
         descriptor = disk.open_for_reading(session)
-    except FileNotFoundError:
-        raise RewriteError(f"{session} is not there (any more)") from None
     except OSError as error:
         raise RewriteError(f"{session} cannot be read: {error.strerror or error}") from error
-    mode = os.fstat(descriptor).st_mode
-    if stat.S_ISREG(mode):
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
         return descriptor
     os.close(descriptor)
-    kind = "a folder" if stat.S_ISDIR(mode) else "no plain file"
-    raise RewriteError(f"{session} is {kind}: name a session's .jsonl file")
+    raise RewriteError(f"{session} is no plain file: name a session's .jsonl file")
 
 
 def settle(

@@ -66,16 +66,7 @@ def examine(path: str, progress: Progress | None = None) -> Findings:
         OSError: it cannot be read.
     """
     with open(path, "rb", buffering=BLOCK_BYTES) as file:
-        return _findings(file, os.fstat(file.fileno()).st_size, progress)
-
-
-def _findings(stream: BinaryIO, length: int, progress: Progress | None = None) -> Findings:
-    finder = faults.Finder()
-    for line in read.lines(stream, length):
-        finder.take(line)
-        if progress:
-            progress(len(line.raw))
-    return finder.close()
+        return faults.find(read.lines(file, os.fstat(file.fileno()).st_size), progress)
 
 
 def repair(
@@ -103,9 +94,8 @@ def repair(
     if dry_run or not found.mendable:
         return Report(session, found)
     mended = _MendedCopy(home_dir, progress)
-    order = Order(session, home_dir, mended.make_new, mended.verify, mended.note, quiet_s)
-    order.on_wait = on_wait
-    done = rewrite(order)
+    steps = (mended.make_new, mended.verify, mended.note)
+    done = rewrite(Order(session, home_dir, *steps, quiet_s, on_wait))
     after = mended.after if done.swapped else None
     return Report(session, mended.before, after, done.backup, done.is_over)
 
@@ -121,7 +111,7 @@ class _MendedCopy:
 
     def make_new(self, old: BinaryIO, length: int, new: BinaryIO) -> None:
         """Look at the session as it is now, and write the mended copy."""
-        self.before = _findings(old, length, self._progress)
+        self.before = faults.find(read.lines(old, length), self._progress)
         mends = _by_line(self.before)
         waiting: dict[Place, list[bytes]] = {}
         old.seek(0)
@@ -175,7 +165,7 @@ class _MendedCopy:
         """Put the way back on the disk."""
         return write_note(self._home_dir, done, {"keys": self._keys})
 
-    def verify(self, _old_path: str, _length: int, new_path: str) -> None:
+    def verify(self, new_path: str) -> None:
         """See that the copy on the disk is sound."""
         self.after = examine(new_path)
         if self.after.mendable or self.after.rows != self.before.rows + self._added:

@@ -104,8 +104,7 @@ class Note(NamedTuple):
     at: float
     before: Content
     after: Content
-    context_tokens: int
-    """By how much the next request shrank, estimated."""
+    context_tokens: int  # by how much the next request shrank, estimated
 
     @property
     def keys(self) -> set[str]:
@@ -124,29 +123,17 @@ def write_note(home_dir: str, done: Rewritten, more: dict[str, Any]) -> str:
     """Put a note on the disk, under a name of its own, which is returned.
 
     Raises:
-        RewriteError: it cannot be written.
+        OSError: it cannot be written.
     """
     session = find.session_id_of(done.path)
     folder = _folder(home_dir, session)
     head = {"v": FORMATS[-1], "session": session, "path": done.path, "at": time.time()}
     whole = {**head, "before": done.before, "after": done.after, **more}
     line = json.dumps(whole).encode() + b"\n"
-    try:
-        io.make_folders(folder)
-        there = [int(name[:-6]) for name in io.names_in(folder) if name[:-6].isdecimal()]
-        file = f"{folder}/{max(there, default=0) + 1:06d}{_ENDING}"
-        descriptor = disk.create(f"{folder}/unfinished")
-        try:
-            disk.write_all(descriptor, line)
-            disk.system.fsync(descriptor)
-            disk.system.replace(f"{folder}/unfinished", file)
-        finally:
-            os.close(descriptor)
-    except OSError as error:
-        raise RewriteError(
-            f"the note on the way back cannot be written in {folder} ({error.strerror or error}):"
-            " nothing was changed"
-        ) from error
+    io.make_folders(folder)
+    there = [int(name[:-6]) for name in io.names_in(folder) if name[:-6].isdecimal()]
+    file = f"{folder}/{max(there, default=0) + 1:06d}{_ENDING}"
+    os.close(disk.put_file(file, f"{folder}/unfinished", line))
     return file
 
 
@@ -235,19 +222,14 @@ class Restoration:
 
     path: str
     home_dir: str
+    # Rewrites that can be undone byte for byte, the newest first.
     undone: list[Note] = field(default_factory=list)
-    """Rewrites that can be undone byte for byte, the newest first."""
+    # Notes on rewrites that never came to their end, or were undone by other means.
     stale: list[Note] = field(default_factory=list)
-    """Notes on rewrites that never came to their end, or were undone by other means."""
+    # Why others cannot be undone.
     problems: list[RewriteError] = field(default_factory=list)
-    """Why others cannot be undone."""
+    # What the session will be; the last one is the rest of the session, to its end.
     pieces: list[Piece] = field(default_factory=list)
-    """What the session will be; the last one is the rest of the session, to its end."""
-
-    @property
-    def original(self) -> Content | None:
-        """What the session will begin with; None where there is nothing to undo."""
-        return self.undone[-1].before if self.undone else None
 
 
 def plan(path: str, home_dir: str, progress: Callable[[int], None] | None = None) -> Restoration:
@@ -369,16 +351,14 @@ def restore(
                 if progress:
                     progress(len(block))
 
-    def verify(_old_path: str, _length: int, new_path: str) -> None:
-        original = found.original
+    def verify(new_path: str) -> None:
         pieces = [Piece(new_path, 0, os.path.getsize(new_path))]
-        if original and not all(_begins_with(pieces, (original,), None)):
+        if not all(_begins_with(pieces, (found.undone[-1].before,), None)):
             raise RewriteError(
                 "the copy is not what the session was: nothing was changed, try again"
             )
 
-    order = Order(found.path, found.home_dir, make_new, verify, quiet_s=quiet_s)
-    order.may_end_torn, order.on_wait = True, on_wait
+    order = Order(found.path, found.home_dir, make_new, verify, None, quiet_s, on_wait)
     done = rewrite(order)
     for note in [*found.undone, *found.stale] if forgets else []:
         if note.path == found.path or not os.path.exists(note.path):

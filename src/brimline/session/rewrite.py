@@ -17,16 +17,16 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from brimline.session import disk, in_use, recovery, swap
-from brimline.session.disk import Content, InUseError, RewriteError, RewrittenError
+from brimline.session.disk import Content, Draft, InUseError, RewriteError, RewrittenError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import BinaryIO
 
-    from brimline.session.swap import Chain, New
+    from brimline.session.swap import Chain
 
     MakeNew = Callable[[BinaryIO, int, BinaryIO], None]
-    Verify = Callable[[str, int, str], None]
+    Verify = Callable[[str], None]
 
 # Others write to the disk too, the client among them; it must not find it full because of us.
 _SPARE_BYTES = 16 << 20
@@ -55,10 +55,9 @@ class Order:
     into `new`. There may be more by then. `length` is after a line break, or at the end of a file
     whose last line has been torn for `quiet_s`.
 
-    `verify(old_path, length, new_path)` raises `RewriteError` where the copy is not sound: then
+    `verify(new_path)` raises `RewriteError` where the copy is not sound: then
     nothing is swapped and nothing is left behind. Then `note(done)` puts the way back on the disk
-    and returns its file; without it there is none. Only with `may_end_torn` may the copy end within
-    a line where the session does not.
+    and returns its file; without it there is none.
 
     What others append meanwhile is added to the new file, in order, until the old one is closed
     or has been quiet for `quiet_s`. `on_wait` is called when a program holds the old file open
@@ -71,7 +70,6 @@ class Order:
     verify: Verify
     note: Callable[[Rewritten], str] | None = None
     quiet_s: float = recovery.QUIET_S
-    may_end_torn: bool = False
     on_wait: Callable[[], None] | None = None
     has_swapped: bool = False
 
@@ -86,8 +84,6 @@ def rewrite(order: Order) -> Rewritten:
         RewriteError: it is no file to rewrite, the copy is not sound, or the disk refused.
     """
     session = order.path = os.path.realpath(order.path)
-    if not os.path.exists(session):
-        raise RewriteError(f"{session} is not there")
     try:
         with recovery.opened(session) as chain:
             done = _swapped(order, chain)
@@ -107,15 +103,11 @@ def _late(order: Order, error: BaseException) -> RewrittenError:
     """What says that it is too late for "nothing was changed", and how to undo what was."""
     undo = shlex.join(["brimline", "session", "restore", order.path])
     way = f"undo it with `{undo}`" if order.note is not None else "its backup is beside it"
-    if isinstance(error, KeyboardInterrupt):
-        return RewrittenError(
-            f"interrupted, but {order.path} was rewritten before: {way}. What others appended "
-            "meanwhile is safe, and the next `brimline session` command adds it"
-        )
-    told = str(error)
-    if isinstance(error, OSError):
-        told = f"{order.path} was rewritten, but then: {error.strerror or error}"
-    return RewrittenError(f"{told}; to have the session as it was, {way}")
+    told = "it was interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
+    return RewrittenError(
+        f"{order.path} was rewritten, but then: {told}; {way}. What others appended meanwhile is "
+        "safe, and the next `brimline session` command adds it"
+    )
 
 
 def _swapped(order: Order, chain: Chain) -> Rewritten:
@@ -134,18 +126,17 @@ def _swapped(order: Order, chain: Chain) -> Rewritten:
         done = Rewritten(order.path, backup.content, raw.content)
         if done.before == done.after:
             return replace(done, swapped=False)
-        order.verify(order.path, length, new.path)
-        _require_sound(order, chain, backup, new, done)
+        order.verify(new.path)
+        _require_sound(chain, backup, new, done)
         return replace(done, backup=_exchange(order, chain, backup, new, done))
 
 
-class _Backup:
+class _Backup(Draft):
     """A copy of the first bytes of a session, which goes away unless it is finished."""
 
     def __init__(self, session: str, descriptor: int, length: int) -> None:
+        super().__init__(session, "backup")
         self._session = session
-        self._path = disk.beside(session, "backup")
-        self.descriptor = disk.create(self._path)
         hashed = sha256()
         try:
             disk.copy(descriptor, 0, length, self.descriptor, hashed)
@@ -162,20 +153,15 @@ class _Backup:
             stamp = time.strftime("%Y%m%d_%H%M%S", time.localtime(now + second))
             path = f"{self._session}.backup.{stamp}"
             try:
-                if not disk.link(self._path, path):
+                if not disk.link(self.path, path):
                     # Takes the name, where there are no hard links.
                     os.close(disk.create_new(path))
-                    disk.system.replace(self._path, path)
+                    disk.system.replace(self.path, path)
             except FileExistsError:
                 continue
             disk.sync_folder(path)
             return path
         raise FileExistsError(f"{self._session} has a backup for every second")
-
-    def close(self) -> None:
-        """Take the temporary name away."""
-        os.close(self.descriptor)
-        disk.remove(self._path)
 
 
 def _require_fit(order: Order, chain: Chain) -> None:
@@ -213,23 +199,14 @@ def _snapshot(descriptor: int, quiet_s: float) -> int:
     return status.st_size
 
 
-def _require_sound(order: Order, chain: Chain, backup: _Backup, new: New, done: Rewritten) -> None:
-    """See that the copy ends as the session does, and that neither changed since the backup."""
-    ends = [
-        disk.tail_before(descriptor, content.length)[-1:] in (b"\n", b"")
-        for descriptor, content in ((backup.descriptor, done.before), (new.descriptor, done.after))
-    ]
-    if ends == [True, False] and not order.may_end_torn:
-        raise RewriteError(
-            f"the copy of {done.path} ends within a line, which the next one would be added to:"
-            " nothing was swapped"
-        )
+def _require_sound(chain: Chain, backup: _Backup, new: Draft, done: Rewritten) -> None:
+    """See that neither the session nor the copy changed since they were read and written."""
     is_same = disk.same(chain.descriptor, 0, backup.descriptor, 0, done.before.length)
-    if not is_same or new.size != done.after.length:
+    if not is_same or disk.content_of(new.descriptor) != done.after:
         raise swap.changed_meanwhile(done.path)
 
 
-def _exchange(order: Order, chain: Chain, backup: _Backup, new: New, done: Rewritten) -> str:
+def _exchange(order: Order, chain: Chain, backup: _Backup, new: Draft, done: Rewritten) -> str:
     """Make the copy the session; the note and the backup of what still stands go again."""
     kept = note = None
     try:

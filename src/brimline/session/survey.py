@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections import deque
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from brimline.transcript.read import Line
 
     Path = tuple[str | int, ...]
+    Told = tuple[str, Path, str, bool]
 
 TEXT, COPY, PROGRESS = "text", "copy", "progress"
 # A reference takes about 400 bytes; where less than twice that is saved, the text stays.
@@ -45,8 +45,6 @@ _LONGEST_CUT = 80
 # A reference of another tool that does not say how much it stands for.
 _ANY_BYTES = 1 << 62
 _CHECKED_BYTES = 512
-# The last replies that are kept until one is found that says what its request took.
-_REPLIES = 5
 COPY_KEY = f',"{shapes.COPY_FIELD}":'.encode()
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
@@ -69,20 +67,6 @@ class Call(NamedTuple):
     lines: tuple[int, int]
 
 
-class Text(NamedTuple):
-    """One text in the result of a tool call, and how to get to it in the row."""
-
-    call_id: str
-    path: Path
-    text: str
-    is_error: bool
-
-    @property
-    def is_content(self) -> bool:
-        """Whether it holds what was asked for."""
-        return not self.is_error and not shapes.is_unchanged_notice(self.text)
-
-
 def calls_in(row: dict[str, Any]) -> list[Call]:
     """The tool calls in a reply."""
     return [
@@ -95,11 +79,6 @@ def calls_in(row: dict[str, Any]) -> list[Call]:
         )
         for one in shapes.tool_uses(row)
     ]
-
-
-def texts_in(row: dict[str, Any]) -> list[Text]:
-    """Every text in the results of a row."""
-    return [Text(*found) for found in shapes.located_texts(row)]
 
 
 @dataclass(slots=True, eq=False)
@@ -122,6 +101,7 @@ class Item:
     lines: int = 0
     digest: str = ""  # its SHA-256, which is its key in the store
     head: str = ""  # what is left of it when it is cut
+    strategy: str = ""  # by which it goes
     span: tuple[int, int] | None = None  # where it can be cut out of its line as it is
 
 
@@ -154,11 +134,7 @@ class Survey:
 
 
 def survey(
-    stream: BinaryIO,
-    length: int,
-    *,
-    threshold_bytes: int,
-    progress: Callable[[int], None] | None = None,
+    stream: BinaryIO, length: int, threshold_bytes: int, progress: Callable[[int], None] | None
 ) -> Survey:
     """Read the first `length` bytes of a session; results from `threshold_bytes` on are large.
 
@@ -181,7 +157,6 @@ class _Surveyor:
         self.calls: dict[str, Call] = {}
         self.request_of: dict[str, int] = {}
         self.requests: dict[str, int] = {}
-        self.replies: deque[dict[str, Any]] = deque(maxlen=_REPLIES)
         self.last_name: str | None = None
 
     def take_line(self, line: Line) -> None:
@@ -210,15 +185,10 @@ class _Surveyor:
                 found.referenced.update(shapes.references(row))
 
     def close(self) -> Survey:
-        """Find out what the last request took."""
-        found = self.found
-        for row in self.replies:
-            usage = shapes.usage_of(row)
-            if usage:
-                found.model, found.occupancy_tokens = usage.model, usage.prompt_tokens
+        """Keep what will be appended next from losing the row it hangs on."""
         if self.last_name:
-            found.referenced.add(self.last_name)  # what is appended next hangs on it
-        return found
+            self.found.referenced.add(self.last_name)
+        return self.found
 
     def _take(self, row: dict[str, Any], line: Line, mark: Mark | None) -> None:
         found = self.found
@@ -262,13 +232,14 @@ class _Surveyor:
 
     def _number(self, row: dict[str, Any]) -> int:
         """The number of the request that a reply answers; rows of one reply share it."""
-        name = shapes.message_id(row)
+        name, found = shapes.message_id(row), self.found
         if name is None or shapes.is_synthetic(row):
-            return self.found.requests
+            return found.requests
         number = self.requests.get(name)
         if number is None:
-            number = self.requests[name] = self.found.requests = self.found.requests + 1
-            self.replies.append(row)
+            number = self.requests[name] = found.requests = found.requests + 1
+            if usage := shapes.usage_of(row):
+                found.model, found.occupancy_tokens = usage.model, usage.prompt_tokens
         return number
 
     def _told(self, row: dict[str, Any], line: Line, mark: Mark | None) -> None:
@@ -276,46 +247,46 @@ class _Surveyor:
         if not ids:
             self._say(shapes.prompt_text(row))
             return
-        texts = texts_in(row)
-        for text in texts:
-            self._result(row, text, mark)
+        useless = set()
+        for told in shapes.located_texts(row):
+            if not self._result(row, told, mark):
+                useless.add(told[0])
         call = self.calls.get(ids[0])
         if mark and len(ids) == 1 and call and shapes.COPY_FIELD in row:
             self._copy(row, call, line.raw, mark)
         if any(call and call.file for call in map(self.calls.get, ids)):
-            useless = {
-                t.call_id for t in texts if not t.is_content or replaced_bytes(t.text) is not None
-            }
             self.found.answered.update(set(ids) - useless)
 
     def _say(self, said: str) -> None:
         if ":pin" in said.lower():
             self.found.conversation.append(Said(said))
 
-    def _result(self, row: dict[str, Any], text: Text, mark: Mark | None) -> None:
-        content, found = text.text, self.found
+    def _result(self, row: dict[str, Any], told: Told, mark: Mark | None) -> bool:
+        """Note a text of a result; returns whether it holds what was asked for."""
+        (call_id, path, content, is_error), found = told, self.found
         replaced = replaced_bytes(content)
+        is_useful = not (is_error or replaced is not None or shapes.is_unchanged_notice(content))
         if replaced is None and len(content) * 4 < self.smallest_bytes:
-            return
+            return is_useful
         data = b"" if replaced is not None else _bytes_of(content)
         size_bytes = len(data) if replaced is None else replaced
         is_main = not shapes.is_sidechain(row)
         if is_main and size_bytes >= self.threshold_bytes:
-            found.conversation.append(Result(text.call_id))
+            found.conversation.append(Result(call_id))
         if len(data) < self.smallest_bytes or mark is None:
-            return
+            return is_useful
         item = Item(
             TEXT,
             mark,
-            text.path,
-            self.request_of.get(text.call_id, found.requests),
+            path,
+            self.request_of.get(call_id, found.requests),
             shapes.uuid_of(row),
             len(json.encoder.encode_basestring(content).encode()),
             found.segment,
             is_main,
-            self.calls.get(text.call_id),
-            text.call_id,
-            text.is_error,
+            self.calls.get(call_id),
+            call_id,
+            is_error,
             size_bytes,
             len(content),
             content.count("\n") + (not content.endswith("\n")),
@@ -323,6 +294,7 @@ class _Surveyor:
             data[:KEPT_BYTES].decode("utf-8", "ignore"),
         )
         found.items.append(item)
+        return is_useful
 
     def _copy(self, row: dict[str, Any], call: Call, raw: bytes, mark: Mark) -> None:
         """Note the client's own copy of a result; it takes what the rest of the line does not."""

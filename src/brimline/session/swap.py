@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 from brimline.session import disk
-from brimline.session.disk import RewriteError
+from brimline.session.disk import Draft, RewriteError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -92,31 +92,6 @@ class Merged(NamedTuple):
     is_over: bool = True
 
 
-class New:
-    """A copy in the making, beside the session; it goes away unless it becomes the session."""
-
-    def __init__(self, session: str, like: os.stat_result) -> None:
-        self.path = disk.beside(session, "new")
-        self.descriptor = disk.create(self.path)
-        self.inode = os.fstat(self.descriptor).st_ino
-        try:
-            _take_after(self.descriptor, like)
-        except BaseException:
-            self.close()
-            raise
-
-    @property
-    def size(self) -> int:
-        """How long it is so far."""
-        return disk.size(self.descriptor)
-
-    def close(self) -> None:
-        """Give up the descriptor, and the file where it still has its temporary name."""
-        os.close(self.descriptor)
-        if disk.identity(self.path)[0] == self.inode:
-            disk.remove(self.path)
-
-
 def _take_after(descriptor: int, like: os.stat_result) -> None:
     """Keep mode and owner; an owner we may not give is ours instead, and that is fine."""
     if hasattr(os, "fchmod"):
@@ -154,10 +129,11 @@ class Chain:
         return os.path.join(os.path.dirname(self.session), old.name)
 
     @contextmanager
-    def copy(self) -> Iterator[New]:
+    def copy(self) -> Iterator[Draft]:
         """A new file for the session."""
-        new = New(self.session, os.fstat(self.descriptor))
+        new = Draft(self.session, "new")
         try:
+            _take_after(new.descriptor, os.fstat(self.descriptor))
             yield new
         finally:
             new.close()
@@ -242,7 +218,7 @@ class Chain:
         size = max(disk.size(descriptor), old.carried)
         return size if torn else disk.after_last_line_break(descriptor, old.carried, size)
 
-    def exchange(self, new: New, after: State, tail: bytes) -> None:
+    def exchange(self, new: Draft, after: State, tail: bytes) -> None:
         """Make a copy the session; what is appended while this runs goes along.
 
         Args:
@@ -276,7 +252,7 @@ class Chain:
         self.state = replace(after, olds=(*after.olds[:-1], replaced))
         self._see_on_disk(new, journal)
 
-    def replacing(self, new: New, olds: list[Old], kept: int, start: int, carried: int) -> State:
+    def replacing(self, new: Draft, olds: list[Old], kept: int, start: int, carried: int) -> State:
         """What the session will be when a copy has taken its place.
 
         Args:
@@ -299,7 +275,7 @@ class Chain:
             raise _replaced(self.session)
         return True
 
-    def _follow_and_rename(self, new: New, carried: int, tail: bytes, journal: int) -> int:
+    def _follow_and_rename(self, new: Draft, carried: int, tail: bytes, journal: int) -> int:
         """Copy what is appended until a moment with nothing to copy, which is the rename's."""
         for _ in range(_ROUNDS):
             size = disk.size(self.descriptor)
@@ -311,7 +287,7 @@ class Chain:
             if end > carried:
                 disk.copy(self.descriptor, carried, end, new.descriptor)
                 length = min(end - carried, len(tail) or end)
-                tail = disk.read_at(new.descriptor, length, new.size - length)
+                tail = disk.read_at(new.descriptor, length, disk.size(new.descriptor) - length)
                 carried = end
                 continue
             os.lseek(journal, 0, os.SEEK_SET)
@@ -334,12 +310,9 @@ class Chain:
             disk.remove(second)
         self.note()
 
-    def _see_on_disk(self, new: New, journal: int) -> None:
+    def _see_on_disk(self, new: Draft, journal: int) -> None:
         try:
-            try:
-                disk.system.fsync(journal)
-            finally:
-                os.close(journal)
+            disk.system.fsync(journal)
             disk.system.fsync(new.descriptor)
             disk.sync_folder(self.session)
         except OSError as error:
@@ -347,6 +320,8 @@ class Chain:
                 f"{self.session} was rewritten, but the disk does not say that it holds it"
                 f" ({error.strerror or error}): what it was is still beside it"
             ) from error
+        finally:
+            os.close(journal)
 
     def drop(self, old: Old) -> None:
         """Let go of a former file to which nothing can come any more."""
@@ -370,19 +345,10 @@ def _write_journal(session: str, before: State, after: State) -> int:
     Raises:
         OSError: it cannot be written; the one before still holds.
     """
-    temporary = disk.beside(session, "swap-new")
-    descriptor = disk.create(temporary)
-    try:
-        last = after.olds[-1].carried if after.olds else 0
-        text = json.dumps({"v": FORMAT, "before": asdict(before), "after": asdict(after)})
-        disk.write_all(descriptor, b"%0*d\n%s\n" % (_DIGITS, last, text.encode()))
-        disk.system.fsync(descriptor)
-        disk.system.replace(temporary, disk.beside(session, "swap"))
-    except BaseException:
-        os.close(descriptor)
-        disk.remove(temporary)
-        raise
-    return descriptor
+    last = after.olds[-1].carried if after.olds else 0
+    text = json.dumps({"v": FORMAT, "before": asdict(before), "after": asdict(after)})
+    data = b"%0*d\n%s\n" % (_DIGITS, last, text.encode())
+    return disk.put_file(disk.beside(session, "swap"), disk.beside(session, "swap-new"), data)
 
 
 def _read_journal(session: str) -> tuple[State, State] | None:

@@ -13,12 +13,8 @@ if TYPE_CHECKING:
 def session_start(turn: Turn) -> None:
     """Put on record what the client says of the session."""
     event = turn.event
-    fields = {
-        "source": event.source,
-        "model": event.model,
-        "cwd": event.cwd,
-        "transcript_path": event.transcript,
-    }
+    fields = {"source": event.source, "model": event.model, "cwd": event.cwd}
+    fields |= {"transcript_path": event.transcript}
     turn.note(event.name, **{key: text for key, text in fields.items() if text})
 
 

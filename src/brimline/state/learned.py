@@ -68,9 +68,8 @@ def note_compaction(home_dir: str, state: SessionState, trigger: str) -> None:
     """
     before = state.last_line("PreCompact")
     occupancy, now = before.get("occupancy"), time.time()
-    if trigger != "auto" or before.get("trigger") != "auto" or occupancy is None:
-        return
-    if abs(now - before["at"]) > _OLDEST_NOTE_S:
+    told = (trigger, before.get("trigger"))
+    if told != ("auto", "auto") or occupancy is None or abs(now - before["at"]) > _OLDEST_NOTE_S:
         return
     sample = Sample(
         at=now,

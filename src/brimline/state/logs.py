@@ -42,7 +42,12 @@ def recent_failures(home_dir: str, since: float) -> list[dict[str, Any]]:
         return []
     lines = raw.decode("utf-8", "replace").split("\n")
     found = [entry for line in lines for entry in json.loads_all(line)]
-    return [entry for entry in found if isinstance(entry, dict) and _is_after(entry, since)]
+    known = [entry for entry in found if isinstance(entry, dict)]
+    return [
+        entry
+        for entry in known
+        if isinstance(entry.get("at"), int | float) and entry["at"] >= since
+    ]
 
 
 def record_pressure(
@@ -52,11 +57,6 @@ def record_pressure(
     head = {"v": FORMAT, "event": PRESSURE, "at": round(clock.now(), 3), "session": session_id}
     io.rotate(paths.audit_log(home_dir), _AUDIT_LIMIT_BYTES)
     io.append_line(paths.audit_log(home_dir), json.dumps(head | fields | {"reading": figures}))
-
-
-def _is_after(entry: dict[str, Any], since: float) -> bool:
-    at = entry.get("at")
-    return isinstance(at, int | float) and at >= since
 
 
 def _place(error: BaseException) -> str:
