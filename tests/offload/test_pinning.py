@@ -56,7 +56,7 @@ def test_the_last_result_is_pinned_though_it_stayed_in_the_window(
     assert notes == (f"brimline: pinned {KEY[:19]} (hard).",)
 
 
-@pytest.mark.row("S3-58", "S3-61")
+@pytest.mark.row("S3-58", "S3-61", "S3-71")
 def test_the_last_result_is_pinned_by_its_reference(
     player: Player, session: SessionBuilder
 ) -> None:
