@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from brimline.decision import NOTE_BUDGET_CHARACTERS
 from brimline.errors import ConfigError
 from brimline.hooks.table import EVENTS
-from brimline.install.scoutswitch import scout
+from brimline.install.switches import init
 from brimline.scout import reads
 
 if TYPE_CHECKING:
@@ -338,12 +338,12 @@ def test_it_says_what_it_did_and_not_how_to_switch_it_off(mode: str) -> None:
 def test_init_writes_the_defaults_or_what_a_ckignore_says() -> None:
     """What is written is in force; a file that is there is replaced only when asked."""
     ignore("# theirs", "one/", "!one/two", name=".ckignore")
-    assert CliRunner().invoke(scout, ["init"]).exit_code == 0
+    assert CliRunner().invoke(init, []).exit_code == 0
     assert [p.text for p in reads.load_ignored(os.getcwd()).patterns] == ["one/", "!one/two"]
 
     with pytest.raises(ConfigError, match="--force"):
-        CliRunner().invoke(scout, ["init"], catch_exceptions=False)
-    forced = CliRunner().invoke(scout, ["init", "--force", "--json"])
+        CliRunner().invoke(init, [], catch_exceptions=False)
+    forced = CliRunner().invoke(init, ["--force", "--json"])
 
     assert '"node_modules/"' in forced.output
     assert tuple(p.text for p in reads.load_ignored(os.getcwd()).patterns) == reads.DEFAULTS
