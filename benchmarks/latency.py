@@ -13,7 +13,7 @@ import click
 
 from benchmarks import report, spawn, world
 from brimline.errors import BrimlineError
-from brimline.install import interpreter
+from brimline.install import pythons
 
 SIZES = [world.MEGABYTE, 100 * world.MEGABYTE, 1_000 * world.MEGABYTE]
 QUICK_SIZES = [world.MEGABYTE, 2 * world.MEGABYTE]
@@ -58,7 +58,7 @@ def measure(samples: int, warmup: int, sizes: list[int]) -> report.Run:
         OSError: a file cannot be written.
     """
     forecast = _forecast()
-    python = interpreter.choose()
+    python = pythons.choose()
     with tempfile.TemporaryDirectory(prefix="brimline-bench-") as folder:
         fitting, skipped = _fitting(folder, sizes)
         click.echo("Preparing the sessions", err=True)

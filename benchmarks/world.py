@@ -21,7 +21,7 @@ from benchmarks import typical_hook
 from benchmarks.spawn import BenchError, Case
 from brimline import testing
 from brimline.fast import paths
-from brimline.install import precompile, settingsfile
+from brimline.install import pythons, settingsfile
 from brimline.install.entries import Wiring
 
 if TYPE_CHECKING:
@@ -48,8 +48,7 @@ class World:
         """Lay out the folders and precompile the package.
 
         Raises:
-            InstallError: the interpreter cannot compile the package.
-            BenchError: the first hook failed.
+            BenchError: the interpreter cannot compile the package, or the first hook failed.
         """
         self.folder = folder
         self.interpreter = interpreter
@@ -62,9 +61,7 @@ class World:
         self.plain = self._copy_package("plain")
         for bundle in Path(self.plain).glob("brimline/__pycache__/*.bin"):
             bundle.unlink()
-        loads = [
-            precompile.is_precompiled(interpreter, root) for root in (self.bundled, self.plain)
-        ]
+        loads = [pythons.is_precompiled(interpreter, root) for root in (self.bundled, self.plain)]
         if loads != [True, False]:
             raise BenchError("The fast-path bundle is not where the benchmark expects it.")
         self._start_session()
@@ -220,7 +217,9 @@ class World:
         source = os.path.dirname(os.path.abspath(brimline.__file__))
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(source, f"{root}/brimline", ignore=ignored)
-        precompile.precompile(self.interpreter, root)
+        problem = pythons.precompile(self.interpreter, root)
+        if problem:
+            raise BenchError(problem)
         return root
 
     def _start_session(self) -> None:
@@ -333,7 +332,7 @@ def _silent(output: bytes) -> str | None:
 
 
 def _shows_figures(output: bytes) -> str | None:
-    return None if b"ctx 30% of 200k" in output else "did not show the figures"
+    return None if b"30% of 200k window" in output else "did not show the figures"
 
 
 def _speaks_once(output: bytes) -> str | None:

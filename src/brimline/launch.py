@@ -72,7 +72,10 @@ def main(*installed: str) -> None:
         pass
     from brimline.hooks.entry import main as answer
 
-    answer([*sys.argv[1:2], *installed, *sys.argv[2:]])
+    name = sys.argv[1:2]
+    # A status line is not a hook of the plugin's: behind its name comes the line from before.
+    told = installed[:1] if name == ["statusline"] else installed
+    answer([*name, *told, *sys.argv[2:]])
 
 
 def bundle_path() -> str:

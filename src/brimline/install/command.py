@@ -2,50 +2,61 @@
 
 from __future__ import annotations
 
-import contextlib
+import difflib
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from brimline import config
+from brimline import clientsettings, config, output, yielding
 from brimline.errors import InstallError
 from brimline.fast import io, paths
-from brimline.install import datafolder, entries, installer, precompile, program, showing, ways
-from brimline.install.pieces.piece import Plan
-from brimline.install.pieces.settings_entries import SettingsEntries
+from brimline.install import (
+    client,
+    datafolder,
+    entries,
+    parts,
+    pythons,
+    settingsfile,
+    wiring,
+)
+from brimline.install.doctor import examine, render
+from brimline.install.parts import Plan, Settings
+from brimline.install.plugin import Plugin, home_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterable
 
-    from brimline.install.pieces.piece import Removable
+    from brimline.install.parts import Part
 
-_HELP = {"help_option_names": ["-h", "--help"]}
-_SCOPES = click.Choice(installer.SCOPES)
-_WAYS = click.Choice(ways.WAYS)
+_SCOPES = click.Choice(parts.SCOPES)
+_WAYS = click.Choice(("settings", "plugin"))
+_NO_NEWLINE = "\n\\ No newline at end of file\n"
+_BOTH = "the plugin's hooks yield to those in the settings"
 
 
-@click.command(context_settings=_HELP)
+class _Asked(NamedTuple):
+    """What the user wants installed."""
+
+    way: str
+    scope: str
+    no_mcp: bool
+    no_allow: bool
+    interpreter: str | None
+
+
+@output.command("install")
 @click.option("--as", "way", type=_WAYS, default="settings", show_default=True, help="Which way.")
 @click.option("--scope", type=_SCOPES, default="user", show_default=True, help="Which settings.")
 @click.option("--no-mcp", is_flag=True, help="Do not register the MCP server.")
 @click.option("--no-allow", is_flag=True, help="Leave out the permission rules for recalls.")
-@click.option("--dry-run", is_flag=True, help="Show the exact change and write nothing.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("--interpreter", "asked", metavar="PATH", help="The Python that runs the hooks.")
-@click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
-def install(  # noqa: PLR0913, PLR0917 - one for each option
-    way: str,
-    scope: str,
-    no_mcp: bool,
-    no_allow: bool,
-    dry_run: bool,
-    yes: bool,
-    asked: str | None,
-    as_json: bool,
-) -> None:
+@click.option("--interpreter", metavar="PATH", help="The Python that runs the hooks.")
+@click.option("--diff", is_flag=True, help="Show every byte that changes.")
+@output.dry_run_option
+@output.yes_option
+def install(diff: bool, dry_run: bool, yes: bool, as_json: bool, **chosen: Any) -> None:
     """Wire brimline into Claude Code, keeping everything that is there.
 
     Hooks, the status line and permission rules for fetching stored output go into the client's
@@ -54,47 +65,43 @@ def install(  # noqa: PLR0913, PLR0917 - one for each option
 
     \b
     Example:
-      brimline install --dry-run
+      brimline install --dry-run --diff
       brimline install --yes
       brimline install --as plugin
     """
-    if way == ways.PLUGIN and scope != "user":
-        raise click.UsageError("a plugin is installed for the user: --scope goes with settings")
+    asked = _Asked(**chosen)
+    _require_user(asked.way, asked.scope)
     home_dir, project_dir = paths.home(), os.getcwd()
-    wanted = ways.Asked(way, scope, asked, not no_mcp, not no_allow)
-    wired = ways.wiring_for(wanted, home_dir, project_dir)
-    pieces = ways.pieces(wanted, wired, home_dir, project_dir)
-    plans = _each([piece.plan for piece in pieces])
-    plans.append(Plan(notes=ways.remarks(wanted, wired, project_dir)))
-    settings = pieces[0].subject if way == ways.SETTINGS else None
-    report: dict[str, Any] = {"as": way, "settings": settings, "interpreter": wired.interpreter}
-    shown = showing.plans(plans)
+    wired = _wiring(asked, home_dir, project_dir)
+    found = _parts(asked, wired, home_dir, project_dir)
+    plans = _each(found, do=False)
+    remarks = Plan(notes=_notes(asked, wired, project_dir))
+    place = found[-1].subject if asked.way == "plugin" else found[1].subject
+    report = {"as": asked.way, "settings": None if asked.way == "plugin" else place}
+    report["interpreter"] = wired.interpreter
+    patch = _patch(plans) if diff or dry_run else ""
+    shown = [patch.rstrip("\n")] * diff + _what_changes(found, plans, wired)
     if dry_run:
-        patch = showing.diff(change for plan in plans for change in plan.files)
-        text = "\n".join([shown or "Nothing to change.", *showing.remarks(plans)])
-        _report(as_json, report | _outcome(plans) | {"diff": patch}, text)
+        told = [*shown, *_remarks([*plans, remarks])]
+        document = report | _outcome([*plans, remarks]) | {"diff": patch}
+        output.answer(document, "\n".join(told or ["Nothing to change."]), as_json=as_json)
         return
     if shown:
-        click.echo(shown, err=as_json)
-        subjects = [p.subject for p, plan in zip(pieces, plans, strict=False) if plan.changes]
-        _confirm(f"Change {', '.join(map(showing.shown_path, subjects))}?", yes=yes)
+        output.say("\n".join(shown), err=as_json)
+        output.consent("Go ahead?", yes=yes)
     _make_home(home_dir)
-    _note_for_hooks(home_dir, installer.home_to_bake(home_dir))
-    slower = _precompile(wired)
-    done = _each([piece.apply for piece in pieces])
-    slower += _compile_policy(home_dir, project_dir)
-    done.append(Plan(notes=plans[-1].notes, warnings=slower))
-    place = f"{'in' if settings else 'as'} {pieces[0].subject}"
-    text = "\n".join([_installed_text(scope, place, done), *showing.remarks(done)])
-    _report(as_json, report | _outcome(done), text)
+    remarks.warnings += _precompile(wired)
+    done = _each(found, do=True)
+    remarks.warnings += _compile_policy(home_dir, project_dir)
+    text = "\n".join([*_installed(asked, place, done), *_remarks([*done, remarks])])
+    output.answer(report | _outcome([*done, remarks]), text, as_json=as_json)
 
 
-@click.command(context_settings=_HELP)
+@output.command("uninstall")
 @click.option("--as", "way", type=_WAYS, help="Only this way; otherwise both.")
 @click.option("--scope", type=_SCOPES, help="Only this scope; otherwise wherever it is installed.")
 @click.option("--delete-data", is_flag=True, help="Also delete everything brimline has stored.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
+@output.yes_option
 def uninstall(
     way: str | None, scope: str | None, delete_data: bool, yes: bool, as_json: bool
 ) -> None:
@@ -106,45 +113,41 @@ def uninstall(
       brimline uninstall --as plugin
       brimline uninstall --delete-data
     """
-    if way == ways.PLUGIN and scope is not None:
-        raise click.UsageError("a plugin is installed for the user: --scope goes with settings")
+    _require_user(way, scope or "user")
     home_dir, project_dir = paths.home(), os.getcwd()
-    pieces = ways.installed(way, scope, home_dir, project_dir)
-    elsewhere = installer.other_homes([piece.subject for piece in pieces], home_dir)
+    found, elsewhere = _installed_parts(way, scope, home_dir, project_dir)
     problems: list[str] = []
-    restored: list[str] = []
-    affected = [piece.subject for piece in pieces if _would_change(piece, problems)]
-    if affected:
-        _confirm("Take brimline out: " + ", ".join(affected) + "?", yes=yes)
-    if delete_data:
-        _confirm(f"Delete everything brimline has stored in {home_dir}?", yes=yes)
-        restored = _offer_to_put_back(home_dir, problems, yes=yes)
-    done = [_removed(piece, problems) for piece in pieces]
-    installer.remove_launcher(home_dir, project_dir)
+    plans = [_removed(part, problems, do=False) for part in found]
+    affected = [part.subject for part, plan in zip(found, plans, strict=True) if plan.changes]
+    sessions = datafolder.purged_sessions(home_dir) if delete_data else None
+    question = [f"Take brimline out: {', '.join(affected)}."] if affected else []
+    if sessions and (sessions.keys or sessions.problems):
+        question.append(f"Restore {output.count(len(sessions.keys), 'purged session')} first.")
+    question += [f"Delete everything brimline has stored in {home_dir}."] if delete_data else []
+    if question:
+        output.consent("\n".join([*question, "Go ahead?"]), yes=yes)
+    put_back = datafolder.put_back(sessions, home_dir) if sessions else ([], [])
+    done = [_removed(part, problems, do=True) for part in found]
+    problems = list(dict.fromkeys([*problems, *put_back[1]]))
     if delete_data and problems:
         problems.append(f"the data in {home_dir} was kept: putting these files back needs it")
     deleted = delete_data and not problems
-    left = _delete_data(home_dir) if deleted else []
-    out = [piece for piece, plan in zip(pieces, done, strict=True) if plan.changes]
-    files = [piece.subject for piece in out if isinstance(piece, SettingsEntries)]
-    report = {"settings": files} | _outcome(done)
-    report |= {
-        "restored_sessions": restored,
+    out = [part for part, plan in zip(found, done, strict=True) if plan.changes]
+    report = {"settings": [part.path for part in out if isinstance(part, Settings)]}
+    report |= _outcome(done) | {
+        "restored_sessions": put_back[0],
         "data_deleted": deleted,
-        "left": left,
+        "left": datafolder.delete(home_dir) if deleted else [],
         "other_data": elsewhere,
     }
-    others = [piece.subject for piece in out if not isinstance(piece, SettingsEntries)]
-    told = _uninstalled_text(others, report, home_dir)
-    text = "\n".join([told, *showing.remarks(done)])
-    problems = list(dict.fromkeys(problems))
-    _report(as_json, report | ({"problems": problems} if problems else {}), text)
+    report |= {"problems": problems} if problems else {}
+    text = "\n".join([*_uninstalled(out, report, home_dir), *_remarks(done)])
+    output.answer(report, text, as_json=as_json)
     if problems:
         raise InstallError("; ".join(problems))
 
 
-@click.command(context_settings=_HELP)
-@click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
+@output.command("doctor")
 def doctor(as_json: bool) -> None:
     """Check the installation; every finding says why it matters and what fixes it.
 
@@ -152,28 +155,121 @@ def doctor(as_json: bool) -> None:
     Example:
       brimline doctor
     """
-    from brimline.install import checkup
-
-    findings = checkup.examine(paths.home(), os.getcwd())
+    findings = examine(paths.home(), os.getcwd())
     broken = any(finding.level == "broken" for finding in findings)
     if as_json:
         rows = [finding._asdict() for finding in findings]
         click.echo(json.dumps({"ok": not broken, "findings": rows}, indent=2))
     else:
-        click.echo(checkup.render(findings))
+        click.echo(render(findings))
     sys.exit(1 if broken else 0)
 
 
-def _each(actions: list[Callable[[], Plan]]) -> list[Plan]:
-    """Plan or do one piece after the other; only the first is worth giving up for."""
-    first, *others = actions
-    done = [first()]
-    for action in others:
+def _require_user(way: str | None, scope: str) -> None:
+    if way == "plugin" and scope != "user":
+        raise click.UsageError("a plugin is installed for the user: --scope goes with settings")
+
+
+def _wiring(asked: _Asked, home_dir: str, project_dir: str) -> entries.Wiring:
+    """Where hooks shall point to; an earlier choice of interpreter is kept while it works."""
+    first = parts.settings_path(asked.scope, project_dir)
+    files = [first, *[parts.settings_path(scope, project_dir) for scope in parts.SCOPES]]
+    earlier = [
+        entry.interpreter
+        for path in files
+        for entry in parts.entries_in(path)
+        if entry.interpreter and parts.may_start(entry, path, home_dir)
+    ]
+    from_plugin = [hook.interpreter for hook in Plugin(home_dir).hooks() if hook.interpreter]
+    known = [*from_plugin, *earlier] if asked.way == "plugin" else [*earlier, *from_plugin]
+    python = pythons.choose(asked.interpreter, next(iter(known), None))
+    return parts.wiring_for(python, home_dir)
+
+
+def _parts(asked: _Asked, wired: entries.Wiring, home_dir: str, project_dir: str) -> list[Part]:
+    """What to install, in order.
+
+    Slash commands and the MCP server are the user's: the other scopes are shared with others, or
+    would show them in one folder only, so that there they are left out.
+    """
+    started = pythons.program(parts.home_to_tell(home_dir))
+    if asked.way == "plugin":
+        return [Plugin(home_dir, wired, started, mcp=not asked.no_mcp)]
+    if not asked.no_allow and asked.scope != "project":  # shared: others decide for themselves
+        wired = wired._replace(rules=entries.recall_rules(started.line()))
+    path = parts.settings_path(asked.scope, project_dir)
+    found: list[Part] = [
+        parts.Launcher(home_dir, project_dir, wired),
+        Settings(path, home_dir, project_dir, wired),
+    ]
+    if asked.scope == "user":
+        found.append(parts.Commands(home_dir, started))
+        found += [] if asked.no_mcp else [parts.McpServer(started)]
+    return found
+
+
+def _each(found: list[Part], *, do: bool) -> list[Plan]:
+    """Plan or do one part after the other; only launcher and entries are worth giving up for."""
+    plans: list[Plan] = []
+    for part in found:
         try:
-            done.append(action())
+            plans.append(part.install(do=do))
         except InstallError as error:
-            done.append(Plan(warnings=[str(error)]))
-    return done
+            if not isinstance(part, parts.Commands | parts.McpServer):
+                raise
+            plans.append(Plan(warnings=[str(error)]))
+    return plans
+
+
+def _notes(asked: _Asked, wired: entries.Wiring, project_dir: str) -> list[str]:
+    """What the user should know about the way that was chosen."""
+    path = parts.settings_path("user", project_dir)
+    if asked.way == "settings":
+        notes = [f"brimline is installed as a plugin as well: {_BOTH}"]
+        notes = notes if client.plugin_is_on(project_dir) else []
+        elsewhere = (
+            "slash commands and the MCP server come with `brimline install --scope user` only"
+        )
+        return notes + [elsewhere] * (asked.scope != "user")
+    notes = []
+    command = wiring.statusline_of(clientsettings.read_settings(path))
+    if command is None or not entries.is_our_code(command):
+        line = {"type": "command", "command": entries.statusline_command(wired.for_plugin())}
+        notes.append(
+            "a plugin cannot set the status line; to have it, add this to "
+            f'{path}: "statusLine": {json.dumps(line, ensure_ascii=False)}'
+        )
+    if not asked.no_allow:
+        notes.append(
+            "a plugin cannot allow its own tools; to recall without being asked, add "
+            f'"{clientsettings.RECALL_RULES[-1]}" to "permissions": "allow" in {path}'
+        )
+    if yielding.settings_start_us(project_dir):
+        notes.append(f"brimline is in the settings as well: {_BOTH}")
+    return notes
+
+
+def _what_changes(found: list[Part], plans: list[Plan], wired: entries.Wiring) -> list[str]:
+    """What would happen, a line for each part; none where nothing would."""
+    lines = []
+    for part, plan in zip(found, plans, strict=True):
+        count = f" ({output.count(len(plan.files), 'file')})" if len(plan.files) > 1 else ""
+        new = all(change.before is None for change in plan.files)
+        lines += [f"{'write ' if new else 'change'}  {part.subject}{count}"] if plan.files else []
+        lines += [f"run     {line}" for line in plan.call_lines]
+    if not lines:
+        return []
+    undo = ["undo    brimline uninstall", "all     brimline install --dry-run --diff"]
+    return [*lines, f"python  {wired.interpreter}", f"data    {wired.home}", *undo]
+
+
+def _remarks(plans: Iterable[Plan]) -> list[str]:
+    """What did not work, what is left alone, and what is left to the user."""
+    told = list(plans)
+    lines = [f"Warning: {text}" for plan in told for text in plan.warnings]
+    lines += [f"Note: {text}." for plan in told for text in plan.notes]
+    to_do = [text for plan in told for text in plan.to_do]
+    return [*lines, *(["Left for you to run:"] if to_do else []), *[f"  {text}" for text in to_do]]
 
 
 def _outcome(plans: list[Plan]) -> dict[str, Any]:
@@ -189,27 +285,19 @@ def _outcome(plans: list[Plan]) -> dict[str, Any]:
     }
 
 
-def _confirm(question: str, *, yes: bool) -> None:
-    if yes:
-        return
-    if not sys.stdin or not sys.stdin.isatty():
-        raise InstallError("this changes files: add --yes where there is no terminal to ask on")
-    click.confirm(question, abort=True, err=True)
+def _patch(plans: list[Plan]) -> str:
+    """The changes as a patch, exact to the last newline."""
+    lines: list[str] = []
+    for path, before, after in [change for plan in plans for change in plan.files]:
+        old, new = ["/dev/null" if raw is None else path for raw in (before, after)]
+        lines += difflib.unified_diff(_lines(before), _lines(after), old, new)
+    return "".join(line if line.endswith("\n") else line + _NO_NEWLINE for line in lines)
 
 
-def _offer_to_put_back(home_dir: str, problems: list[str], *, yes: bool) -> list[str]:
-    """Purged sessions refer to the data that is about to go; returns those that were restored."""
-    from brimline.install import purged
-
-    found = purged.sessions(home_dir)
-    if not found.keys and not found.problems:
-        return []
-    question = f"{len(found.keys)} purged sessions refer to this data. Restore them first?"
-    if not yes and not click.confirm(question, default=True, err=True):
-        return []
-    done = purged.put_back(found, home_dir)
-    problems += done.problems
-    return done.restored
+def _lines(raw: bytes | None) -> list[str]:
+    # Not splitlines: it breaks at characters that may stand inside a JSON string.
+    found = (raw or b"").decode("utf-8", "replace").split("\n")
+    return [line + "\n" for line in found[:-1]] + [line for line in found[-1:] if line]
 
 
 def _make_home(home_dir: str) -> None:
@@ -218,84 +306,86 @@ def _make_home(home_dir: str) -> None:
         os.listdir(home_dir)
     except OSError as error:
         raise InstallError(
-            f"cannot use the data folder {home_dir}: {error.strerror}; nothing was changed, "
-            "BRIMLINE_HOME can name another one"
+            f"cannot use the data folder {home_dir}: {settingsfile.reason(error)}; nothing was "
+            "changed, BRIMLINE_HOME can name another one"
         ) from error
-
-
-def _note_for_hooks(home_dir: str, baked_home: str | None) -> None:
-    """What hooks cannot find out: how to start the command."""
-    with contextlib.suppress(OSError):  # it only makes an answer a little better
-        line = program.find(baked_home).line()
-        if line:
-            io.replace_file(paths.command_file(home_dir), line.encode())
 
 
 def _precompile(wired: entries.Wiring) -> list[str]:
     """Compile the package; where its folder cannot be written hooks still work, only slower."""
-    try:
-        precompile.precompile(wired.interpreter, wired.root)
-    except InstallError as error:
-        if not precompile.can_start(wired.interpreter, wired.root):
-            raise
-        return [f"{error}; hooks work, but each one takes longer"]
-    return []
+    problem = pythons.precompile(wired.interpreter, wired.root)
+    if problem and not pythons.can_start(wired.interpreter, wired.root):
+        raise InstallError(problem)
+    return [f"{problem}; hooks work, but each one takes longer"] if problem else []
 
 
 def _compile_policy(home_dir: str, project_dir: str) -> list[str]:
     try:
         config.compile_policy(home_dir, project_dir)
     except OSError as error:
-        return [f"cannot write to {home_dir}: {error.strerror or error}"]
+        return [f"cannot write to {home_dir}: {settingsfile.reason(error)}"]
     return []
 
 
-def _installed_text(scope: str, place: str, done: list[Plan]) -> str:
+def _installed(asked: _Asked, place: str, done: list[Plan]) -> list[str]:
+    preposition = "as" if asked.way == "plugin" else "in"
     if not any(plan.changes for plan in done):
-        return f"Already installed {place}; nothing to change."
-    lines = [f"Installed {place}."]
+        return [f"Already installed {preposition} {place}; nothing to change."]
+    lines = [f"Installed {preposition} {place}."]
     lines += [f"Backup: {plan.backup}" for plan in done if plan.backup]
-    others = [change.path for plan in done[1:] for change in plan.files]
-    if others:
-        lines.append(f"Written: {len(others)} files in {os.path.dirname(others[0])}")
-    lines += [f"Done: {line}" for plan in done for line in plan.call_lines]
-    if scope == "project":
+    if asked.scope == "project":
         lines.append(
             "This file is usually shared: on other machines its paths may not exist, which the "
             "client ignores. `--scope local` keeps it to yourself."
         )
-    lines.append("It takes effect in new sessions. `brimline doctor` checks it.")
-    return "\n".join(lines)
+    return [*lines, "It takes effect in new sessions. `brimline doctor` checks it."]
 
 
-def _would_change(piece: Removable, problems: list[str]) -> bool:
+def _installed_parts(
+    way: str | None, scope: str | None, home_dir: str, project_dir: str
+) -> tuple[list[Part], list[str]]:
+    """What may have to be taken out, in order, and other data folders that hooks name."""
+    known = parts.known_paths(home_dir, project_dir)
+    chosen = [parts.settings_path(scope, project_dir)] if scope else known
+    user = parts.settings_path("user", project_dir)
+    named = [entry.home for entry in parts.entries_in(user) if entry.home] if user in chosen else []
+    elsewhere = [home for home in dict.fromkeys(named) if home != home_dir]
+    found: list[Part] = []
+    if way != "plugin":
+        homes = [home_dir, *elsewhere]
+        if scope in (None, "user"):
+            recorded = [home for home in homes if os.path.exists(f"{home}/install/commands.json")]
+            started = pythons.program(parts.home_to_tell(home_dir))
+            found.append(parts.Commands(next(iter(recorded), home_dir), started))
+            found.append(parts.McpServer(started))
+        found += [Settings(path, home_dir, project_dir) for path in chosen]
+        found += [parts.Launcher(home, project_dir) for home in homes]
+    if way == "settings" or scope is not None:
+        return found, elsewhere
+    added = Plugin(home_of(client.marketplace()) or home_dir)
+    # Both write the user's settings: whoever wrote last goes first.
+    last = Settings(user, home_dir, project_dir).is_as_written()
+    return ([*found, added] if last else [added, *found]), elsewhere
+
+
+def _removed(part: Part, problems: list[str], *, do: bool) -> Plan:
+    """Take one part out; one that makes no sense must not keep brimline in the others.
+
+    Raises:
+        ReadOnlyError: it must not be changed; so nothing is.
+    """
     try:
-        return piece.plan_removal().changes
-    except InstallError as error:
-        problems.append(str(error))
-        return False
-
-
-def _removed(piece: Removable, problems: list[str]) -> Plan:
-    """Take one piece out; one that cannot be changed must not keep brimline in the others."""
-    try:
-        return piece.remove()
+        return part.remove(do=do)
+    except settingsfile.ReadOnlyError:
+        raise
     except InstallError as error:
         problems.append(str(error))
         return Plan()
 
 
-def _delete_data(home_dir: str) -> list[str]:
-    try:
-        return datafolder.delete(home_dir)
-    except OSError as error:
-        reason = error.strerror or error
-        raise InstallError(f"not everything in {home_dir} could be deleted: {reason}") from error
-
-
-def _uninstalled_text(others: list[str], report: dict[str, Any], home_dir: str) -> str:
+def _uninstalled(out: list[Part], report: dict[str, Any], home_dir: str) -> list[str]:
     lines = [f"Taken out of {path}." for path in report["settings"]]
-    lines += [f"Removed: {subject}." for subject in others]
+    lines += [f"Removed: {part.subject}." for part in out if not isinstance(part, Settings)]
     if lines:
         lines.append("Sessions that are running keep their hooks until they end.")
     else:
@@ -307,13 +397,8 @@ def _uninstalled_text(others: list[str], report: dict[str, Any], home_dir: str) 
         lines.append(f"Data kept: {home_dir}")
     if report["left"]:
         lines.append(f"Left in there, as brimline did not write it: {', '.join(report['left'])}")
-    lines += [
+    return lines + [
         f"Hooks kept data in {home} too: with BRIMLINE_HOME set to it, "
         "`brimline uninstall --delete-data` deletes that."
         for home in report["other_data"]
     ]
-    return "\n".join(lines)
-
-
-def _report(as_json: bool, report: dict[str, Any], text: str) -> None:
-    click.echo(json.dumps(report, indent=2) if as_json else text)

@@ -1,104 +1,96 @@
-"""What is ours in the data folder, file by file: the user may have named a folder of their own."""
+"""What is ours in the data folder, file by file, and what has to be put back before it goes.
+
+The user may have named a folder of their own, so that only names that brimline writes count.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import re
+from typing import TYPE_CHECKING, NamedTuple
 
 from brimline import config
+from brimline.errors import BrimlineError, InstallError
 from brimline.fast import io, paths
 from brimline.hooks import table
+from brimline.session import restore
+from brimline.session.disk import InUseError
 
-_ROOMS = sorted({room for answered in table.EVENTS.values() for room in answered.rooms})
+if TYPE_CHECKING:
+    from brimline.session.restore import Restoration
+
+_ROOMS = "|".join(sorted({room for event in table.EVENTS.values() for room in event.rooms}))
+_DATABASE = r"(-wal|-shm|-journal)?"
 # Folder, then the names in it that only brimline writes. `*` stands for every folder there is.
-_OURS = (
-    ("", r"(errors|audit|learned)\.jsonl(\.old)?|learned\.json|libraries|command|config\.toml"),
-    ("", r"offload-learned(\.\d+)?\.jsonl(\.old)?"),
-    (
-        "",
-        r"history\.(jsonl|lock)|series\.lock|series\.sqlite3(\.damaged-\d+)?(-wal|-shm|-journal)?",
-    ),
-    ("policy", r"[0-9a-f]{24}\.json"),
-    ("install", r"[0-9a-f]{16}(\.json|\.[0-9a-f]{16}\.original)"),
-    ("backups", r"settings(\.local)?\.json\.\d{8}_\d{6}(\.\d+)?"),
-    ("backups/purges/*", r"\d+\.jsonl|unfinished"),
-    (
-        "sessions/*",
-        (
-            r"(statusline|checkpoint|telemetry)\.json|spool(\.\d+)?\.jsonl|(spoke-L|window-|compacted-)\d+"
-            r"|ceiling-\d+\.\d+|quota-\d+[hd]\.\d+|reminder"
-            r"|client|offload-(read|whole|warned|lines)-[0-9a-f]{24}|offload-past|offload-(pins|edited)\.jsonl"
-            r"|offload-(again|taken)-[0-9a-f]{24}-\d+|yields-to-settings"
-            r"|carried-\d+|carry-(remainder|refused|incomplete)"
-            # What else a room of the table leaves begins with its name.
-            rf"|({'|'.join(_ROOMS)})-[\w.-]+"
-        ),
-    ),
-    ("carry/*", r"(ledger|checkpoint|audit-\d+)\.json|(checkpoint|card)\.md|notes\.jsonl"),
-    ("carry/clients", r"\d+"),
-    ("carry/projects", r"[0-9a-f]{24}\.json"),
-    (
-        "store",
-        (
-            r"index\.jsonl(\.old)?|last_key|format|clients|references\.json|tidied|recompressed"
-            r"|search\.sqlite3(-wal|-shm|-journal)?"
-        ),
-    ),
-    ("search", r"\d+-\d+\.sqlite3(-wal|-shm|-journal)?"),
-    ("store/tmp", r"\d+\.\d+\.tmp|[0-9a-f]{64}\.(blob|json|pin)\.\d+\.\d+\.gone"),
-    ("store/blobs/*", r"[0-9a-f]{62}"),
-    ("store/meta/*", r"[0-9a-f]{62}\.(json|pin)"),
-)
-_FOLDERS = (
-    *("", "policy", "install", "backups", "backups/purges", "backups/purges/*"),
-    *("sessions", "sessions/*", "carry", "carry/*"),
-    *("store", "store/tmp", "store/blobs", "store/blobs/*", "store/meta", "store/meta/*"),
-    "search",
-)
+_OURS = {
+    "": r"(errors|audit|learned|offload-learned)(\.\d+)?\.jsonl(\.old)?|learned\.json|libraries"
+    rf"|command|config\.toml|(history|series)\.(jsonl|lock)|series\.sqlite3(\.damaged-\d+)?{_DATABASE}",
+    "policy": r"[0-9a-f]{24}\.json",
+    "install": r"[0-9a-f]{16}(\.json|\.[0-9a-f]{16}\.original)|(program|commands|plugin)\.json"
+    r"|client-edits\.(json|original)",
+    "backups": r"settings(\.local)?\.json\.\d{8}_\d{6}(\.\d+)?",
+    "backups/purges": "",
+    "backups/purges/*": r"\d+\.jsonl|unfinished",
+    "sessions": "",
+    # What a room leaves begins with its name, or with what it marks.
+    "sessions/*": r"(statusline|checkpoint|telemetry)\.json|spool(\.\d+)?\.jsonl|reminder"
+    rf"|client|off|({_ROOMS}|spoke|window|compacted|carried|ceiling|quota|yields)-[\w.-]+",
+    "carry": "",
+    "carry/*": r"(ledger|checkpoint|audit-\d+)\.json|(checkpoint|card)\.md|notes\.jsonl",
+    "carry/clients": r"\d+",
+    "carry/projects": r"[0-9a-f]{24}\.json",
+    "store": r"index\.jsonl(\.old)?|last_key|format|clients|references\.json|tidied|recompressed"
+    rf"|search\.sqlite3{_DATABASE}",
+    "store/tmp": r"\d+\.\d+\.tmp|[0-9a-f]{64}\.(blob|json|pin)\.\d+\.\d+\.gone",
+    "store/blobs": "",
+    "store/blobs/*": r"[0-9a-f]{62}",
+    "store/meta": "",
+    "store/meta/*": r"[0-9a-f]{62}\.(json|pin)",
+    "search": rf"\d+-\d+\.sqlite3{_DATABASE}",
+    "bin": r"hook\.\d+\.\d+\.tmp",
+}
 # What a write that was cut short leaves behind.
 _LEFTOVER = r"(\.\d+\.\d+\.tmp)?"
-
-
-def files(home_dir: str) -> list[str]:
-    """Every file of ours in the data folder."""
-    return [
-        file
-        for pattern, names in _OURS
-        for folder in _matching(home_dir, pattern)
-        for file in _ours_in(folder, names)
-    ]
+_KEY = re.compile(rb"sha256:[0-9a-f]{64}")
 
 
 def folders(home_dir: str) -> list[str]:
     """Every folder of ours in the data folder, the outer ones first, itself included."""
-    found = [folder for pattern in _FOLDERS for folder in _matching(home_dir, pattern)]
-    return [folder for folder in found if os.path.isdir(folder)]
+    found = [folder for pattern in _OURS for folder in _matching(home_dir, pattern)]
+    return [folder for folder in dict.fromkeys(found) if os.path.isdir(folder)]
+
+
+def files(home_dir: str) -> list[str]:
+    """Every file of ours in the data folder, by its exact name."""
+    return [
+        f"{folder}/{name}"
+        for pattern, names in _OURS.items()
+        for folder in _matching(home_dir, pattern)
+        for name in sorted(io.names_in(folder))
+        if names and re.fullmatch(f"({names}){_LEFTOVER}", name) and _is_file(f"{folder}/{name}")
+    ]
 
 
 def delete(home_dir: str) -> list[str]:
     """Delete our files and the folders that this empties; returns what is still in the data folder.
 
     Raises:
-        OSError: something of ours cannot be deleted.
+        InstallError: something of ours cannot be deleted.
     """
-    doomed = files(home_dir)
-    if not _is_our_config(home_dir):
-        doomed = [file for file in doomed if file != paths.user_config(home_dir)]
-    for file in doomed:
-        io.remove(file)
+    kept = "" if _is_our_config(home_dir) else paths.user_config(home_dir)
+    try:
+        for file in files(home_dir):
+            if file != kept:
+                io.remove(file)
+    except OSError as error:
+        reason = error.strerror or error
+        raise InstallError(f"not everything in {home_dir} could be deleted: {reason}") from error
     for folder in reversed(folders(home_dir)):
         if not os.path.islink(folder):  # whoever made the link may still want it
             with contextlib.suppress(OSError):  # something in there is not ours
                 os.rmdir(folder)
     return sorted(io.names_in(home_dir))
-
-
-def _ours_in(folder: str, names: str) -> list[str]:
-    """Our files in a folder, by their exact names."""
-    found = [name for name in sorted(io.names_in(folder)) if _is_file(f"{folder}/{name}")]
-    ours = [name for name in found if re.fullmatch(f"({names}){_LEFTOVER}", name)]
-    return [f"{folder}/{name}" for name in ours]
 
 
 def _is_file(path: str) -> bool:
@@ -123,3 +115,55 @@ def _is_our_config(home_dir: str) -> bool:
     nowhere = f"{home_dir}/install"  # no project: only the user's own file counts
     problems = config.load(home_dir, nowhere, environment=False).problems
     return all(problem.endswith(config.NO_LONGER) for problem in problems)
+
+
+class Purged(NamedTuple):
+    """Sessions that refer to the data folder."""
+
+    keys: dict[str, set[str]]
+    """The session files on disk, each with the stored content that it may refer to."""
+    problems: list[str]
+    """A sentence for each note on a purge or repair that cannot be read."""
+
+
+def purged_sessions(home_dir: str) -> Purged:
+    """The sessions that were purged or repaired, wherever they are now, and copies of them."""
+    keys: dict[str, set[str]] = {}
+    problems: list[str] = []
+    for name in restore.noted_sessions(home_dir):
+        notes, damaged = restore.notes(home_dir, name)
+        problems += [str(problem) for problem in damaged]
+        for note in notes:
+            for path in note.places():
+                keys.setdefault(path, set()).update(note.keys)
+    return Purged(dict(sorted(keys.items())), problems)
+
+
+def put_back(found: Purged, home_dir: str) -> tuple[list[str], list[str]]:
+    """Restore sessions as far as possible; returns these, and why others still need the data.
+
+    The notes stay, as another copy may need them.
+    """
+    restored, problems = [], list(found.problems)
+    for path, keys in found.keys.items():
+        try:
+            plan = restore.plan(path, home_dir)
+            if plan.undone:
+                restore.restore(plan, forgets=False)
+                restored.append(path)
+            reason = _still_needs(path, plan, keys)
+        except InUseError:
+            reason = "it is in use: end its client, then run this again"
+        except (BrimlineError, OSError) as error:
+            reason = str(error)
+        problems += [f"{path} could not be restored: {reason}"] if reason is not None else []
+    return restored, problems
+
+
+def _still_needs(path: str, plan: Restoration, keys: set[str]) -> str | None:
+    """Why a session would miss the data although it was put back as far as possible."""
+    if plan.problems:
+        return str(plan.problems[0])
+    with open(path, "rb") as file:
+        left = {key.decode() for line in file for key in _KEY.findall(line)} & keys
+    return f"it still refers to {len(left):,} stored results" if left else None

@@ -60,6 +60,9 @@ class Wiring(NamedTuple):
         return bootstrap(self.root, self.home, *([_PLUGIN] if self.plugin else []))
 
 
+NOWHERE = Wiring("", "", "")
+
+
 class Installed(NamedTuple):
     """What an entry or a status line of ours starts, as far as that can be told."""
 
@@ -160,7 +163,7 @@ def installed(settings: dict[str, Any]) -> list[Installed]:
     """Every hook entry of ours in a settings object of any shape, by the event it is under."""
     hooks = settings.get("hooks")
     found = [
-        (event, _parse_hook(entry))
+        (event, parse_hook(entry))
         for event, groups in (hooks.items() if isinstance(hooks, dict) else ())
         for group in (groups if isinstance(groups, list) else ())
         for entry in entries_of(group)
@@ -174,33 +177,22 @@ def entries_of(group: Any) -> list[Any]:
     return entries if isinstance(entries, list) else []
 
 
-def is_our_hook(entry: Any) -> bool:
-    """Whether a hook entry was written by brimline, whatever its version."""
-    return _parse_hook(entry) is not None
-
-
-def _parse_hook(entry: Any) -> Installed | None:
-    command, arguments = (
-        (entry.get("command"), entry.get("args")) if isinstance(entry, dict) else (None, None)
-    )
+def parse_hook(entry: Any) -> Installed | None:
+    """What a hook entry starts, if brimline wrote it, whatever its version."""
+    arguments = entry.get("args") if isinstance(entry, dict) else None
     if not isinstance(arguments, list) or not all(isinstance(text, str) for text in arguments):
         return None
-    found = parse(command if isinstance(command, str) else "", arguments)
+    program = str(entry.get("command"))
+    found = parse(program, arguments)
     if found is None and any(map(is_bootstrap, arguments)):
-        return Installed("", None, str(command), None, None)
+        return Installed("", None, program, None, None)
     return found
 
 
 def is_our_code(text: str) -> bool:
     """Whether a command line holds the code that starts brimline, or its launcher."""
-    return is_bootstrap(text) or any(map(is_launcher, _words(text)))
-
-
-def _words(text: str) -> list[str]:
-    try:
-        return shlex.split(text)
-    except ValueError:
-        return text.split()
+    words = [word.strip("'\"") for word in text.split()]
+    return is_bootstrap(text) or any(map(is_launcher, words)) or parse_statusline(text) is not None
 
 
 def recall_rules(line: str | None) -> tuple[str, ...]:

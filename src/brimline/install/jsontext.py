@@ -16,59 +16,99 @@ leaves the container as `{}` or `[]`. A first child with successors takes what s
 the next one along, so several additions can be removed in any order.
 """
 
+from __future__ import annotations
+
 import json
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
-from brimline.install.jsonnodes import (
-    JsonTextError,
-    Member,
-    Node,
-    Path,
-    error_at,
-    parse,
-    resolve,
-)
+Path: TypeAlias = Sequence[str | int]
 
-__all__ = [
-    "JsonTextError",
-    "Member",
-    "Node",
-    "append_element",
-    "insert_member",
-    "parse",
-    "remove",
-    "replace_value",
-]
-
+_MAX_DEPTH = 200
 _DEFAULT_UNIT = "  "
-_INDENT = re.compile(r"\ufeff?([ \t]*)")
+_BLANK = re.compile(r"[ \t\n\r]*")
+_INDENT = re.compile(r"[ \t]*")
+_SCALAR = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[^ \t\n\r,\]}]+')
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _TAIL = re.compile(r"(\r?\n)[ \t]*")
 
 
+class JsonTextError(ValueError):
+    """A text that is not JSON, or an edit it does not allow."""
+
+
+class Node(NamedTuple):
+    """One JSON value, spanning `text[start:end]`."""
+
+    text: str
+    start: int
+    end: int
+    children: tuple[Child, ...] = ()
+
+    @property
+    def value(self) -> Any:
+        """The value as `json.loads` gives it: of duplicate keys the last one counts."""
+        return json.loads(self.text[self.start : self.end])
+
+    def index_of(self, step: str | int) -> int | None:
+        """Where among the children a key or an index leads, or None; the last duplicate counts."""
+        found = [at for at, child in enumerate(self.children) if child.key == step]
+        return found[-1] if found else None
+
+
+class Child(NamedTuple):
+    """A member of an object, or an element of an array, with the value in it."""
+
+    key: str | int
+    start: int
+    key_end: int
+    node: Node
+
+    @property
+    def end(self) -> int:
+        """Where its value ends."""
+        return self.node.end
+
+
+def parse(text: str) -> Node:
+    """Read a whole JSON text.
+
+    Raises:
+        JsonTextError: it is none, or one that is nested too deep.
+    """
+    try:
+        json.loads(text, parse_constant=_refuse)
+    except json.JSONDecodeError as error:
+        place = f"at line {error.lineno}, column {error.colno}"
+        raise JsonTextError(f"{error.msg} {place}") from None
+    except (ValueError, RecursionError) as error:
+        raise JsonTextError(f"it cannot be read: {error}") from None
+    return _node(text, _skip(text, 0), 0)
+
+
 def insert_member(text: str, path: Path, key: str, value: object) -> str:
     """Add a member at the end of the object at `path`; the key must be new there."""
-    chain = resolve(parse(text), path)
-    _require(chain[-1], "object")
-    if chain[-1].index_of(key) is not None:
-        raise error_at(text, chain[-1].start, f"{json.dumps(key)} already is in the object")
+    chain = _resolve(parse(text), path)
+    if text[chain[-1].start] != "{" or chain[-1].index_of(key) is not None:
+        raise JsonTextError(f"cannot add {json.dumps(key)}: no object, or it is there already")
     return _add(chain, key, value)
 
 
 def append_element(text: str, path: Path, value: object) -> str:
     """Add an element at the end of the array at `path`."""
-    chain = resolve(parse(text), path)
-    _require(chain[-1], "array")
+    chain = _resolve(parse(text), path)
+    if text[chain[-1].start] != "[":
+        raise JsonTextError("cannot append to what is no list")
     return _add(chain, None, value)
 
 
 def replace_value(text: str, path: Path, value: object) -> str:
     """Put another value in the place of the one at `path`; the empty path is the whole value."""
-    chain = resolve(parse(text), path)
+    chain = _resolve(parse(text), path)
     old = chain[-1]
     rendered = _Style.around(chain).render(value, _line_indent(text, old.start))
-    return _checked(text[: old.start] + rendered + text[old.end :])
+    return text[: old.start] + rendered + text[old.end :]
 
 
 def remove(text: str, path: Path) -> str:
@@ -76,10 +116,7 @@ def remove(text: str, path: Path) -> str:
 
     Of duplicate keys the last one goes, which uncovers the one before it.
     """
-    root = parse(text)
-    if not path:
-        raise error_at(text, root.start, "The outermost value cannot be removed")
-    parent = resolve(root, path)[-2]
+    parent = _resolve(parse(text), path)[-2]
     children = parent.children
     index = parent.index_of(path[-1]) or 0
     if index:
@@ -87,14 +124,58 @@ def remove(text: str, path: Path) -> str:
     if len(children) > 1:
         return text[: children[0].start] + text[children[1].start :]
     opened, closing = parent.start + 1, parent.end - 1
-    blank = _blank_before_addition(
-        text[opened : children[0].start], text[children[0].end : closing]
-    )
-    return text[:opened] + blank + text[closing:]
+    before, after = text[opened : children[0].start], text[children[0].end : closing]
+    return text[:opened] + _blank_before_addition(before, after) + text[closing:]
 
 
-@dataclass(frozen=True, slots=True)
-class _Style:
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def _node(text: str, at: int, depth: int) -> Node:
+    """The value that begins at `at`, in a text that is known to be JSON."""
+    if depth > _MAX_DEPTH:
+        raise JsonTextError(f"it is nested deeper than {_MAX_DEPTH} levels")
+    if text[at] not in "{[":
+        return Node(text, at, _scalar_end(text, at))
+    children: list[Child] = []
+    place = _skip(text, at + 1)
+    while text[place] not in "}]":
+        key: str | int = len(children)
+        start = key_end = place
+        if text[at] == "{":
+            key_end = _scalar_end(text, place)
+            key = json.loads(text[place:key_end])
+            place = _skip(text, _skip(text, key_end) + 1)
+        children.append(Child(key, start, key_end, _node(text, place, depth + 1)))
+        place = _skip(text, children[-1].end)
+        if text[place] == ",":
+            place = _skip(text, place + 1)
+    return Node(text, at, place + 1, tuple(children))
+
+
+def _scalar_end(text: str, at: int) -> int:
+    found = _SCALAR.match(text, at)
+    return found.end() if found else at
+
+
+def _skip(text: str, at: int) -> int:
+    found = _BLANK.match(text, at)
+    return found.end() if found else at
+
+
+def _resolve(root: Node, path: Path) -> list[Node]:
+    """The nodes from the root to the one at `path`, both included."""
+    chain = [root]
+    for step in path:
+        index = chain[-1].index_of(step)
+        if index is None:
+            raise JsonTextError(f"nothing is named {json.dumps(step)} there")
+        chain.append(chain[-1].children[index].node)
+    return chain
+
+
+class _Style(NamedTuple):
     """How the text around a place is laid out."""
 
     in_line: bool
@@ -104,21 +185,21 @@ class _Style:
     colon: str
 
     @classmethod
-    def around(cls, chain: tuple[Node, ...]) -> "_Style":
+    def around(cls, chain: list[Node]) -> _Style:
         """Read the style off the containers from the root to the place, the nearest first.
 
         The innermost container that holds anything decides whether to stay on one line; a text
         with nothing in it (`{}`) shows no style and is laid out in lines.
         """
-        nearest_first = [node for node in reversed(chain) if node.children]
-        text = chain[0].source
-        in_line = bool(nearest_first) and nearest_first[0].is_single_line
-        comma, colon = _sampled_comma(nearest_first), _sampled_colon(nearest_first)
+        nearest = [node for node in reversed(chain) if node.children]
+        text = chain[0].text
+        in_line = bool(nearest) and not _has_break(text[nearest[0].start : nearest[0].end])
+        comma, colon = _sampled_comma(nearest), _sampled_colon(nearest)
         is_airy = (colon or comma or (":" if in_line else ": ")).endswith(" ")
         return cls(
             in_line=in_line,
             newline="\r\n" if 2 * text.count("\r\n") > text.count("\n") else "\n",
-            unit=_sampled_unit(nearest_first),
+            unit=_sampled_unit(nearest),
             comma=comma or (", " if is_airy else ","),
             colon=colon or (": " if is_airy else ":"),
         )
@@ -127,28 +208,21 @@ class _Style:
         """Write a value whose first line starts at `indent`."""
         unit, comma = (None, self.comma) if self.in_line else (self.unit, ",")
         written = json.dumps(
-            value,
-            ensure_ascii=False,
-            allow_nan=False,
-            indent=unit,
-            separators=(comma, self.colon),
+            value, ensure_ascii=False, allow_nan=False, indent=unit, separators=(comma, self.colon)
         )
         written = _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
         return written.replace("\n", self.newline + indent)
 
 
-def _require(node: Node, kind: str) -> None:
-    if node.kind != kind:
-        raise error_at(node.source, node.start, f"Expected an {kind} but found the {node.kind}")
-
-
-def _add(chain: tuple[Node, ...], key: str | None, value: object) -> str:
+def _add(chain: list[Node], key: str | None, value: object) -> str:
     target, style = chain[-1], _Style.around(chain)
-    text, at = target.source, target.end - 1
+    text, at = target.text, target.end - 1
     if target.children:
-        at = target.children[-1].end
-        indent = _line_indent(text, target.children[-1].start)
-        lead, tail = _separator(target, style, indent), ""
+        last = target.children[-1]
+        at, indent, tail = last.end, _line_indent(text, last.start), ""
+        before = target.children[-2].end if len(target.children) > 1 else target.start + 1
+        in_lines = _has_break(text[before : last.start])
+        lead = "," + style.newline + indent if in_lines else style.comma
     elif style.in_line:
         indent = lead = ""
         tail = text[target.start + 1 : at]
@@ -157,21 +231,7 @@ def _add(chain: tuple[Node, ...], key: str | None, value: object) -> str:
         indent = outer + style.unit
         lead, tail = style.newline + indent, style.newline + outer
     name = "" if key is None else style.render(key, "") + style.colon
-    return _checked(text[:at] + lead + name + style.render(value, indent) + tail + text[at:])
-
-
-def _separator(target: Node, style: _Style, indent: str) -> str:
-    children = target.children
-    previous_end = children[-2].end if len(children) > 1 else target.start + 1
-    if _has_break(target.source[previous_end : children[-1].start]):
-        return "," + style.newline + indent
-    return style.comma
-
-
-def _checked(edited: str) -> str:
-    """Refuse to hand out a text that could not be edited again, such as one nested too deep."""
-    parse(edited)
-    return edited
+    return text[:at] + lead + name + style.render(value, indent) + tail + text[at:]
 
 
 def _blank_before_addition(before: str, after: str) -> str:
@@ -179,15 +239,14 @@ def _blank_before_addition(before: str, after: str) -> str:
     tail = _TAIL.fullmatch(after)
     if tail is None:
         return before if before == after and not _has_break(before) else ""
-    newline = tail[1]
     head = before.rstrip(" \t")
-    return head.removesuffix(newline) if head.endswith(newline) else ""
+    return head.removesuffix(tail[1]) if head.endswith(tail[1]) else ""
 
 
 def _sampled_comma(containers: list[Node]) -> str:
     for node in containers:
         if len(node.children) > 1:
-            gap = node.source[node.children[-2].end : node.children[-1].start]
+            gap = node.text[node.children[-2].end : node.children[-1].start]
             if not _has_break(gap):
                 return _normalised(gap, ",")
     return ""
@@ -195,35 +254,31 @@ def _sampled_comma(containers: list[Node]) -> str:
 
 def _sampled_colon(containers: list[Node]) -> str:
     for node in containers:
-        if node.members:
-            last = node.members[-1]
-            return _normalised(node.source[last.key_end : last.node.start], ":")
+        last = node.children[-1]
+        if isinstance(last.key, str):
+            return _normalised(node.text[last.key_end : last.node.start], ":")
     return ""
 
 
 def _normalised(gap: str, mark: str) -> str:
     """Narrow the blanks around a comma or colon to one space each."""
-    before = "" if gap.startswith(mark) else " "
-    after = "" if gap.endswith(mark) else " "
-    return before + mark + after
+    return ("" if gap.startswith(mark) else " ") + mark + ("" if gap.endswith(mark) else " ")
 
 
 def _sampled_unit(containers: list[Node]) -> str:
     for node in containers:
         first = node.children[0].start
-        outer = _line_indent(node.source, node.start)
-        inner = _line_indent(node.source, first)
-        if _has_break(node.source[node.start : first]) and inner.startswith(outer):
-            unit = inner.removeprefix(outer)
-            if unit:
-                return unit
+        outer, inner = _line_indent(node.text, node.start), _line_indent(node.text, first)
+        deeper = inner.startswith(outer) and inner != outer
+        if deeper and _has_break(node.text[node.start : first]):
+            return inner.removeprefix(outer)
     return _DEFAULT_UNIT
 
 
 def _line_indent(text: str, at: int) -> str:
     line_start = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
-    indent = _INDENT.match(text, line_start, at)
-    return indent[1] if indent else ""
+    found = _INDENT.match(text, line_start, at)
+    return found[0] if found else ""
 
 
 def _has_break(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""The client's settings file on disk: read it, replace it without losing anybody's change."""
+"""The client's settings file on disk: changed whole, with a backup, and nobody's edit lost."""
 
 from __future__ import annotations
 
@@ -8,18 +8,23 @@ import hashlib
 import os
 import stat
 import time
-from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from brimline.errors import InstallError
 from brimline.fast import io
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 _BOM = b"\xef\xbb\xbf"
 _ANY_WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+_TRIES = 5
+_LEFT_AFTER_S = 60
+_Done = TypeVar("_Done")
 
 
-@dataclass(frozen=True, slots=True)
-class SettingsFile:
+class SettingsFile(NamedTuple):
     """One settings file as it was read; `raw` is None where there is none yet."""
 
     path: str
@@ -48,6 +53,10 @@ class ChangedMeanwhileError(InstallError):
     """Somebody else wrote the settings between our read and our write."""
 
 
+class ReadOnlyError(InstallError):
+    """Settings that are to be changed must not be."""
+
+
 def read(path: str) -> SettingsFile:
     """Read a settings file, through a symlink if it is one.
 
@@ -58,57 +67,82 @@ def read(path: str) -> SettingsFile:
     try:
         return SettingsFile(path, target, _read_bytes(target))
     except OSError as error:
-        raise InstallError(f"cannot read {path}: {_reason(error)}") from error
+        raise InstallError(f"cannot read {path}: {reason(error)}") from error
 
 
-def replace(file: SettingsFile, new: bytes) -> None:
-    """Swap in new content if the file still is what was read; a symlink stays a symlink.
+def require_writable(file: SettingsFile) -> None:
+    """Make sure before anything else is changed that this can be.
+
+    Raises:
+        ReadOnlyError: it is read-only, or its folder is.
+    """
+    folder = os.path.dirname(file.target)
+    if file.raw is not None:
+        # As root every file is writable; the owner's wish counts all the same.
+        mode = os.stat(file.target).st_mode
+        if not mode & _ANY_WRITE or not os.access(file.target, os.W_OK):
+            raise ReadOnlyError(
+                f"{file.path} is read-only: chmod u+w it first; nothing was changed"
+            )
+    if os.path.isdir(folder) and not os.access(folder, os.W_OK):
+        raise ReadOnlyError(f"{folder} is read-only: chmod u+w it first; nothing was changed")
+
+
+def retrying(attempt: Callable[[], _Done]) -> _Done:
+    """Do it again, from the reading on, where another program wrote the settings meanwhile.
+
+    Raises:
+        ChangedMeanwhileError: it did so every time.
+    """
+    for _ in range(_TRIES - 1):
+        with contextlib.suppress(ChangedMeanwhileError):
+            return attempt()
+    return attempt()
+
+
+def replace(file: SettingsFile, new: bytes | None, backups: str, *, folder: bool = False) -> str:
+    """Swap in new content if the file still is what was read; a link stays a link.
+
+    Args:
+        file: as it was read.
+        new: its content; None: it is removed.
+        backups: the folder in which the bytes as they were are kept.
+        folder: whether the file's own folder, if that empties it, goes too.
+
+    Returns:
+        The backup's path; empty where there was nothing to keep.
 
     Raises:
         ChangedMeanwhileError: the file is not what was read; nothing was written.
-        InstallError: the file or its folder cannot be written; nothing was written.
+        InstallError: it cannot be written, or no backup; nothing was written.
     """
-    temporary = f"{file.target}.brimline-{os.getpid()}.tmp"
+    require_writable(file)
+    backup = back_up(file, backups)
     try:
-        owner = _writable(file)
-        os.makedirs(os.path.dirname(file.target), exist_ok=True)
-        _drop_leftovers(file.target)
-        try:
-            _write(temporary, new, owner)
+        if new is None:
             _require_unchanged(file)
-            os.replace(temporary, file.target)
-        finally:
-            io.remove(temporary)
+            os.unlink(file.target)
+        elif file.raw is not None and os.stat(file.target).st_nlink > 1:
+            _require_unchanged(file)
+            _write_in_place(file.target, new)
+        else:
+            _swap(file, new)
     except OSError as error:
-        raise InstallError(f"cannot write {file.path}: {_reason(error)}") from error
-
-
-def delete(file: SettingsFile, *, folder: bool) -> None:
-    """Remove a settings file that only ever held our entries, and its folder if that was ours too.
-
-    Raises:
-        ChangedMeanwhileError: the file is not what was read; it is still there.
-        InstallError: it cannot be removed.
-    """
-    try:
-        _writable(file)
-        _require_unchanged(file)
-        os.unlink(file.target)
-    except OSError as error:
-        raise InstallError(f"cannot remove {file.path}: {_reason(error)}") from error
-    if folder:
+        raise InstallError(f"cannot write {file.path}: {reason(error)}") from error
+    if new is None and folder:
         with contextlib.suppress(OSError):  # somebody keeps something in it by now
             os.rmdir(os.path.dirname(file.target))
+    return backup
 
 
-def back_up(file: SettingsFile, folder: str) -> str | None:
+def back_up(file: SettingsFile, folder: str) -> str:
     """Keep the bytes as they were under a name with the time; an existing backup is never replaced.
 
     Raises:
         InstallError: the backup cannot be written, so nothing must be changed.
     """
     if file.raw is None:
-        return None
+        return ""
     name = f"{os.path.basename(file.path)}.{time.strftime('%Y%m%d_%H%M%S')}"
     for attempt in range(1000):
         path = f"{folder}/{name}" + (f".{attempt}" if attempt else "")
@@ -117,7 +151,7 @@ def back_up(file: SettingsFile, folder: str) -> str | None:
                 return path
         except OSError as error:
             raise InstallError(
-                f"cannot write the backup {path}: {_reason(error)}; nothing was changed"
+                f"cannot write the backup {path}: {reason(error)}; nothing was changed"
             ) from error
     raise InstallError(f"cannot find a free name for a backup in {folder}")
 
@@ -143,6 +177,11 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def reason(error: OSError) -> str:
+    """Why the system refused, as it says it."""
+    return error.strerror or str(error)
+
+
 def _read_bytes(path: str) -> bytes | None:
     try:
         # A link to a pipe would make us wait, one to a device would be replaced by a file.
@@ -161,22 +200,23 @@ def _require_unchanged(file: SettingsFile) -> None:
         )
 
 
-def _writable(file: SettingsFile) -> os.stat_result | None:
-    """The status of a file that may be written; None for one that does not exist yet."""
-    if file.raw is None:
-        return None
-    found = os.stat(file.target)
-    # As root every file is writable; the owner's wish counts all the same.
-    if not found.st_mode & _ANY_WRITE or not os.access(file.target, os.W_OK):
-        raise InstallError(f"{file.path} is read-only: chmod u+w it first; nothing was changed")
-    return found
+def _swap(file: SettingsFile, new: bytes) -> None:
+    temporary = f"{file.target}.brimline-{os.getpid()}.tmp"
+    like = os.stat(file.target) if file.raw is not None else None
+    os.makedirs(os.path.dirname(file.target), exist_ok=True)
+    _drop_leftovers(file.target)
+    try:
+        _write(temporary, new, like)
+        _require_unchanged(file)
+        os.replace(temporary, file.target)
+    finally:
+        io.remove(temporary)
 
 
 def _write(path: str, data: bytes, like: os.stat_result | None) -> None:
     """Create a file with the mode of another, and with its owner where that takes root."""
     mode = 0o600 if like is None else stat.S_IMODE(like.st_mode)
-    descriptor = os.open(path, _FLAGS, mode)
-    with open(descriptor, "wb") as file:
+    with open(os.open(path, _FLAGS, mode), "wb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
@@ -186,23 +226,18 @@ def _write(path: str, data: bytes, like: os.stat_result | None) -> None:
     os.chmod(path, mode)
 
 
+def _write_in_place(path: str, data: bytes) -> None:
+    """Keep the file itself, which has other names: a swap would cut them loose."""
+    with open(path, "r+b") as file:
+        file.write(data)
+        file.truncate()
+        file.flush()
+        os.fsync(file.fileno())
+
+
 def _drop_leftovers(target: str) -> None:
     """Remove what a killed run left beside the settings; a running one keeps its own."""
     for path in glob.glob(f"{glob.escape(target)}.brimline-*.tmp"):
-        number = path.removesuffix(".tmp").rpartition("-")[2]
-        if number.isdigit() and (int(number) == os.getpid() or not _is_running(int(number))):
-            io.remove(path)
-
-
-def _is_running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except PermissionError:
-        return True
-    except (OSError, OverflowError):
-        return False
-    return True
-
-
-def _reason(error: OSError) -> str:
-    return error.strerror or str(error)
+        with contextlib.suppress(OSError):  # somebody else did
+            if time.time() - os.path.getmtime(path) > _LEFT_AFTER_S:
+                os.unlink(path)

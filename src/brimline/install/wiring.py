@@ -40,18 +40,15 @@ def wire(
     """
     text = text if text.strip() else "{}\n"
     wanted = entries.hook_groups(wiring)
-    _require_hooks(_checked(text), wanted)
+    _require_hooks(parse(text), wanted)
     known = list(made) if has_entries(text) else []
-    for event in _hooks(_checked(text)):
-        text = _settle_event(text, event, wanted.get(event))
+    for event in dict.fromkeys([*_hooks(text), *wanted]):
+        text = _settle_event(text, event, wanted.get(event), known)
         if event not in wanted:
             text = _drop_if_empty(text, (*_HOOKS, event), known)
-    for event, group in wanted.items():
-        if not _ours(_checked(text), event):
-            text = _add_group(text, event, group, known)
     text = _wire_statusline(text, wiring, known, inherited)
     text = _wire_rules(text, wiring.rules, known)
-    return text, [path for path in known if _exists(text, path)]
+    return text, [path for path in dict.fromkeys(known) if _value_at(text, path) is not None]
 
 
 def unwire(text: str, made: Collection[Path] | None = None) -> str:
@@ -61,20 +58,20 @@ def unwire(text: str, made: Collection[Path] | None = None) -> str:
         text: the settings.
         made: containers known to be ours; None: every container that our leaving empties counts.
     """
-    touched = False
-    for event in _hooks(_checked(text)):
-        held_ours = bool(_ours(_checked(text), event))
+    touched = made is not None
+    for event in _hooks(text):
+        held_ours = bool(_ours(text, event))
         touched = touched or held_ours
-        text = _settle_event(text, event, None)
+        text = _settle_event(text, event, None, [])
         if held_ours or made is not None:
             text = _drop_if_empty(text, (*_HOOKS, event), made)
-    if touched or made is not None:
+    if touched:
         text = _drop_if_empty(text, _HOOKS, made)
     return _unwire_statusline(_unwire_rules(text, made), made)
 
 
 def has_entries(text: str) -> bool:
-    """Whether anything of ours is in the settings."""
+    """Whether any hook or status line of ours is in the settings."""
     settings = parse(text)
     command = statusline_of(settings)
     ours = command is not None and entries.parse_statusline(command) is not None
@@ -90,66 +87,45 @@ def statusline_of(settings: dict[str, Any]) -> str | None:
     return command if isinstance(command, str) else None
 
 
+@functools.lru_cache(maxsize=4)
 def parse(text: str) -> dict[str, Any]:
-    """The settings as a value; blank ones say nothing.
+    """The settings as a value, not to be changed; blank ones say nothing.
 
     Raises:
         InstallError: they are no JSON object.
     """
-    return _checked(text) if text.strip() else {}
+    try:
+        settings = jsontext.parse(text).value if text.strip() else {}
+    except ValueError as error:
+        raise InstallError(f"this is not valid JSON: {str(error).rstrip('.')}") from None
+    if not isinstance(settings, dict):
+        raise InstallError("this is not a JSON object")
+    return settings
 
 
-def _settle_event(text: str, event: str, wanted: dict[str, Any] | None) -> str:
-    """Keep one current entry of ours in an event and take the others out."""
-    found = _ours(_checked(text), event)
-    groups = _hooks(_checked(text))[event]
-    keep = next((at for at in found if wanted and _fits(groups[at[0]], wanted)), None)
-    for at in reversed(found):
-        if wanted and at == keep:
-            text = _renew(text, event, at, wanted)
-        else:
-            text = _take_out(text, event, at)
-    return text
-
-
-def _fits(group: dict[str, Any], wanted: dict[str, Any]) -> bool:
-    """Whether our entry can stay in its group: it is alone there, or all fire at the same calls."""
-    return len(group["hooks"]) == 1 or group.get("matcher") == wanted.get("matcher")
-
-
-def _renew(text: str, event: str, at: tuple[int, int], wanted: dict[str, Any]) -> str:
-    place: Path = (*_HOOKS, event, at[0])
-    group = _hooks(_checked(text))[event][at[0]]
-    if len(group["hooks"]) == 1:
-        return text if group == wanted else jsontext.replace_value(text, place, wanted)
-    entry = wanted["hooks"][0]
-    if group["hooks"][at[1]] == entry:
+def _settle_event(text: str, event: str, wanted: dict[str, Any] | None, made: list[Path]) -> str:
+    """Have the wanted group of ours in an event, and no other one of ours."""
+    found, place = _ours(text, event), (*_HOOKS, event)
+    if wanted and len(found) == 1 and _hooks(text)[event][found[0][0]] == wanted:
         return text
-    return jsontext.replace_value(text, (*place, "hooks", at[1]), entry)
-
-
-def _take_out(text: str, event: str, at: tuple[int, int]) -> str:
-    place: Path = (*_HOOKS, event, at[0])
-    if len(_hooks(_checked(text))[event][at[0]]["hooks"]) == 1:
-        return jsontext.remove(text, place)
-    return jsontext.remove(text, (*place, "hooks", at[1]))
-
-
-def _add_group(text: str, event: str, group: dict[str, Any], made: list[Path]) -> str:
-    settings = _checked(text)
-    if "hooks" not in settings:
+    for group, entry in reversed(found):
+        alone = len(_hooks(text)[event][group]["hooks"]) == 1
+        text = jsontext.remove(text, (*place, group) if alone else (*place, group, "hooks", entry))
+    if wanted is None:
+        return text
+    if "hooks" not in parse(text):
         text = jsontext.insert_member(text, (), "hooks", {})
         made.append(_HOOKS)
-    if event not in _hooks(settings):
-        made.append((*_HOOKS, event))
-        return jsontext.insert_member(text, _HOOKS, event, [group])
-    return jsontext.append_element(text, (*_HOOKS, event), group)
+    if event not in _hooks(text):
+        made.append(place)
+        return jsontext.insert_member(text, _HOOKS, event, [wanted])
+    return jsontext.append_element(text, place, wanted)
 
 
 def _wire_statusline(
     text: str, wiring: entries.Wiring, made: list[Path], inherited: str | None
 ) -> str:
-    settings = _checked(text)
+    settings = parse(text)
     if "statusLine" not in settings:
         made.append(_STATUSLINE)
         value = {"type": "command", "command": entries.statusline_command(wiring, inherited)}
@@ -160,10 +136,9 @@ def _wire_statusline(
     ours = entries.parse_statusline(current)
     if ours is None and entries.is_our_code(current):
         return text  # somebody built ours into a command of their own
-    if ours is None and _STATUSLINE in made:
-        made.remove(_STATUSLINE)
     if ours is None:
         wrapped: str | None = current
+        made[:] = [path for path in made if path != _STATUSLINE]
     else:
         wrapped = inherited if _STATUSLINE in made else ours.wrapped
     wanted = entries.statusline_command(wiring, wrapped)
@@ -173,7 +148,7 @@ def _wire_statusline(
 
 
 def _unwire_statusline(text: str, made: Collection[Path] | None) -> str:
-    current = statusline_of(_checked(text))
+    current = statusline_of(parse(text))
     ours = entries.parse_statusline(current) if current is not None else None
     if ours is None:
         return text
@@ -184,14 +159,15 @@ def _unwire_statusline(text: str, made: Collection[Path] | None) -> str:
 
 def _wire_rules(text: str, rules: Collection[str], made: list[Path]) -> str:
     """Add the permission rules that are not there; what is no list of rules is left alone."""
-    permissions = _checked(text).get("permissions", {})
+    permissions = parse(text).get("permissions", {})
     allowed = permissions.get("allow", []) if isinstance(permissions, dict) else None
-    missing = [rule for rule in rules if isinstance(allowed, list) and rule not in allowed]
-    for rule in missing:
-        if "permissions" not in _checked(text):
+    for rule in rules:
+        if not isinstance(allowed, list) or rule in allowed:
+            continue
+        if "permissions" not in parse(text):
             text = jsontext.insert_member(text, (), "permissions", {})
             made.append(_PERMISSIONS)
-        if "allow" not in _checked(text)["permissions"]:
+        if "allow" not in parse(text)["permissions"]:
             text = jsontext.insert_member(text, _PERMISSIONS, "allow", [])
             made.append(_ALLOW)
         text = jsontext.append_element(text, _ALLOW, rule)
@@ -204,8 +180,7 @@ def _unwire_rules(text: str, made: Collection[Path] | None) -> str:
     allowed = _value_at(text, _ALLOW)
     taken = False
     for at, rule in reversed(list(enumerate(allowed if isinstance(allowed, list) else ()))):
-        ours = entries.is_our_rule(rule) if made is None else (*_ALLOW, rule) in made
-        if ours:
+        if entries.is_our_rule(rule) if made is None else (*_ALLOW, rule) in made:
             text, taken = jsontext.remove(text, (*_ALLOW, at)), True
     if taken:
         text = _drop_if_empty(_drop_if_empty(text, _ALLOW, made), _PERMISSIONS, made)
@@ -218,12 +193,8 @@ def _drop_if_empty(text: str, path: Path, made: Collection[Path] | None) -> str:
     return jsontext.remove(text, path) if _value_at(text, path) in ({}, []) else text
 
 
-def _exists(text: str, path: Path) -> bool:
-    return _value_at(text, path) is not None
-
-
 def _value_at(text: str, path: Path) -> Any:
-    value: Any = _checked(text)
+    value: Any = parse(text)
     for step in path:
         if isinstance(value, list):
             value = step if step in value else None  # a rule is known by its text
@@ -232,38 +203,27 @@ def _value_at(text: str, path: Path) -> Any:
     return value
 
 
-def _ours(settings: dict[str, Any], event: str) -> list[tuple[int, int]]:
+def _ours(text: str, event: str) -> list[tuple[int, int]]:
     """Positions (group, entry) of our hooks in an event."""
-    groups = _hooks(settings).get(event)
+    groups = _hooks(text).get(event)
     return [
         (at, position)
         for at, group in enumerate(groups if isinstance(groups, list) else ())
         for position, entry in enumerate(entries.entries_of(group))
-        if entries.is_our_hook(entry)
+        if entries.parse_hook(entry)
     ]
 
 
-def _hooks(settings: dict[str, Any]) -> dict[str, Any]:
-    hooks = settings.get("hooks")
+def _hooks(text: str) -> dict[str, Any]:
+    hooks = parse(text).get("hooks")
     return hooks if isinstance(hooks, dict) else {}
 
 
 def _require_hooks(settings: dict[str, Any], events: Collection[str]) -> None:
     """Refuse what our entries cannot be added to."""
-    if not isinstance(settings.get("hooks", {}), dict):
+    hooks = settings.get("hooks", {})
+    if not isinstance(hooks, dict):
         raise InstallError('"hooks" is not an object; remove it or make it {}')
     for event in events:
-        if not isinstance(_hooks(settings).get(event, []), list):
+        if not isinstance(hooks.get(event, []), list):
             raise InstallError(f'"hooks": "{event}" is not a list; remove it or make it []')
-
-
-@functools.lru_cache(maxsize=4)
-def _checked(text: str) -> dict[str, Any]:
-    """The settings as a value, once they are known to be an object; not to be changed."""
-    try:
-        settings = jsontext.parse(text).value
-    except ValueError as error:
-        raise InstallError(f"this is not valid JSON: {str(error).rstrip('.')}") from None
-    if not isinstance(settings, dict):
-        raise InstallError("this is not a JSON object")
-    return settings

@@ -1,1 +1,0 @@
-"""What an installation consists of: each piece is planned, applied and removed by itself."""

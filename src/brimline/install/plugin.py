@@ -1,0 +1,295 @@
+"""brimline as a plugin: a generated folder under the data folder, and the client's knowledge of it.
+
+The folder is a local marketplace with the plugin `brim` in it, from which the client loads in
+place. Nothing of a user's data is ever in there: the client copies plugins, and deletes them.
+
+The client writes the user's settings anew in its own manner when it installs a plugin. The bytes
+from before come back once their content is the same again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from brimline import __version__
+from brimline.errors import InstallError
+from brimline.fast import io
+from brimline.install import (
+    client,
+    entries,
+    jsontext,
+    parts,
+    pythons,
+    records,
+    settingsfile,
+    wiring,
+)
+from brimline.install.parts import Plan
+from brimline.install.records import Change
+from brimline.launch import LAUNCHER
+from brimline.slash import answer, command_files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_ABOUT = "Keeps a Claude Code session below the brim of its context window."
+_OWNER = {"name": "brimline"}
+_MARKETPLACE_FILE = ".claude-plugin/marketplace.json"
+_HOOKS_FILE = f"{client.PLUGIN}/hooks/hooks.json"
+_MCP_FILE = f"{client.PLUGIN}/.mcp.json"
+_MADE_BY_CLIENT = ("enabledPlugins", "extraKnownMarketplaces")
+_README = """# brim
+
+brimline as a plugin of Claude Code: hooks, slash commands `/brim:…` and, where its library is
+installed, the MCP server. It is made for this machine by `brimline install --as plugin`; run that
+again after an upgrade instead of editing these files.
+
+A plugin cannot set the status line. `brimline install --as plugin` tells how to add it.
+`brimline uninstall --as plugin` takes the plugin out again.
+"""
+
+
+class Plugin:
+    """The folder, and the client's record of it."""
+
+    def __init__(
+        self,
+        home_dir: str,
+        wired: entries.Wiring = entries.NOWHERE,
+        started: pythons.Program = pythons.NOTHING,
+        *,
+        mcp: bool = True,
+    ) -> None:
+        """Name the data folder, and for installing what is to be started."""
+        self.home_dir, self.wired, self.started, self.mcp = home_dir, wired, started, mcp
+        self.folder = f"{home_dir}/plugin"
+
+    @property
+    def subject(self) -> str:
+        """The plugin and its folder."""
+        return f"the plugin {client.PLUGIN_ID} ({self.folder})"
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the client takes its marketplace from our folder."""
+        known = client.marketplace()
+        return known is not None and os.path.realpath(known) == os.path.realpath(self.folder)
+
+    @property
+    def brings_server(self) -> bool:
+        """Whether it brings the MCP server, as it is in the data folder."""
+        return os.path.exists(f"{self.folder}/{_MCP_FILE}")
+
+    def hooks(self) -> list[entries.Installed]:
+        """Its hooks, as the file in the data folder has them; none where it cannot be read."""
+        found = _read(f"{self.folder}/{_HOOKS_FILE}")
+        return entries.installed(found) if is_ours(self.folder) else []
+
+    def install(self, *, do: bool) -> Plan:
+        """The files, then what makes the client use them."""
+        _require_room(self.folder)
+        plan = Plan(self._changes())
+        if not self.is_known:
+            plan.calls.append(("plugin", "marketplace", "add", self.folder))
+        if client.plugin_is_on() is not True:
+            plan.calls.append(("plugin", "install", client.PLUGIN_ID))
+        if self.mcp and not self.started.has_sdk:
+            plan.to_do.append(parts.sdk_to_do(self.started, "brimline install --as plugin"))
+        before = _user_settings()
+        if plan.calls:
+            settingsfile.require_writable(before)
+        if do:
+            self.refresh()
+            plan.backup = (
+                settingsfile.back_up(before, f"{self.home_dir}/backups") if plan.calls else ""
+            )
+        plan.call_client("the plugin", do=do)
+        if do and plan.calls:
+            _remember(self.home_dir, before.raw, plan)
+        return plan
+
+    def refresh(self) -> None:
+        """Write the files anew.
+
+        Raises:
+            InstallError: one of them cannot be written.
+        """
+        for change in self._changes():
+            change.carry_out()
+
+    def remove(self, *, do: bool) -> Plan:
+        """Have the client forget the plugin, then the files; the settings as they were before."""
+        plan = Plan([Change(p, records.read_plain(p), None) for p in self._present()])
+        if self.is_known:
+            plan.calls = [("plugin", "marketplace", "remove", client.MARKETPLACE)]
+            if client.plugin_is_on() is not None:
+                plan.calls.insert(0, ("plugin", "uninstall", client.PLUGIN_ID))
+            settingsfile.require_writable(_user_settings())
+        if do and plan.calls and client.on_path():
+            plan.backup = settingsfile.back_up(_user_settings(), f"{self.home_dir}/backups")
+        plan.call_client("the plugin", do=do)
+        if do and is_ours(self.folder):
+            try:
+                shutil.rmtree(self.folder)
+            except OSError as error:
+                reason = settingsfile.reason(error)
+                raise InstallError(f"cannot remove {self.folder}: {reason}") from error
+        if do and plan.calls and not plan.warnings:
+            _put_back(self.home_dir)
+        return plan
+
+    def _changes(self) -> list[Change]:
+        mcp = self.mcp and self.started.has_sdk
+        made = files(self.wired, self.started, mcp=mcp)
+        wanted = {f"{self.folder}/{name}": content for name, content in made.items()}
+        found = [
+            Change(path, records.read_plain(path), wanted.get(path))
+            for path in dict.fromkeys([*wanted, *self._present()])
+        ]
+        return [change for change in found if change.before != change.after]
+
+    def _present(self) -> Iterable[str]:
+        if not is_ours(self.folder):
+            return []
+        return [f"{at}/{name}" for at, _, names in os.walk(self.folder) for name in sorted(names)]
+
+
+def files(wired: entries.Wiring, started: pythons.Program, *, mcp: bool) -> dict[str, bytes]:
+    """Every file by its path in the marketplace's folder.
+
+    Args:
+        wired: where the hooks shall point to.
+        started: how the command is started.
+        mcp: whether the MCP server comes along.
+    """
+    about = {"name": client.PLUGIN, "version": __version__, "description": _ABOUT}
+    marketplace = {
+        "name": client.MARKETPLACE,
+        "owner": _OWNER,
+        "metadata": {"description": "brimline, as installed on this machine."},
+        "plugins": [about | {"source": f"./{client.PLUGIN}"}],
+    }
+    wired = wired.for_plugin()
+    groups = {event: [group] for event, group in entries.hook_groups(wired).items()}
+    found = {
+        _MARKETPLACE_FILE: _document(marketplace),
+        f"{client.PLUGIN}/.claude-plugin/plugin.json": _document(
+            about | {"author": _OWNER, "license": "MIT"}
+        ),
+        f"{client.PLUGIN}/README.md": _README.encode(),
+        _HOOKS_FILE: _document({"description": _ABOUT, "hooks": groups}),
+        answer.PROGRAM_FILES[1].removeprefix("plugin/"): started.words(),
+    }
+    if wired.launcher:
+        found[client.PLUGIN + LAUNCHER] = wired.launcher_bytes()
+    if mcp:
+        server: dict[str, Any] = {"command": started.interpreter, "args": started.arguments("mcp")}
+        server |= {"env": started.environment()} if started.home else {}
+        found[_MCP_FILE] = _document({"mcpServers": {client.SERVER: server}})
+    listed = command_files.files(started.line)
+    return found | {f"{client.PLUGIN}/commands/{name}": text for name, text in listed.items()}
+
+
+def is_ours(folder: str) -> bool:
+    """Whether a folder is a marketplace that we generated."""
+    found = _read(f"{folder}/{_MARKETPLACE_FILE}")
+    return (found.get("name"), found.get("owner")) == (client.MARKETPLACE, _OWNER)
+
+
+def home_of(marketplace: str | None) -> str | None:
+    """The data folder of a marketplace that we generated; None for any other one."""
+    home_dir, _, name = (marketplace or "").rstrip("/").rpartition("/")
+    return home_dir if name == "plugin" and is_ours(marketplace or "") else None
+
+
+def _require_room(folder: str) -> None:
+    """Refuse to take a folder, or a marketplace's name, from somebody else."""
+    if io.names_in(folder) and not is_ours(folder):
+        raise InstallError(f"{folder} is not brimline's and in the plugin's place: move it away")
+    found = client.marketplace()
+    if found and not is_ours(found) and (os.path.lexists(found) or not os.path.isabs(found)):
+        raise InstallError(
+            f"the client knows another marketplace `{client.MARKETPLACE}`, {found}: "
+            f"`claude plugin marketplace remove {client.MARKETPLACE}` makes room"
+        )
+
+
+def _remember(home_dir: str, before: bytes | None, plan: Plan) -> None:
+    """Keep the settings as they were before the client's first edits, which are done by now."""
+    known = _read(_record(home_dir))
+    mentioned = [_value(before).get(key) for key in _MADE_BY_CLIENT]
+    named = (client.PLUGIN_ID, client.MARKETPLACE)
+    installed = any(
+        name in found for found in mentioned if isinstance(found, dict) for name in named
+    )
+    if known or installed or _user_settings().raw == before:
+        return
+    document = {
+        "v": records.FORMAT,
+        "path": _user_settings().path,
+        "original": None if before is None else settingsfile.digest(before),
+        "made": [key for key in _MADE_BY_CLIENT if key not in _value(before)],
+    }
+    try:
+        if before is not None:
+            io.replace_file(_original(home_dir), before)
+        io.replace_file(_record(home_dir), json.dumps(document, indent=1).encode())
+    except OSError as error:
+        plan.warnings.append(f"the settings as they were could not be kept: {error}")
+
+
+def _put_back(home_dir: str) -> None:
+    """After the client took its edits back: the bytes from before, or at least no empty members."""
+    known, file = _read(_record(home_dir)), _user_settings()
+    if known.get("path") == file.path and file.raw is not None:
+        text = file.text
+        for key in known.get("made", []):
+            if wiring.parse(text).get(key) == {}:
+                text = jsontext.remove(text, (key,))
+        after: bytes | None = file.encode(text)
+        before = records.read_plain(_original(home_dir))
+        if known.get("original") is None and not wiring.parse(text):
+            after = None
+        elif before is not None and _value(before) == wiring.parse(text):
+            after = before
+        if after != file.raw:
+            settingsfile.replace(file, after, f"{home_dir}/backups")
+    for path in (_record(home_dir), _original(home_dir), f"{home_dir}/install/plugin.json"):
+        with contextlib.suppress(OSError):  # a record that stays does no harm
+            io.remove(path)
+
+
+def _user_settings() -> settingsfile.SettingsFile:
+    return settingsfile.read(parts.settings_path("user", ""))
+
+
+def _record(home_dir: str) -> str:
+    return f"{home_dir}/install/client-edits.json"
+
+
+def _original(home_dir: str) -> str:
+    return f"{home_dir}/install/client-edits.original"
+
+
+def _read(path: str) -> dict[str, Any]:
+    try:
+        return _value(Path(path).read_bytes())
+    except OSError:
+        return {}
+
+
+def _value(raw: bytes | None) -> dict[str, Any]:
+    try:
+        value = json.loads((raw or b"{}").removeprefix(b"\xef\xbb\xbf"))
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _document(value: dict[str, Any]) -> bytes:
+    return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()

@@ -1,0 +1,203 @@
+"""Commands that switch something in the client's settings: `config autocompact` and `scout`."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+
+from brimline import config, output
+from brimline.errors import InstallError
+from brimline.fast import paths
+from brimline.gauge import reading as gauge
+from brimline.gauge.window import COMPACTION_RESERVE_TOKENS, LARGE_WINDOW_TOKENS
+from brimline.install import checks_use, doctor, jsontext, parts, pythons, settingsfile, wiring
+from brimline.install.plugin import Plugin
+from brimline.scout import reads
+from brimline.transcript.tail import Tail
+
+_WINDOW = "autoCompactWindow"
+_PERCENT = "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"
+_REPLY_TOKENS = 20_000
+
+
+@output.command("autocompact")
+@click.argument("tokens", metavar="TOKENS|off")
+@click.option("--percent", type=click.IntRange(1, 100), help="Compact at this share already.")
+@click.option("--window", type=int, help="The model's window, where it is not 1,000,000.")
+def autocompact(tokens: str, percent: int | None, window: int | None, as_json: bool) -> None:
+    """Make the client compact by itself at TOKENS less 33,000, or leave it to its default.
+
+    It writes `autoCompactWindow` into the user's settings of the client, and a percentage as
+    `CLAUDE_AUTOCOMPACT_PCT_OVERRIDE` into their `env`; that can only lower the point. Running
+    sessions keep the values they started with.
+
+    \b
+    Example:
+      brimline config autocompact 200000
+      brimline config autocompact 200000 --percent 80
+      brimline config autocompact off
+    """
+    if percent is not None and tokens == "off":
+        raise click.UsageError("--percent goes with TOKENS: without a window the client ignores it")
+    home_dir, project_dir = paths.home(), os.getcwd()
+    path = parts.settings_path("user", project_dir)
+    wanted = None if tokens == "off" else _checked(tokens, window, home_dir, project_dir)
+    changed = settingsfile.retrying(lambda: _write(path, wanted, percent, home_dir))
+    config.compile_policy(home_dir, project_dir)
+    report: dict[str, Any] = {
+        "settings": path,
+        "autoCompactWindow": wanted,
+        "percent": percent,
+        "compaction_tokens": None if wanted is None else _point(wanted, percent),
+        "changed": changed,
+        "warnings": [] if wanted is None else _warnings(window, home_dir, project_dir),
+    }
+    output.answer(report, _told, as_json=as_json)
+
+
+def _checked(tokens: str, window: int | None, home_dir: str, project_dir: str) -> int:
+    digits = tokens.replace("_", "").replace(",", "")
+    if not digits.isascii() or not digits.isdigit():
+        raise InstallError(f"TOKENS takes a whole number or off, not {tokens!r}")
+    known = config.live_policy(home_dir, project_dir).values["context_window"]
+    wanted, largest = int(digits), window or known or LARGE_WINDOW_TOKENS
+    if wanted > largest:
+        raise InstallError(f"{wanted:,} is above the window of {largest:,} tokens")
+    least = checks_use.LEAST_WINDOW_TOKENS
+    if wanted < least:
+        raise InstallError(f"the client does not honour values below {least:,}")
+    return wanted
+
+
+def _point(window_tokens: int, percent: int | None) -> int:
+    """Where the client then compacts: a percentage is of the window less room for the reply."""
+    usual = window_tokens - COMPACTION_RESERVE_TOKENS
+    return min(usual, (window_tokens - _REPLY_TOKENS) * (percent or 100) // 100)
+
+
+def _write(path: str, wanted: int | None, percent: int | None, home_dir: str) -> bool:
+    file = settingsfile.read(path)
+    try:
+        text = _edited(file.text, (_WINDOW,), wanted)
+        text = _edited(text, ("env", _PERCENT), None if percent is None else str(percent))
+    except InstallError as error:
+        raise InstallError(f"{path}: {error}; nothing was changed") from None
+    if file.encode(text) == (file.raw or b""):
+        return False
+    settingsfile.replace(file, file.encode(text), f"{home_dir}/backups")
+    return True
+
+
+def _edited(text: str, place: tuple[str, ...], wanted: int | str | None) -> str:
+    """The settings with one value in its place, or without it."""
+    settings = wiring.parse(text)
+    holder = settings.get("env") if place[1:] else settings
+    if not isinstance(holder, dict | None):
+        raise InstallError('"env" is not an object')
+    there = bool(holder and place[-1] in holder)
+    if wanted is None:
+        return jsontext.remove(text, place) if there else text
+    text = text if text.strip() else "{}\n"
+    if there:
+        return jsontext.replace_value(text, place, wanted)
+    if holder is None:
+        return jsontext.insert_member(text, (), place[0], {place[-1]: wanted})
+    return jsontext.insert_member(text, place[:-1], place[-1], wanted)
+
+
+def _warnings(window: int | None, home_dir: str, project_dir: str) -> list[str]:
+    """What the new point collides with, by the same rule as `doctor`."""
+    rules = config.live_policy(home_dir, project_dir)
+    rules.values["context_window"] = window or rules.values["context_window"] or LARGE_WINDOW_TOKENS
+    reading = gauge.make_reading(Tail(), None, rules)
+    name, filled = checks_use.ordering(rules.values, reading)
+    found = doctor.finding(name, **filled)
+    if found.level != "warning":
+        return []
+    collision = f"in a window of {reading.window.tokens:,} tokens {found.what}"
+    return [f"{collision}; lower guard.ceiling_percent or guard.tiers, or name --window"]
+
+
+def _told(report: dict[str, Any]) -> str:
+    if report["autoCompactWindow"] is None:
+        lines = [f"{_WINDOW} is not set in {report['settings']}: the client's default holds."]
+    else:
+        point = f"the client compacts at about {report['compaction_tokens']:,} tokens."
+        lines = [f"{_WINDOW} = {report['autoCompactWindow']:,} in {report['settings']}: {point}"]
+    if report["changed"]:
+        lines.append("Running sessions keep the value they started with.")
+    return "\n".join([*lines, *[f"warning: {note}" for note in report["warnings"]]])
+
+
+@output.command("on")
+def on(as_json: bool) -> None:
+    """Register the scout's hook wherever brimline is installed.
+
+    \b
+    Example:
+      brimline scout on
+    """
+    _switch(enabled=True, as_json=as_json)
+
+
+@output.command("off")
+def off(as_json: bool) -> None:
+    """Remove the scout's hook; reads cost nothing again.
+
+    \b
+    Example:
+      brimline scout off
+    """
+    _switch(enabled=False, as_json=as_json)
+
+
+@output.command("init")
+@click.option("--force", is_flag=True, help="Replace a .brimlineignore that is there.")
+def init(force: bool, as_json: bool) -> None:
+    """Write a first .brimlineignore: the default folders, or the lines of a .ckignore.
+
+    \b
+    Example:
+      brimline scout init
+    """
+    path = reads.write_ignore_file(os.getcwd(), force=force)
+    lines = [pattern.text for pattern in reads.load_ignored(os.getcwd()).patterns]
+    text = f"Wrote {path} with {len(lines)} patterns. Edit it to taste."
+    output.answer({"file": path, "patterns": lines}, text, as_json=as_json)
+
+
+def _switch(*, enabled: bool, as_json: bool) -> None:
+    home_dir, project_dir = paths.home(), os.getcwd()
+    known = parts.known_paths(home_dir, project_dir)
+    wired = {path: entry for path in known for entry in parts.entries_in(path)[:1]}
+    hooks = Plugin(home_dir).hooks()
+    if not wired and not hooks:
+        raise InstallError("brimline is not installed here yet: run `brimline install` first")
+    blocks = config.load(home_dir, project_dir).values["scout.mode"] == "block"
+    word = ("block" if blocks else "advise") if enabled else "off"
+    config.change(paths.user_config(home_dir), "scout.mode", word, project=False)
+    config.compile_policy(home_dir, project_dir)
+    changed = []
+    for path, entry in wired.items():
+        usable = parts.may_start(entry, path, home_dir)
+        python = pythons.choose(None, entry.interpreter if usable else None)
+        renewed = parts.wiring_for(python, home_dir)
+        parts.Launcher(home_dir, project_dir, renewed).install(do=True)
+        plan = parts.Settings(path, home_dir, project_dir, renewed).install(do=True)
+        changed += [change.path for change in plan.files]
+    if hooks:
+        _refresh_plugin(home_dir, hooks[0].interpreter)
+    state = "on" if enabled else "off"
+    problem = reads.load_ignored(project_dir).problem
+    report = {"scout": state, "settings": changed, "problem": problem or None}
+    places = ", ".join([*wired, *(["the plugin"] if hooks else [])])
+    text = f"The scout is {state} in new sessions ({places}). {problem}".rstrip()
+    output.answer(report, text, as_json=as_json)
+
+
+def _refresh_plugin(home_dir: str, interpreter: str | None) -> None:
+    wired = parts.wiring_for(pythons.choose(None, interpreter), home_dir)
+    started = pythons.program(parts.home_to_tell(home_dir))
+    Plugin(home_dir, wired, started, mcp=Plugin(home_dir).brings_server).refresh()

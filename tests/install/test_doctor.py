@@ -1,0 +1,497 @@
+"""`brimline doctor`: one finding per check, with why it matters and what fixes it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pexpect
+import pytest
+
+from brimline import clock, config
+from brimline.fast import paths
+from brimline.install import checks_use, doctor
+from brimline.settings import REMOVED
+from brimline.state import logs
+from brimline.store import put
+from brimline.testing import SessionBuilder
+
+from . import fake_claude
+from .conftest import ORIGINAL, Home, check_golden
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TEXTS = tomllib.loads(Path(doctor.__file__).with_name("findings.toml").read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def installed(home: Home) -> Home:
+    """A complete installation, without a client."""
+    home.install()
+    return home
+
+
+@pytest.fixture
+def last_session(project_dir: str) -> SessionBuilder:
+    """The newest session of this project, which is being written right now."""
+    folder = paths.project_transcripts(project_dir)
+    os.makedirs(folder)
+    return SessionBuilder(f"{folder}/s1.jsonl", cwd=project_dir, now=clock.now() - 60)
+
+
+def found(home: Home, check: str) -> tuple[str, str]:
+    """The level and the text of the one finding of a check."""
+    rows = home.run("doctor", "--json").report["findings"]
+    (row,) = [row for row in rows if row["check"] == check]
+    return row["level"], row["what"] + " | " + row["fix"]
+
+
+def edit_launcher(home: Home, old: str, new: str) -> None:
+    """Have the launcher start something else."""
+    home.launcher.write_text(home.launcher.read_text().replace(old, new))
+
+
+# --- all of it ---------------------------------------------------------------------------------
+
+
+@pytest.mark.row("S4-11", "S3-31")
+def test_a_good_installation_and_none_at_all(home: Home) -> None:
+    """The whole text of both is on record; the exit code tells them apart."""
+    before = home.run("doctor")
+    home.install()
+    after = home.run("doctor")
+    documents = [home.run("doctor", "--json").report for _ in range(1)]
+
+    assert (before.code, after.code) == (1, 0)
+    assert documents[0]["ok"] is True
+    assert all(
+        list(row) == ["check", "level", "what", "why", "fix"] for row in documents[0]["findings"]
+    )
+    text = before.out + "\n---\n" + after.out
+    check_golden("doctor", re.sub(r"Python [\d.]+", "Python X", text), home)
+
+
+def test_every_text_says_what_it_must() -> None:
+    """What is not in order says why it matters; no brace is left, and each is used somewhere."""
+    sources = Path(doctor.__file__).read_text() + Path(checks_use.__file__).read_text()
+    for name, text in TEXTS.items():
+        assert f'"{name}"' in sources, name
+        assert text["level"] in ("ok", "note", "warning", "broken", "{level}")
+        assert bool(text.get("why")) is (text["level"] != "ok"), name
+        fields = dict.fromkeys(re.findall(r"{(\w+)}", " ".join(map(str, text.values()))), "x")
+        assert "{" not in "".join(doctor.finding(name, **fields))
+
+
+@pytest.mark.parametrize("colour", [True, False])
+def test_it_is_coloured_on_a_terminal_only(colour: bool, installed: Home) -> None:
+    """NO_COLOR is respected there, and foreign words cannot steer it."""
+    config_file = Path(installed.data, "config.toml")
+    config_file.write_text('[guard]\n"\\u001b[31mred" = 1\n')
+    env = os.environ | ({} if colour else {"NO_COLOR": "1"})
+    code = "from brimline.cli.main import main; main()"
+    terminal = pexpect.spawn(sys.executable, ["-c", code, "doctor"], env=env, timeout=60)
+    terminal.expect(pexpect.EOF)
+
+    assert (b"\x1b[32mok" in terminal.before) is colour
+    assert b"\x1b[31mred" not in terminal.before
+    assert "\x1b" not in installed.run("doctor").out
+
+
+# --- the installation --------------------------------------------------------------------------
+
+
+@pytest.mark.row("S4-11", "S3-31")
+def test_an_event_without_an_entry_is_broken(installed: Home) -> None:
+    """It is named, and so is the scope in the remedy."""
+    hooks = installed.value["hooks"]
+    del hooks["PreCompact"]
+    installed.edit(hooks=hooks)
+
+    assert found(installed, "entries")[0] == "broken"
+    assert "PreCompact | brimline install --scope user" in found(installed, "entries")[1]
+
+
+def test_another_copy_is_to_be_renewed(installed: Home, shared_root: Path, tmp_path: Path) -> None:
+    """It works while it is there, so it is no more than a warning."""
+    shutil.copytree(shared_root, tmp_path / "other")
+    edit_launcher(installed, str(shared_root), str(tmp_path / "other"))
+
+    assert found(installed, "entries")[0] == "warning"
+    assert installed.run("doctor").code == 0
+
+
+@pytest.mark.parametrize(
+    ("fault", "check", "level", "said"),
+    [
+        ("launcher gone", "launcher", "broken", "is gone"),
+        ("launcher not executable", "launcher", "broken", "cannot be started"),
+        ("package gone", "bytecode", "broken", "no working brimline in /gone"),
+        ("interpreter gone", "interpreter", "broken", "does not exist | brimline install"),
+        ("shim", "interpreter", "broken", "shim"),
+        ("not precompiled", "bytecode", "warning", "not precompiled"),
+    ],
+)
+def test_what_hooks_start_is_checked(
+    fault: str, check: str, level: str, said: str, home: Home, root: Path, tmp_path: Path
+) -> None:
+    """Hooks stay silent then, so nobody else would tell."""
+    home.install()
+    shim = tmp_path / "python3"
+    shim.write_text(f'#!/bin/sh\nexec {shlex.quote(home.python)} "$@"\n')
+    shim.chmod(0o755)
+    if fault == "launcher gone":
+        home.launcher.unlink()
+    elif fault == "launcher not executable":
+        home.launcher.chmod(0o600)
+    elif fault == "not precompiled":
+        shutil.rmtree(root / "brimline" / "__pycache__")
+    else:
+        changed = {
+            "package gone": (str(root), "/gone"),
+            "interpreter gone": (home.python, "/gone/python3"),
+            "shim": (home.python, str(shim)),
+        }
+        edit_launcher(home, *changed[fault])
+
+    assert found(home, check)[0] == level
+    assert said in found(home, check)[1]
+    home.install()
+    assert found(home, check)[0] == "ok"
+
+
+@pytest.mark.parametrize("name", ["settings.json", "settings.local.json"])
+def test_invalid_settings_in_reach_are_broken(name: str, installed: Home) -> None:
+    """The client ignores the file without a word; doctor names the place."""
+    file = Path(installed.project, ".claude", name)
+    file.parent.mkdir()
+    file.write_text('{"a": 1,}')
+
+    level, text = found(installed, "settings-json")
+    assert level == "broken"
+    assert f"{file}: " in text
+    assert "line 1, column" in text
+
+
+def test_hooks_that_are_switched_off_are_told(installed: Home) -> None:
+    """By the client's settings, and by the environment."""
+    installed.edit(disableAllHooks=True)
+    assert found(installed, "hooks-disabled")[0] == "broken"
+    assert installed.findings(BRIMLINE_OFF="1")["switch"]["level"] == "note"
+
+
+def test_two_scopes_are_fine_while_they_start_the_same(installed: Home) -> None:
+    """The client runs equal commands once, different ones each."""
+    installed.install("--scope", "local")
+    assert "scopes" not in installed.findings()
+    local = Path(installed.project, ".claude", "settings.local.json")
+    local.write_text(local.read_text().replace("/brimline/bin/hook", "/other/brimline/bin/hook"))
+
+    assert found(installed, "scopes")[0] == "warning"
+    assert "uninstall --scope local" in found(installed, "scopes")[1]
+
+
+def test_what_a_strangers_settings_name_is_not_started(installed: Home) -> None:
+    """A repository may bring entries that look like ours: neither program nor package is run."""
+    evil = Path(installed.project, "evil", "brimline")
+    (evil / "bin").mkdir(parents=True)
+    sprung = evil / "sprung"
+    python = evil / "python3"
+    python.write_text(f"#!/bin/sh\ntouch {shlex.quote(str(sprung))}\n")
+    python.chmod(0o755)
+    (evil / "__init__.py").write_text(f"open({str(sprung)!r}, 'w')\n")
+    text = installed.launcher.read_text().replace(installed.python, str(python))
+    (evil / "bin" / "hook").write_text(
+        re.sub(r"insert\(0,'[^']*'", f"insert(0,{str(evil.parent)!r}", text)
+    )
+    project = Path(installed.project, ".claude", "settings.json")
+    project.parent.mkdir()
+    entries = installed.settings.read_text().replace(
+        str(installed.launcher), str(evil / "bin/hook")
+    )
+    project.write_text(entries)
+
+    rows = installed.run("doctor", "--json").report["findings"]
+    levels = [row["level"] for row in rows if row["check"] == "interpreter"]
+    assert sorted(levels) == ["ok", "warning"]
+    installed.install("--scope", "project")
+    installed.run("scout", "on")
+    assert not sprung.exists()
+
+
+def test_a_foreign_status_line_is_noted(installed: Home) -> None:
+    """One of a kind we do not know has to go first."""
+    installed.edit(statusLine={"type": "command", "command": "date"})
+    assert "brimline install --scope user" in found(installed, "status-line")[1]
+    installed.edit(statusLine={"type": "builtin"})
+    assert 'take "statusLine" out' in found(installed, "status-line")[1]
+
+
+def test_data_in_another_folder_is_told(installed: Home, world: Path) -> None:
+    """What is shown here is not what hooks do."""
+    told = installed.findings(BRIMLINE_HOME=str(world / "else"))["data-home"]
+
+    assert told["fix"] == f"export BRIMLINE_HOME={installed.data}"
+
+
+def test_the_plugin_is_checked(client: Home) -> None:
+    """Alone it is a good installation but for the status line; disabled or elsewhere it is not."""
+    assert "plugin" not in client.findings()
+    client.install("--as", "plugin")
+    alone = {check: row["level"] for check, row in client.findings().items()}
+    assert (alone["plugin"], alone["launcher"], alone["bytecode"]) == ("ok", "ok", "ok")
+    assert alone["status-line"] == "note"
+    assert "entries" not in alone
+    client.install()
+    assert "yield" in client.findings()["both-ways"]["why"]
+
+    readme = Path(client.data, "plugin", "brim", "README.md")
+    readme.write_text("changed")
+    assert "README.md" in found(client, "plugin")[1]
+    shutil.rmtree(Path(client.data, "plugin"))
+    assert found(client, "plugin")[0] == "broken"
+    client.edit(enabledPlugins={"brim@brimline": False})
+    assert "disabled" in found(client, "plugin")[1]
+
+
+def test_slash_commands_are_checked(installed: Home) -> None:
+    """Missing ones are named; somebody else's are left."""
+    folder = installed.config / "commands" / "brim"
+    (folder / "status.md").unlink()
+    assert found(installed, "slash-commands") == (
+        "warning",
+        "missing or out of date: status | brimline install",
+    )
+    (folder / "status.md").write_text("mine")
+    assert found(installed, "slash-commands")[0] == "note"
+
+
+def test_the_server_is_checked(client: Home) -> None:
+    """Missing, ours, stale, somebody else's, or not to be started."""
+    client.install("--no-mcp")
+    assert found(client, "mcp") == ("note", "the MCP server is not registered | brimline install")
+    client.install()
+    assert found(client, "mcp")[0] == "ok"
+    state = client.config / ".claude.json"
+    good = json.loads(state.read_bytes())
+    for change, level in (
+        ({"args": ["-P", "-m", "brimline", "mcp"]}, "warning"),
+        ({"args": ["other"]}, "note"),
+        ({"command": "/gone/python"}, "broken"),
+    ):
+        server = good["mcpServers"]["brimline"] | change
+        state.write_text(json.dumps({"mcpServers": {"brimline": server}}))
+        assert found(client, "mcp")[0] == level
+
+
+# --- its use -----------------------------------------------------------------------------------
+
+
+def test_the_data_folder_is_checked(installed: Home) -> None:
+    """Others must not read it, and hooks must write it."""
+    assert found(installed, "data-folder")[0] == "ok"
+    Path(installed.data, "config.toml").touch(0o644)
+    assert found(installed, "data-folder")[0] == "warning"
+    Path(installed.data).chmod(0o755)
+    level, text = found(installed, "data-folder")
+    assert level == "broken"
+    assert f"others can read {installed.data} and 1 more | chmod go= {installed.data}" in text
+    for name in ("a", "b"):
+        Path(installed.data, "sessions", name).mkdir(parents=True, mode=0o755)
+    assert f"chmod go= -R {installed.data}" in found(installed, "data-folder")[1]
+    shutil.rmtree(installed.data)
+    assert found(installed, "data-folder")[0] == "note"
+    Path(installed.data).write_text("a file")
+    assert found(installed, "data-folder")[0] == "broken"
+
+
+def test_failures_of_hooks_are_told(installed: Home) -> None:
+    """The last one of a day, and where the others are."""
+    assert found(installed, "hook-errors")[0] == "ok"
+    for number in range(2):
+        logs.record_failure(installed.data, "Stop", ValueError(f"number {number}"))
+
+    level, text = found(installed, "hook-errors")
+    assert level == "warning"
+    assert text.startswith(
+        "2 failures of hooks in the last 24 hours, last at Stop: ValueError: number 1"
+    )
+    assert text.endswith(f"tail -n 5 {installed.data}/errors.jsonl")
+
+
+def _attachments(installed: Home) -> Iterator[tuple[str, list[dict[str, Any]], int]]:
+    ours = " ".join(installed.hook("Stop"))
+    old = "/usr/bin/python3 -I -S -c import sys\u2424try: from brimline.launch import main;main()"
+    failed = {"type": "hook_non_blocking_error", "hookName": "Stop", "hookEvent": "Stop"}
+    failed["stderr"] = "ENOENT: no such file\nat spawn"
+    refused = {"type": "hook_error_during_execution", "hookEvent": "PostToolUse", "toolUseID": "t1"}
+    success = {"type": "hook_success", "hookEvent": "PostToolUse", "toolUseID": "t1"}
+    yield "theirs", [failed | {"command": "theirs"}], 0
+    yield "launcher", [failed | {"command": ours}, failed | {"command": "theirs"}], 1
+    yield "older entries", [failed | {"command": old}], 1
+    yield "refused answer", [success | {"command": ours}, refused | {"content": "wrong shape"}], 1
+    yield "theirs refused", [success | {"command": "theirs"}, refused], 0
+    yield "success", [success | {"command": ours}], 0
+
+
+def test_failures_that_the_client_noted_are_told(
+    installed: Home, last_session: SessionBuilder
+) -> None:
+    """What cannot be started never reaches our own log; others' failures are not ours."""
+    for name, attached, count in _attachments(installed):
+        Path(last_session.path).write_bytes(b"")
+        last_session.prompt()
+        for attachment in attached:
+            last_session.row("attachment", attachment=attachment)
+        level, text = found(installed, "client-errors")
+        assert level == ("warning" if count else "ok"), name
+        assert not count or "one failure of our hooks, last at" in text
+    last_session.now -= 7 * 86_400
+    Path(last_session.path).write_bytes(b"")
+    last_session.row(
+        "attachment", attachment={"type": "hook_cancelled", "command": installed.hook("Stop")[0]}
+    )
+    assert found(installed, "client-errors")[0] == "ok"
+
+
+@pytest.mark.row("S0-15")
+def test_settings_that_are_wrong_or_gone_are_told_apart(installed: Home) -> None:
+    """One that was taken away is no error."""
+    removed = min(REMOVED)
+    section, _, key = removed.rpartition(".")
+    text = f"[{section}]\n{key} = 1\n" if section else f"{key} = 1\n"
+    Path(installed.data, "config.toml").write_text(text)
+    assert found(installed, "config")[0] == "note"
+    assert removed in found(installed, "config")[1]
+    Path(installed.data, "config.toml").write_text('[guard]\npreset = "nonsense"\n')
+    assert found(installed, "config")[0] == "warning"
+
+
+def test_the_store_is_checked(installed: Home) -> None:
+    """Its size against its limit, and whether it can be read."""
+    assert "store" not in installed.findings()
+    put.put(installed.data, os.urandom(2_000_000), {})
+    assert found(installed, "store")[0] == "ok"
+    config.change(paths.user_config(installed.data), "store.max_mb", "1", project=False)
+    assert found(installed, "store") == (
+        "warning",
+        "the store holds 2.0 of at most 1 MB | brimline store prune --max-size-mb 1 --dry-run",
+    )
+    Path(installed.data, "store", "format").write_text("99")
+    assert found(installed, "store")[0] == "broken"
+
+
+@pytest.mark.row("S4-03")
+def test_marked_rules_that_do_not_fit_are_told(installed: Home) -> None:
+    """What is left out is not in force after a compaction."""
+    page = Path(installed.project, "CLAUDE.md")
+    page.write_text("- (CRITICAL) never push to main\n")
+    assert "1 marked rules come back" in found(installed, "rules")[1]
+    page.write_text("".join(f"- (CRITICAL) rule {n}: {'very ' * 40}long\n" for n in range(60)))
+    assert found(installed, "rules")[0] == "warning"
+
+
+@pytest.mark.parametrize(
+    ("told", "level", "said"),
+    [
+        ("2.1.138 (Claude Code)", "broken", "older than 2.1.139"),
+        ("2.1.325 (Claude Code)", "ok", "Claude Code 2.1.325, "),
+        (
+            "2.1.326 (Claude Code)",
+            "ok",
+            "newer than 2.1.325, the last that brimline was tested with",
+        ),
+        ("10.0", "ok", "newer than"),
+        ("what?", "warning", "does not tell its version"),
+    ],
+)
+def test_the_clients_version_is_checked(
+    told: str, level: str, said: str, installed: Home, no_client: Path
+) -> None:
+    """A newer one is said and not alarmed about; its question must not touch the user's home."""
+    fake_claude.script(no_client, f'#!/bin/sh\ntouch "$HOME/asked"\necho "{told}"\n')
+
+    assert found(installed, "client-version")[0] == level
+    assert said in found(installed, "client-version")[1]
+    assert not Path(os.environ["HOME"], "asked").exists()
+    fake_claude.script(no_client, "#!/bin/sh\nexit 3\n")
+    assert found(installed, "client-version")[0] == "warning"
+
+
+@pytest.mark.parametrize(
+    ("settings", "check", "level", "said"),
+    [
+        ({}, "compaction", "note", "depends on the model"),
+        ({"autoCompactEnabled": False}, "compaction", "warning", "never compacts by itself"),
+        ({"autoCompactWindow": 150_000}, "compaction", "ok", "117,000 of 200,000 tokens"),
+        ({"autoCompactWindow": 50_000}, "compaction-window", "warning", "50,000 tokens is not"),
+        ({"env": {"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "50"}}, "compaction-pct", "note", "no effect"),
+        ({"cleanupPeriodDays": 3}, "retention", "warning", "is 3"),
+        ({"cleanupPeriodDays": 90}, "retention", "ok", "90 days"),
+        ({"cleanupPeriodDays": True}, "retention", "note", "30 days"),
+    ],
+)
+def test_the_clients_settings_are_checked(
+    settings: dict[str, Any], check: str, level: str, said: str, installed: Home
+) -> None:
+    """What moves the compaction point, and how long transcripts stay."""
+    installed.edit(**settings)
+
+    assert found(installed, check)[0] == level
+    assert said in found(installed, check)[1]
+
+
+def test_a_model_that_the_client_does_not_compact_is_told(
+    installed: Home, last_session: SessionBuilder
+) -> None:
+    """With the command that makes it."""
+    last_session.model = "claude-sonnet-4-5"
+    last_session.reply(20_000)
+
+    level, text = found(installed, "compaction")
+    assert level == "note"
+    assert "the API refuses at about 200,000" in text
+    assert text.endswith("brimline config autocompact 200000")
+
+
+@pytest.mark.row("S0-35", "S3-80")
+@pytest.mark.parametrize(
+    ("values", "level", "said"),
+    [
+        ({}, "ok", "ceiling 80,000, first tier 107,000, last tier 161,000, compaction 167,000"),
+        ({"guard.preset": "off"}, "note", "switched off"),
+        ({"compaction_tokens": "300000"}, "warning", "beyond the window of 200,000"),
+        ({"guard.tier_unit": "tokens", "guard.tiers": "90000,170000"}, "warning", "last tier"),
+        ({"guard.tier_unit": "used", "guard.tiers": "30,60"}, "warning", "first tier 60,000"),
+        ({"guard.tier_unit": "remaining", "guard.tiers": "50,40"}, "ok", "first tier 100,000"),
+        ({"guard.ceiling_percent": "90"}, "warning", "the first tier does not come after"),
+        ({"guard.ceiling": "off"}, "ok", "first tier 107,000"),
+    ],
+)
+def test_what_brimline_says_comes_in_order(
+    values: dict[str, str], level: str, said: str, installed: Home
+) -> None:
+    """Ceiling, tiers, compaction."""
+    for key, value in values.items():
+        config.change(paths.user_config(installed.data), key, value, project=False)
+
+    assert found(installed, "ordering")[0] == level
+    assert said in found(installed, "ordering")[1]
+
+
+def test_nothing_of_the_users_is_changed_by_looking(installed: Home) -> None:
+    """Neither settings nor data."""
+    before = installed.everything()
+    installed.run("doctor")
+
+    assert installed.everything() == before
+    assert before[str(installed.settings)] != ORIGINAL
+    assert subprocess.run([str(installed.launcher), "Nothing"], check=False).returncode == 0

@@ -1,0 +1,638 @@
+"""`brimline install` and `uninstall`: what is there stays, and everything comes off again."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pexpect
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from brimline.hooks import table
+from brimline.install import parts, settingsfile
+from brimline.slash.command_files import COMMANDS
+
+from . import fake_claude
+from .conftest import ORIGINAL, Home, check_golden
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_MAIN = "from brimline.cli.main import main; main()"
+ORIGINALS = [ORIGINAL, b"", b" \n", b"{}", b"{ }", b'\xef\xbb\xbf{\n  "hooks": {}\n}\n', b'{"a":1}']
+
+
+def masked(text: str) -> str:
+    """A text without the time in the names of backups."""
+    return re.sub(r"\d{8}_\d{6}", "TIME", text)
+
+
+# --- there and back ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("original", ORIGINALS)
+def test_a_round_trip_gives_back_every_byte(original: bytes, home: Home) -> None:
+    """Install, install again, uninstall; a second time there is nothing to do."""
+    home.settings.write_bytes(original)
+    first, again = home.install(), home.install()
+
+    assert list(home.value["hooks"]) == list(table.EVENTS)
+    assert home.hook("Stop") == [str(home.launcher), "Stop"]
+    assert (first["changed"], again["changed"], again["files"]) == (True, False, [])
+    assert Path(first["backup"]).read_bytes() == original
+    assert home.uninstall()["settings"] == [str(home.settings)]
+    assert home.settings.read_bytes() == original
+    assert home.uninstall()["changed"] is False
+    assert os.listdir(home.config) == ["settings.json"]
+
+
+def test_without_settings_they_are_made_and_taken_away_again(home: Home) -> None:
+    """The folder made for them goes too."""
+    shutil.rmtree(home.config)
+    home.install("--no-mcp")
+    assert home.settings.stat().st_mode & 0o777 == 0o600
+
+    home.uninstall()
+
+    assert not home.config.exists()
+
+
+@settings(
+    max_examples=25,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+@given(
+    st.dictionaries(
+        st.sampled_from(["model", "env", "hooks", "statusLine", "permissions", "é", ""]),
+        st.sampled_from([{}, {"Elicitation": [{"hooks": []}]}, {"allow": ["Bash(ls:*)"], "x": 1}]),
+        max_size=4,
+    ),
+    st.sampled_from([None, 0, 2, "\t"]),
+    st.booleans(),
+)
+def test_any_settings_survive_a_round_trip(
+    home: Home, value: dict[str, Any], indent: int | str | None, crlf: bool
+) -> None:
+    """However they were written."""
+    text = json.dumps(value, indent=indent)
+    raw = (text.replace("\n", "\r\n") if crlf else text).encode()
+    home.settings.write_bytes(raw)
+    piece = parts.Settings(str(home.settings), home.data, home.project, _wired(home))
+    piece.install(do=True)
+    assert not piece.install(do=True).changes
+
+    piece.remove(do=True)
+
+    assert home.settings.read_bytes() == raw
+
+
+def _wired(home: Home) -> Any:
+    return parts.wiring_for(home.python, home.data)._replace(rules=("Bash(brimline store get:*)",))
+
+
+def test_an_edited_file_loses_exactly_our_entries(home: Home) -> None:
+    """What the user wrote since then stays, and so does what was there before; upgrades too."""
+    home.install()
+    home.edit(added={"by": "the user"})
+    home.install()
+    home.edit(later=True)
+
+    home.uninstall()
+
+    kept = json.loads(ORIGINAL) | {"added": {"by": "the user"}, "later": True}
+    assert home.value == kept
+    assert list(home.value) == list(kept)
+
+
+def test_a_file_of_ours_alone_goes_even_where_it_was_edited_in_between(home: Home) -> None:
+    """No `{}` is left where there was nothing."""
+    home.settings.unlink()
+    home.install()
+    home.settings.write_text(json.dumps(home.value, indent=7))
+
+    home.uninstall()
+
+    assert not home.settings.exists()
+
+
+@pytest.mark.parametrize("existed", [True, False])
+def test_a_project_that_has_moved_is_put_back_too(existed: bool, home: Home, world: Path) -> None:
+    """Uninstalling in its new place restores it to the byte, and leaves no `{}` of ours."""
+    local = Path(home.project, ".claude", "settings.json")
+    if existed:
+        local.parent.mkdir()
+        local.write_bytes(b"{ }")
+    home.install("--scope", "project")
+    moved = world / "moved"
+    shutil.move(home.project, moved)
+    os.chdir(moved)
+
+    home.uninstall()
+
+    assert (moved / ".claude").exists() is existed
+    if existed:
+        assert (moved / ".claude" / "settings.json").read_bytes() == b"{ }"
+
+
+@pytest.mark.parametrize("gone", ["install", "original"])
+def test_without_a_sound_record_the_entries_are_taken_out(gone: str, home: Home) -> None:
+    """The data folder may be gone, or the kept original damaged."""
+    home.install()
+    if gone == "install":
+        shutil.rmtree(Path(home.data, "install"))
+    else:
+        for file in Path(home.data, "install").glob("*.original"):
+            file.write_bytes(b"{}")
+
+    home.uninstall()
+
+    assert home.value == json.loads(ORIGINAL)
+    assert not (home.config / "commands" / "brim" / "status.md").exists()
+
+
+def test_the_record_is_found_in_the_folder_that_the_entries_name(home: Home, world: Path) -> None:
+    """Run without the variable of install time: every byte, command and the launcher go."""
+    other = str(world / "else where")
+    home.install(BRIMLINE_HOME=other)
+
+    report = home.uninstall()
+
+    assert home.settings.read_bytes() == ORIGINAL
+    assert report["other_data"] == [other]
+    assert not os.path.exists(f"{other}/bin/hook")
+    assert not (home.config / "commands").exists()
+
+
+def test_a_record_that_a_projects_entries_name_is_not_believed(home: Home, world: Path) -> None:
+    """It may come from a stranger; the entries are taken out all the same."""
+    project = Path(home.project, ".claude", "settings.json")
+    theirs = str(world / "theirs")
+    home.install("--scope", "project", BRIMLINE_HOME=theirs)
+    home.uninstall()
+
+    assert list(json.loads(project.read_bytes())) == ["statusLine"]
+    assert os.path.exists(f"{theirs}/bin/hook")
+
+
+@pytest.mark.parametrize("scope", ["project", "local"])
+def test_other_scopes_have_their_own_file_and_hooks_only(
+    scope: str, client: Home, monkeypatch: pytest.MonkeyPatch, world: Path
+) -> None:
+    """They carry the user's status line and are found from anywhere."""
+    name = "settings.json" if scope == "project" else "settings.local.json"
+    file = Path(client.project, ".claude", name)
+    report = client.install("--scope", scope)
+
+    assert report["settings"] == str(file)
+    assert json.loads(file.read_bytes())["statusLine"]["command"].endswith("hook statusline date")
+    assert "permissions" not in json.loads(file.read_bytes()) or scope == "local"
+    assert any("--scope user" in note for note in report["notes"])
+    assert fake_claude.calls(client.config) == []
+    monkeypatch.chdir(world)
+    client.uninstall()
+    assert not file.parent.exists()
+
+
+def test_one_scope_can_be_taken_out_alone(home: Home) -> None:
+    """The launcher stays while another one needs it."""
+    home.install()
+    home.install("--scope", "local")
+    home.uninstall("--scope", "local")
+
+    assert home.launcher.exists()
+    assert home.hook("Stop")
+    home.uninstall()
+    assert not home.launcher.parent.exists()
+
+
+# --- what people see --------------------------------------------------------------------------
+
+
+def test_the_texts_for_people(client: Home) -> None:
+    """Ten lines or so, and the whole of it with --diff; each is on record."""
+    client.settings.write_bytes(b'{"model": "x"}\n')
+    dry = client.run("install", "--dry-run")
+    shown = client.run("install", "--yes")
+    again = client.run("install", "--yes")
+    gone = client.run("uninstall", "--yes")
+    none = client.run("uninstall", "--yes")
+
+    told = [dry, shown, again, gone, none]
+    assert [done.code for done in told] == [0] * 5
+    assert len(dry.out.splitlines()) <= 10
+    text = "\n---\n".join(masked(done.out) for done in told)
+    check_golden("install", text, client)
+
+
+def test_the_diff_is_the_exact_change(home: Home) -> None:
+    """The patch turns the old bytes into the ones that an install writes; nothing is written."""
+    home.settings.write_bytes(original := b'{"model": "x"}\n')
+    before = home.everything()
+    dry = home.run("install", "--dry-run", "--diff")
+    report = home.run("install", "--dry-run", "--json").report
+    assert home.everything() == before
+    assert report["diff"] in dry.out
+    home.install()
+    (removed, added) = ([], [])
+    for line in report["diff"].split(str(home.settings), 2)[2].partition("--- ")[0].split("\n"):
+        removed += [line[1:]] if line.startswith("-") else []
+        added += [line[1:]] if line.startswith("+") else []
+
+    old, new = (raw.decode().split("\n") for raw in (original, home.settings.read_bytes()))
+    assert [line for line in old if line not in new] == removed
+    assert [line for line in new if line not in old] == added
+
+
+def test_without_a_terminal_nothing_is_changed_unasked(client: Home) -> None:
+    """Every command that changes files wants --yes there, with one clear sentence."""
+    before = client.everything()
+    for arguments in (["install"], ["install", "--as", "plugin"]):
+        done = client.run(*arguments)
+        assert (done.code, "--yes" in done.err) == (1, True)
+    assert client.everything() == before
+    client.install()
+    before = client.everything()
+    for option in ("--delete-data", "--json"):
+        assert client.run("uninstall", option).code == 1
+    assert client.everything() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kept"), [(["uninstall"], True), (["uninstall", "--delete-data"], True)]
+)
+@pytest.mark.parametrize("answer", ["n", "y"])
+def test_on_a_terminal_a_no_means_no(
+    answer: str, arguments: list[str], kept: bool, home: Home
+) -> None:
+    """One question; without a yes nothing is taken out and nothing is deleted."""
+    home.install()
+    before = home.everything()
+    terminal = pexpect.spawn(
+        sys.executable, ["-c", _MAIN, *arguments], encoding="utf-8", timeout=60, env=os.environ
+    )
+    terminal.expect(r"Go ahead\? \[y/N\]")
+    terminal.sendline(answer)
+    terminal.expect(pexpect.EOF)
+    terminal.close()
+
+    if answer == "n":
+        assert terminal.exitstatus == 1
+        assert home.everything() == before
+    else:
+        assert home.settings.read_bytes() == ORIGINAL
+        assert os.path.exists(home.data) is ("--delete-data" not in arguments)
+
+
+def test_a_wrong_combination_is_a_usage_error(home: Home) -> None:
+    """A plugin has no scope."""
+    assert home.run("install", "--as", "plugin", "--scope", "local").code == 2
+    assert home.run("uninstall", "--as", "plugin", "--scope", "user").code == 0
+
+
+# --- what can go wrong ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("raw", [b"{bad", b"[]", b'{"a": "\xff"}', b'{"hooks": null}'])
+def test_settings_that_cannot_be_edited_stay(raw: bytes, home: Home) -> None:
+    """One sentence that names them once; nothing is written, not even a record."""
+    home.settings.write_bytes(raw)
+    done = home.run("install", "--yes")
+
+    assert done.code == 1
+    assert done.err.count(str(home.settings)) == 1
+    assert "nothing was changed" in done.err
+    assert home.everything() == {str(home.settings): raw}
+
+
+@pytest.mark.parametrize("arguments", [["install"], ["uninstall"], ["uninstall", "--delete-data"]])
+def test_read_only_settings_change_nothing_at_all(arguments: list[str], client: Home) -> None:
+    """Neither the file nor commands, server, launcher or data; even for root."""
+    if arguments[0] == "uninstall":
+        client.install()
+    before = client.everything()
+    client.settings.chmod(0o444)
+
+    done = client.run(*arguments, "--yes")
+
+    assert done.code == 1
+    assert "read-only" in done.err
+    assert "nothing was changed" in done.err
+    assert client.everything() == before
+
+
+def test_a_hard_linked_settings_file_stays_linked(home: Home, world: Path) -> None:
+    """Other names of the file see the entries come and go."""
+    other = world / "dotfiles.json"
+    os.link(home.settings, other)
+
+    home.install()
+    assert other.read_bytes() == home.settings.read_bytes() != ORIGINAL
+    home.uninstall()
+
+    assert os.path.samefile(other, home.settings)
+    assert other.read_bytes() == ORIGINAL
+
+
+def test_a_symlinked_settings_file_is_written_through(home: Home, world: Path) -> None:
+    """The link stays, the file behind it gets the entries and loses them again."""
+    behind = world / "dotfiles.json"
+    home.settings.rename(behind)
+    home.settings.symlink_to(behind)
+    home.install()
+
+    assert home.settings.is_symlink()
+    assert b"bin/hook" in behind.read_bytes()
+    home.uninstall()
+    assert behind.read_bytes() == ORIGINAL
+
+
+def test_one_broken_file_does_not_keep_the_others_wired(home: Home) -> None:
+    """The rest is taken out, the broken one is named, and the data it needs is kept."""
+    home.install()
+    home.install("--scope", "local")
+    local = Path(home.project, ".claude", "settings.local.json")
+    local.write_bytes(local.read_bytes() + b"}")
+
+    done = home.run("uninstall", "--yes", "--delete-data")
+
+    assert done.code == 1
+    assert str(local) in done.err
+    assert "was kept" in done.err
+    assert home.settings.read_bytes() == ORIGINAL
+    assert os.path.isdir(home.data)
+
+
+def test_a_strangers_broken_file_does_not_matter(home: Home) -> None:
+    """What holds nothing of ours is not even parsed."""
+    home.install()
+    Path(home.project, ".claude").mkdir()
+    Path(home.project, ".claude", "settings.json").write_text("{bad")
+
+    assert home.uninstall()["settings"] == [str(home.settings)]
+
+
+class Killed(BaseException):
+    """Stands in for a kill: nothing that tidies up may run on it."""
+
+
+@pytest.mark.parametrize("then", ["install", "uninstall"])
+@pytest.mark.parametrize("upgrade", [True, False])
+def test_killed_in_the_middle_whatever_is_run_next_is_right(
+    upgrade: bool, then: str, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The record is ahead of the settings and names the old and the new content."""
+    if upgrade:
+        home.install()
+        home.settings.write_bytes(home.settings.read_bytes())
+
+    def die(*_arguments: object, **_named: object) -> str:
+        raise Killed
+
+    wired = _wired(home)._replace(root="/new", launcher=None)
+    piece = parts.Settings(str(home.settings), home.data, home.project, wired)
+    with monkeypatch.context() as patch:
+        patch.setattr(settingsfile, "replace", die)
+        with pytest.raises(Killed):
+            piece.install(do=True)
+
+    if then == "install":
+        piece.install(do=True)
+        assert b"/new" in home.settings.read_bytes()
+    home.uninstall()
+    assert home.settings.read_bytes() == ORIGINAL
+
+
+def _racing(home: Home, times: int) -> Callable[..., str]:
+    """Another program writes the settings just before we do, so many times."""
+    real, left = settingsfile.replace, list(range(times))
+
+    def raced(*arguments: Any, **named: Any) -> str:
+        if left:
+            home.edit(**{f"theirs{left.pop()}": True})
+        return real(*arguments, **named)
+
+    return raced
+
+
+def test_a_write_of_another_program_leads_to_a_new_try(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both changes are in the file afterwards, and uninstalling keeps theirs."""
+    monkeypatch.setattr(settingsfile, "replace", _racing(home, 3))
+    home.install()
+    assert {"hooks", "theirs0", "theirs1", "theirs2"} <= set(home.value)
+
+    home.uninstall()
+    assert home.value == json.loads(ORIGINAL) | {"theirs2": True, "theirs1": True, "theirs0": True}
+
+
+def test_a_file_that_never_rests_is_left_alone(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After some tries the command gives up with a clear sentence."""
+    monkeypatch.setattr(settingsfile, "replace", _racing(home, 99))
+
+    done = home.run("install", "--yes")
+
+    assert "another program" in done.err
+    assert "hooks" not in home.value
+
+
+def test_installs_at_once_end_in_one_that_can_be_undone(home: Home) -> None:
+    """Whoever loses the race finds the work done and does not spoil the record."""
+    command = [sys.executable, "-c", _MAIN, "install", "--yes", "--interpreter", home.python]
+    running = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in range(4)]
+
+    assert [process.wait() for process in running] == [0] * 4
+    home.uninstall()
+    assert home.settings.read_bytes() == ORIGINAL
+
+
+def test_a_disk_that_fills_up_at_any_point_leaves_the_settings(home: Home) -> None:
+    """A limit on file sizes fails the launcher, the backup, the record or the settings."""
+    code = (
+        "import resource, signal, sys\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "limit = int(sys.argv.pop(1))\nfrom brimline.install import pythons\n"
+        "pythons.precompile = lambda *_: None\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))\n" + _MAIN
+    )
+    for limit in (30, 120, 400, 1500):
+        arguments = ["install", "--yes", "--interpreter", home.python]
+        done = subprocess.run(
+            [sys.executable, "-B", "-c", code, str(limit), *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, "cannot write" in done.stderr) == (1, True), done.stderr
+        assert home.settings.read_bytes() == ORIGINAL
+        assert sorted(os.listdir(home.config)) == ["settings.json"]
+        home.uninstall()
+
+
+def test_a_data_folder_that_cannot_be_one_is_told(home: Home) -> None:
+    """A file in its place stops the installation before anything is changed."""
+    Path(home.data).write_text("a file")
+    done = home.run("install", "--yes")
+
+    assert done.code == 1
+    assert "BRIMLINE_HOME" in done.err
+    assert home.settings.read_bytes() == ORIGINAL
+
+
+def test_a_package_that_cannot_be_compiled_is_installed_with_a_warning(
+    home: Home, root: Path
+) -> None:
+    """Hooks work, only slower."""
+    shutil.rmtree(root / "brimline" / "__pycache__")
+    (root / "brimline" / "__pycache__").write_text("in the way")
+
+    report = home.install()
+
+    assert "takes longer" in report["warnings"][0]
+    assert home.findings()["bytecode"]["level"] == "warning"
+    subprocess.run(home.hook("PreCompact"), input=b'{"session_id": "slow"}', check=True, timeout=60)
+
+
+# --- what comes along -------------------------------------------------------------------------
+
+
+@pytest.mark.row("S4-11", "S1-23")
+def test_every_event_of_the_list_gets_one_entry(home: Home) -> None:
+    """In exec form, with its matcher and timeout."""
+    home.install()
+
+    for event, answered in table.EVENTS.items():
+        (group,) = home.value["hooks"][event]
+        (entry,) = group["hooks"]
+        assert group.get("matcher") == answered.matcher()
+        assert entry["timeout"] == answered.timeout_s
+        assert (entry["command"], entry["args"]) == (str(home.launcher), [event])
+
+
+def test_with_a_client_everything_comes_and_goes(client: Home) -> None:
+    """Settings, slash commands, MCP server; what a dry run says is done; nothing is left."""
+    before = client.everything()
+    dry = client.run("install", "--dry-run", "--json").report
+    done, again = client.install(), client.install()
+
+    for key in ("files", "client_calls"):
+        assert dry[key] == done[key]
+        assert again[key] == []
+    assert len(done["files"]) == len(COMMANDS) + 4  # launcher, settings, two notes for hooks
+    assert len(done["client_calls"]) == 1
+    assert (done["to_do"], done["warnings"]) == ([], [])
+    client.uninstall("--delete-data")
+    calls, state = (str(client.config / name) for name in (fake_claude.CALLS, ".claude.json"))
+    assert client.everything().keys() - {calls, state} == before.keys()
+    assert client.settings.read_bytes() == ORIGINAL
+
+
+def test_permission_rules_can_be_left_out(home: Home) -> None:
+    """And the user's own stay."""
+    home.install("--no-allow", "--no-mcp")
+    assert "permissions" not in home.value
+    home.edit(permissions={"allow": ["mcp__brimline__recall", "Bash(ls:*)"]})
+    home.install()
+    assert len(home.value["permissions"]["allow"]) == 4
+    home.edit(x=1)
+
+    home.uninstall()
+
+    assert home.value["permissions"]["allow"] == ["mcp__brimline__recall", "Bash(ls:*)"]
+
+
+@pytest.mark.parametrize("fault", ["no client", "client fails", "client lies", "no folder"])
+def test_what_comes_along_does_not_fail_the_installation(
+    fault: str, client: Home, no_client: Path
+) -> None:
+    """The hooks are what matters; the rest is one sentence, and the command to run later."""
+    if fault == "no client":
+        (no_client / "claude").unlink()
+    elif fault == "client fails":
+        fake_claude.script(no_client, "#!/bin/sh\necho words; echo it is broken >&2\nexit 3\n")
+    elif fault == "client lies":
+        fake_claude.script(no_client, "#!/bin/sh\nexit 0\n")
+    else:
+        (client.config / "commands").write_text("a file")
+    report = client.install()
+
+    assert client.hook("Stop")
+    told = " ".join([*report["warnings"], *report["to_do"]])
+    expected = {"no client": "claude mcp add", "client fails": "it is broken"}
+    expected |= {"client lies": "but did not", "no folder": "cannot write"}
+    assert expected[fault] in told
+    assert ("claude mcp add" in " ".join(report["to_do"])) is fault.startswith(
+        ("no client", "client f")
+    )
+
+
+def test_commands_that_are_not_ours_stay(home: Home) -> None:
+    """Somebody's own file, one that was changed, and a link are left alone both ways."""
+    folder = home.config / "commands" / "brim"
+    folder.mkdir(parents=True)
+    (folder / "status.md").write_text("mine")
+    (folder / "purge.md").symlink_to(home.settings)
+    report = home.install()
+    (folder / "pin.md").write_text("changed")
+    gone = home.uninstall()
+
+    assert sum("not brimline's" in note for note in report["notes"]) == 2
+    assert sum("pin.md was changed" in note for note in gone["notes"]) == 1
+    assert {path.name for path in folder.iterdir()} == {"status.md", "purge.md", "pin.md"}
+
+
+def test_a_server_that_is_not_ours_stays(client: Home) -> None:
+    """And one that starts another copy of brimline is replaced."""
+    theirs = {"mcpServers": {"brimline": {"command": "other", "args": ["serve"]}}}
+    state = client.config / ".claude.json"
+    state.write_text(json.dumps(theirs))
+    assert "not ours" in " ".join(client.install()["notes"])
+    client.uninstall()
+    assert json.loads(state.read_bytes()) == theirs
+
+    state.write_text(json.dumps(theirs).replace("serve", '-m", "brimline", "mcp'))
+    assert len(client.install()["client_calls"]) == 2
+    assert client.findings()["mcp"]["level"] == "ok"
+
+
+@pytest.mark.parametrize("name", ["data é", 'it\'s "here"', "$HOME;x"])
+def test_paths_of_any_kind_reach_the_hook(name: str, home: Home, world: Path) -> None:
+    """Spaces, quotes and other letters in the data folder's and the interpreter's path."""
+    data = str(world / name)
+    python = world / f"python {name}"
+    python.symlink_to(home.python)
+    for chosen, fits in ((home.python, True), (str(python), False)):
+        home.install("--interpreter", chosen, BRIMLINE_HOME=data)
+        assert (home.hook("Stop")[0] == f"{data}/bin/hook") is fits
+        env = {"HOME": os.environ["HOME"]}
+        event = json.dumps({"session_id": "s"}).encode()
+        subprocess.run(home.hook("Stop"), input=event, env=env, check=True, timeout=60)
+        line = subprocess.run(
+            ["/bin/sh", "-c", home.value["statusLine"]["command"]],
+            input=event,
+            env=env | {"PATH": "/usr/bin:/bin"},
+            capture_output=True,
+            check=True,
+        )
+        assert len(line.stdout.splitlines()) == 2
+        assert Path(data, "sessions", "s", "spool.jsonl").exists()
+        home.uninstall(BRIMLINE_HOME=data)
+        assert home.settings.read_bytes() == ORIGINAL
+
+
+def test_everything_made_is_private(home: Home) -> None:
+    """700 and 600, the launcher 700."""
+    home.install()
+    for path in [Path(home.data), *Path(home.data).rglob("*")]:
+        private = 0o700 if path.is_dir() or path == home.launcher else 0o600
+        assert stat.S_IMODE(path.stat().st_mode) == private, path

@@ -1,0 +1,244 @@
+"""`config autocompact` and `scout`: one value in the client's settings, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from brimline import config
+from brimline.fast import paths, policy
+from brimline.install import settingsfile
+
+from .conftest import ORIGINAL, Done, Home
+
+NARROW = "Agent|Task|Skill|Write"
+WIDE = f"{NARROW}|Read|Glob|Grep|Bash"
+LAYOUTS = [
+    b"{}",
+    b"{}\n",
+    b'{\n\t"model": "opus",\n\t"env": {"A": "1"}\n}',
+    b'{\r\n    "model": "opus",\r\n    "hooks": {}\r\n}\r\n',
+    b'\xef\xbb\xbf{\n  "a": [1, 2,\n 3], "b": "\\u00e9"\n}\n\n',
+]
+
+
+def autocompact(home: Home, *arguments: str) -> Done:
+    """Run `config autocompact`."""
+    return home.run("config", "autocompact", *arguments, "--json")
+
+
+@pytest.mark.parametrize("original", LAYOUTS)
+def test_off_gives_every_byte_back(original: bytes, home: Home) -> None:
+    """However the file is laid out, only the key comes, changes and goes; an install around it."""
+    home.settings.write_bytes(original)
+    for value, tokens in (("300000", 300_000), ("250_000", 250_000), ("200,000", 200_000)):
+        report = autocompact(home, value).report
+        assert (report["changed"], report["autoCompactWindow"]) == (True, tokens)
+        assert report["compaction_tokens"] == tokens - 33_000
+        written = json.loads(home.settings.read_bytes().removeprefix(b"\xef\xbb\xbf"))
+        assert written["autoCompactWindow"] == tokens
+    assert not autocompact(home, "200000").report["changed"]
+    home.install()
+    assert autocompact(home, "off").report["changed"]
+    home.uninstall()
+
+    assert home.settings.read_bytes() == original
+
+
+def test_a_value_that_was_there_is_changed_in_its_place(home: Home) -> None:
+    """Order, indentation and neighbours stay; off removes exactly the key."""
+    home.settings.write_bytes(b'{\n "a": 1,\n "autoCompactWindow" :  5 ,\n "z": {"x":[]}\n}\n')
+    autocompact(home, "200000")
+    assert b'"a": 1,\n "autoCompactWindow" :  200000 ,\n "z"' in home.settings.read_bytes()
+
+    autocompact(home, "off")
+    assert home.settings.read_bytes() == b'{\n "a": 1 ,\n "z": {"x":[]}\n}\n'
+
+
+def test_without_a_settings_file_one_is_made(home: Home) -> None:
+    """With the key alone; off without a file makes none. Hooks know the new point at once."""
+    home.settings.unlink()
+    assert not autocompact(home, "off").report["changed"]
+    assert not home.settings.exists()
+
+    autocompact(home, "200000")
+
+    assert home.settings.read_bytes() == b'{\n  "autoCompactWindow": 200000\n}\n'
+    stored = policy.stored(home.data, home.project)
+    assert stored is not None
+    assert stored.client["autocompact_window"] == 200_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["99999"], "does not honour values below 100,000"),
+        (["1000001"], "1,000,001 is above the window of 1,000,000 tokens"),
+        (["200001", "--window", "200000"], "200,001 is above the window of 200,000 tokens"),
+        (["abc"], "takes a whole number or off, not 'abc'"),
+        (["OFF"], "takes a whole number or off"),
+        ([""], "takes a whole number or off"),
+        (["٢٠٠٠٠٠"], "takes a whole number or off"),
+    ],
+)
+def test_other_values_are_refused_and_nothing_is_written(
+    arguments: list[str], sentence: str, home: Home
+) -> None:
+    """The window is never exceeded, and a value the client ignores is never written."""
+    done = autocompact(home, *arguments)
+
+    assert (done.code, done.out) == (1, "")
+    assert sentence in done.err
+    assert home.everything() == {str(home.settings): ORIGINAL}
+
+
+def test_a_configured_window_is_the_limit(home: Home) -> None:
+    """What the user said about the window holds here too; the option is stronger."""
+    config.change(paths.user_config(home.data), "context_window", "200000", project=False)
+
+    assert "above the window of 200,000" in autocompact(home, "200001").err
+    assert autocompact(home, "400000", "--window", "500000").report["changed"]
+
+
+@pytest.mark.parametrize("raw", [b"{bad", b'{"a": 1,}', b"[]", b"{} {}", b'{"env": []}'])
+def test_settings_that_cannot_be_edited_stay(raw: bytes, home: Home) -> None:
+    """One sentence that names the file; nothing is changed."""
+    home.settings.write_bytes(raw)
+    done = autocompact(home, "200000", "--percent", "50")
+
+    assert "nothing was changed" in done.err
+    assert str(home.settings) in done.err
+    assert home.settings.read_bytes() == raw
+
+
+def test_a_write_of_another_program_leads_to_a_new_try(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its change and ours are both in the file afterwards."""
+    real, left = settingsfile.back_up, [1]
+
+    def interrupted(file: settingsfile.SettingsFile, folder: str) -> str:
+        if left:
+            home.edit(theirs=left.pop())
+        return real(file, folder)
+
+    monkeypatch.setattr(settingsfile, "back_up", interrupted)
+    autocompact(home, "200000")
+
+    assert home.value == json.loads(ORIGINAL) | {"theirs": 1, "autoCompactWindow": 200_000}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "tokens", "part"),
+    [
+        ("guard.tiers", "90,15,7,3", "200000", "the first tier"),
+        ("guard.preset", "ccm-70-80-90", "200000", "the last tier does not come before compaction"),
+        ("guard.ceiling_percent", "90", "200000", "ceiling 180,000"),
+        ("guard.preset", "default", "200000", ""),
+        ("guard.preset", "haios-80", "200000", ""),
+        ("guard.preset", "adr11", "200000", ""),
+        ("guard.preset", "off", "200000", ""),
+    ],
+)
+def test_a_setting_that_collides_is_warned_about(
+    key: str, value: str, tokens: str, part: str, home: Home
+) -> None:
+    """Ceiling, tiers and compaction should come in that order; the value is written even so."""
+    config.change(paths.user_config(home.data), key, value, project=False)
+    warnings = autocompact(home, tokens, "--window", tokens).report["warnings"]
+
+    assert bool(warnings) is bool(part)
+    assert part in "".join(warnings)
+    assert home.value["autoCompactWindow"] == int(tokens)
+
+
+def test_a_person_is_told_what_happens_and_from_when_on(home: Home) -> None:
+    """The point, the file, that running sessions keep the old value, and what collides."""
+    texts = [
+        home.run("config", "autocompact", *words).out for words in (["300000"], ["off"], ["off"])
+    ]
+
+    point = "the client compacts at about 267,000 tokens."
+    assert texts[0].splitlines()[0] == f"autoCompactWindow = 300,000 in {home.settings}: {point}"
+    assert texts[0].splitlines()[2].startswith("warning: in a window of 1,000,000 tokens")
+    assert "the client's default holds" in texts[1]
+    assert ["Running sessions" in text for text in texts] == [True, True, False]
+
+
+@pytest.mark.row("S3-79")
+def test_a_percentage_goes_beside_whatever_else_is_there(home: Home) -> None:
+    """It can only lower the point; off takes both away and nothing else."""
+    before = b'{"env": {"A": "1"}, "model": "opus"}'
+    home.settings.write_bytes(before)
+    report = autocompact(home, "200000", "--percent", "50").report
+
+    assert report["compaction_tokens"] == 90_000
+    assert home.value["env"] == {"A": "1", "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "50"}
+    autocompact(home, "off")
+    assert home.settings.read_bytes() == before
+    home.settings.unlink()
+    assert autocompact(home, "200000", "--percent", "100").report["compaction_tokens"] == 167_000
+    assert home.value["env"] == {"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "100"}
+
+
+@pytest.mark.parametrize("arguments", [["off", "--percent", "50"], ["200000", "--percent", "0"]])
+def test_a_percentage_that_means_nothing_is_refused(arguments: list[str], home: Home) -> None:
+    """Nothing is written."""
+    assert autocompact(home, *arguments).code == 2
+    assert home.settings.read_bytes() == ORIGINAL
+
+
+def matcher(path: Path) -> str:
+    """The tools that the client asks about before they run."""
+    (group,) = json.loads(path.read_bytes())["hooks"]["PreToolUse"]
+    return str(group["matcher"])
+
+
+@pytest.mark.row("S0-32", "S2-46")
+def test_the_scout_on_and_off_is_a_round_trip(home: Home) -> None:
+    """Wherever it is installed the matcher widens and narrows, and nothing else changes."""
+    home.install()
+    home.install("--scope", "project")
+    project = Path(home.project, ".claude", "settings.json")
+    before = home.settings.read_bytes()
+    assert matcher(home.settings) == NARROW
+
+    report, again = (home.run("scout", "on", "--json").report for _ in range(2))
+    assert sorted(report["settings"]) == sorted([str(home.settings), str(project)])
+    assert again == {"scout": "on", "settings": [], "problem": None}
+    assert matcher(home.settings) == matcher(project) == WIDE
+    assert config.load(home.data, home.project).values["scout.mode"] == "advise"
+    text = home.run("scout", "off").out
+    assert text.startswith("The scout is off in new sessions (")
+    assert home.value == json.loads(before)
+
+    home.run("scout", "on")
+    home.uninstall()
+    assert home.settings.read_bytes() == ORIGINAL
+
+
+@pytest.mark.parametrize("arguments", [[], ["--no-mcp"]])
+def test_a_plugin_follows_the_scouts_switch(arguments: list[str], home: Home) -> None:
+    """Also alone, and with or without its server, as it was."""
+    home.install("--as", "plugin", *arguments)
+    before = home.everything()
+    hooks = Path(home.data, "plugin", "brim", "hooks", "hooks.json")
+
+    assert home.run("scout", "on", "--json").report["settings"] == []
+    assert matcher(hooks) == WIDE
+    home.run("scout", "off")
+
+    after = home.everything()
+    assert {path for path in before if "/plugin/" in path and before[path] != after[path]} == set()
+
+
+@pytest.mark.parametrize("word", ["on", "off"])
+def test_without_an_installation_the_scout_is_one_sentence(word: str, home: Home) -> None:
+    """Nothing is written, neither of the client's nor of ours."""
+    done = home.run("scout", word)
+
+    assert (done.code, done.out) == (1, "")
+    assert done.err == "brimline: brimline is not installed here yet: run `brimline install` first"
+    assert home.everything() == {str(home.settings): ORIGINAL}
