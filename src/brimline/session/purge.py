@@ -24,8 +24,8 @@ from brimline.session.survey import COPY, TEXT, TRUNCATED
 from brimline.store import contents, layout, pins, put, stub
 from brimline.store.pins import NONE
 from brimline.transcript import find
-from brimline.transcript import row as shapes
 from brimline.transcript.read import Line
+from brimline.transcript.row import COPY_FIELD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -368,7 +368,7 @@ class _PurgedCopy:
         start, end, row = Line(1, 0, raw).records[0]
         for item in edits:
             if item.kind == COPY:
-                del row[shapes.COPY_FIELD]
+                del row[COPY_FIELD]
             else:
                 self._replace(row, item)
         return raw[:start] + surveying.encoded(row) + raw[end:]
