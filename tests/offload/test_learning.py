@@ -12,7 +12,7 @@ import pytest
 from brimline.offload import learning
 from brimline.store import pins
 
-from .player import LOG, Player
+from .conftest import LOG, Player
 
 BUILD = LOG[:20_000]
 

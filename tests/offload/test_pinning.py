@@ -9,15 +9,14 @@ import pytest
 from brimline.fast import io
 from brimline.offload import hook
 from brimline.offload.hook import PINS_WAIT
-from brimline.state.session import SessionState
 from brimline.store import contents, layout, pins, put
 
-from .player import LOG
+from .conftest import LOG
 
 if TYPE_CHECKING:
     from brimline.testing import SessionBuilder
 
-    from .player import Player
+    from .conftest import Player
 
 SMALL = "\n".join(f"line {number}" for number in range(700))
 KEY = "sha256:" + put.sha256(SMALL.encode())
@@ -39,11 +38,6 @@ def pinned(player: Player, *keys: str) -> list[str]:
     return [pins.level_of(player.home_dir, layout.digest_of(key)) for key in keys]
 
 
-def waits(player: Player) -> bool:
-    """Whether a directive waits for a result."""
-    return PINS_WAIT in SessionState(player.home_dir, player.session_id).names
-
-
 @pytest.mark.row("S3-58")
 def test_the_last_result_is_pinned_though_it_stayed_in_the_window(
     player: Player, session: SessionBuilder
@@ -62,7 +56,7 @@ def test_the_last_result_is_pinned_though_it_stayed_in_the_window(
     assert notes == (f"brimline: pinned {KEY[:19]} (hard).",)
 
 
-@pytest.mark.row("S3-58", "S3-61")
+@pytest.mark.row("S3-58", "S3-61", "S3-71")
 def test_the_last_result_is_pinned_by_its_reference(
     player: Player, session: SessionBuilder
 ) -> None:
@@ -121,14 +115,14 @@ def test_the_next_large_result_is_pinned_and_no_other(player: Player) -> None:
 
     assert pinned(player, *keys) == ["none", "hard", "none"]
     assert pins.pinned(player.home_dir)[KEY[7:]].reason == r'a "b" \ c'
-    assert not waits(player)
+    assert PINS_WAIT not in player.turn("Stop").state.names
 
 
 @pytest.mark.row("S3-60")
 def test_a_range_is_pinned_when_it_ends(player: Player) -> None:
     """Results before and after it are not; an end without a start pins nothing."""
     assert player.say("brim:pin end") == ("brimline: pinned 0 large results of the range.",)
-    assert not waits(player)
+    assert PINS_WAIT not in player.turn("Stop").state.names
     keys = [result(player, SMALL + "\nbefore")]
     player.say("brim:pin start")
     keys += [result(player, f"{SMALL}\n{number}") for number in range(2)]
@@ -139,7 +133,7 @@ def test_a_range_is_pinned_when_it_ends(player: Player) -> None:
 
     assert pinned(player, *keys) == ["none", "soft", "soft", "none"]
     assert notes == ("brimline: pinned 2 large results of the range.",)
-    assert not waits(player)
+    assert PINS_WAIT not in player.turn("Stop").state.names
 
 
 @pytest.mark.row("S3-75")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from brimline.offload import kinds, preview
 
-from .player import LOG, SOURCE
+from .conftest import LOG, SOURCE
 
 GOLDEN = Path(__file__).parent / "golden"
 ROW = re.compile(r"(\d+)(?:-(\d+))?: ")
@@ -43,6 +43,7 @@ OUTPUTS = {
         "Glob",
     ),
     "minified": ("var a=Something_Long(1);" * 2_000, "Read", "/p/a.js"),
+    "letter": ("\n".join(f"Point {n}: " + "many words " * 150 for n in range(20)), "mcp__a__b"),
     "binary": ("\x01a\x02b" * 5_000, "Bash"),
     "diff": (DIFF, "Bash"),
 }

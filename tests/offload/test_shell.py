@@ -18,8 +18,8 @@ GOLDEN = json.loads((Path(__file__).parent / "golden/commands.json").read_text(e
 @pytest.mark.row("S3-11")
 @pytest.mark.parametrize("row", GOLDEN, ids=[row["line"] for row in GOLDEN])
 def test_a_line_is_remembered_repeated_and_exempted_by_what_it_runs(row: dict[str, Any]) -> None:
-    """Two words for learning; nobody is invited to repeat a push; files tell the kind of text."""
-    found = shell.read(row["line"])
+    """Nobody is invited to repeat a push; files tell the kind of text; recalls are our own."""
+    found, asked = shell.read(row["line"]), shell.fetches("Bash", {"command": row["line"]})
 
     assert row == {
         "line": row["line"],
@@ -29,21 +29,9 @@ def test_a_line_is_remembered_repeated_and_exempted_by_what_it_runs(row: dict[st
         "prints": found.prints,
         "ran_something": found.ran_something,
         "is_exempt": found.is_exempt,
+        "fetches": json.loads(json.dumps(asked)),
     }
     assert shell.files_of("Bash", {"command": row["line"]}) == found.files
-
-
-@pytest.mark.parametrize(
-    ("line", "asked"),
-    [
-        ("brimline store get sha256:01 --lines 3:9", [("sha256:01", "3:9")]),
-        ("env A=1 /x/python -I -m brimline store get last --lines=3: | head", [("last", "3:")]),
-        ("brimline store list; echo brimline store", None),
-    ],
-)
-def test_recalls_are_known_by_their_words(line: str, asked: list[tuple[str, str]] | None) -> None:
-    """Wherever in the line they stand."""
-    assert shell.fetches("Bash", {"command": line}) == asked
 
 
 @given(st.text(alphabet="ab '\"\\$(){}<>|&;\n#`=-", max_size=60))

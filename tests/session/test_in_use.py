@@ -16,12 +16,11 @@ from brimline.session import in_use
 from brimline.session.disk import InUseError
 
 from . import machines
+from .machines import LONG_AGO
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-LONG_AGO = 1_700_000_000
 
 
 @pytest.fixture
@@ -41,80 +40,49 @@ def process() -> Iterator[subprocess.Popen[bytes]]:
         running.kill()
 
 
-def test_a_session_that_nobody_wrote_for_long_is_idle(path: Path, home_dir: str) -> None:
-    """No client is known, nothing was written."""
-    assert in_use.why(str(path), home_dir) is None
-
-
-def test_a_session_written_a_moment_ago_is_in_use(path: Path, home_dir: str) -> None:
-    """Whoever wrote it may write again."""
-    os.utime(path)
-
-    assert "written" in str(in_use.why(str(path), home_dir))
-    with pytest.raises(InUseError, match="end it first; nothing was changed"):
-        in_use.require_idle(str(path), home_dir)
-
-
-def test_a_clock_that_was_set_back_does_not_make_a_session_live_for_hours(
-    path: Path, home_dir: str
+@pytest.mark.parametrize(("age_s", "is_idle"), [(1e8, True), (5, False), (-7_200, True)])
+def test_a_session_written_a_moment_ago_is_in_use(
+    path: Path, home_dir: str, age_s: float, is_idle: bool
 ) -> None:
-    """A time far in the future says nothing about the last minute."""
-    os.utime(path, (time.time() + 7_200, time.time() + 7_200))
+    """Whoever wrote it may write again; a time far in the future says nothing."""
+    os.utime(path, (time.time() - age_s, time.time() - age_s))
 
+    assert (in_use.why(str(path), home_dir) is None) == is_idle
+    if not is_idle:
+        with pytest.raises(InUseError, match=r"written \d s ago.*nothing was changed"):
+            in_use.require_idle(str(path), home_dir)
+
+
+@pytest.mark.parametrize("told_by", ["hook", "client"])
+def test_a_client_keeps_its_session_in_use_while_it_runs(
+    path: Path, home_dir: str, process: subprocess.Popen[bytes], told_by: str
+) -> None:
+    """However long it has been quiet, subagents' sessions too; once it ended, it is idle."""
+    agent = machines.make_session(path.parent / "s1" / "subagents" / "agent-a.jsonl")
+    os.utime(agent, (LONG_AGO, LONG_AGO))
+    if told_by == "hook":
+        in_use.note_client(home_dir, "s1", process.pid)
+    else:
+        _register(path, process.pid, "s1")
+
+    for session in (path, agent):
+        assert f"process {process.pid}" in str(in_use.why(str(session), home_dir))
+    process.kill()
+    process.wait()
     assert in_use.why(str(path), home_dir) is None
 
 
-def test_the_client_that_a_hook_noted_keeps_the_session_in_use_while_it_runs(
+def test_a_client_that_left_for_another_session_is_forgotten(
     path: Path, home_dir: str, process: subprocess.Popen[bytes]
 ) -> None:
-    """However long it has been quiet; once it ended, the session is idle."""
-    in_use.note_client(home_dir, "s1", process.pid)
-
-    assert f"process {process.pid}" in str(in_use.why(str(path), home_dir))
-    _end(process)
-    assert in_use.why(str(path), home_dir) is None
-
-
-def test_a_client_that_went_on_to_another_session_is_forgotten(
-    path: Path, home_dir: str, process: subprocess.Popen[bytes]
-) -> None:
-    """As the hook does it after `/clear`."""
+    """As the hook does it after `/clear`, and where the client itself says so."""
     in_use.note_client(home_dir, "s1", process.pid)
     in_use.forget_client(home_dir, "s1")
     in_use.forget_client(home_dir, "s1")
-
     assert in_use.why(str(path), home_dir) is None
 
-
-def test_a_process_that_began_after_the_note_is_another_one(
-    path: Path, home_dir: str, process: subprocess.Popen[bytes]
-) -> None:
-    """Numbers of processes are used again."""
-    in_use.note_client(home_dir, "s1", process.pid)
-    note = path.parent.parent.parent.parent.parent / "brimline/sessions/s1/client"
-    note.write_text(json.dumps({"v": 1, "pid": process.pid, "at": time.time() - 3_600}))
-
-    assert in_use.why(str(path), home_dir) is None
-
-
-def test_the_clients_own_register_tells_without_any_hook(
-    path: Path, home_dir: str, process: subprocess.Popen[bytes]
-) -> None:
-    """It lies in the configuration folder that the session lies in."""
-    _register(path, process.pid, "s1")
-
-    assert f"process {process.pid}" in str(in_use.why(str(path), home_dir))
-    _end(process)
-    assert in_use.why(str(path), home_dir) is None
-
-
-def test_a_client_that_registers_another_session_has_left_this_one(
-    path: Path, home_dir: str, process: subprocess.Popen[bytes]
-) -> None:
-    """Even where our note is older than its move."""
     in_use.note_client(home_dir, "s1", process.pid)
     _register(path, process.pid, "s2")
-
     assert in_use.why(str(path), home_dir) is None
 
 
@@ -124,21 +92,28 @@ def test_a_session_whose_client_just_ended_is_idle_at_once(
     """The client writes its last rows while it ends; nobody has to wait for that to grow old."""
     in_use.note_client(home_dir, "s1", process.pid)
     _register(path, process.pid, "s1").unlink()
-    _end(process)
+    process.kill()
+    process.wait()
     os.utime(path)
 
     assert in_use.why(str(path), home_dir) is None
 
 
-def test_a_subagents_session_is_in_use_with_that_of_its_parent(
-    path: Path, home_dir: str, process: subprocess.Popen[bytes]
+def test_a_process_that_began_after_the_note_is_another_one(
+    path: Path,
+    home_dir: str,
+    world: Path,
+    process: subprocess.Popen[bytes],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """They are written by the same client."""
-    agent = machines.make_session(path.parent / "s1" / "subagents" / "agent-a.jsonl")
-    os.utime(agent, (LONG_AGO, LONG_AGO))
+    """Numbers are used again; where `ps` cannot tell, better refused once too often."""
     in_use.note_client(home_dir, "s1", process.pid)
+    note = {"v": 1, "pid": process.pid, "at": time.time() - 3_600}
+    (world / "brimline/sessions/s1/client").write_text(json.dumps(note))
 
-    assert f"process {process.pid}" in str(in_use.why(str(agent), home_dir))
+    assert in_use.why(str(path), home_dir) is None
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert f"process {process.pid}" in str(in_use.why(str(path), home_dir))
 
 
 @pytest.mark.parametrize(
@@ -151,20 +126,9 @@ def test_a_note_that_makes_no_sense_is_ignored(
     """Neither an error nor a client."""
     in_use.note_client(home_dir, "s1", 1)
     (world / "brimline/sessions/s1/client").write_text(text)
-    registered = _register(path, 1, "s1")
-    registered.write_text(text)
+    _register(path, 1, "s1").write_text(text)
 
     assert in_use.why(str(path), home_dir) is None
-
-
-def test_where_ps_cannot_tell_a_running_process_counts(
-    path: Path, home_dir: str, process: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Better refused once too often than swapped under a client."""
-    in_use.note_client(home_dir, "s1", process.pid)
-    monkeypatch.setenv("PATH", "/nowhere")
-
-    assert f"process {process.pid}" in str(in_use.why(str(path), home_dir))
 
 
 def _register(path: Path, pid: int, session_id: str) -> Path:
@@ -175,8 +139,3 @@ def _register(path: Path, pid: int, session_id: str) -> Path:
     file = folder / f"{pid}.json"
     file.write_text(json.dumps(entry))
     return file
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    process.kill()
-    process.wait()

@@ -7,7 +7,7 @@ import json
 import os
 import tracemalloc
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -22,28 +22,15 @@ from brimline.transcript import compactions, pieces, read
 
 from .broken import ROWS, lines_of, worked
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from brimline.session.inspect import Inspection
-    from brimline.transcript.read import Line
-
 CORPUS = os.environ.get("BRIMLINE_CORPUS")
 RECORDED = sorted(Path(CORPUS).glob("*.jsonl")) if CORPUS else []
 
 
-def _inspected(data: bytes) -> Inspection:
-    return inspecting.inspect_lines(read.lines(io.BytesIO(data)))
-
-
-def _kinds(session: SessionBuilder) -> dict[str, int]:
-    return dict(inspecting.inspect(session.path).disk_bytes)
-
-
 def test_rows_turns_and_requests_are_counted(session: SessionBuilder) -> None:
-    """Rows of one reply are one request; subtypes are told apart."""
+    """Rows of one reply are one request; a line too long to parse is one line."""
     worked(session)
     session.row("system", subtype="turn_duration")
+    session.raw(b'{"type":"user","text":"' + b"x" * (9 << 20) + b'"}\n')
     found = inspecting.inspect(session.path)
 
     assert found.types == {"user": 5, "assistant": 5, "system/turn_duration": 1}
@@ -51,39 +38,32 @@ def test_rows_turns_and_requests_are_counted(session: SessionBuilder) -> None:
     assert found.occupancies.tolist() == [20_000, 21_000, 22_000, 23_000]
     assert found.models == {session.model: 4}
     assert found.session_id == session.session_id
+    assert found.lines == len(lines_of(session)) == 12
+    assert found.disk_bytes["unreadable"] > 9 << 20
 
 
 def test_every_byte_is_of_one_kind(session: SessionBuilder) -> None:
     """Results, the client's copies of them, inputs, texts, progress, what is unreadable."""
     call = session.tool_call(1_000, command="c" * 300)
-    session.tool_result(call, "r" * 700)
+    session.tool_result(call, "ü" * 350)
     session.reply(2_000, text_block("a" * 400), {"type": "thinking", "thinking": "t" * 500})
     session.prompt("u" * 200)
+    session.prompt("\ud800")
     session.row("progress", data={"text": "p" * 600})
     session.row("user", message={"content": "side"}, isSidechain=True)
+    session.row("attachment", attachment={"type": "x", "content": "y" * 150})
     session.raw(b"\x00" * 100 + b"\n")
-    kinds = _kinds(session)
+    found = inspecting.inspect(session.path)
 
+    kinds = found.disk_bytes
     assert sum(kinds.values()) == os.path.getsize(session.path)
-    assert 700 <= kinds["tool_result"] < 800
-    assert 700 <= kinds["result_copy"] < 730
-    assert 300 <= kinds["tool_input"] < 420
-    assert 400 <= kinds["assistant"] < 450
-    assert 500 <= kinds["thinking"] < 550
-    assert 200 <= kinds["user"] < 210
+    assert found.largest[0].size_bytes == 700
+    least = {"tool_result": 700, "result_copy": 700, "tool_input": 300, "assistant": 400}
+    least |= {"thinking": 500, "user": 200, "attachment": 150}
+    assert {kind for kind, size in least.items() if not size <= kinds[kind] < size + 120} == set()
     assert kinds["progress"] > 600
     assert kinds["sidechain"] > 100
     assert kinds["unreadable"] == 101
-
-
-def test_bytes_are_bytes_also_where_letters_take_several(session: SessionBuilder) -> None:
-    """Umlauts take two, and half characters are no reason to fail."""
-    session.tool_result(session.tool_call(1_000), "ü" * 100)
-    session.prompt("\ud800")
-    found = inspecting.inspect(session.path)
-
-    assert found.largest[0].size_bytes == 200
-    assert sum(found.disk_bytes.values()) == found.size_bytes
 
 
 def test_the_context_at_the_last_request_and_what_came_since_are_apart(
@@ -127,30 +107,17 @@ def test_nothing_before_the_last_compaction_counts(session: SessionBuilder) -> N
     assert len(found.compactions) == 1
 
 
-def test_rows_that_a_compaction_kept_are_in_the_context(session: SessionBuilder) -> None:
-    """The last round stays; its tokens are not taken for those of the system prompt."""
-    session.prompt()
-    result = session.tool_result(session.tool_call(90_000), "x" * 9_000)
+@pytest.mark.parametrize("names", ["one by one", "the ends"])
+def test_rows_that_a_compaction_kept_are_in_the_context(
+    session: SessionBuilder, names: str
+) -> None:
+    """Newer boundaries name them, older ones the first and the last."""
+    first, middle, last = (session.prompt(letter * 3_000)["uuid"] for letter in "xyz")
     session.parent = None
-    kept = {"uuids": [result["uuid"]]}
-    told = {"trigger": "auto", "preTokens": 95_000, "preservedMessages": kept}
-    session.row("system", subtype="compact_boundary", compactMetadata=told)
-    session.row("user", message={"role": "user", "content": "Summary."}, isCompactSummary=True)
-    session.reply(20_000)
-    context = inspecting.inspect(session.path).context
-
-    assert context.kinds["tool_result"] > 2_000
-    assert context.kinds["summary"] > 0
-
-
-def test_a_stretch_that_a_compaction_kept_is_in_the_context(session: SessionBuilder) -> None:
-    """Older boundaries name the first and the last row."""
-    first = session.prompt("x" * 3_000)
-    session.prompt("y" * 3_000)
-    last = session.prompt("z" * 3_000)
-    session.parent = None
-    kept = {"headUuid": first["uuid"], "tailUuid": last["uuid"], "anchorUuid": "a"}
-    session.row("system", subtype="compact_boundary", compactMetadata={"preservedSegment": kept})
+    kept: dict[str, Any] = {"preservedMessages": {"uuids": [first, middle, last]}}
+    if names == "the ends":
+        kept = {"preservedSegment": {"headUuid": first, "tailUuid": last, "anchorUuid": "a"}}
+    session.row("system", subtype="compact_boundary", compactMetadata=kept)
     context = inspecting.inspect(session.path).context
 
     assert context.measured_tokens is None
@@ -158,41 +125,27 @@ def test_a_stretch_that_a_compaction_kept_is_in_the_context(session: SessionBuil
 
 
 def test_the_largest_results_come_first_and_are_few(session: SessionBuilder) -> None:
-    """Of results alike the earlier one comes first."""
+    """Of results alike the earlier one comes first; one without its call is listed too."""
+    session.tool_result("toolu_gone", "x" * 2_001)
     for size in range(30):
         call = session.tool_call(1_000 + size, command=f"c{size}")
         session.tool_result(call, "x" * min(size * 100, 2_000))
-    largest = inspecting.inspect(session.path).largest
+    unknown, *largest = inspecting.inspect(session.path).largest
 
-    assert len(largest) == LARGEST
+    assert (unknown.tool, unknown.in_context) == (None, True)
+    assert len(largest) == LARGEST - 1
     assert {one.size_bytes for one in largest} == {2_000}
     assert [one.source for one in largest][:2] == ["c20", "c21"]
     assert largest[0].request == 21
 
 
-def test_a_result_without_its_call_is_of_an_unknown_tool(session: SessionBuilder) -> None:
-    """It is listed all the same."""
-    session.tool_result("toolu_gone", "x" * 50)
-
-    assert inspecting.inspect(session.path).largest[0].tool is None
-
-
-@given(st.binary(max_size=1_500))
-def test_any_bytes_can_be_inspected(data: bytes) -> None:
+@given(st.lists(st.one_of(ROWS.map(lambda one: json.dumps(one).encode()), st.binary())))
+def test_anything_can_be_inspected(rows: list[bytes]) -> None:
     """The kinds add up to the size."""
-    found = _inspected(data)
+    data = b"\n".join(rows)
+    found = inspecting.inspect_lines(read.lines(io.BytesIO(data)))
 
     assert sum(found.disk_bytes.values()) == found.size_bytes == len(data)
-
-
-@given(st.lists(ROWS, max_size=20))
-def test_any_rows_can_be_inspected(rows: list[Any]) -> None:
-    """Whatever their values are."""
-    data = b"".join(json.dumps(one).encode() + b"\n" for one in rows)
-    found = _inspected(data)
-
-    assert sum(found.disk_bytes.values()) == len(data)
-    assert found.types.total() == len(rows)
 
 
 def test_memory_grows_by_some_bytes_a_row_only() -> None:
@@ -201,8 +154,16 @@ def test_memory_grows_by_some_bytes_a_row_only() -> None:
     finder = Finder()
     tracemalloc.start()
     try:
-        for line in _many_rows(count):
-            finder.take(line)
+        for number in range(count):
+            parent = f'"{number - 1:036d}"' if number else "null"
+            block = f'{{"type":"tool_use","id":"toolu_{number:020d}","name":"Bash","input":{{}}}}'
+            if number % 2:
+                block = f'{{"type":"tool_result","tool_use_id":"toolu_{number - 1:020d}"}}'
+            text = (
+                f'{{"parentUuid":{parent},"type":"{("assistant", "user")[number % 2]}",'
+                f'"uuid":"{number:036d}","message":{{"content":[{block}]}}}}\n'
+            )
+            finder.take(read.Line(number + 1, 0, text.encode()))
         finder.close()
         held, peak = tracemalloc.get_traced_memory()
     finally:
@@ -210,21 +171,6 @@ def test_memory_grows_by_some_bytes_a_row_only() -> None:
 
     assert held / count < 800
     assert peak / count < 900
-
-
-def _many_rows(count: int) -> Iterator[Line]:
-    for number in range(count):
-        parent = f'"{number - 1:036d}"' if number else "null"
-        block = f'{{"type":"tool_use","id":"toolu_{number:020d}","name":"Bash","input":{{}}}}'
-        kind = "assistant"
-        if number % 2:
-            block = f'{{"type":"tool_result","tool_use_id":"toolu_{number - 1:020d}"}}'
-            kind = "user"
-        text = (
-            f'{{"parentUuid":{parent},"type":"{kind}","uuid":"{number:036d}",'
-            f'"message":{{"content":[{block}]}}}}\n'
-        )
-        yield read.Line(number + 1, 0, text.encode())
 
 
 @pytest.mark.skipif(not RECORDED, reason="BRIMLINE_CORPUS is not set")
@@ -240,14 +186,3 @@ def test_recorded_sessions_agree_with_the_other_readers(path: Path) -> None:
     assert found.context.measured_tokens == composed.occupancy_tokens
     assert found.context.kinds.total() == found.context.next_tokens
     assert sum(found.disk_bytes.values()) == path.stat().st_size
-
-
-def test_lines_of_a_session_are_counted_once_in_parts(session: SessionBuilder) -> None:
-    """A line too long to parse is one line, and its bytes are of no known kind."""
-    session.prompt("first")
-    session.raw(b'{"type":"user","text":"' + b"x" * (9 << 20) + b'"}\n')
-    session.prompt("last")
-    found = inspecting.inspect(session.path)
-
-    assert found.lines == len(lines_of(session)) == 3
-    assert found.disk_bytes["unreadable"] > 9 << 20

@@ -24,44 +24,28 @@ def path(world: Path) -> Path:
     return machines.make_session(world / "folder" / "s.jsonl")
 
 
-def test_a_folder_without_leftovers_costs_one_look(path: Path) -> None:
-    """Nothing is opened, nothing is done; a folder that is not there is fine."""
-    before = path.stat()
-
-    assert recovery.recover(str(path)) == []
-    assert recovery.recover(str(path.parent)) == []
-    assert recovery.recover(str(path.parent / "nowhere")) == []
-    assert path.stat() == before
-
-
-def test_every_session_of_a_folder_is_finished(path: Path, home_dir: str) -> None:
-    """Each is told with what came to it."""
+def test_every_session_of_a_folder_is_finished_and_what_was_left_is_swept(
+    path: Path, home_dir: str
+) -> None:
+    """A copy in the making, an unfinished backup, a free lock; a hook leaves large sessions."""
+    assert recovery.recover(str(path.parent)) == recovery.recover(str(path.parent / "no")) == []
     other = machines.make_session(path.with_name("t.jsonl"))
-    with path.open("ab", buffering=0) as one, other.open("ab", buffering=0) as two:
-        machines.run(path, home_dir)
+    with other.open("ab", buffering=0) as held:
         machines.run(other, home_dir)
-        one.write(line(40))
-        two.write(line(40) + line(41))
-
-    done = recovery.recover(str(path.parent))
-
-    assert [(os.path.basename(one.session), one.lines) for one in done] == [
-        ("s.jsonl", 1),
-        ("t.jsonl", 2),
-    ]
-    assert machines.numbers(other) == list(range(42))
-
-
-def test_what_a_killed_command_left_is_swept(path: Path) -> None:
-    """A copy in the making, an unfinished backup, a lock that nobody holds."""
+        held.write(line(40) + line(41))
     for kind in ("lock", "new", "backup"):
         with open(disk.beside(str(path), kind), "wb") as file:
             file.write(b"half a")
 
-    recovery.recover(str(path))
+    assert recovery.recover(str(path.parent), most_bytes=100) == []
+    done = recovery.recover(str(path.parent), most_bytes=10_000)
 
-    assert machines.ours(path) == []
-    assert machines.numbers(path) == list(range(40))
+    assert [(os.path.basename(one.session), one.lines) for one in done] == [
+        ("s.jsonl", 0),
+        ("t.jsonl", 2),
+    ]
+    assert (machines.numbers(path), machines.numbers(other)) == ([*range(40)], [*range(42)])
+    assert machines.ours(path) == machines.ours(other) == []
 
 
 @pytest.mark.parametrize("how", ["in place", "by rename"])
@@ -141,16 +125,6 @@ def test_a_journal_leads_to_no_file_but_ours(path: Path, home_dir: str) -> None:
     assert path.with_name("s.jsonl.brimline-old-1").exists()
 
 
-def test_a_hook_leaves_large_sessions_to_commands(path: Path, home_dir: str) -> None:
-    """A merge copies the session, for which the start of another has no time."""
-    with path.open("ab", buffering=0) as held:
-        machines.run(path, home_dir)
-        held.write(line(40))
-
-    assert recovery.recover(str(path.parent), most_bytes=100) == []
-    assert [one.lines for one in recovery.recover(str(path.parent), most_bytes=10_000)] == [1]
-
-
 def test_a_removed_session_stays_removed(path: Path, home_dir: str) -> None:
     """What we kept of it goes a day after its last row, not earlier."""
     with path.open("ab", buffering=0) as held:
@@ -188,19 +162,3 @@ def test_a_disk_that_is_full_at_recovery_is_told_and_loses_nothing(
 def _full_for_writes(_number: int, name: str) -> None:
     if name == "write":
         raise OSError(28, "No space left on device")
-
-
-def test_a_session_that_cannot_be_read_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its name, and what the system says."""
-    with open(disk.beside(str(path), "new"), "wb"):
-        pass
-
-    def refuse(_path: str) -> int:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(disk, "open_for_reading", refuse)
-    (told,) = recovery.recover(str(path))
-
-    assert "Permission denied" in str(told.problem)
-    with pytest.raises(RewriteError, match="cannot be read"), recovery.opened(str(path)):
-        pass

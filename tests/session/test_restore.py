@@ -17,8 +17,7 @@ from brimline.session import purge as purging
 from brimline.session import restore as restoring
 from brimline.session.disk import RewriteError, RewrittenError
 from brimline.session.repair import repair
-from brimline.session.rewrite import Rewritten
-from brimline.store import contents, layout, put, retention
+from brimline.store import contents, layout, retention
 
 from . import machines
 from .machines import line
@@ -56,55 +55,31 @@ def go_on(session: SessionBuilder) -> bytes:
     return data(session)[before:]
 
 
-def append(session: SessionBuilder, late: bytes = LATE) -> None:
-    """The client goes on."""
-    session.raw(late)
-    os.utime(session.path, (LONG_AGO, LONG_AGO))
-
-
 def test_purges_and_what_came_between_and_after_them_are_undone_together(
     session: SessionBuilder, home_dir: str, original: bytes
 ) -> None:
-    """Every byte comes back, what was appended stays, and nothing is left to restore."""
+    """A restore that was planned before another purge is refused; then every byte comes back.
+
+    Until then what the session refers to is no garbage; afterwards it is.
+    """
     purge(session, home_dir)
+    early = restoring.plan(session.path, home_dir)
     between = go_on(session)
     purge(session, home_dir)
-    append(session)
+    session.raw(LATE)
+    os.utime(session.path, (LONG_AGO, LONG_AGO))
     assert len(restoring.plan(session.path, home_dir).undone) == 2
+    with pytest.raises(RewriteError, match="rewritten meanwhile"):
+        restoring.restore(early, quiet_s=QUIET_S)
+    kept = len(contents.blobs(home_dir))
+    retention.prune(home_dir, retention.Limits(unreferenced=True), retention.Pass())
+    assert len(contents.blobs(home_dir)) == kept > 0
 
     restore(session.path, home_dir)
 
     assert data(session) == original + between + LATE
-    assert not restoring.plan(session.path, home_dir).undone
     assert restoring.noted_sessions(home_dir) == []
-
-
-def test_a_session_can_be_purged_restored_and_purged_again(
-    session: SessionBuilder, home_dir: str, original: bytes
-) -> None:
-    """Round after round the same two states."""
-    purge(session, home_dir)
-    purged = data(session)
-    for _ in range(2):
-        restore(session.path, home_dir)
-        assert data(session) == original
-        purge(session, home_dir)
-        assert data(session) == purged
-
-
-def test_what_a_purged_session_refers_to_is_never_collected_as_garbage(
-    session: SessionBuilder, home_dir: str, original: bytes
-) -> None:
-    """The note mentions every key; after a restore nothing does, and the store lets go."""
-    purge(session, home_dir)
-    kept = len(contents.blobs(home_dir))
-
     retention.prune(home_dir, retention.Limits(unreferenced=True), retention.Pass())
-    assert len(contents.blobs(home_dir)) == kept > 0
-    restore(session.path, home_dir)
-    retention.prune(home_dir, retention.Limits(unreferenced=True), retention.Pass())
-
-    assert data(session) == original
     assert contents.blobs(home_dir) == []
 
 
@@ -129,7 +104,7 @@ def test_a_session_that_was_moved_or_copied_is_restored_where_it_is(
     assert restoring.noted_sessions(home_dir) == []
 
 
-@pytest.mark.parametrize("damage", ["gone", "changed", "note"])
+@pytest.mark.parametrize("damage", ["gone", "changed", "note", "session"])
 def test_a_way_back_that_is_damaged_is_told_and_nothing_changes(
     session: SessionBuilder, home_dir: str, original: bytes, damage: str
 ) -> None:
@@ -141,12 +116,18 @@ def test_a_way_back_that_is_damaged_is_told_and_nothing_changes(
         Path(note.file).write_bytes(b"{")
     elif damage == "changed":
         (backup,) = restoring.of_session(session.path)
-        Path(backup.path).write_bytes(original.replace(b"naive", b"NAIVE").swapcase())
-    else:
+        Path(backup.path).write_bytes(original.swapcase())
+    elif damage == "gone":
         (backup,) = restoring.of_session(session.path)
         os.unlink(backup.path)
+    else:
+        with open(session.path, "r+b") as file:
+            file.write(b'{"type":"X"')
+        purged = data(session)
 
-    with pytest.raises(RewriteError, match=r"is gone, or not what it was|cannot be read"):
+    with pytest.raises(
+        RewriteError, match=r"is gone, or not what it was|cannot be read|changed by another.*backup"
+    ):
         restoring.plan(session.path, home_dir)
     assert data(session) == purged
 
@@ -159,38 +140,6 @@ def test_a_way_back_that_is_damaged_is_told_and_nothing_changes(
     assert data(session) == purged + between
 
 
-def test_a_session_that_others_changed_is_not_guessed_about(
-    session: SessionBuilder, home_dir: str, original: bytes
-) -> None:
-    """What it was is in its backup, and the sentence says so."""
-    purge(session, home_dir)
-    with open(session.path, "r+b") as file:
-        file.write(b'{"type":"X"')
-    changed = data(session)
-
-    with pytest.raises(RewriteError, match=r"changed by another program since.*in its backup"):
-        restoring.plan(session.path, home_dir)
-
-    assert data(session) == changed
-    assert restoring.of_session(session.path)[0].size_bytes == len(original)
-
-
-def test_a_restore_that_was_planned_before_another_purge_is_refused(
-    session: SessionBuilder, home_dir: str, original: bytes
-) -> None:
-    """What was planned does not fit any more; nothing is mixed."""
-    purge(session, home_dir)
-    found = restoring.plan(session.path, home_dir)
-    between = go_on(session)
-    purge(session, home_dir)
-
-    with pytest.raises(RewriteError, match="rewritten meanwhile"):
-        restoring.restore(found, quiet_s=QUIET_S)
-    restore(session.path, home_dir)
-
-    assert data(session) == original + between
-
-
 def test_notes_on_sessions_that_are_gone_expire(
     session: SessionBuilder, home_dir: str, original: bytes
 ) -> None:
@@ -201,8 +150,7 @@ def test_notes_on_sessions_that_are_gone_expire(
 
     assert restoring.expire(home_dir, note.at + 1) == 0
     os.unlink(session.path)
-    assert restoring.expire(home_dir, note.at - 1) == 0
-    assert restoring.expire(home_dir, note.at + 1) == 1
+    assert [restoring.expire(home_dir, note.at + late) for late in (-1, 1)] == [0, 1]
     assert restoring.noted_sessions(home_dir) == []
 
 
@@ -281,22 +229,6 @@ def test_whenever_a_rewrite_is_cut_short_there_is_a_way_back_if_and_only_if_it_h
             os.unlink(backup.path)
         step += 1
     assert told == {"nothing", "rewritten"}
-
-
-def test_a_note_on_a_cut_that_never_happened_changes_nothing(
-    session: SessionBuilder, home_dir: str, original: bytes
-) -> None:
-    """What the cut would have left is what the session begins with anyway."""
-    append(session, TORN)
-    before = data(session)
-    whole, cut = (disk.Content(len(content), put.sha256(content)) for content in (before, original))
-    done = Rewritten(os.path.realpath(session.path), whole, cut)
-    restoring.write_note(home_dir, done, {})
-    shutil.copy2(session.path, f"{session.path}.backup.20260101_000000")
-
-    found = restoring.plan(session.path, home_dir)
-
-    assert (found.undone, len(found.stale)) == ([], 1)
 
 
 def test_what_the_last_version_purged_comes_back_and_its_references_still_lead_somewhere(

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import random
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -20,10 +23,25 @@ if TYPE_CHECKING:
 # On a busy machine no example is too slow.
 thorough = settings(deadline=None, database=None)
 DAY_S = 86_400
-MEGABYTE = 1_000_000
 METHODS = ["none", "gzip", "zstd"]
 # What changes something on the disk, or could fail on the way there.
 WRITING = ("open", "write", "fsync", "close", "utime", "replace", "mkdir")
+
+
+def golden(name: str) -> list[dict[str, Any]]:
+    """A table of what is given and what is wanted."""
+    path = Path(__file__).parent / "golden" / name
+    rows: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+    return rows
+
+
+def start(code: str, *arguments: str) -> subprocess.Popen[bytes]:
+    """Another process, which finds its data folder in `home` and this module in `shelves`."""
+    here = f"import sys\nsys.path.insert(0, {str(Path(__file__).parent)!r})\nhome = sys.argv[1]\n"
+    started = here + "import shelves\nfrom brimline.store import put\n" + code
+    return subprocess.Popen(
+        [sys.executable, "-c", started, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
 
 
 def text(number: int, size: int = 4_000) -> bytes:

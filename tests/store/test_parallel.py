@@ -6,10 +6,7 @@ import contextlib
 import os
 import random
 import selectors
-import subprocess
-import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,32 +17,22 @@ from . import shelves
 from .shelves import text
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Iterator
 
 WRITERS = 16
-PUTS = 60
 CONTENTS = 40
 KILLS = 8
-_LOAD = """
-import importlib.util, sys
-spec = importlib.util.spec_from_file_location("shelves", sys.argv[1] + "/shelves.py")
-shelves = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(shelves)
-from brimline.store import put
-from brimline.store.retention import Pass
-from brimline.store.retention import Limits, prune
-home = sys.argv[2]
-"""
 # Each content is stored by many; its size decides how long the write takes.
-WRITER = f"""{_LOAD}
+WRITER = f"""
 import random
-chance = random.Random(int(sys.argv[3]))
-for _ in range({PUTS}):
-    number = chance.randrange({CONTENTS})
-    key = put.put(home, shelves.text(number, 500 + number * 5_000), {{"session": sys.argv[3]}})
+chance = random.Random(int(sys.argv[2]))
+for number in [chance.randrange({CONTENTS}) for _ in range(60)]:
+    key = put.put(home, shelves.text(number, 500 + number * 5_000), {{"session": sys.argv[2]}})
     print(number, key, flush=True)
 """
-REMOVER = f"""{_LOAD}
+REMOVER = """
+from brimline.store.retention import Limits, Pass, prune
 removed = 0
 print("ready", flush=True)
 while True:
@@ -70,8 +57,7 @@ def test_no_torn_blob_is_seen_and_no_promised_one_is_lost(
 ) -> None:
     """16 writers of overlapping content, half of them killed at moments nobody chose."""
     chance = random.Random(20260108)
-    for number in range(WRITERS):
-        _start(processes, WRITER, home_dir, str(number))
+    processes += [shelves.start(WRITER, home_dir, str(number)) for number in range(WRITERS)]
     victims = chance.sample(processes, KILLS)
     promised: dict[str, int] = {}
     with selectors.DefaultSelector() as selector:
@@ -105,7 +91,8 @@ def test_content_that_is_stored_again_while_it_is_removed_stays(
     home_dir: str, processes: list[subprocess.Popen[bytes]]
 ) -> None:
     """A put that returned has won, or the removal has, but before the put returned."""
-    remover = _start(processes, REMOVER, home_dir)
+    remover = shelves.start(REMOVER, home_dir)
+    processes.append(remover)
     assert remover.stdout
     assert remover.stdout.readline() == b"ready\n"
     old = time.time_ns() - 7_200_000_000_000
@@ -120,14 +107,3 @@ def test_content_that_is_stored_again_while_it_is_removed_stays(
     assert remover.poll() is None
     remover.kill()
     assert int(remover.stdout.read().splitlines()[-1]) > 0
-
-
-def _start(
-    processes: list[subprocess.Popen[bytes]], code: str, *arguments: str
-) -> subprocess.Popen[bytes]:
-    here = str(Path(__file__).parent)
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, here, *arguments], stdout=subprocess.PIPE
-    )
-    processes.append(process)
-    return process

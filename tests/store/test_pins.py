@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,9 @@ from brimline.errors import StoreError
 from brimline.store import layout, pins
 from brimline.store.pins import Directive, Result, Said, resolve
 
-from .shelves import stored, text, thorough
+from .shelves import golden, stored, text, thorough
 
-GOLDEN = json.loads((Path(__file__).parent / "golden/directives.json").read_text(encoding="utf-8"))
+GOLDEN = golden("directives.json")
 TEXTS = st.text(max_size=40) | st.sampled_from([row["text"] for row in GOLDEN])
 
 
@@ -55,34 +54,16 @@ def test_directives_are_known_by_their_exact_form(row: dict[str, Any]) -> None:
 
 
 @pytest.mark.row("S3-58", "S3-59", "S3-60")
-@pytest.mark.parametrize(
-    ("conversation", "wanted"),
-    [
-        ("A B 'ccm:pin last reason=why' C", {"B": "soft why"}),
-        ("'ccm:pin last' A", {}),
-        ("A 'ccm:pin next level=hard' 'go on' B C", {"B": "hard None"}),
-        ("A 'ccm:pin start level=hard' B 'ccm:pin end' C", {"B": "hard None"}),
-        ("'ccm:pin start reason=x' A B 'ccm:pin end'", {"A": "soft x", "B": "soft x"}),
-        ("'ccm:pin start' A", {}),
-        ("A 'ccm:pin end'", {}),
-        ("'ccm:pin end' A 'ccm:pin start'", {}),
-        ("'ccm:pin start' 'ccm:pin end' A", {}),
-        ("'ccm:pin start level=hard' A 'ccm:pin start' B 'ccm:pin end'", {"B": "soft None"}),
-        ("A 'ccm:pin last level=hard reason=1' 'ccm:pin last reason=2'", {"A": "hard 1"}),
-        ("A 'ccm:pin last reason=1' 'ccm:pin last reason=2'", {"A": "soft 2"}),
-    ],
-)
-def test_a_conversation_pins_what_its_directives_mean(
-    conversation: str, wanted: dict[str, str]
-) -> None:
+@pytest.mark.parametrize("row", golden("conversations.json"), ids=lambda row: row["conversation"])
+def test_a_conversation_pins_what_its_directives_mean(row: dict[str, Any]) -> None:
     """The last result, the next, a range; half a range pins nothing; the strongest counts."""
     items: list[Said | Directive | Result] = []
-    for number, part in enumerate(conversation.split("'")):
+    for number, part in enumerate(row["conversation"].split("'")):
         items += [Said(part)] if number % 2 else [Result(name) for name in part.split()]
 
     found = resolve(items).wanted
 
-    assert {name: f"{one.level} {one.reason}" for name, one in found.items()} == wanted
+    assert {name: f"{one.level} {one.reason}" for name, one in found.items()} == row["wanted"]
 
 
 @thorough

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,9 +11,8 @@ from hypothesis import strategies as st
 from brimline.store import stub
 from brimline.store.stub import Stub
 
-from .shelves import thorough
+from .shelves import golden, thorough
 
-GOLDEN = json.loads((Path(__file__).parent / "golden/stubs.json").read_text(encoding="utf-8"))
 KEY = "sha256:" + "0123456789abcdef" * 4
 counts = st.integers(0, 10**15) | st.none()
 texts = st.text(max_size=60) | st.none()
@@ -47,7 +44,7 @@ def test_our_form_is_one_line_that_reads_well() -> None:
 
 
 @pytest.mark.row("S3-56")
-@pytest.mark.parametrize("row", GOLDEN)
+@pytest.mark.parametrize("row", golden("stubs.json"))
 def test_every_older_form_is_read(row: dict[str, Any]) -> None:
     """Of another tool, and of earlier versions in its words; the first counts, with a whole key."""
     told = row["stub"] and {"content_bytes": None} | row["stub"]

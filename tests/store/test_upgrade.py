@@ -44,11 +44,8 @@ def test_every_reference_in_a_transcript_still_leads_to_its_bytes(
 
     assert all(text.startswith(stub.BEGINNINGS) for text in texts)
     assert [one and contents.get(home_dir, one.key) for one in found] == [LOG, HAY, b"small"]
-    assert [one and (one.content_bytes, one.lines) for one in found] == [
-        (len(LOG), 400),
-        (len(HAY), 200),
-        (5, 1),
-    ]
+    sizes = [(len(LOG), 400), (len(HAY), 200), (5, 1)]
+    assert [one and (one.content_bytes, one.lines) for one in found] == sizes
     assert contents.get(home_dir, contents.last_key(home_dir)) == LOG + b"again\n"
 
 
@@ -63,39 +60,26 @@ def test_pins_and_references_hold_what_they_held(home_dir: str, texts: list[str]
 
     assert done is not None
     assert [contents.meta(home_dir, key) for key in done.keys] == [{}]
-    assert {pin.level: pin.reason for pin in pins.pinned(home_dir).values()} == {
-        "hard": "the failing build",
-        "soft": None,
-    }
-    assert sorted(len(contents.get(home_dir, blob.key)) for blob in contents.blobs(home_dir)) == [
-        5,
-        len(HAY),
-        len(LOG),
-    ]
+    held = {pin.level: pin.reason for pin in pins.pinned(home_dir).values()}
+    assert held == {"hard": "the failing build", "soft": None}
+    sizes = [len(contents.get(home_dir, blob.key)) for blob in contents.blobs(home_dir)]
+    assert sorted(sizes) == [5, len(HAY), len(LOG)]
     assert not os.path.exists(f"{layout.root(home_dir)}/search.sqlite3")
     assert not os.path.exists(f"{layout.root(home_dir)}/recompressed")
 
 
-def test_old_outputs_are_searched_and_recalled(home_dir: str, texts: list[str]) -> None:
-    """By query and by key, in their own project."""
+def test_old_outputs_are_searched_recalled_and_forgotten(home_dir: str, texts: list[str]) -> None:
+    """In their own project; stored again they are the same; forgotten, nothing of them stays."""
     by_query = recall.answer(home_dir, PROJECT, {"query": "needle haystack"})
     key = stub.parse(texts[1])
     assert key is not None
 
     assert f"1. {layout.short(key.key)} (Bash" in by_query
     assert recall.answer(home_dir, PROJECT, {"key": key.key, "lines": "1"}).endswith("haystack")
-
-
-def test_the_same_content_is_recognised_and_can_be_forgotten(
-    home_dir: str, texts: list[str]
-) -> None:
-    """Put again it is the same blob; forgotten, nothing of it stays, in the old index neither."""
     old = {blob.key for blob in contents.blobs(home_dir)}
-
     assert put.put(home_dir, HAY, {}) in old
     assert {blob.key for blob in contents.blobs(home_dir)} == old
     done = removal.forget_session(home_dir, "11111111-aaaa-4bbb-8ccc-000000000001")
-
     assert set(done.keys) == old
-    left = [path for path in Path(home_dir).rglob("*") if path.is_file()]
+    left = [path for path in Path(layout.root(home_dir)).rglob("*") if path.is_file()]
     assert not [path for path in left if b"needle" in path.read_bytes()]
