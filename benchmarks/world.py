@@ -316,7 +316,7 @@ def _log(size_bytes: int) -> str:
 
 
 def _steers(output: bytes) -> str | None:
-    return None if b"When you summarise" in output else "did not say what the summary should hold"
+    return None if b"In the summary keep" in output else "did not say what the summary should hold"
 
 
 def _replaces(output: bytes) -> str | None:

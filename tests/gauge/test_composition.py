@@ -277,9 +277,7 @@ def test_nothing_before_the_last_compaction_counts_now(
     hook_context(session, "SessionStart", "[brimline] " + "n" * 300)
     session.prompt("s" * 3_420, isCompactSummary=True, isVisibleInTranscriptOnly=True)
     session.reply(50_000)
-    between = composed(
-        session
-    ).parts  # both rows are one compaction
+    between = composed(session).parts  # both rows are one compaction
     assert between["summary"] == 1_000
     assert between["hook"] > 90
 
