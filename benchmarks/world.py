@@ -316,7 +316,7 @@ def _log(size_bytes: int) -> str:
 
 
 def _steers(output: bytes) -> str | None:
-    return None if b"When you summarise" in output else "did not say what the summary should hold"
+    return None if b"In the summary keep" in output else "did not say what the summary should hold"
 
 
 def _replaces(output: bytes) -> str | None:
@@ -332,7 +332,7 @@ def _silent(output: bytes) -> str | None:
 
 
 def _shows_figures(output: bytes) -> str | None:
-    return None if b"ctx 30% of 200k" in output else "did not show the figures"
+    return None if b"30% of 200k window" in output else "did not show the figures"
 
 
 def _speaks_once(output: bytes) -> str | None:

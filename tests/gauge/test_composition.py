@@ -201,15 +201,6 @@ def test_the_first_request_is_the_floor_but_for_what_was_said(session: SessionBu
     assert found.client == {"file": 1_000}
 
 
-def test_what_follows_the_last_request_is_not_in_the_occupancy(session: SessionBuilder) -> None:
-    """The last reply and its results are the tail, which the reading estimates."""
-    session.prompt("go")
-    call = session.tool_call(40_000)
-    session.tool_result(call, "x" * 9_000)
-
-    assert set(composed(session).parts) == {"user", "floor"}
-
-
 def test_rows_of_one_reply_are_one_request(session: SessionBuilder) -> None:
     """A result between two rows of a reply makes no second one; the last row has the figures."""
     session.prompt("go")
@@ -228,7 +219,7 @@ def test_rows_of_one_reply_are_one_request(session: SessionBuilder) -> None:
 
 
 def test_unrecorded_growth_is_unexplained(session: SessionBuilder) -> None:
-    """What no text accounts for is shown as such."""
+    """What no text accounts for is shown as such, be it growth or a drop."""
     session.prompt("go")
     session.reply(40_000, text_block("a" * 342))
     session.prompt("p" * 342)
@@ -237,20 +228,14 @@ def test_unrecorded_growth_is_unexplained(session: SessionBuilder) -> None:
     parts = composed(session).parts
 
     assert parts["unexplained"] == 10_000 - 2 * (100 + 100)
-
-
-def test_a_drop_is_unexplained_and_negative(session: SessionBuilder) -> None:
-    """Nothing says what was dropped, so nothing is taken from the parts."""
-    session.prompt("go")
-    call = session.tool_call(40_000)
+    call = session.tool_call(50_100)
     session.tool_result(call, "x" * 28_500)
-    session.reply(50_100)
-    session.reply(45_000)
-
-    parts = composed(session).parts
-
-    assert parts["tool_result"] > 9_000
-    assert -5_110 <= parts["unexplained"] <= -5_100
+    assert composed(session).parts["tool_result"] == 0, "what follows the last request is the tail"
+    session.reply(60_200)
+    session.reply(55_000)
+    fallen = composed(session).parts  # nothing says what was dropped, so none of them shrinks
+    assert fallen["tool_result"] > 9_000
+    assert fallen["unexplained"] < parts["unexplained"] - 5_000
 
 
 def test_thoughts_go_first_when_a_new_prompt_shrinks_the_context(session: SessionBuilder) -> None:
@@ -279,38 +264,22 @@ def test_nothing_before_the_last_compaction_counts_now(
     session.tool_result(call, "x" * 9_000)
     session.reply(160_000)
     session.compact(167_000, summary="s" * 3_420, legacy=legacy)
+    waiting = composed(session)
+    assert (waiting.occupancy_tokens, waiting.parts) == (None, {})
+    assert [(turn.number, turn.in_context) for turn in waiting.turns] == [(1, False)]
     session.reply(50_000)
 
     found = composed(session)
 
     assert found.parts == {"summary": 1_000, "floor": 49_000}
     assert (found.files, found.tools) == ([], {})
-
-
-def test_what_stands_between_boundary_and_summary_is_kept(session: SessionBuilder) -> None:
-    """Both rows are one compaction: the second does not start over."""
-    session.reply(160_000)
     session.row("system", subtype="compact_boundary")
     hook_context(session, "SessionStart", "[brimline] " + "n" * 300)
     session.prompt("s" * 3_420, isCompactSummary=True, isVisibleInTranscriptOnly=True)
     session.reply(50_000)
-
-    parts = composed(session).parts
-
-    assert parts["summary"] == 1_000
-    assert parts["hook"] > 90
-
-
-def test_without_a_request_since_the_compaction_nothing_is_known(session: SessionBuilder) -> None:
-    """The occupancy is unknown and there are no parts; earlier turns are still listed."""
-    session.prompt("go")
-    session.reply(160_000)
-    session.compact(167_000)
-
-    found = composed(session)
-
-    assert (found.occupancy_tokens, found.parts) == (None, {})
-    assert [(turn.number, turn.in_context) for turn in found.turns] == [(1, False)]
+    between = composed(session).parts  # both rows are one compaction
+    assert between["summary"] == 1_000
+    assert between["hook"] > 90
 
 
 @pytest.mark.row("S2-48")
@@ -338,10 +307,12 @@ def test_a_turn_that_a_compaction_interrupts_goes_on_under_its_number(
     session: SessionBuilder,
 ) -> None:
     """Each side of the compaction has an entry; the next prompt counts on."""
-    session.prompt("long work")
+    session.prompt("<command-name>/model</command-name>")
+    session.prompt("long work")  # one that reached no request shares the next one's turn
     session.reply(160_000)
     session.compact(167_000)
     session.reply(50_000)
+    session.prompt("<command-name>/compact</command-name>")
     session.prompt("next")
     session.reply(51_000)
 
@@ -352,21 +323,6 @@ def test_a_turn_that_a_compaction_interrupts_goes_on_under_its_number(
         (1, "long work", True),
         (2, "next", True),
     ]
-
-
-def test_prompts_that_reach_no_request_share_the_next_ones_turn(session: SessionBuilder) -> None:
-    """A local command before a prompt, or after a compaction, opens no turn of its own."""
-    session.prompt("<command-name>/model</command-name>")
-    session.prompt("one")
-    session.reply(160_000)
-    session.compact(167_000, trigger="manual")
-    session.prompt("<command-name>/compact</command-name>")
-    session.prompt("two")
-    session.reply(50_000)
-
-    turns = composed(session).turns
-
-    assert [(turn.number, turn.prompt) for turn in turns] == [(1, "one"), (2, "two")]
 
 
 def test_results_are_told_by_tool_and_by_file(session: SessionBuilder) -> None:

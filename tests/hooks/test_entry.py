@@ -95,18 +95,6 @@ def test_a_subagents_event_is_not_measured(session: SessionBuilder, world: Path)
     assert spool(world) == []
 
 
-def test_a_compaction_is_put_on_record_with_its_trigger(
-    session: SessionBuilder, world: Path
-) -> None:
-    """How full the window was, and who asked; what is printed are instructions for the summary."""
-    session.reply(166_900)
-    payload = event("PreCompact", session, trigger="auto", custom_instructions=None)
-
-    assert _answer(run_hook(world, "PreCompact", payload)).startswith(b"When you summarise")
-    (line,) = spool(world)
-    assert (line["trigger"], line["occupancy"], line["event"]) == ("auto", 166_900, "PreCompact")
-
-
 def test_the_baked_in_data_folder_is_used(session: SessionBuilder, world: Path) -> None:
     """Without BRIMLINE_HOME the installer's argument decides; with it, the environment does."""
     session.reply(40_000)
@@ -123,19 +111,8 @@ def test_the_baked_in_data_folder_is_used(session: SessionBuilder, world: Path) 
 @pytest.mark.parametrize("name", EVENTS)
 @pytest.mark.parametrize(
     "payload",
-    [
-        b"",
-        b"not json",
-        b"[1, 2]",
-        b"null",
-        b'"text"',
-        b'{"a":',
-        b"\xff\xfe\x00",
-        b"{}{",
-        b"[" * 100_000,
-        b'{"a":' * 100_000,
-    ],
-    ids=["empty", "text", "list", "null", "string", "cut", "bytes", "two", "deep list", "deep"],
+    [b"", b"not json", b"[1, 2]", b'{"a":', b"\xff\xfe\x00", b"{}{", b'{"a":' * 100_000],
+    ids=["empty", "text", "list", "cut", "bytes", "two", "deep"],
 )
 @pytest.mark.row("S0-23")
 def test_a_garbled_event_is_answered_with_silence(name: str, payload: bytes, world: Path) -> None:
@@ -161,19 +138,6 @@ def test_ten_megabytes_of_event_are_read(session: SessionBuilder, world: Path) -
 
     assert _answer(run_hook(world, "PostToolUse", b"x" * 10_000_000)) == b""
     assert len(errors(world)) == 1
-
-
-@pytest.mark.parametrize(
-    "name", ["", "SubagentStop", "Notification", "posttooluse", "../PostToolUse", "Neu\u00e9"]
-)
-def test_an_event_that_is_not_ours_is_nothing(
-    name: str, session: SessionBuilder, world: Path
-) -> None:
-    """No answer, no trace, no complaint."""
-    session.reply(160_000)
-
-    assert _answer(run_hook(world, name, bash_event(session))) == b""
-    assert not (world / "brimline").exists()
 
 
 @pytest.mark.row("S1-07")
@@ -387,22 +351,14 @@ def test_torn_and_merged_lines_in_a_transcript_are_no_obstacle(
     assert errors(world) == []
 
 
-def test_closed_pipes_are_no_obstacle(session: SessionBuilder, world: Path) -> None:
-    """A client that is gone neither sends nor reads."""
-    session.reply(160_000)
-
-    done = run_hook(world, "PostToolUse", bash_event(session), preexec=_close_pipes)
-
-    assert done.returncode == 0
-    assert done.stdout == b""
-
-
 def test_no_fault_changes_anything_outside_the_data_folder(
     session: SessionBuilder, world: Path
 ) -> None:
     """Neither the transcript nor the project nor the client's folder is touched by any event."""
     session.reply(160_000)
     before = inventory(world)
+    gone = run_hook(world, "PostToolUse", bash_event(session), preexec=_close_pipes)
+    assert (gone.returncode, gone.stdout) == (0, b"")  # a client that is gone
 
     for name in (*EVENTS, "statusline", "Notification"):
         for payload in (event(name, session, prompt="x"), {}, {"session_id": "../../up"}):

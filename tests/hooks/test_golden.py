@@ -9,8 +9,6 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from brimline.hooks.entry import respond
 from brimline.testing import SessionBuilder, bash_event, event
 
@@ -18,6 +16,8 @@ from .processes import errors, spool
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 LOG = "\n".join(
     f"{n:05d} INFO worker {n % 7}: handled request {n * 37 % 9973}" for n in range(2_500)
@@ -123,39 +123,6 @@ def test_a_session_is_answered_as_recorded(
     assert [told.count(name) for name in ("SessionStart", "PreCompact", "PostCompact")] == [2, 1, 1]
     assert [line["spoke"] for line in spool(world) if line["event"] == "Announced"] == [1, 2, 3, 4]
     assert errors(world) == []
-
-
-@pytest.mark.parametrize(
-    ("settings", "tokens", "tool", "answer"),
-    [
-        ({}, 70_000, "Skill", ""),
-        ({"GUARD_CEILING": "off"}, 190_000, "Skill", ""),
-        ({"GUARD_CEILING": "strict"}, 90_000, "Skill", said("«note»")),
-        ({"GUARD_CEILING": "strict", "CONTEXT_WINDOW": "200000"}, 90_000, "Skill", DENIED),
-        ({"GUARD_CEILING": "strict", "CONTEXT_WINDOW": "200000"}, 90_000, "Task", ""),
-        ({"GUARD_PRESET": "guard-30-15-7-3"}, 165_000, "Agent", DENIED),
-        ({"GUARD_PRESET": "off"}, 190_000, "Skill", ""),
-        ({"GUARD_PRESET": "adr11"}, 90_000, "Agent", said("«note»")),
-        ({"GUARD_PRESET": "haios-80"}, 190_000, "Skill", ""),
-        ({"GUARD_PRESET": "ccm-70-80-90"}, 190_000, "Skill", ""),
-        ({"OFF": "1", "GUARD_CEILING": "strict"}, 190_000, "Skill", ""),
-    ],
-)
-def test_a_load_is_answered_as_recorded(
-    settings: dict[str, str],
-    tokens: int,
-    tool: str,
-    answer: Any,
-    session: SessionBuilder,
-    home_dir: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """By posture, preset and how well the window is known."""
-    for name, value in settings.items():
-        monkeypatch.setenv("BRIMLINE_" + name, value)
-    session.reply(tokens)
-
-    assert _shape(respond("PreToolUse", _raw(load(tool, session)), home_dir)) == answer
 
 
 def _shape(answer: bytes) -> Any:

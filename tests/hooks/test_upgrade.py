@@ -75,9 +75,9 @@ def old_home(session: SessionBuilder, world: Path, home_dir: str, project_dir: s
 
 
 def test_a_session_that_runs_while_brimline_is_upgraded_goes_on(
-    old_home: Path, session: SessionBuilder, world: Path
+    old_home: Path, session: SessionBuilder, world: Path, home_dir: str
 ) -> None:
-    """Installed entries start the new code, with the settings and marks that are there."""
+    """With the settings and marks that are there; the next start compiles what the user set."""
     session.reply(90_000)
     assert _tell(world, bash_event(session)) == {}
     assert _tell(world, _load(session)) == {}, "this advice was given before"
@@ -90,41 +90,23 @@ def test_a_session_that_runs_while_brimline_is_upgraded_goes_on(
     before, since = lines[:3], lines[3:]
     assert before == ["SessionStart", "PostToolUse", "Advised"]
     assert since == ["PostToolUse", "Advised", "PostToolUse"]
-    assert errors(world) == []
-
-
-def test_the_next_start_compiles_the_settings_anew(
-    old_home: Path, session: SessionBuilder, world: Path, home_dir: str
-) -> None:
-    """What the user set stays, what the preset says is compiled in, what is gone is gone."""
     _tell(world, event("SessionStart", session, source="startup"))
-
     stored = policy.stored(home_dir, session.cwd)
     assert stored is not None
     assert (stored.preset["name"], stored.values["guard.ceiling_percent"]) == ("adr11", 30)
     assert "gone.setting" not in stored.values
     assert (old_home / "config.toml").read_text().startswith('[guard]\npreset = "adr11"\n')
     assert errors(world) == []
-
-
-@pytest.mark.parametrize(
-    "start", [("-m", "brimline"), ("-c", "from brimline.cli.main import main;main()")]
-)
-def test_the_names_written_into_settings_are_still_there(
-    start: tuple[str, ...], old_home: Path, session: SessionBuilder, world: Path
-) -> None:
-    """The command and the MCP server are started by them."""
-    session.reply(90_000)
-    done = subprocess.run(
-        [sys.executable, *start, "config", "get", "guard.preset", "--json"],
-        env=environment(world) | {"PYTHONPATH": ROOT},
-        cwd=world / "project",
-        capture_output=True,
-        check=False,
-        timeout=120,
-    )
-
-    assert (done.returncode, json.loads(done.stdout)) == (0, "adr11")
+    for start in (("-m", "brimline"), ("-c", "from brimline.cli.main import main;main()")):
+        done = subprocess.run(  # as the command and the MCP server are started
+            [sys.executable, *start, "config", "get", "guard.preset", "--json"],
+            env=environment(world) | {"PYTHONPATH": ROOT},
+            cwd=world / "project",
+            capture_output=True,
+            check=False,
+            timeout=120,
+        )
+        assert (done.returncode, json.loads(done.stdout)) == (0, "adr11")
 
 
 def _load(session: SessionBuilder) -> dict[str, Any]:

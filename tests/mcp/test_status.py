@@ -111,6 +111,7 @@ def test_a_session_without_a_reading_is_unknown(
     [
         (0, "0 s ago"),
         (119, "119 s ago"),
+        (120, "2 min ago"),
         (600, "10 min ago"),
         (10_000, "2 h ago"),
         (200_000, "2 d ago"),
@@ -121,6 +122,23 @@ def test_a_session_without_a_reading_is_unknown(
 def test_the_age_is_told_also_when_the_clock_went_backwards(ago_s: int, told: str) -> None:
     """A reading from the future has no age."""
     assert status._age(1_790_000_000, 1_790_000_000 + ago_s) == told
+
+
+@pytest.mark.parametrize(
+    ("margin", "told"), [(1, "1 tokens left."), (0, "0 tokens left."), (-1, "1 tokens past it.")]
+)
+def test_the_distance_is_told_on_both_sides_of_the_point(
+    margin: int, told: str, home_dir: str, project_dir: str
+) -> None:
+    """At the point itself nothing is left, and nothing is past it."""
+    session(project_dir).reply(50_000)
+    folder = paths.session_dir(home_dir, ID)
+    os.makedirs(folder)
+    figures = {"v": 1, "occupancy_tokens": 5, "compaction_tokens": 9, "margin_tokens": margin}
+    with open(f"{folder}/telemetry.json", "w", encoding="utf-8") as file:
+        json.dump(figures, file)
+
+    assert told in status.answer(home_dir, project_dir)
 
 
 def test_damaged_figures_are_unknown(home_dir: str, project_dir: str, world: Path) -> None:

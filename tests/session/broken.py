@@ -23,7 +23,6 @@ Lines = list[bytes]
 
 
 def call(name: str, **asked: Any) -> Json:
-    """A tool call."""
     return {"type": "tool_use", "id": name, "name": "Bash", "input": asked or {"command": "ls"}}
 
 
@@ -43,50 +42,41 @@ def worked(session: SessionBuilder) -> SessionBuilder:
 
 
 def lines_of(session: SessionBuilder) -> Lines:
-    """The file's lines with their ends."""
     with open(session.path, "rb") as file:
         return file.read().splitlines(keepends=True)
 
 
 def sound_lines(folder: Path) -> Lines:
-    """The lines of a session at work."""
     return lines_of(worked(SessionBuilder(str(folder / "sound.jsonl"))))
 
 
 def row(line: bytes) -> Json:
-    """A line as an object."""
     found: Json = json.loads(line)
     return found
 
 
 def line(value: Json) -> bytes:
-    """An object as a line."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
 
 
 def changed(old: bytes, **fields: Any) -> bytes:
-    """A line with other values."""
     return line(row(old) | fields)
 
 
 def index_of(lines: Lines, text: str) -> int:
-    """The first line with a text."""
     return next(number for number, data in enumerate(lines) if text.encode() in data)
 
 
 def findings(data: bytes | Lines) -> Findings:
-    """What is wrong with some bytes."""
     whole = data if isinstance(data, bytes) else b"".join(data)
     return find(records.lines(io.BytesIO(whole)))
 
 
 def kinds(data: bytes | Lines) -> list[str]:
-    """The kinds of faults, in the order of the file."""
     return [fault.kind for fault in findings(data).faults]
 
 
 def dangling(lines: Lines) -> Lines:
-    """The second prompt names a parent that is not there."""
     at = index_of(lines, "second prompt")
     lines[at] = changed(lines[at], parentUuid="00000000-dead-4bad-8bad-000000000000")
     return lines
@@ -105,7 +95,6 @@ def lost_result(lines: Lines) -> Lines:
 
 
 def merged(lines: Lines) -> Lines:
-    """Two rows share a line."""
     at = index_of(lines, "second prompt")
     lines[at] = lines[at].rstrip(b"\n")
     return lines

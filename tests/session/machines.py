@@ -108,7 +108,6 @@ class Writer:
         self.close()
 
     def close(self) -> None:
-        """Let go of the file."""
         if self.descriptor is not None:
             os.close(self.descriptor)
             self.descriptor = None
@@ -134,19 +133,16 @@ WRITERS = ("nobody", "reopener", "holder", "changing", "late", "halves")
 
 
 def line(number: int) -> bytes:
-    """One row of a session."""
     return b'{"n":%d,"text":"old"}\n' % number
 
 
 def make_session(path: Path, lines: int = _BASE_LINES) -> Path:
-    """A session of numbered lines."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(b"".join([line(number) for number in range(lines)]))
     return path
 
 
 def shorten(old: BinaryIO, length: int, new: BinaryIO) -> None:
-    """A `make_new` that changes every third row."""
     data = old.read(length)
     assert len(data) == length
     for index, row in enumerate(data.splitlines(keepends=True)):
@@ -177,7 +173,6 @@ def numbers(path: Path) -> list[int]:
 
 
 def numbers_of_any(path: Path) -> list[int]:
-    """The same, whatever the rows say."""
     return [json.loads(row)["n"] for row in path.read_bytes().splitlines()]
 
 
@@ -192,7 +187,6 @@ def everywhere(path: Path) -> set[int]:
 
 
 def ours(path: Path) -> list[str]:
-    """What a rewrite left beside a session, backups aside."""
     return sorted([o.name for o in path.parent.iterdir() if disk.session_of(o.name) == path.name])
 
 

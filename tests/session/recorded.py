@@ -28,7 +28,6 @@ def output(label: str, size: int = 6_000) -> str:
 
 
 def call(session: SessionBuilder, text: str, name: str = "Bash", **asked: Any) -> str:
-    """A request that calls a tool, and its result."""
     call_id = session.tool_call(50_000, name, **(asked or {"command": "make"}))
     session.tool_result(call_id, text)
     return call_id
@@ -47,30 +46,25 @@ def prepare(session: SessionBuilder, home_dir: str, **options: Any) -> Plan:
 
 
 def purge(session: SessionBuilder, home_dir: str, **options: Any) -> Rewritten:
-    """A session purged."""
     plan = prepare(session, home_dir, **options)
     return purging.purge(session.path, plan, home_dir, quiet_s=QUIET_S)
 
 
 def restore(path: str | Path, home_dir: str) -> Rewritten:
-    """A session put back."""
     os.utime(path, (LONG_AGO, LONG_AGO))
     return restoring.restore(restoring.plan(str(path), home_dir), quiet_s=QUIET_S)
 
 
 def data(session: SessionBuilder) -> bytes:
-    """The bytes of a session."""
     with open(session.path, "rb") as file:
         return file.read()
 
 
 def rows(session: SessionBuilder) -> list[dict[str, Any]]:
-    """The rows of a session."""
     return [json.loads(line) for line in data(session).splitlines()]
 
 
 def results(session: SessionBuilder) -> dict[str, str]:
-    """The text of every result, by its call."""
     found = {}
     for row in rows(session):
         content = row.get("message", {}).get("content")
@@ -84,7 +78,6 @@ def results(session: SessionBuilder) -> dict[str, str]:
 
 
 def everything(folder: str) -> dict[str, bytes]:
-    """All files below a folder, with their content."""
     found = {}
     for place, _, names in os.walk(folder):
         for name in names:

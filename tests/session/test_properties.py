@@ -68,13 +68,11 @@ SESSIONS = st.tuples(st.lists(STEP, max_size=12), st.sampled_from([b"", b"{", b'
 
 
 def write_call(session: SessionBuilder, text: str, tool: str) -> None:
-    """A call and its result."""
     asked: dict[str, Any] = {"file_path": "/a.py"} if tool in ("Read", "Edit") else {"command": "x"}
     session.tool_result(session.tool_call(5_000, tool, **asked), text)
 
 
 def write_list(session: SessionBuilder, *texts: str) -> None:
-    """A result in several blocks."""
     call_id = session.tool_call(5_000, "mcp__y", query="q")
     content = [{"type": "text", "text": text} for text in texts]
     block = {"type": "tool_result", "tool_use_id": call_id, "content": content}
@@ -82,13 +80,11 @@ def write_list(session: SessionBuilder, *texts: str) -> None:
 
 
 def write_reply(session: SessionBuilder, thoughts: int) -> None:
-    """A request that is answered with thoughts and words."""
     thought = {"type": "thinking", "thinking": "hm" * 40, "signature": "s" * 40}
     session.reply(6_000, *[thought] * thoughts, {"type": "text", "text": "ok"})
 
 
 def write_progress(session: SessionBuilder, in_chain: bool) -> None:
-    """A progress row, on the way of what follows or beside it."""
     last = session.parent
     session.row("progress", data={"type": "x", "output": "y" * 50})
     session.parent = session.parent if in_chain else last
@@ -104,14 +100,12 @@ def write_spaced(session: SessionBuilder, text: str) -> None:
 
 
 def earlier(session: SessionBuilder, number: int) -> bytes:
-    """A line that is there already."""
     with open(session.path, "rb") as file:
         lines = [line for line in file if line.endswith(b"\n")]
     return lines[number] if number < len(lines) else b""
 
 
 def branch(session: SessionBuilder, number: int) -> None:
-    """Go on from an earlier row."""
     for record in read.Line(1, 0, earlier(session, number)).records:
         session.parent = record.value.get("uuid", session.parent)
 

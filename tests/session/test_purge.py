@@ -120,6 +120,9 @@ def test_what_no_request_contains_is_counted_as_disk_only(
     """Results before the last compaction, in subagents, and those the client itself cleared."""
     session.prompt()
     call(session, output("before"))
+    session.tool_result("toolu_nobody", output("orphan"))
+    half = json.dumps({"type": "tool_result", "tool_use_id": "h", "content": "\ud800" * 6_000})
+    session.raw('{"type":"user","uuid":"u","message":{"content":[' + half + "]}}\n")
     session.compact(150_000)
     session.tool_result(session.tool_call(1_000, command="x"), output("side"), isSidechain=True)
     cleared = call(session, output("cleared"))
@@ -129,7 +132,7 @@ def test_what_no_request_contains_is_counted_as_disk_only(
 
     saving = prepare(session, home_dir).savings["old"]
 
-    assert (saving.items, saving.context_items, saving.context_characters) == (3, 0, 0)
+    assert (saving.items, saving.context_items, saving.context_characters) == (4, 0, 0)
     assert saving.disk_bytes > 15_000
 
 
@@ -233,41 +236,6 @@ def session_is(session: SessionBuilder, content: bytes) -> None:
     with open(session.path, "wb") as file:
         file.write(content)
     os.utime(session.path, (LONG_AGO, LONG_AGO))
-
-
-def test_a_store_that_cannot_take_a_result_leaves_the_session_alone(
-    session: SessionBuilder, home_dir: str, old_result: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A full disk is an error before anything is swapped, and no record stays behind."""
-
-    def full(*_arguments: object, **_named: object) -> str:
-        raise OSError(28, "No space left on device")
-
-    before = data(session)
-    monkeypatch.setattr(put, "put", full)
-
-    with pytest.raises(RewriteError, match=r"No space left.*nothing was changed"):
-        purge(session, home_dir)
-
-    assert data(session) == before
-    assert not os.path.exists(f"{home_dir}/backups/purges")
-
-
-def test_results_without_a_call_go_and_half_characters_stay(
-    session: SessionBuilder, home_dir: str
-) -> None:
-    """An orphan is large too; text that no bytes stand for stays where it is."""
-    session.prompt()
-    session.tool_result("toolu_nobody", output("orphan"))
-    half = json.dumps({"type": "tool_result", "tool_use_id": "h", "content": "\ud800" * 6_000})
-    session.raw('{"type":"user","uuid":"u","message":{"content":[' + half + "]}}\n")
-    talk(session)
-    line = data(session).splitlines()[2]
-
-    purge(session, home_dir)
-
-    assert is_gone(session, "toolu_nobody")
-    assert data(session).splitlines()[2] == line
 
 
 @pytest.mark.parametrize("tool", ["Read", "Edit", "Write", "MultiEdit", "NotebookEdit"])

@@ -18,14 +18,32 @@ from brimline.store import contents, put
 from brimline.store import stub as stubs
 from brimline.testing import SessionBuilder, text_block
 
-from . import broken, machines
-from .broken import BREAKS, ROWS, changed, findings, index_of, line, lines_of, row, sound_lines
+from . import machines
+from .broken import (
+    BREAKS,
+    ROWS,
+    call,
+    changed,
+    findings,
+    index_of,
+    kinds,
+    line,
+    lines_of,
+    row,
+    sound_lines,
+    worked,
+)
 from .machines import LONG_AGO
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from brimline.session.repair import Report
 
+    Case = Callable[[SessionBuilder, list[bytes]], list[bytes]]
+
 CORPUS = os.environ.get("BRIMLINE_CORPUS")
+NOWHERE = "00000000-dead-4bad-8bad-000000000000"
 RECORDED = sorted(Path(CORPUS).glob("*.jsonl")) if CORPUS else []
 
 
@@ -226,7 +244,7 @@ def test_any_damage_is_mended_for_good_and_can_be_undone(damage: list[Any]) -> N
         if damage and isinstance(damage[0][0], bytes):
             lines = [data + end for data, end in damage]
         else:
-            session = broken.worked(SessionBuilder(f"{folder}/sound.jsonl"))
+            session = worked(SessionBuilder(f"{folder}/sound.jsonl"))
             session.compact(150_000)
             session.tool_result(session.tool_call(30_000), "LATE")
             session.reply(31_000, text_block("LAST"))
@@ -252,3 +270,205 @@ def test_recorded_sessions_are_mended_and_come_back(
 ) -> None:
     """Sound afterwards but for what cannot be decided; the original byte for byte on restore."""
     _require_mended_for_good(path, home_dir, [recorded.read_bytes()])
+
+
+def lose_parent(lines: list[bytes], text: str) -> list[bytes]:
+    """The first row with a text names a parent that is nowhere."""
+    at = index_of(lines, text)
+    lines[at] = changed(lines[at], parentUuid=NOWHERE)
+    return lines
+
+
+def test_a_session_at_work_is_sound(world: Path) -> None:
+    """Prompts, replies, single and parallel calls: no fault and no note."""
+    found = findings(sound_lines(world))
+
+    assert found.faults == []
+    assert found.notes == {}
+    assert found.rows == 10
+
+
+def _changed_sound(text: str) -> Case:
+    return lambda _, sound: lose_parent(sound, text)
+
+
+def _result_first(session: SessionBuilder, _: list[bytes]) -> list[bytes]:
+    session.prompt()
+    session.tool_result(session.tool_call(1_000), "OUT")
+    session.reply(2_000, text_block("END"))
+    lines = lines_of(session)
+    lines[1], lines[2] = lines[2], lines[1]
+    return lose_parent(lines, "END")
+
+
+def _turn_taken_back(session: SessionBuilder, _: list[bytes]) -> list[bytes]:
+    session.prompt("start")
+    fork = session.parent
+    session.prompt("a wrong turn")
+    session.parent = fork
+    session.prompt("KEPT")
+    session.row("progress", data={"type": "hook_progress"})
+    session.prompt("go on")
+    return lose_parent(lines_of(session), "go on")
+
+
+def _other_thread(session: SessionBuilder, _: list[bytes]) -> list[bytes]:
+    session.prompt("main")
+    session.prompt("AGENT-TASK", isSidechain=True, agentId="a1")
+    session.reply(1_000, text_block("main reply"))
+    session.prompt("agent goes on", isSidechain=True, agentId="a1")
+    return lose_parent(lines_of(session), "agent goes on")
+
+
+@pytest.mark.row("S3-44")
+@pytest.mark.parametrize(
+    ("case", "wanted"),
+    [
+        pytest.param(_changed_sound("second prompt"), "FIRST-END", id="row before"),
+        pytest.param(_changed_sound('"tool_use_id":"toolu_two"'), '"id":"toolu_two"', id="call"),
+        pytest.param(_changed_sound('"id":"toolu_three"'), '"id":"toolu_two"', id="part before"),
+        pytest.param(lambda _, sound: sound[3:], None, id="nothing"),
+        pytest.param(_result_first, "OUT", id="result before its call"),
+        pytest.param(_turn_taken_back, "KEPT", id="turn that was kept, not a report"),
+        pytest.param(_other_thread, "AGENT-TASK", id="own thread"),
+    ],
+)
+def test_a_row_that_lost_its_parent_follows(case: Case, wanted: str | None, world: Path) -> None:
+    """The row that most surely stood there; with nothing before it, it is the first."""
+    lines = case(SessionBuilder(str(world / "s.jsonl")), sound_lines(world))
+
+    (fault,) = findings(lines).faults
+
+    parent = row(lines[index_of(lines, wanted)])["uuid"] if wanted else None
+    assert (fault.kind, fault.mend) == (faults.DANGLING, faults.Mend(faults.RELINK, parent))
+
+
+def test_calls_may_be_unanswered_at_the_end_and_before_a_compaction(world: Path) -> None:
+    """A session that runs waits for results; nothing before a compaction is in any request."""
+    session = worked(SessionBuilder(str(world / "s.jsonl")))
+    session.tool_call(160_000)
+    session.compact(167_000)
+    session.prompt("go on")
+    session.reply(24_000, call("toolu_four"), call("toolu_five"))
+    session.tool_result("toolu_five", "FIVE")
+    found = findings(lines_of(session))
+
+    assert found.faults == []
+    assert {kind: note.count for kind, note in found.notes.items()} == {
+        faults.CUT_CALL: 1,
+        faults.OPEN_CALL: 1,
+    }
+
+
+def test_what_is_odd_but_harmless_is_noted_with_its_lines(world: Path) -> None:
+    """Results before their call, second results, rows twice, junk."""
+    session = worked(SessionBuilder(str(world / "s.jsonl")))
+    session.tool_result("toolu_one", "AGAIN")
+    lines = lines_of(session)
+    lines[1], lines[2] = lines[2], lines[1]
+    lines += [lines[3], b"\x00" * 80 + b"\n", b"garbage \xff\n", b'{"type":"user","mess']
+    found = findings(lines)
+
+    assert found.faults == []
+    assert {kind: note.lines for kind, note in found.notes.items()} == {
+        faults.ANSWER_FIRST: [2],
+        faults.CHILD_FIRST: [2],
+        faults.REPEATED_ANSWER: [11],
+        faults.REPEATED: [12],
+        faults.UNREADABLE: [13, 14, 15],
+    }
+
+
+def test_rows_that_share_an_id_and_differ_are_left_alone(world: Path) -> None:
+    """Either may be the right one, and nothing else about them is mended either."""
+    lines = lose_parent(sound_lines(world), "second prompt")
+    lines.insert(7, changed(lines[4], version="9"))
+    found = findings(lines)
+
+    wanted = [faults.DANGLING, faults.DIFFERING, faults.DANGLING]
+    assert [fault.kind for fault in found.left_alone] == wanted
+    assert "also in line 5" in found.left_alone[1].detail
+    assert found.mendable == []
+
+
+def test_rows_with_broken_bytes_are_left_alone(world: Path) -> None:
+    """They cannot be changed without losing bytes."""
+    lines = lose_parent(sound_lines(world), '"tool_use_id":"toolu_one"')
+    lines[2] = lines[2].replace(b"ONE", b"\xff\xfe").replace(b"toolu_one", b"toolu_zzz")
+    found = [fault for fault in findings(lines).faults if fault.place.line == 3]
+
+    assert [(one.kind, one.mend) for one in found] == [
+        (faults.DANGLING, None),
+        (faults.ORPHAN, None),
+    ]
+    assert all("UTF-8" in fault.detail for fault in found)
+
+
+def test_a_row_without_a_parent_in_the_middle_is_left_alone(world: Path) -> None:
+    """A return to the start, or a lost link; a compaction and a first row come late are neither."""
+    lines = sound_lines(world)
+    at = index_of(lines, "second prompt")
+    lines[at] = changed(lines[at], parentUuid=None)
+    (fault,) = findings(lines).faults
+    assert (fault.kind, fault.mend) == (faults.SECOND_ROOT, None)
+
+    late = sound_lines(world / "late")
+    late.insert(4, late.pop(0))
+    assert kinds(late) == []
+
+    session = worked(SessionBuilder(str(world / "s.jsonl")))
+    session.compact(150_000)
+    session.reply(30_000)
+    assert kinds(lines_of(session)) == []
+
+
+def test_parents_that_run_in_a_circle_make_nothing_hang(world: Path) -> None:
+    """They are passed over; lost rows beside them are mended."""
+    lines = lose_parent(sound_lines(world), "second prompt")
+    lines[0] = changed(lines[0], parentUuid=row(lines[3])["uuid"])
+    lines[5] = changed(lines[5], parentUuid=row(lines[5])["uuid"])
+
+    assert [fault.place.line for fault in findings(lines).mendable] == [5]
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+def test_faults_before_the_last_compaction_are_in_no_request(world: Path, keeps: bool) -> None:
+    """They are mended all the same; what a compaction kept counts."""
+    session = worked(SessionBuilder(str(world / "s.jsonl")))
+    kept = [row(lines_of(session)[4])["uuid"]] if keeps else []
+    session.parent = None
+    told = {"trigger": "auto", "preTokens": 1, "preservedMessages": {"uuids": kept}}
+    session.row("system", subtype="compact_boundary", compactMetadata=told)
+    (fault,) = findings(BREAKS["dangling_parent"](lines_of(session))).faults
+
+    assert fault.in_context is keeps
+
+
+def test_nothing_is_missing_that_may_be_on_a_line_too_long_to_parse(world: Path) -> None:
+    """Neither parents nor calls; what shares a line is still told."""
+    lines = BREAKS["merged_lines"](sound_lines(world))
+    value = row(lines[1])
+    value["message"]["content"][0]["input"]["command"] = "x" * (9 << 20)
+    lines[1] = line(value)
+    found = findings(lines)
+
+    assert [fault.kind for fault in found.faults] == [faults.MERGED]
+    assert found.notes[faults.LONG].count == 1
+
+
+@pytest.mark.skipif(CORPUS is None, reason="BRIMLINE_CORPUS is not set")
+def test_recorded_sessions_have_the_faults_they_are_known_for() -> None:
+    """Merged lines in two, orphans in two, and no fault in those that are sound."""
+    found = {
+        path.name[:3]: sorted(set(kinds(path.read_bytes())))
+        for path in sorted(Path(str(CORPUS)).glob("*.jsonl"))
+    }
+
+    assert {name: names for name, names in found.items() if names} == {
+        "080": ["differing_rows", "merged_lines"],
+        "110": ["merged_lines"],
+        "147": ["dangling_parent", "orphan_result", "second_root"],
+        "152": ["dangling_parent", "orphan_result", "second_root"],
+        "162": ["dangling_parent"],
+        "287": ["dangling_parent"],
+    }

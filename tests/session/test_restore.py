@@ -6,17 +6,22 @@ import json
 import os
 import re
 import shutil
+import sys
 import tarfile
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from brimline.cli.main import main
+from brimline.fast import paths
 from brimline.session import disk, recovery
 from brimline.session import purge as purging
 from brimline.session import restore as restoring
 from brimline.session.disk import RewriteError, RewrittenError
 from brimline.session.repair import repair
+from brimline.session.restore import Backup
 from brimline.store import contents, layout, retention
 
 from . import machines
@@ -24,8 +29,11 @@ from .machines import line
 from .recorded import LONG_AGO, QUIET_S, call, data, output, purge, restore, talk
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from brimline.testing import SessionBuilder
 
+DAY_S = 86_400
 LATE = b'{"type":"user","uuid":"late","message":{"content":"late"}}\n'
 TORN = b'{"type":"user","uuid":"torn","mess'
 MADE_BEFORE = Path(__file__).with_name("made_by_56b1cf2.tar.gz")
@@ -276,3 +284,101 @@ def test_the_journal_of_the_last_version_loses_no_late_line(world: Path, home_di
 
     assert machines.numbers(path) == list(range(42))
     assert machines.ours(path) == []
+
+
+@pytest.fixture
+def brimline(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str, str]]:
+    """The command."""
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["brimline", "session", "backups", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        captured = capsys.readouterr()
+        return int(ended.value.code or 0), captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def backed_up(world: Path) -> Path:
+    """A session where the client keeps sessions, with three backups: 1, 10 and 40 days old."""
+    folder = f"{paths.client_config_dir()}/projects/-a-project"
+    path = machines.make_session(world / folder / "s1.jsonl")
+    for days in (1, 10, 40):
+        _backup(path, days)
+    return path
+
+
+def _backup(session: Path, days: float) -> None:
+    moment = time.time() - days * DAY_S
+    stamp = time.strftime("%Y%m%d_%H%M%S", time.localtime(moment))
+    path = session.with_name(f"{session.name}.backup.{stamp}")
+    path.write_bytes(b"x" * 200)
+    os.utime(path, (moment, moment))
+
+
+def test_backups_are_found_the_newest_first_also_of_what_is_gone(backed_up: Path) -> None:
+    """Subagents' too; other files beside them are no backups."""
+    for name in ("s1.jsonl.backup.today", "s1.jsonl.backup.20260101_000000.txt", "s1.jsonl.bak"):
+        (backed_up.parent / name).write_bytes(b"")
+    (backed_up.parent / "s1.jsonl.backup.20200101_000000").mkdir()
+    backed_up.unlink()
+    agent = backed_up.parent / "s1" / "subagents" / "agent-a.jsonl"
+    _backup(machines.make_session(agent), 2)
+
+    found = restoring.of_session(str(backed_up))
+
+    assert [round((time.time() - b.made_at) / DAY_S) for b in found] == [1, 10, 40]
+    assert [b.session for b in restoring.of_all()] == [
+        str(backed_up), str(agent), str(backed_up), str(backed_up)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("older_than_days", "keep", "going"),
+    [
+        (5, None, ["a2", "a3", "b2"]),
+        (None, 1, ["a2", "a3", "b2"]),
+        (30, 2, ["a3"]),
+        (None, 0, ["a1", "a2", "a3", "b1", "b2"]),
+        (0, 3, []),
+    ],
+)
+def test_a_backup_goes_when_it_is_old_and_not_among_the_newest(
+    older_than_days: float | None, keep: int | None, going: list[str]
+) -> None:
+    """Each session counts for itself; with two limits both must be met."""
+    ages = {"a1": 1, "a2": 10, "a3": 40, "b1": 2, "b2": 50}
+    now = 100.0 * DAY_S
+    there = [Backup(name, name[0], 7, now - days * DAY_S) for name, days in ages.items()]
+    limit = None if older_than_days is None else older_than_days * DAY_S
+
+    chosen = restoring.chosen(there, now, older_than_s=limit, keep=keep)
+
+    assert sorted(backup.path for backup in chosen) == going
+
+
+def test_backups_are_listed_and_pruned_after_a_question(
+    backed_up: Path, brimline: Callable[..., tuple[int, str, str]]
+) -> None:
+    """All, those of an id or of a file; a dry run deletes nothing, the real one what it said."""
+    _backup(machines.make_session(backed_up.with_name("s2.jsonl")), 3)
+    before = backed_up.read_bytes()
+    for named, count in (((), 4), (("--session", "s2"), 1), ((str(backed_up),), 3)):
+        assert json.loads(brimline(*named, "--json")[1])["count"] == count
+    assert "3 backups, 600 B." in brimline(str(backed_up))[1]
+    code, _, err = brimline("--prune", "--keep", "1")
+    assert (code, "--yes" in err) == (1, True)
+    assert brimline("nowhere.jsonl")[0] == 1
+
+    old = ("--prune", str(backed_up), "--older-than", "5", "--json")
+    said = json.loads(brimline(*old, "--dry-run")[1])
+    assert len(restoring.of_session(str(backed_up))) == 3
+    done = json.loads(brimline(*old, "--yes")[1])
+
+    assert said["backups"] == done["backups"]
+    assert [round((time.time() - b.made_at) / DAY_S) for b in restoring.of_all()] == [1, 3]
+    assert backed_up.read_bytes() == before

@@ -146,19 +146,6 @@ def test_only_what_changed_is_read_again(home_dir: str, tmp_path: Path) -> None:
     assert counts == {"a": 1, "b": 2}
 
 
-def test_what_cannot_be_read_is_named_and_the_rest_is_in(home_dir: str, tmp_path: Path) -> None:
-    """A spool that is a loop of links; the figures of the others are complete."""
-    Hooks(home_dir, "good").add("SessionStart")
-    bad = SessionState(home_dir, "bad").folder
-    os.makedirs(bad)
-    os.symlink("spool.jsonl", f"{bad}/spool.jsonl")
-
-    (note,) = history.update(home_dir)
-
-    assert "could not be read" in note
-    assert [one.session_id for one in history.sessions(home_dir)] == ["good"]
-
-
 def test_growth_comes_as_segments_of_recent_sessions(home_dir: str) -> None:
     """Model and occupancies between compactions; nothing recorded is nothing to learn from."""
     assert history.growth_statistics(home_dir) == []
@@ -255,31 +242,25 @@ def test_housekeeping_ends_when_its_time_is_up(home_dir: str) -> None:
 
 
 def test_a_session_can_be_forgotten(home_dir: str) -> None:
-    """Its line, and no other."""
-    for name in ("abc", "def"):
-        Hooks(home_dir, name).add("SessionStart")
-    history.update(home_dir)
-
-    history.forget(home_dir, "abc")
-    history.forget(home_dir, "none")
-
-    assert [one.session_id for one in history.sessions(home_dir)] == ["def"]
-
-
-def test_a_damaged_line_is_made_anew(home_dir: str) -> None:
-    """Others keep theirs, to the byte."""
+    """Its line, and no other; a damaged one is made anew, one that cannot be read is named."""
     for name in ("abc", "def"):
         Hooks(home_dir, name).add("SessionStart")
     history.update(home_dir)
     path = Path(home_dir, "history.jsonl")
-    lines = path.read_bytes().splitlines(keepends=True)
-    kept = next(line for line in lines if b'"def"' in line)
+    kept = next(line for line in path.read_bytes().splitlines(keepends=True) if b'"def"' in line)
     path.write_bytes(b'{"v":1,"session":"abc","stamp":5}\n\xff\n' + kept)
+    bad = SessionState(home_dir, "bad").folder
+    os.makedirs(bad)
+    os.symlink("spool.jsonl", f"{bad}/spool.jsonl")
 
-    history.update(home_dir)
+    (note,) = history.update(home_dir)
 
+    assert "could not be read" in note
     assert known(home_dir).figures.first_at == START + 1
     assert kept in path.read_bytes()
+    history.forget(home_dir, "abc")
+    history.forget(home_dir, "none")
+    assert [one.session_id for one in history.sessions(home_dir)] == ["def"]
 
 
 def test_a_history_that_another_writes_is_left_to_it(home_dir: str) -> None:
@@ -379,6 +360,8 @@ def test_the_last_versions_database_is_taken_over_once(database: Path, home_dir:
     hooks = Hooks(home_dir, "resumed")
     hooks.now = START + 20_000
     hooks.read("UserPromptSubmit", 60_000, 50)
+    assert history.update(home_dir, until=time.monotonic() - 1) != []
+    assert database.exists(), "it stays until all of it is in the history"
     for _ in range(2):
         assert history.update(home_dir) == []
 
@@ -394,20 +377,6 @@ def test_the_last_versions_database_is_taken_over_once(database: Path, home_dir:
     assert (gone.figures.project, len(resumed.figures.turns)) == ("/home/dev/project", 3)
     (older,) = known(home_dir, "older").figures.compactions
     assert (older.trigger, older.pre_tokens, older.post_tokens) == ("manual", 155_301, 44_664)
-
-
-def test_taking_over_goes_on_where_the_time_was_up(database: Path, home_dir: str) -> None:
-    """The database stays until all of it is in the history."""
-    assert history.update(home_dir, until=time.monotonic() - 1) != []
-    assert database.exists()
-    Hooks(home_dir, "new").add("SessionStart")
-
-    history.update(home_dir)
-
-    assert not database.exists()
-    assert {one.session_id for one in history.sessions(home_dir)} == {
-        *("gone", "resumed", "older", "new"),
-    }
 
 
 def test_a_damaged_database_is_kept_aside_and_told(database: Path, home_dir: str) -> None:

@@ -45,64 +45,59 @@ def test_a_compaction_has_its_trigger_its_tokens_and_the_size_of_its_summary(
     assert first.uuid != second.uuid
 
 
-def test_what_the_client_expected_after_it_stands_until_a_request_was_made(
-    session: SessionBuilder,
-) -> None:
-    """Newer clients write `postTokens`; the first usage replaces it."""
+def test_clients_differ_in_what_they_write(session: SessionBuilder) -> None:
+    """An expected size until a request was made, blocks, the summary alone; no subagent's rows."""
     figures = {"trigger": "auto", "preTokens": 167_000, "postTokens": 30_000}
     session.row("system", subtype="compact_boundary", compactMetadata=figures)
-    expected = scan(session.path).compactions[0].post_tokens
-    session.reply(41_000)
-
-    assert expected == 30_000
-    assert scan(session.path).compactions[0].post_tokens == 41_000
-
-
-def test_a_summary_in_blocks_is_measured_too(session: SessionBuilder) -> None:
-    """Content may be a text or a list of blocks."""
-    session.row("system", subtype="compact_boundary", compactMetadata={"trigger": "auto"})
+    assert scan(session.path).compactions[0].post_tokens == 30_000
     content = [{"type": "text", "text": "x" * 700}, {"type": "text", "text": "y" * 70}]
     session.row("user", message={"content": content}, isCompactSummary=True)
-
-    (found,) = scan(session.path).compactions
-
-    assert found.summary_characters == 770
-
-
-def test_old_sessions_have_the_summary_only(session: SessionBuilder) -> None:
-    """Who asked and how full it was is not known then."""
-    session.reply(150_000)
+    session.row("system", subtype="compact_boundary", isSidechain=True)
+    session.reply(9_000, isSidechain=True)
+    session.reply(41_000)
     session.compact(0, summary="x" * 500, legacy=True)
+    session.compact(0, summary="x" * 400, legacy=True)
     session.reply(40_000)
 
-    (found,) = scan(session.path).compactions
+    first, second, third = scan(session.path).compactions
 
-    assert (found.trigger, found.pre_tokens) == (None, None)
-    assert (found.post_tokens, found.summary_characters) == (40_000, 500)
+    assert (first.post_tokens, first.summary_characters) == (41_000, 770)
+    assert (second.trigger, second.pre_tokens, second.post_tokens) == (None, None, None)
+    assert (third.post_tokens, third.summary_characters) == (40_000, 400)
 
 
-def test_a_subagents_rows_are_none_of_the_sessions(session: SessionBuilder) -> None:
-    """Neither its compactions nor its requests."""
-    session.row("system", subtype="compact_boundary", isSidechain=True)
-    session.compact(167_000)
-    session.reply(9_000, isSidechain=True)
+@pytest.mark.parametrize("legacy", [False, True])
+def test_every_compaction_counts_once(session: SessionBuilder, legacy: bool) -> None:
+    """Boundary and summary are one event; a summary alone is one of its own."""
+    for _ in range(3):
+        session.reply(160_000)
+        session.compact(167_000, legacy=legacy)
+    session.compact(167_000, legacy=True)
     session.reply(50_000)
+    session.reply(51_000)
 
-    (found,) = scan(session.path).compactions
+    found = scan(session.path)
 
-    assert found.post_tokens == 50_000
+    assert len(found.compactions) == 4
+    assert found.occupancies == [50_000, 51_000]
+    assert found.largest_occupancy_tokens == 160_000
+
+
+@pytest.mark.skipif("BRIMLINE_CORPUS" not in os.environ, reason="no recorded sessions named")
+def test_every_recorded_compaction_shrinks_the_context_and_leaves_a_summary() -> None:
+    """In the sessions that `BRIMLINE_CORPUS` names."""
+    files = sorted(Path(os.environ["BRIMLINE_CORPUS"]).glob("*.jsonl"))
+
+    for one in [one for file in files for one in scan(str(file)).compactions]:
+        assert (one.summary_characters or 0) > 1_000
+        assert 0 < (one.post_tokens or 0) < (one.pre_tokens or 0)
 
 
 @pytest.mark.parametrize(
     "figures",
     [
-        None,
-        5,
-        [],
-        "auto",
-        {"trigger": 5, "preTokens": "many"},
-        {"preTokens": -1},
-        {"preTokens": True},
+        *(None, 5, [], "auto", {"trigger": 5, "preTokens": "many"}),
+        *({"preTokens": -1}, {"preTokens": True}),
     ],
 )
 def test_foreign_figures_are_unknown(figures: Any, session: SessionBuilder) -> None:
@@ -131,22 +126,6 @@ def test_torn_and_merged_lines_are_survived(session: SessionBuilder) -> None:
     assert found.at == clock.parse("2026-01-08T15:49:03.054Z")
 
 
-def test_every_compaction_shrinks_the_context_and_leaves_a_summary(session: SessionBuilder) -> None:
-    """In a built session, and in recorded ones where `BRIMLINE_CORPUS` names some."""
-    for size in (6_800, 11_600, 18_200):
-        session.compact(167_000, summary="x" * size)
-        session.reply(50_800)
-    corpus = os.environ.get("BRIMLINE_CORPUS")
-    files = [session.path, *(sorted(Path(corpus).glob("*.jsonl")) if corpus else [])]
-
-    found = [one for file in files for one in scan(str(file)).compactions]
-
-    assert len(found) >= 3
-    for one in found:
-        assert (one.summary_characters or 0) > 1_000
-        assert 0 < (one.post_tokens or 0) < (one.pre_tokens or 0)
-
-
 thorough = settings(
     max_examples=400,
     deadline=None,
@@ -170,36 +149,3 @@ def test_the_scan_equals_what_the_slow_reader_finds(data: bytes, tmp_path: Path)
     assert found.occupancies == expected.history
     assert found.largest_occupancy_tokens == expected.largest_occupancy_tokens
     assert sum(steps) == len(data)
-
-
-@pytest.mark.parametrize("legacy", [False, True])
-def test_every_compaction_counts_once(session: SessionBuilder, legacy: bool) -> None:
-    """Boundary and summary are one event; old clients wrote the summary alone."""
-    for _ in range(3):
-        session.reply(160_000)
-        session.compact(167_000, legacy=legacy)
-    session.reply(50_000)
-    session.reply(51_000)
-
-    found = scan(session.path)
-
-    assert len(found.compactions) == 3
-    assert found.occupancies == [50_000, 51_000]
-    assert found.largest_occupancy_tokens == 160_000
-
-
-def test_a_compaction_of_each_kind_in_a_row_counts_as_two(session: SessionBuilder) -> None:
-    """A summary without a boundary of its own is not swallowed by the compaction before it."""
-    session.compact(167_000)
-    session.reply(50_000)
-    session.compact(167_000, legacy=True)
-
-    assert len(scan(session.path).compactions) == 2
-
-
-def test_two_summaries_in_a_row_are_two_compactions(session: SessionBuilder) -> None:
-    """Old clients left nothing but summaries; one without a request after it still happened."""
-    session.compact(155_000, legacy=True)
-    session.compact(155_000, legacy=True)
-
-    assert len(scan(session.path).compactions) == 2

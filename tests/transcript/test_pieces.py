@@ -72,17 +72,11 @@ def test_what_the_user_typed_is_told_from_what_the_client_says_in_their_name(
     text: str, kind: str
 ) -> None:
     """Command output, notifications and reminders are the client's, as text and as block."""
+    meta = entry_of(user(text, isMeta=True))
+    assert meta is not None
+    assert (meta.prompt, [piece.kind for piece in meta.pieces]) == (None, ["client"])
     assert kinds(user(text)) == [(kind, len(text))]
     assert kinds(user([{"type": "text", "text": text}])) == [(kind, len(text))]
-
-
-def test_a_meta_message_is_the_clients() -> None:
-    """What the client marks as its own opens no turn."""
-    entry = entry_of(user("Base directory for this skill", isMeta=True))
-
-    assert entry is not None
-    assert entry.prompt is None
-    assert [piece.kind for piece in entry.pieces] == ["client"]
 
 
 @pytest.mark.parametrize(
@@ -116,23 +110,14 @@ def test_a_call_names_its_tool_its_file_and_its_lines() -> None:
     assert (first.kind, first.name, first.call_id) == ("tool_input", "Read", "t1")
     assert (first.file, first.lines) == ("/a.py", (10, 15))
     assert (second.file, second.lines) == ("/a.py", None)
-
-
-def test_a_result_is_tied_to_its_call() -> None:
-    """The client's own copy of it does not count."""
-    block = {"type": "tool_result", "tool_use_id": "t1", "content": "abc"}
-
-    assert found(user([block], toolUseResult={"stdout": "abc" * 99})) == [
-        Piece("tool_result", 3, call_id="t1")
-    ]
-
-
-def test_loaded_tools_count_by_what_their_schemas_cost() -> None:
-    """A reference is a few bytes on disk and a schema in the context."""
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": "abc"}
+    copied = user([result], toolUseResult={"stdout": "abc" * 99})
+    assert found(copied) == [Piece("tool_result", 3, call_id="t1")]
     references = [{"type": "tool_reference", "tool_name": "TaskCreate"}] * 3
-    row = user([{"type": "tool_result", "tool_use_id": "t", "content": references}])
-
-    assert kinds(row) == [("tool_result", 3 * pieces.TOOL_REFERENCE_CHARACTERS)]
+    loaded = user([result | {"content": references}])  # bytes on disk, a schema in the context
+    assert kinds(loaded) == [("tool_result", 3 * pieces.TOOL_REFERENCE_CHARACTERS)]
+    file = attached("file", filename="/a.py", rendered=[{"content": "abc"}])
+    assert found(file) == [Piece("client", 3, "file", file="/a.py")]
 
 
 @pytest.mark.parametrize(
@@ -194,13 +179,6 @@ def test_attachments_count_by_what_is_sent_of_them(
 ) -> None:
     """The rendered text where the client keeps one, else the known fields of the known types."""
     assert kinds(row) == expected
-
-
-def test_an_attached_file_is_named() -> None:
-    """A file that the client brought in carries its path."""
-    row = attached("file", filename="/a.py", rendered=[{"content": "abc"}])
-
-    assert found(row) == [Piece("client", 3, "file", file="/a.py")]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from brimline.transcript import row as shapes
 from brimline.transcript import words
@@ -70,35 +69,17 @@ def test_content_is_counted_as_the_model_is_sent_it(content: Any, characters: in
     assert shapes.content_characters(content) == characters
 
 
-def test_the_clients_own_copy_of_a_result_is_not_sent() -> None:
-    """`toolUseResult` doubles the result on disk only."""
-    row = {
-        "type": "user",
-        "message": {"content": [{"type": "tool_result", "content": "abc"}]},
-        "toolUseResult": {"stdout": "abc" * 1_000},
-    }
-
-    assert shapes.visible_characters(row) == 3
-
-
 def test_text_nested_to_any_depth_is_counted() -> None:
-    """Depth is foreign: the count does not use the stack."""
+    """Depth is foreign: the count does not use the stack; the client's own copy is not sent."""
     value: Any = "x"
+    content: Any = "abc"
     for _ in range(50_000):
         value = [value]
+        content = [{"type": "tool_result", "content": content}]
+    row = {"type": "user", "message": {"content": content}, "toolUseResult": {"stdout": "a" * 99}}
 
     assert shapes.text_characters(value) == 1
-
-
-@given(depth=st.integers(0, 2_000))
-@settings(max_examples=10, deadline=None, database=None)
-def test_results_within_results_are_counted_to_any_depth(depth: int) -> None:
-    """Nested result blocks do not use the stack either."""
-    content: Any = "abc"
-    for _ in range(depth):
-        content = [{"type": "tool_result", "content": content}]
-
-    assert shapes.content_characters(content) == 3
+    assert shapes.visible_characters(row) == 3
 
 
 @pytest.mark.parametrize("parts", [(300, 0, 0), (0, 300, 0), (0, 0, 300), (100, 150, 50)])
@@ -280,24 +261,14 @@ def test_what_a_compaction_preserved_is_named() -> None:
 
 
 def test_what_the_user_typed_while_the_model_worked_is_found() -> None:
-    """The client keeps it in an attachment."""
-    row = {
-        "type": "attachment",
-        "attachment": {
-            "type": "queued_command",
-            "prompt": [{"type": "text", "text": "brim:pin last"}],
-        },
-    }
+    """In an attachment, or in rows of the client's queue: many such stand nowhere else."""
+    queued = {"type": "queued_command", "prompt": [{"type": "text", "text": "brim:pin last"}]}
+    row = {"type": "attachment", "attachment": queued}
+    waiting = {"type": "queue-operation", "operation": "enqueue", "content": "do not amend"}
 
     assert "brim:pin last" in shapes.queued_prompt(row)
     assert shapes.queued_prompt(row | {"isSidechain": True}) == ""
-
-
-def test_what_waits_in_the_clients_queue_is_found_in_its_own_rows() -> None:
-    """Many such messages stand nowhere else."""
-    row = {"type": "queue-operation", "operation": "enqueue", "content": "do not amend"}
-
-    assert shapes.queue_operation(row) == ("enqueue", "do not amend")
+    assert shapes.queue_operation(waiting) == ("enqueue", "do not amend")
     assert shapes.queue_operation({"type": "user"}) == ("", "")
 
 

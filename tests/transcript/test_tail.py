@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -18,6 +19,9 @@ from brimline.transcript.tail import read_tail
 
 from . import reference
 from .generated import LOOKALIKE, encode, mutated_transcripts, transcripts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 thorough = settings(
     max_examples=700,
@@ -68,121 +72,136 @@ def test_any_bytes_give_a_tail(data: bytes, block_bytes: int, tmp_path: Path) ->
     assert len(tail.history) <= 3
 
 
-@pytest.mark.row("S0-02", "S0-03")
-def test_the_prompt_side_of_the_last_reply_is_the_occupancy(session: SessionBuilder) -> None:
-    """Input, cache reads and cache writes add up; output does not count."""
-    session.reply(40_000)
-    session.reply(41_234, output_tokens=999)
-
-    tail = read_tail(session.path)
-
-    assert tail.usage is not None
-    assert tail.usage.prompt_tokens == 41_234
-    assert tail.output_tokens == 999
-    assert tail.history == [41_234, 40_000]
-
-
-@pytest.mark.row("S0-04")
-def test_the_latest_reply_counts_not_the_largest_or_the_sum(session: SessionBuilder) -> None:
-    """Occupancy can fall without any record of why."""
+def _falling(session: SessionBuilder) -> None:
     for tokens in (30_000, 90_000, 50_000):
-        session.reply(tokens)
-
-    tail = read_tail(session.path)
-
-    assert tail.usage is not None
-    assert tail.usage.prompt_tokens == 50_000
+        session.reply(tokens, output_tokens=999)
 
 
-@pytest.mark.row("S0-24", "S1-08")
-def test_an_empty_file_has_no_usage(tmp_path: Path) -> None:
-    """Before the first reply nothing is known, and nothing is invented."""
-    tail = read_tail(_file(tmp_path, b""))
-
-    assert tail.usage is None
-    assert tail.history == []
-
-
-def test_rows_of_one_message_are_one_request(session: SessionBuilder) -> None:
-    """A reply of several blocks with results between them counts once."""
+def _in_rows(session: SessionBuilder) -> None:
     session.reply(30_000)
     session.reply(50_000, text_block("a" * 40), message_id="msg_x")
     session.tool_result("toolu_1", "r" * 100)
     session.reply(50_000, text_block("b" * 60), message_id="msg_x")
     session.tool_result("toolu_2", "s" * 10)
 
-    tail = read_tail(session.path)
 
-    assert tail.history == [50_000, 30_000]
-    assert tail.reply_characters == 100
-    assert tail.result_characters == 110
-
-
-def test_replies_without_an_id_are_requests_of_their_own(session: SessionBuilder) -> None:
-    """Rows that cannot be recognised as one reply are not merged."""
+def _without_ids(session: SessionBuilder) -> None:
     for tokens in (10_000, 11_000):
         row = {"type": "assistant", "message": {"usage": {"input_tokens": tokens}, "content": ""}}
         session.raw(json.dumps(row) + "\n")
 
-    assert read_tail(session.path).history == [11_000, 10_000]
 
-
-@pytest.mark.row("S0-24", "S0-38")
-def test_sidechain_synthetic_error_and_empty_rows_are_passed_over(session: SessionBuilder) -> None:
-    """Only a real reply of the main thread says how full the window is."""
+def _of_others(session: SessionBuilder) -> None:
     session.reply(60_000)
+    session.row("system", subtype="compact_boundary", isSidechain=True)
     session.reply(90_000, isSidechain=True)
-    session.reply(1_000, isSidechain=True)
     session.reply(91_000, isApiErrorMessage=True)
     session.reply(0)
     session.model = "<synthetic>"
     session.reply(92_000)
 
-    tail = read_tail(session.path)
 
-    assert tail.usage is not None
-    assert tail.usage.prompt_tokens == 60_000
-    assert tail.history == [60_000]
-
-
-@pytest.mark.parametrize("value", ["12", 1.5, True, -1, [], {}, 10**30])
-@pytest.mark.row("S0-24")
-def test_usage_that_is_no_count_of_tokens_is_passed_over(
-    session: SessionBuilder, value: object
-) -> None:
-    """A row with nonsense in one of its three counts is not trusted at all."""
+def _with_nonsense(session: SessionBuilder) -> None:
     session.reply(60_000)
-    usage = {"input_tokens": 10, "cache_read_input_tokens": value}
-    session.row("assistant", message={"id": "m", "model": "x", "content": [], "usage": usage})
-
-    tail = read_tail(session.path)
-
-    assert tail.usage is not None
-    assert tail.usage.prompt_tokens == 60_000
+    values: tuple[object, ...] = ("12", 1.5, True, -1, [], {}, 10**30)
+    for value in values:
+        usage = {"input_tokens": 10, "cache_read_input_tokens": value}
+        session.row("assistant", message={"id": "m", "model": "x", "content": [], "usage": usage})
 
 
-def test_a_null_count_is_nothing(session: SessionBuilder) -> None:
-    """The client writes null for caches it did not use."""
-    usage = {
+def _with_nulls(session: SessionBuilder) -> None:
+    usage = dict.fromkeys(("cache_read_input_tokens", "cache_creation_input_tokens")) | {
         "input_tokens": 10,
-        "cache_read_input_tokens": None,
-        "cache_creation_input_tokens": None,
         "output_tokens": None,
     }
     session.row("assistant", message={"id": "m", "model": "x", "content": [], "usage": usage})
 
+
+def _quoting(session: SessionBuilder) -> None:
+    session.reply(70_000)
+    session.tool_result("toolu_1", LOOKALIKE * 3)
+    session.prompt(LOOKALIKE)
+    record = {"status": "completed", "usage": {"input_tokens": 150_000, "output_tokens": 9}}
+    session.tool_result("t", "sub result", toolUseResult=record)
+
+
+def _torn(session: SessionBuilder) -> None:
+    session.reply(70_000)
+    whole = Path(session.path).read_bytes()
+    session.raw(whole[: len(whole) // 2])
+
+
+def _merged(session: SessionBuilder) -> None:
+    for name, tokens in (("a", 10_000), ("b", 20_000)):
+        message = {"id": name, "usage": {"input_tokens": tokens}}
+        session.raw(encode({"type": "assistant", "message": message}))
+
+
+def _compacted(session: SessionBuilder) -> None:
+    session.reply(166_000)
+    session.compact(167_000)
+    session.reply(160_000)
+    session.compact(167_000, legacy=True)
+    session.reply(45_000)
+
+
+def _nested(session: SessionBuilder) -> None:
+    session.reply(20_000)
+    content: object = "deep"
+    for _ in range(400):
+        content = [{"type": "tool_result", "content": content}]
+    session.row("user", message={"role": "user", "content": content})
+
+
+@pytest.mark.row("S0-01", "S0-02", "S0-03", "S0-04", "S0-24", "S0-26", "S0-38", "S3-40", "S4-47")
+@pytest.mark.parametrize(
+    ("build", "history", "output", "reply", "results"),
+    [
+        # The latest reply counts, not the largest or the sum; output is no part of it.
+        (_falling, [50_000, 90_000, 30_000], 999, 5, 0),
+        # A reply of several rows with results between them counts once; without ids each counts.
+        (_in_rows, [50_000, 30_000], 120, 100, 110),
+        (_without_ids, [11_000, 10_000], 0, 0, 0),
+        # Only a real reply of the main thread says how full the window is, and only by counts.
+        (_of_others, [60_000], 120, 5, 15),
+        (_with_nonsense, [60_000], 120, 5, 0),
+        (_with_nulls, [10], 0, 0, 0),
+        # Text that looks like rows, and a subagent's own usage, change the size of the tail only.
+        (_quoting, [70_000], 120, 5, 4 * len(LOOKALIKE) + len("sub result")),
+        # A row that is being written hides nothing; two on a line are two; none may end the line.
+        (_torn, [70_000], 120, 5, 0),
+        (_merged, [20_000, 10_000], 0, 0, 0),
+        # Nothing before a boundary of either kind counts; depth is foreign.
+        (_compacted, [45_000], 120, 5, 0),
+        (_nested, [20_000], 120, 5, len("deep")),
+    ],
+)
+def test_the_tail_of_a_session(
+    build: Callable[[SessionBuilder], None],
+    history: list[int],
+    output: int,
+    reply: int,
+    results: int,
+    session: SessionBuilder,
+) -> None:
+    """Occupancies newest first, and what came after the last one."""
+    build(session)
+
     tail = read_tail(session.path)
 
+    assert tail.history == history
     assert tail.usage is not None
-    assert tail.usage.prompt_tokens == 10
-    assert tail.output_tokens == 0
+    assert tail.usage.prompt_tokens == history[0]
+    assert (tail.output_tokens, tail.reply_characters) == (output, reply)
+    assert tail.result_characters == results
 
 
-@pytest.mark.row("S4-47")
+@pytest.mark.row("S0-24", "S1-08", "S3-40", "S4-47")
 @pytest.mark.parametrize("legacy", [False, True])
-@pytest.mark.row("S3-40")
-def test_nothing_before_a_compaction_counts(session: SessionBuilder, legacy: bool) -> None:
-    """After a boundary of either kind the occupancy is unknown until the next reply."""
+def test_before_the_first_reply_nothing_is_known(session: SessionBuilder, legacy: bool) -> None:
+    """In an empty file as right after a compaction, and nothing is invented."""
+    session.raw("")
+    assert (read_tail(session.path).usage, read_tail(session.path).history) == (None, [])
     session.reply(166_000)
     session.compact(167_000, legacy=legacy)
     session.prompt()
@@ -190,98 +209,17 @@ def test_nothing_before_a_compaction_counts(session: SessionBuilder, legacy: boo
     assert read_tail(session.path).usage is None
     assert read_tail(session.path).boundary_timestamp is not None
 
-    session.reply(45_000)
 
-    assert read_tail(session.path).history == [45_000]
-
-
-@pytest.mark.row("S0-38")
-def test_a_sidechain_boundary_is_not_ours(session: SessionBuilder) -> None:
-    """A subagent that compacted itself leaves the main thread as full as it was."""
-    session.reply(100_000)
-    session.row("system", subtype="compact_boundary", isSidechain=True)
-
-    tail = read_tail(session.path)
-
-    assert tail.usage is not None
-    assert tail.usage.prompt_tokens == 100_000
-
-
-@pytest.mark.row("S0-01")
-@pytest.mark.row("S3-40")
-def test_text_that_looks_like_rows_is_never_taken_for_one(session: SessionBuilder) -> None:
-    """A tool result that quotes a transcript changes nothing but the size of the tail."""
-    session.reply(70_000)
-    session.tool_result("toolu_1", LOOKALIKE * 3)
-    session.prompt(LOOKALIKE)
-
-    tail = read_tail(session.path)
-
-    assert tail.usage is not None
-    assert tail.usage.prompt_tokens == 70_000
-    assert tail.result_characters == 4 * len(LOOKALIKE)
-
-
-@pytest.mark.row("S0-38")
-def test_the_usage_of_an_agents_result_is_not_ours(session: SessionBuilder) -> None:
-    """The record of a finished subagent carries its own usage, which is not the main thread's."""
-    session.reply(70_000)
-    record = {"status": "completed", "usage": {"input_tokens": 150_000, "output_tokens": 9}}
-    block = {"type": "tool_result", "tool_use_id": "t", "content": "sub result"}
-    session.row("user", message={"role": "user", "content": [block]}, toolUseResult=record)
-
-    tail = read_tail(session.path)
-
-    assert tail.usage is not None
-    assert tail.usage.prompt_tokens == 70_000
-    assert tail.result_characters == len("sub result")
-
-
-@pytest.mark.row("S0-26")
-def test_a_torn_last_line_is_passed_over(session: SessionBuilder) -> None:
-    """A row that is still being written does not hide the one before it."""
-    session.reply(70_000)
-    whole = Path(session.path).read_bytes()
-    session.raw(whole[: len(whole) // 2])
-
-    tail = read_tail(session.path)
-
-    assert tail.usage is not None
-    assert tail.usage.prompt_tokens == 70_000
-    assert tail.offset == 0
-
-
-@pytest.mark.row("S0-26")
-def test_two_rows_on_one_line_are_both_read(session: SessionBuilder) -> None:
-    """Writers that raced left lines with two objects; the later one is the latest."""
-    first, second = (
-        encode({"type": "assistant", "message": {"id": name, "usage": {"input_tokens": tokens}}})
-        for name, tokens in (("a", 10_000), ("b", 20_000))
-    )
-    session.raw(first + second + b"\n")
-
-    assert read_tail(session.path).history == [20_000, 10_000]
-
-
-def test_a_missing_final_newline_loses_nothing(session: SessionBuilder) -> None:
-    """The last row counts although its line is not ended."""
-    session.reply(10_000)
-    session.reply(20_000)
-    data = Path(session.path).read_bytes()
-    Path(session.path).write_bytes(data.rstrip(b"\n"))
-
-    assert read_tail(session.path).history == [20_000, 10_000]
-
-
-@pytest.mark.parametrize("change", ["crlf", "bom", "invalid"])
+@pytest.mark.parametrize("change", ["crlf", "bom", "invalid", "unended"])
 def test_foreign_encodings_lose_nothing(session: SessionBuilder, change: str) -> None:
-    """Windows line ends, a byte order mark and broken characters leave the figures readable."""
+    """Windows line ends, a byte order mark, broken characters and a missing final newline."""
     session.reply(20_000, text_block("BROKEN"))
     data = Path(session.path).read_bytes()
     changed = {
         "crlf": data.replace(b"\n", b"\r\n"),
         "bom": b"\xef\xbb\xbf" + data,
         "invalid": data.replace(b"BROKEN", b"\xff\xc3\x28"),
+        "unended": data.rstrip(b"\n"),
     }[change]
     Path(session.path).write_bytes(changed)
 
@@ -355,17 +293,6 @@ def test_older_requests_are_worth_a_short_walk_only(
     session.reply(31_000)
 
     assert read_tail(session.path).history == [31_000, 30_000]
-
-
-def test_nested_results_of_any_depth_are_measured(session: SessionBuilder) -> None:
-    """Foreign nesting cannot exhaust the stack."""
-    session.reply(20_000)
-    content: object = "deep"
-    for _ in range(400):
-        content = [{"type": "tool_result", "content": content}]
-    session.row("user", message={"role": "user", "content": content})
-
-    assert read_tail(session.path).result_characters == len("deep")
 
 
 def test_what_is_no_regular_file_is_refused(tmp_path: Path) -> None:
