@@ -224,13 +224,11 @@ def _reading(home_dir: str, project_dir: str, rules: policy.Policy) -> Reading:
 
 def _moved_by(known: dict[str, Any]) -> str:
     """The client's settings that move the compaction point."""
-    by_model = known["autocompact_window_by_model"]
-    named = {
-        "autoCompactWindow": known["autocompact_window"],
-        "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": known["autocompact_pct"],
-        **{f"autoCompactWindow of {model}": tokens for model, tokens in by_model.items()},
-    }
-    told = [f"{name} {value:,}" for name, value in named.items() if value]
+    by_model = known["autocompact_window_by_model"].items()
+    named = [("autoCompactWindow", known["autocompact_window"])]
+    named += [("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", known["autocompact_pct"])]
+    named += [(f"autoCompactWindow of {model}", tokens) for model, tokens in by_model]
+    told = [f"{name} {value:,}" for name, value in named if value]
     return ", ".join(told) or "the client's settings do not move it"
 
 
