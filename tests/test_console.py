@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[1]
+
 _BLOCK = re.compile(r"^```console\n(.*?)^```|^<!-- run\n(.*?)^-->", re.DOTALL | re.MULTILINE)
 _HERE_DOCUMENT = re.compile(r"<< '?(\w+)'?$")
 _END = "\x1e"
