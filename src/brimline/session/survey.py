@@ -165,9 +165,10 @@ class _Surveyor:
         if not line.part:
             found.lines += 1
             found.unparsed_lines += line.problem is not None
-        mark = _mark(line)
         for _, _, row in line.records:
-            name = row.get("uuid")
+            name, kind = row.get("uuid"), row.get("type")
+            # Replies are never changed.
+            mark = _mark(line) if kind != "assistant" else None
             if isinstance(name, str):
                 name = self.last_name = sys.intern(name)
                 if name in found.parents:
@@ -176,7 +177,7 @@ class _Surveyor:
                     parent = row.get(shapes.PARENT_FIELD)
                     known = sys.intern(parent) if isinstance(parent, str) else None
                     found.parents[name] = known
-            if row.get("type") != shapes.PROGRESS:
+            if kind != shapes.PROGRESS:
                 self._take(row, line, mark)
             elif mark and isinstance(name, str) and name not in found.referenced:
                 gone = Item(PROGRESS, mark, (), found.requests, name, mark.length)
@@ -191,11 +192,10 @@ class _Surveyor:
         return self.found
 
     def _take(self, row: dict[str, Any], line: Line, mark: Mark | None) -> None:
-        found = self.found
+        found, kind = self.found, row.get("type")
         found.referenced.update(map(sys.intern, shapes.references(row)))
-        if shapes.is_boundary(row):
+        if kind != "assistant" and shapes.is_boundary(row):
             self._boundary(row)
-        kind = row.get("type")
         if kind == "assistant":
             self._reply(row)
         elif kind == "user" and not shapes.is_summary(row):
