@@ -36,45 +36,21 @@ accepted: list[tuple[str, Any, Any]] = [
     ("reminder.every", "5", 5),
     ("store.pin_level", "hard", "hard"),
 ]
-refused: list[tuple[str, Any]] = [
-    ("context_window", 0),
-    ("context_window", -5),
-    ("context_window", True),
-    ("context_window", 1.5),
-    ("context_window", "many"),
-    ("context_window", "²"),
-    ("context_window", 10**400),
-    ("context_window", "9" * 5_000),
-    ("guard.preset", "loud"),
-    ("guard.preset", 5),
-    ("guard.tiers", []),
-    ("guard.tiers", list(range(10))),
-    ("guard.tiers", [30, 15, 15, 3]),
-    ("guard.tiers", [10**12]),
-    ("guard.tiers", [30, 15, 7, -3]),
-    ("guard.tiers", [30, 15, 7, "x"]),
-    ("guard.tiers", [True, 15, 7, 3]),
-    ("guard.tiers", "inf,15,7,3"),
-    ("guard.tiers", "nan,15,7,3"),
-    ("guard.tiers", [float("inf"), 15, 7, 3]),
-    ("guard.tiers", [10**400, 15, 7, 3]),
-    ("guard.tiers", {"a": 1}),
-    ("guard.velocity_points", -1),
-    ("guard.velocity_points", "fast"),
-    ("guard.velocity_points", float("nan")),
-    ("guard.velocity_points", 10**400),
-    ("guard.recovery_skills", [1]),
-    ("guard.recovery_skills", 5),
-    ("carry.enabled", 2),
-    ("carry.enabled", "maybe"),
-    ("carry.enabled", []),
-    ("reminder.file", ""),
-    ("reminder.file", "a\0b"),
-    ("reminder.file", 5),
-    ("reminder.every", 1.5),
-    ("reminder.every", -1),
-    ("store.pin_level", "first"),
-]
+refused: dict[str, list[Any]] = {
+    "context_window": [0, -5, True, 1.5, "many", "²", 10**400, "9" * 5_000],
+    "guard.preset": ["loud", 5],
+    "guard.tiers": [
+        *([], list(range(10)), [30, 15, 15, 3], [10**12], [30, 15, 7, -3], [30, 15, 7, "x"]),
+        *([True, 15, 7, 3], "inf,15,7,3", "nan,15,7,3", [float("inf"), 15, 7, 3]),
+        *([10**400, 15, 7, 3], {"a": 1}),
+    ],
+    "guard.velocity_points": [-1, "fast", float("nan"), 10**400],
+    "guard.recovery_skills": [[1], 5],
+    "carry.enabled": [2, "maybe", []],
+    "reminder.file": ["", "a\0b", 5],
+    "reminder.every": [1.5, -1],
+    "store.pin_level": ["first"],
+}
 
 
 @pytest.mark.parametrize(("key", "raw", "value"), accepted)
@@ -84,11 +60,12 @@ def test_values_are_taken_from_files_and_from_text(key: str, raw: Any, value: An
 
 
 @pytest.mark.row("S0-15")
-@pytest.mark.parametrize(("key", "raw"), refused)
-def test_wrong_values_are_refused_with_what_is_taken(key: str, raw: Any) -> None:
+@pytest.mark.parametrize("key", refused)
+def test_wrong_values_are_refused_with_what_is_taken(key: str) -> None:
     """The phrase says what the setting takes."""
-    with pytest.raises(ValueError, match=r"^takes "):
-        coerce(BY_KEY[key], raw)
+    for raw in refused[key]:
+        with pytest.raises(ValueError, match=r"^takes "):
+            coerce(BY_KEY[key], raw)
 
 
 @given(key=st.sampled_from(sorted(BY_KEY)), raw=toml_values)
@@ -109,8 +86,6 @@ def test_every_setting_has_an_environment_form_of_its_own() -> None:
 
     assert len(forms) == len(SETTINGS)
     assert BY_KEY["guard.tiers"].env == "BRIMLINE_GUARD_TIERS"
-    assert BY_KEY["context_window"].env == "BRIMLINE_CONTEXT_WINDOW"
-    assert BY_KEY["compaction_tokens"].env == "BRIMLINE_COMPACTION_TOKENS"
 
 
 def test_every_default_is_a_value_the_setting_takes() -> None:

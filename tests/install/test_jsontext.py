@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from brimline.install.jsontext import (
@@ -229,20 +229,6 @@ def test_any_white_space_in_an_empty_container_is_recovered(
     assert remove(edited, new_path) == text
 
 
-@brisk
-@given(st.data(), texts(), new_values, new_values)
-def test_an_addition_inside_an_addition_is_undone_from_the_inside_out(
-    data: st.DataObject, text: str, first: object, second: object
-) -> None:
-    """Edits at different places, nested or not, undo in reverse order to the exact text."""
-    path, _ = drawn_place(data, text, only_containers=True)
-    once, once_path = added(text, path, "new", {"inner": [], "outer": {}, "value": first})
-    path, _ = drawn_place(data, once, only_containers=True)
-    twice, twice_path = added(once, path, "newer", second)
-
-    assert remove(remove(twice, twice_path), once_path) == text
-
-
 # --- what an edit changes and what it leaves ---------------------------------------------------
 
 
@@ -304,58 +290,6 @@ def test_a_removal_leaves_every_sibling_as_it_was_written(data: st.DataObject, t
     assert [edited[child.start : child.end] for child in left.children] == kept
     assert edited[: left.start] == text[: target.start]
     assert edited[left.end :] == text[target.end :]
-
-
-# --- reading -----------------------------------------------------------------------------------
-
-
-def reference(text: str) -> Any:
-    """What json.loads says, with its NaN and Infinity extensions turned off."""
-
-    def refuse(word: str) -> Any:
-        raise ValueError(word)
-
-    return json.loads(text, parse_constant=refuse)
-
-
-def assert_reads_like_reference(text: str) -> None:
-    """Both readers give the same value, or both refuse."""
-    try:
-        expected = reference(text)
-    except ValueError:
-        with pytest.raises(JsonTextError):
-            parse(text)
-    else:
-        assert repr(parse(text).value) == repr(expected)
-
-
-@settings(thorough, max_examples=2000)
-@given(
-    texts(of=shapes),
-    st.lists(
-        st.tuples(
-            st.integers(0, 10_000),
-            st.integers(0, 2),
-            st.text("{}[],:\"\\/0129eE+-.tfnulr \t\n\r\x00\x1f\x7f\u00a0\u0661#'", max_size=2),
-        ),
-        min_size=1,
-        max_size=3,
-    ),
-)
-@example("NaN", [(3, 0, "")])
-@example("[-Infinity]", [(0, 0, "")])
-@example("[1,]", [(0, 0, "")])
-@example('{"a":1,}', [(0, 0, "")])
-@example("", [(0, 0, "")])
-@example("[\u0661]", [(0, 0, "")])
-def test_mutated_texts_are_refused_exactly_when_json_loads_refuses(
-    text: str, cuts: list[tuple[int, int, str]]
-) -> None:
-    """Strict reading agrees with json.loads on texts that are nearly JSON."""
-    for at, length, replacement in cuts:
-        place = at % (len(text) + 1)
-        text = text[:place] + replacement + text[place + length :]
-    assert_reads_like_reference(text)
 
 
 def test_the_last_duplicate_key_is_the_one_that_counts() -> None:
@@ -524,3 +458,13 @@ def test_what_is_nested_too_deep_is_refused(depth: int) -> None:
     assert parse("[" * 200 + "]" * 200).children
     with pytest.raises(JsonTextError):
         parse("[" * depth + "]" * depth)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "NaN", "[-Infinity]", "[1,]", '{"a":1,}', "{} {}", '["\x1f"]', '{"a" 1}', "9" * 5_000],
+)
+def test_what_is_no_json_is_refused(text: str) -> None:
+    """As the standard reader does, its own extensions aside."""
+    with pytest.raises(JsonTextError):
+        parse(text)

@@ -120,19 +120,6 @@ def test_rewiring_to_another_place_leaves_nothing_of_the_first(
 
 
 @thorough
-@given(texts(), values)
-def test_a_key_changed_after_installing_stays_as_it_was_written(text: str, value: Any) -> None:
-    """Taking out equals never having been there, to the byte, when the user changes their keys."""
-    installed, made = wiring.wire(text, WIRED)
-    expected = text
-    for key in set(json.loads(text)) - {"hooks", "statusLine"}:
-        installed = jsontext.replace_value(installed, (key,), value)
-        expected = jsontext.replace_value(expected, (key,), value)
-
-    assert wiring.unwire(installed, made) == expected
-
-
-@thorough
 @given(texts(), events, groups)
 def test_hooks_added_after_installing_stay(text: str, event: str, group: dict[str, Any]) -> None:
     """What the user adds beside our entries is all that remains of them."""
@@ -190,13 +177,6 @@ def test_an_event_that_a_new_version_does_not_answer_goes_with_its_container() -
     assert ("hooks", "Elicitation") not in made
 
 
-def test_empty_containers_of_the_user_stay_when_nothing_is_remembered() -> None:
-    """Without a record only what our leaving empties is taken along."""
-    text, _ = wiring.wire('{"hooks": {"Elicitation": [], "PreCompact": []}}', WIRED)
-
-    assert json.loads(wiring.unwire(text)) == {"hooks": {"Elicitation": []}}
-
-
 def test_a_hook_that_only_mentions_brimline_is_not_ours() -> None:
     """A user's own command about brimline is never taken for an entry."""
     theirs = {"type": "command", "command": "echo from brimline.launch import main"}
@@ -243,14 +223,6 @@ def test_of_duplicate_keys_the_one_in_force_is_edited() -> None:
         *table.EVENTS,
     }
     assert wiring.unwire(installed, made) == text
-
-
-@pytest.mark.parametrize("blank", ["", " ", "\n\t\r\n"])
-def test_blank_settings_become_an_object(blank: str) -> None:
-    """An empty file is a settings file without settings."""
-    installed, made = wiring.wire(blank, WIRED)
-
-    assert json.loads(wiring.unwire(installed, made)) == {}
 
 
 # --- status line -------------------------------------------------------------------------------
@@ -321,18 +293,6 @@ def test_a_status_line_replaced_by_the_user_is_wrapped_and_comes_back() -> None:
     }
 
 
-def test_a_hidden_status_line_is_carried_along_and_leaves_with_ours() -> None:
-    """In a stronger scope ours would hide the user's own, so it shows that too."""
-    installed, made = wiring.wire("{}\n", WIRED, inherited="date")
-    renewed, made = wiring.wire(installed, WIRED, made, inherited="date -u")
-
-    command = json.loads(renewed)["statusLine"]["command"]
-    parsed = entries.parse_statusline(command)
-    assert parsed is not None
-    assert parsed.wrapped == "date -u"
-    assert wiring.unwire(renewed, made) == "{}\n"
-
-
 RULES = ("Bash(brimline store get:*)", "mcp__brimline__recall")
 
 
@@ -353,11 +313,3 @@ def test_permission_rules_are_added_and_taken_out_again(text: str) -> None:
     assert wiring.wire(wired, PLAIN._replace(rules=RULES), made) == (wired, made)
     assert json.loads(wiring.unwire(wired, made)) == json.loads(text)
     assert json.loads(wiring.unwire(wired)) == json.loads(text)
-
-
-def test_a_rule_that_the_user_had_is_kept() -> None:
-    """Only what was added goes."""
-    text = '{"permissions": {"allow": ["mcp__brimline__recall"]}}'
-    wired, made = wiring.wire(text, PLAIN._replace(rules=RULES))
-
-    assert json.loads(wiring.unwire(wired, made)) == json.loads(text)

@@ -29,7 +29,7 @@ from brimline.install.plugin import Plugin, home_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from brimline.install.parts import Part
+    Part = parts.Launcher | Settings | parts.Commands | parts.McpServer | Plugin
 
 _SCOPES = click.Choice(parts.SCOPES)
 _WAYS = click.Choice(("settings", "plugin"))
@@ -89,10 +89,8 @@ def install(diff: bool, dry_run: bool, yes: bool, as_json: bool, **chosen: Any) 
     if shown:
         output.say("\n".join(shown), err=as_json)
         output.consent("Go ahead?", yes=yes)
-    _make_home(home_dir)
-    remarks.warnings += _precompile(wired)
+    remarks.warnings += _prepare(wired, project_dir)
     done = _each(found, do=True)
-    remarks.warnings += _compile_policy(home_dir, project_dir)
     text = "\n".join([*_installed(asked, place, done), *_remarks([*done, remarks])])
     output.answer(report | _outcome([*done, remarks]), text, as_json=as_json)
 
@@ -115,7 +113,8 @@ def uninstall(
     """
     _require_user(way, scope or "user")
     home_dir, project_dir = paths.home(), os.getcwd()
-    found, elsewhere = _installed_parts(way, scope, home_dir, project_dir)
+    installed = parts.installed_home(home_dir)
+    found = _installed_parts(way, scope, installed, project_dir)
     problems: list[str] = []
     plans = [_removed(part, problems, do=False) for part in found]
     affected = [part.subject for part, plan in zip(found, plans, strict=True) if plan.changes]
@@ -138,7 +137,7 @@ def uninstall(
         "restored_sessions": put_back[0],
         "data_deleted": deleted,
         "left": datafolder.delete(home_dir) if deleted else [],
-        "other_data": elsewhere,
+        "other_data": [installed] if installed != home_dir else [],
     }
     report |= {"problems": problems} if problems else {}
     text = "\n".join([*_uninstalled(out, report, home_dir), *_remarks(done)])
@@ -300,31 +299,21 @@ def _lines(raw: bytes | None) -> list[str]:
     return [line + "\n" for line in found[:-1]] + [line for line in found[-1:] if line]
 
 
-def _make_home(home_dir: str) -> None:
+def _prepare(wired: entries.Wiring, project_dir: str) -> list[str]:
+    """Make the data folder, compile package and settings; returns what hooks can do without."""
     try:
-        io.make_folders(home_dir)
-        os.listdir(home_dir)
+        io.make_folders(wired.home)
+        os.listdir(wired.home)
+        config.compile_policy(wired.home, project_dir)
     except OSError as error:
         raise InstallError(
-            f"cannot use the data folder {home_dir}: {settingsfile.reason(error)}; nothing was "
+            f"cannot use the data folder {wired.home}: {settingsfile.reason(error)}; nothing was "
             "changed, BRIMLINE_HOME can name another one"
         ) from error
-
-
-def _precompile(wired: entries.Wiring) -> list[str]:
-    """Compile the package; where its folder cannot be written hooks still work, only slower."""
     problem = pythons.precompile(wired.interpreter, wired.root)
     if problem and not pythons.can_start(wired.interpreter, wired.root):
         raise InstallError(problem)
     return [f"{problem}; hooks work, but each one takes longer"] if problem else []
-
-
-def _compile_policy(home_dir: str, project_dir: str) -> list[str]:
-    try:
-        config.compile_policy(home_dir, project_dir)
-    except OSError as error:
-        return [f"cannot write to {home_dir}: {settingsfile.reason(error)}"]
-    return []
 
 
 def _installed(asked: _Asked, place: str, done: list[Plan]) -> list[str]:
@@ -343,29 +332,24 @@ def _installed(asked: _Asked, place: str, done: list[Plan]) -> list[str]:
 
 def _installed_parts(
     way: str | None, scope: str | None, home_dir: str, project_dir: str
-) -> tuple[list[Part], list[str]]:
-    """What may have to be taken out, in order, and other data folders that hooks name."""
+) -> list[Part]:
+    """What may have to be taken out, in order."""
     known = parts.known_paths(home_dir, project_dir)
     chosen = [parts.settings_path(scope, project_dir)] if scope else known
-    user = parts.settings_path("user", project_dir)
-    named = [entry.home for entry in parts.entries_in(user) if entry.home] if user in chosen else []
-    elsewhere = [home for home in dict.fromkeys(named) if home != home_dir]
     found: list[Part] = []
     if way != "plugin":
-        homes = [home_dir, *elsewhere]
         if scope in (None, "user"):
-            recorded = [home for home in homes if os.path.exists(f"{home}/install/commands.json")]
             started = pythons.program(parts.home_to_tell(home_dir))
-            found.append(parts.Commands(next(iter(recorded), home_dir), started))
-            found.append(parts.McpServer(started))
+            found += [parts.Commands(home_dir, started), parts.McpServer(started)]
         found += [Settings(path, home_dir, project_dir) for path in chosen]
-        found += [parts.Launcher(home, project_dir) for home in homes]
+        found.append(parts.Launcher(home_dir, project_dir))
     if way == "settings" or scope is not None:
-        return found, elsewhere
+        return found
     added = Plugin(home_of(client.marketplace()) or home_dir)
     # Both write the user's settings: whoever wrote last goes first.
+    user = parts.settings_path("user", project_dir)
     last = Settings(user, home_dir, project_dir).is_as_written()
-    return ([*found, added] if last else [added, *found]), elsewhere
+    return [*found, added] if last else [added, *found]
 
 
 def _removed(part: Part, problems: list[str], *, do: bool) -> Plan:

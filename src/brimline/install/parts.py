@@ -10,7 +10,6 @@ import contextlib
 import os
 import sys
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from brimline import clientsettings, config
 from brimline.errors import InstallError
@@ -71,31 +70,6 @@ class Plan:
                 return
 
 
-class Part(Protocol):
-    """Something that is installed and taken out as a whole."""
-
-    @property
-    def subject(self) -> str:
-        """What it is, for questions and reports."""
-        ...
-
-    def install(self, *, do: bool) -> Plan:
-        """What installing changes; done only if asked.
-
-        Raises:
-            InstallError: it cannot be installed.
-        """
-        ...
-
-    def remove(self, *, do: bool) -> Plan:
-        """What removing changes; done only if asked. Nothing where it is not there.
-
-        Raises:
-            InstallError: it is there and cannot be taken out.
-        """
-        ...
-
-
 def settings_path(scope: str, project_dir: str) -> str:
     """The settings file of a scope."""
     return clientsettings.settings_files(project_dir)[scope]
@@ -111,6 +85,16 @@ def known_paths(home_dir: str, project_dir: str) -> list[str]:
 def entries_in(path: str) -> list[entries.Installed]:
     """Our hook entries in a settings file; none where it cannot be read."""
     return entries.installed(clientsettings.read_settings(path))
+
+
+def installed_home(home_dir: str) -> str:
+    """The data folder that knows of the user's installation: where it does not, their entries may.
+
+    Whoever set BRIMLINE_HOME when installing need not have it set now.
+    """
+    user = settings_path("user", "")
+    named = [entry.home for entry in entries_in(user) if entry.home]
+    return next((home for home in (home_dir, *named) if records.load(home, user)), home_dir)
 
 
 def wiring_for(interpreter: str, home_dir: str) -> entries.Wiring:
@@ -218,7 +202,7 @@ class Settings:
     def is_as_written(self) -> bool:
         """Whether the file still is what we last wrote."""
         raw = settingsfile.read(self.path).raw
-        known = records.load(self._record_home(), self.path)
+        known = records.load(self.home_dir, self.path)
         return bool(known and raw is not None and settingsfile.digest(raw) in known.written)
 
     def _install(self, *, do: bool) -> Plan:
@@ -273,10 +257,9 @@ class Settings:
         file = settingsfile.read(self.path)
         if file.raw is None:
             return Plan()
-        home = self._record_home()
-        known = records.load(home, self.path, file.raw)
+        known = records.load(self.home_dir, self.path, file.raw)
         try:
-            after = self._without_us(file, known, home)
+            after = self._without_us(file, known)
         except InstallError as error:
             raise InstallError(f"{self.path}: {error}; nothing was changed") from None
         if after != file.raw:
@@ -285,29 +268,20 @@ class Settings:
                 folder = bool(known and known.made_folder)
                 settingsfile.replace(file, after, self.backups, folder=folder)
         if do and known:
-            records.forget(home, known.path)
+            records.forget(self.home_dir, known.path)
         return Plan([Change(self.path, file.raw, after)] if after != file.raw else [])
 
-    def _without_us(
-        self, file: settingsfile.SettingsFile, known: Record | None, home: str
-    ) -> bytes | None:
+    def _without_us(self, file: settingsfile.SettingsFile, known: Record | None) -> bytes | None:
         raw = file.raw or b""
         if known and settingsfile.digest(raw) in known.written:
             with contextlib.suppress(LookupError):
-                return records.original_bytes(home, known)
+                return records.original_bytes(self.home_dir, known)
         ours = known and b"brimline" in raw
         if not ours and not (entries.mention_us(raw) and wiring.has_entries(file.text)):
             return raw
         text = wiring.unwire(file.text, _made(known))
         created = known is not None and known.original is None
         return None if created and not wiring.parse(text) else file.encode(text)
-
-    def _record_home(self) -> str:
-        """The data folder with the record; the user's own entries may name another one."""
-        if records.load(self.home_dir, self.path) or self.path != settings_path("user", ""):
-            return self.home_dir
-        named = [entry.home for entry in entries_in(self.path) if entry.home]
-        return next((home for home in named if records.load(home, self.path)), self.home_dir)
 
     def _hidden_line(self) -> str | None:
         """The status line of a weaker scope, which one in this settings file would hide."""

@@ -4,12 +4,11 @@ The folder is a local marketplace with the plugin `brim` in it, from which the c
 place. Nothing of a user's data is ever in there: the client copies plugins, and deletes them.
 
 The client writes the user's settings anew in its own manner when it installs a plugin. The bytes
-from before come back once their content is the same again.
+from before, of which there is a backup, come back once they say the same again.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shutil
@@ -109,8 +108,6 @@ class Plugin:
                 settingsfile.back_up(before, f"{self.home_dir}/backups") if plan.calls else ""
             )
         plan.call_client("the plugin", do=do)
-        if do and plan.calls:
-            _remember(self.home_dir, before.raw, plan)
         return plan
 
     def refresh(self) -> None:
@@ -141,6 +138,8 @@ class Plugin:
                 raise InstallError(f"cannot remove {self.folder}: {reason}") from error
         if do and plan.calls and not plan.warnings:
             _put_back(self.home_dir)
+            for name in ("client-edits.json", "client-edits.original", "plugin.json"):
+                io.remove(f"{self.home_dir}/install/{name}")
         return plan
 
     def _changes(self) -> list[Change]:
@@ -219,61 +218,36 @@ def _require_room(folder: str) -> None:
         )
 
 
-def _remember(home_dir: str, before: bytes | None, plan: Plan) -> None:
-    """Keep the settings as they were before the client's first edits, which are done by now."""
-    known = _read(_record(home_dir))
-    mentioned = [_value(before).get(key) for key in _MADE_BY_CLIENT]
-    named = (client.PLUGIN_ID, client.MARKETPLACE)
-    installed = any(
-        name in found for found in mentioned if isinstance(found, dict) for name in named
-    )
-    if known or installed or _user_settings().raw == before:
-        return
-    document = {
-        "v": records.FORMAT,
-        "path": _user_settings().path,
-        "original": None if before is None else settingsfile.digest(before),
-        "made": [key for key in _MADE_BY_CLIENT if key not in _value(before)],
-    }
-    try:
-        if before is not None:
-            io.replace_file(_original(home_dir), before)
-        io.replace_file(_record(home_dir), json.dumps(document, indent=1).encode())
-    except OSError as error:
-        plan.warnings.append(f"the settings as they were could not be kept: {error}")
-
-
 def _put_back(home_dir: str) -> None:
-    """After the client took its edits back: the bytes from before, or at least no empty members."""
-    known, file = _read(_record(home_dir)), _user_settings()
-    if known.get("path") == file.path and file.raw is not None:
-        text = file.text
-        for key in known.get("made", []):
-            if wiring.parse(text).get(key) == {}:
-                text = jsontext.remove(text, (key,))
-        after: bytes | None = file.encode(text)
-        before = records.read_plain(_original(home_dir))
-        if known.get("original") is None and not wiring.parse(text):
-            after = None
-        elif before is not None and _value(before) == wiring.parse(text):
-            after = before
-        if after != file.raw:
-            settingsfile.replace(file, after, f"{home_dir}/backups")
-    for path in (_record(home_dir), _original(home_dir), f"{home_dir}/install/plugin.json"):
-        with contextlib.suppress(OSError):  # a record that stays does no harm
-            io.remove(path)
+    """After the client took its edits back: the bytes from before, or at least no empty members.
+
+    The bytes are those of the newest backup that says the same.
+    """
+    file = _user_settings()
+    if file.raw is None:
+        return
+    text, backups = file.text, f"{home_dir}/backups"
+    for key in _MADE_BY_CLIENT:
+        if wiring.parse(text).get(key) == {}:
+            text = jsontext.remove(text, (key,))
+    after = file.encode(text) if wiring.parse(text) else None
+    for name in sorted(io.names_in(backups), reverse=True):
+        kept = records.read_plain(f"{backups}/{name}")
+        if name.startswith("settings.json.") and _said(kept) == wiring.parse(text):
+            after = kept
+            break
+    if after != file.raw:
+        settingsfile.replace(file, after, backups)
+
+
+def _said(raw: bytes | None) -> dict[str, Any]:
+    """What settings say, without the members that the client may leave empty."""
+    found = _value(raw)
+    return {key: value for key, value in found.items() if key not in _MADE_BY_CLIENT or value}
 
 
 def _user_settings() -> settingsfile.SettingsFile:
     return settingsfile.read(parts.settings_path("user", ""))
-
-
-def _record(home_dir: str) -> str:
-    return f"{home_dir}/install/client-edits.json"
-
-
-def _original(home_dir: str) -> str:
-    return f"{home_dir}/install/client-edits.original"
 
 
 def _read(path: str) -> dict[str, Any]:
