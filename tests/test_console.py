@@ -26,10 +26,9 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 # Pages that are being rewritten.
 _GUIDES = """inspect-a-session install-and-remove install-as-plugin keep-bulk-out
-keep-reads-out limit-loads recall-stored-output remind-the-model
-repair-a-session see-what-offload-saved shrink-a-session teach-the-window tune-warnings"""
+recall-stored-output repair-a-session see-what-offload-saved shrink-a-session """
 NOT_YET = {f"docs/how-to/{name}.md" for name in _GUIDES.split()}
-NOT_YET |= {"docs/explanation/forecast.md", "docs/explanation/offload.md"}
+NOT_YET |= {"docs/explanation/offload.md"}
 
 _BLOCK = re.compile(r"^```console\n(.*?)^```|^<!-- run\n(.*?)^-->", re.DOTALL | re.MULTILINE)
 _HERE_DOCUMENT = re.compile(r"<< '?(\w+)'?$")
