@@ -52,52 +52,45 @@ def after_compaction(run: PrintResult) -> Request:
     return run.requests[kinds(run).index("compaction") + 1]
 
 
-@pytest.fixture
-def crossed(client: Client, stub: StubApi, installed: Installed) -> PrintResult:
-    """A session that was compacted because the API refused a request; its summary says nothing."""
+@pytest.mark.row(
+    "S2-19", "S3-13", "S3-83", "S4-03", "S4-22", "S4-23", "S4-25", "S4-26", "S4-35", "S4-40"
+)
+def test_what_crosses_a_compaction(client: Client, stub: StubApi, installed: Installed) -> None:
+    """Instructions before it, the checkpoint on the disk, the card in the first request after."""
+    (client.project / "CLAUDE.md").write_text(
+        "# Rules\n\n- Ship only signed builds. (CRITICAL)\n- Prefer tabs.\n", encoding="utf-8"
+    )
     stub.script(*crossing())  # type: ignore[arg-type]
     run = client.run_print(PROMPT)
-    assert installed.errors() == ""
-    return run
 
-
-@pytest.mark.row("S3-13", "S3-83", "S4-25")
-def test_the_summary_is_told_what_to_hold(crossed: PrintResult) -> None:
-    """The general text and marked notes; messages are in the conversation already."""
-    asked = crossed.requests[kinds(crossed).index("compaction")].seen_text()
-
+    # The general text and marked notes; messages are in the conversation already.
+    asked = run.requests[kinds(run).index("compaction")].seen_text()
     assert asked.count(card.INSTRUCTIONS) == 1
     assert asked.count(RULE) == 1
-
-
-@pytest.mark.row("S4-23", "S4-35", "S2-19")
-def test_the_card_is_in_the_first_request_after_it(crossed: PrintResult) -> None:
-    """Once, with the user's words and no prose of the assistant."""
-    seen = after_compaction(crossed).seen_text()
-
+    # Once, with the user's words, marked rules before them, and no prose of the assistant.
+    seen = after_compaction(run).seen_text()
     assert seen.count(card.OPENING) == 1
     held = seen[seen.index(card.OPENING) :]
     assert f"- {PROMPT}" in held
     assert PROSE not in held
     assert len(held) < 10_000
-
-
-def test_none_of_our_texts_comes_twice(crossed: PrintResult) -> None:
-    """Also not in the requests that follow."""
-    assert crossed.requests[-1].seen_text().count(card.OPENING) == 1
-
-
-@pytest.mark.row("S4-22", "S4-40")
-def test_the_checkpoint_is_on_the_disk(
-    crossed: PrintResult, client: Client, installed: Installed
-) -> None:
-    """For a person and for a program."""
-    assert crossed.result is not None
-    folder = installed.data / "carry" / crossed.result["session_id"]
-
+    assert held.index("Ship only signed builds.") < held.index(RULE)
+    assert held.count("Ship only signed builds.") == 1
+    assert "Prefer tabs." not in held
+    assert run.requests[-1].seen_text().count(card.OPENING) == 1
+    # The checkpoint is for a person and for a program.
+    assert run.result is not None
+    folder = installed.data / "carry" / run.result["session_id"]
     assert RULE in (folder / "checkpoint.md").read_text(encoding="utf-8")
     document = json.loads((folder / "checkpoint.json").read_text(encoding="utf-8"))
     assert document["trigger"] == "auto"
+    # Resumed or forked, it still has its card, once, where the client put it.
+    for how in ((), ("--fork-session",)):
+        again = client.run_print("on", args=["--resume", run.result["session_id"], *how])
+        seen = again.requests[-1].seen_text()
+        assert RULE in seen[seen.index(card.OPENING) :]
+        assert seen.count(card.OPENING) == 1
+    assert installed.errors() == ""
 
 
 @pytest.mark.row("S3-81")
@@ -114,25 +107,6 @@ def test_the_users_own_instructions_come_first(
     asked = run.requests[kinds(run).index("compaction")].seen_text()
     assert "Keep the names of all ships." in asked
     assert card.INSTRUCTIONS not in asked
-
-
-@pytest.mark.row("S4-03", "S4-26")
-def test_marked_rules_come_back_from_disk_each_once(
-    client: Client, stub: StubApi, installed: Installed
-) -> None:
-    """Before the messages, also where the summary forgot them."""
-    (client.project / "CLAUDE.md").write_text(
-        "# Rules\n\n- Ship only signed builds. (CRITICAL)\n- Prefer tabs.\n", encoding="utf-8"
-    )
-    stub.script(*crossing())  # type: ignore[arg-type]
-
-    run = client.run_print(PROMPT)
-
-    seen = after_compaction(run).seen_text()
-    held = seen[seen.index(card.OPENING) :]
-    assert held.index("Ship only signed builds.") < held.index(RULE)
-    assert held.count("Ship only signed builds.") == 1
-    assert "Prefer tabs." not in held
 
 
 @pytest.mark.row("S4-22")
@@ -184,23 +158,6 @@ def test_a_failing_save_refuses_a_manual_compaction_once(
         session.ready()
         session.send_line("go on")
         session.wait_for("STILL-ALIVE")
-
-
-@pytest.mark.row("S4-35")
-@pytest.mark.parametrize("how", [(), ("--fork-session",)], ids=["resumed", "forked"])
-def test_a_compacted_session_that_is_resumed_or_forked_still_has_its_card(
-    how: tuple[str, ...], client: Client, stub: StubApi, installed: Installed
-) -> None:
-    """Once, where the client put it; nothing is given again."""
-    stub.script(*crossing())  # type: ignore[arg-type]
-    full = client.run_print(PROMPT)
-    assert full.result is not None
-
-    run = client.run_print("on", args=["--resume", full.result["session_id"], *how])
-
-    seen = run.requests[-1].seen_text()
-    assert RULE in seen[seen.index(card.OPENING) :]
-    assert seen.count(card.OPENING) == 1
 
 
 def test_two_compactions_in_a_row_carry_the_first_messages(

@@ -156,28 +156,21 @@ def test_the_order_is_the_one_we_print(client: Client, stub: StubApi, marks: Mar
     assert len(paths) == 7
 
 
-@pytest.mark.parametrize(
-    "beside",
-    [
-        "config/CLAUDE.md",
-        "above/CLAUDE.md",
-        "project/CLAUDE.local.md",
-        "project/.claude/rules/r.md",
-        "project/sub/CLAUDE.md",
-    ],
-)
 def test_agents_md_stands_in_where_we_say_it_does(
-    client: Client, stub: StubApi, marks: Marks, beside: str
+    client: Client, stub: StubApi, marks: Marks
 ) -> None:
     """For a CLAUDE.md that is not there, at the start and in a folder below."""
-    marks.put("project/AGENTS.md", "project/.claude/AGENTS.md", "project/sub/AGENTS.md", beside)
-    stub.script(marks.read("sub/f.txt"), text("end"))
+    marks.put("project/AGENTS.md", "project/.claude/AGENTS.md", "project/sub/AGENTS.md")
+    beside = ("config/CLAUDE.md", "project/.claude/rules/r.md", "project/sub/CLAUDE.md")
+    for name in (*beside, "above/CLAUDE.md"):
+        marks.put(name)
+        stub.script(marks.read("sub/f.txt"), text("end"))
 
-    first, last = (seen(request) for request in main_requests(client.run_print("go")))
+        first, last = (seen(request) for request in main_requests(client.run_print("go")))
 
-    said = marks.said()
-    assert sorted(first) == sorted(at_start(said))
-    assert sorted(last) == sorted(mark for mark, when in said.items() if when != "never")
+        said = marks.said()
+        assert sorted(first) == sorted(at_start(said)), name
+        assert sorted(last) == sorted(mark for mark, when in said.items() if when != "never"), name
 
 
 def test_imports_load_as_deep_as_we_say(client: Client, stub: StubApi, marks: Marks) -> None:
@@ -231,32 +224,21 @@ def test_a_compaction_brings_back_what_we_say_it_does(
     assert nested in seen(run.requests[-1])
 
 
-def test_the_client_sends_the_same_text_as_often_as_it_stands_there(
-    client: Client, stub: StubApi
+def test_the_client_compares_no_files_and_follows_links_out_of_the_project(
+    client: Client, stub: StubApi, marks: Marks
 ) -> None:
-    """It does not compare files, which is why `rules lint` reports duplicates."""
+    """Which is why `rules lint` reports duplicates; a link out we name and do not read."""
+    marks.put("home/elsewhere.md")
+    (client.project / "CLAUDE.md").symlink_to(client.home / "elsewhere.md")
     (client.project / ".claude").mkdir()
-    for name in ("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"):
+    for name in (".claude/CLAUDE.md", "CLAUDE.local.md"):
         (client.project / name).write_text("MARK-SAME", encoding="utf-8")
     stub.script(text("end"))
 
     (request,) = main_requests(client.run_print("go"))
 
-    assert seen(request) == ["MARK-SAME"] * 3
-
-
-def test_links_lead_out_of_a_project_in_the_client_but_not_here(
-    client: Client, stub: StubApi, marks: Marks
-) -> None:
-    """The client reads a CLAUDE.md that is a link to anywhere; we name it and do not read it."""
-    marks.put("home/elsewhere.md")
-    (client.project / "CLAUDE.md").symlink_to(client.home / "elsewhere.md")
-    stub.script(text("end"))
-
-    (request,) = main_requests(client.run_print("go"))
-
-    assert seen(request) == ["MARK-HOME-ELSEWHERE-MD"]
-    assert marks.listing()["files"] == []
+    assert sorted(seen(request)) == ["MARK-HOME-ELSEWHERE-MD", "MARK-SAME", "MARK-SAME"]
+    assert len(marks.listing()["files"]) == 2
     assert len(marks.listing()["problems"]) == 1
 
 

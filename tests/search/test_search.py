@@ -174,6 +174,7 @@ def test_what_cannot_be_searched_is_told(home_dir: str) -> None:
     """Binary, damaged, the end of what is large; to be searched is not to be used."""
     put_here(home_dir, "needle\x00")
     head = put_here(home_dir, "needle " + "hay " * 60_000 + " straw")
+    put_here(home_dir, "x" * 200_000)
     damaged = put_here(home_dir, "needle, damaged")
     Path(layout.file(home_dir, damaged[7:])).write_bytes(b"BRB1n")
     before = contents.blobs(home_dir)
@@ -182,7 +183,7 @@ def test_what_cannot_be_searched_is_told(home_dir: str) -> None:
 
     assert contents.blobs(home_dir) == before
     assert keys(found) == [head]
-    assert sorted(found.states) == ["binary", "damaged", "head"]
+    assert sorted(found.states) == ["", "binary", "damaged", "head"]
     assert keys(find(home_dir, "straw")) == []
     put_here(home_dir, "needle, damaged")
     assert set(keys(find(home_dir, "needle"))) == {head, damaged}

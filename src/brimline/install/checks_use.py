@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from brimline import clientsettings, clock, config, presets
 from brimline.errors import SessionError, StoreError
 from brimline.fast import io, paths, policy
-from brimline.gauge import reading as gauge
+from brimline.gauge.reading import Reading, make_reading
 from brimline.gauge.window import COMPACTION_RESERVE_TOKENS
 from brimline.guard.ceiling import Ceiling
 from brimline.install import client, datafolder, entries
@@ -211,15 +211,15 @@ def _compaction(home_dir: str, project_dir: str) -> Iterator[Said]:
     yield ordering(rules.values, reading)
 
 
-def _reading(home_dir: str, project_dir: str, rules: policy.Policy) -> gauge.Reading:
+def _reading(home_dir: str, project_dir: str, rules: policy.Policy) -> Reading:
     """The newest session's reading, which knows the model; without a session, what settings say."""
     try:
         transcript = find.newest(project_dir)
         state = SessionState(home_dir, find.session_id_of(transcript))
         last = tail.read_tail(transcript)
-        return gauge.make_reading(last, state.snapshot(), rules, state.observed_window())
+        return make_reading(last, state.snapshot(), rules, state.observed_window())
     except (SessionError, OSError):
-        return gauge.make_reading(tail.Tail(), None, rules)
+        return make_reading(tail.Tail(), None, rules)
 
 
 def _moved_by(known: dict[str, Any]) -> str:
@@ -232,7 +232,7 @@ def _moved_by(known: dict[str, Any]) -> str:
     return ", ".join(told) or "the client's settings do not move it"
 
 
-def ordering(values: dict[str, Any], reading: gauge.Reading) -> Said:
+def ordering(values: dict[str, Any], reading: Reading) -> Said:
     """Whether ceiling, tiers and compaction come in this order, for the window of a reading."""
     point, window = reading.compaction.tokens, reading.window.tokens
     off = values["guard.ceiling"] == "off"
@@ -258,7 +258,7 @@ def ordering(values: dict[str, Any], reading: gauge.Reading) -> Said:
     return "ceiling-too-late" if ceiling is not None and ceiling >= point else "ordering", said
 
 
-def _tier_tokens(values: dict[str, Any], reading: gauge.Reading) -> list[int]:
+def _tier_tokens(values: dict[str, Any], reading: Reading) -> list[int]:
     """Where the tiers begin, in tokens, the first one first; none where the preset is silent."""
     if not presets.named(values["guard.preset"])["tiers"]:
         return []

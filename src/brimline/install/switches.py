@@ -10,7 +10,7 @@ import click
 from brimline import config, output
 from brimline.errors import InstallError
 from brimline.fast import paths
-from brimline.gauge import reading as gauge
+from brimline.gauge.reading import make_reading
 from brimline.gauge.window import COMPACTION_RESERVE_TOKENS, LARGE_WINDOW_TOKENS
 from brimline.install import checks_use, doctor, jsontext, parts, pythons, settingsfile, wiring
 from brimline.install.plugin import Plugin
@@ -111,7 +111,7 @@ def _warnings(window: int | None, home_dir: str, project_dir: str) -> list[str]:
     """What the new point collides with, by the same rule as `doctor`."""
     rules = config.live_policy(home_dir, project_dir)
     rules.values["context_window"] = window or rules.values["context_window"] or LARGE_WINDOW_TOKENS
-    reading = gauge.make_reading(Tail(), None, rules)
+    reading = make_reading(Tail(), None, rules)
     name, filled = checks_use.ordering(rules.values, reading)
     found = doctor.finding(name, **filled)
     if found.level != "warning":

@@ -14,7 +14,15 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.transcript import read
-from brimline.transcript import row as shapes
+from brimline.transcript.row import (
+    PARENT_FIELD,
+    PROGRESS,
+    is_boundary,
+    message_id,
+    message_of,
+    numbered_blocks,
+    preserved,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -221,14 +229,14 @@ class Finder:
             return
         calls = list(_ids(value, "tool_use", "id")) if kind == "assistant" else []
         results = list(_ids(value, "tool_result", "tool_use_id")) if kind == "user" else []
-        content = shapes.message_of(value).get("content")
+        content = message_of(value).get("content")
         data = line.raw[record.start : record.end]
         row = _Row(
             kind,
             name,
-            _id(value.get(shapes.PARENT_FIELD)),
+            _id(value.get(PARENT_FIELD)),
             _thread_of(value),
-            _id(shapes.message_id(value)),
+            _id(message_id(value)),
             isinstance(content, list) and 0 < len(results) == len(content),
             place,
             len(self._rows),
@@ -240,15 +248,15 @@ class Finder:
         self._rows.append(row)
         thread = self._threads.setdefault(row.thread, _Thread())
         row.continues = row.message_id is not None and row.message_id == thread.reply_id
-        self._take_link(row, thread, results, is_boundary=shapes.is_boundary(value))
+        self._take_link(row, thread, results, is_boundary=is_boundary(value))
         self._take_pairs(row, thread, calls, results)
-        if shapes.is_boundary(value):
+        if is_boundary(value):
             self._take_boundary(value, thread, row)
         if row.kind == "assistant":
             thread.reply_id = row.message_id
         elif row.kind == "user" and not row.is_answer:
             thread.reply_id = None
-        if row.kind != shapes.PROGRESS or not thread.recent:
+        if row.kind != PROGRESS or not thread.recent:
             thread.recent.appendleft(row)
 
     def _is_repeated(self, row: _Row) -> bool:
@@ -298,8 +306,8 @@ class Finder:
 
     def _take_boundary(self, value: dict[str, Any], thread: _Thread, row: _Row) -> None:
         """Nothing before a compaction is in the context, but for what it says it kept."""
-        preserved = shapes.preserved(value)
-        names = preserved[0] if preserved else frozenset()
+        told = preserved(value)
+        names = told[0] if told else frozenset()
         kept = [self._by_id[name].place.line for name in names if name in self._by_id]
         self._context_from = min([row.place.line, *kept])
         self._cut_calls |= thread.open_calls
@@ -386,7 +394,7 @@ def _id(value: Any) -> str | None:
 
 
 def _ids(value: dict[str, Any], kind: str, field: str) -> Iterator[str]:
-    for _, block in shapes.numbered_blocks(value, kind):
+    for _, block in numbered_blocks(value, kind):
         if found := _id(block.get(field)):
             yield found
 
@@ -406,7 +414,7 @@ def _doubt(row: _Row) -> str | None:
 
 def _follows(row: _Row, parent: _Row) -> bool:
     """Whether a row is what came after a call, and no part or report of it."""
-    is_apart = row.continues or row.is_answer or row.kind == shapes.PROGRESS
+    is_apart = row.continues or row.is_answer or row.kind == PROGRESS
     return not is_apart and not row.is_contested and row.thread == parent.thread
 
 

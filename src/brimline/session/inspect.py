@@ -20,9 +20,19 @@ from brimline.gauge import composition
 from brimline.session.faults import Finder, Findings
 from brimline.session.survey import calls_in
 from brimline.transcript import find, pieces, read
-from brimline.transcript import row as shapes
 from brimline.transcript.compactions import Scan
 from brimline.transcript.pieces import Entry
+from brimline.transcript.row import (
+    COPY_FIELD,
+    Usage,
+    is_sidechain,
+    is_summary,
+    located_texts,
+    message_of,
+    preserved,
+    timestamp_of,
+    uuid_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -190,7 +200,7 @@ class _Inspector:
         found.types[_type(row)] += 1
         for kind, size_bytes in _spent(row, record.end - record.start):
             found.disk_bytes[kind] += size_bytes
-        moment = shapes.timestamp_of(row)
+        moment = timestamp_of(row)
         if moment:
             found.first_at, found.last_at = found.first_at or moment, moment
         self.compactions.take(row)
@@ -202,7 +212,7 @@ class _Inspector:
             found.measured_at = moment or found.last_at
         self.results.take(row, len(found.occupancies), self.context.segment)
 
-    def _take_usage(self, usage: shapes.Usage) -> None:
+    def _take_usage(self, usage: Usage) -> None:
         found = self.found
         if usage.session_id:
             found.session_id = usage.session_id
@@ -240,7 +250,7 @@ class _ContextReader:
         short = replace(entry, prompt=entry.prompt and entry.prompt[:_PROMPT_CHARACTERS])
         for one in (short, *kept):
             self._ledger.take(one)
-        self._recent.append((shapes.uuid_of(row), entry))
+        self._recent.append((uuid_of(row), entry))
         return entry
 
     def close(self) -> Context:
@@ -257,11 +267,11 @@ class _ContextReader:
 
     def _kept(self, row: dict[str, Any]) -> list[Entry]:
         """The rows that a compaction says it kept, without what they measured."""
-        preserved = shapes.preserved(row)
-        if preserved is None or not preserved[0]:
+        found = preserved(row)
+        if found is None or not found[0]:
             return []
         names = [name for name, _ in self._recent]
-        uuids, head, tail = preserved
+        uuids, head, tail = found
         wanted = set(uuids)
         if head in names and tail in names:
             first, last = names.index(head), names.index(tail)
@@ -296,14 +306,14 @@ class _ResultReader:
         self._count = 0
 
     def take(self, row: dict[str, Any], request: int, segment: int) -> None:
-        if shapes.is_sidechain(row):
+        if is_sidechain(row):
             return
         for call in calls_in(row):
             self._calls[call.id] = call._replace(
                 source=call.source and call.source[:_SOURCE_CHARACTERS]
             )
         sizes: Counter[str] = Counter()
-        for call_id, _, text, _ in shapes.located_texts(row):
+        for call_id, _, text, _ in located_texts(row):
             sizes[call_id] += _text_bytes(text)
         for call_id, size_bytes in sizes.items():
             asked = self._calls.pop(call_id, None)
@@ -340,9 +350,9 @@ def _parts(row: dict[str, Any]) -> list[tuple[str, Any]]:
     speaker = str(row.get("type"))
     if speaker == "attachment":
         return [(speaker, row.get("attachment"))]
-    found = [("result_copy", row.get(shapes.COPY_FIELD))]
-    content = shapes.message_of(row).get("content")
-    if shapes.is_summary(row):
+    found = [("result_copy", row.get(COPY_FIELD))]
+    content = message_of(row).get("content")
+    if is_summary(row):
         return [*found, ("summary", content)]
     if not isinstance(content, list):
         return [*found, (speaker, content)]

@@ -16,16 +16,24 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from brimline.gauge.reading import characters_per_token
-from brimline.session import survey as surveying
 from brimline.session.disk import BLOCK_BYTES, RewriteError
 from brimline.session.restore import write_note
 from brimline.session.rewrite import Order, rewrite
-from brimline.session.survey import COPY, TEXT, TRUNCATED
+from brimline.session.survey import (
+    COPY,
+    COPY_KEY,
+    PROGRESS_ROW,
+    TEXT,
+    TRUNCATED,
+    check_of,
+    encoded,
+    take_survey,
+)
 from brimline.store import contents, layout, pins, put, stub
 from brimline.store.pins import NONE
 from brimline.transcript import find
-from brimline.transcript import row as shapes
 from brimline.transcript.read import Line
+from brimline.transcript.row import COPY_FIELD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -122,7 +130,7 @@ def prepare(
     """
     with open(path, "rb", buffering=BLOCK_BYTES) as file:
         size = os.fstat(file.fileno()).st_size
-        survey = surveying.survey(file, size, options.threshold_bytes, progress)
+        survey = take_survey(file, size, options.threshold_bytes, progress)
     plan = make(survey, options, pins.pinned(home_dir))
     # Only a plan is made from these; it keeps what it needs.
     survey.items, survey.uses, survey.conversation = [], [], []
@@ -185,7 +193,7 @@ class _Chooser:
         wanted = self._options.strategies
         if item.kind == COPY:
             return COPIES
-        if item.kind == surveying.PROGRESS:
+        if item.kind == PROGRESS_ROW:
             return None if item.uuid in self._needed else PROGRESS
         if SUPERSEDED in wanted and item.is_main and item.call_id in self._superseded:
             return SUPERSEDED
@@ -197,7 +205,7 @@ class _Chooser:
     def _needed_progress(self) -> set[str | None]:
         """Progress rows that others hang on, with those on the way to their first parent."""
         survey = self._survey
-        found = {item.uuid: item for item in survey.items if item.kind == surveying.PROGRESS}
+        found = {item.uuid: item for item in survey.items if item.kind == PROGRESS_ROW}
         needed: set[str | None] = set()
         for name, item in found.items():
             current = name
@@ -239,7 +247,7 @@ def _take(plan: Plan, item: Item) -> None:
         if disk_bytes <= 0 or characters <= 0:
             return
     edits = plan.changes.setdefault(item.mark, [])
-    if item.kind == surveying.PROGRESS:
+    if item.kind == PROGRESS_ROW:
         plan.dropped.add(item.uuid or "")
     else:
         edits.append(item)
@@ -341,7 +349,7 @@ class _PurgedCopy:
             self._copy(old, mark.offset - at, new)
             raw = old.read(mark.length)
             at = mark.offset + mark.length
-            if at > length or surveying.check_of(raw) != mark.check:
+            if at > length or check_of(raw) != mark.check:
                 raise _changed()
             if edits:
                 new.write(self._edited(raw, edits))
@@ -362,16 +370,16 @@ class _PurgedCopy:
         first = edits[0]
         if len(edits) == 1 and first.span:
             start, end = first.span
-            if not raw.startswith(surveying.COPY_KEY, start):
+            if not raw.startswith(COPY_KEY, start):
                 raise _changed()
             return raw[:start] + raw[end:]
         start, end, row = Line(1, 0, raw).records[0]
         for item in edits:
             if item.kind == COPY:
-                del row[shapes.COPY_FIELD]
+                del row[COPY_FIELD]
             else:
                 self._replace(row, item)
-        return raw[:start] + surveying.encoded(row) + raw[end:]
+        return raw[:start] + encoded(row) + raw[end:]
 
     def _replace(self, row: dict[str, Any], item: Item) -> None:
         """Put a reference in the place of a text, which goes into the store."""

@@ -16,9 +16,9 @@ from brimline.session.restore import write_note
 from brimline.session.rewrite import Order, rewrite
 from brimline.session.survey import encoded
 from brimline.store import put
-from brimline.store import stub as stubs
+from brimline.store.stub import Stub, build
 from brimline.transcript import read
-from brimline.transcript import row as shapes
+from brimline.transcript.row import COPY_FIELD, PARENT_FIELD, envelope, numbered_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -130,7 +130,7 @@ class _MendedCopy:
             value = dict(record.value)
             for mend in mends.get(index, ()):
                 if mend.action == faults.RELINK:
-                    value[shapes.PARENT_FIELD] = mend.parent
+                    value[PARENT_FIELD] = mend.parent
                 elif mend.action == faults.STUB:
                     value["message"] = {**value["message"], "content": self._stubbed(value, mend)}
                 elif mend.action == faults.ANSWER and mend.after:
@@ -150,14 +150,14 @@ class _MendedCopy:
     def _stubbed(self, value: dict[str, Any], mend: Mend) -> list[Any]:
         """Short texts in the place of results whose calls are not known."""
         content = list(value["message"]["content"])
-        for index, block in shapes.numbered_blocks(value, "tool_result"):
+        for index, block in numbered_blocks(value, "tool_result"):
             if block.get("tool_use_id") in mend.calls:
                 told = block.get("content")
                 text = told if isinstance(told, str) else encoded(told).decode()
                 data = text.encode("utf-8", "surrogatepass")
                 key = put.put(self._home_dir, data, {"tool": TOOL, "source": "orphan result"})
                 self._keys.append(key)
-                stub = stubs.build(stubs.Stub(key, len(data), put.count_lines(data)))
+                stub = build(Stub(key, len(data), put.count_lines(data)))
                 content[index] = {"type": "text", "text": ORPHAN_RESULT.format(stub=stub)}
         return content
 
@@ -196,16 +196,16 @@ def _answer(value: dict[str, Any], calls: tuple[str, ...]) -> bytes:
         {"tool_use_id": call, "type": "tool_result", "content": MISSING_RESULT, "is_error": True}
         for call in calls
     ]
-    around = shapes.envelope(value)
+    around = envelope(value)
     if "agentId" in value:
         around["agentId"] = value["agentId"]
     row = {
         **around,
-        shapes.PARENT_FIELD: call_row,
+        PARENT_FIELD: call_row,
         "type": "user",
         "message": {"role": "user", "content": blocks},
         "uuid": faults.answer_uuid(call_row),
-        shapes.COPY_FIELD: f"Error: {MISSING_RESULT}",
+        COPY_FIELD: f"Error: {MISSING_RESULT}",
         "sourceToolAssistantUUID": call_row,
     }
     return encoded(row)

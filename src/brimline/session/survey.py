@@ -17,7 +17,32 @@ from zlib import crc32
 from brimline.store import stub
 from brimline.store.pins import Result, Said
 from brimline.transcript import read
-from brimline.transcript import row as shapes
+from brimline.transcript.row import (
+    COPY_FIELD,
+    PARENT_FIELD,
+    PROGRESS,
+    cleared_ids,
+    file_of,
+    is_boundary,
+    is_message,
+    is_sidechain,
+    is_summary,
+    is_synthetic,
+    is_unchanged_notice,
+    lines_of,
+    located_texts,
+    message_id,
+    preserved,
+    prompt_text,
+    queued_prompt,
+    references,
+    result_ids,
+    session_of,
+    subject_of,
+    tool_uses,
+    usage_of,
+    uuid_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +53,7 @@ if TYPE_CHECKING:
     Path = tuple[str | int, ...]
     Told = tuple[str, Path, str, bool]
 
-TEXT, COPY, PROGRESS = "text", "copy", "progress"
+TEXT, COPY, PROGRESS_ROW = "text", "copy", "progress"
 # A reference takes about 400 bytes; where less than twice that is saved, the text stays.
 SMALLEST_TEXT_BYTES = 1_000
 # Not worth a change of the line.
@@ -45,7 +70,7 @@ _LONGEST_CUT = 80
 # A reference of another tool that does not say how much it stands for.
 _ANY_BYTES = 1 << 62
 _CHECKED_BYTES = 512
-COPY_KEY = f',"{shapes.COPY_FIELD}":'.encode()
+COPY_KEY = f',"{COPY_FIELD}":'.encode()
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
 
@@ -73,11 +98,11 @@ def calls_in(row: dict[str, Any]) -> list[Call]:
         Call(
             one.id,
             one.name,
-            shapes.subject_of(one.arguments),
-            shapes.file_of(one.arguments),
-            shapes.lines_of(one.arguments),
+            subject_of(one.arguments),
+            file_of(one.arguments),
+            lines_of(one.arguments),
         )
-        for one in shapes.tool_uses(row)
+        for one in tool_uses(row)
     ]
 
 
@@ -133,7 +158,7 @@ class Survey:
     conversation: list[Said | Result] = field(default_factory=list)
 
 
-def survey(
+def take_survey(
     stream: BinaryIO, length: int, threshold_bytes: int, progress: Callable[[int], None] | None
 ) -> Survey:
     """Read the first `length` bytes of a session; results from `threshold_bytes` on are large.
@@ -173,16 +198,16 @@ class _Surveyor:
                 if name in found.parents:
                     found.referenced.add(name)
                 else:
-                    parent = row.get(shapes.PARENT_FIELD)
+                    parent = row.get(PARENT_FIELD)
                     known = sys.intern(parent) if isinstance(parent, str) else None
                     found.parents[name] = known
-            if row.get("type") != shapes.PROGRESS:
+            if row.get("type") != PROGRESS:
                 self._take(row, line, mark)
             elif mark and isinstance(name, str) and name not in found.referenced:
-                gone = Item(PROGRESS, mark, (), found.requests, name, mark.length)
+                gone = Item(PROGRESS_ROW, mark, (), found.requests, name, mark.length)
                 found.items.append(gone)
             else:
-                found.referenced.update(shapes.references(row))
+                found.referenced.update(references(row))
 
     def close(self) -> Survey:
         """Keep what will be appended next from losing the row it hangs on."""
@@ -192,25 +217,25 @@ class _Surveyor:
 
     def _take(self, row: dict[str, Any], line: Line, mark: Mark | None) -> None:
         found = self.found
-        found.referenced.update(map(sys.intern, shapes.references(row)))
-        if shapes.is_boundary(row):
+        found.referenced.update(map(sys.intern, references(row)))
+        if is_boundary(row):
             self._boundary(row)
         kind = row.get("type")
         if kind == "assistant":
             self._reply(row)
-        elif kind == "user" and not shapes.is_summary(row):
+        elif kind == "user" and not is_summary(row):
             self._told(row, line, mark)
         elif kind == "attachment":
-            self._say(shapes.queued_prompt(row))
+            self._say(queued_prompt(row))
         elif kind == "system":
-            found.cleared.update(shapes.cleared_ids(row))
-        if found.session_id is None and shapes.is_message(row):
-            found.session_id = shapes.session_of(row)
+            found.cleared.update(cleared_ids(row))
+        if found.session_id is None and is_message(row):
+            found.session_id = session_of(row)
 
     def _boundary(self, row: dict[str, Any]) -> None:
         found = self.found
         found.segment += 1
-        kept = shapes.preserved(row)
+        kept = preserved(row)
         if kept is None:
             return
         uuids, head, name = kept
@@ -222,7 +247,7 @@ class _Surveyor:
             name, seen = found.parents.get(name), seen + 1
 
     def _reply(self, row: dict[str, Any]) -> None:
-        is_main = not shapes.is_sidechain(row)
+        is_main = not is_sidechain(row)
         number = self._number(row) if is_main else self.found.requests
         for call in calls_in(row):
             self.calls[call.id] = call
@@ -232,27 +257,27 @@ class _Surveyor:
 
     def _number(self, row: dict[str, Any]) -> int:
         """The number of the request that a reply answers; rows of one reply share it."""
-        name, found = shapes.message_id(row), self.found
-        if name is None or shapes.is_synthetic(row):
+        name, found = message_id(row), self.found
+        if name is None or is_synthetic(row):
             return found.requests
         number = self.requests.get(name)
         if number is None:
             number = self.requests[name] = found.requests = found.requests + 1
-            if usage := shapes.usage_of(row):
+            if usage := usage_of(row):
                 found.model, found.occupancy_tokens = usage.model, usage.prompt_tokens
         return number
 
     def _told(self, row: dict[str, Any], line: Line, mark: Mark | None) -> None:
-        ids = shapes.result_ids(row)
+        ids = result_ids(row)
         if not ids:
-            self._say(shapes.prompt_text(row))
+            self._say(prompt_text(row))
             return
         useless = set()
-        for told in shapes.located_texts(row):
+        for told in located_texts(row):
             if not self._result(row, told, mark):
                 useless.add(told[0])
         call = self.calls.get(ids[0])
-        if mark and len(ids) == 1 and call and shapes.COPY_FIELD in row:
+        if mark and len(ids) == 1 and call and COPY_FIELD in row:
             self._copy(row, call, line.raw, mark)
         if any(call and call.file for call in map(self.calls.get, ids)):
             self.found.answered.update(set(ids) - useless)
@@ -265,12 +290,12 @@ class _Surveyor:
         """Note a text of a result; returns whether it holds what was asked for."""
         (call_id, path, content, is_error), found = told, self.found
         replaced = replaced_bytes(content)
-        is_useful = not (is_error or replaced is not None or shapes.is_unchanged_notice(content))
+        is_useful = not (is_error or replaced is not None or is_unchanged_notice(content))
         if replaced is None and len(content) * 4 < self.smallest_bytes:
             return is_useful
         data = b"" if replaced is not None else _bytes_of(content)
         size_bytes = len(data) if replaced is None else replaced
-        is_main = not shapes.is_sidechain(row)
+        is_main = not is_sidechain(row)
         if is_main and size_bytes >= self.threshold_bytes:
             found.conversation.append(Result(call_id))
         if len(data) < self.smallest_bytes or mark is None:
@@ -280,7 +305,7 @@ class _Surveyor:
             mark,
             path,
             self.request_of.get(call_id, found.requests),
-            shapes.uuid_of(row),
+            uuid_of(row),
             len(json.encoder.encode_basestring(content).encode()),
             found.segment,
             is_main,
@@ -300,7 +325,7 @@ class _Surveyor:
         """Note the client's own copy of a result; it takes what the rest of the line does not."""
         if call.name.startswith(_KEPT_COPIES):
             return
-        rest = encoded({name: row[name] for name in row if name != shapes.COPY_FIELD})
+        rest = encoded({name: row[name] for name in row if name != COPY_FIELD})
         size_bytes = len(raw) - 1 - len(rest)
         if size_bytes < SMALLEST_COPY_BYTES:
             return
@@ -311,9 +336,9 @@ class _Surveyor:
         item = Item(
             COPY,
             mark,
-            (shapes.COPY_FIELD,),
+            (COPY_FIELD,),
             self.request_of.get(call.id, self.found.requests),
-            shapes.uuid_of(row),
+            uuid_of(row),
             size_bytes,
             call_id=call.id,
             span=(start, end) if is_plain else None,
