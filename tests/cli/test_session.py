@@ -239,6 +239,8 @@ def test_options_and_settings_say_what_is_large_and_recent(
     assert old("--threshold", "5000") == 2
     brimline("config", "set", "purge.threshold_bytes", "0")
     assert old() == 2
+    looked = brimline("session", "purge", recorded, "--analyze", "--json").document
+    assert looked["threshold_bytes"] == 1
     brimline("config", "set", "purge.keep_requests", "12")
     assert old() == 0
 

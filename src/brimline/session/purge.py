@@ -59,6 +59,8 @@ _REASONS = {
     DUPLICATE: "The same output came again later.",
 }
 _SOURCE_CHARACTERS = 60
+# There may be tens of thousands of lines that go.
+_NOTHING: list[Item] = []
 _EXIT = re.compile(r"(?:Error: )?Exit code (\d{1,3})\b")
 
 
@@ -246,11 +248,11 @@ def _take(plan: Plan, item: Item) -> None:
         characters -= len(new)
         if disk_bytes <= 0 or characters <= 0:
             return
-    edits = plan.changes.setdefault(item.mark, [])
     if item.kind == PROGRESS_ROW:
+        plan.changes[item.mark] = _NOTHING
         plan.dropped.add(item.uuid or "")
     else:
-        edits.append(item)
+        plan.changes.setdefault(item.mark, []).append(item)
     saving = plan.savings[item.strategy]
     saving.items += 1
     saving.disk_bytes += disk_bytes

@@ -190,9 +190,10 @@ class _Surveyor:
         if not line.part:
             found.lines += 1
             found.unparsed_lines += line.problem is not None
-        mark = _mark(line)
         for _, _, row in line.records:
-            name = row.get("uuid")
+            name, kind = row.get("uuid"), row.get("type")
+            # Replies are never changed.
+            mark = _mark(line) if kind != "assistant" else None
             if isinstance(name, str):
                 name = self.last_name = sys.intern(name)
                 if name in found.parents:
@@ -201,7 +202,7 @@ class _Surveyor:
                     parent = row.get(PARENT_FIELD)
                     known = sys.intern(parent) if isinstance(parent, str) else None
                     found.parents[name] = known
-            if row.get("type") != PROGRESS:
+            if kind != PROGRESS:
                 self._take(row, line, mark)
             elif mark and isinstance(name, str) and name not in found.referenced:
                 gone = Item(PROGRESS_ROW, mark, (), found.requests, name, mark.length)
@@ -216,11 +217,10 @@ class _Surveyor:
         return self.found
 
     def _take(self, row: dict[str, Any], line: Line, mark: Mark | None) -> None:
-        found = self.found
+        found, kind = self.found, row.get("type")
         found.referenced.update(map(sys.intern, references(row)))
-        if is_boundary(row):
+        if kind != "assistant" and is_boundary(row):
             self._boundary(row)
-        kind = row.get("type")
         if kind == "assistant":
             self._reply(row)
         elif kind == "user" and not is_summary(row):
