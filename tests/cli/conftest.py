@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 GOLDEN = Path(__file__).parent / "golden"
-PROGRAM = [sys.executable, "-c", "from brimline.cli.main import main; main()"]
+# A test run in the background hands on that Ctrl-C is not heard.
+_HEARING = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+PROGRAM = [sys.executable, "-c", f"{_HEARING}from brimline.cli.main import main; main()"]
 
 
 class Outcome(NamedTuple):

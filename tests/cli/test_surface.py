@@ -222,6 +222,7 @@ def test_ctrl_c_at_any_moment_leaves_no_traceback(where: str, session_file: str)
     """Also while modules are still being imported; the code is that of an interruption."""
     code = (
         "import os, sys, signal\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "class Press:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
         f"        if name == {where!r}:\n"
@@ -244,7 +245,9 @@ def test_ctrl_c_at_a_question_changes_nothing(home_dir: str, session_file: str) 
     """The same code, no traceback."""
     process("carry", "add", "x")
     child: Any = pexpect.spawn(
-        PROGRAM[0], [*PROGRAM[1:], "carry", "forget", "--session", "abc"], timeout=60
+        PROGRAM[0],
+        [*PROGRAM[1:], "carry", "forget", "--session", "abc"],
+        timeout=60,
     )
     child.expect(r"\[y/N\]")
     for _ in range(5):  # one that comes between two system calls is lost in any program
@@ -260,9 +263,8 @@ def test_ctrl_c_at_a_question_changes_nothing(home_dir: str, session_file: str) 
 
 def test_an_interrupt_that_nobody_handles_is_no_failure_of_python() -> None:
     """The real signal, to the real command, in the middle of its work."""
-    child = subprocess.Popen(
-        [*PROGRAM, "demo"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
-    )
+    pipe = subprocess.PIPE
+    child = subprocess.Popen([*PROGRAM, "demo"], stdout=pipe, stderr=pipe, start_new_session=True)
     assert child.stdout is not None
     child.stdout.readline()
     os.kill(child.pid, signal.SIGINT)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -110,52 +112,17 @@ def test_an_occupancy_proves_the_next_size_up(occupancy: int | None, window: int
     assert brim.proved_window(occupancy) == window
 
 
-WINDOW, PCT, OFF = "autocompact_window", "autocompact_pct", "autocompact_enabled"
+WINDOW, OFF = "autocompact_window", "autocompact_enabled"
 BY_MODEL = "autocompact_window_by_model"
+# As seen with client 2.1.325: 4.6 in 200,000 and everything from 4.7 on is compacted by itself;
+# clients up to 2.1.42 compacted every model; a window in the settings turns it on, clamped to the
+# model's, the switch turns it off; a percentage counts only once a window is set, and only lowers;
+# a model's own entry is stronger than the general one.
+ENDS = json.loads((Path(__file__).parent / "golden" / "ends.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(
-    ("client", "window", "model", "version", "ending", "tokens", "source"),
-    [
-        # Who compacts by itself, as seen with client 2.1.325.
-        ({}, 200_000, SONNET, "2.1.325", "refusal", 200_000, "window"),
-        ({}, 200_000, "claude-haiku-4-5", "2.1.325", "refusal", 200_000, "window"),
-        ({}, 200_000, "claude-3-7-sonnet-20250219", "2.1.325", "refusal", 200_000, "window"),
-        ({}, 1_000_000, SONNET, "2.1.325", "refusal", 1_000_000, "window"),
-        ({}, 200_000, "claude-sonnet-4-6", "2.1.325", "compaction", 167_000, "window"),
-        ({}, 1_000_000, "claude-sonnet-4-6", "2.1.325", "refusal", 1_000_000, "window"),
-        ({}, 1_000_000, "claude-opus-4-7", "2.1.325", "compaction", 967_000, "window"),
-        ({}, 1_000_000, OPUS, None, "compaction", 967_000, "window"),
-        # Clients up to 2.1.42 compacted every model by themselves.
-        ({}, 200_000, SONNET, "2.1.42", "compaction", 167_000, "window"),
-        ({}, 200_000, SONNET, "1.0.109", "compaction", 167_000, "window"),
-        ({}, 200_000, SONNET, "2.1.43", "refusal", 200_000, "window"),
-        ({}, 200_000, SONNET, "2.10.1", "refusal", 200_000, "window"),
-        # A window in the settings turns it on, clamped to the model's; the switch turns it off.
-        ({WINDOW: 150_000}, 200_000, SONNET, "2.1.325", "compaction", 117_000, "settings"),
-        ({WINDOW: 300_000}, 200_000, SONNET, "2.1.325", "compaction", 167_000, "settings"),
-        ({WINDOW: 400_000}, 1_000_000, OPUS, "2.1.325", "compaction", 367_000, "settings"),
-        ({WINDOW: 20_000}, 200_000, SONNET, "2.1.325", "compaction", 0, "settings"),
-        ({OFF: True}, 200_000, SONNET, "2.1.325", "refusal", 200_000, "window"),
-        ({OFF: False}, 1_000_000, OPUS, "2.1.325", "stop", 977_000, "settings"),
-        ({OFF: False, WINDOW: 150_000}, 200_000, SONNET, "2.1.42", "stop", 177_000, "settings"),
-        # A percentage counts only once a window is set, and only lowers.
-        ({PCT: 50}, 1_000_000, OPUS, "2.1.325", "compaction", 967_000, "window"),
-        ({WINDOW: 200_000, PCT: 50}, 200_000, SONNET, None, "compaction", 90_000, "settings"),
-        ({WINDOW: 200_000, PCT: 99}, 200_000, SONNET, None, "compaction", 167_000, "settings"),
-        # The model's own entry is stronger than the general one, and no other model's counts.
-        (
-            {WINDOW: 200_000, BY_MODEL: {OPUS: 500_000}},
-            *(1_000_000, OPUS, None, "compaction", 467_000, "settings"),
-        ),
-        (
-            {WINDOW: 150_000, BY_MODEL: {OPUS: 500_000}},
-            *(200_000, SONNET, None, "compaction", 117_000, "settings"),
-        ),
-        # Nobody has seen these.
-        ({}, 200_000, None, "2.1.325", "compaction", 167_000, "window"),
-        ({}, 200_000, "mystery-4.5", None, "compaction", 167_000, "window"),
-    ],
+    ("client", "window", "model", "version", "ending", "tokens", "source"), ENDS
 )
 def test_the_end_of_a_context_is_the_clients_or_the_apis(
     client: dict[str, Any],

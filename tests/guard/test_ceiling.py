@@ -404,38 +404,7 @@ def test_presets_without_a_ceiling_say_nothing_about_loads(preset: str, talk: Ta
 
 
 # Preset adr11: variables of its source, the session, and what becomes of a load.
-CASES = {
-    "silent below the ceiling": ({}, 79_999, "Agent", "silent"),
-    "warns at the ceiling": ({}, 80_000, "Agent", "noted"),
-    "refuses under strict": ({"STRICT": "on"}, 100_000, "Agent", "refused"),
-    "other tools are ignored": ({"STRICT": "on"}, 180_000, "Read", "silent"),
-    "disabled by off": ({"CEILING": " Off ", "STRICT": "on"}, 180_000, "Agent", "silent"),
-    "a typo does not disable it": ({"CEILING": "of"}, 100_000, "Skill", "noted"),
-    "the window changes the verdict": ({"WINDOW": "1000000"}, 100_000, "Agent", "silent"),
-    "a smaller window": ({"WINDOW": "100000"}, 40_000, "Skill", "noted"),
-    "a lower percentage": ({"CEILING_PCT": "25"}, 50_000, "Agent", "noted"),
-    "not before it": ({"CEILING_PCT": "25"}, 49_999, "Agent", "silent"),
-    "a higher percentage": ({"CEILING_PCT": " 60 "}, 119_999, "Agent", "silent"),
-    "the cap": ({"WINDOW": "1000000"}, 350_000, "Skill", "noted"),
-    "not before the cap": ({"WINDOW": "1000000"}, 349_999, "Skill", "silent"),
-    "a lower cap": ({"WINDOW": "1000000", "ABS_CEILING": "120000"}, 120_000, "Skill", "noted"),
-    "a higher cap": ({"WINDOW": "1000000", "ABS_CEILING": "380000"}, 379_999, "Skill", "silent"),
-    "no cap on 200,000": ({"ABS_CEILING": "900000"}, 80_000, "Skill", "noted"),
-    "agents let through": (
-        {"STRICT": "on", "GATE_AGENT": "warn"},
-        *(100_000, "Agent", "not blocked: delegation"),
-    ),
-    "but not skills": ({"STRICT": "on", "GATE_AGENT": "warn"}, 100_000, "Skill", "refused"),
-    "agents not let through": ({"STRICT": "on", "GATE_AGENT": "block"}, 100_000, "Task", "refused"),
-    **{
-        f"strict is {word!r}": ({"STRICT": word}, 100_000, "Task", outcome)
-        for outcome, words in {
-            "refused": ("on", "ON", "1", "onn", "of"),
-            "noted": ("off", " OFF ", "", "  "),
-        }.items()
-        for word in words
-    },
-}
+CASES = json.loads((Path(__file__).parent / "golden" / "adr11.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.row("S0-11", "S0-13", "S0-14", "S0-16", "S0-37")

@@ -26,46 +26,11 @@ from .processes import errors, inventory, run_hook
 if TYPE_CHECKING:
     from tests.guard.dialogue import Talk
 
-USAGE = {
-    "input_tokens": 10,
-    "output_tokens": 50,
-    "cache_creation_input_tokens": 1_000,
-    "cache_read_input_tokens": 158_990,
-}
 # As client 2.1.325 sends them, on a model with a small and on one with a large window.
-SMALL: dict[str, Any] = {
-    "session_id": "bff49248-287c-46e0-a1c5-ecc0a9c75746",
-    "transcript_path": "/nowhere/bff49248-287c-46e0-a1c5-ecc0a9c75746.jsonl",
-    "cwd": "/home/dev/project",
-    "model": {"id": "claude-sonnet-4-6", "display_name": "Sonnet 4.6"},
-    "workspace": {"current_dir": "/home/dev/project", "project_dir": "/home/dev/project"},
-    "version": "2.1.325",
-    "cost": {"total_cost_usd": 0.127908, "total_duration_ms": 32315, "total_lines_added": 0},
-    "context_window": {
-        "total_input_tokens": 170_000,
-        "context_window_size": 200_000,
-        "current_usage": USAGE,
-        "used_percentage": 80,
-        "remaining_percentage": 20,
-    },
-    "exceeds_200k_tokens": False,
-    "prompt_cache": {"warm": True, "ttl": "5m", "last_miss_at": None, "miss_causes": {}},
-    "rate_limits": {
-        "five_hour": {"used_percentage": 41.5, "resets_at": 4_000_000_000},
-        "seven_day": {"used_percentage": 7, "resets_at": None},
-    },
-    "thinking": {"enabled": True},
-}
-LARGE: dict[str, Any] = SMALL | {
-    "session_id": "0383aaa3-a6f7-452e-b019-8d6649f5f27d",
-    "model": {"id": "claude-opus-5", "display_name": "Opus 5"},
-    "context_window": SMALL["context_window"]
-    | {
-        "context_window_size": 1_000_000,
-        "current_usage": USAGE | {"cache_read_input_tokens": 248_990},
-    },
-    "rate_limits": None,
-}
+SAMPLES = json.loads((Path(__file__).parent / "golden" / "statusline.json").read_text("utf-8"))
+SMALL: dict[str, Any] = SAMPLES["SMALL"]
+LARGE: dict[str, Any] = SAMPLES["LARGE"]
+USAGE = SMALL["context_window"]["current_usage"]
 # A model that the client does not compact by itself.
 REFUSED = SMALL | {"model": {"id": "claude-sonnet-4-5", "display_name": "Sonnet 4.5"}}
 # Before the first reply and after /clear; right after /compact.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,9 +16,11 @@ from .generated import json_values
 from .generated import rows as generated_rows
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from brimline.testing import SessionBuilder
+
+
+# Rows and parts of rows, each with its pieces.
+CASES = json.loads((Path(__file__).parent / "golden" / "pieces.json").read_text(encoding="utf-8"))
 
 
 def user(content: Any, **fields: Any) -> dict[str, Any]:
@@ -54,20 +57,7 @@ def test_every_json_value_has_an_answer(value: Any) -> None:
     assert all(piece.characters >= 0 for piece in found(value))
 
 
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [
-        ("please go on", "user"),
-        ("<command-name>/init</command-name>", "user"),
-        ("<bash-input>ls</bash-input>", "user"),
-        ("<bash-stdout>a b c</bash-stdout>", "client"),
-        ("<local-command-stdout>Set model</local-command-stdout>", "client"),
-        ("<task-notification>done</task-notification>", "client"),
-        ("\n<system-reminder>careful</system-reminder>", "client"),
-        ("<ide_opened_file>a.py</ide_opened_file>", "client"),
-        ("[Request interrupted by user for tool use]", "client"),
-    ],
-)
+@pytest.mark.parametrize(("text", "kind"), CASES["said"])
 def test_what_the_user_typed_is_told_from_what_the_client_says_in_their_name(
     text: str, kind: str
 ) -> None:
@@ -79,19 +69,7 @@ def test_what_the_user_typed_is_told_from_what_the_client_says_in_their_name(
     assert kinds(user([{"type": "text", "text": text}])) == [(kind, len(text))]
 
 
-@pytest.mark.parametrize(
-    ("content", "prompt"),
-    [
-        ("fix the tests", "fix the tests"),
-        ("<command-name>/go</command-name>\n<command-args>a b</command-args>", "/go a b"),
-        ("<command-args>a</command-args> <command-name>/go</command-name>", "/go a"),
-        ("<command-name>/init</command-name>", "/init"),
-        ([{"type": "image", "source": {}}], ""),
-        ([{"type": "text", "text": "<ide_selection>x"}, {"type": "text", "text": "why?"}], "why?"),
-        ([{"type": "tool_result", "tool_use_id": "t", "content": "x"}], None),
-        ("[Request interrupted by user]", None),
-    ],
-)
+@pytest.mark.parametrize(("content", "prompt"), CASES["prompts"])
 def test_a_prompt_is_what_the_user_typed(content: Any, prompt: str | None) -> None:
     """Slash commands read as they were typed; results and the client's words are no prompts."""
     entry = entry_of(user(content))
@@ -161,39 +139,15 @@ def test_what_a_hook_printed_counts_where_the_client_sends_it() -> None:
     assert found(attached("hook_success", **fields)) == []
 
 
-@pytest.mark.parametrize(
-    ("row", "expected"),
-    [
-        (attached("date", date="2026", rendered=[{"content": "y" * 9}]), [("client", 9)]),
-        (attached("skill_listing", content="s" * 8), [("client", 8)]),
-        (attached("deferred_tools_delta", addedLines=["ab"], addedNames=["ab"]), [("client", 2)]),
-        (attached("queued_command", prompt="abc", commandMode="prompt"), [("user", 3)]),
-        (attached("queued_command", prompt="abc", commandMode="other"), [("client", 3)]),
-        (attached("prompt_snapshot", systemPrompt=["s" * 99]), []),
-        (attached("hook_system_message", content="not for the model"), []),
-        (attached("skill_listing", content="s" * 8, rendered=[]), []),
-    ],
-)
+@pytest.mark.parametrize(("row", "expected"), CASES["attached"])
 def test_attachments_count_by_what_is_sent_of_them(
-    row: dict[str, Any], expected: list[tuple[str, int]]
+    row: dict[str, Any], expected: list[list[Any]]
 ) -> None:
     """The rendered text where the client keeps one, else the known fields of the known types."""
-    assert kinds(row) == expected
+    assert [list(one) for one in kinds(row)] == expected
 
 
-@pytest.mark.parametrize(
-    "row",
-    [
-        user("hello", isSidechain=True),
-        assistant({"type": "text", "text": "hello"}, isSidechain=True),
-        attached("date", rendered=[{"content": "x"}]) | {"isSidechain": True},
-        user("hello", isVisibleInTranscriptOnly=True),
-        assistant({"type": "text", "text": "API Error"}, isApiErrorMessage=True),
-        {"type": "assistant", "message": {"model": "<synthetic>", "content": "No response"}},
-        {"type": "progress", "data": {"message": assistant({"type": "text", "text": "x"})}},
-        {"type": "api-request-blob", "message": {"role": "user", "content": "hello"}},
-    ],
-)
+@pytest.mark.parametrize("row", CASES["unsent"])
 def test_what_the_main_thread_never_sent_is_nothing(row: dict[str, Any]) -> None:
     """Subagents, notices, synthetic replies and the client's bookkeeping add no piece."""
     assert found(row) == []

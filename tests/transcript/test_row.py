@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +16,8 @@ from brimline.transcript import words
 from .generated import json_values
 from .generated import rows as generated_rows
 
+# Rows and parts of rows, each with what is to be found in it.
+CASES = json.loads((Path(__file__).parent / "golden" / "rows.json").read_text(encoding="utf-8"))
 # Questions to a row, or to whatever stands in its place; the others take what these answer.
 ANY_VALUE = (
     *("usage_of", "is_boundary", "content_blocks", "attachment_of", "typed", "prompt_text"),
@@ -50,20 +54,7 @@ def test_every_json_value_has_an_answer(value: Any) -> None:
 
 
 @pytest.mark.row("S3-39")
-@pytest.mark.parametrize(
-    ("content", "characters"),
-    [
-        ("hello", 5),
-        ([{"type": "text", "text": "hello"}, {"type": "thinking", "thinking": "hm"}], 7),
-        ([{"type": "tool_result", "content": "result"}], 6),
-        ([{"type": "tool_result", "content": [{"type": "text", "text": "abc"}]}], 3),
-        ([{"type": "tool_use", "name": "Bash", "input": {"command": "ls", "n": [1, "x"]}}], 7),
-        ([{"type": "image", "source": {"data": "a" * 99}}], shapes.IMAGE_CHARACTERS),
-        ([{"type": "redacted_thinking", "data": "zzz"}], 0),
-        (["loose text", 5, None], 0),
-        (None, 0),
-    ],
-)
+@pytest.mark.parametrize(("content", "characters"), CASES["content"])
 def test_content_is_counted_as_the_model_is_sent_it(content: Any, characters: int) -> None:
     """Texts count by length, images by what they cost, bookkeeping not at all."""
     assert shapes.content_characters(content) == characters
@@ -123,50 +114,13 @@ def user(content: Any, **fields: Any) -> dict[str, Any]:
     return {"type": "user", "message": {"role": "user", "content": content}} | fields
 
 
-@pytest.mark.parametrize(
-    ("row", "expected"),
-    [
-        (user("hello"), "hello"),
-        (user([{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]), "one\ntwo"),
-        (
-            user(
-                [
-                    {"type": "text", "text": "<ide_opened_file>x</ide_opened_file>"},
-                    {"type": "text", "text": "do it"},
-                ]
-            ),
-            "do it",
-        ),
-        (user("a<system-reminder>b</system-reminder>c"), "ac"),
-        (user("a<system-reminder>b"), "a<system-reminder>b"),
-        (
-            user("<command-name>/fix</command-name><command-args>the bug</command-args>"),
-            "/fix the bug",
-        ),
-        (user("<command-name>/compact</command-name><command-args>be brief</command-args>"), ""),
-        (user("hello", isMeta=True), ""),
-        (user("hello", isSidechain=True), ""),
-        (user("hello", isCompactSummary=True), ""),
-        ({"type": "assistant", "message": {"content": "hello"}}, ""),
-        (None, ""),
-    ],
-)
+@pytest.mark.parametrize(("row", "expected"), CASES["typed"])
 def test_only_the_users_words_are_typed(row: Any, expected: str) -> None:
     """What the client adds, or writes in their place, is not theirs."""
     assert (words.message(row) if row else "") == expected
 
 
-@pytest.mark.parametrize(
-    ("fields", "expected"),
-    [
-        ({"prompt": "go on", "commandMode": "prompt"}, "go on"),
-        ({"prompt": [{"type": "text", "text": "go on"}]}, "go on"),
-        ({"prompt": "x", "commandMode": "task-notification"}, ""),
-        ({"prompt": "x", "isMeta": True}, ""),
-        ({"prompt": "x", "origin": {"kind": "peer"}}, ""),
-        ({"prompt": 3}, ""),
-    ],
-)
+@pytest.mark.parametrize(("fields", "expected"), CASES["queued"])
 def test_what_was_queued_is_typed_where_the_user_did_it(
     fields: dict[str, Any], expected: str
 ) -> None:
@@ -224,26 +178,14 @@ def test_the_texts_of_a_result_are_found_with_the_way_to_them() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("asked", "source", "lines"),
-    [
-        ({"file_path": "/a.py"}, "/a.py", (1, 1 << 62)),
-        ({"file_path": "/a.py", "offset": 10, "limit": 5}, "/a.py", (10, 15)),
-        ({"command": "make", "description": "x"}, "make", (1, 1 << 62)),
-        ({"url": "http://x"}, "http://x", (1, 1 << 62)),
-        ({"offset": True, "limit": "5"}, None, (1, 1 << 62)),
-        ("none", None, (1, 1 << 62)),
-    ],
-)
-def test_a_call_says_what_it_is_about(
-    asked: Any, source: str | None, lines: tuple[int, int]
-) -> None:
+@pytest.mark.parametrize(("asked", "source", "lines"), CASES["asked"])
+def test_a_call_says_what_it_is_about(asked: Any, source: str | None, lines: list[int]) -> None:
     """The file, command or address, and the lines of a read."""
     block = {"type": "tool_use", "id": "a", "name": "Read", "input": asked}
     (call,) = shapes.tool_uses({"type": "assistant", "message": {"content": [block]}})
 
     assert shapes.subject_of(call.arguments) == source
-    assert shapes.lines_of(call.arguments) == lines
+    assert list(shapes.lines_of(call.arguments)) == lines
 
 
 def test_what_a_compaction_preserved_is_named() -> None:
