@@ -22,7 +22,7 @@ _PACKAGE_FILE = "/__init__.py"
 # Where a launcher lies in the data folder: that of the hooks in settings, and the plugin's own.
 LAUNCHER = "/bin/hook"
 PLUGIN_LAUNCHER = "/plugin/brim" + LAUNCHER
-_LAUNCHER_CHARACTERS = 10_000
+_LAUNCHER_BYTES = 10_000
 
 
 def bootstrap(root: str, *installed: str) -> str:
@@ -52,9 +52,17 @@ def is_launcher(path: str) -> bool:
     """Whether a program is a launcher of ours; one that is gone is known by its usual place."""
     if not path.endswith(LAUNCHER):
         return False
+    import os
+
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return is_bootstrap(file.read(_LAUNCHER_CHARACTERS))
+        # A stranger's settings may name a pipe, which would make us wait.
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        try:
+            return is_bootstrap(os.read(descriptor, _LAUNCHER_BYTES).decode("utf-8", "replace"))
+        finally:
+            os.close(descriptor)
+    except BlockingIOError:
+        return False
     except OSError:
         return path.endswith(("/brimline" + LAUNCHER, "/brimline" + PLUGIN_LAUNCHER))
 

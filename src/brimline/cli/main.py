@@ -13,14 +13,15 @@ _READER_GONE = 141
 
 def main() -> None:
     """Run the program; a problem is told in one sentence and a non-zero exit code."""
+    before = signal.getsignal(signal.SIGINT)
+    # In the background Ctrl-C is ignored, which is to stay so.
+    is_usual = before is signal.default_int_handler
     try:
-        before = signal.signal(signal.SIGINT, _leave)
-    except ValueError:  # within a thread nobody presses Ctrl-C
-        before = None
-    try:
+        if is_usual:
+            signal.signal(signal.SIGINT, _leave)
         from brimline.cli import surface
 
-        if before is not None:
+        if is_usual:
             # From here on a command may have work to finish or to undo.
             signal.signal(signal.SIGINT, before)
         code = surface.run()
