@@ -24,11 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[1]
-# Pages that are being rewritten.
-_GUIDES = """inspect-a-session install-and-remove install-as-plugin keep-bulk-out
-recall-stored-output repair-a-session see-what-offload-saved shrink-a-session """
-NOT_YET = {f"docs/how-to/{name}.md" for name in _GUIDES.split()}
-NOT_YET |= {"docs/explanation/offload.md"}
 
 _BLOCK = re.compile(r"^```console\n(.*?)^```|^<!-- run\n(.*?)^-->", re.DOTALL | re.MULTILINE)
 _HERE_DOCUMENT = re.compile(r"<< '?(\w+)'?$")
@@ -141,7 +136,7 @@ def console() -> Iterator[World]:
         yield World(Path(folder).resolve())
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page not in NOT_YET])
+@pytest.mark.parametrize("page", PAGES)
 def test_what_a_page_shows_is_what_happens(console: World, page: str) -> None:
     """Every command of the page can be run, and prints what stands there."""
     steps = PAGES[page]

@@ -7,15 +7,13 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import pytest
 
 from brimline.cli.main import main
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 GOLDEN = Path(__file__).parent / "golden"
 # A test run in the background hands on that Ctrl-C is not heard.
@@ -37,6 +35,11 @@ class Outcome(NamedTuple):
         return json.loads(self.out)
 
 
+Run: TypeAlias = Callable[..., Outcome]
+Refused: TypeAlias = Callable[..., str]
+Golden: TypeAlias = Callable[[str, str], None]
+
+
 class Terminal(io.StringIO):
     """A person at a terminal, and what they type."""
 
@@ -46,9 +49,7 @@ class Terminal(io.StringIO):
 
 
 @pytest.fixture
-def brimline(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., Outcome]:
+def brimline(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """The command, as the shell would call it; `typed` is what a person answers."""
 
     def run(*arguments: str, typed: str | None = None) -> Outcome:
@@ -63,7 +64,7 @@ def brimline(
 
 
 @pytest.fixture
-def refused(brimline: Callable[..., Outcome]) -> Callable[..., str]:
+def refused(brimline: Run) -> Refused:
     """A command that must fail; the one sentence in which it says why."""
 
     def run(*arguments: str, code: int = 1) -> str:
@@ -77,7 +78,7 @@ def refused(brimline: Callable[..., Outcome]) -> Callable[..., str]:
 
 
 @pytest.fixture
-def golden(world: Path) -> Callable[[str, str], None]:
+def golden(world: Path) -> Golden:
     """Compare a page with the file of that name; `UPDATE_GOLDEN=1` writes it anew."""
 
     def compare(name: str, text: str) -> None:

@@ -15,9 +15,7 @@ from brimline.fast.io import replace_file
 from brimline.testing import SessionBuilder, text_block
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from .conftest import Outcome
+    from .conftest import Refused, Run
 
 SESSION = "1f0c2d3e-aaaa-4bbb-8ccc-000000000001"
 OTHER = "7c1e90aa-bbbb-4ccc-8ddd-000000000002"
@@ -41,15 +39,13 @@ def session(project_dir: str) -> SessionBuilder:
     return conversation(project_dir)
 
 
-def listed(brimline: Callable[..., Outcome], *arguments: str) -> dict[str, Any]:
+def listed(brimline: Run, *arguments: str) -> dict[str, Any]:
     """What is recorded, as JSON."""
     found: dict[str, Any] = brimline("carry", "show", "--json", *arguments).document
     return found
 
 
-def test_what_is_recorded_of_the_newest_session_is_listed(
-    brimline: Callable[..., Outcome],
-) -> None:
+def test_what_is_recorded_of_the_newest_session_is_listed(brimline: Run) -> None:
     """The user's words stand there with an id to name them by."""
     done = brimline("carry", "show")
 
@@ -64,9 +60,7 @@ def test_what_is_recorded_of_the_newest_session_is_listed(
     assert {"notes", "tasks", "plan", "changed", "read", "commits", "checks"} <= set(found)
 
 
-def test_a_note_is_handed_on_until_it_is_done_and_again_when_reopened(
-    brimline: Callable[..., Outcome],
-) -> None:
+def test_a_note_is_handed_on_until_it_is_done_and_again_when_reopened(brimline: Run) -> None:
     """By its id alone; adding the same words again leaves one of it."""
     added = brimline("carry", "add", "Ask Zoë about the índice 🚀", "--json").document
     again = brimline("carry", "add", "Ask Zoë about the índice 🚀", "--json").document
@@ -88,7 +82,7 @@ def test_a_note_is_handed_on_until_it_is_done_and_again_when_reopened(
 
 
 def test_a_secret_is_masked_before_it_is_written_and_the_id_is_the_one_that_is_kept(
-    brimline: Callable[..., Outcome], home_dir: str
+    brimline: Run, home_dir: str
 ) -> None:
     """Nothing of it is on the disk or on the screen."""
     secret = "ghp_" + "Q" * 36
@@ -115,10 +109,7 @@ def test_a_secret_is_masked_before_it_is_written_and_the_id_is_the_one_that_is_k
     ],
 )
 def test_a_mistake_is_told_in_one_sentence(
-    brimline: Callable[..., Outcome],
-    refused: Callable[..., str],
-    arguments: tuple[str, ...],
-    sentence: str,
+    brimline: Run, refused: Refused, arguments: tuple[str, ...], sentence: str
 ) -> None:
     """With a code that is not zero and nothing on standard output; words never match a note."""
     brimline("carry", "add", "Port 5433")
@@ -126,9 +117,7 @@ def test_a_mistake_is_told_in_one_sentence(
     assert sentence in refused("carry", *arguments)
 
 
-def test_a_forgotten_message_stays_away(
-    brimline: Callable[..., Outcome], session: SessionBuilder
-) -> None:
+def test_a_forgotten_message_stays_away(brimline: Run, session: SessionBuilder) -> None:
     """Also when the session goes on; without --yes a person is asked, and no means no."""
     message = listed(brimline)["messages"][0]["id"]
 
@@ -142,9 +131,7 @@ def test_a_forgotten_message_stays_away(
     assert RULE not in kept.read_text(encoding="utf-8")
 
 
-def test_a_whole_session_can_be_forgotten(
-    brimline: Callable[..., Outcome], home_dir: str, project_dir: str
-) -> None:
+def test_a_whole_session_can_be_forgotten(brimline: Run, home_dir: str, project_dir: str) -> None:
     """Ledger, notes, checkpoint and links go; other sessions stay."""
     conversation(project_dir, OTHER)
     for name in (SESSION, OTHER):
@@ -166,10 +153,7 @@ def test_a_whole_session_can_be_forgotten(
 
 @pytest.mark.row("S4-35")
 def test_after_clear_the_card_is_that_of_the_conversation_before_and_then_its_own(
-    brimline: Callable[..., Outcome],
-    home_dir: str,
-    project_dir: str,
-    monkeypatch: pytest.MonkeyPatch,
+    brimline: Run, home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Asked for within the new session, what it says is carried on from there."""
     brimline("carry", "show")
@@ -191,10 +175,7 @@ def test_after_clear_the_card_is_that_of_the_conversation_before_and_then_its_ow
 
 
 def test_a_session_without_a_link_gets_the_unfinished_one_of_its_project(
-    brimline: Callable[..., Outcome],
-    home_dir: str,
-    project_dir: str,
-    monkeypatch: pytest.MonkeyPatch,
+    brimline: Run, home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A session that was just begun has nothing of its own to show."""
     brimline("carry", "show")
@@ -206,10 +187,7 @@ def test_a_session_without_a_link_gets_the_unfinished_one_of_its_project(
 
 @pytest.mark.row("S4-25")
 def test_a_checkpoint_is_written_on_demand(
-    brimline: Callable[..., Outcome],
-    refused: Callable[..., str],
-    home_dir: str,
-    project_dir: str,
+    brimline: Run, refused: Refused, home_dir: str, project_dir: str
 ) -> None:
     """Its path is printed; a critical file that is missing, or a disk that refuses, is told."""
     config = b'[carry]\ncritical_files = ["plan.md", "gone.md"]\n'
@@ -231,10 +209,7 @@ def test_a_checkpoint_is_written_on_demand(
 
 
 def test_a_session_is_found_by_the_start_of_its_id(
-    brimline: Callable[..., Outcome],
-    refused: Callable[..., str],
-    project_dir: str,
-    session: SessionBuilder,
+    brimline: Run, refused: Refused, project_dir: str, session: SessionBuilder
 ) -> None:
     """Where it fits several, more of it is asked for; a project without any is told so."""
     other = conversation(project_dir, SESSION[:-1] + "9")

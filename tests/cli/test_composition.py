@@ -10,9 +10,7 @@ import pytest
 from brimline.testing import SessionBuilder, text_block
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from .conftest import Outcome
+    from .conftest import Outcome, Run
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "see-where-tokens-went.md"
 KEYS = (
@@ -22,7 +20,7 @@ KEYS = (
 
 
 @pytest.fixture
-def run(session: SessionBuilder, brimline: Callable[..., Outcome]) -> Callable[..., Outcome]:
+def run(session: SessionBuilder, brimline: Run) -> Run:
     """The command, as a person types it."""
 
     def composition(*arguments: str) -> Outcome:
@@ -60,9 +58,7 @@ def a_working_day(session: SessionBuilder) -> None:
 
 
 @pytest.mark.row("S2-02", "S2-48")
-def test_the_json_has_its_documented_keys_and_adds_up(
-    session: SessionBuilder, run: Callable[..., Outcome]
-) -> None:
+def test_the_json_has_its_documented_keys_and_adds_up(session: SessionBuilder, run: Run) -> None:
     """Parts, hooks and turns are there under stable names, and the parts sum to the occupancy."""
     a_working_day(session)
 
@@ -87,9 +83,7 @@ def test_the_json_has_its_documented_keys_and_adds_up(
     assert tools == {"Read": 4, "Bash": 1, "Edit": 1}
 
 
-def test_long_prompts_and_many_files_are_cut(
-    session: SessionBuilder, run: Callable[..., Outcome]
-) -> None:
+def test_long_prompts_and_many_files_are_cut(session: SessionBuilder, run: Run) -> None:
     """A prompt shows its first 80 characters, the list of files its 20 largest."""
     session.prompt("p" * 500)
     for number in range(30):
@@ -105,7 +99,7 @@ def test_long_prompts_and_many_files_are_cut(
 
 @pytest.mark.parametrize("compacted", [False, True])
 def test_an_unknown_occupancy_is_null_and_one_sentence(
-    session: SessionBuilder, compacted: bool, run: Callable[..., Outcome]
+    session: SessionBuilder, compacted: bool, run: Run
 ) -> None:
     """Before the first request, and after a compaction, there is nothing to divide."""
     session.prompt("go")
@@ -121,9 +115,7 @@ def test_an_unknown_occupancy_is_null_and_one_sentence(
     assert "unknown: no model request since the session began or compacted" in page.out
 
 
-def test_the_page_is_the_one_in_the_documentation(
-    session: SessionBuilder, run: Callable[..., Outcome]
-) -> None:
+def test_the_page_is_the_one_in_the_documentation(session: SessionBuilder, run: Run) -> None:
     """What the guide shows is what the command prints."""
     a_working_day(session)
 
@@ -134,7 +126,7 @@ def test_the_page_is_the_one_in_the_documentation(
 
 
 def test_files_of_the_current_folder_are_shown_without_it(
-    session: SessionBuilder, run: Callable[..., Outcome]
+    session: SessionBuilder, run: Run
 ) -> None:
     """A path below where the command runs is short; others are whole."""
     session.prompt("go")
@@ -148,9 +140,7 @@ def test_files_of_the_current_folder_are_shown_without_it(
     assert {line.split()[-1] for line in lines if " 1 read " in line} == {"src/a.py", "/etc/hosts"}
 
 
-def test_a_drop_is_explained_in_a_sentence(
-    session: SessionBuilder, run: Callable[..., Outcome]
-) -> None:
+def test_a_drop_is_explained_in_a_sentence(session: SessionBuilder, run: Run) -> None:
     """A negative rest says what it means."""
     session.prompt("go")
     session.reply(40_000)

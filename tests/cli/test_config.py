@@ -13,15 +13,13 @@ from brimline.fast import paths, policy
 from brimline.settings import BY_KEY, REMOVED, SETTINGS, coerce, defaults
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from .conftest import Outcome
+    from .conftest import Refused, Run
 
 NAMES = ["default", "adr11", "haios-80", "ccm-70-80-90", "guard-30-15-7-3", "off"]
 
 
 def test_every_setting_in_force_is_listed_with_the_files(
-    home_dir: str, project_dir: str, brimline: Callable[..., Outcome]
+    home_dir: str, project_dir: str, brimline: Run
 ) -> None:
     """As lines for people and as JSON for machines."""
     files = {"user": paths.user_config(home_dir), "project": paths.project_config(project_dir)}
@@ -35,9 +33,7 @@ def test_every_setting_in_force_is_listed_with_the_files(
     assert f"# user: {files['user']}  (not there)" in lines
 
 
-def test_a_setting_is_taken_out_again(
-    home_dir: str, project_dir: str, brimline: Callable[..., Outcome]
-) -> None:
+def test_a_setting_is_taken_out_again(home_dir: str, project_dir: str, brimline: Run) -> None:
     """What is weaker holds again, at once; the rest of the file stays as it is."""
     Path(home_dir).mkdir()
     file = Path(paths.user_config(home_dir))
@@ -55,9 +51,7 @@ def test_a_setting_is_taken_out_again(
     assert (of_project["removed"], of_project["value"]) == (True, None)
 
 
-def test_a_setting_of_an_earlier_version_can_be_taken_out(
-    home_dir: str, brimline: Callable[..., Outcome]
-) -> None:
+def test_a_setting_of_an_earlier_version_can_be_taken_out(home_dir: str, brimline: Run) -> None:
     """It is warned about until then."""
     Path(home_dir).mkdir()
     file = Path(paths.user_config(home_dir))
@@ -69,7 +63,7 @@ def test_a_setting_of_an_earlier_version_can_be_taken_out(
 
 
 def test_one_setting_is_shown_and_an_unknown_one_refused_with_its_nearest(
-    brimline: Callable[..., Outcome], refused: Callable[..., str]
+    brimline: Run, refused: Refused
 ) -> None:
     """The bare value; in every command that names one."""
     assert brimline("config", "get", "guard.preset").out == '"default"\n'
@@ -80,7 +74,7 @@ def test_one_setting_is_shown_and_an_unknown_one_refused_with_its_nearest(
 
 
 def test_a_setting_is_written_and_in_force_at_once(
-    home_dir: str, project_dir: str, brimline: Callable[..., Outcome]
+    home_dir: str, project_dir: str, brimline: Run
 ) -> None:
     """File, compiled policy and the next command agree; comments stay."""
     Path(home_dir).mkdir()
@@ -98,9 +92,7 @@ def test_a_setting_is_written_and_in_force_at_once(
     assert brimline("config", "get", "guard.tiers").out == "[40, 20, 10, 5]\n"
 
 
-def test_a_project_setting_is_written_into_the_project(
-    project_dir: str, brimline: Callable[..., Outcome]
-) -> None:
+def test_a_project_setting_is_written_into_the_project(project_dir: str, brimline: Run) -> None:
     """Where it may stand there at all."""
     done = brimline("config", "set", "--project", "context_window", "1000000", "--json")
 
@@ -114,9 +106,7 @@ def test_a_project_setting_is_written_into_the_project(
     assert "only be set in the user's own file" in refused.err
 
 
-def test_a_wrong_value_is_refused_and_nothing_is_written(
-    home_dir: str, brimline: Callable[..., Outcome]
-) -> None:
+def test_a_wrong_value_is_refused_and_nothing_is_written(home_dir: str, brimline: Run) -> None:
     """One sentence says what the setting takes."""
     done = brimline("config", "set", "guard.preset", "loud")
 
@@ -127,7 +117,7 @@ def test_a_wrong_value_is_refused_and_nothing_is_written(
 
 
 def test_a_setting_that_has_no_effect_is_pointed_out(
-    project_dir: str, brimline: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+    project_dir: str, brimline: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The project's file or the environment may be stronger than what was just written."""
     brimline("config", "set", "--project", "context_window", "5")
@@ -140,7 +130,7 @@ def test_a_setting_that_has_no_effect_is_pointed_out(
 
 
 def test_every_setting_is_explained_with_its_source(
-    brimline: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+    brimline: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Meaning, value, who set it, and which variable would."""
     monkeypatch.setenv("BRIMLINE_GUARD_PRESET", "off")
@@ -158,9 +148,7 @@ def test_every_setting_is_explained_with_its_source(
     assert report["problems"] == []
 
 
-def test_problems_are_warned_about_without_stopping(
-    home_dir: str, brimline: Callable[..., Outcome]
-) -> None:
+def test_problems_are_warned_about_without_stopping(home_dir: str, brimline: Run) -> None:
     """The command still answers, and stdout stays clean for pipes."""
     Path(home_dir).mkdir()
     Path(paths.user_config(home_dir)).write_text("guard.tires = 1\ncontext_window = 'x'\n")
@@ -174,9 +162,7 @@ def test_problems_are_warned_about_without_stopping(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_choosing_a_preset_puts_its_settings_in_force(
-    name: str, brimline: Callable[..., Outcome]
-) -> None:
+def test_choosing_a_preset_puts_its_settings_in_force(name: str, brimline: Run) -> None:
     """It is marked, named as their source, and a value of one's own stays."""
     brimline("config", "set", "guard.ceiling_percent", "33")
     assert brimline("config", "set", "guard.preset", name).code == 0

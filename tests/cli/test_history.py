@@ -21,9 +21,9 @@ from brimline.testing import SessionBuilder, event
 from .conftest import process
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from .conftest import Outcome
+    from .conftest import Golden, Refused, Run
 
 NAME = "1f0c2d3e-aaaa-4bbb-8ccc-000000000001"
 START = 1_790_000_000.0
@@ -76,7 +76,7 @@ def transcript(world: Path, name: str) -> SessionBuilder:
     return SessionBuilder(str(path), session_id=name)
 
 
-def test_an_empty_history_says_so(brimline: Callable[..., Outcome]) -> None:
+def test_an_empty_history_says_so(brimline: Run) -> None:
     """It is no error."""
     assert brimline("history").out.startswith("No history yet")
     assert brimline("history", "--compactions").out.startswith("No compaction yet.")
@@ -87,10 +87,7 @@ def test_an_empty_history_says_so(brimline: Callable[..., Outcome]) -> None:
 
 @pytest.mark.row("S2-21", "S2-48", "S2-50")
 def test_the_pages_tell_sessions_turns_and_compactions(
-    recorded_session: str,
-    world: Path,
-    brimline: Callable[..., Outcome],
-    golden: Callable[[str, str], None],
+    recorded_session: str, world: Path, brimline: Run, golden: Golden
 ) -> None:
     """Of what hooks saw; compactions also of a transcript from before the installation."""
     older = transcript(world, "older")
@@ -107,7 +104,7 @@ def test_the_pages_tell_sessions_turns_and_compactions(
 
 
 @pytest.mark.row("S2-48")
-def test_the_keys_are_stable(recorded_session: str, brimline: Callable[..., Outcome]) -> None:
+def test_the_keys_are_stable(recorded_session: str, brimline: Run) -> None:
     """Other programs rely on them; unknown is null; compactions only come where asked for."""
     report = brimline("history", "--session", recorded_session, "--json").document
     plain = brimline("history", "--json").document
@@ -148,7 +145,7 @@ def test_the_keys_are_stable(recorded_session: str, brimline: Callable[..., Outc
 
 @pytest.mark.parametrize("name", ["none", "", "../x", "*", "%", "abc"])
 def test_an_unknown_or_ambiguous_session_is_told_in_a_sentence(
-    name: str, home_dir: str, refused: Callable[..., str]
+    name: str, home_dir: str, refused: Refused
 ) -> None:
     """Exit 1, nothing on the standard output; of savings alike."""
     for one in ("abc1", "abc2"):
@@ -161,7 +158,7 @@ def test_an_unknown_or_ambiguous_session_is_told_in_a_sentence(
 
 
 def test_damage_is_noted_beside_the_figures(
-    recorded_session: str, home_dir: str, brimline: Callable[..., Outcome]
+    recorded_session: str, home_dir: str, brimline: Run
 ) -> None:
     """An unreadable spool, a torn line, a damaged line of the history: none stops the command."""
     append_line(f"{SessionState(home_dir, recorded_session).folder}/spool.jsonl", "torn")
@@ -199,9 +196,7 @@ def test_a_terminal_without_blocks_gets_plain_characters(
     assert done.stdout.isascii()
 
 
-def test_long_tables_end_with_the_latest(
-    home_dir: str, world: Path, brimline: Callable[..., Outcome]
-) -> None:
+def test_long_tables_end_with_the_latest(home_dir: str, world: Path, brimline: Run) -> None:
     """Their titles say how many there are in all."""
     for number in range(40):
         fields = {"occupancy": 1_000 + number, "offset": number}
@@ -236,9 +231,7 @@ def test_percentiles_are_values_that_occurred(values: list[int], expected: Any) 
     assert (found and tuple(found.values())) == expected
 
 
-def test_a_compaction_copied_into_a_resumed_session_counts_once(
-    world: Path, brimline: Callable[..., Outcome]
-) -> None:
+def test_a_compaction_copied_into_a_resumed_session_counts_once(world: Path, brimline: Run) -> None:
     """Clients copy the rows of a session that is resumed or forked into the new file."""
     first, second = transcript(world, "first"), transcript(world, "second")
     first.compact(165_000, summary="x" * 700)
@@ -265,7 +258,7 @@ def boundaries(folder: Path) -> Iterator[tuple[Any, ...]]:
 
 @pytest.mark.row("S2-21")
 def test_each_recorded_compaction_is_reported_with_the_figures_of_its_row(
-    world: Path, brimline: Callable[..., Outcome]
+    world: Path, brimline: Run
 ) -> None:
     """Of generated sessions, and of recorded ones where `BRIMLINE_CORPUS` names some."""
     for number, points in enumerate([(155_301, 155_539), (82_572,), ()]):
@@ -294,7 +287,7 @@ def test_each_recorded_compaction_is_reported_with_the_figures_of_its_row(
 
 
 def test_the_messages_that_a_summary_holds_stand_beside_its_compaction(
-    world: Path, home_dir: str, brimline: Callable[..., Outcome]
+    world: Path, home_dir: str, brimline: Run
 ) -> None:
     """The first compaction was before the installation: blank."""
     session = transcript(world, NAME)
@@ -324,9 +317,7 @@ def test_the_messages_that_a_summary_holds_stand_beside_its_compaction(
 
 
 @pytest.mark.row("S3-01", "S3-28")
-def test_savings_are_told_per_session_and_in_total(
-    home_dir: str, brimline: Callable[..., Outcome]
-) -> None:
+def test_savings_are_told_per_session_and_in_total(home_dir: str, brimline: Run) -> None:
     """What would have been shown, less references, less what came back."""
     spool = SessionState(home_dir, NAME)
     spool.add_line("SessionStart", {"cwd": "/home/dev/importer", "source": "startup"})

@@ -20,7 +20,7 @@ from brimline.testing import SessionBuilder, text_block
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .conftest import Outcome
+    from .conftest import Golden, Run
 
 NAME = "1f0c2d3e-aaaa-4bbb-8ccc-000000000001"
 EVIL = "\x1b]0;owned\x07\x1b[2J\u202e\x9b31m"
@@ -107,7 +107,7 @@ def _recorded(home_dir: str) -> None:
 
 
 @pytest.fixture
-def page(hostile: SessionBuilder, brimline: Callable[..., Outcome]) -> Callable[[str], str]:
+def page(hostile: SessionBuilder, brimline: Run) -> Callable[[str], str]:
     """What a command prints there, on both streams."""
 
     def read(words: str) -> str:
@@ -118,9 +118,7 @@ def page(hostile: SessionBuilder, brimline: Callable[..., Outcome]) -> Callable[
     return read
 
 
-def test_every_page_is_as_it_was(
-    page: Callable[[str], str], golden: Callable[[str, str], None]
-) -> None:
+def test_every_page_is_as_it_was(page: Callable[[str], str], golden: Golden) -> None:
     """One golden file; what differs from run to run is left out."""
     told = "\n".join(f"$ brimline {words}\n{page(words)}" for words in PAGES)
     told = re.sub(r"/projects/-[^/, ]*", "/projects/PROJECT", told)
@@ -143,9 +141,7 @@ def test_no_page_is_too_wide_or_obeyed_by_a_terminal(
 
 
 @pytest.mark.parametrize("words", [*PAGES, "carry checkpoint"])
-def test_every_page_is_a_document_too(
-    words: str, hostile: SessionBuilder, brimline: Callable[..., Outcome]
-) -> None:
+def test_every_page_is_a_document_too(words: str, hostile: SessionBuilder, brimline: Run) -> None:
     """JSON on standard output, and nothing raw in it."""
     done = brimline(*words.split(), "--json")
 

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from .conftest import Outcome
+    from .conftest import Golden, Refused, Run
 
 GUIDE = Path(__file__).parents[2] / "docs" / "how-to" / "check-your-rules.md"
 FILE_KEYS = (
@@ -48,7 +46,7 @@ def project(world: Path) -> Path:
 
 @pytest.mark.row("S2-02", "S2-08", "S2-09", "S2-36", "S2-05")
 def test_the_pages_say_what_loads_why_at_what_cost_and_what_is_wrong(
-    project: Path, brimline: Callable[..., Outcome], golden: Callable[[str, str], None]
+    project: Path, brimline: Run, golden: Golden
 ) -> None:
     """The weakest first, each rule with its line; what is unknown to the client is named."""
     commands = ("show", "show src/main.py", "explain src/main.py", "explain /nowhere/x.py", "lint")
@@ -57,7 +55,7 @@ def test_the_pages_say_what_loads_why_at_what_cost_and_what_is_wrong(
     golden("rules.txt", "\n".join(pages))
 
 
-def test_programs_get_stable_keys(project: Path, brimline: Callable[..., Outcome]) -> None:
+def test_programs_get_stable_keys(project: Path, brimline: Run) -> None:
     """Every file with level, reason, time of loading, cost; identities of rules are stable."""
     shown = brimline("rules", "show", "--json").document
     first, second = (brimline("rules", "explain", "src", "--json").document for _ in range(2))
@@ -72,9 +70,7 @@ def test_programs_get_stable_keys(project: Path, brimline: Callable[..., Outcome
     assert (found["broken"], found["doubtful"]) == (2, 2)
 
 
-def test_the_sample_rule_for_docs_holds_for_docs_only(
-    project: Path, brimline: Callable[..., Outcome]
-) -> None:
+def test_the_sample_rule_for_docs_holds_for_docs_only(project: Path, brimline: Run) -> None:
     """A rule file of the how-to guide: a convention as a rule with `paths:`, not as code."""
     sample = re.search(r"```markdown\n(---\npaths:.*?)```", GUIDE.read_text("utf-8"), re.DOTALL)
     assert sample
@@ -85,9 +81,7 @@ def test_the_sample_rule_for_docs_holds_for_docs_only(
 
 
 @pytest.mark.row("S2-05")
-def test_lint_ends_with_1_where_something_is_broken(
-    project: Path, brimline: Callable[..., Outcome]
-) -> None:
+def test_lint_ends_with_1_where_something_is_broken(project: Path, brimline: Run) -> None:
     """Doubtful findings count with `--strict` only."""
     assert brimline("rules", "lint").code == 1
     (project / "more.md").unlink()
@@ -100,9 +94,7 @@ def test_lint_ends_with_1_where_something_is_broken(
 
 
 @pytest.mark.row("S2-06", "S2-23", "S2-24", "S2-25", "S2-26")
-def test_the_text_for_a_file_begins_like_the_text_for_all(
-    project: Path, brimline: Callable[..., Outcome]
-) -> None:
+def test_the_text_for_a_file_begins_like_the_text_for_all(project: Path, brimline: Run) -> None:
     """What depends on the file comes last; 4,000 characters of a file, 12,000 in all."""
     general, near = (brimline("rules", "show", "--text", *path) for path in ([], ["src/main.py"]))
     for number in range(5):
@@ -119,7 +111,7 @@ def test_the_text_for_a_file_begins_like_the_text_for_all(
 
 @pytest.mark.parametrize("words", ["show", "lint", "show --text", "explain src"])
 def test_odd_files_and_names_break_no_command(
-    world: Path, words: str, brimline: Callable[..., Outcome], refused: Callable[..., str]
+    world: Path, words: str, brimline: Run, refused: Refused
 ) -> None:
     """Nothing at all is no error; control characters do not reach a terminal."""
     assert brimline("rules", *words.split())[0::2] == (0, "")

@@ -14,10 +14,9 @@ from brimline.store import contents
 from brimline.testing import SessionBuilder, text_block
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from .conftest import Outcome
+    from .conftest import Refused, Run
 
 LONG_AGO = 1_700_000_000
 TEXT = "one line of what the tool printed\n" * 300
@@ -90,7 +89,7 @@ def broken(session: SessionBuilder) -> str:
 
 
 def test_an_inspection_has_its_keys_and_its_sums_are_right(
-    working: SessionBuilder, brimline: Callable[..., Outcome]
+    working: SessionBuilder, brimline: Run
 ) -> None:
     """Bytes add up to the file, tokens to the last request; results and reads are named."""
     found = brimline("session", "inspect", working.path, "--json").document
@@ -117,7 +116,7 @@ def test_an_inspection_has_its_keys_and_its_sums_are_right(
 
 @pytest.mark.row("S2-18", "S2-38")
 def test_only_what_follows_the_last_compaction_is_in_the_context(
-    working: SessionBuilder, brimline: Callable[..., Outcome]
+    working: SessionBuilder, brimline: Run
 ) -> None:
     """The disk keeps all; what no request has measured yet is only estimated."""
     working.compact(167_000, summary="S" * 400)
@@ -138,9 +137,7 @@ def test_only_what_follows_the_last_compaction_is_in_the_context(
     assert "no request has" in unmeasured.out
 
 
-def test_an_empty_session_has_nothing_in_it(
-    session: SessionBuilder, brimline: Callable[..., Outcome]
-) -> None:
+def test_an_empty_session_has_nothing_in_it(session: SessionBuilder, brimline: Run) -> None:
     """Zeros and unknowns, no failure."""
     session.raw(b"")
 
@@ -151,7 +148,7 @@ def test_an_empty_session_has_nothing_in_it(
 
 
 def test_a_line_that_is_too_long_is_not_said_to_be_never_sent(
-    session: SessionBuilder, brimline: Callable[..., Outcome]
+    session: SessionBuilder, brimline: Run
 ) -> None:
     """Nobody looked into it, so nobody knows."""
     session.raw(b'{"type":"user","text":"' + b"x" * (9 << 20) + b'"}\n')
@@ -165,7 +162,7 @@ def test_a_line_that_is_too_long_is_not_said_to_be_never_sent(
 @pytest.mark.row("S3-48")
 @pytest.mark.parametrize("flag", ["--analyze", "--dry-run"])
 def test_looking_shows_figures_and_changes_nothing(
-    brimline: Callable[..., Outcome], recorded: str, home_dir: str, flag: str
+    brimline: Run, recorded: str, home_dir: str, flag: str
 ) -> None:
     """Disk and context are told apart; neither the file nor the store is touched."""
     before = content(recorded)
@@ -180,9 +177,7 @@ def test_looking_shows_figures_and_changes_nothing(
     assert contents.blobs(home_dir) == []
 
 
-def test_a_dry_run_names_the_command_with_its_options(
-    brimline: Callable[..., Outcome], recorded: str
-) -> None:
+def test_a_dry_run_names_the_command_with_its_options(brimline: Run, recorded: str) -> None:
     """Whoever copies it gets what was shown."""
     options = ["--strategy", "old", "--keep-recent", "3"]
     seen = brimline("session", "purge", recorded, "--dry-run", *options)
@@ -190,7 +185,7 @@ def test_a_dry_run_names_the_command_with_its_options(
     assert f"  brimline session purge {recorded} {' '.join(options)}\n" in seen.out
 
 
-def test_it_purges_and_restores(brimline: Callable[..., Outcome], recorded: str) -> None:
+def test_it_purges_and_restores(brimline: Run, recorded: str) -> None:
     """The way back is named, and leads back; a second time there is nothing to do."""
     before = content(recorded)
 
@@ -221,9 +216,7 @@ def test_it_purges_and_restores(brimline: Callable[..., Outcome], recorded: str)
     assert (done_again["applied"], done_again["strategies"]) == (True, looked["strategies"])
 
 
-def test_options_and_settings_say_what_is_large_and_recent(
-    brimline: Callable[..., Outcome], recorded: str
-) -> None:
+def test_options_and_settings_say_what_is_large_and_recent(brimline: Run, recorded: str) -> None:
     """The command line over the settings over the defaults."""
 
     def old(*arguments: str) -> int:
@@ -247,10 +240,7 @@ def test_options_and_settings_say_what_is_large_and_recent(
 
 @pytest.mark.row("S3-41")
 def test_the_current_session_is_the_one_it_runs_in_else_the_newest(
-    brimline: Callable[..., Outcome],
-    recorded: str,
-    project_dir: str,
-    monkeypatch: pytest.MonkeyPatch,
+    brimline: Run, recorded: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Files of subagents and backups are never meant; the start of an id is enough."""
     other = filled(project_dir, "other")
@@ -274,7 +264,7 @@ def test_the_current_session_is_the_one_it_runs_in_else_the_newest(
 @pytest.mark.row("S3-41")
 @pytest.mark.parametrize("command", ["purge", "repair", "restore"])
 def test_a_session_in_use_is_refused_with_the_reason(
-    brimline: Callable[..., Outcome], recorded: str, command: str
+    brimline: Run, recorded: str, command: str
 ) -> None:
     """With a code of its own; a look at it says how to do it later."""
     brimline("session", "purge", recorded, "--yes", "--threshold", "20000")
@@ -294,7 +284,7 @@ def test_a_session_in_use_is_refused_with_the_reason(
 
 
 def test_a_session_that_another_command_rewrites_is_refused(
-    recorded: str, refused: Callable[..., str]
+    recorded: str, refused: Refused
 ) -> None:
     """With a code of its own."""
     with recovery.opened(os.path.realpath(recorded)):
@@ -322,13 +312,7 @@ def test_a_session_that_another_command_rewrites_is_refused(
     ],
 )
 def test_bad_input_is_told_in_one_sentence(
-    words: str,
-    code: int,
-    told: str,
-    recorded: str,
-    world: Path,
-    project_dir: str,
-    refused: Callable[..., str],
+    words: str, code: int, told: str, recorded: str, world: Path, project_dir: str, refused: Refused
 ) -> None:
     """With a code other than 0, and never a traceback."""
     filled(project_dir, "abd")
@@ -344,7 +328,7 @@ def test_bad_input_is_told_in_one_sentence(
 @pytest.mark.parametrize("command", ["inspect", "purge", "repair", "restore", "backups"])
 @pytest.mark.parametrize("arguments", [("",), ("--session", "")])
 def test_an_empty_name_is_wrong_usage(
-    recorded: str, command: str, arguments: tuple[str, ...], refused: Callable[..., str]
+    recorded: str, command: str, arguments: tuple[str, ...], refused: Refused
 ) -> None:
     """A script whose variable is empty does not mean the newest session."""
     sure = ["--yes"] if command in ("purge", "repair", "restore") else []
@@ -353,9 +337,7 @@ def test_an_empty_name_is_wrong_usage(
 
 
 @pytest.mark.row("S3-48")
-def test_repair_only_mends_and_purges_nothing(
-    brimline: Callable[..., Outcome], recorded: str
-) -> None:
+def test_repair_only_mends_and_purges_nothing(brimline: Run, recorded: str) -> None:
     """The same as `session repair`: large results stay where they are; restore undoes it."""
     with open(recorded, "ab") as file:
         file.write(b'{"type":"user","uuid":"x"}{"type":"user","uuid":"y"}\n')
@@ -374,9 +356,7 @@ def test_repair_only_mends_and_purges_nothing(
     assert content(recorded) == before
 
 
-def test_a_repair_is_told_before_and_after(
-    brimline: Callable[..., Outcome], broken: str, home_dir: str
-) -> None:
+def test_a_repair_is_told_before_and_after(brimline: Run, broken: str, home_dir: str) -> None:
     """What would be mended, without a trace; then what was, with the backup and the way back."""
     before = content(broken)
     looked = brimline("session", "repair", broken, "--dry-run")
@@ -396,9 +376,7 @@ def test_a_repair_is_told_before_and_after(
     assert "Sound: no faults." in brimline("session", "repair", broken).out
 
 
-def test_what_has_two_mends_is_named_and_left(
-    brimline: Callable[..., Outcome], session: SessionBuilder
-) -> None:
+def test_what_has_two_mends_is_named_and_left(brimline: Run, session: SessionBuilder) -> None:
     """Nothing to mend is no failure."""
     session.prompt("first")
     session.parent = None
@@ -415,9 +393,7 @@ def test_what_has_two_mends_is_named_and_left(
     assert content(session.path) == before
 
 
-def test_nothing_is_done_without_consent(
-    brimline: Callable[..., Outcome], recorded: str, broken: str
-) -> None:
+def test_nothing_is_done_without_consent(brimline: Run, recorded: str, broken: str) -> None:
     """Without a terminal and --yes, and after a no; a yes does it, after the figures."""
     for command, path in (("purge", recorded), ("repair", broken)):
         before = content(path)
@@ -436,9 +412,7 @@ def test_nothing_is_done_without_consent(
         assert content(path) == before
 
 
-def test_a_link_to_a_session_is_followed(
-    brimline: Callable[..., Outcome], recorded: str, world: Path
-) -> None:
+def test_a_link_to_a_session_is_followed(brimline: Run, recorded: str, world: Path) -> None:
     """The link stays a link, and the session is the one that changes; a name may hold anything."""
     link = world / "a link – [1].jsonl"
     link.symlink_to(recorded)
@@ -449,7 +423,7 @@ def test_a_link_to_a_session_is_followed(
 
 
 def test_an_inspection_says_that_the_measurement_is_older_than_the_purge(
-    brimline: Callable[..., Outcome], world: Path
+    brimline: Run, world: Path
 ) -> None:
     """What was taken out since is subtracted, and told as an estimate; a restore ends that."""
     session = SessionBuilder(str(world / "s.jsonl"), now=LONG_AGO)

@@ -24,7 +24,7 @@ from .conftest import PROGRAM
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .conftest import Outcome
+    from .conftest import Refused, Run
 
 KEYS = (
     "session_id transcript occupancy_tokens tail_tokens projected_tokens window_tokens "
@@ -81,7 +81,7 @@ RECORDED = sorted(Path(CORPUS).glob("*.jsonl")) if CORPUS else []
 @pytest.mark.row("S0-02", "S0-04")
 @pytest.mark.parametrize("source", [*BUILT, *RECORDED], ids=lambda source: Path(source).stem)
 def test_status_agrees_exactly_with_the_slow_reader(
-    source: str | Path, session: SessionBuilder, brimline: Callable[..., Outcome]
+    source: str | Path, session: SessionBuilder, brimline: Run
 ) -> None:
     """Occupancy, compactions and share of the window, without any tolerance."""
     if isinstance(source, str):
@@ -99,9 +99,7 @@ def test_status_agrees_exactly_with_the_slow_reader(
 
 
 @pytest.mark.row("S4-36", "S4-37", "S4-41")
-def test_every_figure_is_reported(
-    session: SessionBuilder, brimline: Callable[..., Outcome]
-) -> None:
+def test_every_figure_is_reported(session: SessionBuilder, brimline: Run) -> None:
     """All keys, which other programs rely on; unknown is null, not absent."""
     session.prompt()
     nothing = brimline("status", "--json", "--transcript", session.path).document
@@ -126,7 +124,7 @@ def test_every_figure_is_reported(
 
 
 def test_a_person_gets_the_figures_with_their_sources(
-    session: SessionBuilder, brimline: Callable[..., Outcome]
+    session: SessionBuilder, brimline: Run
 ) -> None:
     """How full, what comes next, where compaction is, how long it lasts; unknown is a word."""
     session.compact(167_000)
@@ -143,7 +141,7 @@ def test_a_person_gets_the_figures_with_their_sources(
 
 
 def test_the_status_lines_figures_are_used(
-    session: SessionBuilder, home_dir: str, brimline: Callable[..., Outcome]
+    session: SessionBuilder, home_dir: str, brimline: Run
 ) -> None:
     """What it stored for this session counts where it is newer."""
     session.reply(100_000)
@@ -157,7 +155,7 @@ def test_the_status_lines_figures_are_used(
 
 
 def test_without_arguments_the_projects_newest_session_is_shown(
-    project_dir: str, brimline: Callable[..., Outcome]
+    project_dir: str, brimline: Run
 ) -> None:
     """The usual call, from the project's folder; or any session by its id."""
     folder = paths.project_transcripts(project_dir)
@@ -174,7 +172,7 @@ def test_without_arguments_the_projects_newest_session_is_shown(
 @pytest.mark.parametrize("option", ["", "--follow", "--composition"])
 @pytest.mark.parametrize("kind", ["missing", "folder", "pipe", "device"])
 def test_what_is_no_transcript_is_told_in_one_sentence(
-    kind: str, option: str, world: Path, refused: Callable[..., str]
+    kind: str, option: str, world: Path, refused: Refused
 ) -> None:
     """At once, without waiting for a writer, without a traceback."""
     os.mkfifo(world / "pipe")
@@ -186,16 +184,14 @@ def test_what_is_no_transcript_is_told_in_one_sentence(
     assert told.startswith(f"brimline: cannot read {target}: ")
 
 
-def test_a_session_is_named_one_way_only(brimline: Callable[..., Outcome]) -> None:
+def test_a_session_is_named_one_way_only(brimline: Run) -> None:
     """File and id together are a usage error; a project without sessions is a problem."""
     assert brimline("status", "--transcript", "a", "--session", "b").code == 2
     assert brimline("status", "--composition", "--follow").code == 2
     assert "no session of this project" in brimline("status").err
 
 
-def test_looking_changes_nothing(
-    session: SessionBuilder, world: Path, brimline: Callable[..., Outcome]
-) -> None:
+def test_looking_changes_nothing(session: SessionBuilder, world: Path, brimline: Run) -> None:
     """A status can be asked for at any time by anybody."""
     session.reply(350_000)
     before = sorted(path for path in world.rglob("*"))
@@ -229,10 +225,7 @@ def test_a_new_row_is_a_new_line_until_it_is_interrupted(session: SessionBuilder
 
 @pytest.mark.parametrize("as_json", [False, True])
 def test_what_changes_no_figure_prints_nothing(
-    as_json: bool,
-    session: SessionBuilder,
-    monkeypatch: pytest.MonkeyPatch,
-    brimline: Callable[..., Outcome],
+    as_json: bool, session: SessionBuilder, monkeypatch: pytest.MonkeyPatch, brimline: Run
 ) -> None:
     """Rows of bookkeeping come and go; a compaction is news again; a deleted file ends it."""
     session.reply(50_000)

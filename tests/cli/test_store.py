@@ -17,9 +17,7 @@ from brimline.testing import SessionBuilder
 from .conftest import PROGRAM, process
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from .conftest import Outcome
+    from .conftest import Refused, Run
 
 LINES = b"".join(b"line %d of the build\n" % number for number in range(1, 201))
 
@@ -46,7 +44,7 @@ def noise(home_dir: str, number: int, size: int = 100_000) -> str:
 
 @pytest.mark.row("S3-66")
 def test_a_list_has_what_is_there_by_use_size_and_session(
-    home_dir: str, key: str, brimline: Callable[..., Outcome]
+    home_dir: str, key: str, brimline: Run
 ) -> None:
     """Newest first, cut to a limit, chosen by session; figures for all of it."""
     other = put.put(home_dir, b"other", {"tool": "Read", "session": "session-two"})
@@ -84,7 +82,7 @@ def test_a_list_has_what_is_there_by_use_size_and_session(
     }
 
 
-def test_an_empty_store_is_no_error(brimline: Callable[..., Outcome]) -> None:
+def test_an_empty_store_is_no_error(brimline: Run) -> None:
     """Every command that looks says so, and makes nothing."""
     assert brimline("store", "list") == (0, "Nothing is stored.\n", "")
     assert brimline("store", "search", "x").err == "brimline: none of 0 stored outputs holds x\n"
@@ -139,9 +137,7 @@ def test_on_a_terminal_nothing_is_printed_that_it_would_obey(home_dir: str) -> N
     assert process("store", "get", "last").stdout == b"\x1b]0;title\x07plain\tred\n"
 
 
-def test_find_shows_the_lines_that_hold_the_words(
-    home_dir: str, key: str, brimline: Callable[..., Outcome]
-) -> None:
+def test_find_shows_the_lines_that_hold_the_words(home_dir: str, key: str, brimline: Run) -> None:
     """Numbered, in any case; of a long line the part around them."""
     told = brimline("store", "get", key, "--find", '"LINE 19" build')
     put.put(home_dir, "ä".encode() * 10_000 + b" needle " + b"x" * 10_000, {})
@@ -155,10 +151,7 @@ def test_find_shows_the_lines_that_hold_the_words(
 
 
 def test_search_finds_outputs_of_this_project(
-    home_dir: str,
-    project_dir: str,
-    brimline: Callable[..., Outcome],
-    refused: Callable[..., str],
+    home_dir: str, project_dir: str, brimline: Run, refused: Refused
 ) -> None:
     """Others on request; with the lines that fit, and code 1 where there are none."""
     meta = {"cwd": project_dir, "tool": "Bash", "source": "make all", "session": "s"}
@@ -178,9 +171,7 @@ def test_search_finds_outputs_of_this_project(
 
 
 @pytest.mark.row("S3-70")
-def test_pins_are_set_listed_and_lifted(
-    home_dir: str, key: str, brimline: Callable[..., Outcome]
-) -> None:
+def test_pins_are_set_listed_and_lifted(home_dir: str, key: str, brimline: Run) -> None:
     """By key, with a level and a reason."""
     other = put.put(home_dir, b"other", {"session": "session-two"})
     assert brimline("store", "pin", key[7:15], "--level", "hard", "--reason", "the build").code == 0
@@ -196,7 +187,7 @@ def test_pins_are_set_listed_and_lifted(
 
 
 @pytest.mark.row("S3-67", "S3-68")
-def test_prune_obeys_its_limits(home_dir: str, brimline: Callable[..., Outcome]) -> None:
+def test_prune_obeys_its_limits(home_dir: str, brimline: Run) -> None:
     """By days since the last use, and by megabytes on disk; without any, those of the settings."""
     keys = [noise(home_dir, number, 400_000) for number in range(6)]
     aged(home_dir, *keys[:2])
@@ -214,9 +205,7 @@ def test_prune_obeys_its_limits(home_dir: str, brimline: Callable[..., Outcome])
     )
 
 
-def test_prune_tells_what_it_may_not_remove(
-    home_dir: str, world: Path, brimline: Callable[..., Outcome]
-) -> None:
+def test_prune_tells_what_it_may_not_remove(home_dir: str, world: Path, brimline: Run) -> None:
     """The shortfall, what holds the rest, and how to force a key."""
     mentioned, pinned = noise(home_dir, 1), noise(home_dir, 2)
     SessionBuilder(str(world / "home/.claude/projects/p/s.jsonl")).prompt(mentioned)
@@ -234,7 +223,7 @@ def test_prune_tells_what_it_may_not_remove(
 
 @pytest.mark.row("S3-69")
 def test_prune_can_remove_all_that_nothing_mentions(
-    home_dir: str, world: Path, brimline: Callable[..., Outcome]
+    home_dir: str, world: Path, brimline: Run
 ) -> None:
     """After the grace period; what a transcript mentions in a result stays."""
     kept, gone, fresh = (noise(home_dir, number) for number in range(3))
@@ -252,9 +241,7 @@ def test_prune_can_remove_all_that_nothing_mentions(
     assert {blob.key for blob in contents.blobs(home_dir)} == {kept, fresh}
 
 
-def test_forget_removes_keys_or_a_session(
-    home_dir: str, key: str, brimline: Callable[..., Outcome]
-) -> None:
+def test_forget_removes_keys_or_a_session(home_dir: str, key: str, brimline: Run) -> None:
     """What other sessions stored too stays with them."""
     shared = put.put(home_dir, b"shared", {"session": "session-one"})
     put.put(home_dir, b"shared", {"session": "session-two"})
@@ -281,7 +268,7 @@ def test_forget_removes_keys_or_a_session(
     ],
 )
 def test_without_a_terminal_deleting_needs_yes(
-    home_dir: str, key: str, arguments: list[str], refused: Callable[..., str]
+    home_dir: str, key: str, arguments: list[str], refused: Refused
 ) -> None:
     """One sentence, a non-zero code, and nothing is gone."""
     aged(home_dir, key)
@@ -312,15 +299,13 @@ def test_without_a_terminal_deleting_needs_yes(
     ],
 )
 @pytest.mark.usefixtures("key")
-def test_bad_input_is_told_in_one_sentence(
-    words: str, complaint: str, refused: Callable[..., str]
-) -> None:
+def test_bad_input_is_told_in_one_sentence(words: str, complaint: str, refused: Refused) -> None:
     """With a non-zero exit code and nothing on standard output."""
     assert complaint in refused("store", *words.split())
 
 
 @pytest.mark.parametrize("number", ["nan", "inf", "-1", "1e308", "many"])
-def test_a_limit_is_a_number(number: str, refused: Callable[..., str]) -> None:
+def test_a_limit_is_a_number(number: str, refused: Refused) -> None:
     """What is none, or more than anybody means, is wrong usage."""
     for option in ("--max-age-days", "--max-size-mb"):
         assert option in refused("store", "prune", option, number, "--yes", code=2)
@@ -341,9 +326,7 @@ def test_what_is_no_file_in_the_place_of_a_blob_is_refused(home_dir: str, key: s
     assert piped.stderr.decode() == f"brimline: {key} cannot be read: it is not a regular file\n"
 
 
-def test_a_newer_store_is_not_touched(
-    home_dir: str, key: str, brimline: Callable[..., Outcome]
-) -> None:
+def test_a_newer_store_is_not_touched(home_dir: str, key: str, brimline: Run) -> None:
     """Whatever the command."""
     Path(home_dir + layout.FORMAT_FILE).write_text("2\n")
 
@@ -353,9 +336,7 @@ def test_a_newer_store_is_not_touched(
         assert told.code == 1
 
 
-def test_on_a_terminal_deleting_asks_first(
-    home_dir: str, key: str, brimline: Callable[..., Outcome]
-) -> None:
+def test_on_a_terminal_deleting_asks_first(home_dir: str, key: str, brimline: Run) -> None:
     """A no keeps everything, a yes removes what was shown."""
     aged(home_dir, key)
 

@@ -19,10 +19,10 @@ from brimline.cli.surface import program
 from .conftest import PROGRAM, process
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
-    from .conftest import Outcome
+    from .conftest import Golden, Refused, Run
 
 SURFACE = """install uninstall doctor demo status history
 session: inspect purge repair restore backups
@@ -73,9 +73,7 @@ def test_every_command_takes_json_and_shows_an_example(name: str) -> None:
     assert command.name == name.rpartition(" ")[2]
 
 
-def test_every_help_text_is_as_it_was(
-    brimline: Callable[..., Outcome], golden: Callable[[str, str], None]
-) -> None:
+def test_every_help_text_is_as_it_was(brimline: Run, golden: Golden) -> None:
     """One page of them all, by -h and by --help alike; none is wider than 80 columns."""
     pages = []
     for name in ["", *[name for name in ALL if name not in HIDDEN]]:
@@ -107,7 +105,7 @@ def test_every_help_text_is_as_it_was(
     ],
 )
 def test_a_mistyped_command_is_answered_in_one_line(
-    words: str, told: str, refused: Callable[..., str]
+    words: str, told: str, refused: Refused
 ) -> None:
     """With what was meant, wherever in the tree it is, and the code of wrong usage."""
     err = refused(*words.split(), code=2)
@@ -116,7 +114,7 @@ def test_a_mistyped_command_is_answered_in_one_line(
     assert err.rstrip("\n").isprintable()
 
 
-def test_a_group_alone_shows_its_help(brimline: Callable[..., Outcome]) -> None:
+def test_a_group_alone_shows_its_help(brimline: Run) -> None:
     """On standard error, as wrong usage."""
     for group in ("", "session"):
         done = brimline(*group.split())
@@ -124,20 +122,20 @@ def test_a_group_alone_shows_its_help(brimline: Callable[..., Outcome]) -> None:
         assert "Commands:" in done.err
 
 
-def test_the_version_is_the_packages(brimline: Callable[..., Outcome]) -> None:
+def test_the_version_is_the_packages(brimline: Run) -> None:
     """One number everywhere."""
     assert brimline("--version").out == f"brimline, version {__version__}\n"
 
 
 @pytest.mark.parametrize("name", ["status", "history", "carry show", "session inspect"])
-def test_a_failure_is_one_sentence_with_json_too(name: str, refused: Callable[..., str]) -> None:
+def test_a_failure_is_one_sentence_with_json_too(name: str, refused: Refused) -> None:
     """On standard error; no traceback, nothing on standard output."""
     for more in ([], ["--json"]):
         assert "nobody" in refused(*name.split(), "--session", "nobody", *more)
 
 
 def test_what_the_disk_refuses_is_one_sentence(
-    home_dir: str, session_file: str, refused: Callable[..., str]
+    home_dir: str, session_file: str, refused: Refused
 ) -> None:
     """A file stands where the data folder should be."""
     with open(home_dir, "wb"):

@@ -280,7 +280,7 @@ def test_a_fork_carries_its_own_copy_across_its_next_compaction(
     seen = after_compaction(fork).seen_text()
     assert RULE in seen[seen.rindex(card.OPENING) :]
     assert fork.result is not None
-    shown = installed.command("carry", "show", "--session", fork.result["session_id"])
+    shown = installed.command("carry", "show", "--session", fork.result["session_id"], "--json")
     assert RULE in shown.stdout.decode()
 
 

@@ -371,9 +371,7 @@ def test_what_is_odd_but_harmless_is_noted_with_its_lines(world: Path) -> None:
 
     assert found.faults == []
     assert {kind: note.lines for kind, note in found.notes.items()} == {
-        faults.ANSWER_FIRST: [2],
         faults.CHILD_FIRST: [2],
-        faults.REPEATED_ANSWER: [11],
         faults.REPEATED: [12],
         faults.UNREADABLE: [13, 14, 15],
     }

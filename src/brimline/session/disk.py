@@ -33,7 +33,6 @@ _COMMON = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _READ = os.O_RDONLY | _COMMON | getattr(os, "O_NONBLOCK", 0)
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | _COMMON
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
-_LOCK_ATTEMPTS = 100
 
 
 class RewriteError(BrimlineError):
@@ -111,7 +110,7 @@ def locked(session: str) -> Iterator[None]:
 
 
 def _take_lock(session: str, name: str) -> int:
-    for _ in range(_LOCK_ATTEMPTS):
+    for _ in range(100):
         descriptor = os.open(name, os.O_RDWR | os.O_CREAT | _COMMON, 0o600)
         try:
             _lock(descriptor, session)

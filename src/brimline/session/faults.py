@@ -44,16 +44,13 @@ MEANINGS = {
 
 # Harmless: met in sound sessions, or put right by the client itself.
 OPEN_CALL, CUT_CALL = "open_call", "call_cut_by_compaction"
-ANSWER_FIRST, CHILD_FIRST = "result_before_call", "child_before_parent"
-REPEATED_ANSWER, REPEATED = "repeated_result", "repeated_row"
+CHILD_FIRST, REPEATED = "child_before_parent", "repeated_row"
 UNREADABLE, LONG = "unreadable_line", "long_line"
 
 NOTES = {
     OPEN_CALL: "calls of the last reply without a result: the session runs, or ended there",
     CUT_CALL: "calls whose result a compaction cut off",
-    ANSWER_FIRST: "results written before their call",
     CHILD_FIRST: "rows written before their parent",
-    REPEATED_ANSWER: "results of calls that had one already; the client leaves them out",
     REPEATED: "rows that stand there twice; the client reads one",
     UNREADABLE: "lines that are no JSON; the client skips them",
     LONG: "lines too long to be looked into: what is missing elsewhere may be there",
@@ -64,7 +61,6 @@ SPLIT, RELINK, STUB, ANSWER = "split", "relink", "stub", "answer"
 
 # The main conversation; every other thread is named after its agent.
 _MAIN = ""
-_UNNAMED_SIDECHAIN = "sidechain"
 _LONGEST_ID = 256
 _FIRST_LINES = 5
 _CANDIDATES = 8
@@ -235,7 +231,7 @@ class Finder:
             kind,
             name,
             _id(value.get(PARENT_FIELD)),
-            _thread_of(value),
+            (_id(value.get("agentId")) or "sidechain") if value.get("isSidechain") else _MAIN,
             _id(message_id(value)),
             isinstance(content, list) and 0 < len(results) == len(content),
             place,
@@ -291,7 +287,7 @@ class Finder:
             thread.open_calls.clear()
         for call in calls:
             if call in self._told:
-                self._note(ANSWER_FIRST, self._told.pop(call).place.line)
+                del self._told[call]
                 self._answered.add(hash(call))
             elif hash(call) not in self._answered and call not in self._asked:
                 self._asked[call] = row
@@ -299,10 +295,8 @@ class Finder:
         for call in results:
             if self._asked.pop(call, None):
                 self._answered.add(hash(call))
-            elif hash(call) in self._answered or call in self._told:
-                self._note(REPEATED_ANSWER, row.place.line)
-            else:
-                self._told[call] = row
+            elif hash(call) not in self._answered:
+                self._told.setdefault(call, row)
 
     def _take_boundary(self, value: dict[str, Any], thread: _Thread, row: _Row) -> None:
         """Nothing before a compaction is in the context, but for what it says it kept."""
@@ -397,12 +391,6 @@ def _ids(value: dict[str, Any], kind: str, field: str) -> Iterator[str]:
     for _, block in numbered_blocks(value, kind):
         if found := _id(block.get(field)):
             yield found
-
-
-def _thread_of(value: dict[str, Any]) -> str:
-    if not value.get("isSidechain"):
-        return _MAIN
-    return _id(value.get("agentId")) or _UNNAMED_SIDECHAIN
 
 
 def _doubt(row: _Row) -> str | None:

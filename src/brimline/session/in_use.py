@@ -19,7 +19,6 @@ from brimline.session.disk import InUseError
 
 FORMAT = 1
 RECENT_S = 30.0
-_NOTE = "client"
 _SLACK_S = 2.0
 _PS_TIMEOUT_S = 5
 
@@ -77,7 +76,7 @@ def why(session: str, home_dir: str) -> str | None:
 
 
 def _note(home_dir: str, session_id: str) -> str:
-    return f"{paths.session_dir(home_dir, session_id)}/{_NOTE}"
+    return f"{paths.session_dir(home_dir, session_id)}/client"
 
 
 def _session_ids(session: str) -> list[str]:

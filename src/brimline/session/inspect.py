@@ -19,20 +19,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from brimline.gauge import composition
 from brimline.session.faults import Finder, Findings
 from brimline.session.survey import calls_in
-from brimline.transcript import find, pieces, read
+from brimline.transcript import find, pieces, read, row
 from brimline.transcript.compactions import Scan
 from brimline.transcript.pieces import Entry
-from brimline.transcript.row import (
-    COPY_FIELD,
-    Usage,
-    is_sidechain,
-    is_summary,
-    located_texts,
-    message_of,
-    preserved,
-    timestamp_of,
-    uuid_of,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -196,23 +185,23 @@ class _Inspector:
         return found
 
     def _take_row(self, record: Record) -> None:
-        row, found = record.value, self.found
-        found.types[_type(row)] += 1
-        for kind, size_bytes in _spent(row, record.end - record.start):
+        value, found = record.value, self.found
+        found.types[_type(value)] += 1
+        for kind, size_bytes in _spent(value, record.end - record.start):
             found.disk_bytes[kind] += size_bytes
-        moment = timestamp_of(row)
+        moment = row.timestamp_of(value)
         if moment:
             found.first_at, found.last_at = found.first_at or moment, moment
-        self.compactions.take(row)
-        entry = self.context.take(row)
+        self.compactions.take(value)
+        entry = self.context.take(value)
         if entry and entry.prompt is not None:
             found.turns += 1
         if entry and entry.usage:
             self._take_usage(entry.usage)
             found.measured_at = moment or found.last_at
-        self.results.take(row, len(found.occupancies), self.context.segment)
+        self.results.take(value, len(found.occupancies), self.context.segment)
 
-    def _take_usage(self, usage: Usage) -> None:
+    def _take_usage(self, usage: row.Usage) -> None:
         found = self.found
         if usage.session_id:
             found.session_id = usage.session_id
@@ -224,8 +213,8 @@ class _Inspector:
         found.models[usage.model or "unknown"] += 1
 
 
-def _type(row: dict[str, Any]) -> str:
-    kind, subtype = row.get("type"), row.get("subtype")
+def _type(value: dict[str, Any]) -> str:
+    kind, subtype = value.get("type"), value.get("subtype")
     name = kind if isinstance(kind, str) else "without a type"
     return f"{name}/{subtype}" if isinstance(subtype, str) else name
 
@@ -238,19 +227,19 @@ class _ContextReader:
         self._ledger = composition.Ledger()
         self._recent: deque[tuple[str | None, Entry]] = deque(maxlen=_REMEMBERED_ROWS)
 
-    def take(self, row: dict[str, Any]) -> Entry | None:
-        entry = pieces.entry_of(row)
+    def take(self, value: dict[str, Any]) -> Entry | None:
+        entry = pieces.entry_of(value)
         if entry is None:
             return None
         # A boundary and the summary that follows it are one compaction.
         is_new = entry.is_boundary and not (entry.is_summary and self._ledger.summary_expected)
-        kept = self._kept(row) if is_new else []
+        kept = self._kept(value) if is_new else []
         self.segment += is_new
         # Prompts may be long, and nobody asks for them here.
         short = replace(entry, prompt=entry.prompt and entry.prompt[:_PROMPT_CHARACTERS])
         for one in (short, *kept):
             self._ledger.take(one)
-        self._recent.append((uuid_of(row), entry))
+        self._recent.append((row.uuid_of(value), entry))
         return entry
 
     def close(self) -> Context:
@@ -265,9 +254,9 @@ class _ContextReader:
         kinds.update(since)
         return Context(found.occupancy_tokens, since.total(), kinds, found.tools, found.files)
 
-    def _kept(self, row: dict[str, Any]) -> list[Entry]:
+    def _kept(self, value: dict[str, Any]) -> list[Entry]:
         """The rows that a compaction says it kept, without what they measured."""
-        found = preserved(row)
+        found = row.preserved(value)
         if found is None or not found[0]:
             return []
         names = [name for name, _ in self._recent]
@@ -305,15 +294,15 @@ class _ResultReader:
         self._largest: list[tuple[int, int, LargeResult]] = []
         self._count = 0
 
-    def take(self, row: dict[str, Any], request: int, segment: int) -> None:
-        if is_sidechain(row):
+    def take(self, value: dict[str, Any], request: int, segment: int) -> None:
+        if row.is_sidechain(value):
             return
-        for call in calls_in(row):
+        for call in calls_in(value):
             self._calls[call.id] = call._replace(
                 source=call.source and call.source[:_SOURCE_CHARACTERS]
             )
         sizes: Counter[str] = Counter()
-        for call_id, _, text, _ in located_texts(row):
+        for call_id, _, text, _ in row.located_texts(value):
             sizes[call_id] += _text_bytes(text)
         for call_id, size_bytes in sizes.items():
             asked = self._calls.pop(call_id, None)
@@ -329,30 +318,30 @@ class _ResultReader:
         return [one._replace(in_context=one.segment == since) for *_, one in self._largest]
 
 
-def _spent(row: dict[str, Any], size_bytes: int) -> Iterator[tuple[str, int]]:
+def _spent(value: dict[str, Any], size_bytes: int) -> Iterator[tuple[str, int]]:
     """The kinds of bytes in a row, and how many of each; they add up to its size on the line."""
-    kind = row.get("type")
-    if row.get("isSidechain"):
+    kind = value.get("type")
+    if value.get("isSidechain"):
         yield "sidechain", size_bytes
     elif kind not in ("user", "assistant", "attachment"):
         yield _WHOLE_ROWS.get(str(kind), "bookkeeping"), size_bytes
     else:
         left = size_bytes
-        for part, value in _parts(row):
-            taken = min(left, _value_bytes(value))
+        for part, inner in _parts(value):
+            taken = min(left, _value_bytes(inner))
             left -= taken
             yield part, taken
         yield ENVELOPE, left
 
 
-def _parts(row: dict[str, Any]) -> list[tuple[str, Any]]:
+def _parts(value: dict[str, Any]) -> list[tuple[str, Any]]:
     """What a message or an attachment consists of."""
-    speaker = str(row.get("type"))
+    speaker = str(value.get("type"))
     if speaker == "attachment":
-        return [(speaker, row.get("attachment"))]
-    found = [("result_copy", row.get(COPY_FIELD))]
-    content = message_of(row).get("content")
-    if is_summary(row):
+        return [(speaker, value.get("attachment"))]
+    found = [("result_copy", value.get(row.COPY_FIELD))]
+    content = row.message_of(value).get("content")
+    if row.is_summary(value):
         return [*found, ("summary", content)]
     if not isinstance(content, list):
         return [*found, (speaker, content)]

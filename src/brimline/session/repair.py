@@ -34,8 +34,8 @@ MISSING_RESULT = (
     "[brimline] The result of this call is missing from the recorded session; whether the call ran "
     "is not known. Check before you rely on it."
 )
+_META = {"tool": "brimline session repair", "source": "orphan result"}
 ORPHAN_RESULT = "[brimline] The result of a call that is missing from the recorded session: {stub}"
-TOOL = "brimline session repair"
 
 
 @dataclass(slots=True)
@@ -155,7 +155,7 @@ class _MendedCopy:
                 told = block.get("content")
                 text = told if isinstance(told, str) else encoded(told).decode()
                 data = text.encode("utf-8", "surrogatepass")
-                key = put.put(self._home_dir, data, {"tool": TOOL, "source": "orphan result"})
+                key = put.put(self._home_dir, data, _META)
                 self._keys.append(key)
                 stub = build(Stub(key, len(data), put.count_lines(data)))
                 content[index] = {"type": "text", "text": ORPHAN_RESULT.format(stub=stub)}

@@ -25,13 +25,8 @@ if TYPE_CHECKING:
 
     from brimline.session.swap import Chain
 
-    MakeNew = Callable[[BinaryIO, int, BinaryIO], None]
-    Verify = Callable[[str], None]
-
 # Others write to the disk too, the client among them; it must not find it full because of us.
 _SPARE_BYTES = 16 << 20
-# Several backups within a second take the next ones.
-_ATTEMPTS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +61,8 @@ class Order:
 
     path: str
     home_dir: str
-    make_new: MakeNew
-    verify: Verify
+    make_new: Callable[[BinaryIO, int, BinaryIO], None]
+    verify: Callable[[str], None]
     note: Callable[[Rewritten], str] | None = None
     quiet_s: float = recovery.QUIET_S
     on_wait: Callable[[], None] | None = None
@@ -149,7 +144,8 @@ class _Backup(Draft):
         """See it on the disk and give it its name, which is returned."""
         disk.system.fsync(self.descriptor)
         now = time.time()
-        for second in range(_ATTEMPTS):
+        # Several backups within a second take the next ones.
+        for second in range(1_000):
             stamp = time.strftime("%Y%m%d_%H%M%S", time.localtime(now + second))
             path = f"{self._session}.backup.{stamp}"
             try:

@@ -16,33 +16,7 @@ from zlib import crc32
 
 from brimline.store import stub
 from brimline.store.pins import Result, Said
-from brimline.transcript import read
-from brimline.transcript.row import (
-    COPY_FIELD,
-    PARENT_FIELD,
-    PROGRESS,
-    cleared_ids,
-    file_of,
-    is_boundary,
-    is_message,
-    is_sidechain,
-    is_summary,
-    is_synthetic,
-    is_unchanged_notice,
-    lines_of,
-    located_texts,
-    message_id,
-    preserved,
-    prompt_text,
-    queued_prompt,
-    references,
-    result_ids,
-    session_of,
-    subject_of,
-    tool_uses,
-    usage_of,
-    uuid_of,
-)
+from brimline.transcript import read, row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,7 +44,7 @@ _LONGEST_CUT = 80
 # A reference of another tool that does not say how much it stands for.
 _ANY_BYTES = 1 << 62
 _CHECKED_BYTES = 512
-COPY_KEY = f',"{COPY_FIELD}":'.encode()
+COPY_KEY = f',"{row.COPY_FIELD}":'.encode()
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
 
@@ -92,17 +66,17 @@ class Call(NamedTuple):
     lines: tuple[int, int]
 
 
-def calls_in(row: dict[str, Any]) -> list[Call]:
+def calls_in(value: dict[str, Any]) -> list[Call]:
     """The tool calls in a reply."""
     return [
         Call(
             one.id,
             one.name,
-            subject_of(one.arguments),
-            file_of(one.arguments),
-            lines_of(one.arguments),
+            row.subject_of(one.arguments),
+            row.file_of(one.arguments),
+            row.lines_of(one.arguments),
         )
-        for one in tool_uses(row)
+        for one in row.tool_uses(value)
     ]
 
 
@@ -171,7 +145,10 @@ def take_survey(
         surveyor.take_line(line)
         if progress:
             progress(len(line.raw))
-    return surveyor.close()
+    found = surveyor.found
+    if surveyor.last_name:
+        found.referenced.add(surveyor.last_name)  # what is appended next hangs on it
+    return found
 
 
 class _Surveyor:
@@ -190,8 +167,8 @@ class _Surveyor:
         if not line.part:
             found.lines += 1
             found.unparsed_lines += line.problem is not None
-        for _, _, row in line.records:
-            name, kind = row.get("uuid"), row.get("type")
+        for _, _, value in line.records:
+            name, kind = value.get("uuid"), value.get("type")
             # Replies are never changed.
             mark = _mark(line) if kind != "assistant" else None
             if isinstance(name, str):
@@ -199,43 +176,37 @@ class _Surveyor:
                 if name in found.parents:
                     found.referenced.add(name)
                 else:
-                    parent = row.get(PARENT_FIELD)
+                    parent = value.get(row.PARENT_FIELD)
                     known = sys.intern(parent) if isinstance(parent, str) else None
                     found.parents[name] = known
-            if kind != PROGRESS:
-                self._take(row, line, mark)
+            if kind != row.PROGRESS:
+                self._take(value, line, mark)
             elif mark and isinstance(name, str) and name not in found.referenced:
                 gone = Item(PROGRESS_ROW, mark, (), found.requests, name, mark.length)
                 found.items.append(gone)
             else:
-                found.referenced.update(references(row))
+                found.referenced.update(row.references(value))
 
-    def close(self) -> Survey:
-        """Keep what will be appended next from losing the row it hangs on."""
-        if self.last_name:
-            self.found.referenced.add(self.last_name)
-        return self.found
-
-    def _take(self, row: dict[str, Any], line: Line, mark: Mark | None) -> None:
-        found, kind = self.found, row.get("type")
-        found.referenced.update(map(sys.intern, references(row)))
-        if kind != "assistant" and is_boundary(row):
-            self._boundary(row)
+    def _take(self, value: dict[str, Any], line: Line, mark: Mark | None) -> None:
+        found, kind = self.found, value.get("type")
+        found.referenced.update(map(sys.intern, row.references(value)))
+        if kind != "assistant" and row.is_boundary(value):
+            self._boundary(value)
         if kind == "assistant":
-            self._reply(row)
-        elif kind == "user" and not is_summary(row):
-            self._told(row, line, mark)
+            self._reply(value)
+        elif kind == "user" and not row.is_summary(value):
+            self._told(value, line, mark)
         elif kind == "attachment":
-            self._say(queued_prompt(row))
+            self._say(row.queued_prompt(value))
         elif kind == "system":
-            found.cleared.update(cleared_ids(row))
-        if found.session_id is None and is_message(row):
-            found.session_id = session_of(row)
+            found.cleared.update(row.cleared_ids(value))
+        if found.session_id is None and row.is_message(value):
+            found.session_id = row.session_of(value)
 
-    def _boundary(self, row: dict[str, Any]) -> None:
+    def _boundary(self, value: dict[str, Any]) -> None:
         found = self.found
         found.segment += 1
-        kept = preserved(row)
+        kept = row.preserved(value)
         if kept is None:
             return
         uuids, head, name = kept
@@ -246,39 +217,39 @@ class _Surveyor:
             found.protected.add(name)
             name, seen = found.parents.get(name), seen + 1
 
-    def _reply(self, row: dict[str, Any]) -> None:
-        is_main = not is_sidechain(row)
-        number = self._number(row) if is_main else self.found.requests
-        for call in calls_in(row):
+    def _reply(self, value: dict[str, Any]) -> None:
+        is_main = not row.is_sidechain(value)
+        number = self._number(value) if is_main else self.found.requests
+        for call in calls_in(value):
             self.calls[call.id] = call
             self.request_of[call.id] = number
             if is_main and call.file and call.name in _FILE_TOOLS:
                 self.found.uses.append((call, call.name in _WRITERS))
 
-    def _number(self, row: dict[str, Any]) -> int:
+    def _number(self, value: dict[str, Any]) -> int:
         """The number of the request that a reply answers; rows of one reply share it."""
-        name, found = message_id(row), self.found
-        if name is None or is_synthetic(row):
+        name, found = row.message_id(value), self.found
+        if name is None or row.is_synthetic(value):
             return found.requests
         number = self.requests.get(name)
         if number is None:
             number = self.requests[name] = found.requests = found.requests + 1
-            if usage := usage_of(row):
+            if usage := row.usage_of(value):
                 found.model, found.occupancy_tokens = usage.model, usage.prompt_tokens
         return number
 
-    def _told(self, row: dict[str, Any], line: Line, mark: Mark | None) -> None:
-        ids = result_ids(row)
+    def _told(self, value: dict[str, Any], line: Line, mark: Mark | None) -> None:
+        ids = row.result_ids(value)
         if not ids:
-            self._say(prompt_text(row))
+            self._say(row.prompt_text(value))
             return
         useless = set()
-        for told in located_texts(row):
-            if not self._result(row, told, mark):
+        for told in row.located_texts(value):
+            if not self._result(value, told, mark):
                 useless.add(told[0])
         call = self.calls.get(ids[0])
-        if mark and len(ids) == 1 and call and COPY_FIELD in row:
-            self._copy(row, call, line.raw, mark)
+        if mark and len(ids) == 1 and call and row.COPY_FIELD in value:
+            self._copy(value, call, line.raw, mark)
         if any(call and call.file for call in map(self.calls.get, ids)):
             self.found.answered.update(set(ids) - useless)
 
@@ -286,16 +257,16 @@ class _Surveyor:
         if ":pin" in said.lower():
             self.found.conversation.append(Said(said))
 
-    def _result(self, row: dict[str, Any], told: Told, mark: Mark | None) -> bool:
+    def _result(self, value: dict[str, Any], told: Told, mark: Mark | None) -> bool:
         """Note a text of a result; returns whether it holds what was asked for."""
         (call_id, path, content, is_error), found = told, self.found
         replaced = replaced_bytes(content)
-        is_useful = not (is_error or replaced is not None or is_unchanged_notice(content))
+        is_useful = not (is_error or replaced is not None or row.is_unchanged_notice(content))
         if replaced is None and len(content) * 4 < self.smallest_bytes:
             return is_useful
         data = b"" if replaced is not None else _bytes_of(content)
         size_bytes = len(data) if replaced is None else replaced
-        is_main = not is_sidechain(row)
+        is_main = not row.is_sidechain(value)
         if is_main and size_bytes >= self.threshold_bytes:
             found.conversation.append(Result(call_id))
         if len(data) < self.smallest_bytes or mark is None:
@@ -305,7 +276,7 @@ class _Surveyor:
             mark,
             path,
             self.request_of.get(call_id, found.requests),
-            uuid_of(row),
+            row.uuid_of(value),
             len(json.encoder.encode_basestring(content).encode()),
             found.segment,
             is_main,
@@ -321,11 +292,11 @@ class _Surveyor:
         found.items.append(item)
         return is_useful
 
-    def _copy(self, row: dict[str, Any], call: Call, raw: bytes, mark: Mark) -> None:
+    def _copy(self, value: dict[str, Any], call: Call, raw: bytes, mark: Mark) -> None:
         """Note the client's own copy of a result; it takes what the rest of the line does not."""
         if call.name.startswith(_KEPT_COPIES):
             return
-        rest = encoded({name: row[name] for name in row if name != COPY_FIELD})
+        rest = encoded({name: value[name] for name in value if name != row.COPY_FIELD})
         size_bytes = len(raw) - 1 - len(rest)
         if size_bytes < SMALLEST_COPY_BYTES:
             return
@@ -336,9 +307,9 @@ class _Surveyor:
         item = Item(
             COPY,
             mark,
-            (COPY_FIELD,),
+            (row.COPY_FIELD,),
             self.request_of.get(call.id, self.found.requests),
-            uuid_of(row),
+            row.uuid_of(value),
             size_bytes,
             call_id=call.id,
             span=(start, end) if is_plain else None,
@@ -346,12 +317,12 @@ class _Surveyor:
         self.found.items.append(item)
 
 
-def encoded(row: Any) -> bytes:
+def encoded(value: Any) -> bytes:
     """A row as the client writes it; half characters are escaped, as it does too."""
     try:
-        return _encode(row).encode()
+        return _encode(value).encode()
     except UnicodeEncodeError:
-        return json.dumps(row, separators=(",", ":")).encode()
+        return json.dumps(value, separators=(",", ":")).encode()
 
 
 def replaced_bytes(text: str) -> int | None:
