@@ -14,7 +14,7 @@ from brimline.fast import io, paths
 RECALL_RULES = (
     "Bash(brimline store get:*)",
     "mcp__brimline__recall",
-    "mcp__plugin_brimline_brimline__recall",
+    "mcp__plugin_brim_brimline__recall",
 )
 # A project's settings come with the repository: what is larger or more says nothing.
 _MOST_BYTES = 2 << 20

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from brimline.clientsettings import RECALL_RULES
 from brimline.store import stub as stubs
 
 from .own_environment import OwnEnvironment
@@ -69,7 +70,10 @@ def test_it_can_be_tried_for_one_session(
     run = go(client, stub, "--plugin-dir", folder)
 
     assert events(here, run) == EVENTS
-    assert "brim:pin" in here.beginning("hello", "--plugin-dir", folder)["slash_commands"]
+    begun = here.beginning("hello", "--plugin-dir", folder)
+    assert "brim:pin" in begun["slash_commands"]
+    (server,) = begun["mcp_servers"]
+    assert RECALL_RULES[-1] == f"mcp__{server['name'].replace(':', '_')}__recall"
     assert events(here, go(client, stub)) == []
     assert here.errors() == ""
 

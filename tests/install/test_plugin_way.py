@@ -129,7 +129,7 @@ def test_without_a_client_its_commands_are_left_to_the_user(home: Home) -> None:
     line = json.loads(report["notes"][0].partition('"statusLine": ')[2])["command"]
     shown = subprocess.run(["/bin/sh", "-c", line], input=b"{}", capture_output=True, check=True)
     assert len(shown.stdout.splitlines()) == 1
-    assert "mcp__plugin_brimline_brimline__recall" in report["notes"][1]
+    assert "mcp__plugin_brim_brimline__recall" in report["notes"][1]
     assert home.settings.read_bytes() == ORIGINAL
     assert home.findings()["plugin"]["level"] == "note"
     assert home.uninstall()["to_do"] == []
