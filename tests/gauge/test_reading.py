@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -118,6 +119,28 @@ def test_after_a_compaction_the_occupancy_is_unknown(session: SessionBuilder, le
     assert _reading(session, before).tier is None
     after = _reading(session, Snapshot(at=session.now + 5, occupancy_tokens=48_000))
     assert (after.occupancy_tokens, after.tier) == (48_000, 0)
+
+
+@pytest.mark.row("S3-40")
+def test_a_compaction_counts_before_the_client_has_written_it(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """Its row comes a little later; what stood in the file until then is gone."""
+    session.prompt("x" * 500)
+    session.reply(166_000)
+    state = SessionState(home_dir, session.session_id)
+    for size in (5, os.path.getsize(session.path)):
+        SessionState(home_dir, session.session_id).remember_compaction(size)
+    state.claim_level(1, 0)
+
+    assert _measured(session, home_dir).occupancy_tokens is None
+    session.reply(40_000)
+    assert _measured(session, home_dir).occupancy_tokens == 40_000
+    marks = sorted(name for name in os.listdir(state.folder))
+    assert marks == [f"compacted-{size}", "spoke-L1"]
+    os.unlink(session.path)
+    session.reply(30_000)  # rewritten since, and shorter: its offsets mean something else now
+    assert _measured(session, home_dir).occupancy_tokens == 30_000
 
 
 def test_where_nobody_can_tell_which_is_newer_the_transcript_counts(

@@ -37,14 +37,9 @@ stop = user_prompt_submit
 def pre_compact(turn: Turn) -> None:
     """Record how full the window was, who asked for the compaction and what was expected."""
     point = turn.reading.compaction
-    turn.note(
-        turn.event.name,
-        trigger=turn.event.trigger,
-        effective=point.effective_window_tokens,
-        expected=point.expected_tokens,
-        ending=point.ending,
-        **turn.reading.figures(),
-    )
+    known: dict[str, Any] = {"trigger": turn.event.trigger, "ending": point.ending}
+    known |= {"effective": point.effective_window_tokens, "expected": point.expected_tokens}
+    turn.note(turn.event.name, **known, **turn.reading.figures())
 
 
 def post_compact(turn: Turn) -> None:
