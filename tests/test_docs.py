@@ -80,6 +80,14 @@ def test_what_exists_is_mentioned_in_a_written_page() -> None:
     assert [n for n in names if not re.search(rf"(?<![\w.]){re.escape(n)}\b", WRITTEN)] == []
 
 
+def test_options_that_pages_name_exist() -> None:
+    """Those of ours, and a few of the client's and the benchmarks'."""
+    known = {name for c in COMMAND_LIST.values() for param in c.params for name in param.opts}
+    known |= {"--help", "--resume", "--plugin-dir", "--check", "--samples"}
+
+    assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", WRITTEN)) - known == set()
+
+
 def test_settings_that_pages_name_exist() -> None:
     """In prose and in command lines; a setting that went is named in the changelog only."""
     keys = {setting.key for setting in SETTINGS}
