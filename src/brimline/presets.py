@@ -18,14 +18,11 @@ _DEFAULTS: dict[str, Any] = {
     "settings": {},
     "environment": [],
     "events": ["PostToolUse", "UserPromptSubmit"],
-    "tiers": None,
-    "persistent": False,
-    "repeats": False,
-    "point_remaining": None,
     "dispatch": "",
     "ceiling": "brimline",
     "verified": True,
-    "quiet": False,
+    **dict.fromkeys(("tiers", "point_remaining")),
+    **dict.fromkeys(("persistent", "repeats", "quiet"), False),
 }
 _read: dict[str, dict[str, Any]] = {}
 
