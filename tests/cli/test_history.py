@@ -316,7 +316,7 @@ def test_the_messages_that_a_summary_holds_stand_beside_its_compaction(
     assert lines[3].split()[-2] == "1/2"
 
 
-@pytest.mark.row("S3-01", "S3-28")
+@pytest.mark.row("S3-01")
 def test_savings_are_told_per_session_and_in_total(home_dir: str, brimline: Run) -> None:
     """What would have been shown, less references, less what came back."""
     spool = SessionState(home_dir, NAME)

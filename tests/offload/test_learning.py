@@ -72,7 +72,7 @@ def test_a_large_file_is_put_aside_and_still_counts(player: Player) -> None:
     assert player.bash("make deploy", BUILD) is None
 
 
-@pytest.mark.row("S3-01", "S3-28")
+@pytest.mark.row("S3-01")
 def test_what_was_kept_out_is_counted_from_the_spool(player: Player) -> None:
     """What would have been shown, less references, less what was fetched back or repeated."""
     shown = player.bash("cat app.log", BUILD)

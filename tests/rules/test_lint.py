@@ -223,7 +223,7 @@ def remembered(project_dir: str, files: dict[str, bytes]) -> list[tuple[int | No
     return [(remark.line, remark.text) for remark in lint.check_memory(project_dir)]
 
 
-@pytest.mark.row("S4-04", "S4-08", "S2-22")
+@pytest.mark.row("S4-08", "S2-22")
 @pytest.mark.parametrize(
     ("index", "lines"),
     [(b"- x\n" * 200, []), (b"- x\n" * 201, [201]), (b"x" * 25_000, []), (b"x" * 25_001, [None])],
