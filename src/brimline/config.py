@@ -129,6 +129,8 @@ def _edit(path: str, key: str, value: Any, *, project: bool) -> bool:
             return False
         if value is None:
             del table[name]
+            if parents and not table:
+                del document[parents[0]]
         else:
             table[name] = value
         _replace(path, tomlkit.dumps(document).encode(), project=project)
@@ -231,7 +233,7 @@ def _flatten(document: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]
     for name, value in document.items():
         key = prefix + name
         if isinstance(value, dict) and key not in BY_KEY:
-            found += _flatten(value, key + ".") or [(key, value)]
+            found += _flatten(value, key + ".")
         else:
             found.append((key, value))
     return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,7 +11,6 @@ from brimline.testing import SessionBuilder, text_block
 if TYPE_CHECKING:
     from .conftest import Outcome, Run
 
-PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "see-where-tokens-went.md"
 KEYS = (
     "session_id transcript occupancy_tokens parts floor_by_source tool_results_by_tool "
     "tool_results_by_file repeated_reads hooks client_injections turns"
@@ -113,16 +111,6 @@ def test_an_unknown_occupancy_is_null_and_one_sentence(
     assert (report["occupancy_tokens"], report["parts"]) == (None, [])
     assert report["tool_results_by_tool"] == report["floor_by_source"] == []
     assert "unknown: no model request since the session began or compacted" in page.out
-
-
-def test_the_page_is_the_one_in_the_documentation(session: SessionBuilder, run: Run) -> None:
-    """What the guide shows is what the command prints."""
-    a_working_day(session)
-
-    done = run()
-
-    assert done.code == 0
-    assert done.out.strip() in PAGE.read_text(encoding="utf-8")
 
 
 def test_files_of_the_current_folder_are_shown_without_it(

@@ -48,6 +48,11 @@ def test_a_setting_is_taken_out_again(home_dir: str, project_dir: str, brimline:
     assert file.read_text() == "# keep me\n[guard]\npreset = 'off' # why\n"
     assert policy.load(home_dir, project_dir).values["guard.tiers"] == [30, 15, 7, 3]
     assert (again["removed"], again["source"]) == (False, "default")
+    brimline("config", "set", "offload.never", "git log")
+    brimline("config", "unset", "offload.never")
+    assert "[offload]" not in file.read_text()
+    file.write_text(file.read_text() + "[store]\n")
+    assert "store" not in brimline("config", "list").err
     assert (of_project["removed"], of_project["value"]) == (True, None)
 
 

@@ -90,6 +90,14 @@ def test_failing_output_passes(player: Player) -> None:
 
     assert player.bash("pytest -v | cat", failing) is None
     assert player.bash("cat old.log", failing) is not None
+    for command, end in {
+        "npx tsc --noEmit | head -200": "src/App.tsx(3,4): error TS2339: Property 'x' is missing.",
+        "npm run typecheck; echo exit: $?": "exit: 2",
+        "node serve.js | tee o": "Error: bad\n    at f (a.js:1:1)\n\nNode.js v20.1.0",
+        "./build.sh | cat": "Segmentation fault (core dumped)",
+        "make all | tail -400": "sh: 1: foo: command not found",
+    }.items():
+        assert player.bash(command, PASSED[:20_000] + "\n" + end + "\n") is None, command
 
 
 @pytest.mark.row("S3-20")

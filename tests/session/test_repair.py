@@ -171,6 +171,18 @@ def test_rows_on_one_line_get_lines_of_their_own(
     assert path.read_bytes() == ending.join([*wanted, b""])
 
 
+@pytest.mark.parametrize("ending", [b"\n", b"\r\n"])
+def test_a_row_behind_a_broken_piece_is_rescued(
+    path: Path, home_dir: str, world: Path, ending: bytes
+) -> None:
+    """A client was killed while it wrote a row, and another one appended to it."""
+    lines = [data[:-1] for data in sound_lines(world)]
+    piece = '{"parentUuid":"x","message":{"content":[{"type":"text","text":"é {\\"type\\":'.encode()
+    _mend(path, home_dir, [ending.join([lines[0], piece + lines[1], *lines[2:], b""])])
+
+    assert path.read_bytes() == ending.join([lines[0], piece, *lines[1:], b""])
+
+
 @pytest.mark.parametrize("fault", ["not sound", "No space left"])
 def test_a_copy_that_is_not_sound_is_not_swapped_in(
     path: Path, home_dir: str, world: Path, monkeypatch: pytest.MonkeyPatch, fault: str

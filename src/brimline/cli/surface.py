@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -251,7 +252,7 @@ def run() -> int:
     except BrokenPipeError:
         raise
     except OSError as error:
-        subject = error.filename or "the current folder, or another file"
+        subject = os.fsdecode(error.filename or "the current folder, or another file")
         output.say(f"brimline: {subject}: {error.strerror or error}", err=True)
         return 1
     return code if isinstance(code, int) else 0

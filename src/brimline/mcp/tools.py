@@ -78,7 +78,7 @@ def answer(name: str, arguments: dict[str, Any]) -> tuple[str, bool]:
     except BrimlineError as error:
         told, failed = str(error), True
     except OSError as error:
-        subject = error.filename or "a file of the store"
+        subject = os.fsdecode(error.filename or "a file of the store")
         told, failed = f"{subject}: {error.strerror or error}", True
     except Exception as error:  # noqa: BLE001 - the top of this door: no traceback to the model
         _record(name, error)

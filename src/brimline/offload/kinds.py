@@ -98,7 +98,10 @@ FAILED = re.compile(
     r"^\s*(?:(?:-+ )?FAIL(?:ED|URE)?\b|not ok \d|[✗✘✕❌])|^Traceback |^E   |##\[error\]|"
     r"^(?:error|fatal)(?:\[\w+\])?: |\bpanic: |panicked at|\bBUILD FAIL|npm ERR!|"
     r"^make(?:\[\d+\])?: \*\*\*|"
-    r"\b[1-9]\d* (?:tests? )?(?:failed|failures?|errors?)\b|[Ee]xit (?:code|status):? [1-9]",
+    r"\(\d+,\d+\): error\b|\berror (?:TS|CS)\d+: |^Node\.js v\d|: command not found$|"
+    r"^(?:Segmentation fault|Killed|Aborted)\b|"
+    r"\b[1-9]\d* (?:tests? )?(?:failed|failures?|errors?)\b|"
+    r"[Ee]xit(?: (?:code|status):?|:) [1-9]",
     re.MULTILINE,
 )
 _NEXT = re.compile(r"\S")

@@ -7,12 +7,15 @@ stands in between. Where two mends are possible nothing is guessed.
 
 from __future__ import annotations
 
+import re
 import sys
 import uuid
 from collections import deque
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from brimline.fast import json
 from brimline.transcript import read
 from brimline.transcript.row import (
     PARENT_FIELD,
@@ -56,6 +59,9 @@ NOTES = {
     LONG: "lines too long to be looked into: what is missing elsewhere may be there",
 }
 
+# How rows begin; inside a JSON text its quotes would be escaped.
+_ROW_START = re.compile(rb'\{"(?:parentUuid|type)":')
+_TRIED_STARTS = 20
 # How a fault is mended.
 SPLIT, RELINK, STUB, ANSWER = "split", "relink", "stub", "answer"
 
@@ -169,6 +175,22 @@ class _Thread:
         self.open_calls: set[str] = set()
 
 
+def rows_on(line: Line) -> tuple[Record, ...]:
+    """The rows on a line, also the one that a client appended to what another had not ended."""
+    if line.records or line.problem != read.TORN:
+        return line.records
+    raw = line.raw
+    for found in islice(_ROW_START.finditer(raw, 1), _TRIED_STARTS):
+        text = raw[found.start() :].decode("utf-8", "replace")
+        try:
+            value, end = json.scan(text, 0)
+        except ValueError:
+            continue
+        if not text[end:].strip() and isinstance(value.get("uuid"), str):
+            return (read.Record(found.start(), len(raw.rstrip()), value),)
+    return ()
+
+
 class Finder:
     """Takes the lines of a session one after the other."""
 
@@ -191,12 +213,13 @@ class Finder:
                 self._note(LONG, line.number)
             return
         is_broken = line.problem in (read.TORN, read.INVALID)
-        if len(line.records) > 1 or (line.records and is_broken):
-            detail = f"{len(line.records)} rows" + (" and a broken piece" if is_broken else "")
+        records = rows_on(line)
+        if len(records) > 1 or (records and is_broken):
+            detail = f"{len(records)} rows" + (" and a broken piece" if is_broken else "")
             self._fault(MERGED, Place(line.number), detail, Mend(SPLIT))
         elif is_broken:
             self._note(UNREADABLE, line.number)
-        for index, record in enumerate(line.records):
+        for index, record in enumerate(records):
             self._found.rows += 1
             self._take_row(line, Place(line.number, index), record)
 

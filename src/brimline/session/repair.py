@@ -125,7 +125,8 @@ class _MendedCopy:
         """A line as it is to be: each row of it on a line of its own, answers behind them."""
         ending = b"\r\n" if line.raw.endswith(b"\r\n") else b"\n"
         parts, at = [], 0
-        for index, record in enumerate(line.records):
+        records = faults.rows_on(line)
+        for index, record in enumerate(records):
             place = Place(line.number, index)
             value = dict(record.value)
             for mend in mends.get(index, ()):
@@ -137,6 +138,8 @@ class _MendedCopy:
                     waiting.setdefault(mend.after, []).append(_answer(value, mend.calls))
             data = line.raw[record.start : record.end]
             lead = line.raw[: record.start] if not index else b""
+            if lead.startswith(b"{"):  # a broken piece, which gets a line of its own
+                parts, lead = [lead.rstrip()], b""
             answers = waiting.pop(place, [])
             self._added += len(answers)
             parts += [lead + (data if value == record.value else encoded(value)), *answers]
@@ -144,7 +147,7 @@ class _MendedCopy:
         rest = line.raw[at:]
         if rest.strip():
             return ending.join([*parts, rest.lstrip()])
-        is_longer = len(parts) > len(line.records)
+        is_longer = len(parts) > len(records)
         return ending.join(parts) + (rest or (ending if is_longer else b""))
 
     def _stubbed(self, value: dict[str, Any], mend: Mend) -> list[Any]:
