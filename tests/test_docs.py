@@ -153,17 +153,6 @@ def test_commands_in_shell_blocks_and_prose_exist() -> None:
             assert not path or not unknown, f"{name}: {words}"
 
 
-def test_every_key_of_the_status_report_is_documented(session: SessionBuilder) -> None:
-    """The page of stable keys has exactly those that are printed, in the same order."""
-    section = _page("reference", "json.md").partition("## `brimline status`\n")[2]
-    documented = re.findall(r"^\| `(\w+)` \|", section.partition("\n## ")[0], re.MULTILINE)
-    session.tool_call(110_000)
-
-    done = CliRunner().invoke(program, ["status", "--transcript", session.path, "--json"])
-
-    assert documented == list(json.loads(done.stdout))
-
-
 def test_every_template_of_a_message_is_documented_word_for_word() -> None:
     """What the model may be told can be read beforehand."""
     page = _page("reference", "messages.md")
@@ -178,69 +167,51 @@ def test_every_template_of_a_message_is_documented_word_for_word() -> None:
     assert dispatch.format(load="loading agent 'Explore'") in page
 
 
-def test_every_file_of_the_data_folder_is_documented(
+def test_what_a_session_leaves_behind_is_documented(
     session: SessionBuilder, home_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever a session leaves behind has a row in the table of files."""
+    """Each file has a row in the table, each field of telemetry and audit log its name."""
     page = _page("reference", "data-folder.md")
     table = page.partition("| path |")[2].partition("\n\n")[0]
     cells = [row.split("|")[1] for row in table.splitlines() if row.startswith("| `")]
     names = [name for cell in cells for name in re.findall(r"`([^`]+)`", cell)]
-    documented = [re.sub(r"<\w+>", "[^/]+", name.replace(".", "[.]")) for name in names]
+    rows = [re.sub(r"<\w+>", "[^/]+", name.replace(".", "[.]")) for name in names]
     reminder = Path(home_dir).parent / "reminder.md"
     reminder.write_text("Be brief.", encoding="utf-8")
     monkeypatch.setenv("BRIMLINE_REMINDER_FILE", str(reminder))
 
     _live(session, home_dir)
 
-    found = [path.relative_to(home_dir) for path in Path(home_dir).rglob("*") if path.is_file()]
-    missing = [
-        str(path) for path in found if not any(re.fullmatch(d, str(path)) for d in documented)
-    ]
-    assert missing == []
+    files = [path for path in Path(home_dir).rglob("*") if path.is_file()]
+    found = [str(path.relative_to(home_dir)) for path in files]
+    assert [name for name in found if not any(re.fullmatch(row, name) for row in rows)] == []
     assert len(found) > 12
+    polled = [path for path in files if path.name in ("telemetry.json", "audit.jsonl")]
+    lines = [json.loads(line) for path in polled for line in path.read_bytes().splitlines()]
+    assert {key for line in lines for key in line if f'"{key}":' not in page} == set()
 
 
-def test_every_field_of_telemetry_and_audit_is_documented(
-    session: SessionBuilder, home_dir: str
-) -> None:
-    """Programs that poll rely on these names."""
-    page = _page("reference", "data-folder.md")
-
-    _live(session, home_dir)
-
-    folder = Path(home_dir, "sessions", session.session_id)
-    telemetry = json.loads((folder / "telemetry.json").read_bytes())
-    lines = [json.loads(line) for line in Path(home_dir, "audit.jsonl").read_bytes().splitlines()]
-    fields = {*telemetry, *[name for line in lines for name in line]}
-    assert {name for name in fields if f'"{name}":' not in page} == set()
-
-
-@pytest.mark.parametrize(
-    ("heading", "arguments"),
-    [
-        ("brimline history", ["history", "--compactions"]),
-        ("brimline history --session", ["history", "--session", "1111"]),
-        ("brimline status --composition", ["status", "--composition"]),
-    ],
-)
-def test_every_key_of_the_other_documents_is_documented(
-    session: SessionBuilder, home_dir: str, heading: str, arguments: list[str]
-) -> None:
-    """Outer keys and those within are named under the command's heading."""
+def test_every_key_of_a_json_document_is_documented(session: SessionBuilder, home_dir: str) -> None:
+    """Outer keys and those within, under the command's heading; of `status` in the same order."""
     page = _page("reference", "json.md")
-    section = page.partition(f"## `{heading}`\n")[2].partition("\n## ")[0]
     _live(session, home_dir)
-    if arguments[0] == "status":
-        arguments = [*arguments, "--transcript", session.path]
+    named = ["--transcript", session.path]
+    documents = {
+        "brimline status": ["status", *named],
+        "brimline status --composition": ["status", "--composition", *named],
+        "brimline history": ["history", "--compactions"],
+        "brimline history --session": ["history", "--session", "1111"],
+    }
 
-    done = CliRunner().invoke(program, [*arguments, "--json"])
-
-    outer = json.loads(done.stdout)
-    inner = [entry for value in outer.values() if isinstance(value, list) for entry in value]
-    rows = [entry for entry in inner if isinstance(entry, dict)]
-    named = section if "as above" not in section else page
-    assert {key for found in [outer, *rows] for key in found if f"`{key}`" not in named} == set()
+    for heading, arguments in documents.items():
+        section = page.partition(f"## `{heading}`\n")[2].partition("\n## ")[0]
+        outer = json.loads(CliRunner().invoke(program, [*arguments, "--json"]).stdout)
+        inner = [entry for value in outer.values() if isinstance(value, list) for entry in value]
+        rows = [outer, *[entry for entry in inner if isinstance(entry, dict)]]
+        told = section if "as above" not in section else page
+        assert {key for row in rows for key in row if f"`{key}`" not in told} == set(), heading
+        if heading == "brimline status":
+            assert re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE) == list(outer)
 
 
 def test_every_dependency_has_its_reason_in_the_decision() -> None:
@@ -252,18 +223,15 @@ def test_every_dependency_has_its_reason_in_the_decision() -> None:
     assert re.findall(r"^\| `([\w-]+)` \|", page.read_text(encoding="utf-8"), re.MULTILINE) == names
 
 
-def test_decisions_are_numbered_listed_and_short() -> None:
-    """Numbers run without gaps, the index has each page, and none is longer than a page."""
-    index = (DOCS / "README.md").read_text(encoding="utf-8")
+def test_decisions_are_numbered_and_short() -> None:
+    """Numbers run without gaps, and none is longer than a page."""
     pages = sorted((DOCS / "decisions").glob("*.md"))
 
     assert [int(page.name[:4]) for page in pages] == list(range(1, len(pages) + 1))
     for page in pages:
         text = page.read_text(encoding="utf-8")
-        assert f"decisions/{page.name}" in index
-        assert {"Context", "Decision", "Evidence", "What would reverse it"} <= set(
-            _HEADING.findall(text)
-        )
+        parts = set(_HEADING.findall(text))
+        assert {"Context", "Decision", "Evidence", "What would reverse it"} <= parts, page.name
         assert len(text.splitlines()) <= 60
 
 
@@ -271,41 +239,28 @@ def _page(*names: str) -> str:
     return DOCS.joinpath(*names).read_text(encoding="utf-8")
 
 
-def _answer(home_dir: str, payload: dict[str, Any]) -> dict[str, Any]:
-    """What one hook answered; empty where it was silent, or printed text for a summary."""
-    from brimline.hooks.entry import respond
-
-    raw = respond(payload["hook_event_name"], json.dumps(payload).encode(), home_dir)
-    found: dict[str, Any] = {}
-    if raw.startswith(b"{"):
-        found = json.loads(raw)["hookSpecificOutput"]
-    return found
-
-
-def _agent(session: SessionBuilder, **fields: Any) -> dict[str, Any]:
-    """An agent is about to be started."""
-    load = {"tool_name": "Agent", "tool_input": {"subagent_type": "Explore"}}
-    return event("PreToolUse", session, **load | fields)
-
-
 def _live(session: SessionBuilder, home_dir: str) -> None:
     """One session with all that leaves a trace: limits, a ceiling, tiers, a compaction."""
     from brimline.hooks.entry import respond
 
-    _answer(home_dir, event("SessionStart", session, source="startup"))
+    def tell(payload: dict[str, Any], name: str = "") -> None:
+        respond(name or payload["hook_event_name"], json.dumps(payload).encode(), home_dir)
+
+    skill = {"tool_name": "Skill", "tool_input": {"skill": "docs:writer"}}
+    tell(event("SessionStart", session, source="startup"))
     session.prompt("find the bug")
     session.tool_call(60_000, command="make test")
     told = statusline_event(session, 200_000, None)
     told["rate_limits"] = {"five_hour": {"used_percentage": 95, "resets_at": 4_000_000_000}}
-    respond("statusline", json.dumps(told).encode(), home_dir)
-    _answer(home_dir, event("UserPromptSubmit", session, prompt="go on"))
+    tell(told, "statusline")
+    tell(event("UserPromptSubmit", session, prompt="go on"))
     for tokens in (90_000, 163_000, 165_000):
         session.tool_result(session.tool_call(tokens, command="make test"), "ok")
-        _answer(home_dir, bash_event(session))
-        _answer(home_dir, _agent(session))
-    _answer(home_dir, event("PreCompact", session, trigger="auto"))
-    _answer(home_dir, event("PostCompact", session, trigger="auto", compact_summary="Summary."))
-    _answer(home_dir, event("SessionStart", session, source="compact"))
+        tell(bash_event(session))
+        tell(event("PreToolUse", session, **skill))
+    tell(event("PreCompact", session, trigger="auto"))
+    tell(event("PostCompact", session, trigger="auto", compact_summary="Summary."))
+    tell(event("SessionStart", session, source="compact"))
 
 
 def _anchors(page: Path) -> set[str]:

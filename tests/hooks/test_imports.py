@@ -76,12 +76,15 @@ def calm(session: SessionBuilder, world: Path, root: str) -> SessionBuilder:
 
 @pytest.mark.row("S1-14")
 @pytest.mark.row("S0-25")
-@pytest.mark.parametrize("name", ["PostToolUse", "UserPromptSubmit", "Stop"])
+@pytest.mark.parametrize("name", ["PostToolUse", "UserPromptSubmit", "Stop", "PreToolUse"])
 def test_a_quiet_hook_loads_the_allowed_modules_only(
     name: str, calm: SessionBuilder, world: Path, root: str
 ) -> None:
     """Nothing that decides, speaks or parses settings, and no `json`, `os` or `re`."""
-    loaded = _loaded(world, root, name, bash_event(calm, prompt="go on", trigger="auto"))
+    payload = bash_event(calm, prompt="go on", trigger="auto")
+    if name == "PreToolUse":
+        payload |= {"tool_name": "Write", "tool_input": {"file_path": "/a", "content": "b"}}
+    loaded = _loaded(world, root, name, payload)
 
     assert loaded <= ALLOWED | FAST.keys()
     assert not loaded & NOT_WHEN_QUIET

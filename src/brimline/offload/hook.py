@@ -50,6 +50,9 @@ def post_tool_use(turn: Turn) -> Decision | None:
 
 def pre_tool_use(turn: Turn) -> Decision | None:
     """A refusal where the model is about to overwrite what it has seen as a preview only."""
+    names = turn.state.names
+    if PAST in names and not any(name.startswith(PREVIEWED) for name in names):
+        return None
     from brimline.offload import intercept
 
     return intercept.before_write(turn)
