@@ -22,6 +22,7 @@ from brimline.rules import cascade
 from .stub_api import bash, text, too_long, tool
 
 if TYPE_CHECKING:
+    from .brimline_home import Installed
     from .harness import Client, PrintResult
     from .stub_api import Request, StubApi, Turn
 
@@ -240,6 +241,20 @@ def test_the_client_compares_no_files_and_follows_links_out_of_the_project(
     assert sorted(seen(request)) == ["MARK-HOME-ELSEWHERE-MD", "MARK-SAME", "MARK-SAME"]
     assert len(marks.listing()["files"]) == 2
     assert len(marks.listing()["problems"]) == 1
+
+
+@pytest.mark.row("S4-04")
+def test_the_memory_index_is_in_the_first_request_of_every_session(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """The client loads it itself; with us installed it still does."""
+    folder = re.sub(r"[^a-zA-Z0-9]", "-", str(client.project))
+    memory = client.config / "projects" / folder / "memory"
+    memory.mkdir(parents=True)
+    (memory / "MEMORY.md").write_text("- [Ports](ports.md): MARK-INDEX\n", encoding="utf-8")
+    for _ in range(2):
+        stub.script(text("end"))
+        assert seen(main_requests(client.run_print("go"))[0]) == ["MARK-INDEX"]
 
 
 def test_the_sample_rule_for_docs_reaches_the_model_with_an_edit_of_docs(
