@@ -394,7 +394,7 @@ def test_marked_rules_that_do_not_fit_are_told(installed: Home) -> None:
     """What is left out is not in force after a compaction."""
     page = Path(installed.project, "CLAUDE.md")
     page.write_text("- (CRITICAL) never push to main\n")
-    assert "1 marked rules come back" in found(installed, "rules")[1]
+    assert "back after every compaction: 1 marked rule" in found(installed, "rules")[1]
     page.write_text("".join(f"- (CRITICAL) rule {n}: {'very ' * 40}long\n" for n in range(60)))
     assert found(installed, "rules")[0] == "warning"
 

@@ -8,7 +8,7 @@ import shlex
 import stat
 from typing import TYPE_CHECKING, Any
 
-from brimline import clientsettings, clock, config, presets
+from brimline import clientsettings, clock, config, output, presets
 from brimline.errors import SessionError, StoreError
 from brimline.fast import io, paths, policy
 from brimline.gauge.reading import Reading, make_reading
@@ -156,7 +156,11 @@ def _store(home_dir: str, project_dir: str) -> Iterator[Said]:
         return
     limit_mb = config.load(home_dir, project_dir).values["store.max_mb"]
     used_mb = sum(blob.disk_bytes for blob in kept) / retention.MEGABYTE
-    said = {"used": f"{used_mb:,.1f}", "limit": f"{limit_mb:g}", "blobs": f"{len(kept):,}"}
+    said = {
+        "used": f"{used_mb:,.1f}",
+        "limit": f"{limit_mb:g}",
+        "blobs": output.count(len(kept), "blob"),
+    }
     yield "store" if used_mb <= limit_mb else "store-full", said
 
 
@@ -168,7 +172,7 @@ def _rules(home_dir: str, project_dir: str) -> Iterator[Said]:
     if left_out:
         yield "rules-too-long", {"told": left_out[0].removeprefix("[truncated] ")}
     elif rules:
-        yield "rules", {"count": len(rules)}
+        yield "rules", {"rules": output.count(len(rules), "marked rule")}
 
 
 def _version(_home_dir: str, _project_dir: str) -> Iterator[Said]:

@@ -215,7 +215,9 @@ class Finder:
         is_broken = line.problem in (read.TORN, read.INVALID)
         records = rows_on(line)
         if len(records) > 1 or (records and is_broken):
-            detail = f"{len(records)} rows" + (" and a broken piece" if is_broken else "")
+            detail = (
+                f"{len(records)} row{'s' * (len(records) > 1)}" + " and a broken piece" * is_broken
+            )
             self._fault(MERGED, Place(line.number), detail, Mend(SPLIT))
         elif is_broken:
             self._note(UNREADABLE, line.number)
