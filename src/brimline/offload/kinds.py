@@ -104,6 +104,12 @@ FAILED = re.compile(
     r"[Ee]xit(?: (?:code|status):?|:) [1-9]",
     re.MULTILINE,
 )
+# One of these is in whatever the pattern finds.
+_FAILURE_WORDS = (
+    *("FAIL", "fail", "rror", "fatal", "panic", "Traceback", "not ok", "E   ", "ERR!", "***"),
+    *("Node.js v", "not found", "fault", "Killed", "Aborted", "xit", "✗", "✘", "✕", "❌"),
+)
+_FAILURE_CHARACTERS = 50_000
 _NEXT = re.compile(r"\S")
 _NUMBER = re.compile(r"\d+")
 
@@ -142,6 +148,14 @@ def kind_of(
     if documents(text):
         return JSON
     return _TOOLS.get(tool) or prints or _kind_of_text(sample, text, lines, PROSE)
+
+
+def says_failure(text: str) -> bool:
+    """Whether an output tells of a failure, at its beginning or its end where it is large."""
+    if len(text) > 2 * _FAILURE_CHARACTERS:
+        text = f"{text[:_FAILURE_CHARACTERS]}\n{text[-_FAILURE_CHARACTERS:]}"
+    # The pattern takes a hundred times as long as its words.
+    return any(word in text for word in _FAILURE_WORDS) and bool(FAILED.search(text))
 
 
 def is_configuration(path: str) -> bool:
