@@ -23,7 +23,7 @@ _FOLD_EVERY_BYTES = 2 << 20
 # And: the state could not be saved, a manual compaction was refused.
 _INCOMPLETE, _REFUSED = "carry-incomplete", "carry-refused"
 # A hook reads at most so much of a transcript.
-_MOST_BYTES = 6 << 20
+_MOST_BYTES = 5 << 20
 _REFUSAL_S = 60.0
 # A compaction takes no longer; an older checkpoint is of another one.
 _COMPACTION_S = 3_600.0

@@ -94,7 +94,7 @@ _PASSED = re.compile(
     r".*(?:\.\.\. ?ok|PASSED|\bpassed)\s*(?:\[.*)?$"
 )
 # What a test run, a linter or a build prints when it fails; a pipe may have lost its exit code.
-FAILED = re.compile(
+_FAILED = re.compile(
     r"^\s*(?:(?:-+ )?FAIL(?:ED|URE)?\b|not ok \d|[✗✘✕❌])|^Traceback |^E   |##\[error\]|"
     r"^(?:error|fatal)(?:\[\w+\])?: |\bpanic: |panicked at|\bBUILD FAIL|npm ERR!|"
     r"^make(?:\[\d+\])?: \*\*\*|"
@@ -155,7 +155,7 @@ def says_failure(text: str) -> bool:
     if len(text) > 2 * _FAILURE_CHARACTERS:
         text = f"{text[:_FAILURE_CHARACTERS]}\n{text[-_FAILURE_CHARACTERS:]}"
     # The pattern takes a hundred times as long as its words.
-    return any(word in text for word in _FAILURE_WORDS) and bool(FAILED.search(text))
+    return any(word in text for word in _FAILURE_WORDS) and bool(_FAILED.search(text))
 
 
 def is_configuration(path: str) -> bool:

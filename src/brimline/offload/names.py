@@ -147,7 +147,7 @@ def afford(found: list[Name], room: int, worst: int = WORD) -> list[Name]:
 
 def alarm(line: str) -> int:
     """How much a line of a log says: 3 failed or a total, 2 an error, 1 a warning, 0 nothing."""
-    if kinds.FAILED.search(line) or _TOTAL.search(line):
+    if kinds.says_failure(line) or _TOTAL.search(line):
         return 3
     lowered = line.lower()
     if _ERROR_IN_LOWER_CASE.search(lowered):
