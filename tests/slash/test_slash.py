@@ -13,7 +13,7 @@ import pytest
 from brimline.hooks import entry
 from brimline.slash import answer, command_files
 from brimline.store import pins, put
-from brimline.testing import SessionBuilder
+from brimline.testing import SessionBuilder, statusline_event
 
 GOLDEN = Path(__file__).parent / "golden"
 CLI = [sys.executable, "-I", "-m", "brimline"]
@@ -226,3 +226,15 @@ def test_the_files() -> None:
 
     assert told == (GOLDEN / "files.txt").read_text()
     assert "card.md" not in command_files.files(lambda *_: None)
+
+
+def test_the_status_line_says_that_it_is_off(home_dir: str, session: SessionBuilder) -> None:
+    """Who forgot it finds out."""
+    session.prompt("go")
+    session.reply(20_000)
+    raw = json.dumps(statusline_event(session, 200_000, None)).encode()
+
+    said("/brim:off", home_dir, session)
+    assert b"off: /brim:on" in entry.respond("statusline", raw, home_dir)
+    said("/brim:on", home_dir, session)
+    assert b"off:" not in entry.respond("statusline", raw, home_dir)

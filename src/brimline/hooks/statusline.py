@@ -89,7 +89,9 @@ def _line(payload: dict[str, Any], home_dir: str, rules: policy.Policy) -> str:
     parts = [fields[name] for name in names if fields.get(name)]
     if errors:
         parts.insert(1, f"{errors} hook error(s): brimline doctor")
-    if snapshot.silence[1] >= _SILENT_REQUESTS:
+    if state.is_off:
+        parts.insert(1, "off: /brim:on")
+    elif snapshot.silence[1] >= _SILENT_REQUESTS:
         parts.insert(1, "hooks are silent: brimline doctor")
     return _coloured(_fitted(parts), reading)
 

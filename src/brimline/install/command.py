@@ -252,13 +252,18 @@ def _what_changes(found: list[Part], plans: list[Plan], wired: entries.Wiring) -
     """What would happen, a line for each part; none where nothing would."""
     lines = []
     for part, plan in zip(found, plans, strict=True):
-        count = f" ({output.count(len(plan.files), 'file')})" if len(plan.files) > 1 else ""
+        files = [change.path for change in plan.files]
+        if isinstance(part, parts.Commands):  # what else it writes is for starting them
+            files = [path for path in files if path.endswith(".md")]
+        count = f" ({output.count(len(files), 'file')})" if len(files) > 1 else ""
         new = all(change.before is None for change in plan.files)
         lines += [f"{'write ' if new else 'change'}  {part.subject}{count}"] if plan.files else []
         lines += [f"run     {line}" for line in plan.call_lines]
     if not lines:
         return []
-    undo = ["undo    brimline uninstall", "all     brimline install --dry-run --diff"]
+    if any(parts.ALLOWED in plan.notes for plan in plans):
+        lines.append("allow   the model to fetch stored output unasked (not with --no-allow)")
+    undo = ["undo    brimline uninstall", "diff    brimline install --dry-run --diff"]
     return [*lines, f"python  {wired.interpreter}", f"data    {wired.home}", *undo]
 
 
@@ -266,7 +271,8 @@ def _remarks(plans: Iterable[Plan]) -> list[str]:
     """What did not work, what is left alone, and what is left to the user."""
     told = list(plans)
     lines = [f"Warning: {text}" for plan in told for text in plan.warnings]
-    lines += [f"Note: {text}." for plan in told for text in plan.notes]
+    notes = [text for plan in told for text in plan.notes if text != parts.ALLOWED]
+    lines += [f"Note: {text}." for text in notes]
     to_do = [text for plan in told for text in plan.to_do]
     return [*lines, *(["Left for you to run:"] if to_do else []), *[f"  {text}" for text in to_do]]
 

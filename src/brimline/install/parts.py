@@ -20,6 +20,10 @@ from brimline.launch import LAUNCHER, is_launcher
 from brimline.slash import answer, command_files
 
 SCOPES = ("user", "project", "local")
+ALLOWED = (
+    "the model may fetch stored output unasked (`recall`, `brimline store get`); "
+    "`--no-allow` leaves these permission rules out"
+)
 
 
 @dataclass(slots=True)
@@ -217,10 +221,7 @@ class Settings:
         settingsfile.require_writable(file)
         plan = Plan([Change(self.path, file.raw, after)])
         if any(rule.encode() not in (file.raw or b"") for rule in self.wired.rules):
-            plan.notes.append(
-                "the model may fetch stored output unasked (`recall`, `brimline store get`); "
-                "`--no-allow` leaves these permission rules out"
-            )
+            plan.notes.append(ALLOWED)
         if do:
             try:
                 new = self._record_for(file, after, known)
