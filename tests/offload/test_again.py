@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline.offload import hook
+from brimline.offload import hook, looks
 from brimline.store import put
 
 from .conftest import LOG, SOURCE, Player
@@ -173,3 +173,13 @@ def test_a_link_is_no_other_file(player: Player, project_dir: str) -> None:
 
     assert player.write(f"{project_dir}/a.py") is not None
     assert player.read("a.py", SOURCE) is None
+
+
+def test_a_past_that_is_read_twice_counts_once(player: Player, session: SessionBuilder) -> None:
+    """Changes are part of what tells a call from another: their number must not grow by itself."""
+    session.tool_result(session.tool_call(1_000, "Edit", file_path="/p/a.py"), "ok")
+    for _ in range(2):
+        looks.take_over(player.turn("PostToolUse"))
+
+    noted = Path(player.turn("Stop").state.folder, hook.EDITED).read_text()
+    assert noted.count("\n") == 1

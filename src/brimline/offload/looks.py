@@ -264,7 +264,9 @@ def _replay(turn: Turn) -> None:
             open_offers.pop(json.dumps([tool, asked]), None)
         path = paths.completed(row.file_of(asked) or "", cwd)
         if tool in hook.EDITING:
-            hook.note_edit(turn, path)
+            # The past may be read again and again until the call at hand is in it.
+            if not was_edited(turn, path):
+                hook.note_edit(turn, path)
         elif tool == "Read" and known:
             note_preview(turn, path, known.key, tool_results.total_lines(head, known.lines or 0))
         elif tool == "Read" or shell.fetches(tool, asked):
