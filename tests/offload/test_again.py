@@ -178,6 +178,7 @@ def test_a_link_is_no_other_file(player: Player, project_dir: str) -> None:
 def test_a_past_that_is_read_twice_counts_once(player: Player, session: SessionBuilder) -> None:
     """Changes are part of what tells a call from another: their number must not grow by itself."""
     session.tool_result(session.tool_call(1_000, "Edit", file_path="/p/a.py"), "ok")
+    player.transcript = str(session.path)
     for _ in range(2):
         looks.take_over(player.turn("PostToolUse"))
 
