@@ -178,9 +178,11 @@ def test_a_row_behind_a_broken_piece_is_rescued(
     """A client was killed while it wrote a row, and another one appended to it."""
     lines = [data[:-1] for data in sound_lines(world)]
     piece = '{"parentUuid":"x","message":{"content":[{"type":"text","text":"é {\\"type\\":'.encode()
-    _mend(path, home_dir, [ending.join([lines[0], piece + lines[1], *lines[2:], b""])])
+    mixed = piece + lines[1] + lines[2] + piece + lines[3]
+    _mend(path, home_dir, [ending.join([lines[0], mixed, *lines[4:], b""])])
 
-    assert path.read_bytes() == ending.join([lines[0], piece, *lines[1:], b""])
+    wanted = [lines[0], piece, *lines[1:3], piece, *lines[3:], b""]
+    assert path.read_bytes() == ending.join(wanted)
 
 
 @pytest.mark.parametrize("fault", ["not sound", "No space left"])
@@ -250,7 +252,10 @@ def _damaged(lines: list[bytes], damage: list[tuple[str, int, int]]) -> list[byt
 @settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 @given(st.one_of(DAMAGE, LINES))
 def test_any_damage_is_mended_for_good_and_can_be_undone(damage: list[Any]) -> None:
-    """Repair after repair changes nothing, and restore brings the damage back."""
+    """Repair after repair changes nothing, and restore brings the damage back.
+
+    Rows that stand there twice beside rows that are lost may be refused; nothing is changed then.
+    """
     with tempfile.TemporaryDirectory() as folder:
         path, home_dir = Path(folder) / "s.jsonl", f"{folder}/home"
         if damage and isinstance(damage[0][0], bytes):
@@ -261,7 +266,10 @@ def test_any_damage_is_mended_for_good_and_can_be_undone(damage: list[Any]) -> N
             session.tool_result(session.tool_call(30_000), "LATE")
             session.reply(31_000, text_block("LAST"))
             lines = _damaged(lines_of(session), damage)
-        _require_mended_for_good(path, home_dir, lines)
+        try:
+            _require_mended_for_good(path, home_dir, lines)
+        except RewriteError:
+            assert path.read_bytes() == b"".join(lines)
 
 
 def _require_mended_for_good(path: Path, home_dir: str, lines: list[bytes]) -> None:

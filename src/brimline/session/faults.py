@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline.fast import json
 from brimline.transcript import read
+from brimline.transcript.read import Line
 from brimline.transcript.row import (
     PARENT_FIELD,
     PROGRESS,
@@ -30,7 +30,7 @@ from brimline.transcript.row import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from brimline.transcript.read import Line, Record
+    from brimline.transcript.read import Record
 
 MERGED, DANGLING = "merged_lines", "dangling_parent"
 ORPHAN, UNANSWERED = "orphan_result", "unanswered_call"
@@ -176,19 +176,26 @@ class _Thread:
 
 
 def rows_on(line: Line) -> tuple[Record, ...]:
-    """The rows on a line, also the one that a client appended to what another had not ended."""
-    if line.records or line.problem != read.TORN:
-        return line.records
-    raw = line.raw
-    for found in islice(_ROW_START.finditer(raw, 1), _TRIED_STARTS):
-        text = raw[found.start() :].decode("utf-8", "replace")
-        try:
-            value, end = json.scan(text, 0)
-        except ValueError:
-            continue
-        if not text[end:].strip() and isinstance(value.get("uuid"), str):
-            return (read.Record(found.start(), len(raw.rstrip()), value),)
-    return ()
+    """The rows on a line, also those that a client appended to what another had not ended."""
+    raw, found, problem = line.raw, list(line.records), line.problem
+    while problem == read.TORN:
+        starts = _ROW_START.finditer(raw, found[-1].end + 1 if found else 1)
+        tries = ((one.start(), Line(line.number, 0, raw[one.start() :])) for one in starts)
+        behind = next((pair for pair in islice(tries, _TRIED_STARTS) if _is_row(pair[1])), None)
+        if behind is None:
+            break
+        at, rest = behind
+        found += [read.Record(at + one.start, at + one.end, one.value) for one in rest.records]
+        problem = rest.problem
+    return tuple(found)
+
+
+def _is_row(line: Line) -> bool:
+    """Whether a text begins with a row, and is rows up to its end or to another broken piece."""
+    first = line.records[0] if line.records else None
+    if first is None or first.start or line.problem not in (None, read.TORN):
+        return False
+    return isinstance(first.value.get("uuid"), str)
 
 
 class Finder:

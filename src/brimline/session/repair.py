@@ -124,7 +124,8 @@ class _MendedCopy:
     ) -> bytes:
         """A line as it is to be: each row of it on a line of its own, answers behind them."""
         ending = b"\r\n" if line.raw.endswith(b"\r\n") else b"\n"
-        parts, at = [], 0
+        parts: list[bytes] = []
+        at = 0
         records = faults.rows_on(line)
         for index, record in enumerate(records):
             place = Place(line.number, index)
@@ -137,9 +138,10 @@ class _MendedCopy:
                 elif mend.action == faults.ANSWER and mend.after:
                     waiting.setdefault(mend.after, []).append(_answer(value, mend.calls))
             data = line.raw[record.start : record.end]
-            lead = line.raw[: record.start] if not index else b""
-            if lead.startswith(b"{"):  # a broken piece, which gets a line of its own
-                parts, lead = [lead.rstrip()], b""
+            lead = line.raw[at : record.start]
+            if b"{" in lead:  # a broken piece, which gets a line of its own
+                parts, lead = [*parts, lead.strip()], b""
+            lead = b"" if index else lead
             answers = waiting.pop(place, [])
             self._added += len(answers)
             parts += [lead + (data if value == record.value else encoded(value)), *answers]
