@@ -43,7 +43,7 @@ def make_data_unwritable(installed: Installed) -> None:
     (installed.data / "errors.jsonl").mkdir()
 
 
-# What the client meets: silence, a program that cannot start, one that fails, one that cannot write.
+# What the client meets: silence, a program that cannot start, that fails, that cannot write.
 FAULTS = [remove_package, remove_interpreter, cut_launcher, make_data_unwritable]
 
 
