@@ -160,7 +160,7 @@ def test_the_results_of_other_tools_are_swapped_each_in_its_shape(
     offered = ["--tools", "Bash,Read,Grep,Glob,NotebookEdit", "--mcp-config", config]
     run = client.run_print("go", args=offered, env=OFFERED)
 
-    *swapped, page, again, edited, missing, folder = run.requests[-1].results()
+    *swapped, page, again, edited, missing, is_folder = run.requests[-1].results()
     for shown, (_, expected) in zip(swapped, wanted, strict=True):
         assert STORED in shown, expected
         assert len(shown) < 4_000
@@ -169,7 +169,7 @@ def test_the_results_of_other_tools_are_swapped_each_in_its_shape(
     assert "line 00899 alpha" in page
     assert "line 00750 alpha" in again
     assert "does not exist" in missing
-    assert "EISDIR" in folder
+    assert "EISDIR" in is_folder
     picture = run.requests[-1].blocks("tool_result")[len(wanted) - 2]["content"]
     assert [part["type"] for part in picture].count("image") == 1
     assert not rejected(run)
