@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 import brimline
+from brimline.fast import policy
+from brimline.gauge import hook, reading
 from brimline.mcp import tools
 from brimline.state.session import SessionState
 from brimline.store import put
+from brimline.testing import SessionBuilder
 
 from .stub_api import bash, filled, text, tool
 
@@ -77,8 +80,11 @@ def test_what_is_stored_is_in_the_next_request(
     content = "first line\n\tsecond: grün 東京 𝄞\n" + "x" * 20_000 + "\nneedle at the end"
     key = registered.store(content)
     large = [registered.store(words) for words in ("0123456789\n" * 20_000, "𝄞" * 100_000)]
-    figures = {"occupancy_tokens": 104_000, "window_tokens": 200_000, "level": 1}
-    SessionState(registered.data, SESSION).save_telemetry(figures)
+    built = SessionBuilder(str(client.tmp / "s.jsonl"), SESSION)
+    built.reply(104_000)
+    state = SessionState(registered.data, SESSION)
+    measured = reading.measure(built.path, state, policy.load(registered.data, built.cwd))
+    hook.publish(measured, state)
     stub.script(
         tool(RECALL, {"key": key}, filled(1_000)),
         tool(RECALL, {"query": "needle"}, filled(2_000)),
