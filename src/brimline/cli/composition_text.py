@@ -133,9 +133,8 @@ def _render(report: dict[str, Any]) -> str:
     if dropped > 0:
         lines.append(f"  {dropped:,} tokens of what is listed were dropped; no record says which.")
     files, again = report["tool_results_by_file"], report["repeated_reads"]
-    lines += _block("Tool results by file", _file_rows(files[:_SHOWN_FILES], "tokens"), path=True)
-    rows = _file_rows(again[:_SHOWN_REPEATED], "tokens_repeated")
-    lines += _block("Read again", rows, path=True)
+    lines += _block("Tool results by file", _file_rows(files[:_SHOWN_FILES], "tokens"))
+    lines += _block("Read again", _file_rows(again[:_SHOWN_REPEATED], "tokens_repeated"))
     hooks = [
         [f"{hook['tokens']:,}", "brimline" if hook["ours"] else "others", hook["name"]]
         for hook in report["hooks"]
@@ -144,10 +143,8 @@ def _render(report: dict[str, Any]) -> str:
     return "\n".join([*lines, *_block("Largest turns", _turn_rows(report["turns"]))])
 
 
-def _block(title: str, rows: list[list[str]], *, path: bool = False) -> list[str]:
-    if not rows:
-        return []
-    return ["", title, output.table([], rows, right={0, 1}, indent=2, keep_end=path)]
+def _block(title: str, rows: list[list[str]]) -> list[str]:
+    return ["", title, output.table([], rows, right={0, 1}, indent=2)] if rows else []
 
 
 def _part_rows(part: dict[str, Any], report: dict[str, Any]) -> list[list[str]]:
@@ -165,9 +162,8 @@ def _figures(tokens: int, whole: int) -> list[str]:
 
 
 def _file_rows(files: list[dict[str, Any]], tokens: str) -> list[list[str]]:
-    here = os.getcwd() + os.sep
     return [
-        [f"{file[tokens]:,}", output.count(file["reads"], "read"), file["file"].removeprefix(here)]
+        [f"{file[tokens]:,}", output.count(file["reads"], "read"), output.Path(file["file"])]
         for file in files
     ]
 

@@ -244,16 +244,16 @@ def run() -> int:
     except click.Abort as error:
         if isinstance(error.__context__, KeyboardInterrupt):
             raise KeyboardInterrupt from None
-        output.say("brimline: not agreed to; nothing was changed", err=True)
+        output.complain("brimline: not agreed to; nothing was changed")
         return 1
     except BrimlineError as error:
-        output.say(f"brimline: {error}", err=True)
+        output.complain(f"brimline: {error}")
         return error.exit_code
     except BrokenPipeError:
         raise
     except OSError as error:
         subject = os.fsdecode(error.filename or "the current folder, or another file")
-        output.say(f"brimline: {subject}: {error.strerror or error}", err=True)
+        output.complain(f"brimline: {subject}: {error.strerror or error}")
         return 1
     return code if isinstance(code, int) else 0
 
@@ -263,5 +263,5 @@ def _refused(error: click.ClickException) -> int:
     told = error.format_message()
     if isinstance(error, click.UsageError) and error.ctx is not None:
         told += f" See `{error.ctx.command_path} --help`."
-    output.say(f"brimline: {told}", err=True)
+    output.complain(f"brimline: {told}")
     return error.exit_code

@@ -6,7 +6,7 @@ import glob
 import os
 
 from brimline.errors import SessionError
-from brimline.fast import paths
+from brimline.fast import io, paths
 from brimline.transcript import read, tail
 from brimline.transcript.row import client_session_mark, client_session_of, cwd_of
 
@@ -14,6 +14,23 @@ _LOOK_BYTES = 1 << 20
 _SHOWN_IDS = 5
 _MOST_LATER_FILES = 20
 _LATER_LOOK_BYTES = 4 << 20
+
+
+def wanted(session_id: str | None) -> str:
+    """The file of the session that is named, else of the one this runs in, else of the newest.
+
+    Raises:
+        SessionError: there is none, or the name is the beginning of several.
+    """
+    if session_id is not None:
+        return by_id(session_id)
+    running = io.env("CLAUDE_CODE_SESSION_ID")
+    if running:
+        try:
+            return by_id(running)
+        except SessionError:
+            pass  # the client has not written it yet
+    return newest(os.getcwd())
 
 
 def newest(project_dir: str) -> str:
