@@ -80,7 +80,8 @@ def find(key: str) -> Setting:
         ConfigError: there is none; the message names the nearest.
     """
     if key not in BY_KEY:
-        raise ConfigError(f"there is no setting {key!r}{_nearest(key)}")
+        hint = _nearest(key) or "; `brimline config list` has them all"
+        raise ConfigError(f"there is no setting {key!r}{hint}")
     return BY_KEY[key]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -20,7 +20,8 @@ from brimline.transcript import find
 if TYPE_CHECKING:
     from brimline.carry.ledger import Ledger
 
-_LINE_CHARACTERS = 64
+# Characters on a line behind its indent.
+_ROOM = 78
 _HIDDEN = ("v", "cursor", "calls", "queued", "failed", "summary_expected", "session")
 _note_argument = click.argument("note_id", metavar="ID")
 
@@ -289,27 +290,30 @@ def _listing(record: Ledger) -> str:
     lines = [f"Session {record.session}"]
     if record.previous:
         lines.append(f"goes on from {record.previous}")
-    sections = {
+    sections: dict[str, list[str]] = {
         "Notes": [
-            f"  {note['id']}  {note['kind']}: {output.line(note['text'], _LINE_CHARACTERS)}"
-            + (" (done)" if note.get("done") else "")
+            _entry(note, f"{note['kind']}: {note['text']}", " (done)" if note.get("done") else "")
             for note in record.notes.values()
         ],
-        "Tasks": [f"  {state}: {output.line(text)}" for state, text in record.tasks.values()],
-        "Plan": [f"  {output.line(record.plan)}"] if record.plan else [],
-        "Commits": [f"  {commit} {output.line(text)}" for commit, text in record.commits],
-        "Pull requests": [f"  {output.line(address)}" for address in record.pulls],
+        "Tasks": [f"{state}: {output.line(text)}" for state, text in record.tasks.values()],
+        "Plan": [output.line(output.Path(record.plan), _ROOM)] if record.plan else [],
+        "Commits": [f"{commit} {output.line(text)}" for commit, text in record.commits],
+        "Pull requests": [output.line(address, _ROOM) for address in record.pulls],
         "Checks": [
-            f"  {output.line(str(one.get('command')), 70)}: {one['result']}"
+            f"{output.line(one.get('command'))}: {output.line(one['result'], 14)}"
             for one in record.checks.values()
         ],
-        "Files changed": [f"  {output.line(path, _LINE_CHARACTERS)}" for path in record.changed],
+        "Files changed": [output.line(output.Path(path), _ROOM) for path in record.changed],
         "Messages of the user": [
-            f"  {one['id']}  {output.line(one['text'], _LINE_CHARACTERS)}{card.size_of(one)}"
-            for one in record.messages
+            _entry(one, one["text"], card.size_of(one)) for one in record.messages
         ],
     }
     for title, entries in sections.items():
         if entries:
-            lines += ["", title, *entries]
+            lines += ["", title, *[f"  {entry}" for entry in entries]]
     return "\n".join(lines if len(lines) > 1 else [*lines, "Nothing is known yet."])
+
+
+def _entry(one: dict[str, Any], text: str, end: str) -> str:
+    """A note or a message with its id, and what stands behind it."""
+    return f"{one['id']}  {output.line(text, _ROOM - len(one['id']) - len(end) - 2)}{end}"

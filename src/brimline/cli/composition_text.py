@@ -126,21 +126,31 @@ def _render(report: dict[str, Any]) -> str:
     whole = report["occupancy_tokens"]
     if whole is None:
         return "\n".join([*lines, f"  where the tokens went  {output.NOT_MEASURED}"])
-    lines += [f"  in use  {whole:,} tokens at the last request", ""]
-    rows = [row for part in report["parts"] for row in _part_rows(part, report)]
-    lines.append(output.table([], rows, right={0, 1}, indent=2))
-    dropped = -report["parts"][-1]["tokens"]
-    if dropped > 0:
-        lines.append(f"  {dropped:,} tokens of what is listed were dropped; no record says which.")
-    files, again = report["tool_results_by_file"], report["repeated_reads"]
-    lines += _block("Tool results by file", _file_rows(files[:_SHOWN_FILES], "tokens"))
-    lines += _block("Read again", _file_rows(again[:_SHOWN_REPEATED], "tokens_repeated"))
+    lines += [f"  in use  {whole:,} tokens at the last request", "", *parts(report)]
+    files = _file_rows(report["tool_results_by_file"][:_SHOWN_FILES], "tokens")
+    lines += _block("Tool results by file", files) + read_again(report)
     hooks = [
         [f"{hook['tokens']:,}", "brimline" if hook["ours"] else "others", hook["name"]]
         for hook in report["hooks"]
     ]
     lines += _block("Injected by hooks", hooks)
     return "\n".join([*lines, *_block("Largest turns", _turn_rows(report["turns"]))])
+
+
+def parts(report: dict[str, Any]) -> list[str]:
+    """What the tokens went into, with a bar each."""
+    rows = [row for part in report["parts"] for row in _part_rows(part, report)]
+    lines = [output.table([], rows, right={0, 1}, indent=2)]
+    dropped = -report["parts"][-1]["tokens"]
+    if dropped > 0:
+        lines.append(f"  {dropped:,} tokens of what is listed were dropped; no record says which.")
+    return lines
+
+
+def read_again(report: dict[str, Any]) -> list[str]:
+    """The files of which parts stand there twice."""
+    found = report["repeated_reads"][:_SHOWN_REPEATED]
+    return _block("Read again", _file_rows(found, "tokens_repeated"))
 
 
 def _block(title: str, rows: list[list[str]]) -> list[str]:

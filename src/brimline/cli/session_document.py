@@ -6,16 +6,16 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from brimline import clock, output
+from brimline.cli import composition_text
 from brimline.session import faults, inspect
 from brimline.session.purge import key_of
 
 if TYPE_CHECKING:
     from brimline.session.faults import Fault, Findings
-    from brimline.session.inspect import Inspection
+    from brimline.session.inspect import Context, Inspection
     from brimline.session.purge import Plan
     from brimline.session.repair import Report
     from brimline.session.restore import Backup
-    from brimline.transcript.compactions import Recorded
 
 _DISK_NAMES = {
     "tool_result": "tool results",
@@ -47,7 +47,6 @@ def inspection(path: str, found: Inspection) -> dict[str, Any]:
         "models": dict(found.models.most_common()),
         "records": dict(found.types.most_common()),
         "occupancy_tokens": found.occupancies.tolist(),
-        "compaction_list": [_compaction(one) for one in found.compactions],
         "disk_bytes": [
             {
                 "kind": kind,
@@ -58,10 +57,7 @@ def inspection(path: str, found: Inspection) -> dict[str, Any]:
             }
             for kind, size in found.disk_bytes.most_common()
         ],
-        "measured_tokens": found.context.measured_tokens,
-        "since_tokens_estimated": found.context.since_tokens,
-        "purged_since_tokens_estimated": found.context.purged_tokens,
-        "next_request_tokens_estimated": found.context.next_tokens,
+        "context": _context(found.context),
         "largest_results": [
             {"bytes": one.size_bytes, **output.fields(one, "tool source request in_context")}
             for one in found.largest
@@ -70,9 +66,15 @@ def inspection(path: str, found: Inspection) -> dict[str, Any]:
     }
 
 
-def _compaction(one: Recorded) -> dict[str, Any]:
-    at = clock.format_utc(one.at) if one.at is not None else None
-    return {"at": at, **output.fields(one, "trigger pre_tokens post_tokens summary_characters")}
+def _context(found: Context) -> dict[str, Any]:
+    """The next request as far as it is known, and what the last one consisted of."""
+    composed = composition_text.as_document(found.composed)
+    names = ("occupancy_tokens", "parts", "tool_results_by_tool", "repeated_reads")
+    return {name: composed[name] for name in names} | {
+        "since_tokens_estimated": found.since_tokens,
+        "purged_since_tokens_estimated": found.purged_tokens,
+        "next_request_tokens_estimated": found.next_tokens,
+    }
 
 
 def _findings(found: Findings) -> dict[str, Any]:

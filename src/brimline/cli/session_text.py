@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from brimline import output
+from brimline.cli import composition_text
 from brimline.cli.history_commands import sparkline
 from brimline.session.purge import STRATEGIES
 
@@ -30,7 +31,7 @@ _PATH_CHARACTERS = 300
 def session(document: dict[str, Any]) -> str:
     """One session in full."""
     lines = [f"Session {document['session_id']}", output.pairs(_head(document))]
-    lines += _context(document) + _disk(document) + _lists(document)
+    lines += _context(document["context"]) + _disk(document) + _largest(document)
     return "\n".join([*lines, "", *_structure(document)])
 
 
@@ -59,23 +60,23 @@ def _head(document: dict[str, Any]) -> list[tuple[str, str]]:
     return [*rows, ("records", ", ".join(shown))]
 
 
-def _context(document: dict[str, Any]) -> list[str]:
-    measured, since = document["measured_tokens"], f"~{document['since_tokens_estimated']:,} since"
-    told = (
-        f"In the context: {output.figure(measured)} tokens at the last request, {since}; "
-        "`brimline status --composition` divides them"
-    )
+def _context(context: dict[str, Any]) -> list[str]:
+    measured, since = context["occupancy_tokens"], f"~{context['since_tokens_estimated']:,} since"
     if measured is None:
         told = (
             f"In the context: {since} the session began or compacted; no request has measured it "
             "yet, and the system prompt and the tools are not counted"
         )
-    lines = ["", output.wrapped(told)]
-    if purged := document["purged_since_tokens_estimated"]:
-        next_one = document["next_request_tokens_estimated"]
+        return ["", output.wrapped(told)]
+    lines = [
+        "",
+        output.wrapped(f"In the context: {measured:,} tokens at the last request, {since}"),
+    ]
+    if purged := context["purged_since_tokens_estimated"]:
+        next_one = context["next_request_tokens_estimated"]
         told = f"That was before a purge, which took out ~{purged:,}: the next one ~{next_one:,}"
         lines.append(output.wrapped(told))
-    return lines
+    return [*lines, *composition_text.parts(context), *composition_text.read_again(context)]
 
 
 def _disk(document: dict[str, Any]) -> list[str]:
@@ -93,18 +94,7 @@ def _disk(document: dict[str, Any]) -> list[str]:
     return ["", output.wrapped(title), *_columns(rows, 2)]
 
 
-def _lists(document: dict[str, Any]) -> list[str]:
-    """Compactions and the largest results."""
-    figure = output.figure
-    compactions = [
-        [
-            output.minute(one["at"]),
-            one["trigger"] or "unknown",
-            f"{figure(one['pre_tokens'])} tokens to {figure(one['post_tokens'])},",
-            f"summary {figure(one['summary_characters'])} characters",
-        ]
-        for one in document["compaction_list"]
-    ]
+def _largest(document: dict[str, Any]) -> list[str]:
     results = [
         [
             output.size(one["bytes"]),
@@ -115,8 +105,7 @@ def _lists(document: dict[str, Any]) -> list[str]:
         ]
         for one in document["largest_results"]
     ]
-    lines = ["", "Compactions", *_columns(compactions, 0)] if compactions else []
-    return lines + (["", "Largest results", *_columns(results, 1)] if results else [])
+    return ["", "Largest results", *_columns(results, 1)] if results else []
 
 
 def _columns(rows: list[list[str]], right: int) -> list[str]:

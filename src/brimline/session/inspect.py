@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.gauge import composition
+from brimline.gauge.composition import Composition
 from brimline.session.faults import Finder, Findings
 from brimline.session.survey import calls_in
 from brimline.transcript import find, pieces, read, row
@@ -68,12 +69,17 @@ class LargeResult(NamedTuple):
 class Context:
     """The next request, as far as it is known."""
 
-    # What the last request since the last compaction took; None before there is one.
-    measured_tokens: int | None = None
+    # What the last request since the last compaction consisted of.
+    composed: Composition
     # Estimated: its reply and all that came after it.
     since_tokens: int = 0
     # Estimated: what purges took out after the last request, which still counted it.
     purged_tokens: int = 0
+
+    @property
+    def measured_tokens(self) -> int | None:
+        """What the last request since the last compaction took; None before there is one."""
+        return self.composed.occupancy_tokens
 
     @property
     def next_tokens(self) -> int:
@@ -103,7 +109,7 @@ class Inspection:
     occupancies: array[int] = field(default_factory=lambda: array("q"))
     compactions: list[Recorded] = field(default_factory=list)
     disk_bytes: Counter[str] = field(default_factory=Counter)  # by kind, adding up to the size
-    context: Context = field(default_factory=Context)
+    context: Context = field(default_factory=lambda: Context(Composition()))
     largest: list[LargeResult] = field(default_factory=list)
     findings: Findings = field(default_factory=Findings)
 
@@ -230,7 +236,7 @@ class _ContextReader:
         ledger = self._ledger
         model = ledger.request.usage.model if ledger.request else None
         since = [round(composition.estimate_tokens(piece, model)) for piece, _ in ledger.waiting]
-        return Context(ledger.close().occupancy_tokens, sum(since))
+        return Context(ledger.close(), sum(since))
 
     def _kept(self, value: dict[str, Any]) -> list[Entry]:
         """The rows that a compaction says it kept, without what they measured."""
