@@ -190,7 +190,7 @@ def test_inside_the_client_a_purge_is_only_previewed(
     in_use.note_client(str(installed.data), recorded.stem, os.getpid())
 
     shown = installed.command(
-        "session", "purge", "--current", "--dry-run", "--keep-recent", "3",
+        "session", "purge", "--dry-run", "--keep-recent", "3",
         env={"CLAUDE_CODE_SESSION_ID": recorded.stem},
     )  # fmt: skip
     refused = installed.command("session", "purge", str(recorded), "--keep-recent", "3", "--yes")

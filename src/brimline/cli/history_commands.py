@@ -18,7 +18,6 @@ from brimline.transcript.find import beginning_with
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from brimline.offload.learning import Saved
     from brimline.state.figures import Compaction, Figures
     from brimline.state.history import Session
 
@@ -50,14 +49,14 @@ def history(session_id: str | None, compactions: bool, as_json: bool) -> None:
     known = {one.session_id: one for one in sessions(home_dir)}
     if session_id is None:
         document = overview_document(known, every_compaction=compactions)
-        document["kept_out"] = _kept_out(learning.saved_by_sessions(home_dir))
+        shown = [one["session_id"] for one in document["sessions"]]
         text = _compactions_text if compactions else _overview_text
     else:
-        name = output.session_of(session_id, known)
-        document = session_document(known[name])
-        document["kept_out"] = _kept_out([learning.saved_by(home_dir, name)])
+        shown = [output.session_of(session_id, known)]
+        document = session_document(known[shown[0]])
         text = _compactions_text if compactions else _session_text
-    output.answer(document | {"notes": notes}, text, as_json=as_json)
+    document |= {"kept_out": _kept_out(home_dir, shown), "notes": notes}
+    output.answer(document, text, as_json=as_json)
     for note in [] if as_json else notes:
         output.note(note)
 
@@ -133,9 +132,9 @@ def _session_line(session_id: str, found: Figures) -> dict[str, Any]:
     }
 
 
-def _kept_out(found: list[Saved]) -> dict[str, int]:
+def _kept_out(home_dir: str, sessions: list[str]) -> dict[str, int]:
     """What offloading saved: what the client would have shown, less references and recalls."""
-    every = learning.total(found)
+    every = learning.total(learning.saved_by(home_dir, name) for name in sessions)
     return {
         **output.fields(every, "references stored_bytes recalls"),
         "would_have_shown_characters": every.would,
@@ -186,6 +185,7 @@ def _overview_text(document: dict[str, Any]) -> str:
         head = ["last active", "session", "turns", "fullest", "compacted", "project"]
         lines = [f"Sessions, newest first ({len(shown)} of {document['session_count']})"]
         lines.append(output.table(head, rows, right={2, 3, 4}))
+        lines.append(f"Kept out in these sessions: {_kept_out_text(document['kept_out'])}")
     return "\n".join([*lines, *_totals(document)])
 
 
@@ -195,7 +195,7 @@ def _totals(document: dict[str, Any]) -> list[str]:
         sizes = ", ".join(f"{name} {size:,}" for name, size in list(found.items())[1:])
         counted = output.count(found["count"], "compaction")
         told = f"Summary size in characters, over {counted}: {sizes}"
-    lines = ["", output.wrapped(told), f"Kept out: {_kept_out_text(document['kept_out'])}"]
+    lines = ["", output.wrapped(told)]
     if damaged := document["damaged_lines"]:
         lines.append(f"Without an event: {output.count(damaged, 'damaged piece')} of spool files.")
     return lines

@@ -88,8 +88,8 @@ def _within(module: str, names: str, **others: Entry) -> Callable[[Callable[[], 
 def session() -> None:
     """Look into recorded sessions, shrink them, mend them, and put them back.
 
-    Without FILE or --session it is the newest session of this project. One that is in use is
-    refused: its client would not notice the change before the session is resumed.
+    Without FILE or --session it is the running session, else the newest of this project. One that
+    is in use is refused: its client would not notice the change before the session is resumed.
 
     \b
     Example:
