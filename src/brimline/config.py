@@ -244,7 +244,7 @@ def _nearest(key: str) -> str:
     if key in REMOVED:
         instead = f"{REMOVED[key]} does the same; " if REMOVED[key] else ""
         return f"; {instead}{NO_LONGER}"
-    close = difflib.get_close_matches(key, BY_KEY, 1, cutoff=0.4)
+    close = difflib.get_close_matches(key, BY_KEY, 1)
     return f"; did you mean {close[0]}?" if close else ""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -170,6 +171,22 @@ def test_looking_shows_figures_and_changes_nothing(
     assert len(found["changes"]) == 2
     assert content(recorded) == before
     assert contents.blobs(home_dir) == []
+
+
+@pytest.mark.parametrize("words", ["inspect", "purge --dry-run"])
+def test_a_long_path_keeps_its_end(brimline: Run, project_dir: str, words: str) -> None:
+    """A command keeps its beginning."""
+    session = in_project(project_dir, "long")
+    path = "/home/dev/" + "a-very-long-folder/" * 6 + "importer.py"
+    session.tool_result(session.tool_call(20_000, "Read", file_path=path), TEXT)
+    session.tool_result(session.tool_call(30_000, command="/bin/make " + "x" * 99), TEXT + "!")
+    for _ in range(10):
+        session.reply(60_000)
+
+    told = brimline("session", *words.split(), rested(session.path)).out
+
+    assert re.search(r"Read +….*/importer\.py\n", told)
+    assert re.search(r"Bash +/bin/make x+…\n", told)
 
 
 def test_a_dry_run_names_the_command_with_its_options(brimline: Run, recorded: str) -> None:
