@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # is the one that finds most tokens in a text, and it was measured on text that packs worse than
 # prose and schemas do.
 CHARACTERS_PER_TOKEN = 2.2
-MOST_TOKENS = 750
+MOST_TOKENS = 900
 
 
 def test_everything_the_model_is_told_takes_little() -> None:

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from brimline import clock, output
-from brimline.cli.composition_text import NAMES
+from brimline.gauge import composition
 from brimline.session import faults, inspect
 from brimline.session.purge import key_of
 
@@ -91,7 +91,7 @@ def _context(found: Inspection) -> dict[str, Any]:
         "next_request_tokens_estimated": context.next_tokens,
         "is_complete": context.measured_tokens is not None,
         "kinds": [
-            {"kind": kind, "name": NAMES[kind], "tokens_estimated": tokens}
+            {"kind": kind, "name": composition.NAMES[kind], "tokens_estimated": tokens}
             for kind, tokens in context.kinds.most_common()
             if tokens
         ],

@@ -13,7 +13,7 @@ from typing import Any
 from brimline.errors import BrimlineError, SessionError
 from brimline.fast import io, paths
 
-RECALL, STATUS, NOTE = "recall", "context_status", "note"
+RECALL, STATUS, NOTE, BUDGET = "recall", "context_status", "note", "context_budget"
 # Shown at the start of every session, also where the client loads tools on demand.
 INSTRUCTIONS = (
     "Text that begins `[brimline stored ...: sha256:...]` is a preview of a longer output: "
@@ -65,6 +65,23 @@ TOOLS = [
         {"text": {"type": "string"}, "reason": {"type": "string"}},
         required=["text"],
     ),
+    _tool(
+        BUDGET,
+        "Plan what the context is to hold. Pinned items of safety_constraints and active_task are "
+        "handed back after every compaction.",
+        {
+            "operation": _text("get|add|remove|pin|unpin|evict|enforce|estimate|alerts|log|list"),
+            "compartment": _text(
+                "active_task|project_background|operator_preferences|safety_constraints|"
+                "ambient_knowledge"
+            ),
+            "text": {"type": "string"},
+            "id": {"type": "string"},
+            "priority": {"type": "integer", "description": "0-10; 0 goes first"},
+            "pinned": {"type": "boolean"},
+            "session": {"type": "string"},
+        },
+    ),
 ]
 
 
@@ -97,7 +114,12 @@ def _dispatched(name: str, arguments: dict[str, Any]) -> str:
         return status.answer(home_dir, _project_dir())
     if name == NOTE:
         return _noted(arguments)
-    raise BrimlineError(f"there is no tool {name[:40]!r}: use {RECALL}, {STATUS} or {NOTE}")
+    if name == BUDGET:
+        from brimline.mcp import budget
+
+        return budget.answer(home_dir, _project_dir(), arguments)
+    known = ", ".join(tool["name"] for tool in TOOLS)
+    raise BrimlineError(f"there is no tool {name[:40]!r}: use one of {known}")
 
 
 def _noted(arguments: dict[str, Any]) -> str:
