@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from brimline import config, output
+from brimline.budget import items
 from brimline.carry import card, checkpoint, fold, ledger, links, notes
 from brimline.errors import SessionError, StateError
 from brimline.fast import io, paths
@@ -156,7 +157,8 @@ def card_command(session_id: str | None, as_json: bool) -> None:
         # What it holds itself is still in its window.
         place, record = _earlier(place, record)
     marked = config.live_policy(paths.home(), place.project_dir).marked
-    told = card.card(record, marked)
+    pinned = items.handed_back(paths.home(), record.session)
+    told = card.card(record, marked, pinned=pinned)
     report = {"session_id": place.session_id, "card": told, "characters": len(told)}
     output.answer(
         report, told or f"Nothing is known of session {place.session_id} yet.", as_json=as_json

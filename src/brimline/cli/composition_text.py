@@ -15,18 +15,6 @@ if TYPE_CHECKING:
 
     from brimline.gauge.composition import Composition, Turn
 
-NAMES = {
-    "floor": "system, tools, instructions",
-    "summary": "summary of what was compacted",
-    "user": "user text",
-    "assistant": "assistant text",
-    "thinking": "thinking",
-    "tool_input": "tool inputs",
-    "tool_result": "tool results",
-    "hook": "injected by hooks",
-    "client": "injected by the client",
-    "unexplained": "unexplained",
-}
 PROMPT_CHARACTERS = 80
 TOP_FILES = 20
 _SHOWN_TOOLS = 5
@@ -99,7 +87,7 @@ def _parts(parts: Counter[str], whole: int | None) -> list[dict[str, Any]]:
     return [
         {
             "kind": kind,
-            "name": NAMES[kind],
+            "name": composition.NAMES[kind],
             "tokens": parts[kind],
             "share": round(parts[kind] / whole, 4) if whole else None,
         }

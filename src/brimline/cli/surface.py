@@ -193,6 +193,7 @@ COMMANDS = {
     "session": Entry(f"{_HERE}session", "Inspect, purge and mend a session."),
     "store": Entry(f"{_HERE}store", "Look into what was kept out of the window."),
     "carry": Entry(f"{_HERE}carry", "See what crosses a compaction, and add to it."),
+    "budget": Entry("brimline.cli.budget_command:budget", "Plan the window in compartments."),
     "rules": Entry(f"{_HERE}rules", "See which instruction files load, and why."),
     "config": Entry(f"{_HERE}config", "Show, explain and change settings."),
     "scout": Entry(f"{_HERE}scout", "Watch reads of folders that fill the window."),
