@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import click
 
-from brimline.errors import BrimlineError, SessionError
+from brimline.errors import BrimlineError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -62,22 +62,6 @@ def answer(document: Any, text: str | Callable[[Any], str], *, as_json: bool) ->
 def fields(found: Any, names: str) -> dict[str, Any]:
     """Attributes of a thing under their names, for a document."""
     return {name: getattr(found, name) for name in names.split()}
-
-
-def session_of(named: str, known: Iterable[str]) -> str:
-    """The one known session whose id is, or begins with, what was typed.
-
-    Raises:
-        SessionError: there is none, or more than one.
-    """
-    found = {name for name in known if named and name.startswith(named)}
-    if named in found:
-        return named
-    if not found:
-        raise SessionError(f"no session {named!r} is known: `brimline history` lists them")
-    if len(found) > 1:
-        raise SessionError(f"{len(found)} sessions begin with {named!r}: write more of the id")
-    return found.pop()
 
 
 def say(text: str, *, err: bool = False) -> None:

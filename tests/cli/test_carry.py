@@ -124,7 +124,7 @@ def test_a_secret_is_masked_before_it_is_written_and_the_id_is_the_one_that_is_k
         (("reopen", "00000000"), "no note '00000000' is known"),
         (("add", "  "), "there is nothing to write down"),
         (("show", "--session", "ffff"), "no session 'ffff' is known"),
-        (("show", "--session", "../x"), "is no session id"),
+        (("show", "--session", "../x"), "no session '../x' is known"),
         (("forget",), "name the ID of a note or message to forget, or a --session"),
         (("forget", RULE), "no note or message"),
         (("forget", "--session", SESSION), "add --yes"),

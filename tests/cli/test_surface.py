@@ -28,6 +28,7 @@ SURFACE = """install uninstall doctor demo status history
 session: inspect purge repair restore backups
 store: list get search pin unpin prune forget
 carry: show add done reopen forget card checkpoint
+budget
 rules: show explain lint
 config: list get set unset explain presets autocompact
 scout: on off init"""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import click
@@ -10,16 +9,24 @@ import click
 from brimline import output
 from brimline.budget import items, operations
 from brimline.carry.clean import clean
-from brimline.errors import SessionError
-from brimline.fast import io, paths
+from brimline.fast import paths
 from brimline.state.session import SessionState
 from brimline.transcript import find
 
 
 @output.command("budget")
-@click.argument("operation", type=click.Choice(list(operations.OPERATIONS)), default="get")
+@click.argument(
+    "operation",
+    metavar="[OPERATION]",
+    type=click.Choice(list(operations.OPERATIONS)),
+    default="get",
+)
 @click.option(
-    "--in", "compartment", type=click.Choice(list(items.SHARES)), help="Which compartment."
+    "--in",
+    "compartment",
+    metavar="NAME",
+    type=click.Choice(list(items.SHARES)),
+    help="Which compartment.",
 )
 @click.option("--text", help="What an item says; for estimate, what is to be estimated.")
 @click.option("--id", "item_id", metavar="ID", help="An item, by its id or how that begins.")
@@ -29,9 +36,11 @@ from brimline.transcript import find
 def budget(operation: str, session_id: str | None, as_json: bool, **given: Any) -> None:
     """Show and change what a session's window is meant to hold, in five compartments.
 
-    Each has a share of the window that no other takes. What is pinned in safety_constraints and
-    active_task comes back after every compaction. Without --session it is the running one, else the
-    newest of this project.
+    OPERATION is get (unless given), add, remove, pin, unpin, evict, enforce, estimate, alerts, log
+    or list; NAME is active_task, project_background, operator_preferences, safety_constraints or
+    ambient_knowledge. Each has a share of the window that no other takes. What is pinned in
+    safety_constraints and active_task comes back after every compaction. Without --session it is
+    the running one, else the newest of this project.
 
     \b
     Example:
@@ -40,7 +49,7 @@ def budget(operation: str, session_id: str | None, as_json: bool, **given: Any) 
       brimline budget evict --in ambient_knowledge
       brimline budget list --in active_task
     """
-    session = _session(session_id)
+    session = find.wanted_id(session_id)
     arguments = given | {"id": given.pop("item_id")}
     if arguments["text"]:
         arguments["text"] = clean(arguments["text"])
@@ -48,16 +57,3 @@ def budget(operation: str, session_id: str | None, as_json: bool, **given: Any) 
     window = SessionState(home_dir, session).telemetry().get("window_tokens")
     document = operations.run(home_dir, session, window, operation, arguments)
     output.answer({"session_id": session} | document, operations.told, as_json=as_json)
-
-
-def _session(named: str | None) -> str:
-    """The session that was named, else the one this runs in, else the project's newest."""
-    if named is None:
-        running = io.env("CLAUDE_CODE_SESSION_ID")
-        if running:
-            return paths.safe_session_id(running)
-        return find.session_id_of(find.newest(os.getcwd()))
-    if not named or paths.safe_session_id(named) != named:
-        raise SessionError(f"{named!r} is no session id: `brimline history` lists them")
-    recorded = map(find.session_id_of, find.beginning_with(named))
-    return output.session_of(named, recorded)

@@ -203,20 +203,8 @@ def _chosen(named: str | None) -> Place:
     Raises:
         SessionError: there is none, or a name fits several.
     """
-    if named is not None:
-        return _place(_matching(named))
-    running = io.env("CLAUDE_CODE_SESSION_ID")
-    if running:
-        return _place(paths.safe_session_id(running))
-    return _place(find.session_id_of(find.newest(os.getcwd())))
-
-
-def _matching(named: str) -> str:
-    if not named or paths.safe_session_id(named) != named:
-        raise SessionError(f"{named!r} is no session id: `brimline history` lists them")
     kept = {*io.names_in(paths.carry_dir(paths.home()))} - {links.CLIENTS, links.PROJECTS}
-    recorded = map(find.session_id_of, find.beginning_with(named))
-    return output.session_of(named, {*kept, *recorded})
+    return _place(find.wanted_id(named, kept))
 
 
 def _place(session_id: str) -> Place:

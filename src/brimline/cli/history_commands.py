@@ -13,7 +13,7 @@ from brimline import clock, output
 from brimline.fast import paths
 from brimline.offload import learning
 from brimline.state.history import sessions, update
-from brimline.transcript.find import beginning_with
+from brimline.transcript import find
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,14 +45,14 @@ def history(session_id: str | None, compactions: bool, as_json: bool) -> None:
     """
     home_dir = paths.home()
     named = "" if session_id is None else paths.safe_session_id(session_id)
-    notes = _update(home_dir, beginning_with(named))
+    notes = _update(home_dir, find.beginning_with(named))
     known = {one.session_id: one for one in sessions(home_dir)}
     if session_id is None:
         document = overview_document(known, every_compaction=compactions)
         shown = [one["session_id"] for one in document["sessions"]]
         text = _compactions_text if compactions else _overview_text
     else:
-        shown = [output.session_of(session_id, known)]
+        shown = [find.matching(session_id, known)]
         document = session_document(known[shown[0]])
         text = _compactions_text if compactions else _session_text
     document |= {"kept_out": _kept_out(home_dir, shown), "notes": notes}
