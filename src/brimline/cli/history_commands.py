@@ -12,6 +12,7 @@ import click
 from brimline import clock, output
 from brimline.fast import paths
 from brimline.offload import learning
+from brimline.state.figures import percentiles
 from brimline.state.history import sessions, update
 from brimline.transcript import find
 
@@ -94,15 +95,6 @@ def overview_document(known: dict[str, Session], *, every_compaction: bool) -> d
     if every_compaction:
         document["compactions"] = [_compaction(one, name) for name, one in compactions]
     return document
-
-
-def percentiles(values: list[int]) -> dict[str, int] | None:
-    """How a figure is spread, each a value that occurred (nearest rank); None without any."""
-    if not values:
-        return None
-    ordered = sorted(values)
-    shares = {f"p{share}": ordered[-(-len(ordered) * share // 100) - 1] for share in (50, 95, 99)}
-    return {"count": len(ordered), **shares, "largest": ordered[-1]}
 
 
 def session_document(session: Session) -> dict[str, Any]:

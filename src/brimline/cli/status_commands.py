@@ -65,13 +65,8 @@ def read_status(path: str, home_dir: str, project_dir: str) -> dict[str, Any]:
         raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
     recorded = last.usage.session_id if last.usage else None
     state = SessionState(home_dir, recorded or find.session_id_of(path))
-    observed = max(
-        state.observed_window() or 0, window.proved_window(session.largest_occupancy_tokens) or 0
-    )
     rules = config.live_policy(home_dir, project_dir)
-    found = reading.make_reading(last, state.snapshot(), rules, observed or None)
-    reading.estimate_if_asked(found, last, path, rules)
-    found.history = session.occupancies
+    found = reading.of_session(path, last, session, state, rules)
     return as_document(found, state.session_id, os.path.abspath(path), len(session.compactions))
 
 

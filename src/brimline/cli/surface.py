@@ -22,6 +22,7 @@ _MOST_SUGGESTIONS = 3
 # What people try where there is no such command, and what tells it.
 _INSTEAD = {"scout status": "config get scout.mode"}
 _EXIT_USAGE = 2
+_DASHBOARD = "brimline.dashboard.commands"
 
 
 class Entry(NamedTuple):
@@ -193,6 +194,7 @@ COMMANDS = {
     "rules": Entry(f"{_HERE}rules", "See which instruction files load, and why."),
     "config": Entry(f"{_HERE}config", "Show, explain and change settings."),
     "scout": Entry(f"{_HERE}scout", "Watch reads of folders that fill the window."),
+    "report": Entry(f"{_DASHBOARD}:report", "Write a session's page into one file."),
     "mcp": Entry("brimline.mcp.server:mcp", "Serve stored output to the model.", hidden=True),
     "hook": Entry("brimline.hooks.by_hand:hook", "Answer one hook event.", hidden=True),
     "statusline": Entry("brimline.hooks.by_hand:statusline", "Print the line.", hidden=True),

@@ -148,7 +148,7 @@ class _Inspector:
         self.found = Inspection()
         self.finder = Finder()
         self.compactions = Scan()
-        self.context = _ContextReader()
+        self.context = ContextReader()
         self.results = _ResultReader()
         self.message_id: object = None
 
@@ -208,15 +208,16 @@ def _type(value: dict[str, Any]) -> str:
     return f"{name}/{subtype}" if isinstance(subtype, str) else name
 
 
-class _ContextReader:
+class ContextReader:
     """Keeps what the rows since the last compaction mean for the context."""
 
-    def __init__(self) -> None:
+    def __init__(self, watch: composition.Watch | None = None) -> None:
         self.segment = 0  # how many compactions there were
-        self._ledger = composition.Ledger()
+        self._ledger = composition.Ledger(watch)
         self._recent: deque[tuple[str | None, Entry]] = deque(maxlen=_REMEMBERED_ROWS)
 
     def take(self, value: dict[str, Any]) -> Entry | None:
+        """Account for the next row."""
         entry = pieces.entry_of(value)
         if entry is None:
             return None

@@ -175,6 +175,18 @@ def sessions(home_dir: str) -> list[Session]:
     return [one for line in _load(home_dir).values() if (one := _parse(line))]
 
 
+def look(home_dir: str, session_id: str, transcripts: list[str]) -> Session:
+    """One session as its files are now; writes nothing.
+
+    Raises:
+        OSError: its spool or its transcript cannot be read.
+        StateError: the history cannot be read.
+    """
+    known = _parse(_load(home_dir).get(session_id)) or Session(session_id)
+    _renew(home_dir, known, transcripts, float("inf"), None)
+    return known
+
+
 def growth_statistics(
     home_dir: str, most_requests: int = _GROWTH_REQUESTS
 ) -> list[tuple[str | None, list[int]]]:
@@ -209,7 +221,7 @@ def _renew(
     stamp = [_spool_stamp(folder), *_stamps(transcripts)]
     if stamp == known.stamp:
         return False
-    lines, known.damaged = _spooled(folder)
+    lines, known.damaged = spooled(folder)
     events = [sound(line) for line in lines]
     told = [event["transcript_path"] for event in events if "transcript_path" in event]
     known.stamp = [stamp[0], *_stamps(transcripts or told[-1:])]
@@ -231,7 +243,7 @@ def _spool_stamp(folder: str) -> list[int]:
     return [sum(sizes), max(times)] if found else []
 
 
-def _spooled(folder: str) -> tuple[list[dict[str, Any]], int]:
+def spooled(folder: str) -> tuple[list[dict[str, Any]], int]:
     """The events of a session, and how many stretches of its spool hold none.
 
     Raises:

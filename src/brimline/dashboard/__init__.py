@@ -1,0 +1,1 @@
+"""What sessions went through, as pages: `brimline dashboard`, `brimline report`, `brimline replay`."""
