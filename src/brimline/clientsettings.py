@@ -19,6 +19,7 @@ RECALL_RULES = (
 # A project's settings come with the repository: what is larger or more says nothing.
 _MOST_BYTES = 2 << 20
 _MOST_MODELS = 100
+MEMORY_SWITCH = "CLAUDE_CODE_DISABLE_AUTO_MEMORY"
 SCOPES = ("user", "project", "local", "managed")
 
 
@@ -53,7 +54,45 @@ def compaction_facts(project_dir: str) -> dict[str, Any]:
         "autocompact_enabled": _truth(merged.get("autoCompactEnabled")),
         "cleanup_days": _whole(merged.get("cleanupPeriodDays")),
         "recall_allowed": recall_allowed(project_dir) or None,
+        "memory_off": memory_off(merged.get("autoMemoryEnabled"), env) or None,
     }
+
+
+def memory_off(enabled: Any, env: dict[str, Any]) -> bool:
+    """Whether the client does without its own memory, by its settings or a variable."""
+    told = _text(env.get(MEMORY_SWITCH)) or io.env(MEMORY_SWITCH) or ""
+    if told.strip().lower() in ("0", "false", "no", "off"):
+        return False
+    return enabled is False or bool(told.strip())
+
+
+def memory_folder(project_dir: str) -> str:
+    """Where the client keeps its memory of a project.
+
+    That is one folder for all worktrees and folders of a repository. A setting that comes with the
+    repository does not count, for the client neither.
+    """
+    files = settings_files(project_dir)
+    for scope in ("managed", "local", "user"):
+        chosen = _text(read_settings(files[scope]).get("autoMemoryDirectory"))
+        if chosen and chosen.startswith(("/", "~/")):
+            return paths.completed(chosen, "/")
+    return f"{paths.project_transcripts(_repository(project_dir))}/memory"
+
+
+def _repository(project_dir: str) -> str:
+    """The main worktree that a folder belongs to; itself where it is in no repository."""
+    for place in (Path(project_dir), *Path(project_dir).parents):
+        try:
+            if (place / ".git").is_file():
+                told = io.read_file(f"{place}/.git", _MOST_BYTES).decode("utf-8", "replace")
+                linked = paths.completed(told.removeprefix("gitdir:").strip(), str(place))
+                return linked.partition("/.git/worktrees/")[0] if "/.git/" in linked else str(place)
+            if (place / ".git").exists():
+                return str(place)
+        except OSError:
+            break
+    return project_dir
 
 
 def recall_allowed(project_dir: str) -> bool:

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     Answer = TypeVar("Answer")
 
 FORMAT = 1
-_LAYOUT = 2  # also in the schema; a version with another one adds its tables, and none is in the way
+_LAYOUT = (
+    2  # also in the schema; a version with another one adds its tables, and none is in the way
+)
 _BUSY_S = 5.0
 _ATTEMPTS = 3
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -88,7 +90,7 @@ _SCHEMA = """
 IN_PROJECT = """
     (:project IS NULL OR project = :project OR project >= :below AND project < :above)
 """
-_WITHIN = f"({IN_PROJECT} OR ref IN (SELECT value FROM json_each(:also)))"
+_WITHIN = f"({IN_PROJECT} OR ref IN (SELECT value FROM json_each(:also)))"  # noqa: S608
 _FITTING = f"""
     SELECT documents.id FROM words JOIN documents ON documents.id = words.rowid
     WHERE words MATCH :expression AND source = :source AND {_WITHIN}

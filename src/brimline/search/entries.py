@@ -7,20 +7,23 @@ so that numpy can scan all of them at once; the entry before lends its vector to
 
 from __future__ import annotations
 
-import datetime
+import functools
 import re
 import zlib
-from typing import TYPE_CHECKING, Any, NamedTuple
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from brimline.errors import StoreError
 from brimline.search import documents, ranking, vectors
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from brimline.search.documents import Within
     from brimline.search.vectors import Table
+
+    Answer = TypeVar("Answer")
 
 # How many candidates each way of searching offers.
 CANDIDATES = 200
@@ -31,17 +34,17 @@ _AT_ONCE = 500
 _TOKEN = re.compile(r"[^\W_]+")
 # Every text has them, and a question most of all.
 _STOP_WORDS = frozenset(
-    "a about all am an and any are as at be been being but by can could did do does for from had "
-    "has have he her him his how i if in into is it its me my of on or our s she should so t than "
-    "that the their them then there these they this to was we were what when where which who whom "
-    "why will with would you your".split()
+    """a about all am an and any are as at be been being but by can could did do does for from had
+    has have he her him his how i if in into is it its me my of on or our s she should so t than
+    that the their them then there these they this to was we were what when where which who whom
+    why will with would you your""".split()  # noqa: SIM905 - easier to read and to change
 )
 # `rank` is the score over both columns, by which FTS5 itself sorts.
 _BY_WORDS = """
     SELECT rowid, -bm25(turns, 0.0, 1.0), -rank FROM turns
     WHERE turns MATCH :expression {} ORDER BY rank LIMIT :limit
 """
-_WITHIN = f"AND +rowid IN (SELECT id FROM entries WHERE {documents.IN_PROJECT})"
+_WITHIN = f"AND +rowid IN (SELECT id FROM entries WHERE {documents.IN_PROJECT})"  # noqa: S608
 
 
 class Entry(NamedTuple):
@@ -97,7 +100,7 @@ class Memory:
         added = 0
         for start in range(0, len(entries), _AT_ONCE):
             batch = entries[start : start + _AT_ONCE]
-            added += self.use(lambda found, batch=batch: put(found, batch, vectors.load()))
+            added += self.use(functools.partial(put, entries=batch, table=vectors.load()))
         return added
 
     def search(
@@ -110,7 +113,7 @@ class Memory:
         """
         return self.use(lambda found: self._search(found, query, limit, within))
 
-    def use(self, work: Any) -> Any:
+    def use(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
         """Let some work have the database.
 
         Raises:
@@ -150,6 +153,7 @@ class Memory:
 def put(connection: sqlite3.Connection, entries: Sequence[Entry], table: Table | None) -> int:
     """Take entries in, with their vectors where there is a table; returns how many were new."""
     added = 0
+    entries = [Entry(*map(_storable, entry)) for entry in entries]
     with connection:
         connection.execute("BEGIN IMMEDIATE")
         known = {
@@ -228,7 +232,7 @@ def _entry(given: Mapping[str, Any]) -> Entry:
         raise StoreError(f"`group`, `source` and `project` of entry {ref!r} must be texts")
     at = given.get("at") or 0.0
     try:
-        moment = datetime.datetime.fromisoformat(at) if isinstance(at, str) else None
+        moment = datetime.fromisoformat(at) if isinstance(at, str) else None
         at = moment.timestamp() if moment else float(at)
     except (ValueError, TypeError) as error:
         raise StoreError(f"`at` of entry {ref!r} is no time in ISO form") from error
@@ -236,22 +240,23 @@ def _entry(given: Mapping[str, Any]) -> Entry:
     return Entry(ref, text, group, at, source, project)
 
 
+def _storable(value: Any) -> Any:
+    return documents.encodable(value) if isinstance(value, str) else value
+
+
 def _insert(connection: sqlite3.Connection, entry: Entry) -> None:
     before = None
     if entry.group:
         before = connection.execute(
             "SELECT id, text FROM entries WHERE session = ? ORDER BY id DESC LIMIT 1",
-            (documents.encodable(entry.group),),
+            (entry.group,),
         ).fetchone()
-    ref, source, project, group, text = map(
-        documents.encodable, (entry.ref, entry.source, entry.project, entry.group, entry.text)
-    )
-    connection.execute("INSERT OR IGNORE INTO projects (project) VALUES (?)", (project,))
+    connection.execute("INSERT OR IGNORE INTO projects (project) VALUES (?)", (entry.project,))
     connection.execute(
         "INSERT INTO entries (ref, source, project, session, at, text, before_id, before) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         (
-            *(ref, source, project, group, entry.at, text),
+            *(entry.ref, entry.source, entry.project, entry.group, entry.at, entry.text),
             *((before[0], before[1][-_MOST_BEFORE:]) if before else (None, "")),
         ),
     )
@@ -319,7 +324,7 @@ def _hits(
         f"WHERE id IN ({', '.join('?' * len(ids))})"
     )
     rows = {row[0]: row[1:] for row in connection.execute(asked, ids)}
-    return [Hit(*rows[key], scores[key]) for key in ids]
+    return [Hit._make((*rows[key], scores[key])) for key in ids]
 
 
 def _digest(table: Table) -> str:

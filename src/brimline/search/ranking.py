@@ -59,7 +59,7 @@ def records(known: Sequence[tuple[int, int, int]], own: Any, before: Any) -> lis
     largest = np.maximum(np.abs(own).max(axis=1), 1e-9)
     made["values"] = np.rint(own * (127 / largest)[:, None])
     made["scale"] = largest / 127
-    # The length of own + 0.6 × before, which the sum of their cosines is divided by.
+    # The length of own + 0.6 before, which the sum of their cosines is divided by.
     made["length"] = np.linalg.norm(own + _BEFORE * before, axis=1)
     return [row.tobytes() for row in made]
 
@@ -87,11 +87,7 @@ class Vectors:
 
         if not self._count:
             return {}
-        cosine = np.zeros(self._count, np.float32)
-        for start in range(0, self._count, _AT_ONCE):
-            part = self._all["values"][start : start + _AT_ONCE]
-            cosine[start : start + _AT_ONCE] = part.astype(np.float32) @ vector
-        cosine *= self._all["scale"]
+        cosine = self.scan(vector)
         length = np.maximum(self._all["length"], 1e-9)
         total = cosine + (cosine + _BEFORE * cosine[self._all["before"]]) / length
         meant = self._all["id"] > 0
@@ -101,6 +97,16 @@ class Vectors:
         best = np.argpartition(-total, min(limit, self._count - 1))[:limit]
         chosen = {*best.tolist(), *(key for key in also if key < self._count)}
         return {key: float(total[key]) for key in chosen if meant[key]}
+
+    def scan(self, vector: Any) -> Any:
+        """The cosine of every entry."""
+        import numpy as np
+
+        cosine = np.zeros(self._count, np.float32)
+        for start in range(0, self._count, _AT_ONCE):
+            part = self._all["values"][start : start + _AT_ONCE]
+            cosine[start : start + _AT_ONCE] = part.astype(np.float32) @ vector
+        return cosine * self._all["scale"]
 
 
 def _record(dimensions: int) -> Any:

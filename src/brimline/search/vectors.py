@@ -35,7 +35,7 @@ def read(folder: Path) -> Table | None:
     try:
         import numpy as np
 
-        vocabulary = (folder / "words.txt").read_text(encoding="utf-8").splitlines()
+        vocabulary = (folder / "words.txt").read_text(encoding="utf-8").split("\n")
         data = (folder / "words.bin").read_bytes()
     except (ImportError, OSError):
         return None
