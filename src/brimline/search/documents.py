@@ -177,10 +177,11 @@ def use(
             problem = error
             break
     if not in_memory:
-        told = "cannot be used"
         if isinstance(problem, sqlite3.Error) and _code(problem) in _DAMAGED and not derived:
-            told = "was damaged and is begun anew, so that all has to be added again"
-        raise StoreError(f"the search index in {folder} {told}: {problem}") from problem
+            raise StoreError(
+                f"the search index in {folder} was damaged and is begun anew: add all of it again"
+            ) from problem
+        raise StoreError(f"the search index cannot be used: {problem}") from problem
     with contextlib.closing(_connected(":memory:")) as connection:
         return work(connection)
 

@@ -158,11 +158,12 @@ def put(connection: sqlite3.Connection, entries: Sequence[Entry], table: Table |
         connection.execute("BEGIN IMMEDIATE")
         known = {
             entry.ref: connection.execute(
-                "SELECT id, text, session FROM entries WHERE ref = ?", (entry.ref,)
+                "SELECT id, text FROM entries WHERE ref = ?", (entry.ref,)
             ).fetchone()
             for entry in entries
         }
-        same = {e.ref for e in entries if known[e.ref] and known[e.ref][1:] == (e.text, e.group)}
+        # A fork's copy of a row has the name of the first, which stays where it is.
+        same = {entry.ref for entry in entries if (known[entry.ref] or ("", ""))[1] == entry.text}
         _delete(connection, [row[0] for ref, row in known.items() if row and ref not in same])
         for entry in entries:
             if entry.ref not in same:
@@ -170,7 +171,7 @@ def put(connection: sqlite3.Connection, entries: Sequence[Entry], table: Table |
                 added += 1
                 _insert(connection, entry)
         if table:
-            make_vectors(connection, table, len(entries))
+            make_vectors(connection, table)
     return added
 
 
@@ -187,7 +188,7 @@ def remove(connection: sqlite3.Connection, condition: str, values: Sequence[Any]
     return len(ids)
 
 
-def make_vectors(connection: sqlite3.Connection, table: Table, limit: int = _AT_ONCE) -> int:
+def make_vectors(connection: sqlite3.Connection, table: Table) -> int:
     """Give entries that have none their vector, as part of a transaction; how many got one."""
     digest = _digest(table)
     if _fact(connection, "table") != digest:
@@ -198,7 +199,7 @@ def make_vectors(connection: sqlite3.Connection, table: Table, limit: int = _AT_
         "SELECT id, before_id, project, text, before FROM entries WHERE NOT has_vector "
         "ORDER BY id LIMIT ?"
     )
-    rows = connection.execute(asked, (limit,)).fetchall()
+    rows = connection.execute(asked, (2 * _AT_ONCE,)).fetchall()
     if not rows:
         return 0
     projects = dict(connection.execute("SELECT project, number FROM projects").fetchall())

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 MAGIC = b"BRIMVEC1"
 MISSING = "`pip install 'brimline[memory]'` adds search by meaning; words alone are searched now"
 _LONGEST_WORD = 100
+_MARKED = 1_000
 # Words of letters and digits; every other mark, and every Chinese character, stands for itself.
 _WORD = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]|[^\W_\u3400-\u9fff]+|[^\w\s]|_")
 
@@ -56,7 +57,7 @@ class Table:
         self._pieces, self._scales, self._rows = pieces, scales, rows
         self._known: dict[str, list[int]] = {}
         # By which vectors of one table are told from those of another.
-        self.mark: bytes = scales.tobytes()
+        self.mark: bytes = scales.tobytes() + rows[:_MARKED].tobytes()
 
     @property
     def dimensions(self) -> int:
