@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from brimline.fast import io, paths
+from brimline.fast import io, paths, policy
 
 # What lets the model fetch stored output: the command, and the tool as server and as plugin.
 RECALL_RULES = (
@@ -19,7 +19,6 @@ RECALL_RULES = (
 # A project's settings come with the repository: what is larger or more says nothing.
 _MOST_BYTES = 2 << 20
 _MOST_MODELS = 100
-MEMORY_SWITCH = "CLAUDE_CODE_DISABLE_AUTO_MEMORY"
 SCOPES = ("user", "project", "local", "managed")
 
 
@@ -54,16 +53,8 @@ def compaction_facts(project_dir: str) -> dict[str, Any]:
         "autocompact_enabled": _truth(merged.get("autoCompactEnabled")),
         "cleanup_days": _whole(merged.get("cleanupPeriodDays")),
         "recall_allowed": recall_allowed(project_dir) or None,
-        "memory_off": memory_off(merged.get("autoMemoryEnabled"), env) or None,
+        "memory_off": _memory_off(merged.get("autoMemoryEnabled"), env.get(policy.MEMORY_SWITCH)),
     }
-
-
-def memory_off(enabled: Any, env: dict[str, Any]) -> bool:
-    """Whether the client does without its own memory, by its settings or a variable."""
-    told = _text(env.get(MEMORY_SWITCH)) or io.env(MEMORY_SWITCH) or ""
-    if told.strip().lower() in ("0", "false", "no", "off"):
-        return False
-    return enabled is False or bool(told.strip())
 
 
 def memory_folder(project_dir: str) -> str:
@@ -134,6 +125,12 @@ def read_settings(path: str) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def _memory_off(enabled: Any, switch: Any) -> bool:
+    """Whether the client does without its own memory."""
+    told = _text(switch)
+    return enabled is False if told is None else policy.is_switched(told)
 
 
 def _managed_settings() -> str:

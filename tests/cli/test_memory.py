@@ -152,8 +152,9 @@ def test_many_at_once_lose_no_line(folder: Path) -> None:
     writers = [
         subprocess.Popen([sys.executable, "-c", ADDS, str(folder), f"w{n}"]) for n in range(8)
     ]
-    for number in range(3):
-        hot._change(str(folder / "MEMORY.md"), lambda lines, n=number: [*lines, f"by hand {n}"])
+    by_hand = [f"by hand {number}" for number in range(3)]
+    for line in by_hand:
+        hot._change(str(folder / "MEMORY.md"), lambda lines: [*lines, line])  # noqa: B023
     assert [one.wait() for one in writers] == [0] * 8
     index = (folder / "MEMORY.md").read_text(encoding="utf-8")
 

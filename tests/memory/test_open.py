@@ -111,9 +111,9 @@ def test_entries_from_before_there_was_a_table_get_their_vectors_later(
         store.add(said([("one", "auto"), ("two", "oak")]))
     for shift in (0, 1):
         rows = {"auto": (100, shift, 0), "car": (99, shift, 1), "oak": (0, 9, 99 - shift)}
-        rows = {word: row[shift:] + row[:shift] for word, row in rows.items()}
+        turned = {word: row[shift:] + row[:shift] for word, row in rows.items()}
         (world / f"t{shift}").mkdir()
-        table(world / f"t{shift}", rows)
+        table(world / f"t{shift}", turned)
         known = vectors.read(world / f"t{shift}")
         monkeypatch.setattr(vectors, "load", lambda known=known: known)
         store.add(said([("three", "tree"), ("four", "zzz")], f"group {shift}"))

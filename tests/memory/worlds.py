@@ -9,6 +9,7 @@ from brimline.fast import paths
 from brimline.testing import SessionBuilder, text_block
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 SESSION = "0a1b2c3d-0000-4000-8000-000000000001"
@@ -38,7 +39,7 @@ def talked(project_dir: str, session_id: str = SESSION, **settings: object) -> S
     return session
 
 
-def table(folder: Path, words: dict[str, tuple[int, ...]]) -> None:
+def table(folder: Path, words: Mapping[str, tuple[int, ...]]) -> None:
     """Write a table of vectors."""
     size = len(next(iter(words.values())))
     (folder / "words.txt").write_text("\n".join(words) + "\n", encoding="utf-8")
