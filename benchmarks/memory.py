@@ -32,7 +32,7 @@ from brimline.search import vectors
 from brimline.search.documents import EVERYWHERE
 
 if TYPE_CHECKING:
-    from brimline.search.entries import Memory
+    from brimline.search.turns import Memory
 
 _QUESTIONS = Path(__file__).with_name("memory_questions.json")
 _SEED = 11
@@ -143,11 +143,11 @@ def fill(store: Memory, count: int) -> None:
 
 def _bare(connection: Any, store: Memory, asked: str) -> None:
     """The least that a search has to do: one query of FTS5, one scan of all vectors."""
-    from brimline.search import entries
+    from brimline.search import turns
 
     connection.execute(
         "SELECT rowid FROM turns WHERE turns MATCH ? ORDER BY rank LIMIT 10",
-        (entries.expression(asked),),
+        (turns.expression(asked),),
     ).fetchall()
     table = vectors.load()
     if table:

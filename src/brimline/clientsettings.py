@@ -127,10 +127,10 @@ def read_settings(path: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _memory_off(enabled: Any, switch: Any) -> bool:
-    """Whether the client does without its own memory."""
+def _memory_off(enabled: Any, switch: Any) -> bool | None:
+    """Whether the client does without its own memory; None where nothing is said."""
     told = _text(switch)
-    return enabled is False if told is None else policy.is_switched(told)
+    return (enabled is False if told is None else policy.is_switched(told)) or None
 
 
 def _managed_settings() -> str:

@@ -15,11 +15,12 @@ from brimline.fast import io, paths
 from brimline.memory import deep, forget, hot
 from brimline.search import stored, vectors
 from brimline.search.documents import EVERYWHERE, Within
+from brimline.transcript import find
 
 if TYPE_CHECKING:
     import sqlite3
 
-    from brimline.search.entries import Hit
+    from brimline.search.turns import Hit
 
 _name = click.argument("name", metavar="NAME")
 _SHOWN_LINES = 3
@@ -60,7 +61,7 @@ def add_command(name: str, text: str, kind: str, description: str, as_json: bool
 
     \b
     Example:
-      brimline memory add deploys --type project --description "How we deploy" "By tag, from main."
+      brimline memory add deploys --type project --description "How" "By tag."
     """
     topic = hot.add(_folder(), name, kind, description, _given(text))
     output.answer(_document(topic), topic.path, as_json=as_json)
@@ -226,7 +227,7 @@ def forget_command(
     known = forget.sessions(home_dir)
     about: dict[str, Any]
     if session_id is not None:
-        names = [output.session_of(session_id, known)]
+        names = [find.matching(session_id, known)]
         about = {"session": names[0]}
     elif project is not None:
         place = stored.place(os.path.abspath(os.path.expanduser(project)))

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from brimline.search.entries import Memory
+    from brimline.search.turns import Memory
 
 
 def open(folder: str) -> Memory:  # noqa: A001 - `memory.open` is its name
     """The memory in a folder, which is made where it is missing."""
-    from brimline.search.entries import Memory
+    from brimline.search.turns import Memory
 
     return Memory(folder)

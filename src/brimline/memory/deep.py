@@ -21,8 +21,8 @@ from brimline.carry import checkpoint, ledger, links, notes
 from brimline.carry.clean import clean
 from brimline.fast import io, paths
 from brimline.memory import hot
-from brimline.search import entries, stored, vectors
-from brimline.search.entries import Entry, Memory
+from brimline.search import stored, turns, vectors
+from brimline.search.turns import Entry, Memory
 from brimline.transcript import find, read, row, words
 
 if TYPE_CHECKING:
@@ -243,11 +243,11 @@ class _Intake:
 
         def work(connection: sqlite3.Connection) -> None:
             for path in gone:
-                entries.remove(connection, _OF_FILE, (path, _escaped(path) + "#*"))
+                turns.remove(connection, _OF_FILE, (path, _escaped(path) + "#*"))
                 connection.execute("DELETE FROM facts WHERE name = ?", (f"file:{path}",))
             for (project,) in connection.execute("SELECT project FROM projects").fetchall():
                 if is_excluded(project, self._refused.folders):
-                    entries.remove(connection, "project = ?", (project,))
+                    turns.remove(connection, "project = ?", (project,))
 
         if gone or self._refused.folders:
             self.memory.use(work)
@@ -308,7 +308,7 @@ def _drop_others(connection: sqlite3.Connection, path: str, refs: set[str]) -> N
     asked = f"SELECT ref FROM entries WHERE {_OF_FILE}"  # noqa: S608 - nothing foreign is put in
     for (ref,) in connection.execute(asked, (path, _escaped(path) + "#*")).fetchall():
         if ref not in refs:
-            entries.remove(connection, "ref = ?", (ref,))
+            turns.remove(connection, "ref = ?", (ref,))
 
 
 def _of_session(path: str, start: int, until: float) -> tuple[list[Entry], int, bool]:
@@ -372,7 +372,7 @@ def _vectors(connection: sqlite3.Connection) -> int:
         return 0
     with connection:
         connection.execute("BEGIN IMMEDIATE")
-        return entries.make_vectors(connection, table)
+        return turns.make_vectors(connection, table)
 
 
 def _escaped(path: str) -> str:

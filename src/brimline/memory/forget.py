@@ -17,7 +17,7 @@ from brimline.carry import fold, ledger, links
 from brimline.errors import SessionError, StateError
 from brimline.fast import io, json, paths
 from brimline.memory import deep
-from brimline.search import entries, stored
+from brimline.search import stored, turns
 from brimline.session import restore
 from brimline.state import history
 from brimline.store import layout, removal
@@ -147,7 +147,7 @@ def _forget_entries(home_dir: str, about: dict[str, Any]) -> int:
     }
     condition, value = next(conditions[name] for name in conditions if about.get(name))
     memory = deep.opened(home_dir)
-    return memory.use(lambda connection: entries.remove(connection, condition, (value,)))
+    return memory.use(lambda connection: turns.remove(connection, condition, (value,)))
 
 
 def _merge(found: dict[str, Known], name: str, project: str, at: float) -> None:
