@@ -327,7 +327,8 @@ def _change(path: str, change: Callable[[list[str]], list[str]]) -> None:
     """
     for _ in range(_TRIES):
         before = _read(path)
-        after = ("\n".join(change(_lines(before))) + "\n").encode("utf-8", "surrogateescape")
+        lines = "".join([f"{line}\n" for line in change(_lines(before))])
+        after = lines.encode("utf-8", "surrogateescape")
         with _locked(os.path.dirname(path)):
             if after == before or _replaced(path, before, after):
                 return
