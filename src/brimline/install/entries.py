@@ -182,11 +182,7 @@ def parse_hook(entry: Any) -> Installed | None:
     arguments = entry.get("args") if isinstance(entry, dict) else None
     if not isinstance(arguments, list) or not all(isinstance(text, str) for text in arguments):
         return None
-    program = str(entry.get("command"))
-    found = parse(program, arguments)
-    if found is None and any(map(is_bootstrap, arguments)):
-        return Installed("", None, program, None, None)
-    return found
+    return parse(str(entry.get("command")), arguments)
 
 
 def is_our_code(text: str) -> bool:
