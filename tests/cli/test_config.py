@@ -106,7 +106,7 @@ def test_a_project_setting_is_written_into_the_project(project_dir: str, brimlin
         "value": 1_000_000,
         "file": paths.project_config(project_dir),
     }
-    refused = brimline("config", "set", "--project", "store.pin_level", "hard")
+    refused = brimline("config", "set", "--project", "store.max_mb", "5")
     assert refused.code == 1
     assert "only be set in the user's own file" in refused.err
 

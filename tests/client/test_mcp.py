@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import brimline
+from brimline.fast import policy
+from brimline.gauge import hook, reading
 from brimline.mcp import tools
 from brimline.state.session import SessionState
 from brimline.store import put
+from brimline.testing import SessionBuilder
 
 from .stub_api import bash, filled, text, tool
 
@@ -130,8 +133,11 @@ def test_the_model_is_told_of_previews_and_the_tool_can_be_loaded(
 
 def test_the_status_is_that_of_the_session_that_asks(stub: StubApi, registered: Registered) -> None:
     """The client tells the server which one it began with."""
-    figures = {"occupancy_tokens": 104_000, "window_tokens": 200_000, "level": 1}
-    SessionState(registered.data, SESSION).save_telemetry(figures)
+    built = SessionBuilder(str(registered.client.tmp / "s.jsonl"), SESSION)
+    built.reply(104_000)
+    state = SessionState(registered.data, SESSION)
+    found = reading.measure(built.path, state, policy.load(registered.data, built.cwd))
+    hook.publish(found, state)
     stub.script(tool(STATUS, {}, filled(1_000)), text("end"))
 
     run = registered.run("--session-id", SESSION)

@@ -46,28 +46,6 @@ def test_the_schema_names_the_arguments_that_recall_takes() -> None:
     assert all(tool["annotations"]["readOnlyHint"] for tool in tools.TOOLS)
 
 
-def test_a_call_is_answered_by_its_tool(home_dir: str) -> None:
-    """Both of them, and neither creates anything."""
-    assert tools.answer("recall", {"query": "word"}) == (
-        "[brimline recall: no output of this project is stored yet]",
-        False,
-    )
-    text, failed = tools.answer("context_status", {})
-    assert text.startswith("[brimline context_status]")
-    assert not failed
-    assert not os.path.exists(home_dir)
-
-
-def test_wrong_arguments_and_unknown_tools_are_failures_in_one_sentence() -> None:
-    """The model reads them and asks better."""
-    for name, arguments in (("recall", {}), ("recall", {"key": "../x"}), ("nothing" * 99, {})):
-        text, failed = tools.answer(name, arguments)
-
-        assert failed
-        assert "\n" not in text
-        assert len(text) < 200
-
-
 def test_a_fault_of_the_disk_is_told_and_a_defect_recorded(
     home_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -134,12 +134,11 @@ def session_end(turn: Turn) -> None:
 
     record = _ledger(turn)
     turn.attempt("links", links.note_unfinished, turn.home, turn.project, record)
-    vault = turn.values["carry.vault"]
-    if vault:
+    daily_note = turn.values["carry.daily_note"]
+    if daily_note:
         from brimline.carry import breadcrumb
 
-        daily_note = turn.values["carry.daily_note"]
-        turn.attempt("breadcrumb", breadcrumb.leave, record, turn.project, vault, daily_note)
+        turn.attempt("breadcrumb", breadcrumb.leave, record, turn.project, daily_note)
 
 
 def tidy(turn: Turn, until: float) -> None:

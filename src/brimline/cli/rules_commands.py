@@ -52,7 +52,7 @@ def show_command(path: str | None, as_text: bool, as_json: bool) -> None:
     """
     if as_text:
         sources = _gather(path).sources
-        made = marked.assemble(sources, marked.Limits(), has_file=path is not None)
+        made = marked.assemble(sources, has_file=path is not None)
         found = {"text": made.text, "characters": len(made.text), "cut": made.cut}
         output.answer(found, made.text.rstrip("\n"), as_json=as_json)
         return
@@ -109,9 +109,7 @@ def lint_command(strict: bool, as_json: bool) -> None:
     walked = lint.survey(os.getcwd())
     gathered = _gather(None, walked)
     with output.Progress("Checking ages", len(gathered.sources)) as bar:
-        findings, notes = lint.lint(
-            gathered, walked, marked.Limits(), lint.STALE, clock.now(), bar.update
-        )
+        findings, notes = lint.lint(gathered, walked, clock.now(), bar.update)
     findings.sort(key=lambda each: not each.is_broken)
     broken = sum(each.is_broken for each in findings)
     document = {
@@ -176,7 +174,7 @@ def _files(sources: Sequence[Source]) -> list[dict[str, Any]]:
         same = first.setdefault(source.digest, source.path) if speaks else source.path
         added = source.client == NEVER and marked.in_force(source)
         shape = source._asdict()
-        for name in ("lines", "text", "folder", "excluded"):
+        for name in ("lines", "text", "folder"):
             del shape[name]
         found.append(
             shape
@@ -230,7 +228,6 @@ def _notes(each: dict[str, Any], project: str) -> list[str]:
     notes += [f"for {', '.join(each['patterns'])}"] if each["patterns"] else []
     same = each["same_as"]
     notes += [f"says the same as {shown(same, project)}, and is counted there"] if same else []
-    notes += [each["problem"]] if each["problem"] else []
     return [output.wrapped(note, " " * 5, " " * 7) for note in notes]
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from brimline import clock, config, output
+from brimline import clock, output
 from brimline.cli import session_document, session_text
 from brimline.errors import SessionError
 from brimline.fast import io, paths
@@ -185,14 +185,9 @@ def purge_command(
 
 
 def _options(given: dict[str, Any]) -> Options:
-    """How to purge: what was given, else what the settings say."""
-    values = config.load(paths.home(), os.getcwd()).values
-    threshold, keep = given["threshold"], given["keep_recent"]
-    return purge.Options(
-        max(1, values["purge.threshold_bytes"]) if threshold is None else threshold,
-        values["purge.keep_requests"] if keep is None else keep,
-        frozenset(given["strategy"]) or purge.DEFAULT,
-    )
+    asked = {"threshold_bytes": given["threshold"], "keep_requests": given["keep_recent"]}
+    sizes = {name: value for name, value in asked.items() if value is not None}
+    return purge.Options(strategies=frozenset(given["strategy"]) or purge.DEFAULT, **sizes)
 
 
 def _tell(path: str, planned: Plan, given: dict[str, Any], *, as_json: bool) -> None:

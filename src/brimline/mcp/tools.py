@@ -48,10 +48,7 @@ TOOLS = [
             "key": _text("sha256:... as in the preview; 8 digits or more will do."),
             "query": _text('Words to look for; "quoted" ones stand side by side.'),
             "lines": _text("A:B, from 1; -20: for the last 20. Query alone: hits A to B."),
-            "everywhere": {
-                "type": "boolean",
-                "description": "Other projects too, if the user asks.",
-            },
+            "everywhere": {"type": "boolean", "description": "Other projects, if the user asks."},
         },
     ),
     _tool(
