@@ -16,8 +16,9 @@ from tests.transcript import reference
 
 from brimline.cli import status_commands
 from brimline.fast import paths
+from brimline.hooks.entry import respond
 from brimline.state.session import SessionState, Snapshot
-from brimline.testing import SessionBuilder, text_block
+from brimline.testing import SessionBuilder, statusline_event, text_block
 
 from .conftest import PROGRAM
 
@@ -30,7 +31,7 @@ KEYS = (
     "session_id transcript occupancy_tokens tail_tokens projected_tokens window_tokens "
     "window_source effective_window_tokens compaction_tokens compaction_source "
     "compaction_enforced ending margin_tokens used_ratio tier tier_name velocity_tokens_per_op "
-    "forecast_ops forecast_ops_low forecast_ops_high measured_by measured_at compactions"
+    "forecast_ops forecast_ops_low forecast_ops_high measured_by measured_at compactions off"
 )
 _PATIENCE_S = 120
 
@@ -250,3 +251,26 @@ def test_what_changes_no_figure_prints_nothing(
     else:
         assert [line.split(" ")[0] for line in lines] == ["50,000", "60,000", "unknown:"]
     assert (done.code, done.err) == (0, "")
+
+
+def test_a_resumed_session_is_the_one_that_its_status_line_shows(
+    project_dir: str, home_dir: str, brimline: Run
+) -> None:
+    """It is not written to before the next prompt, but its hooks and status line are heard of."""
+    folder = Path(paths.project_transcripts(project_dir))
+    folder.mkdir(parents=True)
+    for name, tokens, moment in (("old", 120_000, 1_000_000_000), ("later", 30_000, 1_500_000_000)):
+        session = SessionBuilder(str(folder / f"{name}.jsonl"), "first", project_dir)
+        session.now = float(moment)
+        session.reply(tokens)
+        os.utime(session.path, (moment, moment))
+    assert brimline("status", "--json").document["transcript"].endswith("/later.jsonl")
+    old = SessionBuilder(str(folder / "old.jsonl"), "old", project_dir)
+
+    payload = json.dumps(statusline_event(old, 1_000_000, None)).encode()
+    shown = respond("statusline", payload, home_dir).decode()
+
+    found = brimline("status", "--json").document
+    assert found["session_id"] == "old", "named by its file, as the client does"
+    assert (found["window_tokens"], found["occupancy_tokens"]) == (1_000_000, 120_000)
+    assert shown.startswith(f"{found['margin_tokens'] / 1_000:.3g}k to ")
