@@ -254,7 +254,7 @@ def test_what_changes_no_figure_prints_nothing(
 
 
 def test_a_resumed_session_is_the_one_that_its_status_line_shows(
-    project_dir: str, home_dir: str, brimline: Run
+    project_dir: str, home_dir: str, brimline: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is not written to before the next prompt, but its hooks and status line are heard of."""
     folder = Path(paths.project_transcripts(project_dir))
@@ -268,6 +268,7 @@ def test_a_resumed_session_is_the_one_that_its_status_line_shows(
     old = SessionBuilder(str(folder / "old.jsonl"), "old", project_dir)
 
     payload = json.dumps(statusline_event(old, 1_000_000, None)).encode()
+    monkeypatch.setenv("NO_COLOR", "1")
     shown = respond("statusline", payload, home_dir).decode()
 
     found = brimline("status", "--json").document

@@ -204,8 +204,8 @@ def _notes(asked: _Asked, wired: entries.Wiring, project_dir: str) -> list[str]:
         command = wiring.statusline_of(clientsettings.read_settings(path))
         if command is None or not entries.is_our_code(command):
             notes.append(
-                "a plugin cannot set the status line; to have it, add this to "
-                f'{path}: "statusLine": {json.dumps(line, ensure_ascii=False)}'
+                f"a plugin cannot set the status line; to have it, add this to {path}:\n"
+                f'  "statusLine": {json.dumps(line, ensure_ascii=False)}'
             )
         if not asked.no_allow:
             notes.append(
@@ -223,7 +223,9 @@ def _what_changes(found: list[Part], plans: list[Plan], wired: entries.Wiring) -
     lines = []
     for part, plan in zip(found, plans, strict=True):
         # What the commands bring besides is for starting them.
-        files = [c for c in plan.files if c.path.endswith(".md")] or plan.files
+        files = plan.files
+        if isinstance(part, parts.Commands):
+            files = [change for change in files if change.path.endswith(".md")] or files
         named = [(change.path, [change]) for change in files]
         if isinstance(part, parts.Commands | Plugin) and files:
             named = [(f"{part.subject} ({output.count(len(files), 'file')})", files)]
@@ -242,8 +244,10 @@ def _what_changes(found: list[Part], plans: list[Plan], wired: entries.Wiring) -
 def _remarks(plan: Plan) -> list[str]:
     """What did not work, what is left alone, and what is left to the user."""
     lines = [f"Warning: {text}" for text in plan.warnings]
-    lines += [f"Note: {text}." for text in plan.notes if text != parts.ALLOWED]
-    lines = list(map(output.wrapped, lines))
+    lines += [f"Note: {text}" for text in plan.notes if text != parts.ALLOWED]
+    # What stands on a line of its own is to be copied.
+    told = [text.split("\n") for text in lines]
+    lines = [line for head, *rest in told for line in (output.wrapped(head), *rest)]
     return [*lines, *["Left for you to run:"][: len(plan.to_do)], *[f"  {t}" for t in plan.to_do]]
 
 

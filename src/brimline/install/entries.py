@@ -214,11 +214,7 @@ def mention_us(raw: bytes) -> bool:
 def _group(event: str, wiring: Wiring, switched_on: tuple[str, ...]) -> dict[str, Any]:
     answered = table.EVENTS[event]
     command, *arguments = wiring.command(event)
-    entry = {
-        "type": "command",
-        "command": command,
-        "args": arguments,
-        "timeout": answered.timeout_s,
-    }
+    entry: dict[str, Any] = {"type": "command", "command": command, "args": arguments}
+    entry["timeout"] = answered.timeout_s
     matcher = answered.matcher(switched_on)
     return ({} if matcher is None else {"matcher": matcher}) | {"hooks": [entry]}

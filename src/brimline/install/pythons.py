@@ -61,10 +61,12 @@ def choose(asked: str | None = None, installed: str | None = None) -> str:
         return path
     if installed and not problem_with(installed):
         return installed
-    usable = [path for path in _known() if not problem_with(path)]
-    if not usable:
-        raise InstallError("no Python 3.11 or newer was found: name one with --interpreter")
-    return usable[0]
+    # A binary of the system outlives one of a version manager.
+    own = os.path.abspath(getattr(sys, "_base_executable", sys.executable) or sys.executable)
+    for path in (*_CANDIDATES, own):
+        if not problem_with(path):
+            return path
+    raise InstallError("no Python 3.11 or newer was found: name one with --interpreter")
 
 
 def problem_with(path: str) -> str | None:
@@ -194,9 +196,3 @@ def _run(command: list[str]) -> subprocess.CompletedProcess[bytes] | None:
         )
     except (OSError, subprocess.SubprocessError):
         return None
-
-
-def _known() -> list[str]:
-    """The interpreters worth a try: a binary of the system outlives one of a version manager."""
-    own = os.path.abspath(getattr(sys, "_base_executable", sys.executable) or sys.executable)
-    return [path for path in (*_CANDIDATES, own) if os.path.exists(path)]

@@ -116,6 +116,8 @@ def replace(file: SettingsFile, new: bytes | None, backups: str) -> str:
         if new is None:
             _require_unchanged(file)
             os.unlink(file.target)
+            with contextlib.suppress(OSError):  # somebody keeps something in it by now
+                os.rmdir(os.path.dirname(file.target))
         elif file.raw is not None and os.stat(file.target).st_nlink > 1:
             _require_unchanged(file)
             _write_in_place(file.target, new)
@@ -123,9 +125,6 @@ def replace(file: SettingsFile, new: bytes | None, backups: str) -> str:
             _swap(file, new)
     except OSError as error:
         raise InstallError(f"cannot write {file.path}: {reason(error)}") from error
-    if new is None:
-        with contextlib.suppress(OSError):  # somebody keeps something in it by now
-            os.rmdir(os.path.dirname(file.target))
     return backup
 
 

@@ -11,7 +11,8 @@ from brimline import config, output
 from brimline.errors import InstallError
 from brimline.fast import paths
 from brimline.gauge.window import COMPACTION_RESERVE_TOKENS, LARGE_WINDOW_TOKENS
-from brimline.install import checks_use, jsontext, parts, pythons, settingsfile, wiring
+from brimline.install import jsontext, parts, pythons, settingsfile, wiring
+from brimline.install.checks_use import LEAST_WINDOW_TOKENS
 from brimline.install.plugin import Plugin, interpreter_in_use
 from brimline.scout import reads
 
@@ -61,9 +62,8 @@ def _checked(tokens: str, home_dir: str, project_dir: str) -> int:
     wanted, largest = int(digits), known or LARGE_WINDOW_TOKENS
     if wanted > largest:
         raise InstallError(f"{wanted:,} is above the window of {largest:,} tokens")
-    least = checks_use.LEAST_WINDOW_TOKENS
-    if wanted < least:
-        raise InstallError(f"the client does not honour values below {least:,}")
+    if wanted < LEAST_WINDOW_TOKENS:
+        raise InstallError(f"the client does not honour values below {LEAST_WINDOW_TOKENS:,}")
     return wanted
 
 
