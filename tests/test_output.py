@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import io
 import sys
+from typing import TYPE_CHECKING
 
-import click
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from brimline import output
-from brimline.errors import BrimlineError
+
+if TYPE_CHECKING:
+    import pytest
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=120)
 
 
-@given(st.lists(st.tuples(TEXTS, TEXTS, TEXTS), min_size=1, max_size=5), st.booleans())
-def test_a_table_fits_and_obeys_nobody(rows: list[tuple[str, ...]], keep_end: bool) -> None:
+@given(st.lists(st.tuples(TEXTS, TEXTS, TEXTS | TEXTS.map(output.Path)), min_size=1, max_size=5))
+def test_a_table_fits_and_obeys_nobody(rows: list[tuple[str, ...]]) -> None:
     """Whatever stands in its cells: one line each, 80 columns, printable."""
-    lines = output.table(["a", "b", "c"], rows, right={1}, indent=2, keep_end=keep_end).split("\n")
+    lines = output.table(["a", "b", "c"], rows, right={1}, indent=2).split("\n")
 
     assert all(line.isprintable() and cell_len(line) <= 80 for line in lines)
     assert len(lines) == len(rows) + 1
@@ -30,13 +31,17 @@ def test_the_last_column_gives_way_first() -> None:
     """A path keeps its end, other texts their beginning; the other columns stay whole."""
     path = "/" + "x" * 100 + "/end.py"
 
-    by_end = output.table([], [["a" * 20, path]], keep_end=True)
+    by_end = output.table([], [["a" * 20, output.Path(path)]])
     by_start = output.table([], [["a" * 20, path]])
 
     assert by_end.startswith("a" * 20 + "  …xx")
     assert by_end.endswith("xx/end.py")
     assert by_start.startswith("a" * 20 + "  /xx")
     assert by_start.endswith("xx…")
+    assert output.line(output.Path(path), 10) == "…xx/end.py"
+    assert output.source("Read", path) == output.Path(path)
+    assert isinstance(output.source("Read", path), output.Path)
+    assert not isinstance(output.source("Bash", path), output.Path)
 
 
 @given(TEXTS)
@@ -45,51 +50,6 @@ def test_a_text_is_printed_without_orders_for_the_terminal(text: str) -> None:
     assert output.printable(text).replace("\n", "").isprintable()
     assert output.line(text, 20).isprintable()
     assert len(output.line(text, 20)) <= 20
-
-
-def test_pairs_stand_below_each_other_and_wrap() -> None:
-    """A long value goes on below itself; a path stays whole."""
-    told = output.pairs([("a", "word " * 30), ("longer", "/" + "y" * 90)])
-
-    assert told.split("\n") == [
-        "  a       " + " ".join(["word"] * 14),
-        "          " + " ".join(["word"] * 14),
-        "          word word",
-        "  longer  /" + "y" * 90,
-    ]
-
-
-@pytest.mark.parametrize(
-    ("count", "shown"),
-    [(0, "0 B"), (999, "999 B"), (1_000, "1.0 kB"), (-2_500, "-2.5 kB"), (10**10, "10.0 GB")],
-)
-def test_sizes_are_for_people(count: int, shown: str) -> None:
-    """In the units of disks."""
-    assert output.size(count) == shown
-
-
-def test_without_a_terminal_only_yes_is_consent(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody is there to ask, so nothing is done."""
-    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
-
-    output.consent("Delete?", yes=True)
-    with pytest.raises(BrimlineError, match="add --yes"):
-        output.consent("Delete?", yes=False)
-
-
-def test_on_a_terminal_a_person_decides(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A no, or no answer at all, ends the command."""
-
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    for typed in ("n\n", "\n", ""):
-        monkeypatch.setattr(sys, "stdin", Terminal(typed))
-        with pytest.raises(click.Abort):
-            output.consent("Delete?", yes=False)
-    monkeypatch.setattr(sys, "stdin", Terminal("y\n"))
-    output.consent("Delete?", yes=False)
 
 
 def test_letters_that_the_output_does_not_know_do_no_harm(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -173,8 +173,8 @@ SETTINGS = (
         "offload.always",
         "texts",
         [],
-        "Commands, paths and tools whose results count as bulk, whatever kind they are; "
-        "`offload.never` wins over it.",
+        "Commands, paths and tools whose results count as bulk, whatever kind they are and also if "
+        "they failed; `offload.never` wins over it.",
     ),
     _own(
         "carry.enabled",

@@ -214,8 +214,9 @@ def test_a_purge_is_only_shown(home_dir: str, session: SessionBuilder) -> None:
 
     assert Path(session.path).read_bytes() == before
     assert text.count("Nothing was changed") == 1
-    line = f"brimline session purge --keep-recent 2 --session {session.session_id}"
+    line = f"brimline session purge {session.path} --keep-recent 2"
     assert re.findall("brimline session purge.*", text) == [line]
+    assert text.endswith(f"claude --resume {session.session_id}")
 
 
 @pytest.mark.parametrize("content", [None, "nonsense", '["/no/such/python"]', "[1]", '"x"'])

@@ -37,7 +37,7 @@ _OURS = {
     "sessions/*": r"(statusline|checkpoint|telemetry)\.json|spool(\.\d+)?\.jsonl|reminder"
     rf"|client|off|({_ROOMS}|spoke|window|compacted|carried|ceiling|quota|yields)-[\w.-]+",
     "carry": "",
-    "carry/*": r"(ledger|checkpoint|audit-\d+)\.json|(checkpoint|card)\.md|notes\.jsonl",
+    "carry/*": r"(ledger|checkpoint|audit-\d+)\.json|(checkpoint|card)\.md|(notes|budget)\.jsonl",
     "carry/clients": r"\d+",
     "carry/projects": r"[0-9a-f]{24}\.json",
     "store": r"index\.jsonl(\.old)?|last_key|format|clients|references\.json|tidied|recompressed"

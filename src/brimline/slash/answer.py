@@ -25,7 +25,6 @@ PROGRAM_FILES = ("install/program.json", "plugin/program.json")
 # A screenful or two; the rest is for a shell.
 _SHOWN_CHARACTERS = 6_000
 _PROMPT = re.compile(r"/(?:[\w-]+:)?brim:([\w-]+)[ \t]*(.*)", re.DOTALL)
-_NO_ANSWER = "brimline: no answer here"
 _PIN_KINDS = (pins.LAST, pins.NEXT, pins.START, pins.END)
 _KEY = re.compile(r"(?:sha256:)?[0-9a-f]{6,64}")
 
@@ -80,14 +79,9 @@ def _from_shell(turn: Turn, command: SlashCommand, arguments: str) -> str:
 
 def _purge(turn: Turn, command: SlashCommand, arguments: str) -> str:
     preview = _from_shell(turn, command, arguments)
-    if preview.endswith("Nothing to purge.") or preview.startswith(_NO_ANSWER):
-        return preview
-    words = ["brimline", "session", "purge", *arguments.split()]
-    line = shlex.join([*words, "--session", turn.event.session_id])
-    return (
-        f"{preview}\n\nNothing was changed: the client ignores edits of a session that runs. "
-        f"Leave it, run\n  {line}\nand resume it with\n  claude --resume {turn.event.session_id}"
-    )
+    if "\n  brimline session purge" not in preview:
+        return preview  # there is nothing to purge, or no answer
+    return f"{preview}\nand resume it with\n  claude --resume {turn.event.session_id}"
 
 
 def _pin(turn: Turn, _command: SlashCommand, arguments: str) -> str:
@@ -148,4 +142,4 @@ def _shortened(text: str, line: str) -> str:
 
 
 def _instead(why: str, line: str) -> str:
-    return f"{_NO_ANSWER} ({why}); in a shell: {line}"
+    return f"brimline: no answer here ({why}); in a shell: {line}"

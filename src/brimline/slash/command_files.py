@@ -76,7 +76,7 @@ ANSWERED = (
     SlashCommand(
         "purge",
         "What a purge of this session would save, and how to do it after leaving",
-        ("session", "purge", "--analyze"),
+        ("session", "purge", "--dry-run"),
         about_session=True,
     ),
     SlashCommand("off", "Silence brimline in this session"),
