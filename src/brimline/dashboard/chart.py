@@ -6,6 +6,7 @@ drawing has at most `MOST_COLUMNS` columns however long a session is; each shows
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -90,7 +91,7 @@ def columns(moments: Sequence[Moment]) -> list[Moment]:
     """The requests that are drawn: all of them, or the fullest of each group of neighbours."""
     count = min(len(moments), MOST_COLUMNS)
     edges = [len(moments) * at // count for at in range(count + 1)] if count else [0]
-    groups = [moments[low:high] for low, high in zip(edges, edges[1:], strict=False)]
+    groups = [moments[low:high] for low, high in itertools.pairwise(edges)]
     return [max(group, key=lambda one: one.tokens) for group in groups]
 
 
@@ -167,7 +168,7 @@ def cells(values: Sequence[int]) -> list[int]:
     """At most `SPARK_CELLS` values, each the largest of its share."""
     count = min(len(values), SPARK_CELLS)
     edges = [len(values) * at // count for at in range(count + 1)] if count else [0]
-    return [max(values[low:high]) for low, high in zip(edges, edges[1:], strict=False)]
+    return [max(values[low:high]) for low, high in itertools.pairwise(edges)]
 
 
 def short(value: float) -> str:
@@ -196,7 +197,7 @@ def _nice(step: float) -> float:
 
 
 def _stack(one: Moment) -> dict[str, float]:
-    """The parts so that they add up; what was dropped, nobody knows of what, comes off all alike."""
+    """The parts so that they add up: what was dropped, of whatever, comes off all alike."""
     parts = {kind: tokens for kind, tokens in one.parts.items() if tokens > 0}
     scale = min(1.0, one.tokens / max(1, sum(parts.values())))
     return {kind: tokens * scale for kind, tokens in parts.items()}
@@ -223,7 +224,8 @@ def _column(shown: Sequence[Moment], number: int) -> int | None:
 
 def _steps(plot: Plot, values: Sequence[float]) -> str:
     """A line that holds each value for the width of its column; equal ones are one stretch."""
-    found, last = [], None
+    found: list[str] = []
+    last = None
     for at, value in enumerate(values):
         y = plot.y(value)
         if y != last:
@@ -237,15 +239,15 @@ def _band(plot: Plot, lows: Sequence[float], highs: Sequence[float]) -> str:
     """What lies between two lines of steps."""
     if not highs:
         return ""
-    back = "".join(
-        f"V{plot.y(low)}H{plot.x(at)}" for at, low in reversed(list(enumerate(lows)))
-    )
+    back = "".join(f"V{plot.y(low)}H{plot.x(at)}" for at, low in reversed(list(enumerate(lows))))
     return f"{_steps(plot, highs)}{back}Z"
 
 
 def _line(plot: Plot, values: Sequence[float | None]) -> str:
     """A line through the values that there are."""
     points = [
-        f"{plot.x(at + 0.5)} {plot.y(value)}" for at, value in enumerate(values) if value is not None
+        f"{plot.x(at + 0.5)} {plot.y(value)}"
+        for at, value in enumerate(values)
+        if value is not None
     ]
     return "M" + "L".join(points)

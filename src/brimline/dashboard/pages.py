@@ -1,7 +1,8 @@
-"""A session's page: what it shows, with or without texts and paths, and the templates that show it."""
+"""The page of a session: what it shows, with texts and paths or without, and its templates."""
 
 from __future__ import annotations
 
+import itertools
 import os
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -110,7 +111,9 @@ def headline(story: Story) -> str:
         return f"{told}; {brim}: {-margin:,} past it."
     left = f"{margin:,} tokens left"
     if outlook and outlook.high:
-        left = f"about {output.count(outlook.ops, 'request')} left ({outlook.low} to {outlook.high})"
+        left = (
+            f"about {output.count(outlook.ops, 'request')} left ({outlook.low} to {outlook.high})"
+        )
     return f"{told}; {brim}: {left}."
 
 
@@ -141,7 +144,9 @@ def came_in(story: Story, moment: Moment) -> list[dict[str, Any]]:
         for offset in sorted(offset for offset in tokens if offset >= 0)[:_MOST_ROWS]:
             file.seek(offset)
             line = next(read.lines(file, offset=offset), None)
-            texts = [text for record in line.records for text in _texts(record.value)] if line else []
+            texts = (
+                [text for record in line.records for text in _texts(record.value)] if line else []
+            )
             text = "\n\n".join(texts)
             reference = stub.parse(text)
             found.append(
@@ -189,9 +194,9 @@ def _parts(story: Story) -> list[tuple[str, str, int]]:
 
 def _growth(story: Story, *, redacted: bool) -> list[dict[str, Any]]:
     """The requests that added most, and what that was."""
-    found = []
-    for before, one in zip([None, *story.moments], story.moments, strict=False):
-        if before is None or before.segment != one.segment:
+    found: list[dict[str, Any]] = []
+    for before, one in itertools.pairwise(story.moments):
+        if before.segment != one.segment:
             continue
         most = max(one.items, key=lambda item: item.tokens, default=None)
         subject = shown_item(most, redacted=redacted) if most else ""

@@ -18,6 +18,7 @@ from brimline.fast import paths
 from brimline.gauge import reading
 from brimline.gauge.composition import Injections
 from brimline.gauge.reading import HISTORY_REQUESTS
+from brimline.gauge.window import proved_window
 from brimline.offload import learning
 from brimline.session.inspect import ContextReader
 from brimline.state import history
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from brimline.gauge.composition import Composition, Share
     from brimline.gauge.forecast import Forecast
     from brimline.gauge.reading import Reading
-    from brimline.transcript.pieces import Entry
     from brimline.transcript.row import Spent, Usage
 
 _UNKNOWN_TOOL = "unknown tool"
@@ -89,6 +89,9 @@ class Story:
 
     path: str
     session_id: str
+    """In the name of its file."""
+    kept_as: str
+    """The name under which hooks recorded it."""
     size_bytes: int = 0
     project: str | None = None
     moments: list[Moment] = field(default_factory=list)
@@ -143,7 +146,7 @@ def tell(path: str, home_dir: str, progress: Callable[[int], None] | None = None
     except OSError as error:
         raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
     policy = config.live_policy(home_dir, found.project or os.getcwd())
-    state = SessionState(home_dir, found.session_id)
+    state = SessionState(home_dir, found.kept_as)
     found.now = reading.of_session(path, last, found.scan, state, policy)
     _read_moments(found, state, policy)
     return found
@@ -168,7 +171,9 @@ def outline(path: str, home_dir: str, progress: Callable[[int], None] | None = N
         raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
     found = reader.close()
     found.size_bytes = size
-    name = paths.safe_session_id(found.session_id)
+    if not SessionState(home_dir, found.kept_as).names and reader.recorded:
+        found.kept_as = reader.recorded  # a subagent's file has its own name
+    name = found.kept_as = paths.safe_session_id(found.kept_as)
     found.figures = history.look(home_dir, name, [path]).figures
     found.saved = learning.saved_by(home_dir, name)
     found.events = history.spooled(paths.session_dir(home_dir, name))[0]
@@ -179,12 +184,13 @@ class _Reader:
     """Takes the rows of a session; a request is complete when the ledger has settled it."""
 
     def __init__(self, path: str) -> None:
-        self.story = Story(path, find.session_id_of(path))
+        self.story = Story(path, find.session_id_of(path), find.session_id_of(path))
         self.context = ContextReader(self._settled)
         self.open: Moment | None = None
         self.history: list[int] = []
         self.calls: dict[str, tuple[str, str]] = {}
         self.places: dict[int, int] = {}
+        self.recorded = ""
 
     def take(self, value: dict[str, Any], offset: int) -> None:
         """The next row."""
@@ -202,13 +208,13 @@ class _Reader:
             if entry.is_boundary:
                 self.history = []
         if entry and entry.usage:
-            self._measured(value, entry, entry.usage, offset)
+            self._measured(value, entry.usage, offset)
         elif self.open:
             self.open.last.result_characters += row.visible_characters(value)
 
-    def _measured(self, value: dict[str, Any], entry: Entry, usage: Usage, offset: int) -> None:
+    def _measured(self, value: dict[str, Any], usage: Usage, offset: int) -> None:
         story, segment = self.story, self.context.segment
-        story.session_id = usage.session_id or story.session_id
+        self.recorded = usage.session_id or self.recorded
         if self.open is None:
             at = story.scan.requests[-1].at
             number = len(story.moments) + 1
@@ -257,7 +263,7 @@ def _read_moments(found: Story, state: SessionState, policy: Policy) -> None:
     window = told and Snapshot(at=0.0, window_tokens=told.window_tokens, model=told.model)
     observed = state.observed_window()
     for one in found.moments:
-        proved = reading.window.proved_window(one.tokens)
+        proved = proved_window(one.tokens)
         observed = max(observed or 0, proved or 0) or None
         one.reading = reading.make_reading(one.last, window, policy, observed)
         one.reading.history = one.last.history[::-1]
