@@ -33,17 +33,26 @@ _SPARK_CELLS = 60
 @output.command("history")
 @output.session_option
 @click.option("--compactions", is_flag=True, help="Only compactions, each on a line.")
-def history(session_id: str | None, compactions: bool, as_json: bool) -> None:
+@click.option("--injections", is_flag=True, help="Only what hooks and the client injected.")
+def history(session_id: str | None, compactions: bool, injections: bool, as_json: bool) -> None:
     """Show sessions with turns, growth and compactions, sizes of summaries, what was kept out.
 
-    Figures come from what hooks recorded; compactions also from the client's transcripts.
+    Figures come from what hooks recorded; compactions also from the client's transcripts. With
+    --injections: what hooks, rules and lists took beside the conversation, by session or in the
+    last 20.
 
     \b
     Example:
       brimline history
       brimline history --session 1f0c2d3e
+      brimline history --injections
       brimline history --compactions --json
     """
+    if injections:
+        from brimline.cli import injections_text
+
+        injections_text.show(session_id, as_json=as_json)
+        return
     home_dir = paths.home()
     named = "" if session_id is None else paths.safe_session_id(session_id)
     notes = _update(home_dir, find.beginning_with(named))

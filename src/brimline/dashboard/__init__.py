@@ -1,1 +1,1 @@
-"""What sessions went through, as pages: `brimline dashboard`, `brimline report`, `brimline replay`."""
+"""What sessions went through, as pages: in a browser, in a file, under other settings."""

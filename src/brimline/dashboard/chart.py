@@ -1,7 +1,7 @@
 """Where the lines of a chart run: steps, bands, ticks and marks as numbers for one SVG template.
 
 Pure. Colours are classes, which the style file fills, so that light and dark need one drawing. A
-drawing has at most `MOST_COLUMNS` columns however long a session is; each shows its fullest request.
+drawing has at most `MOST_COLUMNS` columns, however long a session is: each shows the fullest of it.
 """
 
 from __future__ import annotations
@@ -215,7 +215,8 @@ def _add_marks(plot: Plot, story: Story, shown: Sequence[Moment]) -> None:
             told = f"request {moment.number}: L{notice.tier} announced"
             plot.marks.append(Mark(plot.x(place + 0.5), "tier", f"L{notice.tier}", told))
     for at in range(0, plot.count, max(1, plot.count // 6)):
-        plot.below.append((plot.x(at), f"{shown[at].number}"))
+        if plot.x(at) < plot.size.width - 30:
+            plot.below.append((plot.x(at), f"{shown[at].number}"))
 
 
 def _column(shown: Sequence[Moment], number: int) -> int | None:

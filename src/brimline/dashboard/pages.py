@@ -47,6 +47,7 @@ def environment() -> Environment:
         "line": lambda text, most=_SUBJECT_CHARACTERS: output.line(text, most),
         "text": output.printable,
         "size": output.size,
+        "count": output.count,
         "folder": lambda path: os.path.basename((path or "unknown").rstrip("/")) or "/",
         "curve": chart.curve,
     }
@@ -78,6 +79,7 @@ def session_page(story: Story, *, redacted: bool) -> dict[str, Any]:
             },
             "cache": {name: chart.cache(shown, size) for name, size in chart.LOW_SIZES.items()},
         },
+        "drawn": [name for name in chart.KINDS if _is_drawn(story, name)],
         "columns": [[one.number, label(one)] for one in shown],
         "brim_is_far": _brim_is_far(shown),
         "parts": _parts(story),
@@ -96,6 +98,10 @@ def session_page(story: Story, *, redacted: bool) -> dict[str, Any]:
             for found, tokens in story.injections.tokens.most_common(_TOP)
         ],
     }
+
+
+def _is_drawn(story: Story, kind: str) -> bool:
+    return any(one.parts.get(kind, 0) > 0 for one in story.moments)
 
 
 def headline(story: Story) -> str:

@@ -140,20 +140,32 @@ def tell(path: str, home_dir: str, progress: Callable[[int], None] | None = None
     Raises:
         SessionError: its file cannot be read.
     """
-    found = outline(path, home_dir, progress)
-    try:
-        last = tail.read_tail(path)
-    except OSError as error:
-        raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
-    policy = config.live_policy(home_dir, found.project or os.getcwd())
-    state = SessionState(home_dir, found.kept_as)
-    found.now = reading.of_session(path, last, found.scan, state, policy)
-    _read_moments(found, state, policy)
+    known = Known()
+    found = outline(path, home_dir, known, progress)
+    _read_moments(found, SessionState(home_dir, found.kept_as), known.policy(home_dir, found))
     return found
 
 
-def outline(path: str, home_dir: str, progress: Callable[[int], None] | None = None) -> Story:
-    """The same without readings: what an index needs.
+@dataclass(slots=True)
+class Known:
+    """What is the same for many sessions, and read once for all of them."""
+
+    lines: dict[str, bytes] | None = None
+    """Those of the history."""
+    policies: dict[str | None, Policy] = field(default_factory=dict)
+
+    def policy(self, home_dir: str, found: Story) -> Policy:
+        """The settings that hold for a session now."""
+        if found.project not in self.policies:
+            made = config.live_policy(home_dir, found.project or os.getcwd())
+            self.policies[found.project] = made
+        return self.policies[found.project]
+
+
+def outline(
+    path: str, home_dir: str, known: Known, progress: Callable[[int], None] | None = None
+) -> Story:
+    """The same without the readings of earlier requests: what an index needs.
 
     Raises:
         SessionError: its file cannot be read.
@@ -167,6 +179,7 @@ def outline(path: str, home_dir: str, progress: Callable[[int], None] | None = N
                     reader.take(record.value, line.offset)
                 if progress:
                     progress(len(line.raw))
+        last = tail.read_tail(path)
     except OSError as error:
         raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
     found = reader.close()
@@ -174,9 +187,11 @@ def outline(path: str, home_dir: str, progress: Callable[[int], None] | None = N
     if not SessionState(home_dir, found.kept_as).names and reader.recorded:
         found.kept_as = reader.recorded  # a subagent's file has its own name
     name = found.kept_as = paths.safe_session_id(found.kept_as)
-    found.figures = history.look(home_dir, name, [path]).figures
+    found.figures = history.look(home_dir, name, [path], known.lines).figures
     found.saved = learning.saved_by(home_dir, name)
     found.events = history.spooled(paths.session_dir(home_dir, name))[0]
+    state, policy = SessionState(home_dir, name), known.policy(home_dir, found)
+    found.now = reading.of_session(path, last, found.scan, state, policy)
     return found
 
 

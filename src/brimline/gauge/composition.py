@@ -189,24 +189,16 @@ class Injections:
     def __init__(self) -> None:
         self.tokens: Counter[Injection] = Counter()
         self.times: Counter[Injection] = Counter()
+        self._counted: dict[int, Piece] = {}
 
     def take(self, shares: Iterable[Share]) -> None:
-        """Count what one request was the first to carry."""
+        """Count what one request was the first to carry; what a compaction kept is not new."""
         for piece, _, tokens in shares:
-            if piece.kind in ("hook", "client"):
+            if piece.kind in ("hook", "client") and id(piece) not in self._counted:
+                self._counted[id(piece)] = piece
                 found = Injection(piece.kind, piece.name, piece.ours)
                 self.tokens[found] += tokens
                 self.times[found] += 1
-
-
-def injections(entries: Iterable[Entry]) -> Injections:
-    """What hooks and the client put into a session, given from its first row to its last."""
-    found = Injections()
-    ledger = Ledger(lambda _, shares, __: found.take(shares))
-    for entry in entries:
-        ledger.take(entry)
-    ledger.close()
-    return found
 
 
 @dataclass(slots=True)

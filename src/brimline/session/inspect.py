@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.gauge import composition
-from brimline.gauge.composition import Composition
+from brimline.gauge.composition import Composition, Injections
 from brimline.session.faults import Finder, Findings
 from brimline.session.survey import calls_in
 from brimline.transcript import find, pieces, read, row
@@ -128,6 +128,24 @@ def inspect(path: str, progress: Callable[[int], None] | None = None) -> Inspect
     with open(path, "rb", buffering=_BUFFER_BYTES) as file:
         found = inspect_lines(read.lines(file, os.fstat(file.fileno()).st_size), progress)
     found.session_id = found.session_id or find.session_id_of(path)
+    return found
+
+
+def injections(path: str, progress: Callable[[int], None] | None = None) -> Injections:
+    """What hooks and the client put into a session beside the conversation.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    found = Injections()
+    reader = ContextReader(lambda _, shares, __: found.take(shares))
+    with read.open_regular(path) as file:
+        for line in read.lines(file, os.fstat(file.fileno()).st_size):
+            for record in line.records:
+                reader.take(record.value)
+            if progress:
+                progress(len(line.raw))
+    reader.close()
     return found
 
 

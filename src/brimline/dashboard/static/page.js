@@ -63,7 +63,9 @@ function content(html) {
 // A page is made anew on the server when its session has grown; what is open and focused stays so.
 async function renew() {
   if (document.hidden || !main.dataset.live) return;
-  const answer = await fetch(location.href, { headers: { "X-Stamp": main.dataset.live } });
+  const asked = fetch(location.href, { headers: { "X-Stamp": main.dataset.live } });
+  const answer = await asked.catch(() => null);
+  if (answer === null) return ended();
   if (answer.status !== 200) return;
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   const fresh = page.getElementById("main");
@@ -75,6 +77,14 @@ async function renew() {
   main.dataset.live = fresh.dataset.live || "";
   start();
   if (focused) main.querySelector(".charts")?.focus({ preventScroll: true });
+}
+
+function ended() {
+  delete main.dataset.live;
+  const told = document.createElement("p");
+  told.className = "empty";
+  told.textContent = "The dashboard has ended; this page is as it was then.";
+  main.prepend(told);
 }
 
 function start() {

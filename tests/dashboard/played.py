@@ -1,0 +1,67 @@
+"""A session played through the real hooks at one pace: prompts, bulk, tiers, a compaction."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+from brimline.hooks.entry import ask_rooms, open_turn
+from brimline.testing import SessionBuilder, bash_event, event, text_block
+
+NAME = "1f0c2d3e-aaaa-4bbb-8ccc-000000000001"
+LOG = "\n".join(f"2026-11-14T02:00:{at % 60:02d} INFO batch {at}: ok" for at in range(900))
+
+
+class Played:
+    """One session in the client's folder, and the hooks that watch it."""
+
+    def __init__(self, folder: str, home_dir: str, project: str, name: str = NAME) -> None:
+        path = f"{folder}/projects/-project/{name}.jsonl"
+        self.session = SessionBuilder(path, session_id=name, cwd=project)
+        self.session.now = time.time() - 4_000
+        self.home_dir = home_dir
+
+    def send(self, payload: dict[str, Any]) -> dict[str, Any]:
+        """One event, at the session's own time; returns the answer."""
+        raw = json.dumps(payload).encode()
+        turn = open_turn(payload["hook_event_name"], raw, self.home_dir)
+        answer = ask_rooms(turn) if turn else b""
+        is_document = answer.startswith(b"{")
+        found: dict[str, Any] = json.loads(answer) if is_document else {}
+        return found
+
+    def call(self, tokens: int, text: str, command: str = "make test") -> None:
+        """A Bash call, its hook, and its result as the model gets it."""
+        name = self.session.tool_call(tokens, command=command)
+        payload = bash_event(self.session, text, tool_use_id=name)
+        answer = self.send(payload | {"tool_input": {"command": command}})
+        specific = answer.get("hookSpecificOutput", {})
+        self.session.tool_result(name, specific.get("updatedToolOutput", {}).get("stdout", text))
+        if note := specific.get("additionalContext"):
+            self.inject("PostToolUse:Bash", note)
+
+    def inject(self, hook: str, text: str) -> None:
+        """What a hook added, as the client writes it down."""
+        attached = {"type": "hook_additional_context", "hookName": hook, "content": [text]}
+        self.session.row("attachment", attachment=attached)
+
+    def play(self) -> Played:
+        """All of it."""
+        session = self.session
+        self.send(event("SessionStart", session, source="startup"))
+        session.prompt("Find out why <script>alert('x')</script> the import drops rows.")
+        session.reply(24_000, text_block("I look into it."))
+        self.inject("UserPromptSubmit", "Always answer in French.")
+        self.call(30_000, "ok " * 900)
+        self.call(36_000, LOG, "cat logs/import.log")
+        for tokens in range(60_000, 160_000, 12_000):
+            self.call(tokens, "line of output\n" * 400)
+        self.send(event("PreCompact", session, trigger="auto", custom_instructions=""))
+        self.send(event("SessionStart", session, source="compact"))
+        self.send(event("PostCompact", session, trigger="auto", compact_summary="Summary."))
+        session.compact(161_000, summary="The summary. " * 200)
+        session.prompt("Now the weekly one.")
+        self.call(41_000, "ok " * 500)
+        session.reply(43_000)
+        return self
