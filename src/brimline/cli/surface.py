@@ -22,7 +22,7 @@ _MOST_SUGGESTIONS = 3
 # What people try where there is no such command, and what tells it.
 _INSTEAD = {"scout status": "config get scout.mode"}
 _EXIT_USAGE = 2
-_DASHBOARD = "brimline.dashboard.commands"
+_DASHBOARD = "brimline.dashboard.page_commands"
 
 
 class Entry(NamedTuple):
