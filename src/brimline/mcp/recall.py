@@ -197,7 +197,7 @@ def _found(home_dir: str, project_dir: str, asked: Asked) -> str:
         room = SEARCH_ROOM // 2
         said = remembered.find(home_dir, project_dir, asked.query, room, everywhere=wanted)
     outputs = _hits(home_dir, None if wanted else project_dir, asked, SEARCH_ROOM - len(said))
-    return "\n".join([said, outputs]) if said and "\n" in outputs else said or outputs
+    return f"{said}\n{outputs}" if said and "\n" in outputs else said or outputs
 
 
 def _hits(home_dir: str, project_dir: str | None, asked: Asked, room: int) -> str:

@@ -1,4 +1,4 @@
-"""`brimline mcp`: the tools for the model, over standard input and output, for one client, until the input ends.
+"""`brimline mcp`: tools for the model over standard input and output, until the input ends.
 
 Nothing of ours is loaded or read before the first call of a tool, and the SDK only when it runs.
 """
