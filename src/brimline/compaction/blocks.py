@@ -118,6 +118,21 @@ def stands_in(block: Block, text: str, shortened: Mapping[str, Any] | None = Non
     return {"content": text} if block.kind == RESULT else {"text": text}
 
 
+def session_of(body: Mapping[str, Any]) -> str:
+    """The session that a request says it belongs to; without one, what its beginning says."""
+    metadata = body.get("metadata")
+    told = metadata.get("user_id") if isinstance(metadata, dict) else None
+    try:
+        named = json.loads(told).get("session_id") if isinstance(told, str) else None
+    except (ValueError, AttributeError):
+        named = None
+    if isinstance(named, str) and named:
+        return named
+    messages = body.get("messages")
+    first = messages[0] if isinstance(messages, list) and messages else None
+    return _id(_dumps(body.get("system")), _dumps(first))
+
+
 def is_helper(body: Mapping[str, Any]) -> bool:
     """Whether a request is none of the conversation: a title, a page to sum up, a search."""
     tools, choice = body.get("tools"), body.get("tool_choice")

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 # A name that so many items hold at most is rare: it means one of them.
 _RARE = 3
 # So many names of an item in one action mean the item.
-_SEVERAL = 4
+import os
+_SEVERAL = int(os.environ.get("SEVERAL", "4"))
+MODE = os.environ.get("MODE", "")
+MOST = int(os.environ.get("MOST", "1000"))
+CALLS = os.environ.get("CALLS", "")
 _PATH_ARGUMENTS = ("file_path", "notebook_path", "path")
 
 
@@ -45,6 +49,8 @@ class Clock:
 
     def last(self, block: Block) -> int:
         """The step in which a block came or was last referred to."""
+        if CALLS and block.kind == blocks.CALL:
+            return block.step
         return self._last.get(_item(block), block.step)
 
     def used(self, block: Block) -> list[str]:
@@ -64,29 +70,34 @@ class Clock:
 
     def _message(self, found: list[Block]) -> None:
         """References first: a call does not refer to itself."""
-        named = {block.id: names.mentions(block.text) for block in found}
-        for block in found:
+        items = [block for block in found if block.kind != blocks.OTHER]
+        named = {block.id: names.mentions(block.text) for block in items}
+        for block in items:
             if block.kind == blocks.CALL:
                 self._refer(block, named[block.id])
             elif block.kind == blocks.PROSE:
                 self._use(named[block.id])
-        for block in found:
-            if block.kind != blocks.OTHER:
-                self._hold(block, named[block.id])
+        for block in items:
+            self._hold(block, named[block.id])
 
     def _refer(self, block: Block, named: frozenset[str]) -> None:
-        counts: dict[str, int] = {}
+        counts: dict[str, float] = {}
         meant: set[str] = set()
         for name in named:
             holders = self._holders.get(name, [])
-            if len(holders) <= _RARE:
-                meant.update(holders)
-            for item in holders:
-                counts[item] = counts.get(item, 0) + 1
+            if MODE == "idf":
+                if len(holders) <= MOST:
+                    for item in holders:
+                        counts[item] = counts.get(item, 0) + 1 / len(holders)
+            else:
+                if len(holders) <= _RARE:
+                    meant.update(holders)
+                for item in holders:
+                    counts[item] = counts.get(item, 0) + 1
             for path, item in self._files.get(name.rpartition("/")[2], ()):
                 if path.endswith(name):
                     meant.add(item)
-        meant.update(item for item, count in counts.items() if count >= _SEVERAL)
+        meant.update(item for item, count in counts.items() if count >= (1 / _RARE - 1e-9 if MODE == "idf" else _SEVERAL))
         for item in meant:
             self._last[item] = block.step
         self._use(named)
