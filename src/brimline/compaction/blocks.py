@@ -264,15 +264,11 @@ def _markers(body: Mapping[str, Any]) -> int:
 
 
 def _each_marker(body: Mapping[str, Any]) -> list[Any]:
-    found = []
-    for name in ("system", "tools"):
-        parts = body.get(name)
-        for part in parts if isinstance(parts, list) else ():
-            if isinstance(part, dict) and _MARKER in part:
-                found.append(part[_MARKER])
-    for message in body.get("messages") or ():
-        content = message.get("content") if isinstance(message, dict) else None
-        for block in content if isinstance(content, list) else ():
-            if isinstance(block, dict) and _MARKER in block:
-                found.append(block[_MARKER])
-    return found
+    parts = [*_list(body.get("system")), *_list(body.get("tools"))]
+    for message in _list(body.get("messages")):
+        parts += _list(message.get("content")) if isinstance(message, dict) else []
+    return [part[_MARKER] for part in parts if isinstance(part, dict) and _MARKER in part]
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

@@ -349,9 +349,7 @@ class _Case:
             self.state.drafts[memo] = make(block, self.state.clock)
         return self.state.drafts[memo]
 
-    def _preview(
-        self, position: int, block: Block, age: int, *, is_hard: bool
-    ) -> StandIn | None:
+    def _preview(self, position: int, block: Block, age: int, *, is_hard: bool) -> StandIn | None:
         if len(block.text) < stand_ins.BULK_BYTES:
             return None
         if is_hard or age >= self.settings.read_requests:

@@ -17,11 +17,7 @@ if TYPE_CHECKING:
 # A name that so many items hold at most is rare: it means one of them.
 _RARE = 3
 # So many names of an item in one action mean the item.
-import os
-_SEVERAL = int(os.environ.get("SEVERAL", "4"))
-MODE = os.environ.get("MODE", "")
-MOST = int(os.environ.get("MOST", "1000"))
-CALLS = os.environ.get("CALLS", "")
+_SEVERAL = 8
 _PATH_ARGUMENTS = ("file_path", "notebook_path", "path")
 
 
@@ -48,8 +44,11 @@ class Clock:
         self._taken = [block.id for block in found]
 
     def last(self, block: Block) -> int:
-        """The step in which a block came or was last referred to."""
-        if CALLS and block.kind == blocks.CALL:
+        """The step in which a block came or was last referred to.
+
+        What the model itself once wrote into a call counts by its age: the file says it by now.
+        """
+        if block.kind == blocks.CALL:
             return block.step
         return self._last.get(_item(block), block.step)
 
@@ -71,7 +70,7 @@ class Clock:
     def _message(self, found: list[Block]) -> None:
         """References first: a call does not refer to itself."""
         items = [block for block in found if block.kind != blocks.OTHER]
-        named = {block.id: names.mentions(block.text) for block in items}
+        named = {block.id: names.mentions(_said(block)) for block in items}
         for block in items:
             if block.kind == blocks.CALL:
                 self._refer(block, named[block.id])
@@ -81,23 +80,18 @@ class Clock:
             self._hold(block, named[block.id])
 
     def _refer(self, block: Block, named: frozenset[str]) -> None:
-        counts: dict[str, float] = {}
+        counts: dict[str, int] = {}
         meant: set[str] = set()
         for name in named:
             holders = self._holders.get(name, [])
-            if MODE == "idf":
-                if len(holders) <= MOST:
-                    for item in holders:
-                        counts[item] = counts.get(item, 0) + 1 / len(holders)
-            else:
-                if len(holders) <= _RARE:
-                    meant.update(holders)
-                for item in holders:
-                    counts[item] = counts.get(item, 0) + 1
+            if len(holders) <= _RARE:
+                meant.update(holders)
+            for item in holders:
+                counts[item] = counts.get(item, 0) + 1
             for path, item in self._files.get(name.rpartition("/")[2], ()):
                 if path.endswith(name):
                     meant.add(item)
-        meant.update(item for item, count in counts.items() if count >= (1 / _RARE - 1e-9 if MODE == "idf" else _SEVERAL))
+        meant.update(item for item, count in counts.items() if count >= _SEVERAL)
         for item in meant:
             self._last[item] = block.step
         self._use(named)
@@ -120,6 +114,14 @@ class Clock:
                 holders.append(item)
         for path in _paths(block):
             self._files.setdefault(path.rpartition("/")[2], []).append((path, item))
+
+
+def _said(block: Block) -> str:
+    """What a block says; of a call, without the names of its parameters."""
+    if block.kind != blocks.CALL:
+        return block.text
+    values = block.arguments.values()
+    return "\n".join(one if isinstance(one, str) else repr(one) for one in values)
 
 
 def _item(block: Block) -> str:

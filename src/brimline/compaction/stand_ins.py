@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.compaction import blocks
-from brimline.offload import kinds, preview, shell
+from brimline.offload import kinds, names, preview, shell
 from brimline.store import layout, stub
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _SUBJECT_CHARACTERS = 80
 _SENTENCE_CHARACTERS = 200
 _LONG_ARGUMENT_CHARACTERS = 240
 _KEPT_CHARACTERS = 60
-_NAMES_CHARACTERS = 300
+_LEAST_NAMES, _MOST_NAMES, _NAMES_SHARE = 100, 500, 0.1
 _SHORT_KEY = len(layout.PREFIX) + layout.SHORT_DIGITS
 _SENTENCE = re.compile(r"(.+?[.!?:])(?:\s|$)|(.+?)\n", re.DOTALL)
 _NUMBERED = re.compile(r"^ *(\d+)(?:→|\t)", re.MULTILINE)
@@ -77,19 +77,19 @@ def when_read(block: Block, clock: Clock) -> StandIn | None:
 def when_cold(block: Block, clock: Clock) -> StandIn | None:
     """A line in the place of what nothing refers to any more."""
     key = key_of(block.text)
-    names = _kept(clock.used(block))
+    kept = _kept(block.text, clock.used(block))
     if block.kind == blocks.CALL:
-        shortened = _shortened(block.arguments, f"recall {key[:_SHORT_KEY]}]", [names])
+        shortened = _shortened(block.arguments, f"recall {key[:_SHORT_KEY]}]", [kept])
         fields = blocks.stands_in(block, "", shortened)
     elif block.kind == blocks.RESULT:
-        fields = blocks.stands_in(block, f"{_about(block, key)}{names}")
+        fields = blocks.stands_in(block, f"{_about(block, key)}{kept}")
     elif block.kind == blocks.PROSE:
         mark = f"[brimline: {len(block.text):,} characters, recall {key[:_SHORT_KEY]}]"
-        fields = blocks.stands_in(block, f"{_sentence(block.text)} {mark}{names}")
+        fields = blocks.stands_in(block, f"{_sentence(block.text)} {mark}{kept}")
     else:
         head = " ".join(block.text[:_SENTENCE_CHARACTERS].split())
         mark = f"… [brimline: {len(block.text):,} characters, recall {key[:_SHORT_KEY]}]"
-        fields = blocks.stands_in(block, f"{head}{mark}{names}{_REMINDER_END}")
+        fields = blocks.stands_in(block, f"{head}{mark}{kept}{_REMINDER_END}")
     tokens = blocks.estimate(block, fields)
     if block.tokens - tokens < _LEAST_COLLAPSED_TOKENS:
         return None
@@ -170,14 +170,19 @@ def _about(block: Block, key: str) -> str:
     return f"[brimline: {called}: {size:,} bytes, recall {key[:_SHORT_KEY]}]"
 
 
-def _kept(used: list[str]) -> str:
-    """Names that were used later: they are what is most likely used again."""
+def _kept(text: str, used: list[str]) -> str:
+    """Names of what is not shown: those that were used since, then others, as far as there is room.
+
+    A name that was used is what is most likely used again.
+    """
+    left = max(_LEAST_NAMES, min(_MOST_NAMES, int(_NAMES_SHARE * len(text))))
     chosen: list[str] = []
-    left = _NAMES_CHARACTERS
     for name in used:
         if len(name) + 1 <= left and not any(name in other for other in chosen):
             chosen.append(name)
             left -= len(name) + 1
+    found = names.names(enumerate(text.split("\n")), " ".join(chosen))
+    chosen += [name.text for name in names.afford(found, left, names.PATH)]
     return f" {' '.join(chosen)}" if chosen else ""
 
 
@@ -187,13 +192,13 @@ def _sentence(text: str) -> str:
     return first if len(first) <= _SENTENCE_CHARACTERS else f"{first[:_SENTENCE_CHARACTERS]}…"
 
 
-def _shortened(value: Any, mark: str, names: list[str]) -> Any:
+def _shortened(value: Any, mark: str, kept: list[str]) -> Any:
     """Arguments whose long texts are a line; the names stand in the first of them."""
     if isinstance(value, dict):
-        return {name: _shortened(one, mark, names) for name, one in value.items()}
+        return {name: _shortened(one, mark, kept) for name, one in value.items()}
     if isinstance(value, list):
-        return [_shortened(one, mark, names) for one in value]
+        return [_shortened(one, mark, kept) for one in value]
     if not isinstance(value, str) or len(value) < _LONG_ARGUMENT_CHARACTERS:
         return value
     head = value.strip().partition("\n")[0][:_KEPT_CHARACTERS]
-    return f"{head}… [brimline: {len(value):,} characters, {mark}{names.pop() if names else ''}"
+    return f"{head}… [brimline: {len(value):,} characters, {mark}{kept.pop() if kept else ''}"

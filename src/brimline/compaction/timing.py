@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 READ_PRICE = 0.1
-import os
-PATIENCE = float(os.environ.get('PATIENCE','1'))
+# Waiting fills the window too, which no price of tokens tells: it counts so much.
+_WAITING_WEIGHT = 1.5
 _WRITE_PRICES = {300: 1.25, 3_600: 2.0}
 
 
@@ -60,7 +60,7 @@ def first_due(
         at = change.position
         waited += change.waited
         saved += change.saved_tokens
-        gain = waited * PATIENCE - break_price(max(0.0, behind - saved), lifetime_s)
+        gain = _WAITING_WEIGHT * waited - break_price(max(0.0, behind - saved), lifetime_s)
         if gain >= best:
             best, due = gain, change.position
     return due

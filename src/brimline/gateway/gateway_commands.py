@@ -82,3 +82,29 @@ def gateway(
 
     with listening:
         serving.serve(plan, listening, tell)
+
+
+@click.command(
+    "run", context_settings=output.HELP | {"ignore_unknown_options": True}, add_help_option=True
+)
+@click.option(
+    "--compact-pct",
+    type=click.IntRange(1, 100),
+    metavar="N",
+    help="Let the client compact at N % of its window.",
+)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- CLIENT ARGUMENTS]")
+def run(compact_pct: int | None, arguments: tuple[str, ...]) -> None:
+    """Run Claude Code behind a gateway of its own, which ends with it.
+
+    The client gets the gateway's address by --settings; the service behind it is the one that the
+    client would have used. No permission flag is added.
+
+    \b
+    Example:
+      brimline run
+      brimline run --compact-pct 70 -- --continue
+    """
+    from brimline.gateway import launching
+
+    raise SystemExit(launching.run(list(arguments), compact_pct))

@@ -31,8 +31,15 @@ _LARGEST_START_BYTES = 64 << 10
 _CONNECT_TIMEOUT_S = 30.0
 _HOSTS = ("127.0.0.1", "localhost")
 _OF_ONE_CONNECTION = frozenset(
-    (b"connection", b"keep-alive", b"proxy-connection", b"te", b"trailer", b"transfer-encoding")
-    + (b"upgrade",)
+    (
+        b"connection",
+        b"keep-alive",
+        b"proxy-connection",
+        b"te",
+        b"trailer",
+        b"transfer-encoding",
+        b"upgrade",
+    )
 )
 _MESSAGES = b"/v1/messages"
 _BAD_REQUEST = 400
@@ -157,7 +164,8 @@ class Proxy:
 
 async def _read(receive: Receive) -> bytes | None:
     """The whole body; None where it is too large."""
-    parts, size = [], 0
+    parts: list[bytes] = []
+    size = 0
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
@@ -232,9 +240,7 @@ def _handed_on(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, byte
         if name == b"connection"
         for one in value.split(b",")
     }
-    return [
-        item for item in given if item[0] not in _OF_ONE_CONNECTION and item[0] not in named
-    ]
+    return [item for item in given if item[0] not in _OF_ONE_CONNECTION and item[0] not in named]
 
 
 def _decoded(response: httpx2.Response, body: bytes) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib.util
 import os
 import secrets
 import socket
@@ -72,17 +73,25 @@ def base_url(listening: socket.socket, secret: str) -> str:
     return f"http://{HOST}:{listening.getsockname()[1]}/{secret}"
 
 
+def require_libraries() -> None:
+    """Say what is missing before anything is started.
+
+    Raises:
+        BrimlineError: a library is.
+    """
+    if not all(map(importlib.util.find_spec, ("httpx2", "uvicorn"))):
+        raise BrimlineError(MISSING)
+
+
 def serve(plan: Plan, listening: socket.socket, ready: Callable[[], None]) -> None:
     """Serve until a signal comes or the lifeline ends.
 
     Raises:
         BrimlineError: a library is missing.
     """
-    try:
-        import httpx2  # noqa: F401
-        import uvicorn
-    except ImportError as error:
-        raise BrimlineError(MISSING) from error
+    require_libraries()
+    import uvicorn
+
     from brimline.gateway import proxy
 
     config = uvicorn.Config(

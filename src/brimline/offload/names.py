@@ -138,7 +138,7 @@ def names(lines: Iterable[tuple[int, str]], shown: str) -> list[Name]:
 
 
 def mentions(text: str) -> frozenset[str]:
-    """The names that a text mentions: paths, symbols, hashes, and numbers of four digits or more."""
+    """The names that a text mentions: paths, symbols, hashes, numbers from four digits on."""
     found: set[str] = set()
     for run in set(_RUN.findall(text)):
         if len(run) < _SHORTEST_NUMBER or len(run) > _LONGEST_MENTION:

@@ -37,7 +37,12 @@ _TEXT_LENGTH = 4_000
 
 
 def put(
-    home_dir: str, data: bytes, meta: dict[str, Any], *, is_last: bool = True, is_synced: bool = True
+    home_dir: str,
+    data: bytes,
+    meta: dict[str, Any],
+    *,
+    is_last: bool = True,
+    is_synced: bool = True,
 ) -> str:
     """Keep content; when this returns, the content is on the disk and can be had by the key.
 
