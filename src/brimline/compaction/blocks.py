@@ -111,6 +111,30 @@ def mark(body: dict[str, Any], blocks: list[Block], before: int) -> dict[str, An
     return body
 
 
+def last_round(body: Mapping[str, Any]) -> int:
+    """Where the last round begins, which nothing may be parted from: a call, or the user's words."""
+    messages = body["messages"]
+    at = len(messages) - 1
+    while at > 0:
+        said = [block.get("type") for block in _list(messages[at].get("content"))]
+        if messages[at]["role"] == "user" and "tool_result" not in said:
+            return at
+        if messages[at]["role"] == "assistant" and "tool_use" in said:
+            return at
+        at -= 1
+    return 0
+
+
+def begun_with(body: Mapping[str, Any], cut: int, text: str) -> dict[str, Any]:
+    """The request with a text of the user's side in the place of its first messages."""
+    first, rest = {"type": "text", "text": text}, list(body["messages"][cut:])
+    if rest[0]["role"] != "user":
+        return {**body, "messages": [{"role": "user", "content": [first]}, *rest]}
+    content = rest[0]["content"]
+    own = content if isinstance(content, list) else [{"type": "text", "text": content}]
+    return {**body, "messages": [{"role": "user", "content": [first, *own]}, *rest[1:]]}
+
+
 def stands_in(block: Block, text: str, shortened: Mapping[str, Any] | None = None) -> Any:
     """The fields of a block that say something else in its place."""
     if block.kind == CALL:

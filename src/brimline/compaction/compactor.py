@@ -71,6 +71,8 @@ class State:
     """What its blocks were estimated at."""
     refused_tokens: float | None = None
     """The breaker of layer 4: open while the conversation is not smaller than this."""
+    summary_failures: int = 0
+    """The breaker of layer 3: how often in a row it failed."""
     clock: Clock = field(default_factory=Clock)
 
 
@@ -79,7 +81,7 @@ class LayerOutcome(NamedTuple):
 
     layer: int
     outcome: str
-    """`applied`, `waiting`, `nothing` or `off`; of layer 4 also `breaker open`."""
+    """`applied`, `waiting`, `nothing` or `off`; of layer 3 also `failed` and `breaker open`."""
     blocks: int = 0
     saved_tokens: float = 0.0
 

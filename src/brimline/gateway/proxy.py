@@ -85,7 +85,9 @@ class Proxy:
         elif not hmac.compare_digest(secret, self._secret):
             await _refuse(send, 404, "not found")
         else:
-            raw = await _read(receive)
+            length = headers.get(b"content-length", b"")
+            too_large = length.isdigit() and int(length) > LARGEST_BODY_BYTES
+            raw = None if too_large else await _read(receive)
             if raw is None:
                 await _refuse(send, 413, f"more than {LARGEST_BODY_BYTES:,} bytes")
             else:

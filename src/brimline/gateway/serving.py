@@ -7,6 +7,7 @@ import contextlib
 import importlib.util
 import os
 import secrets
+import signal
 import socket
 import sqlite3
 from typing import TYPE_CHECKING, NamedTuple
@@ -116,6 +117,7 @@ async def _serve(
     from brimline.gateway.proxy import Proxy
     from brimline.gateway.stickiness import Stickiness
 
+    loop = asyncio.get_running_loop()
     home_dir = paths.home()
     stickiness = known = None
     if plan.layers:
@@ -131,7 +133,11 @@ async def _serve(
     server.config.loaded_app = None
     server.config.app = app
     if plan.lifeline is not None:
-        asyncio.get_running_loop().add_reader(plan.lifeline, _end, server, plan.lifeline)
+        loop.add_reader(plan.lifeline, _end, server, plan.lifeline)
+    # The server's own way would end the process before its files are closed.
+    server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign,assignment]
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, setattr, server, "should_exit", True)  # noqa: FBT003
     ready()
     try:
         await server.serve(sockets=[listening])
