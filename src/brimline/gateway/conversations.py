@@ -92,14 +92,18 @@ class Conversations:
             return False
         return True
 
-    def answered(self, passing: Passing, status: int, usage: Mapping[str, Any] | None) -> None:
+    def gave_up(self, passing: Passing) -> None:
+        """The shorter form was refused too."""
+        if passing.known is not None:
+            with passing.known.lock:
+                compactor.gave_up(passing.known.state, passing.body)
+
+    def answered(self, passing: Passing, usage: Mapping[str, Any] | None) -> None:
         """What became of a request: learn from it, and leave a line in the session's spool."""
         if passing.known is None or passing.outcome is None:
             return
         try:
             with passing.known.lock:
-                if passing.was_refused and status >= 400:  # noqa: PLR2004 - an HTTP error
-                    compactor.gave_up(passing.known.state, passing.body)
                 if usage and passing.outcome.report.kind == "conversation":
                     compactor.observe(passing.known.state, passing.body, usage)
             if passing.outcome.is_changed:

@@ -136,6 +136,8 @@ class Proxy:
                 ):
                     await response.aclose()
                     response = await self._send(scope, target, passing.raw)
+                    if response.status_code >= _BAD_REQUEST:
+                        await asyncio.to_thread(known.gave_up, passing)
                 else:
                     await _give(send, response, refusal)
                     await response.aclose()
@@ -150,7 +152,7 @@ class Proxy:
         finally:
             await response.aclose()
         if passing and known:
-            await asyncio.to_thread(known.answered, passing, response.status_code, usage)
+            await asyncio.to_thread(known.answered, passing, usage)
 
     async def _send(self, scope: Scope, target: bytes, raw: bytes) -> httpx2.Response:
         headers = _handed_on(scope["headers"])
