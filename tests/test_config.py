@@ -22,7 +22,7 @@ from brimline.fast import paths, policy
 from brimline.settings import BY_KEY, REMOVED, SETTINGS, Setting
 
 tables = st.sampled_from(
-    ["", "# first line\n", "context_window = 5 # mine\n", 'store = { pin_level = "x" }\n']
+    ["", "# first line\n", "context_window = 5 # mine\n", 'store = { max_mb = "x" }\n']
 )
 sections = st.lists(
     st.sampled_from(
@@ -44,7 +44,6 @@ by_kind: dict[str, tuple[str, Any]] = {
     "count": ("12", 12),
     "flag": ("on", True),
     "texts": ("one, two", ["one", "two"]),
-    "text": ("words {goal}", "words {goal}"),
     "path": ("~/notes.md", "~/notes.md"),
 }
 samples = {
@@ -80,7 +79,7 @@ def test_stronger_sources_win(
     assert loaded.sources["context_window"] == "environment (BRIMLINE_CONTEXT_WINDOW)"
     assert loaded.sources["compaction_tokens"] == "project"
     assert loaded.sources["guard.preset"] == "user"
-    assert loaded.sources["store.pin_level"] == "default"
+    assert loaded.sources["store.max_mb"] == "default"
     assert loaded.problems == []
 
 
@@ -189,15 +188,18 @@ def test_a_wrong_value_keeps_the_weaker_one_and_is_reported(
 
 def test_a_project_cannot_set_what_is_the_users(home_dir: str, project_dir: str) -> None:
     """A stranger's repository moves thresholds only; the rest is ignored and reported."""
-    _project(project_dir, "context_window = 7\n[store]\npin_level = 'hard'\n")
+    _project(project_dir, "context_window = 7\n[store]\nmax_mb = 5\n")
 
     loaded = config.load(home_dir, project_dir)
 
     assert loaded.values["context_window"] == 7
-    assert loaded.values["store.pin_level"] == "soft"
-    assert "store.pin_level cannot be set by a project" in loaded.problems[0]
+    assert loaded.values["store.max_mb"] == 500
+    assert "store.max_mb cannot be set by a project" in loaded.problems[0]
+    assert {setting.key.partition(".")[0] for setting in SETTINGS if setting.project} == {
+        *("context_window", "compaction_tokens", "guard", "measure", "offload")
+    }
     with pytest.raises(ConfigError, match="only be set in the user's own file"):
-        config.change(paths.project_config(project_dir), "store.pin_level", "hard", project=True)
+        config.change(paths.project_config(project_dir), "store.max_mb", "5", project=True)
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,10 @@ from brimline.errors import BrimlineError
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=120)
 
 
-@given(st.lists(st.tuples(TEXTS, TEXTS, TEXTS), min_size=1, max_size=5), st.booleans())
-def test_a_table_fits_and_obeys_nobody(rows: list[tuple[str, ...]], keep_end: bool) -> None:
+@given(st.lists(st.tuples(TEXTS, TEXTS, TEXTS | TEXTS.map(output.Path)), min_size=1, max_size=5))
+def test_a_table_fits_and_obeys_nobody(rows: list[tuple[str, ...]]) -> None:
     """Whatever stands in its cells: one line each, 80 columns, printable."""
-    lines = output.table(["a", "b", "c"], rows, right={1}, indent=2, keep_end=keep_end).split("\n")
+    lines = output.table(["a", "b", "c"], rows, right={1}, indent=2).split("\n")
 
     assert all(line.isprintable() and cell_len(line) <= 80 for line in lines)
     assert len(lines) == len(rows) + 1
@@ -30,13 +30,17 @@ def test_the_last_column_gives_way_first() -> None:
     """A path keeps its end, other texts their beginning; the other columns stay whole."""
     path = "/" + "x" * 100 + "/end.py"
 
-    by_end = output.table([], [["a" * 20, path]], keep_end=True)
+    by_end = output.table([], [["a" * 20, output.Path(path)]])
     by_start = output.table([], [["a" * 20, path]])
 
     assert by_end.startswith("a" * 20 + "  …xx")
     assert by_end.endswith("xx/end.py")
     assert by_start.startswith("a" * 20 + "  /xx")
     assert by_start.endswith("xx…")
+    assert output.line(output.Path(path), 10) == "…xx/end.py"
+    assert output.source("Read", path) == output.Path(path)
+    assert isinstance(output.source("Read", path), output.Path)
+    assert not isinstance(output.source("Bash", path), output.Path)
 
 
 @given(TEXTS)

@@ -34,7 +34,6 @@ accepted: list[tuple[str, Any, Any]] = [
     ("carry.enabled", False, False),
     ("reminder.file", "~/notes.md", "~/notes.md"),
     ("reminder.every", "5", 5),
-    ("store.pin_level", "hard", "hard"),
 ]
 refused: dict[str, list[Any]] = {
     "context_window": [0, -5, True, 1.5, "many", "²", 10**400, "9" * 5_000],
@@ -49,7 +48,6 @@ refused: dict[str, list[Any]] = {
     "carry.enabled": [2, "maybe", []],
     "reminder.file": ["", "a\0b", 5],
     "reminder.every": [1.5, -1],
-    "store.pin_level": ["first"],
 }
 
 

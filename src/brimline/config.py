@@ -80,7 +80,8 @@ def find(key: str) -> Setting:
         ConfigError: there is none; the message names the nearest.
     """
     if key not in BY_KEY:
-        raise ConfigError(f"there is no setting {key!r}{_nearest(key)}")
+        hint = _nearest(key) or "; `brimline config list` has them all"
+        raise ConfigError(f"there is no setting {key!r}{hint}")
     return BY_KEY[key]
 
 
@@ -243,7 +244,7 @@ def _nearest(key: str) -> str:
     if key in REMOVED:
         instead = f"{REMOVED[key]} does the same; " if REMOVED[key] else ""
         return f"; {instead}{NO_LONGER}"
-    close = difflib.get_close_matches(key, BY_KEY, 1, cutoff=0.4)
+    close = difflib.get_close_matches(key, BY_KEY, 1)
     return f"; did you mean {close[0]}?" if close else ""
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import click
 
-from brimline.errors import BrimlineError, SessionError
+from brimline.errors import BrimlineError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -64,22 +64,6 @@ def fields(found: Any, names: str) -> dict[str, Any]:
     return {name: getattr(found, name) for name in names.split()}
 
 
-def session_of(named: str, known: Iterable[str]) -> str:
-    """The one known session whose id is, or begins with, what was typed.
-
-    Raises:
-        SessionError: there is none, or more than one.
-    """
-    found = {name for name in known if named and name.startswith(named)}
-    if named in found:
-        return named
-    if not found:
-        raise SessionError(f"no session {named!r} is known: `brimline history` lists them")
-    if len(found) > 1:
-        raise SessionError(f"{len(found)} sessions begin with {named!r}: write more of the id")
-    return found.pop()
-
-
 def say(text: str, *, err: bool = False) -> None:
     """Print a text; an empty one is no line.
 
@@ -97,7 +81,12 @@ def say(text: str, *, err: bool = False) -> None:
 
 def note(text: str) -> None:
     """Something that is to be known beside the answer, which programs do not read."""
-    say(f"note: {text}", err=True)
+    complain(f"note: {text}")
+
+
+def complain(text: str) -> None:
+    """Print on standard error: within the columns on a terminal, one line for a program."""
+    say(wrapped(text) if sys.stderr.isatty() else text, err=True)
 
 
 @contextlib.contextmanager
@@ -140,9 +129,27 @@ def drawn(marks: str, plain: str) -> str:
 
 
 def line(text: Any, characters: int = _LINE_CHARACTERS) -> str:
-    """A foreign text on one line, shortened."""
+    """A foreign text on one line, shortened; of a path the end is kept."""
     words = _plain(" ".join(str(text).split())) if text is not None else ""
-    return words if len(words) <= characters else words[: characters - 1] + "…"
+    if len(words) <= characters:
+        return words
+    room = characters - 1
+    return "…" + words[-room:] if isinstance(text, Path) else words[:room] + "…"
+
+
+class Path(str):
+    """A path as seen from where the command runs; it tells most at its end."""
+
+    __slots__ = ()
+
+    def __new__(cls, text: str) -> Self:
+        """Without the folder that the command runs in."""
+        return super().__new__(cls, text.removeprefix(os.getcwd() + os.sep))
+
+
+def source(tool: str | None, text: str | None) -> str:
+    """What a tool was asked for: a file is a path, a command is told by how it begins."""
+    return Path(text or "") if tool != "Bash" and (text or "").startswith("/") else text or ""
 
 
 def size(count: int) -> str:
@@ -209,16 +216,14 @@ def table(
     *,
     right: Collection[int] = (),
     indent: int = 0,
-    keep_end: bool = False,
 ) -> str:
     """Columns within the width; the last one is shortened where there is no room for all of it.
 
     Args:
         head: what stands above the columns; empty for none.
-        rows: the cells.
+        rows: the cells; of a `Path` in the last one the end is shown.
         right: the columns that are aligned to the right.
         indent: how many blanks stand before each row.
-        keep_end: whether the end of the last column matters more than its beginning.
     """
     from io import StringIO
 
@@ -235,7 +240,8 @@ def table(
         )
     for row in rows:
         *cells, last = row
-        made.add_row(*map(_cell, cells), _EndCell(_plain(last)) if keep_end else _cell(last))
+        is_path = isinstance(last, Path)
+        made.add_row(*map(_cell, cells), _EndCell(_plain(last)) if is_path else _cell(last))
     console = Console(file=StringIO(), width=width() - indent, color_system=None, highlight=False)
     with console.capture() as captured:
         console.print(made)

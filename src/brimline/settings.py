@@ -88,10 +88,10 @@ def _flag(_: Setting, raw: Any) -> bool:
     raise ValueError("takes true or false")
 
 
-def _one_text(setting: Setting, raw: Any) -> str:
+def _path(_: Setting, raw: Any) -> str:
     if isinstance(raw, str) and raw.strip() and "\0" not in raw:
         return raw
-    raise ValueError(f"takes a {setting.kind}")
+    raise ValueError("takes a path")
 
 
 def _texts(_: Setting, raw: Any) -> list[str]:
@@ -103,12 +103,11 @@ def _texts(_: Setting, raw: Any) -> list[str]:
 
 _COERCIONS: dict[str, Any] = {
     "tokens": _tokens,
-    "text": _one_text,
     "choice": _choice,
     "numbers": _numbers,
     "number": _number,
     "count": _count,
     "flag": _flag,
     "texts": _texts,
-    "path": _one_text,
+    "path": _path,
 }

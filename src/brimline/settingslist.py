@@ -173,8 +173,8 @@ SETTINGS = (
         "offload.always",
         "texts",
         [],
-        "Commands, paths and tools whose results count as bulk, whatever kind they are; "
-        "`offload.never` wins over it.",
+        "Commands, paths and tools whose results count as bulk, whatever kind they are and also if "
+        "they failed; `offload.never` wins over it.",
     ),
     _own(
         "carry.enabled",
@@ -190,37 +190,11 @@ SETTINGS = (
         "Files whose content is kept with every checkpoint, relative to the project or absolute.",
     ),
     _own(
-        "carry.vault",
+        "carry.daily_note",
         "path",
         None,
-        "A folder of Markdown notes (an Obsidian vault, for example); each session leaves one "
-        "entry in its daily note when it ends.",
-    ),
-    _own(
-        "carry.daily_note",
-        "text",
-        None,
-        "The daily note's path in the vault, in strftime form, such as `journal/%Y-%m-%d`. Unset: "
-        "what the vault's own settings for daily notes say.",
-    ),
-    _own(
-        "store.pin_level",
-        "choice",
-        "soft",
-        "How firmly a pin holds that names no level: soft ones go when all others are gone.",
-        choices=("soft", "hard"),
-    ),
-    Setting(
-        "purge.threshold_bytes",
-        "count",
-        5_000,
-        "From this size on an old tool result is large: a purge puts a reference in its place.",
-    ),
-    Setting(
-        "purge.keep_requests",
-        "count",
-        10,
-        "How many of the last requests a purge leaves alone, with all their results.",
+        "Where each session leaves a line when it ends: a folder of daily notes, such as an "
+        "Obsidian vault, or the note's path in strftime form, such as `~/notes/%Y-%m-%d.md`.",
     ),
     _own(
         "store.max_mb",
@@ -254,4 +228,8 @@ REMOVED = dict.fromkeys(_GONE, "") | {
     "guard.block_delegation": "guard.gate_tools",
     "guard.block_dispatch_at_critical": "preset guard-30-15-7-3",
     "scout.enabled": "scout.mode",
+    "carry.vault": "carry.daily_note",
+    "store.pin_level": "`/brim:pin hard`",
+    "purge.threshold_bytes": "`session purge --threshold`",
+    "purge.keep_requests": "`session purge --keep-recent`",
 }

@@ -56,18 +56,17 @@ def test_a_session_leaves_one_entry_however_often_it_ends(vault: Path) -> None:
 @pytest.mark.parametrize(
     ("fields", "daily_note", "expected"),
     [
-        ({"folder": "journal", "format": "YYYY/MM/DD"}, None, "journal/%Y/%m/%d.md"),
-        ({}, "logs/%Y-%m-%d", "logs/%Y-%m-%d.md"),
-        ({"format": "dddd"}, "logs/%j.md", "logs/%j.md"),
+        ({"folder": "journal", "format": "YYYY/MM/DD"}, "", "journal/%Y/%m/%d.md"),
+        ({"format": "dddd"}, "/%Y/log-%j.md", "%Y/log-%j.md"),
     ],
 )
 def test_the_note_is_where_the_vault_keeps_it(
-    vault: Path, fields: dict[str, str], daily_note: str | None, expected: str
+    vault: Path, fields: dict[str, str], daily_note: str, expected: str
 ) -> None:
     """By Obsidian's settings, else by ours; a note that is not there yet is made."""
     settings(vault, **fields)
 
-    breadcrumb.leave(record(), "/home/dev/shop", str(vault), daily_note)
+    breadcrumb.leave(record(), "/home/dev/shop", f"{vault}{daily_note}")
 
     assert "brimline: shop" in (vault / time.strftime(expected)).read_text(encoding="utf-8")
 
@@ -79,24 +78,21 @@ def test_a_session_without_a_message_leaves_nothing(vault: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "daily_note", "sentence"),
+    ("fields", "place", "sentence"),
     [
-        ({"format": "dddd Do MMMM"}, None, "set carry.daily_note"),
-        ({"folder": "../outside"}, None, "outside of the vault"),
-        ({}, "../%Y", "outside of the vault"),
+        ({"format": "dddd Do MMMM"}, "vault", "set carry.daily_note"),
+        ({"folder": "../outside"}, "vault", "outside of the vault"),
+        ({}, "missing", "is no folder"),
+        ({}, "missing/%Y.md", "is no folder"),
+        ({}, "", "is no folder"),
     ],
 )
 def test_what_is_not_understood_is_told(
-    vault: Path, fields: dict[str, str], daily_note: str | None, sentence: str
+    world: Path, vault: Path, fields: dict[str, str], place: str, sentence: str
 ) -> None:
     """And nothing is written."""
     settings(vault, **fields)
 
     with pytest.raises(StateError, match=sentence):
-        breadcrumb.leave(record(), "/p", str(vault), daily_note)
-
-
-def test_a_vault_that_is_no_folder_is_told(world: Path) -> None:
-    """In one sentence."""
-    with pytest.raises(StateError, match=r"carry\.vault is no folder"):
-        breadcrumb.leave(record(), "/p", str(world / "missing"))
+        breadcrumb.leave(record(), "/p", str(world / place) if place else "%Y.md")
+    assert list(vault.rglob("*.md")) == []

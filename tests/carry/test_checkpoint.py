@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline.carry import checkpoint, git, ledger
+from brimline import git
+from brimline.carry import checkpoint, ledger
 from brimline.errors import StateError
 from brimline.fast import io, paths
 from brimline.store import contents

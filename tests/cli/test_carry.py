@@ -60,6 +60,28 @@ def test_what_is_recorded_of_the_newest_session_is_listed(brimline: Run) -> None
     assert {"notes", "tasks", "plan", "changed", "read", "commits", "checks"} <= set(found)
 
 
+def test_a_long_path_keeps_its_end_and_no_line_is_too_wide(
+    session: SessionBuilder, brimline: Run
+) -> None:
+    """Files, checks, notes, messages, tasks."""
+    folder = "/home/dev/" + "a-very-long-folder/" * 6
+    for number in range(2):
+        call = session.tool_call(
+            42_000, "Write", file_path=f"{folder}file{number}.py", content="x = 1\n"
+        )
+        session.tool_result(call, "File created successfully")
+    call = session.tool_call(43_000, command=f"pytest {folder}tests " + "-k something " * 9)
+    session.tool_result(call, "1 passed in 0.1s")
+    session.prompt("word " * 60)
+    brimline("carry", "add", "word " * 60)
+
+    lines = brimline("carry", "show").out.splitlines()
+
+    assert max(map(len, lines)) <= 80
+    assert [line[-8:] for line in lines if line.startswith("  …")] == ["file0.py", "file1.py"]
+    assert [line for line in lines if line.startswith("  pytest") and line.endswith(": passed")]
+
+
 def test_a_note_is_handed_on_until_it_is_done_and_again_when_reopened(brimline: Run) -> None:
     """By its id alone; adding the same words again leaves one of it."""
     added = brimline("carry", "add", "Ask Zoë about the índice 🚀", "--json").document
@@ -102,7 +124,7 @@ def test_a_secret_is_masked_before_it_is_written_and_the_id_is_the_one_that_is_k
         (("reopen", "00000000"), "no note '00000000' is known"),
         (("add", "  "), "there is nothing to write down"),
         (("show", "--session", "ffff"), "no session 'ffff' is known"),
-        (("show", "--session", "../x"), "is no session id"),
+        (("show", "--session", "../x"), "no session '../x' is known"),
         (("forget",), "name the ID of a note or message to forget, or a --session"),
         (("forget", RULE), "no note or message"),
         (("forget", "--session", SESSION), "add --yes"),

@@ -76,6 +76,21 @@ def test_one_setting_is_shown_and_an_unknown_one_refused_with_its_nearest(
     for words in ("get guard.tier", "set guard.tier 1", "explain guard.tier", "unset guard.tier"):
         told = refused("config", *words.split())
         assert told == "brimline: there is no setting 'guard.tier'; did you mean guard.tiers?\n"
+    told = refused("config", "unset", "foo.bar")
+    assert told == "brimline: there is no setting 'foo.bar'; `brimline config list` has them all\n"
+
+
+def test_tiers_run_with_their_unit(home_dir: str, brimline: Run, refused: Refused) -> None:
+    """Figures that run against it are most likely meant in another one; nothing is written."""
+    for wrong, right in (("5,10", "10,5"), ("70,80,90", "90,80,70"), ("30,3,7", "30,7,3")):
+        told = refused("config", "set", "guard.tiers", wrong)
+        assert f"guard.tiers must fall in the unit to_compaction: write {right}, or" in told
+    assert not Path(home_dir).exists()
+    assert brimline("config", "set", "guard.tier_unit", "used").code == 0
+    assert brimline("config", "set", "guard.tiers", "70,80,90").code == 0
+    assert "must rise in the unit used: write 3,30" in refused(
+        "config", "set", "guard.tiers", "30,3"
+    )
 
 
 def test_a_setting_is_written_and_in_force_at_once(
@@ -106,7 +121,7 @@ def test_a_project_setting_is_written_into_the_project(project_dir: str, brimlin
         "value": 1_000_000,
         "file": paths.project_config(project_dir),
     }
-    refused = brimline("config", "set", "--project", "store.pin_level", "hard")
+    refused = brimline("config", "set", "--project", "store.max_mb", "5")
     assert refused.code == 1
     assert "only be set in the user's own file" in refused.err
 

@@ -45,15 +45,12 @@ def test_a_result_is_kept_out_and_a_compaction_is_crossed(played: dict[str, Any]
     figures = played["figures"]
 
     assert "[brimline stored" in instead["bulk"]
-    assert instead["recall"].startswith("$ brimline store get sha256:")
+    assert instead["recall"].startswith("$ brimline store get last --lines ")
     assert "501 rows" in instead["recall"]
     assert "Never touch prod_db." in instead["compact"]
     assert "48213" in instead["compact"]
-    assert figures["messages_of_the_user"] > figures["held"] >= 0
-    assert (figures["references"], figures["steps"]) == (1, len(played["moments"]))
-    assert 0 < figures["recalled_bytes"] < 1_000
-    assert figures["kept_out_tokens"] > 8_000
-    assert figures["processes"] > figures["steps"]
+    assert figures["steps"] == len(played["moments"]) < figures["processes"]
+    assert figures["tokens_kept_out"] > 8_000
     assert 160_000 < figures["peak_tokens"] < 167_000
 
 
@@ -73,4 +70,5 @@ def test_a_pipe_gets_plain_text(world: Path) -> None:
     text = console.file.getvalue()  # type: ignore[attr-defined]
     assert "\x1b" not in text
     assert "the client compacts, and the model is given back" in text
+    assert "as tool calls lef…" in text, "what is cut says so"
     assert "Figures" in text

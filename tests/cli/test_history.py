@@ -27,24 +27,23 @@ if TYPE_CHECKING:
 
 NAME = "1f0c2d3e-aaaa-4bbb-8ccc-000000000001"
 START = 1_790_000_000.0
-OVERVIEW = "session_count sessions compaction_count summary_characters damaged_lines notes"
+OVERVIEW = "session_count sessions compaction_count summary_characters damaged_lines kept_out notes"
 LINE = (
     "session_id project model window_tokens first_at last_at turns requests "
     "peak_occupancy_tokens compactions messages blocks"
 )
 SESSION = (
     "session_id project model window_tokens first_at last_at requests peak_occupancy_tokens "
-    "occupancy_tokens turns messages blocks compactions notes"
+    "occupancy_tokens turns messages blocks compactions kept_out notes"
 )
 SAVED = {
     "references": 2,
     "stored_bytes": 140_000,
+    "recalls": 1,
     "would_have_shown_characters": 42_300,
     "reference_characters": 4_000,
-    "recalls": 1,
     "recalled_characters": 1_000,
-    "kept_out_characters": 37_300,
-    "estimated_kept_out_tokens": 13_088,
+    "tokens_estimated": 13_088,
 }
 
 
@@ -81,8 +80,6 @@ def test_an_empty_history_says_so(brimline: Run) -> None:
     assert brimline("history").out.startswith("No history yet")
     assert brimline("history", "--compactions").out.startswith("No compaction yet.")
     assert brimline("history", "--json").document["sessions"] == []
-    nothing = "Nothing was kept out, and nothing was fetched back.\n"
-    assert brimline("history", "--savings") == (0, nothing, "")
 
 
 @pytest.mark.row("S2-21", "S2-48", "S2-50")
@@ -147,14 +144,13 @@ def test_the_keys_are_stable(recorded_session: str, brimline: Run) -> None:
 def test_an_unknown_or_ambiguous_session_is_told_in_a_sentence(
     name: str, home_dir: str, refused: Refused
 ) -> None:
-    """Exit 1, nothing on the standard output; of savings alike."""
+    """Exit 1, nothing on the standard output."""
     for one in ("abc1", "abc2"):
         SessionState(home_dir, one).add_line("SessionStart", {})
     told = f"no session {name!r} is known: `brimline history` lists them"
     told = "2 sessions begin with 'abc': write more of the id" if name == "abc" else told
 
     assert refused("history", "--session", name) == f"brimline: {told}\n"
-    assert refused("history", "--savings", "--session", name) == f"brimline: {told}\n"
 
 
 def test_damage_is_noted_beside_the_figures(
@@ -170,7 +166,7 @@ def test_damage_is_noted_beside_the_figures(
     done = brimline("history")
 
     assert "1f0c2d3e" in done.out
-    assert "1 damaged pieces of spool files hold no event." in done.out
+    assert "Without an event: 1 damaged piece of spool files." in done.out
     assert "could not be read: " in done.err
     assert brimline("history", "--json").document["notes"]
 
@@ -317,7 +313,7 @@ def test_the_messages_that_a_summary_holds_stand_beside_its_compaction(
 
 
 @pytest.mark.row("S3-01")
-def test_savings_are_told_per_session_and_in_total(home_dir: str, brimline: Run) -> None:
+def test_what_was_kept_out_is_told_per_session_and_in_total(home_dir: str, brimline: Run) -> None:
     """What would have been shown, less references, less what came back."""
     spool = SessionState(home_dir, NAME)
     spool.add_line("SessionStart", {"cwd": "/home/dev/importer", "source": "startup"})
@@ -326,18 +322,27 @@ def test_savings_are_told_per_session_and_in_total(home_dir: str, brimline: Run)
     spool.add_line("Offloaded", given | {"bytes": 40_000})  # of an older version
     spool.add_line("Recalled", {"tool": "Bash", "shown": 1_000})
     SessionState(home_dir, "other").add_line("SessionStart", {"cwd": "/home/dev/website"})
+    told = "~13,088 tokens, by 2 results replaced, 1 fetched back\n"
 
-    found = brimline("history", "--savings", "--json").document
-    by_id = brimline("history", "--savings", "--session", "1f0c2", "--json").document
-    out = brimline("history", "--savings").out
+    assert brimline("history", "--json").document["kept_out"] == SAVED
+    assert brimline("history", "--session", "1f0c2", "--json").document["kept_out"] == SAVED
+    assert f"Kept out in these sessions: {told}" in brimline("history").out
+    assert f"  kept out  {told}" in brimline("history", "--session", "1f0c2").out
+    assert "  kept out  nothing yet\n" in brimline("history", "--session", "other").out
 
-    (one,) = found["sessions"]
-    assert one | SAVED == one
-    assert (one["session_id"], one["project"]) == (NAME, "/home/dev/importer")
-    assert found["total"] == SAVED
-    assert (found["session_count"], found["sessions_with_offload"]) == (2, 1)
-    assert by_id["sessions"] == [one]
-    assert out.splitlines()[1].split()[2:] == (
-        "1f0c2d3e 2 1 37.3 kB ~13,088 importer".split()  # noqa: SIM905 - as it is shown
-    )
-    assert brimline("history", "--savings", "--compactions").code == 2
+
+def test_a_figure_that_only_the_status_line_knew_is_shown(world: Path, brimline: Run) -> None:
+    """The hook had it from there when the prompt was sent; the transcript had no request yet."""
+    session = transcript(world, NAME)
+    session.now = time.time() - 60
+    line = {"occupancy": 31_000, "window": 200_000, "transcript_path": session.path}
+    SessionState(f"{world}/brimline", NAME).add_line("UserPromptSubmit", line | {"spoke": 1})
+    session.now = time.time() + 60
+    session.prompt("go on")
+    session.reply(40_000)
+
+    found = brimline("history", "--session", NAME, "--json").document
+
+    assert [turn["occupancy_tokens"] for turn in found["turns"]] == [31_000]
+    assert [one["occupancy_tokens"] for one in found["messages"]] == [31_000]
+    assert " 31,000 " in brimline("history", "--session", NAME).out

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 GUIDE = Path(__file__).parents[2] / "docs" / "how-to" / "check-your-rules.md"
 FILE_KEYS = (
-    "path level why client client_note patterns imported_by problem survives_compaction same_as "
+    "path level why client client_note patterns imported_by survives_compaction same_as "
     "characters tokens"
 )
 

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
-import signal
-import subprocess
+import re
 from pathlib import Path
-from threading import Timer
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.transcript import reference
 
-from brimline.cli import status_commands
 from brimline.fast import paths
 from brimline.state.session import SessionState, Snapshot
 from brimline.testing import SessionBuilder, text_block
-
-from .conftest import PROGRAM
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,9 +25,9 @@ KEYS = (
     "session_id transcript occupancy_tokens tail_tokens projected_tokens window_tokens "
     "window_source effective_window_tokens compaction_tokens compaction_source "
     "compaction_enforced ending margin_tokens used_ratio tier tier_name velocity_tokens_per_op "
-    "forecast_ops forecast_ops_low forecast_ops_high measured_by measured_at compactions"
+    "forecast_ops forecast_ops_low forecast_ops_high forecast_basis measured_by measured_at "
+    "compactions"
 )
-_PATIENCE_S = 120
 
 
 def _compacted_twice(session: SessionBuilder) -> None:
@@ -119,6 +114,7 @@ def test_every_figure_is_reported(session: SessionBuilder, brimline: Run) -> Non
     assert (report["margin_tokens"], report["tier"], report["tier_name"]) == (66_900, 0, "Calm")
     assert report["velocity_tokens_per_op"] == 2_000
     assert report["forecast_ops_low"] <= report["forecast_ops"] <= report["forecast_ops_high"]
+    assert report["forecast_basis"] == "usual_pace"
     assert report["measured_by"] == "transcript"
     assert report["compactions"] == 0
 
@@ -140,6 +136,36 @@ def test_a_person_gets_the_figures_with_their_sources(
     assert "1 so far" in out
 
 
+@pytest.mark.parametrize(
+    "steps", [[1_000] * 6 + [13_000, 6_000, 700], [6_500] * 10, [6_500, -9_000]]
+)
+def test_the_forecast_names_the_growth_that_it_rests_on(
+    steps: list[int], session: SessionBuilder, brimline: Run
+) -> None:
+    """Whoever divides what is left by a figure on the screen gets the number that stands there."""
+    for tokens in itertools.accumulate([40_000, *steps]):
+        session.reply(tokens, output_tokens=1)
+
+    report = brimline("status", "--json", "--transcript", session.path).document
+    told = " ".join(brimline("status", "--transcript", session.path).out.split())
+
+    left, ops = report["margin_tokens"], report["forecast_ops"]
+    basis = "its own steady pace|as sessions usually go on"
+    each = re.search(rf"about (\d+) requests left .*, at ~([\d,]+) tokens each: ({basis})", told)
+    assert each
+    assert int(each[1]) == ops == pytest.approx(left / int(each[2].replace(",", "")), rel=0.05)
+    is_steady = report["forecast_basis"] == "own_pace"
+    assert is_steady == (len(set(steps)) == 1)
+    assert each[3] == ("its own steady pace" if is_steady else "as sessions usually go on")
+    assert "per request" not in told
+    lately = re.search(r"lately ~([\d,]+) each, which would be (\d+) requests", told)
+    assert (lately is None) == (is_steady or steps[-1] < 0)
+    if lately:
+        by_that = left / int(lately[1].replace(",", ""))
+        assert int(lately[2]) == pytest.approx(by_that, rel=0.05, abs=1)
+        assert report["forecast_ops_low"] <= int(lately[2]) <= report["forecast_ops_high"]
+
+
 def test_the_status_lines_figures_are_used(
     session: SessionBuilder, home_dir: str, brimline: Run
 ) -> None:
@@ -154,8 +180,8 @@ def test_the_status_lines_figures_are_used(
     assert report["used_ratio"] == 0.12
 
 
-def test_without_arguments_the_projects_newest_session_is_shown(
-    project_dir: str, brimline: Run
+def test_without_arguments_it_is_the_running_session_else_the_projects_newest(
+    project_dir: str, brimline: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The usual call, from the project's folder; or any session by its id."""
     folder = paths.project_transcripts(project_dir)
@@ -167,9 +193,13 @@ def test_without_arguments_the_projects_newest_session_is_shown(
     assert brimline("status", "--json").document["session_id"] == "newer"
     by_id = brimline("status", "--json", "--session", "older").document
     assert by_id["occupancy_tokens"] == 50_001
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "older")
+    assert brimline("status", "--json").document["session_id"] == "older"
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "not-written-yet")
+    assert brimline("status", "--json").document["session_id"] == "newer"
 
 
-@pytest.mark.parametrize("option", ["", "--follow", "--composition"])
+@pytest.mark.parametrize("option", ["", "--composition"])
 @pytest.mark.parametrize("kind", ["missing", "folder", "pipe", "device"])
 def test_what_is_no_transcript_is_told_in_one_sentence(
     kind: str, option: str, world: Path, refused: Refused
@@ -187,7 +217,6 @@ def test_what_is_no_transcript_is_told_in_one_sentence(
 def test_a_session_is_named_one_way_only(brimline: Run) -> None:
     """File and id together are a usage error; a project without sessions is a problem."""
     assert brimline("status", "--transcript", "a", "--session", "b").code == 2
-    assert brimline("status", "--composition", "--follow").code == 2
     assert "no session of this project" in brimline("status").err
 
 
@@ -199,54 +228,3 @@ def test_looking_changes_nothing(session: SessionBuilder, world: Path, brimline:
     brimline("status", "--transcript", session.path)
 
     assert sorted(path for path in world.rglob("*")) == before
-
-
-def test_a_new_row_is_a_new_line_until_it_is_interrupted(session: SessionBuilder) -> None:
-    """The reading now, the reading after the next reply, and a clean end on Ctrl-C."""
-    session.reply(50_000)
-    command = [*PROGRAM, "status", "--follow", "--transcript", session.path]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
-        watchdog = Timer(_PATIENCE_S, process.kill)
-        watchdog.start()
-        assert process.stdout is not None
-        first = process.stdout.readline()
-        session.reply(110_000)
-        second = process.stdout.readline()
-        process.send_signal(signal.SIGINT)
-        rest, complaints = process.communicate()
-        watchdog.cancel()
-
-    assert first == "50,000 of 200,000 (25%), L0 Calm\n"
-    assert second.startswith("110,000 of 200,000 (55%), L")
-    assert "requests left" in second
-    assert (process.returncode, rest, complaints) == (0, "", "")
-
-
-@pytest.mark.parametrize("as_json", [False, True])
-def test_what_changes_no_figure_prints_nothing(
-    as_json: bool, session: SessionBuilder, monkeypatch: pytest.MonkeyPatch, brimline: Run
-) -> None:
-    """Rows of bookkeeping come and go; a compaction is news again; a deleted file ends it."""
-    session.reply(50_000)
-    steps: list[Callable[[], object]] = [
-        lambda: session.row("progress", data={}),
-        lambda: None,
-        lambda: session.reply(60_000),
-        lambda: session.compact(60_000),
-        lambda: os.unlink(session.path),
-    ]
-    step = SimpleNamespace(sleep=lambda _: steps.pop(0)())
-    monkeypatch.setattr(status_commands, "time", step)
-
-    done = brimline(
-        "status", "--follow", "--transcript", session.path, *(["--json"] if as_json else [])
-    )
-
-    lines = done.out.splitlines()
-    if as_json:
-        found = [json.loads(line)["occupancy_tokens"] for line in lines]
-        assert found == [50_000, 60_000, None]
-    else:
-        assert [line.split(" ")[0] for line in lines] == ["50,000", "60,000", "unknown:"]
-    assert (done.code, done.err) == (0, "")

@@ -43,7 +43,7 @@ def noise(home_dir: str, number: int, size: int = 100_000) -> str:
 
 
 @pytest.mark.row("S3-66")
-def test_a_list_has_what_is_there_by_use_size_and_session(
+def test_a_list_has_what_is_there_by_use_and_session(
     home_dir: str, key: str, brimline: Run
 ) -> None:
     """Newest first, cut to a limit, chosen by session; figures for all of it."""
@@ -52,11 +52,11 @@ def test_a_list_has_what_is_there_by_use_size_and_session(
 
     every = brimline("store", "list", "--json").document
     found = brimline("store", "list", "--session", "session-o", "--json").document
-    largest = brimline("store", "list", "--limit", "1", "--by", "size", "--json").document
+    newest = brimline("store", "list", "--limit", "1", "--json").document
 
     disk = sum(blob.disk_bytes for blob in contents.blobs(home_dir))
     assert [row["key"] for row in every["outputs"]] == [other, key]
-    assert [row["key"] for row in largest["outputs"]] == [key]
+    assert [row["key"] for row in newest["outputs"]] == [other]
     assert found.pop("outputs") == [
         {
             "key": key,
@@ -137,19 +137,6 @@ def test_on_a_terminal_nothing_is_printed_that_it_would_obey(home_dir: str) -> N
     assert process("store", "get", "last").stdout == b"\x1b]0;title\x07plain\tred\n"
 
 
-def test_find_shows_the_lines_that_hold_the_words(home_dir: str, key: str, brimline: Run) -> None:
-    """Numbered, in any case; of a long line the part around them."""
-    told = brimline("store", "get", key, "--find", '"LINE 19" build')
-    put.put(home_dir, "ä".encode() * 10_000 + b" needle " + b"x" * 10_000, {})
-    long = brimline("store", "get", "last", "--find", "needle").out
-
-    assert told.out.splitlines() == [
-        f"{number}:line {number} of the build" for number in (19, *range(190, 200))
-    ]
-    assert " needle " in long
-    assert len(long) < 700
-
-
 def test_search_finds_outputs_of_this_project(
     home_dir: str, project_dir: str, brimline: Run, refused: Refused
 ) -> None:
@@ -177,8 +164,6 @@ def test_pins_are_set_listed_and_lifted(home_dir: str, key: str, brimline: Run) 
     assert brimline("store", "pin", key[7:15], "--level", "hard", "--reason", "the build").code == 0
     (line,) = brimline("store", "list", "--pinned").out.splitlines()[1:-1]
     assert (line[:12], line.split()[-3:]) == (key[7:19], ["hard", "the", "build"])
-    of_one = brimline("store", "pin", "last", "--session", "session-one", "--json").document
-    assert (of_one["key"], of_one["level"]) == (key, "soft")
     assert brimline("store", "pin", "last", "--json").document["key"] == other
 
     assert brimline("store", "unpin", key).out == f"{key} is not pinned any more.\n"
@@ -206,19 +191,17 @@ def test_prune_obeys_its_limits(home_dir: str, brimline: Run) -> None:
 
 
 def test_prune_tells_what_it_may_not_remove(home_dir: str, world: Path, brimline: Run) -> None:
-    """The shortfall, what holds the rest, and how to force a key."""
+    """The shortfall, and what holds the rest."""
     mentioned, pinned = noise(home_dir, 1), noise(home_dir, 2)
     SessionBuilder(str(world / "home/.claude/projects/p/s.jsonl")).prompt(mentioned)
     pins.pin(home_dir, pinned, "hard")
 
     told = brimline("store", "prune", "--max-size-mb", "0", "--yes")
-    forced = brimline("store", "prune", "--max-size-mb", "0", "--force", mentioned, "--yes")
 
     assert "0 outputs removed" in told.out
     assert "The limit is still exceeded by 200.0 kB:" in told.out
-    assert "100.0 kB mentioned in transcripts (--force KEY" in told.out
+    assert "100.0 kB mentioned in transcripts (`brimline store forget KEY`" in told.out
     assert "100.0 kB pinned hard" in told.out
-    assert "1 output removed" in forced.out
 
 
 @pytest.mark.row("S3-69")
@@ -248,8 +231,6 @@ def test_forget_removes_keys_or_a_session(home_dir: str, key: str, brimline: Run
     alone = put.put(home_dir, b"alone", {})
     assert brimline("store", "search", "build", "--everywhere").code == 0
 
-    would = brimline("store", "forget", "--session", "session-one", "--dry-run")
-    assert would.out == ("1 output of session session-one would go. 1 stay with other sessions.\n")
     done = brimline("store", "forget", "--session", "session-one", "--yes", "--json").document
     assert (done["session"], done["keys"], done["shared"]) == ("session-one", [key], [shared])
     assert brimline("store", "forget", alone, "--yes").out == "1 output forgotten.\n"
@@ -282,20 +263,18 @@ def test_without_a_terminal_deleting_needs_yes(
     [
         ("get xyz", "is no key"),
         ("get 0123456789abcdef", "is not in the store"),
-        ("get last --session nobody", "no session 'nobody' is known"),
+        ("list --session nobody", "no session 'nobody' is known"),
         ("pin ../../etc", "is no key"),
         ("forget --yes", "name either keys or one --session"),
         ("forget last --session x --yes", "name either keys or one --session"),
         ("forget --session nobody --yes", "no session 'nobody' is known to the store"),
-        ("prune --force zz --yes", "is no key"),
         ("get last --lines five", "is no range"),
         ("get last --bytes 5", "is no range"),
-        ("get last --lines 1:2 --find x", "exclude each other"),
+        ("get last --lines 1:2 --bytes 1:2", "exclude each other"),
         ("get last --lines 5000:6000", "there is no line 5,000: the last one is 200"),
         ("get last --lines 5:1", "'5:1' asks for no lines: it ends before it begins"),
         ("get last --bytes 99999999:", "asks for no bytes: there are "),
         ("get last --bytes 7:2 --json", "asks for no bytes"),
-        ("get last --find absent", "no line of "),
     ],
 )
 @pytest.mark.usefixtures("key")

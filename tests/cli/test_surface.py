@@ -28,6 +28,7 @@ SURFACE = """install uninstall doctor demo status history
 session: inspect purge repair restore backups
 store: list get search pin unpin prune forget
 carry: show add done reopen forget card checkpoint
+budget
 rules: show explain lint
 config: list get set unset explain presets autocompact
 scout: on off init"""
@@ -97,6 +98,9 @@ def test_every_help_text_is_as_it_was(brimline: Run, golden: Golden) -> None:
         ("config sett", "There is no command 'sett': did you mean `brimline config set`"),
         ("carry ad", "There is no command 'ad': did you mean `brimline carry add`?"),
         ("statuslin", "There is no command 'statuslin': did you mean `brimline status`?"),
+        ("help", "There is no command 'help': did you mean `brimline --help`?"),
+        ("session help", "did you mean `brimline session --help`?"),
+        ("scout status", "did you mean `brimline config get scout.mode`?"),
         ("frobnicate", "There is no command 'frobnicate'. See `brimline --help`."),
         ("status --jsn", "No such option '--jsn'"),
         ("store get", "Missing argument 'KEY'. See `brimline store get --help`."),
@@ -132,6 +136,21 @@ def test_a_failure_is_one_sentence_with_json_too(name: str, refused: Refused) ->
     """On standard error; no traceback, nothing on standard output."""
     for more in ([], ["--json"]):
         assert "nobody" in refused(*name.split(), "--session", "nobody", *more)
+
+
+def test_on_a_terminal_a_failure_fits_its_columns() -> None:
+    """Between words; where a program reads it, it is one line."""
+    words = ["store", "prune", "--max-age-days", "3"]
+    child: Any = pexpect.spawn(
+        PROGRAM[0], [*PROGRAM[1:], "session", "purge", "x", "--session", "y"], dimensions=(24, 80)
+    )
+    child.expect(pexpect.EOF)
+    lines = child.before.decode().splitlines()
+
+    assert len(lines) > 1
+    assert max(map(len, lines)) <= 80
+    assert " ".join(lines).endswith("See `brimline session purge --help`.")
+    assert process(*words, stdin=subprocess.DEVNULL).stderr.count(b"\n") == 1
 
 
 def test_what_the_disk_refuses_is_one_sentence(

@@ -65,6 +65,15 @@ class Installed:
             return []
         return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
+    def events(self, session_id: str) -> list[str]:
+        """Their names only."""
+        return [line["event"] for line in self.spool(session_id)]
+
+    def audit(self) -> list[dict[str, Any]]:
+        """The audit trail."""
+        lines = (self.data / "audit.jsonl").read_text(encoding="utf-8").splitlines()
+        return [json.loads(line) for line in lines]
+
     def errors(self) -> str:
         """The error log."""
         path = self.data / "errors.jsonl"

@@ -58,8 +58,10 @@ def client_binary() -> Path:
 @pytest.fixture
 def stub() -> Iterator[StubApi]:
     """A stub API that is listening."""
-    with StubApi() as api:
-        yield api
+    api = StubApi()
+    api.start()
+    yield api
+    api.stop()
 
 
 @pytest.fixture

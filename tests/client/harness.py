@@ -10,10 +10,11 @@ import signal
 import struct
 import subprocess
 import termios
+import threading
 import time
 from dataclasses import dataclass
 from fcntl import ioctl
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import pyte
 from pexpect import EOF, TIMEOUT, fdpexpect
@@ -21,12 +22,10 @@ from pexpect import EOF, TIMEOUT, fdpexpect
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
-    from types import TracebackType
 
     from .stub_api import Request, StubApi
 
 Json = dict[str, Any]
-Scope = Literal["user", "project", "local"]
 
 MODEL = "claude-sonnet-4-5"
 API_KEY = "test-key-for-the-loopback-stub"
@@ -56,6 +55,22 @@ class PrintResult:
     transcript: Path | None
 
     @property
+    def session_id(self) -> str:
+        """The session that was run."""
+        assert self.result is not None, self.stdout + self.stderr
+        return str(self.result["session_id"])
+
+    @property
+    def kinds(self) -> list[str]:
+        """Who asked the API, in order."""
+        return [request.kind for request in self.requests]
+
+    @property
+    def main(self) -> list[Request]:
+        """What was asked for the conversation itself."""
+        return [request for request in self.requests if request.kind == "main"]
+
+    @property
     def rows(self) -> list[Json]:
         """The transcript's rows, or none where no transcript was written."""
         return read_rows(self.transcript) if self.transcript else []
@@ -64,9 +79,7 @@ class PrintResult:
 class Client:
     """A client with a home, a config folder and a project of its own."""
 
-    def __init__(
-        self, binary: Path, stub: StubApi, root: Path, env: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, binary: Path, stub: StubApi, root: Path) -> None:
         """Lay out the folders under `root` and seed the answers to the first-run dialogs."""
         self.binary = binary
         self.stub = stub
@@ -76,7 +89,6 @@ class Client:
         self.project, self.tmp = root / "project", root / "tmp"
         for folder in (self.home, self.config, self.project, self.tmp):
             folder.mkdir(parents=True)
-        self._extra_env = dict(env or {})
         self._seed_state()
 
     def env(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -101,23 +113,22 @@ class Client:
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             # Bypass mode refuses to run as root outside a sandbox.
             "IS_SANDBOX": "1",
-            **self._extra_env,
             **(extra or {}),
         }
 
-    def settings_path(self, scope: Scope = "user") -> Path:
-        """Where the client reads settings of one scope."""
+    def settings_path(self, scope: str = "user") -> Path:
+        """Where the client reads settings of one scope: user, project or local."""
         if scope == "user":
             return self.config / "settings.json"
         name = "settings.json" if scope == "project" else "settings.local.json"
         return self.project / ".claude" / name
 
-    def write_settings(self, settings: Json, scope: Scope = "user") -> Path:
-        """Write one scope's settings file whole."""
+    def write_settings(self, settings: Json, scope: str = "user") -> None:
+        """Add to one scope's settings file, which need not be there yet."""
         path = self.settings_path(scope)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(settings, indent=2), encoding="utf-8")
-        return path
+        before = json.loads(path.read_bytes()) if path.exists() else {}
+        path.write_text(json.dumps(before | settings, indent=2), encoding="utf-8")
 
     def transcripts(self) -> list[Path]:
         """Main-thread transcripts of this home, oldest first."""
@@ -128,36 +139,70 @@ class Client:
         self,
         prompt: str,
         *,
-        model: str | None = MODEL,
+        model: str = MODEL,
         args: Sequence[str] = (),
-        settings: Json | None = None,
         env: Mapping[str, str] | None = None,
-        timeout_s: float = _PRINT_TIMEOUT_S,
     ) -> PrintResult:
-        """Run `claude -p` to its end; `settings` become the user's settings.json."""
-        if settings is not None:
-            self.write_settings(settings)
+        """Run `claude -p` to its end."""
         before = len(self.stub.requests())
         command = self._command(model, ["-p", prompt, "--output-format", "json", *args])
-        rc, stdout, stderr = self._run(command, self.env(env), timeout_s)
+        rc, stdout, stderr = self._run(command, self.env(env))
         result = _parsed(stdout)
         return PrintResult(
             rc, stdout, stderr, result, self.stub.requests()[before:], self._transcript_of(result)
         )
 
+    def converse(self, *prompts: str, args: Sequence[str] = ()) -> tuple[Json, list[str]]:
+        """Run `claude -p` on prompts, each sent when the one before is answered.
+
+        Returns what the session said of itself at the last one, and the answers.
+        """
+        stream = ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
+        begun: Json = {}
+        answers: list[str] = []
+        with subprocess.Popen(
+            self._command(MODEL, ["-p", *stream, *args]),
+            cwd=self.project,
+            env=self.env(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            encoding="utf-8",
+            start_new_session=True,
+        ) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            watchdog = threading.Timer(_PRINT_TIMEOUT_S, _kill_group, [process])
+            watchdog.start()
+            for prompt in prompts:
+                message = {"type": "user", "message": {"role": "user", "content": prompt}}
+                process.stdin.write(json.dumps(message) + "\n")
+                process.stdin.flush()
+                for row in map(json.loads, process.stdout):
+                    if row.get("subtype") == "init":
+                        begun = row
+                    if row["type"] == "result":
+                        answers.append(row["result"])
+                        break
+            process.stdin.close()
+            process.wait()
+            watchdog.cancel()
+        assert len(answers) == len(prompts), answers
+        return begun, answers
+
     def interactive(
         self,
         *,
-        model: str | None = MODEL,
+        model: str = MODEL,
         args: Sequence[str] = (),
-        env: Mapping[str, str] | None = None,
         columns: int = SCREEN_COLUMNS,
     ) -> InteractiveClient:
         """Prepare a live session; enter it with `with`."""
         # By flag: accepted in a file, the client would write it into the user's settings.json.
         accept = [] if "--settings" in args else ["--settings", _ACCEPT_BYPASS]
         command = self._command(model, [*args, *accept])
-        return InteractiveClient(command, self.env(env), self.project, columns)
+        return InteractiveClient(command, self.env(), self.project, columns)
 
     def _seed_state(self) -> None:
         state = {
@@ -174,14 +219,11 @@ class Client:
         }
         (self.config / ".claude.json").write_text(json.dumps(state), encoding="utf-8")
 
-    def _command(self, model: str | None, args: Sequence[str]) -> list[str]:
-        chosen = [] if model is None else ["--model", model]
+    def _command(self, model: str, args: Sequence[str]) -> list[str]:
         bypass = [] if "--permission-mode" in args else ["--permission-mode", "bypassPermissions"]
-        return [str(self.binary), *args, *chosen, *bypass]
+        return [str(self.binary), *args, "--model", model, *bypass]
 
-    def _run(
-        self, command: Sequence[str], env: Mapping[str, str], timeout_s: float
-    ) -> tuple[int, str, str]:
+    def _run(self, command: Sequence[str], env: Mapping[str, str]) -> tuple[int, str, str]:
         with subprocess.Popen(
             command,
             cwd=self.project,
@@ -194,13 +236,11 @@ class Client:
             start_new_session=True,
         ) as process:
             try:
-                stdout, stderr = process.communicate(timeout=timeout_s)
+                stdout, stderr = process.communicate(timeout=_PRINT_TIMEOUT_S)
             except subprocess.TimeoutExpired:
                 _kill_group(process)
                 stdout, stderr = process.communicate()
-                raise ClientTimeoutError(
-                    f"no end after {timeout_s} s\n{stdout}\n{stderr}"
-                ) from None
+                raise ClientTimeoutError(f"no end\n{stdout}\n{stderr}") from None
         return process.returncode, stdout, stderr
 
     def _transcript_of(self, result: Json | None) -> Path | None:
@@ -238,14 +278,13 @@ class InteractiveClient:
         )
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """End the session whatever state it is in."""
-        self.close()
+    def __exit__(self, *_: object) -> None:
+        """Ask the client to leave, then make it, whatever state it is in."""
+        if self._process.poll() is None:
+            self._leave()
+        _kill_group(self._process)
+        self._process.wait(_EXIT_TIMEOUT_S)
+        self._terminal.close()
 
     @property
     def pid(self) -> int:
@@ -257,29 +296,30 @@ class InteractiveClient:
         """The screen as last drawn, one line per row, trailing blanks cut."""
         return "\n".join(line.rstrip() for line in self._screen.display).rstrip()
 
-    def wait_for(
-        self, wanted: str | Callable[[str], bool], timeout_s: float = _SCREEN_TIMEOUT_S
-    ) -> str:
+    def wait_for(self, wanted: str | Callable[[str], bool]) -> str:
         """Read until the screen contains a text or satisfies a predicate; return the screen."""
         met = wanted if callable(wanted) else lambda screen: wanted in screen
-        return self.wait_until(lambda: met(self.text), timeout_s, f"screen never met {wanted!r}")
+        return self.wait_until(lambda: met(self.text), f"screen never met {wanted!r}")
 
-    def wait_until(
-        self,
-        met: Callable[[], bool],
-        timeout_s: float = _SCREEN_TIMEOUT_S,
-        complaint: str = "condition never met",
-    ) -> str:
+    def wait_until(self, met: Callable[[], bool], complaint: str = "condition never met") -> str:
         """Keep the terminal drained until any condition holds; return the screen."""
-        deadline = time.monotonic() + timeout_s
+        deadline = time.monotonic() + _SCREEN_TIMEOUT_S
         while not met():
             if not self._drain() or time.monotonic() > deadline:
                 raise ClientTimeoutError(f"{complaint}; the screen is:\n{self.text}")
         return self.text
 
-    def ready(self, timeout_s: float = _SCREEN_TIMEOUT_S) -> str:
+    def ready(self) -> str:
         """Wait for the input box."""
-        return self.wait_for(_has_input_box, timeout_s)
+        return self.wait_for(_has_input_box)
+
+    def say(self, line: str, *answers: str) -> str:
+        """Type a line into the input box and wait for what comes of it; return the screen."""
+        self.ready()
+        self.send_line(line)
+        for answer in answers:
+            self.wait_for(answer)
+        return self.text
 
     def send_keys(self, keys: str) -> None:
         """Type without pressing Enter."""
@@ -290,14 +330,6 @@ class InteractiveClient:
         self.send_keys(line)
         self.wait_for(lambda screen: line in _joined(screen))
         self.send_keys("\r")
-
-    def close(self) -> None:
-        """Ask the client to leave, then make it."""
-        if self._process.poll() is None:
-            self._leave()
-        _kill_group(self._process)
-        self._process.wait(_EXIT_TIMEOUT_S)
-        self._terminal.close()
 
     def _leave(self) -> None:
         deadline = time.monotonic() + _EXIT_TIMEOUT_S

@@ -73,10 +73,3 @@ class OwnEnvironment(Installed):
         )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
-
-    def beginning(self, prompt: str, *arguments: str) -> dict[str, Any]:
-        """What a session says about itself when it starts: commands, servers, plugins, tools."""
-        told = self.claude("-p", prompt, "--output-format", "stream-json", "--verbose", *arguments)
-        rows = [json.loads(line) for line in told.splitlines() if line.startswith("{")]
-        found: dict[str, Any] = next(row for row in rows if row.get("subtype") == "init")
-        return found

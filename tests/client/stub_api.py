@@ -7,12 +7,12 @@ import json
 import threading
 from collections import deque
 from dataclasses import dataclass, field, replace
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import TracebackType
 
 Json = dict[str, Any]
 Kind = Literal["main", "subagent", "compaction", "helper", "count_tokens"]
@@ -25,36 +25,16 @@ HELPER_REPLY = '{"title": "stub title", "isNewTopic": false}'
 _GATE_TIMEOUT_S = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """What the API claims a request cost, in tokens."""
-
-    input_tokens: int = 10
-    output_tokens: int = 20
-    cache_read_input_tokens: int = 0
-    cache_creation_input_tokens: int = 0
-
-    @property
-    def occupancy_tokens(self) -> int:
-        """The prompt side of the request: what fills the window."""
-        cached = self.cache_read_input_tokens + self.cache_creation_input_tokens
-        return self.input_tokens + cached
-
-    def as_json(self) -> Json:
-        """Spell the four figures as the API does."""
-        return {
-            "input_tokens": self.input_tokens,
-            "output_tokens": self.output_tokens,
-            "cache_read_input_tokens": self.cache_read_input_tokens,
-            "cache_creation_input_tokens": self.cache_creation_input_tokens,
-        }
-
-
-def filled(occupancy_tokens: int, output_tokens: int = 20) -> Usage:
+def filled(occupancy_tokens: int, output_tokens: int = 20) -> Json:
     """Spread a wanted occupancy over the three prompt-side figures, as a warm cache does."""
     fresh = min(3, occupancy_tokens)
     created = min(500, occupancy_tokens - fresh)
-    return Usage(fresh, output_tokens, occupancy_tokens - fresh - created, created)
+    return {
+        "input_tokens": fresh,
+        "output_tokens": output_tokens,
+        "cache_read_input_tokens": occupancy_tokens - fresh - created,
+        "cache_creation_input_tokens": created,
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +42,7 @@ class Turn:
     """One scripted answer: content blocks with their usage, or an HTTP error."""
 
     blocks: tuple[Json, ...] = ()
-    usage: Usage = field(default_factory=Usage)
+    usage: Json = field(default_factory=partial(filled, 10))
     status: int = 200
     error: str = ""
     gate: threading.Event | None = None
@@ -77,28 +57,39 @@ class Turn:
 _tool_ids = itertools.count(1)
 
 
-def text(reply: str, usage: Usage | None = None) -> Turn:
+def text(reply: str, usage: Json | None = None) -> Turn:
     """Answer with text, which ends the turn."""
-    return Turn(({"type": "text", "text": reply},), usage or Usage())
+    return Turn(({"type": "text", "text": reply},), usage or filled(10))
 
 
-def tool(name: str, arguments: Json, usage: Usage | None = None) -> Turn:
+def tool(name: str, arguments: Json, usage: Json | None = None) -> Turn:
     """Answer with one tool call."""
     return tools((name, arguments), usage=usage)
 
 
-def tools(*calls: tuple[str, Json], usage: Usage | None = None) -> Turn:
+def tools(*calls: tuple[str, Json], usage: Json | None = None) -> Turn:
     """Answer with several tool calls in one message."""
     blocks = tuple(
         {"type": "tool_use", "id": f"toolu_stub{next(_tool_ids):06d}", "name": name, "input": args}
         for name, args in calls
     )
-    return Turn(blocks, usage or Usage())
+    return Turn(blocks, usage or filled(10))
 
 
-def bash(command: str, usage: Usage | None = None) -> Turn:
+def bash(command: str, usage: Json | None = None) -> Turn:
     """Answer with one Bash call."""
     return tool("Bash", {"command": command, "description": "stub"}, usage)
+
+
+def rounds(*occupancies: int) -> list[Turn]:
+    """Tool calls that take as long as the client takes to write its rows, as real ones do."""
+    return [bash("sleep 0.3", filled(tokens)) for tokens in occupancies]
+
+
+def agent(prompt: str = "look", usage: Json | None = None) -> Turn:
+    """Answer with a subagent that is waited for."""
+    task = {"description": "d", "prompt": prompt, "subagent_type": "general-purpose"}
+    return tool("Agent", {**task, "run_in_background": False}, usage)
 
 
 def held(turn: Turn, gate: threading.Event) -> Turn:
@@ -117,8 +108,6 @@ class Request:
     """One request as it arrived."""
 
     kind: Kind
-    path: str
-    headers: dict[str, str]
     body: Json
 
     @property
@@ -127,14 +116,18 @@ class Request:
         messages: list[Json] = self.body.get("messages", [])
         return messages
 
-    @property
-    def agent_id(self) -> str | None:
-        """The subagent that asks, or None for the main thread."""
-        return self.headers.get("x-claude-code-agent-id")
-
     def blocks(self, block_type: str) -> list[Json]:
         """All content blocks of one type, in order."""
         return [b for m in self.messages for b in _blocks(m) if b.get("type") == block_type]
+
+    def results(self) -> list[str]:
+        """The tool results as text."""
+        return [_flat(block["content"]) for block in self.blocks("tool_result")]
+
+    def errors(self) -> list[str]:
+        """The tool results that tell of a failure or a refusal."""
+        found = [block for block in self.blocks("tool_result") if block.get("is_error")]
+        return [_flat(block["content"]) for block in found]
 
     def seen_text(self) -> str:
         """Every message flattened to text: what the model sees, system prompt aside."""
@@ -157,14 +150,15 @@ def _flat(content: Any) -> str:
     return content if isinstance(content, str) else ""
 
 
+_FALLBACK = text("STUB-DONE")
+
+
 class StubApi:
     """The server: script it, point a client at `url`, then read `requests`."""
 
     def __init__(self) -> None:
         """Bind a free loopback port; nothing is served before `start`."""
-        self.summary = SUMMARY
         self.helper_reply = HELPER_REPLY
-        self.fallback = text("STUB-DONE")
         self._requests: list[Request] = []
         self._turns: deque[Turn] = deque()
         self._subagent_turns: deque[Turn] = deque()
@@ -175,17 +169,11 @@ class StubApi:
             target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
         )
 
-    def __enter__(self) -> Self:
-        """Serve until the block ends."""
+    def start(self) -> None:
+        """Serve until `stop`."""
         self._thread.start()
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def stop(self) -> None:
         """Stop serving and free the port."""
         self._server.shutdown()
         self._server.server_close()
@@ -196,14 +184,8 @@ class StubApi:
         """The base URL a client is given."""
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
-    @property
-    def pending(self) -> int:
-        """Scripted main-thread turns that nobody has asked for yet."""
-        with self._lock:
-            return len(self._turns)
-
     def script(self, *turns: Turn) -> None:
-        """Queue answers for the main thread; when they run out, `fallback` answers."""
+        """Queue answers for the main thread; when they run out, it is told the end."""
         with self._lock:
             self._turns.extend(turns)
 
@@ -222,10 +204,10 @@ class StubApi:
         with self._lock:
             self._requests.append(request)
             if request.kind == "main":
-                return self._turns.popleft() if self._turns else self.fallback
+                return self._turns.popleft() if self._turns else _FALLBACK
             if request.kind == "subagent":
-                return self._subagent_turns.popleft() if self._subagent_turns else self.fallback
-        return text(self.summary if request.kind == "compaction" else self.helper_reply)
+                return self._subagent_turns.popleft() if self._subagent_turns else _FALLBACK
+        return text(SUMMARY if request.kind == "compaction" else self.helper_reply)
 
     def next_id(self, prefix: str) -> str:
         """Make an identifier no other answer of this server carries."""
@@ -271,7 +253,7 @@ class _Handler(BaseHTTPRequestHandler):
         raw = self.rfile.read(int(self.headers.get("content-length", 0)))
         headers = {name.lower(): value for name, value in self.headers.items()}
         body: Json = json.loads(raw)
-        request = Request(classify(self.path, headers, body), self.path, headers, body)
+        request = Request(classify(self.path, headers, body), body)
         turn = self.server.api.answer(request)
         try:
             self._reply(request, turn)
@@ -298,7 +280,7 @@ class _Handler(BaseHTTPRequestHandler):
             "content": list(turn.blocks),
             "stop_reason": turn.stop_reason,
             "stop_sequence": None,
-            "usage": turn.usage.as_json(),
+            "usage": turn.usage,
         }
 
     def _send_json(self, status: int, payload: Json) -> None:

@@ -7,8 +7,6 @@ import os
 import threading
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-import pytest
-
 from brimline.session import in_use, recovery
 from brimline.session.disk import InUseError
 from brimline.session.rewrite import Order, Rewritten, rewrite
@@ -19,63 +17,48 @@ from .stub_api import bash, text
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import pytest
+
     from .harness import Client
     from .stub_api import StubApi
 
-_TURNS = 25
+_TURNS = 12
 
 
-@pytest.fixture
-def unnoticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rewrites begin although the client runs, as if it had started just after the look."""
-    monkeypatch.setattr(in_use, "why", lambda *_: None)
+def test_a_running_client_is_known_and_its_rows_go_to_the_file_that_has_the_name(
+    client: Client, stub: StubApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It says in a file of its own which session it runs, and is forgotten when it ends.
 
-
-@pytest.mark.usefixtures("unnoticed")
-def test_rows_go_to_the_file_that_has_the_name(client: Client, stub: StubApi) -> None:
-    """The client opens the file for every batch of rows: after a swap it writes to the new one."""
+    It opens the file for every batch of rows: after a swap it writes to the new one.
+    """
     stub.script(text("FIRST"), text("SECOND"))
+    home_dir = str(client.home / "brimline")
     with client.interactive() as session:
-        session.ready()
-        session.send_line("one")
-        session.wait_for("FIRST")
+        session.say("one", "FIRST")
         (path,) = client.transcripts()
         session.wait_until(lambda: _has_reply(path, "FIRST"))
-        with path.open("rb") as old:
+        os.utime(path, (1_700_000_000, 1_700_000_000))
+        assert f"process {session.pid}" in str(in_use.why(str(path), home_dir))
+        with path.open("rb") as old, monkeypatch.context() as patch:
+            patch.setattr(in_use, "why", lambda *_: None)
             _rewrite(path, client, note=b'{"type":"marked"}\n')
             size = os.fstat(old.fileno()).st_size
-            session.send_line("two")
-            session.wait_for("SECOND")
+            session.say("two", "SECOND")
             session.wait_until(lambda: _has_reply(path, "SECOND"))
 
             assert os.fstat(old.fileno()).st_size == size
         assert read_rows(path)[0] == {"type": "marked"}
-
-
-def test_a_running_client_is_known_without_hooks_and_forgotten_when_it_ends(
-    client: Client, stub: StubApi
-) -> None:
-    """It says in a file of its own which session it runs."""
-    stub.script(text("FIRST"))
-    home_dir = str(client.home / "brimline")
-    with client.interactive() as session:
-        session.ready()
-        session.send_line("one")
-        session.wait_for("FIRST")
-        (path,) = client.transcripts()
-        session.wait_until(lambda: _has_reply(path, "FIRST"))
-        os.utime(path, (1_700_000_000, 1_700_000_000))
-
-        assert f"process {session.pid}" in str(in_use.why(str(path), home_dir))
     os.utime(path, (1_700_000_000, 1_700_000_000))
     assert in_use.why(str(path), home_dir) is None
 
 
-@pytest.mark.usefixtures("unnoticed")
 def test_no_row_is_lost_while_the_session_is_rewritten_again_and_again(
-    client: Client, stub: StubApi
+    client: Client, stub: StubApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every call and its result are there, in an unbroken chain, and the session resumes."""
+    # As if the client had started just after the look.
+    monkeypatch.setattr(in_use, "why", lambda *_: None)
     stub.script(*[bash(f"echo result-{number}") for number in range(_TURNS)], text("END"))
     over = threading.Event()
     swaps: list[int] = []

@@ -15,20 +15,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import brimline
 from brimline import clientsettings
 from brimline.rules import cascade
 
+from .brimline_home import Installed
 from .stub_api import bash, text, too_long, tool
 
 if TYPE_CHECKING:
-    from .brimline_home import Installed
-    from .harness import Client, PrintResult
+    from .harness import Client
     from .stub_api import Request, StubApi, Turn
 
 MARK = re.compile(r"MARK-[A-Z0-9-]+")
 NUMBERED = re.compile(r"\d+\\\\?t[^\\]*")
-OVERFLOW = (210_000, 200_000)
 
 
 class Marks:
@@ -37,6 +35,7 @@ class Marks:
     def __init__(self, client: Client) -> None:
         """Begin with none."""
         self.client = client
+        self.installed = Installed(client)
         self.roots = {"project": client.project, "config": client.config}
         self.roots |= {"above": client.project.parent, "home": client.home}
         self.paths: dict[str, Path] = {}
@@ -66,18 +65,7 @@ class Marks:
 
     def listing(self) -> dict[str, Any]:
         """`brimline rules show --json` in the client's home."""
-        code = (
-            f"import sys; sys.path.insert(0, {str(Path(brimline.__file__).parent.parent)!r})\n"
-            "from brimline.cli.main import main\nmain()"
-        )
-        done = subprocess.run(
-            [sys.executable, "-c", code, "rules", "show", "--json"],
-            cwd=self.client.project,
-            env=self.client.env(),
-            capture_output=True,
-            check=True,
-            timeout=60,
-        )
+        done = self.installed.command("rules", "show", "--json")
         report: dict[str, Any] = json.loads(done.stdout)
         return report
 
@@ -101,11 +89,6 @@ def loaded(request: Request) -> list[str]:
     return MARK.findall(NUMBERED.sub("", json.dumps(request.messages)))
 
 
-def main_requests(run: PrintResult) -> list[Request]:
-    """What was asked for the conversation itself."""
-    return [request for request in run.requests if request.kind == "main"]
-
-
 def at_start(said: dict[str, str]) -> list[str]:
     """The marks of which we say that the client loads them at the start."""
     return [mark for mark, when in said.items() if when == "start"]
@@ -113,7 +96,7 @@ def at_start(said: dict[str, str]) -> list[str]:
 
 @pytest.mark.row("S2-04", "S2-06", "S2-07", "S2-39", "S2-40")
 def test_every_level_loads_when_we_say_it_does(client: Client, stub: StubApi, marks: Marks) -> None:
-    """At the start, on reading a file below, on reading a file that matches, or never."""
+    """At the start in the order we print, on reading a file below or one that matches, or never."""
     private = re.sub(r"[^a-zA-Z0-9]", "-", str(client.project))
     marks.put("config/CLAUDE.md", "config/rules/all.md", "above/CLAUDE.md", "above/CLAUDE.local.md")
     marks.put("above/.claude/CLAUDE.md", "above/.claude/rules/r.md")
@@ -127,10 +110,13 @@ def test_every_level_loads_when_we_say_it_does(client: Client, stub: StubApi, ma
     marks.put("project/.claude/rules/scoped.md", "config/rules/scoped.md", front=scoped)
     stub.script(marks.read("sub/deep/f.txt"), marks.read("src/a/f.py"), text("end"))
 
-    first, after_sub, after_src = (seen(r) for r in main_requests(client.run_print("go")))
+    first, after_sub, after_src = (seen(r) for r in client.run_print("go").main)
 
     said = marks.said()
     assert sorted(first) == sorted(at_start(said))
+    # Weakest first: user, above, project, its own folder, rules, private.
+    paths = [str(marks.paths[mark]) for mark in first]
+    assert paths == [each["path"] for each in marks.listing()["files"] if each["path"] in paths]
     nested = after_sub[len(first) :]
     assert {said[mark] for mark in nested} == {"read"}
     assert sorted(nested) == sorted(
@@ -144,30 +130,18 @@ def test_every_level_loads_when_we_say_it_does(client: Client, stub: StubApi, ma
     assert not never & set(after_src)
 
 
-def test_the_order_is_the_one_we_print(client: Client, stub: StubApi, marks: Marks) -> None:
-    """Weakest first: user, above, project, its own folder, rules, private."""
-    marks.put("config/CLAUDE.md", "config/rules/all.md", "above/CLAUDE.md", "project/CLAUDE.md")
-    marks.put("project/.claude/CLAUDE.md", "project/.claude/rules/r.md", "project/CLAUDE.local.md")
-    stub.script(text("end"))
-
-    (request,) = main_requests(client.run_print("go"))
-
-    paths = [str(marks.paths[mark]) for mark in seen(request)]
-    assert paths == [each["path"] for each in marks.listing()["files"] if each["path"] in paths]
-    assert len(paths) == 7
-
-
 def test_agents_md_stands_in_where_we_say_it_does(
     client: Client, stub: StubApi, marks: Marks
 ) -> None:
     """For a CLAUDE.md that is not there, at the start and in a folder below."""
     marks.put("project/AGENTS.md", "project/.claude/AGENTS.md", "project/sub/AGENTS.md")
-    beside = ("config/CLAUDE.md", "project/.claude/rules/r.md", "project/sub/CLAUDE.md")
-    for name in (*beside, "above/CLAUDE.md"):
+    for name in ("config/CLAUDE.md", "project/sub/CLAUDE.md", "above/CLAUDE.md"):
         marks.put(name)
+        if "sub" in name:
+            marks.put("project/.claude/rules/r.md")
         stub.script(marks.read("sub/f.txt"), text("end"))
 
-        first, last = (seen(request) for request in main_requests(client.run_print("go")))
+        first, last = (seen(request) for request in client.run_print("go").main)
 
         said = marks.said()
         assert sorted(first) == sorted(at_start(said)), name
@@ -188,7 +162,7 @@ def test_imports_load_as_deep_as_we_say(client: Client, stub: StubApi, marks: Ma
     marks.put("config/CLAUDE.md", tail="@~/own.md\n")
     stub.script(text("end"))
 
-    (request,) = main_requests(client.run_print("go"))
+    (request,) = client.run_print("go").main
 
     assert sorted(seen(request)) == sorted(at_start(marks.said()))
     assert [mark for mark in seen(request) if mark[-4:] == "1-MD"] == ["MARK-PROJECT-1-MD"]
@@ -208,13 +182,17 @@ def test_a_compaction_brings_back_what_we_say_it_does(
     others = [marks.read(f"other{number}.txt") for number in range(8)]
     again = marks.read("sub/f.txt")
     stub.script(
-        marks.read("sub/f.txt"), *others, too_long(*OVERFLOW), bash("true"), again, text("end")
+        marks.read("sub/f.txt"),
+        *others,
+        too_long(210_000, 200_000),
+        bash("true"),
+        again,
+        text("end"),
     )
 
     run = client.run_print("go")
 
-    kinds = [request.kind for request in run.requests]
-    compaction = kinds.index("compaction")
+    compaction = run.kinds.index("compaction")
     after = loaded(run.requests[compaction + 1])
     nested = "MARK-PROJECT-SUB-CLAUDE-MD"
     files = {each["path"]: each["survives_compaction"] for each in marks.listing()["files"]}
@@ -236,7 +214,7 @@ def test_the_client_compares_no_files_and_follows_links_out_of_the_project(
         (client.project / name).write_text("MARK-SAME", encoding="utf-8")
     stub.script(text("end"))
 
-    (request,) = main_requests(client.run_print("go"))
+    (request,) = client.run_print("go").main
 
     assert sorted(seen(request)) == ["MARK-HOME-ELSEWHERE-MD", "MARK-SAME", "MARK-SAME"]
     assert len(marks.listing()["files"]) == 2
@@ -244,23 +222,17 @@ def test_the_client_compares_no_files_and_follows_links_out_of_the_project(
 
 
 @pytest.mark.row("S4-04")
-def test_the_memory_index_is_in_the_first_request_of_every_session(
+def test_the_memory_index_comes_first_and_the_sample_rule_for_docs_with_an_edit_of_docs(
     client: Client, stub: StubApi, installed: Installed
 ) -> None:
-    """The client loads it itself; with us installed it still does."""
-    folder = re.sub(r"[^a-zA-Z0-9]", "-", str(client.project))
-    memory = client.config / "projects" / folder / "memory"
+    """The client loads both itself, with us installed: the index in every session's first request.
+
+    The rule file of the how-to guide is silent for code, and there once a page is written.
+    """
+    private = re.sub(r"[^a-zA-Z0-9]", "-", str(client.project))
+    memory = client.config / "projects" / private / "memory"
     memory.mkdir(parents=True)
     (memory / "MEMORY.md").write_text("- [Ports](ports.md): MARK-INDEX\n", encoding="utf-8")
-    for _ in range(2):
-        stub.script(text("end"))
-        assert seen(main_requests(client.run_print("go"))[0]) == ["MARK-INDEX"]
-
-
-def test_the_sample_rule_for_docs_reaches_the_model_with_an_edit_of_docs(
-    client: Client, stub: StubApi
-) -> None:
-    """The rule file in the how-to guide: silent for code, there once a page is written."""
     guide = Path(__file__).parents[2] / "docs" / "how-to" / "check-your-rules.md"
     found = re.search(
         r"```markdown\n(---\npaths:.*?)```", guide.read_text(encoding="utf-8"), re.DOTALL
@@ -278,8 +250,10 @@ def test_the_sample_rule_for_docs_reaches_the_model_with_an_edit_of_docs(
         text("end"),
     )
 
-    _, after_code, after_page = main_requests(client.run_print("go"))
+    first, after_code, after_page = client.run_print("go").main
+    again, *_ = client.run_print("go").main
 
+    assert [seen(request) for request in (first, again)] == [["MARK-INDEX"]] * 2
     assert line not in after_code.seen_text()
     assert line in after_page.seen_text()
 
@@ -300,7 +274,7 @@ def test_the_organisations_files_load_where_we_say_they_do(
     monkeypatch.setattr(client, "binary", wrapper(client.tmp / "claude.sh", client.binary))
     stub.script(text("end"))
 
-    (request,) = main_requests(client.run_print("go"))
+    (request,) = client.run_print("go").main
 
     assert seen(request) == [
         "MARK-MANAGED-CLAUDE-MD",

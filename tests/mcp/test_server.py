@@ -9,15 +9,13 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
-import anyio
 import pytest
-from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from brimline import __version__
 from brimline.mcp import server, tools
 from brimline.store import put
 
-from .conversation import RUN, Server
+from .conversation import Server
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,16 +33,23 @@ print(ours, heavy, os.path.exists(os.environ["BRIMLINE_HOME"]))
 
 
 def test_the_server_introduces_itself_and_its_tools(home_dir: str) -> None:
-    """Before anything of ours exists, and without creating it."""
+    """Before anything of ours exists, and without creating it, also when they are called."""
     with Server() as process:
         hello = process.hello()
         listed = process.ask("tools/list")["result"]["tools"]
+        recalled = process.call("recall", query="word")
+        status, failed = process.call("context_status")
         code, err = process.end()
 
     assert hello["serverInfo"] == {"name": "brimline", "version": __version__}
     assert hello["instructions"] == tools.INSTRUCTIONS
-    assert [tool["name"] for tool in listed] == ["recall", "context_status", "note"]
+    assert [tool["name"] for tool in listed] == [
+        *("recall", "context_status", "note", "context_budget")
+    ]
     assert [tool["inputSchema"] for tool in listed] == [t["inputSchema"] for t in tools.TOOLS]
+    told = "[brimline recall: no output of this project is stored yet]"
+    assert recalled == (told, False)
+    assert (status.startswith("[brimline context_status]"), failed) == (True, False)
     assert (code, err) == (0, b"")
     assert not os.path.exists(home_dir)
 
@@ -58,32 +63,6 @@ def test_nothing_of_ours_is_loaded_before_the_first_call() -> None:
     light = "brimline brimline.errors brimline.fast brimline.fast.io brimline.fast.paths"
     ours = [*light.split(), "brimline.mcp", "brimline.mcp.server", "brimline.mcp.tools"]
     assert done.stdout.strip() == f"{ours} [] False"
-
-
-def test_the_client_of_the_sdk_recalls_what_is_stored(home_dir: str, project_dir: str) -> None:
-    """Over real pipes, by key and by query."""
-    key = put.put(home_dir, b"one\nneedle \xe6\x9d\xb1\xe4\xba\xac\n", {"cwd": project_dir})
-
-    async def talk() -> list[str]:
-        from mcp.client import ClientSession
-
-        program = StdioServerParameters(
-            command=sys.executable, args=["-c", RUN], env=dict(os.environ), cwd=project_dir
-        )
-        async with stdio_client(program) as streams, ClientSession(*streams) as session:
-            await session.initialize()
-            names = [tool.name for tool in (await session.list_tools()).tools]
-            texts = []
-            for arguments in ({"key": key}, {"query": "needle"}):
-                result: Any = await session.call_tool("recall", arguments)
-                texts.append(result.content[0].text)
-            return [*names, *texts]
-
-    *names, by_key, by_query = anyio.run(talk)
-
-    assert names == ["recall", "context_status", "note"]
-    assert by_key == f"[brimline recall {key[:19]}: all 2 lines]\none\nneedle 東京"
-    assert f"1. {key[:19]}" in by_query
 
 
 def test_the_newest_protocol_needs_no_greeting(home_dir: str) -> None:
@@ -119,7 +98,7 @@ WRONG: tuple[dict[str, Any], ...] = (
     {"name": "recall", "arguments": {"key": "../../../etc/passwd"}},
     {"name": "recall", "arguments": {"key": {"a": 1}}},
     {"name": "recall"},
-    {"name": "no_such_tool", "arguments": {}},
+    {"name": "no_such_tool" * 99, "arguments": {}},
 )
 
 
@@ -148,6 +127,7 @@ def test_bad_arguments_are_answered_in_one_line(home_dir: str) -> None:
 
             assert result["isError"], params
             assert "\n" not in result["content"][0]["text"]
+            assert len(result["content"][0]["text"]) < 200
             assert "Traceback" not in json.dumps(result)
 
 
@@ -208,16 +188,19 @@ def test_two_servers_index_the_same_store_at_once(home_dir: str, project_dir: st
 def test_the_server_works_in_the_project_that_the_client_names(
     home_dir: str, world: Path, project_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Wherever it was started."""
-    put.put(home_dir, b"needle", {"cwd": project_dir})
+    """Wherever it was started; by key and by query."""
+    content = "one\nneedle 東京\n"
+    key = put.put(home_dir, content.encode(), {"cwd": project_dir})
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", project_dir)
 
     with Server(cwd=str(world)) as server:
         server.hello()
-        text, failed = server.call("recall", query="needle")
+        by_query = server.call("recall", query="needle")
+        by_key = server.call("recall", key=key)
 
-    assert "hits 1-1 of 1" in text
-    assert not failed
+    assert "hits 1-1 of 1" in by_query[0]
+    assert not by_query[1]
+    assert by_key == (f"[brimline recall {key[:19]}: all 2 lines]\none\nneedle 東京", False)
 
 
 # What `brimline.cli.main` does around a command.

@@ -101,7 +101,13 @@ def test_failing_output_passes(player: Player) -> None:
 
 
 @pytest.mark.row("S3-20")
-@pytest.mark.parametrize("name", ["CLAUDE.md", "README", "a.json", "a.yml", "uv.lock", ".env.x"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("CLAUDE.md", "SKILL.md", "MEMORY.md", "README", "a.json", "a.yml", "uv.lock", ".env.x"),
+        *("go.mod", "pom.xml", "requirements.txt"),
+    ],
+)
 def test_configuration_and_instructions_pass_up_to_a_hard_limit(player: Player, name: str) -> None:
     """By Read and by a command that shows the file."""
     assert player.read(f"/p/{name}", cut(PROSE, 30_000)) is None
@@ -130,7 +136,7 @@ def test_brief_and_interactive_commands_pass(player: Player, command: str) -> No
 
 
 def test_the_users_lists_win(player: Player) -> None:
-    """By command, path or tool; `never` over `always`; switched off, nothing is replaced."""
+    """By command, path or tool; `never` over `always`, which counts for failing output too."""
     player.values = {
         "offload.never": ["docker logs", "*.csv", "make *"],
         "offload.always": ["git diff", "*/generated/*", "make *"],
@@ -141,6 +147,7 @@ def test_the_users_lists_win(player: Player) -> None:
     assert player.bash("make all", LOG[:20_000]) is None
     assert player.bash("kubectl logs web", LOG[:20_000]) is not None
     assert player.bash("git diff", DIFF[:24_000]) is not None
+    assert player.bash("git diff && false", PASSED[:20_000] + "\nFAILED x\n") is not None
     assert player.read("/p/generated/api.py", SOURCE[:20_000]) is not None
     player.values = {"offload.preset": "off"}
     assert player.bash("kubectl logs api", LOG) is None

@@ -89,6 +89,16 @@ def test_what_was_kept_out_is_counted_from_the_spool(player: Player) -> None:
     assert 55_000 < found.kept_out < 65_000
 
 
+def test_a_call_that_was_repeated_counts_as_what_the_client_shows_of_it(player: Player) -> None:
+    """Of a very long output the client shows the beginning, also the second time."""
+    for _ in range(2):
+        player.bash("cat app.log", LOG[:60_000])
+
+    found = learning.saved_by(player.home_dir, "s1")
+
+    assert (found.recalls, found.would, found.recalled) == (1, 2_300, 2_300)
+
+
 @pytest.mark.row("S3-11", "S3-59")
 def test_what_the_last_version_noted_of_a_session_still_counts(home_dir: str) -> None:
     """Its own files: a preview, a pin that waits, what was learned, what was kept out."""

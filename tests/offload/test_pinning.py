@@ -60,15 +60,14 @@ def test_the_last_result_is_pinned_though_it_stayed_in_the_window(
 def test_the_last_result_is_pinned_by_its_reference(
     player: Player, session: SessionBuilder
 ) -> None:
-    """What was swapped is in the store already; the level without one is a setting."""
+    """What was swapped is in the store already; the level is soft unless given."""
     shown = player.bash("make all", LOG)
     assert shown is not None
     session.tool_result("t1", shown)
-    player.values = {"store.pin_level": "hard"}
 
     player.say("brim:pin last")
 
-    assert pinned(player, "sha256:" + put.sha256(LOG.encode())) == ["hard"]
+    assert pinned(player, "sha256:" + put.sha256(LOG.encode())) == ["soft"]
 
 
 @pytest.mark.parametrize(

@@ -11,15 +11,13 @@ from hypothesis import strategies as st
 
 from brimline.hooks import entry
 from brimline.rules.cascade import CHILD, PROJECT, Source
-from brimline.rules.marked import BOUNDARY, TRUNCATED, Limits, assemble, unknown_to_client
+from brimline.rules.marked import BOUNDARY, TRUNCATED, assemble, unknown_to_client
 from brimline.testing import event
 
 if TYPE_CHECKING:
     from brimline.testing import SessionBuilder
 
     from .conftest import Tree
-
-LIMITS = Limits()
 
 
 def source(path: str, text: str, level: str = PROJECT) -> Source:
@@ -30,8 +28,8 @@ def source(path: str, text: str, level: str = PROJECT) -> Source:
 @pytest.mark.row("S2-24", "S2-26")
 def test_one_file_gives_at_most_4000_characters() -> None:
     """Then the mark; a file that just fits has none."""
-    cut = assemble([source("/p/a", "x" * 5_000)], LIMITS)
-    whole = assemble([source("/p/a", "x" * 4_000)], LIMITS)
+    cut = assemble([source("/p/a", "x" * 5_000)])
+    whole = assemble([source("/p/a", "x" * 4_000)])
 
     assert cut.text == f"From /p/a (project):\n\n{'x' * 4_000}\n{TRUNCATED}\n"
     assert cut.cut == ["/p/a"]
@@ -44,24 +42,17 @@ def test_all_files_give_at_most_12000_characters() -> None:
     """Headings included; that something found no room is said."""
     files = [source(f"/p/{number}", f"{number}" * 4_000) for number in range(1, 7)]
 
-    made = assemble(files, LIMITS)
+    made = assemble(files)
 
     assert 11_500 < len(made.text) <= 12_000
     assert made.text.count("1") >= 4_000
     assert made.text.count("2") >= 4_000
     assert made.text.endswith(f"\n{TRUNCATED}\n")
     assert made.cut == ["/p/3", "/p/4", "/p/5", "/p/6"]
-
-
-def test_what_fits_carries_no_mark() -> None:
-    """Exactly at the limit too."""
-    files = [source("/p/a", "a" * 100), source("/p/b", "b" * 100)]
-    whole = assemble(files, LIMITS).text
-
+    whole = assemble(files[:2]).text
     assert TRUNCATED not in whole
-    assert assemble([source("/p/a", " \n"), source("/p/b", "")], LIMITS).text == ""
-    assert assemble(files, Limits(4_000, len(whole))).text == whole
-    assert TRUNCATED in assemble(files, Limits(4_000, len(whole) - 1)).text
+    assert assemble(files[:2], total=len(whole)).text == whole
+    assert TRUNCATED in assemble(files[:2], total=len(whole) - 1).text
 
 
 @pytest.mark.row("S2-08")
@@ -71,7 +62,7 @@ def test_the_same_text_is_there_once(tree: Tree) -> None:
         tree.put(name, "Run the tests.\r\n" if "local" in name else "Run the tests.")
     sources = [each for each in tree.gather().sources if tree.owns(each.path)]
 
-    made = assemble(sources, LIMITS)
+    made = assemble(sources)
 
     assert len(sources) == 3
     assert made.text == f"From {tree.root}/CLAUDE.md (parent):\n\nRun the tests.\n"
@@ -89,7 +80,7 @@ def test_the_part_above_the_boundary_has_the_same_bytes_for_every_file(
     tree.put("project/web/CLAUDE.md", "web")
 
     def text(path: str) -> str:
-        return assemble(tree.gather(path).sources, LIMITS, has_file=True).text
+        return assemble(tree.gather(path).sources, has_file=True).text
 
     api, web, none = text("api/x"), text("web/x"), text("docs/x")
 
@@ -105,29 +96,24 @@ def test_room_for_the_file_at_hand_is_kept() -> None:
     """General rules that fill everything do not push out the nearest ones."""
     general = [source(f"/p/{number}", f"{number}" * 4_000) for number in range(5)]
 
-    made = assemble([*general, source("/p/src/near", "near", CHILD)], LIMITS)
+    made = assemble([*general, source("/p/src/near", "near", CHILD)])
 
     assert made.text.endswith("From /p/src/near (child):\n\nnear\n")
     assert len(made.text) <= 12_000
 
 
 @given(
-    st.lists(st.tuples(st.integers(0, 6_000), st.booleans()), max_size=12),
-    st.integers(0, 6_000),
-    st.integers(0, 15_000),
+    st.lists(st.tuples(st.integers(0, 6_000), st.booleans()), max_size=12), st.integers(0, 15_000)
 )
 @settings(max_examples=200, deadline=None)
-def test_no_limit_is_ever_exceeded(
-    files: list[tuple[int, bool]], file_characters: int, total: int
-) -> None:
+def test_no_limit_is_ever_exceeded(files: list[tuple[int, bool]], total: int) -> None:
     """And the mark is there exactly where something is missing."""
     sources = [
         source(f"/p/{at}", f"{at:03}" + "y" * size, CHILD if nested else PROJECT)
         for at, (size, nested) in enumerate(files)
     ]
-    limits = Limits(file_characters, total)
 
-    made = assemble(sources, limits)
+    made = assemble(sources, total=total)
 
     assert len(made.text) <= total
     if not made.cut:

@@ -23,7 +23,7 @@ def problems(found: Cascade) -> list[tuple[str, int | None]]:
 def test_files_come_from_every_level_weakest_first(tree: Tree) -> None:
     """Organisation, user, own for the project, above, the project, below on the way."""
     holding = [
-        *("acme/RULES.md", "managed/CLAUDE.md", "managed/.claude/rules/m.md"),
+        *("managed/CLAUDE.md", "managed/.claude/rules/m.md", "acme/RULES.md"),
         *("home/.claude/CLAUDE.md", "home/.claude/rules/u.md", tree.private(), "CLAUDE.md"),
         *("project/CLAUDE.md", "project/.claude/CLAUDE.md", "project/.claude/rules/b.md"),
         *("project/.claude/rules/deep/a.md", "project/CLAUDE.local.md", "project/AGENTS.md"),
@@ -41,38 +41,25 @@ def test_files_come_from_every_level_weakest_first(tree: Tree) -> None:
     assert found.problems == []
 
 
-@pytest.mark.row("S2-07", "S2-37")
-def test_what_holds_depends_on_the_file_at_hand(tree: Tree) -> None:
-    """Editing the one package brings its rules and not the other's."""
-    for part in ("api", "web"):
-        tree.put(f"project/packages/{part}/CLAUDE.md", f"for {part}")
-        tree.put(f"project/packages/{part}/server.py", "")
-
-    api, web, none = (
-        tree.names(tree.gather(*active))
-        for active in (["packages/api/server.py"], ["packages/web/server.py"], [])
-    )
-
-    assert api == ["project/packages/api/CLAUDE.md"]
-    assert web == ["project/packages/web/CLAUDE.md"]
-    assert none == []
-
-
 @pytest.mark.parametrize(
     ("path", "holds"),
     [
-        *[(path, True) for path in ("src/new.py", "{root}/project/src/new.py", "./src/../src/x")],
-        *[(path, False) for path in ("/elsewhere/x.py", "../other/x.py", "", ".")],
+        *[(path, True) for path in ("{at}/new.py", "{root}/project/{at}/x.py", "./web/../{at}/x")],
+        *[(path, False) for path in ("/elsewhere/x.py", "../other/x.py", "web/x.py", "", ".")],
     ],
 )
-def test_the_file_at_hand_need_not_exist(tree: Tree, path: str, holds: bool) -> None:
-    """It may be about to be written; one outside the project brings nothing of its folders."""
-    tree.put("project/src/CLAUDE.md")
-    tree.put("other/CLAUDE.md")
+@pytest.mark.parametrize("at", ["src", "mit Leerzeichen/naïve–日本", os.fsdecode(b"caf\xe9")])
+@pytest.mark.row("S2-07", "S2-37")
+def test_what_holds_depends_on_the_file_at_hand(
+    tree: Tree, at: str, path: str, holds: bool
+) -> None:
+    """It need not exist yet; one elsewhere brings nothing of other folders."""
+    for name in (f"project/{at}", "project/web/deep", "other"):
+        tree.put(f"{name}/CLAUDE.md")
 
-    found = tree.names(tree.gather(path.format(root=tree.root)))
+    found = tree.names(tree.gather(path.format(root=tree.root, at=at)))
 
-    assert found == (["project/src/CLAUDE.md"] if holds else [])
+    assert found == ([f"project/{at}/CLAUDE.md"] if holds else [])
 
 
 @pytest.mark.row("S2-40", "S2-39")
@@ -240,32 +227,6 @@ def test_odd_things_in_the_place_of_a_file_stop_nothing(tree: Tree, name: str) -
     assert len(found.problems) == 4
 
 
-def test_a_repository_cannot_crowd_out_the_users_rules(tree: Tree) -> None:
-    """Of megabytes of rules some are left out, and that is told; what is the user's stays."""
-    tree.put("home/.claude/CLAUDE.md", "mine")
-    for number in range(5):
-        tree.put(f"project/.claude/rules/{number}.md", "line of text\n" * 10_000)
-
-    found = tree.gather()
-
-    assert tree.names(found)[0] == "home/.claude/CLAUDE.md"
-    assert 1 < len(tree.names(found)) < 6
-    assert "it would be too much" in found.problems[0].text
-
-
-def test_names_of_any_kind_are_found(tree: Tree) -> None:
-    """Spaces, other scripts, and bytes that are no text."""
-    tree.put("project/mit Leerzeichen/naïve–日本/CLAUDE.md")
-    strange = os.fsdecode(b"caf\xe9")
-    (tree.project / strange).mkdir()
-    (tree.project / strange / "CLAUDE.md").write_text("x")
-
-    assert tree.names(tree.gather("mit Leerzeichen/naïve–日本/x.py")) == [
-        "project/mit Leerzeichen/naïve–日本/CLAUDE.md"
-    ]
-    assert tree.names(tree.gather(f"{strange}/x.py")) == [f"project/{strange}/CLAUDE.md"]
-
-
 def test_a_worktree_inside_its_repository_does_not_load_twice(tree: Tree) -> None:
     """The client leaves the outer project's files to the worktree; private ones still hold."""
     tree.put("project/CLAUDE.md", "outer")
@@ -376,13 +337,14 @@ def test_agents_md_loads_only_where_no_claude_md_speaks(
 
 @pytest.mark.parametrize("scope", ["home/.claude/settings.json", "project/.claude/settings.json"])
 def test_excluded_files_are_left_out_by_both(tree: Tree, scope: str) -> None:
-    """The client's own setting; a project's cannot hide the user's rules from us."""
-    tree.put("home/.claude/CLAUDE.md", "the user's")
-    tree.put("project/CLAUDE.md", "the project's")
+    """The client's own setting; what only we load it cannot hide."""
+    tree.put("home/.claude/CLAUDE.md", "the user's (ENFORCED)")
+    tree.put("project/CLAUDE.md", "the project's (ENFORCED)")
+    tree.put(tree.private(), "private (ENFORCED)")
     tree.put(scope, json.dumps({"claudeMdExcludes": ["**/CLAUDE.md", 5, "*" * 50]}))
 
     found = {tree.name(s.path): s for s in tree.gather().sources if tree.owns(s.path)}
 
     assert {source.client for source in found.values()} == {"never"}
-    assert found["project/CLAUDE.md"].excluded
-    assert found["home/.claude/CLAUDE.md"].excluded is scope.startswith("home")
+    assert [name for name, source in found.items() if not source.is_excluded] == [tree.private()]
+    assert [text for _, text in tree.marked()] == ["private (ENFORCED)"]

@@ -11,7 +11,6 @@ import pytest
 
 from brimline.fast import paths
 from brimline.rules import lint
-from brimline.rules.marked import Limits
 
 if TYPE_CHECKING:
     from brimline.rules.cascade import Problem
@@ -27,7 +26,7 @@ def check(tree: Tree, stale: tuple[int, int] = DAYS_AND_COMMITS) -> list[Problem
     """All findings of a project, those of this world only."""
     walked = lint.survey(str(tree.project))
     cascade = tree.gather(folders=walked.folders, all_scopes=True)
-    findings, _ = lint.lint(cascade, walked, Limits(), stale, NOW)
+    findings, _ = lint.lint(cascade, walked, NOW, stale=stale)
     return [each for each in findings if tree.owns(each.path)]
 
 
@@ -54,9 +53,10 @@ def commit(tree: Tree, name: str, text: str, days_ago: int) -> None:
     git(tree, "commit", "-q", "-m", name, days_ago=days_ago)
 
 
+@pytest.mark.row("S2-09")
 def test_sound_files_are_not_complained_about(tree: Tree) -> None:
-    """Imports, scopes, nested files and marks as they should be."""
-    tree.put("project/CLAUDE.md", "# Rules\n\n- Run `make check` (ENFORCED)\n@AGENTS.md\n")
+    """Imports, scopes, nested files and marks; no contradiction is guessed from words."""
+    tree.put("project/CLAUDE.md", "# Use tabs\n\n- Run `make check` (ENFORCED)\n@AGENTS.md\n")
     tree.put("project/AGENTS.md", "- Keep functions short")
     tree.put("project/.claude/rules/r.md", "---\npaths: src/**\n---\nUse types")
     tree.put("project/src/CLAUDE.md", "Never use tabs. Pure code only, see `src/main.py`")
@@ -98,28 +98,6 @@ def test_each_fault_is_found(
     assert (severity == "broken", kind) in {(each.is_broken, each.kind) for each in check(tree)}
 
 
-@pytest.mark.row("S2-09")
-def test_nothing_is_guessed_from_words(tree: Tree) -> None:
-    """Rules that seem to contradict each other are the author's affair."""
-    tree.put("project/CLAUDE.md", "- Use tabs\n- Lines have 80 characters")
-    tree.put("project/src/CLAUDE.md", "- Never use tabs\n- Lines have 100 characters")
-
-    assert check(tree) == []
-
-
-@pytest.mark.row("S2-05")
-@pytest.mark.parametrize(
-    "text", ["see `docs/gone.md`", "[guide](docs/gone.md)", "- [guide](docs/gone.md#part 'title')"]
-)
-def test_a_file_that_is_gone_is_found(tree: Tree, text: str) -> None:
-    """By link and in code; while it is there, nothing is said."""
-    assert gone(tree, text) == ["docs/gone.md"]
-
-    tree.put("project/docs/gone.md")
-
-    assert gone(tree, text) == []
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -134,12 +112,15 @@ def test_what_is_not_clearly_a_file_of_the_project_is_left_alone(tree: Tree, tex
     assert gone(tree, text) == []
 
 
+@pytest.mark.row("S2-05")
 def test_names_are_looked_up_where_people_mean_them(tree: Tree) -> None:
     """From the file, from the project, or short for a path in it; a link or a dot is exact."""
-    tree.put("project/src/pkg/cli/main.py")
     near = (
-        "`src/pkg/cli/main.py:12` `cli/main.py:12-20` `./pkg/cli/main.py` `../src/pkg/cli/main.py`"
+        "`src/pkg/cli/main.py:12` `cli/main.py:12-20` `./pkg/cli/main.py` `../src/pkg/cli/main.py` "
+        "- [x](pkg/cli/main.py#part 'title')"
     )
+    assert len(gone(tree, near, "project/src/CLAUDE.md")) == 5
+    tree.put("project/src/pkg/cli/main.py")
 
     assert gone(tree, near, "project/src/CLAUDE.md") == []
     assert gone(tree, "`./cli/main.py` [x](cli/main.py) `li/main.py`") == [
@@ -150,8 +131,10 @@ def test_names_are_looked_up_where_people_mean_them(tree: Tree) -> None:
 
 
 @pytest.mark.row("S2-05")
-def test_rules_left_alone_while_the_code_moved_are_stale(tree: Tree) -> None:
-    """By both days and commits; with either one missing, or switched off, they are not."""
+def test_rules_left_alone_while_the_code_moved_are_stale(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By both days and commits; with either one missing they are not. Without git it is said."""
     git(tree, "init", "-q")
     commit(tree, "CLAUDE.md", "old rule", 100)
     commit(tree, "web/CLAUDE.md", "old rule for the web, quiet since", 100)
@@ -162,39 +145,12 @@ def test_rules_left_alone_while_the_code_moved_are_stale(tree: Tree) -> None:
     (found,) = check(tree)
     assert (found.kind, tree.name(found.path)) == ("stale", "project/CLAUDE.md")
     assert "100 days ago, 5 commits" in found.text
-    for lenient in ((101, 3), (90, 6), (0, 0)):
+    for lenient in ((101, 3), (90, 6)):
         assert check(tree, lenient) == []
     assert len(check(tree, (80, 3))) == 2
-
-
-def test_a_repository_cannot_make_git_run_a_program(tree: Tree) -> None:
-    """What its configuration names for signatures, watching and hooks stays untouched."""
-    git(tree, "init", "-q")
-    commit(tree, "CLAUDE.md", "rule", 100)
-    commit(tree, "a.py", "code", 1)
-    trap = tree.put("trap.sh", f"#!/bin/sh\ntouch {tree.root}/sprung\n")
-    trap.chmod(0o755)
-    for key in ("gpg.program", "core.fsmonitor", "core.pager", "diff.external", "core.sshCommand"):
-        git(tree, "config", key, str(trap))
-    git(tree, "config", "log.showSignature", "true")
-
-    assert [each.kind for each in check(tree, (90, 1))] == ["stale"]
-    assert not (tree.root / "sprung").exists()
-
-
-def test_what_could_not_be_checked_is_said(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No repository, no commit, no git: no ages; nothing is said where nobody asked for them."""
-    walked = lint.survey(str(tree.project))
-
-    def notes(stale: tuple[int, int] = DAYS_AND_COMMITS) -> list[str]:
-        return lint.lint(tree.gather(), walked, Limits(), stale, NOW)[1]
-
-    assert "ages are not checked" in notes()[0]
-    git(tree, "init", "-q")
-    assert "ages are not checked" in notes()[0]
-    assert notes((0, 0)) == []
     monkeypatch.setenv("PATH", "/nowhere")
-    assert "ages are not checked" in notes()[0]
+    walked = lint.survey(str(tree.project))
+    assert "ages are not checked" in lint.lint(tree.gather(), walked, NOW)[1][0]
 
 
 def test_folders_with_instructions_are_found_below_a_project(tree: Tree) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -75,11 +75,7 @@ def test_a_mark_stands_for_its_paragraph_item_or_section(tree: Tree, text: str, 
 @pytest.mark.parametrize(
     "text",
     [
-        *(
-            "`(ENFORCED)` is a mark",
-            "```\n- never (ENFORCED)\n```",
-            "~~~md\n# Never (CRITICAL)\n~~~",
-        ),
+        *("`(ENFORCED)` is a mark", "```\n- never (ENFORCED)\n```", "~~~\n# No (CRITICAL)\n~~~"),
         *(
             "text\n\n    indented (ENFORCED)",
             "<!-- never (ENFORCED) -->",
@@ -161,6 +157,19 @@ def test_rules_that_do_not_fit_are_counted(tree: Tree) -> None:
     assert sum(len(text) for _, text in found[:-1]) <= marked.MOST_CHARACTERS
 
 
+def counted(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> list[None]:
+    """Lengthened by every call of a function from now on."""
+    calls: list[None] = []
+    real = getattr(owner, name)
+
+    def call(*arguments: Any, **more: Any) -> Any:
+        calls.append(None)
+        return real(*arguments, **more)
+
+    monkeypatch.setattr(owner, name, call)
+    return calls
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -181,40 +190,22 @@ def test_what_a_hostile_project_costs_is_bounded(
     tree: Tree, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Counted, not timed: files that are opened, names that are looked up, lines that are read."""
-    opened, looked_up, read = 0, 0, 0
-    real_open, real_path, real_take = os.open, os.path.realpath, lines._Reader.take
-
-    def counting_open(*arguments: object, **more: object) -> int:
-        nonlocal opened
-        opened += 1
-        return real_open(*arguments, **more)  # type: ignore[arg-type]
-
-    def counting_path(path: str) -> str:
-        nonlocal looked_up
-        looked_up += 1
-        return real_path(path)
-
-    def counting_take(self: lines._Reader, number: int, row: str) -> lines.Line:
-        nonlocal read
-        read += 1
-        return real_take(self, number, row)
-
     for number in range(3_000 if "@d/" in text else 0):
         tree.put(f"project/d/{number}.md", f"{number} (ENFORCED)\n@{number + 1}.md")
     tree.put("project/CLAUDE.md", text)
     os.mkfifo(tree.project / "CLAUDE.local.md")
     tree.put("home/.claude/CLAUDE.md", "- mine (CRITICAL)")
-    monkeypatch.setattr(os, "open", counting_open)
-    monkeypatch.setattr(os.path, "realpath", counting_path)
-    monkeypatch.setattr(lines._Reader, "take", counting_take)
+    opened = counted(monkeypatch, os, "open")
+    looked_up = counted(monkeypatch, os.path, "realpath")
+    read = counted(monkeypatch, lines._Reader, "take")
 
     found = tree.marked()
 
     assert found[0] == ("~/.claude/CLAUDE.md", "mine (CRITICAL)")
     assert sum(len(each) for _, each in found) < 5_000
-    assert opened <= 300
-    assert looked_up <= 3_000
-    assert read <= 21_000
+    assert len(opened) <= 300
+    assert len(looked_up) <= 3_000
+    assert len(read) <= 21_000
 
 
 @given(
@@ -250,22 +241,6 @@ def test_the_policy_has_them_and_a_start_brings_them_up_to_date(
 
     assert first == [["CLAUDE.md", "one (ENFORCED)"], ["more.md", "two (CRITICAL)"]]
     assert policy.load(home_dir, project_dir).marked == []
-
-
-def test_a_project_cannot_name_the_organisations_file(
-    tree: Tree, home_dir: str, project_dir: str
-) -> None:
-    """Its settings may come from a stranger; the user's may name one."""
-    secret = tree.put("home/secret.md", "SECRET (ENFORCED)")
-    setting = f'[rules]\norganisation_file = "{secret}"\n'
-    tree.put("project/.claude/brimline.toml", setting)
-    config.compile_policy(home_dir, project_dir)
-    assert policy.load(home_dir, project_dir).marked == []
-
-    tree.put("brimline/config.toml", setting)
-    config.refresh(home_dir, project_dir)
-
-    assert policy.load(home_dir, project_dir).marked == [["~/secret.md", "SECRET (ENFORCED)"]]
 
 
 @pytest.mark.row("S4-03", "S4-26")

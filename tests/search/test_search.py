@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from brimline.errors import StoreError
 from brimline.fast import io
 from brimline.search import documents, stored
-from brimline.search.documents import Document, Within
 from brimline.store import contents, layout, put, removal
 from brimline.store.retention import Limits, Pass, prune
 
@@ -249,13 +248,14 @@ def test_a_damaged_index_is_made_anew(home_dir: str, damage: str) -> None:
     assert other.exists() == (damage != "folder gone")
 
 
-@pytest.mark.parametrize("fault", ["create", "folder", "write", "no full text"])
+@pytest.mark.parametrize("fault", ["create", "folder", "link", "file link", "write", "no fts"])
 def test_a_disk_that_cannot_be_written_can_be_searched(
-    home_dir: str, monkeypatch: pytest.MonkeyPatch, fault: str
+    home_dir: str, world: Path, monkeypatch: pytest.MonkeyPatch, fault: str
 ) -> None:
-    """In memory then: full, read-only, or a file in the place of the folder."""
+    """In memory then: full, read-only, or a file or a link in the place of what is ours."""
     key = put_here(home_dir, "needle")
-    real = sqlite3.connect
+    real, elsewhere = sqlite3.connect, world / "elsewhere"
+    elsewhere.mkdir()
 
     def full(*_: object) -> bool:
         raise OSError(28, "No space left on device")
@@ -268,9 +268,14 @@ def test_a_disk_that_cannot_be_written_can_be_searched(
 
     if fault == "folder":
         Path(stored.folder(home_dir)).write_bytes(b"")
+    elif fault == "link":
+        Path(stored.folder(home_dir)).symlink_to(elsewhere)
+    elif fault == "file link":
+        Path(stored.folder(home_dir)).mkdir()
+        Path(stored.folder(home_dir), "1-1.sqlite3").symlink_to(elsewhere / "theirs")
     elif fault == "create":
         monkeypatch.setattr(io, "create_exclusively", full)
-    elif fault == "no full text":
+    elif fault == "no fts":
         monkeypatch.setattr(documents, "_SCHEMA", documents._SCHEMA.replace("fts5(", "fts99("))
         with pytest.raises(StoreError, match="the search index cannot be used: no such module"):
             find(home_dir, "needle")
@@ -283,6 +288,7 @@ def test_a_disk_that_cannot_be_written_can_be_searched(
         Path(stored.folder(home_dir)).mkdir(exist_ok=True)
         with pytest.raises(StoreError, match="the search index cannot be used"):
             stored.forget(home_dir, [key])
+    assert list(elsewhere.iterdir()) == []
 
 
 def test_forgotten_content_leaves_no_word_behind(
@@ -341,26 +347,6 @@ def test_many_searches_at_once_find_everything(home_dir: str) -> None:
     assert [out.decode().splitlines() for out, _ in answers] == [["60 0"] * 6] * 4, answers
     assert find(home_dir, "needle").total == 60
     assert find(home_dir, "straw").total == 0
-
-
-def test_documents_of_other_sources_live_beside_the_outputs(home_dir: str) -> None:
-    """Memory's: replaced by name, found by project, never among the outputs."""
-    key = put_here(home_dir, "needle of an output")
-    find(home_dir, "needle")
-    texts = ["needle first", "needle second"]
-    memory = [Document("topic", "a.md", HERE, "s1", 5.0, "a", text) for text in texts]
-
-    def work(connection: sqlite3.Connection) -> list[documents.Hit]:
-        documents.add(connection, memory[:1])
-        documents.add(connection, memory[1:])
-        ids = documents.search(connection, '"needle"', "topic", Within(HERE))
-        assert documents.states(connection, "topic") == {"a.md": ""}
-        return documents.hits(connection, '"needle"', ids)
-
-    (hit,) = documents.use(stored.folder(home_dir), work)
-
-    assert hit.document == memory[1]
-    assert keys(find(home_dir, "needle", None)) == [key]
 
 
 def test_lines_are_found_by_all_words_or_else_by_the_rarest() -> None:

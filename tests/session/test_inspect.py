@@ -69,28 +69,14 @@ def test_every_byte_is_of_one_kind(session: SessionBuilder) -> None:
 def test_the_context_at_the_last_request_and_what_came_since_are_apart(
     session: SessionBuilder,
 ) -> None:
-    """The one is measured, the other estimated; the kinds add up to both."""
+    """The one is measured, the other estimated."""
     worked(session)
     session.prompt("x" * 3_000)
     context = inspecting.inspect(session.path).context
 
-    assert context.measured_tokens == 23_000
+    assert context.measured_tokens == context.composed.parts.total() == 23_000
     assert 800 < context.since_tokens < 1_500
-    assert context.kinds.total() == context.next_tokens == 23_000 + context.since_tokens
-
-
-def test_texts_that_were_dropped_unseen_do_not_swell_the_kinds(session: SessionBuilder) -> None:
-    """Where less was measured than the texts would take, they share what was measured."""
-    session.prompt()
-    session.tool_result(session.tool_call(30_000), "x" * 60_000)
-    session.reply(55_000)
-    session.prompt("taken back, and begun anew")
-    session.reply(36_000)
-    context = inspecting.inspect(session.path).context
-
-    assert context.kinds.total() == context.next_tokens
-    assert min(context.kinds.values()) >= 0
-    assert composition.UNEXPLAINED not in context.kinds
+    assert context.next_tokens == 23_000 + context.since_tokens
 
 
 @pytest.mark.row("S2-18")
@@ -101,8 +87,8 @@ def test_nothing_before_the_last_compaction_counts(session: SessionBuilder) -> N
     session.reply(20_000)
     found = inspecting.inspect(session.path)
 
-    assert found.context.kinds["tool_result"] == 0
-    assert found.context.kinds["summary"] > 0
+    assert found.context.composed.parts["tool_result"] == 0
+    assert found.context.composed.parts["summary"] > 0
     assert not found.largest[0].in_context
     assert len(found.compactions) == 1
 
@@ -121,7 +107,7 @@ def test_rows_that_a_compaction_kept_are_in_the_context(
     context = inspecting.inspect(session.path).context
 
     assert context.measured_tokens is None
-    assert context.kinds["user"] > 2_500
+    assert context.since_tokens > 2_500
 
 
 def test_the_largest_results_come_first_and_are_few(session: SessionBuilder) -> None:
@@ -184,5 +170,5 @@ def test_recorded_sessions_agree_with_the_other_readers(path: Path) -> None:
     since = compactions.scan(str(path)).occupancies
     assert found.occupancies.tolist()[-len(since) :] == since
     assert found.context.measured_tokens == composed.occupancy_tokens
-    assert found.context.kinds.total() == found.context.next_tokens
+    assert found.context.composed.parts == composed.parts
     assert sum(found.disk_bytes.values()) == path.stat().st_size

@@ -21,7 +21,6 @@ from brimline.session import purge as purging
 from brimline.session import restore as restoring
 from brimline.session.disk import RewriteError, RewrittenError
 from brimline.session.repair import repair
-from brimline.session.restore import Backup
 from brimline.store import contents, layout, retention
 
 from . import machines
@@ -337,48 +336,24 @@ def test_backups_are_found_the_newest_first_also_of_what_is_gone(backed_up: Path
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("older_than_days", "keep", "going"),
-    [
-        (5, None, ["a2", "a3", "b2"]),
-        (None, 1, ["a2", "a3", "b2"]),
-        (30, 2, ["a3"]),
-        (None, 0, ["a1", "a2", "a3", "b1", "b2"]),
-        (0, 3, []),
-    ],
-)
-def test_a_backup_goes_when_it_is_old_and_not_among_the_newest(
-    older_than_days: float | None, keep: int | None, going: list[str]
-) -> None:
-    """Each session counts for itself; with two limits both must be met."""
-    ages = {"a1": 1, "a2": 10, "a3": 40, "b1": 2, "b2": 50}
-    now = 100.0 * DAY_S
-    there = [Backup(name, name[0], 7, now - days * DAY_S) for name, days in ages.items()]
-    limit = None if older_than_days is None else older_than_days * DAY_S
-
-    chosen = restoring.chosen(there, now, older_than_s=limit, keep=keep)
-
-    assert sorted(backup.path for backup in chosen) == going
-
-
 def test_backups_are_listed_and_pruned_after_a_question(
     backed_up: Path, brimline: Callable[..., tuple[int, str, str]]
 ) -> None:
-    """All, those of an id or of a file; a dry run deletes nothing, the real one what it said."""
+    """All, those of an id or of a file; those that are older than so many days go."""
     _backup(machines.make_session(backed_up.with_name("s2.jsonl")), 3)
     before = backed_up.read_bytes()
     for named, count in (((), 4), (("--session", "s2"), 1), ((str(backed_up),), 3)):
         assert json.loads(brimline(*named, "--json")[1])["count"] == count
     assert "3 backups, 600 B." in brimline(str(backed_up))[1]
-    code, _, err = brimline("--prune", "--keep", "1")
+    code, _, err = brimline("--prune", "0")
     assert (code, "--yes" in err) == (1, True)
+    assert len(restoring.of_all()) == 4
     assert brimline("nowhere.jsonl")[0] == 1
 
-    old = ("--prune", str(backed_up), "--older-than", "5", "--json")
-    said = json.loads(brimline(*old, "--dry-run")[1])
-    assert len(restoring.of_session(str(backed_up))) == 3
-    done = json.loads(brimline(*old, "--yes")[1])
+    done = json.loads(brimline("--prune", "5", str(backed_up), "--json", "--yes")[1])
 
-    assert said["backups"] == done["backups"]
+    assert done["count"] == 2
     assert [round((time.time() - b.made_at) / DAY_S) for b in restoring.of_all()] == [1, 3]
     assert backed_up.read_bytes() == before
+    assert brimline("--prune", "0", "--yes")[1] == "2 backups (400 B) deleted.\n"
+    assert restoring.of_all() == []

@@ -50,7 +50,6 @@ def test_a_pin_has_a_level_and_a_reason_and_can_be_lifted(home_dir: str) -> None
 def test_directives_are_known_by_their_exact_form(row: dict[str, Any]) -> None:
     """In any case and order, typed or recorded as a slash command; other words are none."""
     assert [list(one) for one in pins.parse(row["text"])] == row["directives"]
-    assert pins.parse("ccm:pin last", "hard")[0].level == "hard"
 
 
 @pytest.mark.row("S3-58", "S3-59", "S3-60")

@@ -65,10 +65,10 @@ def held(home_dir: str, *digests: str) -> set[str] | None:
 @pytest.mark.row("S3-62", "S3-63", "S3-64", "S3-67", "S3-68", "S3-69")
 @pytest.mark.parametrize("row", golden("choices.json"), ids=lambda row: row["why"])
 def test_what_goes_goes_in_its_order(row: dict[str, Any]) -> None:
-    """By age, for want of a reference, by size; pins, mentions, forced keys, clocks that err."""
+    """By age, for want of a reference, by size; pins, mentions, clocks that err."""
     told = [one.split() for one in row["blobs"].split("|")]
     blobs = [blob(name, int(size), float(days)) for name, size, days in told]
-    holds = Holds(row["levels"], set(row["references"]), set(row["forced"]))
+    holds = Holds(row["levels"], set(row["references"]))
 
     chosen, done = choose(blobs, holds, Limits(**row["limits"]), NOW + row["now_days"] * DAY)
 
@@ -249,8 +249,6 @@ def test_pruning_by_size_reports_what_it_may_not_remove_and_a_dry_run_says_the_s
     assert 4_026 < done.freed_bytes < 400_000
     assert done.held_bytes == {"referenced": 2_013, "hard": 2_013}
     assert set(pins.pinned(home_dir)) == {pinned[7:]}
-    forced = prune(home_dir, Limits(max_bytes=0), Pass(), forced=[mentioned[7:]])
-    assert forced.keys == [mentioned]
 
 
 def test_what_comes_into_use_before_its_turn_stays(home_dir: str, projects: Path) -> None:

@@ -22,27 +22,21 @@ _LARGEST_FILE_BYTES = 256 << 10
 _LARGEST_NOTE_BYTES = 16 << 20
 
 
-def leave(
-    record: Ledger, project_dir: str, vault: str, daily_note: str | None = None
-) -> str | None:
+def leave(record: Ledger, project_dir: str, daily_note: str) -> str | None:
     """Append a session's entry unless it is there; returns the note's path.
 
     Args:
         record: what is known of the session; without a message of the user it leaves nothing.
         project_dir: the session's project.
-        vault: the folder of notes.
-        daily_note: the note's path in it, in `strftime` form; None for what Obsidian's say.
+        daily_note: the folder of notes, or the note's path in `strftime` form.
 
     Raises:
-        StateError: the vault, its date format or the note is not what it should be.
+        StateError: the folder, its date format or the note is not what it should be.
         OSError: the note cannot be read or written.
     """
     if not record.messages:
         return None
-    folder = os.path.realpath(os.path.expanduser(vault))
-    if not os.path.isdir(folder):
-        raise StateError(f"carry.vault is no folder: {vault}")
-    note = _note(folder, daily_note)
+    note = _note(os.path.expanduser(daily_note))
     mark = f"%% brimline {record.session} %%"
     before = _text_of(note)
     if mark in before:
@@ -58,13 +52,18 @@ def leave(
     return note
 
 
-def _note(vault: str, daily_note: str | None) -> str:
+def _note(place: str) -> str:
     """Today's note."""
-    form = daily_note or _obsidian_form(vault)
-    path = os.path.normpath(f"{vault}/{time.strftime(form)}.md".replace(".md.md", ".md"))
-    if not os.path.realpath(path).startswith(vault + os.sep) or "\0" in path:
-        raise StateError(f"the daily note {path} is outside of the vault {vault}")
-    return path
+    if os.path.isdir(place):
+        vault = os.path.realpath(place)
+        note = os.path.normpath(f"{vault}/{time.strftime(_obsidian_form(vault))}.md")
+        if not os.path.realpath(note).startswith(vault + os.sep) or "\0" in note:
+            raise StateError(f"the daily note {note} is outside of the vault {vault}")
+        return note
+    folder, date, _ = place.partition("%")
+    if not date or not os.path.isabs(place) or not os.path.isdir(os.path.dirname(folder)):
+        raise StateError(f"carry.daily_note is no folder, nor a path with a date in one: {place}")
+    return time.strftime(place)
 
 
 def _obsidian_form(vault: str) -> str:
@@ -81,7 +80,7 @@ def _obsidian_form(vault: str) -> str:
     if re.search(r"[A-Za-z]", re.sub("%[YmdD%]", "", form)):
         raise StateError(
             f"the vault's date format {date!r} has more than YYYY, MM and DD in it: "
-            "set carry.daily_note to the note's path, such as 'journal/%Y-%m-%d'"
+            f"set carry.daily_note to the note's path, such as '{vault}/%Y-%m-%d.md'"
         )
     return f"{folder.replace('%', '%%')}/{form}"
 

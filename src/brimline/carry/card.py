@@ -33,7 +33,7 @@ INSTRUCTIONS_CHARACTERS = 1_500
 _OWN_INSTRUCTIONS_CHARACTERS = 10_000
 _INCOMPLETE = " The checkpoint could not be saved; this may be incomplete."
 _UNREAD = " It knows the last part of the session: {0:,.0f} MB before that were not read."
-_NOTES_CHARACTERS, _RULES_CHARACTERS = 1_500, 800
+_NOTES_CHARACTERS, _PINNED_CHARACTERS, _RULES_CHARACTERS = 1_500, 1_000, 800
 _STATE_CHARACTERS, _MESSAGES_CHARACTERS, _MESSAGE_CHARACTERS = 2_000, 6_000, 600
 _LINE_CHARACTERS = 130
 _MB = 1_000_000
@@ -64,6 +64,7 @@ def card(
     ledger: Ledger,
     marked_rules: Sequence[Sequence[str]] = (),
     *,
+    pinned: Sequence[str] = (),
     budget: int = BUDGET_CHARACTERS,
     incomplete: bool = False,
 ) -> str:
@@ -72,6 +73,7 @@ def card(
     Args:
         ledger: the session's record, with the person's notes.
         marked_rules: file and text of each rule that is marked to survive.
+        pinned: texts that are pinned in the session's budget.
         budget: the most characters.
         incomplete: whether the checkpoint before it could not be saved.
     """
@@ -79,12 +81,14 @@ def card(
     if ledger.unread_bytes:
         opening += _UNREAD.format(max(1, ledger.unread_bytes / _MB))
     notes = _section("Notes", _within(_note_lines(ledger), _NOTES_CHARACTERS))
+    lines = [f"- {flat(clean(text), _MESSAGE_CHARACTERS)}" for text in pinned]
+    kept = _section("Pinned in the budget", _within(lines, _PINNED_CHARACTERS))
     rules = _section("Rules that are always in force", _rule_lines(marked_rules))
-    fixed = opening + notes + rules
+    fixed = opening + notes + kept + rules
     state = _state(ledger, min(_STATE_CHARACTERS, budget - len(fixed)))
     room = min(_MESSAGES_CHARACTERS, budget - len(fixed) - len(state))
     messages = _messages(ledger, room)
-    return fixed + state + messages if notes or rules or state or messages else ""
+    return fixed + state + messages if len(fixed) > len(opening) or state or messages else ""
 
 
 def _note_lines(ledger: Ledger) -> list[str]:

@@ -11,7 +11,8 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
-from brimline.carry import card, git, ledger
+from brimline import git
+from brimline.carry import card, ledger
 from brimline.errors import StateError, StoreError
 from brimline.fast import io, paths
 from brimline.store import contents, put

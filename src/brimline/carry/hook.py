@@ -28,6 +28,7 @@ _REFUSAL_S = 60.0
 # A compaction takes no longer; an older checkpoint is of another one.
 _COMPACTION_S = 3_600.0
 _KEEP_DAYS = 30
+_BUDGET = "budget.jsonl"
 _OWN_INSTRUCTIONS, _OWN_BYTES = "compact-instructions.txt", 64 << 10
 
 
@@ -134,12 +135,11 @@ def session_end(turn: Turn) -> None:
 
     record = _ledger(turn)
     turn.attempt("links", links.note_unfinished, turn.home, turn.project, record)
-    vault = turn.values["carry.vault"]
-    if vault:
+    daily_note = turn.values["carry.daily_note"]
+    if daily_note:
         from brimline.carry import breadcrumb
 
-        daily_note = turn.values["carry.daily_note"]
-        turn.attempt("breadcrumb", breadcrumb.leave, record, turn.project, vault, daily_note)
+        turn.attempt("breadcrumb", breadcrumb.leave, record, turn.project, daily_note)
 
 
 def tidy(turn: Turn, until: float) -> None:
@@ -182,12 +182,25 @@ def _card(turn: Turn) -> str:
     text = card.card(
         _ledger(turn),
         turn.policy.marked,
+        pinned=turn.attempt("budget", _pinned, turn) or (),
         budget=min(card.BUDGET_CHARACTERS, turn.note_room() - 2),
         incomplete=_INCOMPLETE in turn.state.names or not _is_saved(turn),
     )
     if text:
         turn.note("Carded", characters=len(text))
     return text
+
+
+def _pinned(turn: Turn) -> list[str]:
+    """What is pinned in the session's budget, where it has one."""
+    from brimline.fast import io, paths
+
+    folder = paths.carry_session_dir(turn.home, turn.state.session_id)
+    if _BUDGET not in io.names_in(folder):
+        return []
+    from brimline.budget import items
+
+    return items.handed_back(turn.home, turn.state.session_id)
 
 
 def _is_saved(turn: Turn) -> bool:

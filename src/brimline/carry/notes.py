@@ -101,7 +101,8 @@ def _lines(home_dir: str, session_id: str) -> list[dict[str, Any]]:
 
 def _append(home_dir: str, session_id: str, fields: dict[str, Any]) -> None:
     line = {"v": FORMAT, "at": round(clock.now(), 3)} | fields
-    io.append_line(_path(home_dir, session_id), json.dumps(line))
+    # On a line of its own also behind one that a full disk cut off.
+    io.append_line(_path(home_dir, session_id), "\n" + json.dumps(line))
 
 
 def _path(home_dir: str, session_id: str) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from brimline import config, output
+from brimline.budget import items
 from brimline.carry import card, checkpoint, fold, ledger, links, notes
 from brimline.errors import SessionError, StateError
 from brimline.fast import io, paths
@@ -20,7 +21,8 @@ from brimline.transcript import find
 if TYPE_CHECKING:
     from brimline.carry.ledger import Ledger
 
-_LINE_CHARACTERS = 64
+# Characters on a line behind its indent.
+_ROOM = 78
 _HIDDEN = ("v", "cursor", "calls", "queued", "failed", "summary_expected", "session")
 _note_argument = click.argument("note_id", metavar="ID")
 
@@ -155,7 +157,8 @@ def card_command(session_id: str | None, as_json: bool) -> None:
         # What it holds itself is still in its window.
         place, record = _earlier(place, record)
     marked = config.live_policy(paths.home(), place.project_dir).marked
-    told = card.card(record, marked)
+    pinned = items.handed_back(paths.home(), record.session)
+    told = card.card(record, marked, pinned=pinned)
     report = {"session_id": place.session_id, "card": told, "characters": len(told)}
     output.answer(
         report, told or f"Nothing is known of session {place.session_id} yet.", as_json=as_json
@@ -200,20 +203,8 @@ def _chosen(named: str | None) -> Place:
     Raises:
         SessionError: there is none, or a name fits several.
     """
-    if named is not None:
-        return _place(_matching(named))
-    running = io.env("CLAUDE_CODE_SESSION_ID")
-    if running:
-        return _place(paths.safe_session_id(running))
-    return _place(find.session_id_of(find.newest(os.getcwd())))
-
-
-def _matching(named: str) -> str:
-    if not named or paths.safe_session_id(named) != named:
-        raise SessionError(f"{named!r} is no session id: `brimline history` lists them")
     kept = {*io.names_in(paths.carry_dir(paths.home()))} - {links.CLIENTS, links.PROJECTS}
-    recorded = map(find.session_id_of, find.beginning_with(named))
-    return output.session_of(named, {*kept, *recorded})
+    return _place(find.wanted_id(named, kept))
 
 
 def _place(session_id: str) -> Place:
@@ -289,27 +280,30 @@ def _listing(record: Ledger) -> str:
     lines = [f"Session {record.session}"]
     if record.previous:
         lines.append(f"goes on from {record.previous}")
-    sections = {
+    sections: dict[str, list[str]] = {
         "Notes": [
-            f"  {note['id']}  {note['kind']}: {output.line(note['text'], _LINE_CHARACTERS)}"
-            + (" (done)" if note.get("done") else "")
+            _entry(note, f"{note['kind']}: {note['text']}", " (done)" if note.get("done") else "")
             for note in record.notes.values()
         ],
-        "Tasks": [f"  {state}: {output.line(text)}" for state, text in record.tasks.values()],
-        "Plan": [f"  {output.line(record.plan)}"] if record.plan else [],
-        "Commits": [f"  {commit} {output.line(text)}" for commit, text in record.commits],
-        "Pull requests": [f"  {output.line(address)}" for address in record.pulls],
+        "Tasks": [f"{state}: {output.line(text)}" for state, text in record.tasks.values()],
+        "Plan": [output.line(output.Path(record.plan), _ROOM)] if record.plan else [],
+        "Commits": [f"{commit} {output.line(text)}" for commit, text in record.commits],
+        "Pull requests": [output.line(address, _ROOM) for address in record.pulls],
         "Checks": [
-            f"  {output.line(str(one.get('command')), 70)}: {one['result']}"
+            f"{output.line(one.get('command'))}: {output.line(one['result'], 14)}"
             for one in record.checks.values()
         ],
-        "Files changed": [f"  {output.line(path, _LINE_CHARACTERS)}" for path in record.changed],
+        "Files changed": [output.line(output.Path(path), _ROOM) for path in record.changed],
         "Messages of the user": [
-            f"  {one['id']}  {output.line(one['text'], _LINE_CHARACTERS)}{card.size_of(one)}"
-            for one in record.messages
+            _entry(one, one["text"], card.size_of(one)) for one in record.messages
         ],
     }
     for title, entries in sections.items():
         if entries:
-            lines += ["", title, *entries]
+            lines += ["", title, *[f"  {entry}" for entry in entries]]
     return "\n".join(lines if len(lines) > 1 else [*lines, "Nothing is known yet."])
+
+
+def _entry(one: dict[str, Any], text: str, end: str) -> str:
+    """A note or a message with its id, and what stands behind it."""
+    return f"{one['id']}  {output.line(text, _ROOM - len(one['id']) - len(end) - 2)}{end}"

@@ -15,18 +15,6 @@ if TYPE_CHECKING:
 
     from brimline.gauge.composition import Composition, Turn
 
-NAMES = {
-    "floor": "system, tools, instructions",
-    "summary": "summary of what was compacted",
-    "user": "user text",
-    "assistant": "assistant text",
-    "thinking": "thinking",
-    "tool_input": "tool inputs",
-    "tool_result": "tool results",
-    "hook": "injected by hooks",
-    "client": "injected by the client",
-    "unexplained": "unexplained",
-}
 PROMPT_CHARACTERS = 80
 TOP_FILES = 20
 _SHOWN_TOOLS = 5
@@ -99,7 +87,7 @@ def _parts(parts: Counter[str], whole: int | None) -> list[dict[str, Any]]:
     return [
         {
             "kind": kind,
-            "name": NAMES[kind],
+            "name": composition.NAMES[kind],
             "tokens": parts[kind],
             "share": round(parts[kind] / whole, 4) if whole else None,
         }
@@ -126,16 +114,9 @@ def _render(report: dict[str, Any]) -> str:
     whole = report["occupancy_tokens"]
     if whole is None:
         return "\n".join([*lines, f"  where the tokens went  {output.NOT_MEASURED}"])
-    lines += [f"  in use  {whole:,} tokens at the last request", ""]
-    rows = [row for part in report["parts"] for row in _part_rows(part, report)]
-    lines.append(output.table([], rows, right={0, 1}, indent=2))
-    dropped = -report["parts"][-1]["tokens"]
-    if dropped > 0:
-        lines.append(f"  {dropped:,} tokens of what is listed were dropped; no record says which.")
-    files, again = report["tool_results_by_file"], report["repeated_reads"]
-    lines += _block("Tool results by file", _file_rows(files[:_SHOWN_FILES], "tokens"), path=True)
-    rows = _file_rows(again[:_SHOWN_REPEATED], "tokens_repeated")
-    lines += _block("Read again", rows, path=True)
+    lines += [f"  in use  {whole:,} tokens at the last request", "", *parts(report)]
+    files = _file_rows(report["tool_results_by_file"][:_SHOWN_FILES], "tokens")
+    lines += _block("Tool results by file", files) + read_again(report)
     hooks = [
         [f"{hook['tokens']:,}", "brimline" if hook["ours"] else "others", hook["name"]]
         for hook in report["hooks"]
@@ -144,10 +125,24 @@ def _render(report: dict[str, Any]) -> str:
     return "\n".join([*lines, *_block("Largest turns", _turn_rows(report["turns"]))])
 
 
-def _block(title: str, rows: list[list[str]], *, path: bool = False) -> list[str]:
-    if not rows:
-        return []
-    return ["", title, output.table([], rows, right={0, 1}, indent=2, keep_end=path)]
+def parts(report: dict[str, Any]) -> list[str]:
+    """What the tokens went into, with a bar each."""
+    rows = [row for part in report["parts"] for row in _part_rows(part, report)]
+    lines = [output.table([], rows, right={0, 1}, indent=2)]
+    dropped = -report["parts"][-1]["tokens"]
+    if dropped > 0:
+        lines.append(f"  {dropped:,} tokens of what is listed were dropped; no record says which.")
+    return lines
+
+
+def read_again(report: dict[str, Any]) -> list[str]:
+    """The files of which parts stand there twice."""
+    found = report["repeated_reads"][:_SHOWN_REPEATED]
+    return _block("Read again", _file_rows(found, "tokens_repeated"))
+
+
+def _block(title: str, rows: list[list[str]]) -> list[str]:
+    return ["", title, output.table([], rows, right={0, 1}, indent=2)] if rows else []
 
 
 def _part_rows(part: dict[str, Any], report: dict[str, Any]) -> list[list[str]]:
@@ -165,9 +160,8 @@ def _figures(tokens: int, whole: int) -> list[str]:
 
 
 def _file_rows(files: list[dict[str, Any]], tokens: str) -> list[list[str]]:
-    here = os.getcwd() + os.sep
     return [
-        [f"{file[tokens]:,}", output.count(file["reads"], "read"), file["file"].removeprefix(here)]
+        [f"{file[tokens]:,}", output.count(file["reads"], "read"), output.Path(file["file"])]
         for file in files
     ]
 

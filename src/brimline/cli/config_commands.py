@@ -9,8 +9,10 @@ from typing import Any
 import click
 
 from brimline import config, output
+from brimline.errors import ConfigError
 from brimline.fast import paths
-from brimline.settings import BY_KEY, SETTINGS
+from brimline.gauge.window import FALLING_UNITS
+from brimline.settings import BY_KEY, SETTINGS, coerce
 
 _project_option = click.option(
     "--project", is_flag=True, help="This project's file instead of the user's."
@@ -65,6 +67,8 @@ def set_command(key: str, value: str, project: bool, as_json: bool) -> None:
       brimline config set guard.preset off
     """
     file = _files()["project" if project else "user"]
+    if key == "guard.tiers":
+        _require_order(value)
     written = config.change(file, key, value, project=project)
     config.compile_policy(paths.home(), os.getcwd())
     report = {"key": key, "value": written, "file": file}
@@ -150,6 +154,26 @@ def presets_command(as_json: bool) -> None:
         for row in rows
     ]
     output.answer(rows, "\n".join(lines), as_json=as_json)
+
+
+def _require_order(text: str) -> None:
+    """Refuse tiers that run against their unit: figures of another one are meant, most likely.
+
+    Raises:
+        ConfigError: they fall where the unit rises with use, or the other way round.
+    """
+    try:
+        tiers: list[float] = coerce(BY_KEY["guard.tiers"], text)
+    except ValueError:
+        return  # whoever writes it says what is wrong
+    unit = _load().values["guard.tier_unit"]
+    falls = unit in FALLING_UNITS
+    if tiers != sorted(tiers, reverse=falls):
+        right = ",".join(f"{tier:g}" for tier in sorted(tiers, reverse=falls))
+        raise ConfigError(
+            f"guard.tiers must {'fall' if falls else 'rise'} in the unit {unit}: write {right}, or "
+            "set guard.tier_unit first"
+        )
 
 
 def _load() -> config.Config:

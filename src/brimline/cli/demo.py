@@ -1,4 +1,8 @@
-"""`brimline demo`: a made-up session through the real hook entry, one process per event."""
+"""`brimline demo`: a made-up bug hunt through the real hook entry, one process per event.
+
+It fills a window once and begins again. Sizes follow recorded sessions: a first request of some
+24,000 tokens, a few thousand for most steps, and now and then a result that is far larger.
+"""
 
 from __future__ import annotations
 
@@ -9,21 +13,18 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 import brimline
 from brimline import output, testing
-from brimline.cli import demo_story
-from brimline.cli.demo_story import STORY, WINDOW_TOKENS
 from brimline.fast import policy
 from brimline.gauge import reading
 from brimline.launch import bootstrap
 from brimline.offload import learning
 from brimline.state.session import SessionState
-from brimline.store import stub
+from brimline.store import contents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,17 +32,74 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from brimline.cli.demo_story import Step
     from brimline.gauge.reading import Reading
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(brimline.__file__)))
-_COLOURS = ("green", "cyan", "yellow", "magenta", "bold red")
-_BAR_CELLS = 50
+_MODEL = "claude-sonnet-4-6"  # one that the client compacts
+_WINDOW_TOKENS = 200_000
+_FIRST_REQUEST_TOKENS = 24_000
 _CHARACTERS_PER_TOKEN = 2.85
 # The rest of what a step adds is what the model itself writes.
 _MOST_CHARACTERS = 7_500
+_COLOURS = ("green", "cyan", "yellow", "magenta", "bold red")
+_BAR_CELLS = 50
 _SHOWN_LINES, _CARD_LINES, _SHOWN_WIDTH = 8, 24, 150
 _PAUSE_S, _PAUSE_AFTER_NOTE_S = 0.12, 0.6
+_TASK = (
+    "The nightly import drops rows. Find out why and fix it. Never touch prod_db. The staging "
+    "database listens on port 48213."
+)
+# What a summary is like: the gist, without the rule, the reason and the exact values.
+_SUMMARY = (
+    "<summary>\nThe import was investigated and a fix for large batches is under way. Tests were "
+    "added and the docs were updated. Next: the remaining imports.\n</summary>"
+)
+_FAULTY_BATCH = 611
+_LOG = "\n".join(
+    f"2026-11-14T02:{at // 60:02d}:{at % 60:02d} "
+    + (f"INFO batch {at}: ok" if at != _FAULTY_BATCH else "ERROR 501 rows, 500 written")
+    for at in range(760)
+)
+
+
+class Step(NamedTuple):
+    """One thing that happens in the session."""
+
+    kind: str
+    """`prompt`, a tool, `bulk` (a result that is kept out), `recall` (a part of it) or `compact`"""
+    label: str
+    tokens: int = 0
+    """What it adds to the context; for a compaction, what is left."""
+
+
+STORY = (
+    Step("prompt", _TASK, 300),
+    Step("Grep", "import_rows in src", 1_900),
+    Step("Read", "src/importer/pipeline.py", 9_800),
+    Step("Read", "src/importer/batch.py", 7_400),
+    Step("Read", "tests/test_pipeline.py", 11_200),
+    Step("bulk", "cat logs/import.log"),
+    Step("recall", "the lines around the first error"),
+    Step("Read", "logs/nightly.log, the last page", 12_900),
+    Step("Bash", "make test", 6_300),
+    Step("prompt", "It is the batches with more than 500 rows, right?", 200),
+    Step("Skill", "review-batches", 11_400),
+    Step("Read", "src/importer/limits.py", 5_900),
+    Step("Edit", "batch.py: carry the remainder over", 1_500),
+    Step("Bash", "python -m importer --dry-run", 9_300),
+    Step("Read", "docs/import-format.md", 7_200),
+    Step("Skill", "write-tests", 12_600),
+    Step("prompt", "Good. Add a regression test and update the docs.", 200),
+    Step("Write", "tests/test_batch.py: 501 rows", 1_900),
+    Step("Read", "tests/fixtures/rows.csv", 9_100),
+    Step("Bash", "make test", 6_500),
+    Step("Bash", "make integration", 12_600),
+    Step("Read", "CHANGELOG.md", 6_400),
+    Step("Bash", "git diff", 3_900),
+    Step("compact", "the client compacts", 46_000),
+    Step("prompt", "Now the same for the weekly import.", 200),
+    Step("Read", "src/weekly/pipeline.py", 12_400),
+)
 
 
 @output.command("demo")
@@ -49,8 +107,7 @@ _PAUSE_S, _PAUSE_AFTER_NOTE_S = 0.12, 0.6
 def demo(fast: bool, as_json: bool) -> None:
     """Watch a session fill up, with every message the model would see. No client needed.
 
-    It plays a made-up session in a temporary folder through the real hook entry and touches nothing
-    else.
+    It plays in a temporary folder through the real hook entry and touches nothing else.
 
     \b
     Example:
@@ -66,11 +123,11 @@ def demo(fast: bool, as_json: bool) -> None:
                 for step, found, note, instead in player.play()
             ]
             output.answer({"moments": moments, "figures": player.figures()}, "", as_json=True)
-            return
-        from rich.console import Console
+        else:
+            from rich.console import Console
 
-        console = Console(highlight=False)
-        show(player, console, paced=console.is_terminal and not fast)
+            console = Console(highlight=False)
+            show(player, console, paced=console.is_terminal and not fast)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -85,42 +142,31 @@ class Moment(NamedTuple):
     """What the model got instead of a result, or what it fetched back of it."""
 
 
-@dataclass(slots=True)
 class Player:
     """A session in a temporary folder and the hook processes that watch it."""
 
-    folder: str
-    tokens: int = demo_story.FIRST_REQUEST_TOKENS
-    moments: list[Moment] = field(default_factory=list)
-    processes: int = 0
-    session: testing.SessionBuilder = field(init=False)
-    reference: str = ""
-    """What the model got last of a result that was kept out."""
-
-    def __post_init__(self) -> None:
-        path = f"{self.folder}/projects/demo/session.jsonl"
-        self.session = testing.SessionBuilder(
-            path, cwd=f"{self.folder}/project", model=demo_story.MODEL
-        )
-        os.makedirs(self.session.cwd, exist_ok=True)
+    def __init__(self, folder: str) -> None:
+        self.folder, self.home_dir = folder, f"{folder}/brimline"
+        self.tokens, self.processes = _FIRST_REQUEST_TOKENS, 0
+        self.moments: list[Moment] = []
+        path, project = f"{folder}/projects/demo/session.jsonl", f"{folder}/project"
+        self.session = testing.SessionBuilder(path, cwd=project, model=_MODEL)
+        os.makedirs(project, exist_ok=True)
 
     def play(self) -> Iterator[Moment]:
         """Every step in turn."""
         self._send("SessionStart", source="startup")
         for step in STORY:
+            self.session.now = max(self.session.now, time.time())
             note, instead = self._take(step)
-            found = reading.measure(
-                self.session.path,
-                SessionState(f"{self.folder}/brimline", self.session.session_id),
-                policy.load(f"{self.folder}/brimline", self.session.cwd),
-                requests=40,
-            )
+            state = SessionState(self.home_dir, self.session.session_id)
+            rules = policy.load(self.home_dir, self.session.cwd)
+            found = reading.measure(self.session.path, state, rules, requests=40)
             self.moments.append(Moment(step, found, note, instead))
             yield self.moments[-1]
 
     def _take(self, step: Step) -> tuple[str, str]:
         """One step; returns the note for the model and what it got instead of a result."""
-        self.session.now = max(self.session.now, time.time())
         if step.kind == "prompt":
             note = self._send("UserPromptSubmit", prompt=step.label).get("additionalContext", "")
             self.session.prompt(step.label)
@@ -129,13 +175,12 @@ class Player:
         if step.kind == "compact":
             return "", self._compact(step)
         if step.kind == "bulk":
-            characters = int(step.tokens * _CHARACTERS_PER_TOKEN)
-            note, self.reference = self._call(
-                "Bash", {"command": step.label}, demo_story.log(characters)
-            )
-            return note, self.reference
+            return self._call("Bash", {"command": step.label}, _LOG)
         if step.kind == "recall":
-            command, text = self._fetch_back()
+            first = _FAULTY_BATCH
+            rows = contents.get(self.home_dir, contents.resolve(self.home_dir, contents.LAST))
+            text = b"\n".join(rows.split(b"\n")[first - 1 : first + 4]).decode()
+            command = f"brimline store get last --lines {first}:{first + 4}"
             return self._call("Bash", {"command": command}, text)[0], f"$ {command}\n{text}"
         size = 200 if step.kind in ("Edit", "Write") else step.tokens * _CHARACTERS_PER_TOKEN
         asked = {"skill" if step.kind == "Skill" else "command": step.label}
@@ -156,27 +201,15 @@ class Player:
         given = answer.get("updatedToolOutput", {}).get("stdout", text)
         self.session.tool_result(call_id, given)
         self.tokens += int(len(given) / _CHARACTERS_PER_TOKEN) if tokens is None else tokens
-        line = testing.statusline_event(self.session, WINDOW_TOKENS, None)
-        self._run("statusline", line)
+        self._run("statusline", testing.statusline_event(self.session, _WINDOW_TOKENS, None))
         return answer.get("additionalContext", ""), given
-
-    def _fetch_back(self) -> tuple[str, str]:
-        """The model asks the store for a few lines of what was kept out."""
-        found = stub.parse(self.reference)
-        key = found.key if found else "last"
-        first = demo_story.FAULTY_LINE
-        words = ["store", "get", key, "--lines", f"{first}:{first + 4}"]
-        environment = self._environment() | {"PYTHONPATH": _ROOT}
-        command = [sys.executable, "-m", "brimline", *words]
-        told = subprocess.run(command, capture_output=True, env=environment, check=True, timeout=30)
-        return " ".join(["brimline", *words]), told.stdout.decode()
 
     def _compact(self, step: Step) -> str:
         """The client compacts, and its summary forgets; returns the card that comes after it."""
         self._run("PreCompact", testing.event("PreCompact", self.session, trigger="auto"))
         card: str = self._send("SessionStart", source="compact").get("additionalContext", "")
-        self._send("PostCompact", trigger="auto", compact_summary=demo_story.SUMMARY)
-        self.session.compact(self.tokens, summary=demo_story.SUMMARY)
+        self._send("PostCompact", trigger="auto", compact_summary=_SUMMARY)
+        self.session.compact(self.tokens, summary=_SUMMARY)
         self.tokens = step.tokens
         return card
 
@@ -187,40 +220,27 @@ class Player:
         return found
 
     def _run(self, name: str, payload: dict[str, Any]) -> bytes:
+        """One process that inherits nothing: it must not see or touch the user's own files."""
         self.processes += 1
         return subprocess.run(
             [sys.executable, "-I", "-S", "-c", bootstrap(_ROOT), name],
             input=json.dumps(payload).encode(),
             stdout=subprocess.PIPE,
-            env=self._environment(),
+            env=dict.fromkeys(("HOME", "CLAUDE_CONFIG_DIR"), self.folder)
+            | {"CLAUDE_PROJECT_DIR": self.session.cwd, "BRIMLINE_HOME": self.home_dir},
             check=True,
             timeout=30,
         ).stdout
 
-    def _environment(self) -> dict[str, str]:
-        """Nothing inherited: the demo must not see or touch the user's own files."""
-        return {
-            "HOME": self.folder,
-            "CLAUDE_CONFIG_DIR": self.folder,
-            "CLAUDE_PROJECT_DIR": self.session.cwd,
-            "BRIMLINE_HOME": f"{self.folder}/brimline",
-        }
-
     def figures(self) -> dict[str, Any]:
         """What was played, as the hooks noted it."""
-        home_dir = f"{self.folder}/brimline"
-        saved = learning.saved_by(home_dir, self.session.session_id)
-        carried = SessionState(home_dir, self.session.session_id).last_line("Carried")
+        saved = learning.saved_by(self.home_dir, self.session.session_id)
         return {
             "steps": len(self.moments),
             "processes": self.processes,
-            "messages": sum(bool(moment.note) for moment in self.moments),
+            "messages_to_the_model": sum(bool(moment.note) for moment in self.moments),
             "peak_tokens": max(moment.reading.projected_tokens or 0 for moment in self.moments),
-            "references": saved.references,
-            "recalled_bytes": saved.recalled,
-            "kept_out_tokens": saved.kept_out_tokens,
-            "messages_of_the_user": carried["messages"],
-            "held": carried["held"],
+            "tokens_kept_out": saved.kept_out_tokens,
         }
 
 
@@ -229,7 +249,7 @@ def show(player: Player, console: Console, *, paced: bool) -> None:
     from rich.live import Live
     from rich.text import Text
 
-    console.print(Text(f"brimline demo: a bug hunt in a {WINDOW_TOKENS:,}-token window\n", "bold"))
+    console.print(Text(f"brimline demo: a bug hunt in a {_WINDOW_TOKENS:,}-token window\n", "bold"))
     with Live(console=console, refresh_per_second=20, transient=True) as live:
         for number, moment in enumerate(player.play(), 1):
             line = Text(f"  {number:2d}/{len(STORY)}  ").append(_bar(moment.reading))
@@ -248,16 +268,16 @@ def _told(moment: Moment, number: int) -> Iterator[Any]:
     from rich.text import Text
 
     titles = {
-        "bulk": f"{moment.step.tokens:,} tokens stay out, the model gets a preview instead",
+        "bulk": "a long output stays out, the model gets a preview instead",
         "recall": "the model fetches what it needs of it",
         "compact": "the client compacts, and the model is given back",
     }
     if moment.instead:
         most = _CARD_LINES if moment.step.kind == "compact" else _SHOWN_LINES
-        lines = [row[:_SHOWN_WIDTH] for row in moment.instead.rstrip("\n").split("\n")]
-        lines = lines if len(lines) <= most else [*lines[: most - 2], "…", lines[-1]]
+        rows = [output.line(row, _SHOWN_WIDTH) for row in moment.instead.strip().split("\n")]
+        rows = rows if len(rows) <= most else [*rows[: most - 2], "…", rows[-1]]
         title = f"step {number}: {titles[moment.step.kind]}"
-        yield Panel(Text("\n".join(lines)), title=title, border_style="green")
+        yield Panel(Text("\n".join(rows)), title=title, border_style="green")
     if moment.note:
         text = _bar(moment.reading).append(f"\n{moment.note}")
         style = _COLOURS[moment.reading.tier or 0]

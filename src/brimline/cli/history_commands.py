@@ -1,4 +1,4 @@
-"""`brimline history`: what sessions went through, how large summaries are, what offload saved."""
+"""`brimline history`: what sessions went through, how large summaries are, what was kept out."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import click
 
 from brimline import clock, output
 from brimline.fast import paths
+from brimline.offload import learning
 from brimline.state.history import sessions, update
-from brimline.transcript.find import beginning_with
+from brimline.transcript import find
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from brimline.offload.learning import Saved
     from brimline.state.figures import Compaction, Figures
     from brimline.state.history import Session
 
@@ -32,9 +32,8 @@ _SPARK_CELLS = 60
 @output.command("history")
 @output.session_option
 @click.option("--compactions", is_flag=True, help="Only compactions, each on a line.")
-@click.option("--savings", is_flag=True, help="What offloading kept out, less what it cost.")
-def history(session_id: str | None, compactions: bool, savings: bool, as_json: bool) -> None:
-    """Show sessions with their turns, growth and compactions, and how large summaries are.
+def history(session_id: str | None, compactions: bool, as_json: bool) -> None:
+    """Show sessions with turns, growth and compactions, sizes of summaries, what was kept out.
 
     Figures come from what hooks recorded; compactions also from the client's transcripts.
 
@@ -43,24 +42,21 @@ def history(session_id: str | None, compactions: bool, savings: bool, as_json: b
       brimline history
       brimline history --session 1f0c2d3e
       brimline history --compactions --json
-      brimline history --savings
     """
-    if savings and compactions:
-        raise click.UsageError("--savings and --compactions exclude each other")
-    if savings:
-        _show_savings(session_id, as_json=as_json)
-        return
     home_dir = paths.home()
     named = "" if session_id is None else paths.safe_session_id(session_id)
-    notes = _update(home_dir, beginning_with(named))
+    notes = _update(home_dir, find.beginning_with(named))
     known = {one.session_id: one for one in sessions(home_dir)}
     if session_id is None:
         document = overview_document(known, every_compaction=compactions)
+        shown = [one["session_id"] for one in document["sessions"]]
         text = _compactions_text if compactions else _overview_text
     else:
-        document = session_document(known[output.session_of(session_id, known)])
+        shown = [find.matching(session_id, known)]
+        document = session_document(known[shown[0]])
         text = _compactions_text if compactions else _session_text
-    output.answer(document | {"notes": notes}, text, as_json=as_json)
+    document |= {"kept_out": _kept_out(home_dir, shown), "notes": notes}
+    output.answer(document, text, as_json=as_json)
     for note in [] if as_json else notes:
         output.note(note)
 
@@ -136,6 +132,18 @@ def _session_line(session_id: str, found: Figures) -> dict[str, Any]:
     }
 
 
+def _kept_out(home_dir: str, sessions: list[str]) -> dict[str, int]:
+    """What offloading saved: what the client would have shown, less references and recalls."""
+    every = learning.total(learning.saved_by(home_dir, name) for name in sessions)
+    return {
+        **output.fields(every, "references stored_bytes recalls"),
+        "would_have_shown_characters": every.would,
+        "reference_characters": every.shown,
+        "recalled_characters": every.recalled,
+        "tokens_estimated": every.kept_out_tokens,
+    }
+
+
 def _compaction(found: Compaction, session_id: str) -> dict[str, Any]:
     names = "trigger pre_tokens post_tokens summary_characters summary_source"
     return {
@@ -177,20 +185,28 @@ def _overview_text(document: dict[str, Any]) -> str:
         head = ["last active", "session", "turns", "fullest", "compacted", "project"]
         lines = [f"Sessions, newest first ({len(shown)} of {document['session_count']})"]
         lines.append(output.table(head, rows, right={2, 3, 4}))
+        lines.append(f"Kept out in these sessions: {_kept_out_text(document['kept_out'])}")
     return "\n".join([*lines, *_totals(document)])
 
 
 def _totals(document: dict[str, Any]) -> list[str]:
     told = "Summary size: no compaction with a summary is known."
     if found := document["summary_characters"]:
-        told = (
-            f"Summary size in characters, over {found['count']} compactions: p50 {found['p50']:,}, "
-            f"p95 {found['p95']:,}, p99 {found['p99']:,}, largest {found['largest']:,}"
-        )
+        sizes = ", ".join(f"{name} {size:,}" for name, size in list(found.items())[1:])
+        counted = output.count(found["count"], "compaction")
+        told = f"Summary size in characters, over {counted}: {sizes}"
     lines = ["", output.wrapped(told)]
-    if document["damaged_lines"]:
-        lines.append(f"{document['damaged_lines']} damaged pieces of spool files hold no event.")
+    if damaged := document["damaged_lines"]:
+        lines.append(f"Without an event: {output.count(damaged, 'damaged piece')} of spool files.")
     return lines
+
+
+def _kept_out_text(found: dict[str, int]) -> str:
+    if not found["references"]:
+        return "nothing yet"
+    replaced = output.count(found["references"], "result")
+    tokens = f"~{found['tokens_estimated']:,} tokens"
+    return f"{tokens}, by {replaced} replaced, {found['recalls']:,} fetched back"
 
 
 def _session_text(document: dict[str, Any]) -> str:
@@ -204,6 +220,7 @@ def _session_text(document: dict[str, Any]) -> str:
         ),
         ("requests", str(document["requests"])),
         ("fullest", _share(document["peak_occupancy_tokens"], document["window_tokens"])),
+        ("kept out", _kept_out_text(document["kept_out"])),
     ]
     if document["occupancy_tokens"]:
         rows.append(
@@ -303,70 +320,3 @@ def _share(tokens: int | None, window: int | None) -> str:
 
 def _folder(project: str | None) -> str:
     return (project or "unknown").rstrip("/").rpartition("/")[2]
-
-
-def _show_savings(session: str | None, *, as_json: bool) -> None:
-    """Print what offloading saved."""
-    from brimline.offload import learning
-
-    found = learning.saved_by_sessions(paths.home())
-    if session is not None:
-        name = output.session_of(session, [one.session_id for one in found])
-        found = [one for one in found if one.session_id == name]
-    used = [one for one in found if one.references or one.recalls]
-    listed = found if session is not None else used[:_RECENT_SESSIONS]
-    document = {
-        "session_count": len(found),
-        "sessions_with_offload": len(used),
-        "sessions": [
-            {
-                "session_id": one.session_id,
-                "project": one.project,
-                "last_at": clock.format_utc(one.last_at),
-                **_saved(one),
-            }
-            for one in listed
-        ],
-        "total": _saved(learning.total(found)),
-    }
-    output.answer(document, _savings_text, as_json=as_json)
-
-
-def _saved(one: Saved) -> dict[str, Any]:
-    return {
-        "references": one.references,
-        "stored_bytes": one.stored_bytes,
-        "would_have_shown_characters": one.would,
-        "reference_characters": one.shown,
-        "recalls": one.recalls,
-        "recalled_characters": one.recalled,
-        "kept_out_characters": one.kept_out,
-        "estimated_kept_out_tokens": one.kept_out_tokens,
-    }
-
-
-def _savings_text(document: dict[str, Any]) -> str:
-    if not document["sessions_with_offload"]:
-        return "Nothing was kept out, and nothing was fetched back."
-    rows = [
-        [
-            output.minute(one["last_at"]),
-            one["session_id"][:_SHORT_ID],
-            *_saved_cells(one),
-            _folder(one["project"]),
-        ]
-        for one in document["sessions"]
-    ]
-    rows.append(["all", "", *_saved_cells(document["total"]), ""])
-    head = ["last active", "session", "replaced", "fetched", "kept out", "tokens", "project"]
-    lines = [output.table(head, rows, right={2, 3, 4, 5}), ""]
-    lines.append("Kept out: what the client would have shown, less references and recalls;")
-    lines.append("tokens are estimated from characters.")
-    if document["total"]["kept_out_characters"] < 0:
-        lines.append("It cost more than it saved.")
-    return "\n".join(lines)
-
-
-def _saved_cells(one: dict[str, Any]) -> list[str]:
-    kept, tokens = output.size(one["kept_out_characters"]), one["estimated_kept_out_tokens"]
-    return [f"{one['references']:,}", f"{one['recalls']:,}", kept, f"~{tokens:,}"]

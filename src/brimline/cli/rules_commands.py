@@ -18,7 +18,7 @@ from brimline.transcript.pieces import Piece
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from brimline.rules.cascade import Cascade, Problem, Source
+    from brimline.rules.cascade import Cascade, Source
     from brimline.rules.lint import Survey
 
 # A command may look into a large monorepo; a hook reads a tenth of that.
@@ -50,19 +50,15 @@ def show_command(path: str | None, as_text: bool, as_json: bool) -> None:
       brimline rules show
       brimline rules show --text src/api/server.py > rules.txt
     """
+    walked = lint.survey(os.getcwd()) if path is None and not as_text else None
+    gathered = _gather(path, walked)
     if as_text:
-        sources = _gather(path).sources
-        made = marked.assemble(sources, marked.Limits(), has_file=path is not None)
+        made = marked.assemble(gathered.sources, has_file=path is not None)
         found = {"text": made.text, "characters": len(made.text), "cut": made.cut}
         output.answer(found, made.text.rstrip("\n"), as_json=as_json)
         return
-    walked = lint.survey(os.getcwd()) if path is None else None
-    gathered = _gather(path, walked)
-    document = _listing(gathered)
-    lines = _listed(document)
-    if walked and not walked.is_complete:
-        lines.append("The project is large: not every folder was searched.")
-    output.answer(document, "\n".join(lines), as_json=as_json)
+    document = _listing(gathered) | {"is_complete": walked is None or walked.is_complete}
+    output.answer(document, _listed, as_json=as_json)
 
 
 @output.command("explain")
@@ -78,8 +74,8 @@ def explain_command(path: str, as_json: bool) -> None:
     """
     gathered = _gather(path)
     active = cascade.absolute(gathered.folder, path)
-    outside = not cascade.is_within(active, gathered.folder)
-    document = _listing(gathered) | {"path": active, "inside_project": not outside}
+    is_inside = cascade.is_within(active, gathered.folder)
+    document = _listing(gathered) | {"path": active, "inside_project": is_inside}
     for each, source in zip(document["files"], gathered.sources, strict=True):
         said = [] if each["same_as"] else lint.rules_of(source)
         each["rules"] = [
@@ -87,11 +83,7 @@ def explain_command(path: str, as_json: bool) -> None:
             | {"marked": bool(marked.MARK.search(rule.text))}
             for rule in said
         ]
-    lines = [f"What holds for {shown(active, gathered.folder)}, weakest first."]
-    lines += ["It lies outside the project: only what loads at the start holds."] if outside else []
-    for at, each in enumerate(document["files"], 1):
-        lines += ["", *_explained(at, each, gathered.folder)]
-    output.answer(document, "\n".join([*lines, "", output.wrapped(_ORDER)]), as_json=as_json)
+    output.answer(document, _explained, as_json=as_json)
 
 
 @output.command("lint")
@@ -109,9 +101,7 @@ def lint_command(strict: bool, as_json: bool) -> None:
     walked = lint.survey(os.getcwd())
     gathered = _gather(None, walked)
     with output.Progress("Checking ages", len(gathered.sources)) as bar:
-        findings, notes = lint.lint(
-            gathered, walked, marked.Limits(), lint.STALE, clock.now(), bar.update
-        )
+        findings, notes = lint.lint(gathered, walked, clock.now(), bar.update)
     findings.sort(key=lambda each: not each.is_broken)
     broken = sum(each.is_broken for each in findings)
     document = {
@@ -119,20 +109,13 @@ def lint_command(strict: bool, as_json: bool) -> None:
         "files": len(gathered.sources),
         "broken": broken,
         "doubtful": len(findings) - broken,
-        "findings": [{"severity": _severity(each)} | each._asdict() for each in findings],
+        "findings": [
+            {"severity": "broken" if each.is_broken else "doubtful"} | each._asdict()
+            for each in findings
+        ],
         "notes": notes,
     }
-    told = [
-        (_severity(each), f"{_place(each.path, each.line, gathered.folder)}: {each.text}")
-        for each in findings
-    ]
-    told += [("note", note) for note in notes]
-    lines = [output.wrapped(text, f"{kind:9}", " " * 9) for kind, text in told]
-    lines.append(
-        f"{len(gathered.sources)} instruction files: {broken} broken, {len(findings) - broken} "
-        "doubtful."
-    )
-    output.answer(document, "\n".join(lines), as_json=as_json)
+    output.answer(document, _linted, as_json=as_json)
     if broken or (strict and findings):
         raise SystemExit(1)
 
@@ -176,7 +159,7 @@ def _files(sources: Sequence[Source]) -> list[dict[str, Any]]:
         same = first.setdefault(source.digest, source.path) if speaks else source.path
         added = source.client == NEVER and marked.in_force(source)
         shape = source._asdict()
-        for name in ("lines", "text", "folder", "excluded"):
+        for name in ("lines", "text", "folder"):
             del shape[name]
         found.append(
             shape
@@ -191,11 +174,11 @@ def _files(sources: Sequence[Source]) -> list[dict[str, Any]]:
     return found
 
 
-def _listed(document: dict[str, Any]) -> list[str]:
+def _listed(document: dict[str, Any]) -> str:
     """The files for a person, then what they come to."""
     project = document["project"]
     if not document["files"]:
-        return [f"No instruction files hold in {shown(project)}. Write a CLAUDE.md to begin."]
+        return f"No instruction files hold in {shown(project)}. Write a CLAUDE.md to begin."
     lines = [f"Instruction files in {shown(project)}, weakest first.", ""]
     for at, each in enumerate(document["files"], 1):
         name = ("  @" if each["imported_by"] else "") + shown(each["path"], project)
@@ -206,18 +189,38 @@ def _listed(document: dict[str, Any]) -> list[str]:
     lines += [f"Marked rules: {document['marked_rules']}."]
     if document["problems"]:
         lines.append(f"Problems: {len(document['problems'])}, see `brimline rules lint`.")
-    return lines
+    if not document["is_complete"]:
+        lines.append("The project is large: not every folder was searched.")
+    return "\n".join(lines)
 
 
-def _explained(at: int, each: dict[str, Any], project: str) -> list[str]:
-    return [
-        f"{at}. {shown(each['path'], project)}  ({each['level']}: {each['why']})",
-        *_notes(each, project),
-        *[
-            f"   {'!' if rule['marked'] else ' '}{rule['line']:5}  {rule['text']}"
-            for rule in each["rules"]
-        ],
-    ]
+def _explained(document: dict[str, Any]) -> str:
+    """The rules that hold for a path, file by file."""
+    project = document["project"]
+    lines = [f"What holds for {shown(document['path'], project)}, weakest first."]
+    if not document["inside_project"]:
+        lines.append("It lies outside the project: only what loads at the start holds.")
+    for at, each in enumerate(document["files"], 1):
+        origin = f"({each['level']}: {each['why']})"
+        lines += ["", f"{at}. {shown(each['path'], project)}  {origin}", *_notes(each, project)]
+        for rule in each["rules"]:
+            lines.append(f"   {'!' if rule['marked'] else ' '}{rule['line']:5}  {rule['text']}")
+    return "\n".join([*lines, "", output.wrapped(_ORDER)])
+
+
+def _linted(document: dict[str, Any]) -> str:
+    """What is wrong, a paragraph each."""
+    told = []
+    for each in document["findings"]:
+        place = shown(each["path"], document["project"]) + (
+            f":{each['line']}" if each["line"] else ""
+        )
+        told.append((each["severity"], f"{place}: {each['text']}"))
+    told += [("note", note) for note in document["notes"]]
+    lines = [output.wrapped(text, f"{kind:9}", " " * 9) for kind, text in told]
+    counted = output.count(document["files"], "instruction file")
+    lines.append(f"{counted}: {document['broken']} broken, {document['doubtful']} doubtful.")
+    return "\n".join(lines)
 
 
 def _notes(each: dict[str, Any], project: str) -> list[str]:
@@ -230,13 +233,4 @@ def _notes(each: dict[str, Any], project: str) -> list[str]:
     notes += [f"for {', '.join(each['patterns'])}"] if each["patterns"] else []
     same = each["same_as"]
     notes += [f"says the same as {shown(same, project)}, and is counted there"] if same else []
-    notes += [each["problem"]] if each["problem"] else []
     return [output.wrapped(note, " " * 5, " " * 7) for note in notes]
-
-
-def _severity(problem: Problem) -> str:
-    return "broken" if problem.is_broken else "doubtful"
-
-
-def _place(path: str, line: int | None, project: str) -> str:
-    return shown(path, project) + (f":{line}" if line else "")

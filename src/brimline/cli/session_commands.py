@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from brimline import clock, config, output
+from brimline import clock, output
 from brimline.cli import session_document, session_text
 from brimline.errors import SessionError
-from brimline.fast import io, paths
+from brimline.fast import paths
 from brimline.session import in_use, inspect, purge, recovery, repair, restore
 from brimline.session.disk import RewriteError
 from brimline.transcript import find
 
 if TYPE_CHECKING:
-    from brimline.session.purge import Options, Plan
+    from brimline.session.purge import Options
     from brimline.session.restore import Backup
 
 _EXIT_CODES = """\b
@@ -35,26 +35,18 @@ _DAY_S = 86_400
 
 def _named(function: Any) -> Any:
     """The ways to name a session."""
-    for option in (
-        output.session_option,
-        click.option("--current", is_flag=True, help="The one this runs in, else the newest."),
-        click.argument("file", metavar="[FILE]", required=False),
-    ):
-        function = option(function)
-    return function
+    file_argument = click.argument("file", metavar="[FILE]", required=False)
+    return output.session_option(file_argument(function))
 
 
-def _target(file: str | None, session_id: str | None, *, current: bool) -> str:
+def _target(file: str | None, session_id: str | None) -> str:
     """The session that is meant; what an earlier command left unfinished on it is finished.
 
     Raises:
         SessionError: there is none, or it is something else than a session.
     """
-    if sum([file is not None, session_id is not None, current]) > 1:
-        raise click.UsageError("Give one of FILE, --session and --current.")
-    if "" in (file, session_id):
-        raise click.UsageError("FILE and ID must not be empty.")
-    path = file or (find.by_id(session_id) if session_id is not None else _current())
+    _require_one_name(file, session_id)
+    path = file or find.wanted(session_id)
     if not os.path.isfile(path):
         raise SessionError(
             f"{path} is not there" if not os.path.exists(path) else f"{path} is no file"
@@ -66,15 +58,11 @@ def _target(file: str | None, session_id: str | None, *, current: bool) -> str:
     return path
 
 
-def _current() -> str:
-    """The session that the client names to what it starts, else the newest of the project."""
-    inside = io.env("CLAUDE_CODE_SESSION_ID")
-    if inside:
-        try:
-            return find.by_id(inside)
-        except SessionError:
-            pass
-    return find.newest(os.getcwd())
+def _require_one_name(file: str | None, session_id: str | None) -> None:
+    if file is not None and session_id is not None:
+        raise click.UsageError("Name a session by its file or by --session, not by both.")
+    if "" in (file, session_id):
+        raise click.UsageError("FILE and ID must not be empty.")
 
 
 def _reading(path: str) -> output.Progress:
@@ -93,10 +81,8 @@ def _follow() -> None:
 
 @output.command("inspect")
 @_named
-def inspect_command(
-    *, file: str | None, current: bool, session_id: str | None, as_json: bool
-) -> None:
-    """Look into a session; by default the newest one of this project.
+def inspect_command(file: str | None, session_id: str | None, as_json: bool) -> None:
+    """Look into a session.
 
     Bytes on the disk and tokens in the context are counted apart: most of a session's bytes never
     reach the model, and nothing before its last compaction does. Figures with ~ are estimated.
@@ -106,7 +92,7 @@ def inspect_command(
       brimline session inspect
       brimline session inspect session.jsonl --json
     """
-    path = _target(file, session_id, current=current)
+    path = _target(file, session_id)
     with _reading(path) as bar:
         found = inspect.inspect(path, bar.update)
     measured_at = clock.parse(found.measured_at)
@@ -129,13 +115,9 @@ def inspect_command(
     type=click.Choice(list(purge.STRATEGIES)),
     help="What may go; repeat it for more. Without it, all but truncate.",
 )
-@click.option("--analyze", is_flag=True, help="Only the figures; touch nothing.")
 @output.dry_run_option
-@click.option("--repair-only", is_flag=True, help="Mend as `session repair` does; no purge.")
 @output.yes_option
-def purge_command(
-    *, file: str | None, session_id: str | None, current: bool, as_json: bool, **given: Any
-) -> None:
+def purge_command(file: str | None, session_id: str | None, as_json: bool, **given: Any) -> None:
     """Shrink a session without losing a line.
 
     Old large tool results become short references to the store. Repeated reads, results that came
@@ -147,69 +129,57 @@ def purge_command(
     Example:
       brimline session purge --dry-run
       brimline session purge session.jsonl --keep-recent 20 --yes
-      brimline session purge --current --strategy old --strategy copies
+      brimline session purge --strategy old --strategy copies
     """
-    only_looks = given["dry_run"] or given["analyze"]
-    if given["repair_only"] and _repeated(given):
-        raise click.UsageError(f"--repair-only purges nothing: leave out {_repeated(given)[0]}.")
-    path = _target(file, session_id, current=current)
+    path = _target(file, session_id)
     if restore.is_backup(path):
         raise RewriteError(f"{path} is a backup, which stays as it is: copy it and purge the copy")
-    if given["repair_only"]:
-        _repair(path, dry_run=only_looks, yes=given["yes"], as_json=as_json)
-        return
     path, home_dir = os.path.realpath(path), paths.home()
     # There are no cycles to find, and looking for them takes the longer the more rows are known.
     gc.disable()
     with _reading(path) as bar:
         planned = purge.prepare(path, _options(given), home_dir, bar.update)
-    if only_looks or planned.is_empty:
-        _tell(path, planned, given, as_json=as_json)
+    found = session_document.purge(path, planned) | {"applied": False}
+    told = session_text.purge(found)
+    if planned.is_empty:
+        output.answer(found, f"{told}\nNothing to purge.", as_json=as_json)
+        return
+    if given["dry_run"]:
+        found["changes"] = session_document.changes(planned)
+        told += f"\n\n{session_text.changes(found['changes'])}\n{_next_step(path, given)}"
+        output.answer(found, told, as_json=as_json)
         return
     if not as_json:
-        output.say(session_text.purge(path, planned))
+        output.say(told)
     in_use.require_idle(path, home_dir)
     name = os.path.basename(path)
     question = f"Rewrite {name}? A backup is kept, and `brimline session restore` undoes it."
     output.consent(question, yes=given["yes"])
     with output.Progress("Rewriting", planned.survey.length) as bar:
         done = purge.purge(path, planned, home_dir, progress=bar.update, on_wait=_follow)
-    told = session_document.purge(path, planned) | {
+    found |= {
         "applied": done.swapped,
         "bytes_after": done.after.length,
         "backup": done.backup,
         "appended_lines": done.late_lines,
-        "is_over": done.is_over,
+        "is_still_written": not done.is_over,
     }
-    output.answer(told, session_text.purged(planned, done), as_json=as_json)
+    output.answer(found, session_text.purged, as_json=as_json)
 
 
 def _options(given: dict[str, Any]) -> Options:
-    """How to purge: what was given, else what the settings say."""
-    values = config.load(paths.home(), os.getcwd()).values
-    threshold, keep = given["threshold"], given["keep_recent"]
-    return purge.Options(
-        max(1, values["purge.threshold_bytes"]) if threshold is None else threshold,
-        values["purge.keep_requests"] if keep is None else keep,
-        frozenset(given["strategy"]) or purge.DEFAULT,
-    )
-
-
-def _tell(path: str, planned: Plan, given: dict[str, Any], *, as_json: bool) -> None:
-    """Show what would be done, and how to do it."""
-    found = session_document.purge(path, planned) | {"applied": False}
-    lines = [session_text.purge(path, planned)]
-    if given["dry_run"]:
-        found["changes"] = session_document.changes(planned)
-    if planned.is_empty:
-        lines.append("Nothing to purge.")
-    elif given["dry_run"]:
-        lines += ["", session_text.changes(found["changes"]), _next_step(path, given)]
-    output.answer(found, "\n".join(lines), as_json=as_json)
+    asked = {"threshold_bytes": given["threshold"], "keep_requests": given["keep_recent"]}
+    sizes = {name: value for name, value in asked.items() if value is not None}
+    return purge.Options(strategies=frozenset(given["strategy"]) or purge.DEFAULT, **sizes)
 
 
 def _next_step(path: str, given: dict[str, Any]) -> str:
-    words = shlex.join(["brimline", "session", "purge", path, *_repeated(given)])
+    """The command that does what a dry run has shown."""
+    options = [word for name in given["strategy"] for word in ("--strategy", name)]
+    for name in ("threshold", "keep_recent"):
+        if given[name] is not None:
+            options += [f"--{name.replace('_', '-')}", str(given[name])]
+    words = shlex.join(["brimline", "session", "purge", path, *options])
     reason = in_use.why(path, paths.home())
     if reason is None:
         return f"\nNothing was changed. To do it:\n  {words}"
@@ -220,23 +190,14 @@ def _next_step(path: str, given: dict[str, Any]) -> str:
     return f"\n{output.wrapped(told)}\n  {words}"
 
 
-def _repeated(given: dict[str, Any]) -> list[str]:
-    """The options of this run that the real one needs too."""
-    found = [word for name in given["strategy"] for word in ("--strategy", name)]
-    for name in ("threshold", "keep_recent"):
-        if given[name] is not None:
-            found += [f"--{name.replace('_', '-')}", str(given[name])]
-    return found
-
-
 @output.command("repair", epilog=_EXIT_CODES)
 @_named
 @output.dry_run_option
 @output.yes_option
 def repair_command(
-    *, file: str | None, current: bool, session_id: str | None, **given: Any
+    file: str | None, session_id: str | None, dry_run: bool, yes: bool, as_json: bool
 ) -> None:
-    """Mend the structure of a session; by default the newest one of this project.
+    """Mend the structure of a session.
 
     What has exactly one mend is mended: lost parents, calls and results that lost each other,
     several rows on one line. Where two mends are possible nothing is guessed, and the command says
@@ -247,11 +208,7 @@ def repair_command(
       brimline session repair --dry-run
       brimline session repair session.jsonl --yes
     """
-    _repair(_target(file, session_id, current=current), **given)
-
-
-def _repair(path: str, *, dry_run: bool, yes: bool, as_json: bool) -> None:
-    home_dir = paths.home()
+    path, home_dir = _target(file, session_id), paths.home()
     with _reading(path) as bar:
         report = repair.repair(path, home_dir=home_dir, dry_run=True, progress=bar.update)
     if report.mended and not dry_run:
@@ -271,7 +228,7 @@ def _repair(path: str, *, dry_run: bool, yes: bool, as_json: bool) -> None:
 @output.dry_run_option
 @output.yes_option
 def restore_command(
-    *, file: str | None, current: bool, session_id: str | None, as_json: bool, **given: Any
+    file: str | None, session_id: str | None, dry_run: bool, yes: bool, as_json: bool
 ) -> None:
     """Put a session back to what it was before purges and repairs.
 
@@ -283,7 +240,7 @@ def restore_command(
       brimline session restore
       brimline session restore session.jsonl --yes
     """
-    path = _target(file, session_id, current=current)
+    path = _target(file, session_id)
     with _reading(path) as bar:
         found = restore.plan(path, paths.home(), bar.update)
     told: dict[str, Any] = {
@@ -298,9 +255,9 @@ def restore_command(
         for problem in found.problems:
             output.note(f"an older rewrite stays as it is: {problem}")
     done = ""
-    if found.undone and not given["dry_run"]:
+    if found.undone and not dry_run:
         in_use.require_idle(found.path, found.home_dir)
-        output.consent("Put it back? A backup of the present state is kept.", yes=given["yes"])
+        output.consent("Put it back? A backup of the present state is kept.", yes=yes)
         with output.Progress("Restoring", os.path.getsize(path)) as bar:
             made = restore.restore(found, progress=bar.update, on_wait=_follow)
         told |= {"applied": True, "bytes_after": made.after.length, "backup": made.backup}
@@ -309,56 +266,48 @@ def restore_command(
 
 
 @output.command("backups")
-@click.argument("file", metavar="[FILE]", required=False)
-@output.session_option
-@click.option("--prune", is_flag=True, help="Delete backups; what goes cannot be restored.")
-@click.option("--older-than", metavar="DAYS", type=click.FloatRange(0), help="Only older ones.")
-@click.option("--keep", metavar="N", type=click.IntRange(0), help="Not the N newest of a session.")
-@output.dry_run_option
+@_named
+@click.option(
+    "--prune",
+    metavar="DAYS",
+    type=click.FloatRange(0),
+    help="Delete those older than this; 0 deletes all. What goes cannot be restored.",
+)
 @output.yes_option
-def backups_command(file: str | None, session_id: str | None, as_json: bool, **given: Any) -> None:
-    """List the backups that rewriting leaves beside a session, newest first, or delete some.
+def backups_command(
+    file: str | None, session_id: str | None, prune: float | None, yes: bool, as_json: bool
+) -> None:
+    """List the backups that rewriting leaves beside sessions, newest first, or delete old ones.
 
     A backup is a byte-exact copy from before the rewrite, which `session restore` needs; its name
-    ends in the local time at which it was made. With both limits a backup goes only if it is older
-    than DAYS and not among the N newest of its session.
+    ends in the local time at which it was made.
 
     \b
     Example:
       brimline session backups
-      brimline session backups --prune --older-than 30 --keep 1
+      brimline session backups --prune 30
     """
-    limits = given["older_than"], given["keep"]
-    if given["prune"] == (limits == (None, None)):
-        raise click.UsageError("--prune goes with --older-than DAYS, --keep N, or both.")
-    found, now = _backups(file, session_id), time.time()
-    if not given["prune"]:
-        ages_s = [now - one.made_at for one in found]
-        told = session_document.backups(found)
-        output.answer(told, lambda known: session_text.backups(known, ages_s), as_json=as_json)
+    found = _backups(file, session_id)
+    if prune is None:
+        output.answer(session_document.backups(found), session_text.backups, as_json=as_json)
         return
-    older_than_s = None if given["older_than"] is None else given["older_than"] * _DAY_S
-    going = restore.chosen(found, now, older_than_s=older_than_s, keep=given["keep"])
-    told = session_document.backups(going) | {"dry_run": given["dry_run"]}
+    limit = time.time() - prune * _DAY_S
+    going = [one for one in found if one.made_at <= limit]
+    told = session_document.backups(going)
     amount = f"{output.count(len(going), 'backup')} ({output.size(told['size_bytes'])})"
-    if not given["dry_run"]:
-        output.consent(f"Delete {amount} for good?", yes=given["yes"] or not going)
-        for backup in going:
-            os.unlink(backup.path)
-    verb = "would go" if given["dry_run"] else "deleted"
-    output.answer(told, f"{amount} {verb}.", as_json=as_json)
+    output.consent(f"Delete {amount} for good?", yes=yes or not going)
+    for backup in going:
+        os.unlink(backup.path)
+    output.answer(told, f"{amount} deleted.", as_json=as_json)
 
 
 def _backups(file: str | None, session_id: str | None) -> list[Backup]:
-    """The backups of what was named; a session that is gone may have left some.
+    """The backups of what was named, else all; a session that is gone may have left some.
 
     Raises:
         SessionError: there is neither that session nor a backup of it.
     """
-    if "" in (file, session_id):
-        raise click.UsageError("FILE and ID must not be empty.")
-    if file is not None and session_id is not None:
-        raise click.UsageError("Name a session by its file or by --session, not by both.")
+    _require_one_name(file, session_id)
     if file is not None:
         recovery.recover(file)
         found = restore.of_session(file)

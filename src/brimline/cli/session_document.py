@@ -6,17 +6,16 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from brimline import clock, output
-from brimline.cli.composition_text import NAMES
+from brimline.cli import composition_text
 from brimline.session import faults, inspect
 from brimline.session.purge import key_of
 
 if TYPE_CHECKING:
     from brimline.session.faults import Fault, Findings
-    from brimline.session.inspect import Inspection
+    from brimline.session.inspect import Context, Inspection
     from brimline.session.purge import Plan
     from brimline.session.repair import Report
     from brimline.session.restore import Backup
-    from brimline.transcript.compactions import Recorded
 
 _DISK_NAMES = {
     "tool_result": "tool results",
@@ -38,22 +37,16 @@ _DISK_NAMES = {
 
 def inspection(path: str, found: Inspection) -> dict[str, Any]:
     """All that is known under the keys that other programs rely on; unknown is null."""
-    again = [file for file in found.context.files if file.repeated_tokens]
     return {
         "session_id": found.session_id,
         "transcript": os.path.abspath(path),
         **output.fields(found, "size_bytes last_at turns requests"),
         "compactions": len(found.compactions),
         "peak_tokens": max(found.occupancies, default=None),
-        "measured_tokens": found.context.measured_tokens,
-        "purged_since_tokens_estimated": found.context.purged_tokens,
-        "mendable_faults": len(found.findings.mendable),
-        "doubtful_faults": len(found.findings.left_alone),
         **output.fields(found, "lines first_at"),
         "models": dict(found.models.most_common()),
         "records": dict(found.types.most_common()),
         "occupancy_tokens": found.occupancies.tolist(),
-        "compaction_list": [_compaction(one) for one in found.compactions],
         "disk_bytes": [
             {
                 "kind": kind,
@@ -64,42 +57,23 @@ def inspection(path: str, found: Inspection) -> dict[str, Any]:
             }
             for kind, size in found.disk_bytes.most_common()
         ],
-        "context": _context(found),
+        "context": _context(found.context),
         "largest_results": [
             {"bytes": one.size_bytes, **output.fields(one, "tool source request in_context")}
             for one in found.largest
-        ],
-        "repeated_reads": [
-            {"file": one.file, "reads": one.reads, "tokens_repeated": one.repeated_tokens}
-            for one in sorted(again, key=lambda one: (-one.repeated_tokens, one.file))
         ],
         **_findings(found.findings),
     }
 
 
-def _compaction(one: Recorded) -> dict[str, Any]:
-    at = clock.format_utc(one.at) if one.at is not None else None
-    return {"at": at, **output.fields(one, "trigger pre_tokens post_tokens summary_characters")}
-
-
-def _context(found: Inspection) -> dict[str, Any]:
-    context = found.context
-    return {
-        "measured_tokens": context.measured_tokens,
-        "since_tokens_estimated": context.since_tokens,
-        "purged_since_tokens_estimated": context.purged_tokens,
-        "next_request_tokens_estimated": context.next_tokens,
-        "is_complete": context.measured_tokens is not None,
-        "kinds": [
-            {"kind": kind, "name": NAMES[kind], "tokens_estimated": tokens}
-            for kind, tokens in context.kinds.most_common()
-            if tokens
-        ],
-        "results_by_tool": [
-            {"tool": tool, "tokens_estimated": tokens}
-            for tool, tokens in context.tools.most_common()
-            if tokens
-        ],
+def _context(found: Context) -> dict[str, Any]:
+    """The next request as far as it is known, and what the last one consisted of."""
+    composed = composition_text.as_document(found.composed)
+    names = ("occupancy_tokens", "parts", "tool_results_by_tool", "repeated_reads")
+    return {name: composed[name] for name in names} | {
+        "since_tokens_estimated": found.since_tokens,
+        "purged_since_tokens_estimated": found.purged_tokens,
+        "next_request_tokens_estimated": found.next_tokens,
     }
 
 

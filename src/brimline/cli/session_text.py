@@ -1,34 +1,37 @@
-"""What `brimline session` says for a person, mostly from its documents."""
+"""What `brimline session` says for a person, from its documents."""
 
 from __future__ import annotations
 
-import os
 import shlex
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from brimline import output
+from brimline.cli import composition_text
 from brimline.cli.history_commands import sparkline
 from brimline.session.purge import STRATEGIES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from brimline.session.purge import Plan
     from brimline.session.restore import Restoration
-    from brimline.session.rewrite import Rewritten
 
 _SHOWN_CHANGES = 20
 _SHOWN_KINDS = 12
 _SHOWN_LINES = 5
-_HOUR_S, _DAY_S = 3_600, 86_400
+_KEPT = {
+    "recent": "large results of the last requests",
+    "pinned": "pinned results",
+    "preserved": "results that a compaction preserved",
+    "unparsed_lines": "lines that are no JSON or too long",
+}
 _PATH_CHARACTERS = 300
 
 
 def session(document: dict[str, Any]) -> str:
     """One session in full."""
     lines = [f"Session {document['session_id']}", output.pairs(_head(document))]
-    lines += _context(document["context"]) + _disk(document) + _lists(document)
+    lines += _context(document["context"]) + _disk(document) + _largest(document)
     return "\n".join([*lines, "", *_structure(document)])
 
 
@@ -58,24 +61,22 @@ def _head(document: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _context(context: dict[str, Any]) -> list[str]:
-    since = f"~{context['since_tokens_estimated']:,} since"
-    told = f"In the context: {output.figure(context['measured_tokens'])} tokens at the last request"
-    title = f"{told}, {since}"
-    if not context["is_complete"]:
-        title = (
+    measured, since = context["occupancy_tokens"], f"~{context['since_tokens_estimated']:,} since"
+    if measured is None:
+        told = (
             f"In the context: {since} the session began or compacted; no request has measured it "
             "yet, and the system prompt and the tools are not counted"
         )
-    whole = context["next_request_tokens_estimated"]
-    lines = ["", output.wrapped(title)]
-    if purged := context["purged_since_tokens_estimated"]:
-        told = f"That was before a purge, which took out ~{purged:,}: the next one ~{whole:,}"
-        lines.append(output.wrapped(told))
-    rows = [
-        [f"~{one['tokens_estimated']:,}", _share(one["tokens_estimated"], whole), one["name"]]
-        for one in context["kinds"][:_SHOWN_KINDS]
+        return ["", output.wrapped(told)]
+    lines = [
+        "",
+        output.wrapped(f"In the context: {measured:,} tokens at the last request, {since}"),
     ]
-    return lines + _columns(rows, 2)
+    if purged := context["purged_since_tokens_estimated"]:
+        next_one = context["next_request_tokens_estimated"]
+        told = f"That was before a purge, which took out ~{purged:,}: the next one ~{next_one:,}"
+        lines.append(output.wrapped(told))
+    return [*lines, *composition_text.parts(context), *composition_text.read_again(context)]
 
 
 def _disk(document: dict[str, Any]) -> list[str]:
@@ -93,44 +94,23 @@ def _disk(document: dict[str, Any]) -> list[str]:
     return ["", output.wrapped(title), *_columns(rows, 2)]
 
 
-def _lists(document: dict[str, Any]) -> list[str]:
-    """Compactions, the largest results, and files that were read again."""
-    figure, here = output.figure, os.getcwd() + os.sep
-    compactions = [
-        [
-            output.minute(one["at"]),
-            one["trigger"] or "unknown",
-            f"{figure(one['pre_tokens'])} tokens to {figure(one['post_tokens'])},",
-            f"summary {figure(one['summary_characters'])} characters",
-        ]
-        for one in document["compaction_list"]
-    ]
+def _largest(document: dict[str, Any]) -> list[str]:
     results = [
         [
             output.size(one["bytes"]),
             f"request {one['request']:,}",
             "in the context" if one["in_context"] else "compacted",
             output.line(one["tool"] or "unknown", 24),
-            (one["source"] or "").removeprefix(here),
+            output.source(one["tool"], one["source"]),
         ]
         for one in document["largest_results"]
     ]
-    reads = [
-        [
-            f"~{one['tokens_repeated']:,} tokens",
-            output.count(one["reads"], "read"),
-            one["file"].removeprefix(here),
-        ]
-        for one in document["repeated_reads"]
-    ]
-    lines = ["", "Compactions", *_columns(compactions, 0)] if compactions else []
-    lines += ["", "Largest results", *_columns(results, 1)] if results else []
-    return lines + (["", "Read again", *_columns(reads, 1, keep_end=True)] if reads else [])
+    return ["", "Largest results", *_columns(results, 1)] if results else []
 
 
-def _columns(rows: list[list[str]], right: int, *, keep_end: bool = False) -> list[str]:
+def _columns(rows: list[list[str]], right: int) -> list[str]:
     """Rows in columns, the first ones to the right."""
-    return [output.table([], rows, right=range(right), indent=2, keep_end=keep_end)] if rows else []
+    return [output.table([], rows, right=range(right), indent=2)] if rows else []
 
 
 def _structure(document: dict[str, Any]) -> list[str]:
@@ -165,87 +145,82 @@ def _fault_lines(found: Sequence[dict[str, Any]]) -> list[str]:
     return lines
 
 
-def purge(path: str, planned: Plan) -> str:
+def purge(document: dict[str, Any]) -> str:
     """What goes by which strategy, on the disk and in the context."""
-    survey = planned.survey
-    fill = "unknown" if survey.occupancy_tokens is None else f"{survey.occupancy_tokens:,} tokens"
+    fill = output.figure(document["occupancy_tokens"])
     rows = [
         [
             name,
-            f"{saving.items:,}",
-            output.size(saving.disk_bytes),
-            f"~{planned.tokens_of(name):,}" if saving.context_items else "none",
+            f"{saving['items']:,}",
+            output.size(saving["disk_bytes"]),
+            f"~{saving['context_tokens_estimated']:,}" if saving["context_items"] else "none",
             STRATEGIES[name],
         ]
-        for name, saving in planned.savings.items()
+        for name, saving in document["strategies"].items()
     ]
-    total = f"~{planned.context_tokens:,}"
-    rows.append(["total", "", output.size(planned.disk_bytes), total, ""])
-    kept = [
-        (
-            planned.kept["recent"],
-            f"large results of the last {planned.options.keep_requests} requests",
-        ),
-        (planned.kept["pinned"], "pinned results"),
-        (planned.kept["preserved"], "results that a compaction preserved"),
-        (survey.unparsed_lines, "lines that are no JSON or too long"),
-    ]
-    left = [f"{what} ({count:,})" for count, what in kept if count]
-    length, requests = output.size(survey.length), f"{survey.requests:,} requests"
-    lines = [
-        path,
-        f"{length} in {survey.lines:,} lines, {requests}, the last one {fill}",
+    saved = f"~{document['context_tokens_saved_estimated']:,}"
+    rows.append(["total", "", output.size(document["disk_bytes_saved"]), saved, ""])
+    kept = [f"{_KEPT[why]} ({count:,})" for why, count in document["kept"].items() if count]
+    size, lines = output.size(document["bytes"]), output.count(document["lines"], "line")
+    requests = output.count(document["requests"], "request")
+    told = [
+        document["path"],
+        f"{size} in {lines}, {requests}, the last one {fill} tokens",
         "",
         output.table(["strategy", "items", "disk", "context", ""], rows, right={1, 2, 3}),
         "",
         "Disk is what the file loses. Context is the tokens that the next request loses,",
         "estimated: only results after the last compaction are part of it.",
     ]
-    lines += [output.wrapped(f"Left as they are: {', '.join(left)}.")] if left else []
-    return "\n".join(lines)
+    told += [output.wrapped(f"Left as they are: {', '.join(kept)}.")] if kept else []
+    return "\n".join(told)
 
 
 def changes(found: list[dict[str, Any]]) -> str:
     """The results that go, the first of them by name."""
-    here = os.getcwd() + os.sep
     rows = [
         [
             f"request {one['request']:,}",
             output.size(one["bytes"]),
             one["strategy"],
-            f"{one['tool'] or 'a tool'} {(one['source'] or '').removeprefix(here)}",
+            output.line(one["tool"] or "a tool", 24),
+            output.source(one["tool"], one["source"]),
         ]
         for one in found[:_SHOWN_CHANGES]
     ]
     if not rows:
         return ""
-    lines = ["Results that would go:", output.table([], rows, right={1}, indent=2)]
+    lines = ["Results that would go:", *_columns(rows, 2)]
     if len(found) > _SHOWN_CHANGES:
         lines.append(f"  … and {len(found) - _SHOWN_CHANGES:,} more (--json lists all)")
     return "\n".join(lines)
 
 
-def purged(planned: Plan, done: Rewritten) -> str:
+def purged(document: dict[str, Any]) -> str:
     """What was done, and the way back."""
-    shrunk = f"{output.size(done.before.length)} became {output.size(done.after.length)}"
-    saved = f"the next request is ~{planned.context_tokens:,} tokens smaller (estimated)"
+    shrunk = f"{output.size(document['bytes'])} became {output.size(document['bytes_after'])}"
+    saved = f"~{document['context_tokens_saved_estimated']:,} tokens smaller (estimated)"
     lines = [
-        output.wrapped(f"Purged: {shrunk} on the disk, and {saved}."),
-        f"Backup: {done.backup}",
-        f"Undo:   {shlex.join(['brimline', 'session', 'restore', done.path])}",
+        output.wrapped(f"Purged: {shrunk} on the disk, and the next request is {saved}."),
+        *_way_back(document["path"], document["backup"]),
     ]
-    if done.late_lines:
-        lines.append(f"{done.late_lines:,} lines that came meanwhile were added.")
-    return "\n".join([*lines, *_still_open(is_over=done.is_over)])
+    if late := document["appended_lines"]:
+        lines.append(f"Added what came meanwhile: {output.count(late, 'line')}.")
+    return "\n".join([*lines, *_still_written(document)])
 
 
-def _still_open(*, is_over: bool) -> list[str]:
+def _way_back(path: str, backup: str | None) -> list[str]:
+    undo = shlex.join(["brimline", "session", "restore", path])
+    return [f"Backup: {backup}", f"Undo:   {undo}"]
+
+
+def _still_written(document: dict[str, Any]) -> list[str]:
     """What to know where a program may still write to the file that was replaced."""
     told = (
         "A program still has the former file open: what it writes there is added by the next "
         "`brimline session` command."
     )
-    return [] if is_over else [output.wrapped(told)]
+    return [output.wrapped(told)] if document["is_still_written"] else []
 
 
 def found_faults(document: dict[str, Any]) -> list[str]:
@@ -269,14 +244,12 @@ def repaired(document: dict[str, Any]) -> str:
         left = document["after"]["faults"]
         lines.append(f"Mended {amount}.")
         lines.append(f"After: {output.count(len(left), 'fault')}" + ("" if left else ", sound"))
-        lines += [*_fault_lines(left), f"Backup: {document['backup']}"]
-        undo = shlex.join(["brimline", "session", "restore", document["transcript"]])
-        lines.append(f"Undo: {undo}")
+        lines += [*_fault_lines(left), *_way_back(document["transcript"], document["backup"])]
     elif document["mended"]:
         lines.append(f"Would mend {amount}; nothing was changed.")
     else:
         lines.append("Nothing to mend.")
-    return "\n".join([*lines, *_still_open(is_over=not document["is_still_written"])])
+    return "\n".join([*lines, *_still_written(document)])
 
 
 def restoration(found: Restoration) -> str:
@@ -293,24 +266,14 @@ def restoration(found: Restoration) -> str:
     )
 
 
-def backups(document: dict[str, Any], ages_s: list[float]) -> str:
+def backups(document: dict[str, Any]) -> str:
     """All backups, a line each; their names are shown whole, to be copied."""
     found = document["backups"]
     if not found:
         return "There are no backups."
     lines = [
-        f"{output.size(one['size_bytes']):>9}  {_age(age_s):>6}  {one['path']}"
-        for one, age_s in zip(found, ages_s, strict=True)
+        f"{output.size(one['size_bytes']):>9}  {output.minute(one['made_at'])}  {one['path']}"
+        for one in found
     ]
     total = f"{output.count(len(found), 'backup')}, {output.size(document['size_bytes'])}."
     return "\n".join([*lines, total])
-
-
-def _age(seconds: float) -> str:
-    if seconds < _HOUR_S:
-        return f"{max(0, round(seconds / 60))} min"
-    return f"{seconds / _HOUR_S:.0f} h" if seconds < 2 * _DAY_S else f"{seconds / _DAY_S:.0f} d"
-
-
-def _share(part: int, whole: int) -> str:
-    return f"{part / whole:.0%}" if whole else ""

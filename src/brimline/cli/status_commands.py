@@ -1,10 +1,8 @@
-"""`brimline status`: the reading of one session, once or whenever it changes."""
+"""`brimline status`: the reading of one session, with the source of every figure."""
 
 from __future__ import annotations
 
-import json
 import os
-import time
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,14 +10,13 @@ import click
 from brimline import clock, config, output
 from brimline.errors import SessionError
 from brimline.fast import paths
-from brimline.gauge import reading, window
+from brimline.gauge import forecast, reading, window
 from brimline.state.session import SessionState
 from brimline.transcript import compactions, find, tail
 
 if TYPE_CHECKING:
     from brimline.gauge.reading import Reading
 
-_INTERVAL_S = 1.0
 _NOTES = {
     "refusal": "not compacted before that; `brimline config autocompact` changes it",
     "stop": "automatic compaction is off in the client's settings",
@@ -30,36 +27,27 @@ _NOTES = {
 @click.option("--transcript", metavar="FILE", help="A session, by its file.")
 @output.session_option
 @click.option("--composition", is_flag=True, help="Show where the tokens went instead.")
-@click.option("--follow", is_flag=True, help="Go on, with a line for every change.")
 def status(
-    transcript: str | None, session_id: str | None, composition: bool, follow: bool, as_json: bool
+    transcript: str | None, session_id: str | None, composition: bool, as_json: bool
 ) -> None:
-    """Show how full a session is; by default the newest one of this project.
+    """Show how full a session is: the running one, else the newest of this project.
 
     \b
     Example:
       brimline status
       brimline status --composition
-      brimline status --follow --json
     """
     if transcript and session_id:
         raise click.UsageError("name a session by --transcript or by --session, not by both")
-    if composition and follow:
-        raise click.UsageError("--composition shows one moment; it does not go with --follow")
-    project_dir = os.getcwd()
-    path = transcript
-    if path is None:
-        path = find.newest(project_dir) if session_id is None else find.by_id(session_id)
+    path = transcript or find.wanted(session_id)
     if composition:
         from brimline.cli import composition_text
 
         composition_text.show(path, as_json=as_json)
-    elif follow:
-        _follow(path, paths.home(), project_dir, as_json=as_json)
-    else:
-        report = read_status(path, paths.home(), project_dir)
-        told = "" if as_json else render(report) + _purged_note(path, report["measured_at"])
-        output.answer(report, told, as_json=as_json)
+        return
+    report = read_status(path, paths.home(), os.getcwd())
+    told = "" if as_json else render(report) + _purged_note(path, report["measured_at"])
+    output.answer(report, told, as_json=as_json)
 
 
 def read_status(path: str, home_dir: str, project_dir: str) -> dict[str, Any]:
@@ -108,6 +96,7 @@ def as_document(
         "forecast_ops": outlook.ops if outlook else None,
         "forecast_ops_low": outlook.low if outlook else None,
         "forecast_ops_high": outlook.high if outlook else None,
+        "forecast_basis": outlook.basis if outlook else None,
         **output.fields(found, "measured_by measured_at"),
         "compactions": compaction_count,
     }
@@ -131,9 +120,7 @@ def render(report: dict[str, Any]) -> str:
         if report["ending"] in _NOTES:
             rows.append(("note", _NOTES[report["ending"]]))
         if report["forecast_ops_high"]:
-            rows.append(("forecast", f"about {_forecast(report)}"))
-            lately = f"{report['velocity_tokens_per_op']:,.0f} tokens per request, lately"
-            rows.append(("growth", lately))
+            rows.append(("forecast", _forecast(report)))
         rows.append(("compactions", f"{report['compactions']} so far"))
         rows.append(
             ("tune", "brimline config explain guard.tiers (also guard.ceiling, guard.preset)")
@@ -141,39 +128,24 @@ def render(report: dict[str, Any]) -> str:
     return f"Session {report['session_id']}\n" + output.pairs(rows)
 
 
-def _follow(path: str, home_dir: str, project_dir: str, *, as_json: bool) -> None:
-    """Print until interrupted or the file is gone; it is read again whenever it changed."""
-    shown: dict[str, Any] | None = None
-    stamp: tuple[int, int] | None = None
-    try:
-        while True:
-            found = os.stat(path)
-            if (found.st_mtime_ns, found.st_size) != stamp:
-                stamp = (found.st_mtime_ns, found.st_size)
-                report = read_status(path, home_dir, project_dir)
-                if report != shown:
-                    shown = report
-                    output.say(json.dumps(report) if as_json else _line(report))
-            time.sleep(_INTERVAL_S)
-    except KeyboardInterrupt:
-        return
-    except FileNotFoundError:
-        if shown is None:
-            raise SessionError(f"cannot read {path}: there is no such file") from None
-
-
-def _line(report: dict[str, Any]) -> str:
-    if report["occupancy_tokens"] is None:
-        return output.NOT_MEASURED
-    told = (
-        f"{_in_use(report)} ({report['used_ratio']:.0%}), L{report['tier']} {report['tier_name']}"
-    )
-    return f"{told}, about {_forecast(report)}" if report["forecast_ops"] is not None else told
-
-
 def _forecast(report: dict[str, Any]) -> str:
+    """Requests left, and the growth that they rest on, so that whoever divides gets the same."""
     ops, low, high = (report[f"forecast_ops{end}"] for end in ("", "_low", "_high"))
-    return f"{ops:.0f} requests left ({low:.0f} to {high:.0f})"
+    margin, lately = report["margin_tokens"], report["velocity_tokens_per_op"]
+    told = f"about {output.count(ops, 'request')} left ({low} to {high}), "
+    told += f"at ~{_rounded(margin / ops)} tokens each: "
+    if report["forecast_basis"] == forecast.OWN_PACE:
+        return f"{told}its own steady pace"
+    told += "as sessions usually go on"
+    if lately <= 0:
+        return told
+    at_that = output.count(max(1, round(margin / lately)), "request")
+    return f"{told}; lately ~{_rounded(lately)} each, which would be {at_that}"
+
+
+def _rounded(tokens: float) -> str:
+    """Two digits: a forecast is no more exact than that."""
+    return f"{float(f'{tokens:.2g}'):,.0f}"
 
 
 def _in_use(report: dict[str, Any]) -> str:

@@ -16,7 +16,6 @@ from brimline.errors import StoreError
 from brimline.fast import paths
 from brimline.search import stored
 from brimline.store import contents, layout, pins, removal, retention
-from brimline.transcript import find
 
 if TYPE_CHECKING:
     from brimline.store.contents import Blob
@@ -24,19 +23,15 @@ if TYPE_CHECKING:
 
 _SEARCH_S = 20.0
 _LINES_PER_HIT, _HIT_CHARACTERS = 5, 200
-_LINE_CHARACTERS = 600
 _LINE = re.compile(rb"[^\n]*\n|[^\n]+")
 # More days or megabytes than anybody means.
 _AMOUNT = click.IntRange(0, 10**9)
 _HOLDS = {
     "hard": "pinned hard",
-    "referenced": "mentioned in transcripts (--force KEY names one to go all the same)",
+    "referenced": "mentioned in transcripts (`brimline store forget KEY` deletes one all the same)",
     "recent": "used within the last hour",
 }
 _key_argument = click.argument("key", metavar="KEY")
-_of_session = click.option(
-    "--session", "session_id", metavar="ID", help="Whose `last` is meant, by its id's start."
-)
 
 
 def _home() -> str:
@@ -46,32 +41,11 @@ def _home() -> str:
     return home_dir
 
 
-def _resolved(home_dir: str, key: str, session_id: str | None) -> str:
-    """The complete key; `last` is of a session where one is named.
-
-    Raises:
-        StoreError: there is no such output, or more than one.
-    """
-    if key != contents.LAST or session_id is None:
-        return contents.resolve(home_dir, key)
-    keys = _keys_of(home_dir, session_id)
-    found = [blob for blob in contents.blobs(home_dir) if blob.key in keys]
-    if not found:
-        raise StoreError(f"session {session_id} has stored nothing yet")
-    return max(found, key=lambda blob: blob.used_ns).key
-
-
-def _keys_of(home_dir: str, session_id: str) -> set[str]:
-    of = removal.of_session(home_dir, removal.session_id(home_dir, session_id))
-    return {*of.keys, *of.shared}
-
-
 @output.command("list")
 @click.option("--limit", metavar="N", type=click.IntRange(0), default=20, help="0 lists all.")
 @output.session_option
 @click.option("--pinned", is_flag=True, help="Only what is pinned, with the reasons.")
-@click.option("--by", type=click.Choice(["used", "size"]), default="used", help="The order.")
-def list_command(limit: int, session_id: str | None, pinned: bool, by: str, as_json: bool) -> None:
+def list_command(limit: int, session_id: str | None, pinned: bool, as_json: bool) -> None:
     """List what is stored, last used first, and how much it is.
 
     \b
@@ -81,13 +55,12 @@ def list_command(limit: int, session_id: str | None, pinned: bool, by: str, as_j
       brimline store list --session 1f0c2d3e --json
     """
     home_dir = _home()
-    blobs = contents.blobs(home_dir)
-    blobs.sort(key=lambda blob: blob.disk_bytes if by == "size" else blob.used_ns, reverse=True)
+    blobs = sorted(contents.blobs(home_dir), key=lambda blob: blob.used_ns, reverse=True)
     held = pins.pinned(home_dir)
     chosen = [blob for blob in blobs if not pinned or blob.digest in held]
     if session_id is not None:
-        keys = _keys_of(home_dir, session_id)
-        chosen = [blob for blob in chosen if blob.key in keys]
+        of = removal.of_session(home_dir, removal.session_id(home_dir, session_id))
+        chosen = [blob for blob in chosen if blob.key in {*of.keys, *of.shared}]
     levels = [held[blob.digest].level for blob in blobs if blob.digest in held]
     document = {
         "folder": layout.root(home_dir),
@@ -137,18 +110,9 @@ def _list_text(document: dict[str, Any], *, reasons: bool) -> str:
 
 @output.command("get")
 @_key_argument
-@_of_session
 @click.option("--lines", metavar="A:B", help="Lines A to B, counted from 1.")
 @click.option("--bytes", "span", metavar="A:B", help="Bytes A up to B, counted from 0.")
-@click.option("--find", "asked", metavar="WORDS", help="Only lines that hold the words, numbered.")
-def get_command(
-    key: str,
-    session_id: str | None,
-    lines: str | None,
-    span: str | None,
-    asked: str | None,
-    as_json: bool,
-) -> None:
+def get_command(key: str, lines: str | None, span: str | None, as_json: bool) -> None:
     """Print what is stored, byte for byte; on a terminal without what a terminal would obey.
 
     Either end of a range may be left out, and one below 0 counts from the end.
@@ -157,46 +121,37 @@ def get_command(
     Example:
       brimline store get 3f2a9c01 > output.txt
       brimline store get 3f2a9c01 --lines -20:
-      brimline store get 3f2a9c01 --find "error timeout"
     """
     home_dir = _home()
-    if sum(option is not None for option in (lines, span, asked)) > 1:
-        raise StoreError("--lines, --bytes and --find exclude each other: give one of them")
-    full_key = _resolved(home_dir, key, session_id)
-    part = _part(contents.get(home_dir, full_key), lines, span, asked)
+    if lines is not None and span is not None:
+        raise StoreError("--lines and --bytes exclude each other: give one of them")
+    full_key = contents.resolve(home_dir, key)
+    part = _part(contents.get(home_dir, full_key), lines, span)
     if as_json:
         document = {"key": full_key, "meta": contents.meta(home_dir, full_key), "bytes": len(part)}
         output.answer(document | _content(part), "", as_json=True)
-    elif asked is not None or sys.stdout.isatty():
+    elif sys.stdout.isatty():
         output.say(part.decode("utf-8", "replace").removesuffix("\n"))
     else:
         with output.writing():
             sys.stdout.buffer.write(part)
             sys.stdout.buffer.flush()  # here, where a reader that went away is understood
-    if asked is not None and not part:
-        raise StoreError(f"no line of {full_key} holds {output.line(asked)}")
 
 
-def _part(data: bytes, lines: str | None, span: str | None, asked: str | None) -> bytes:
+def _part(data: bytes, lines: str | None, span: str | None) -> bytes:
     if lines is not None and data:
         ends = _LINE.findall(data)
         wanted = contents.span(lines, len(ends))
         return b"".join(ends[wanted.first - 1 : wanted.last])
-    if span is not None:
-        match = re.fullmatch(r"\s*(-?\d{1,12})?\s*:\s*(-?\d{1,12})?\s*", span)
-        if match is None or not any(match.groups()):
-            raise StoreError(f"{span!r} is no range of bytes: write A:B, A: or :B")
-        part = data[slice(*(int(end) if end else None for end in match.groups()))]
-        if data and not part:
-            raise StoreError(f"{span!r} asks for no bytes: there are {len(data):,}")
-        return part
-    if asked is not None:
-        texts = [row.decode("utf-8", "replace") for row in contents.split(data)]
-        terms = stored.terms(asked)
-        found = sorted(stored.holding(texts, terms))
-        rows = [stored.clipped(texts[at], terms, _LINE_CHARACTERS) for at in found]
-        return "".join(f"{at + 1}:{row}\n" for at, row in zip(found, rows, strict=True)).encode()
-    return data
+    if span is None:
+        return data
+    match = re.fullmatch(r"\s*(-?\d{1,12})?\s*:\s*(-?\d{1,12})?\s*", span)
+    if match is None or not any(match.groups()):
+        raise StoreError(f"{span!r} is no range of bytes: write A:B, A: or :B")
+    part = data[slice(*(int(end) if end else None for end in match.groups()))]
+    if data and not part:
+        raise StoreError(f"{span!r} asks for no bytes: there are {len(data):,}")
+    return part
 
 
 def _content(part: bytes) -> dict[str, str | None]:
@@ -209,12 +164,9 @@ def _content(part: bytes) -> dict[str, str | None]:
 
 @output.command("search")
 @click.argument("query", metavar="WORDS...", nargs=-1, required=True)
-@click.option("--session", "session_id", metavar="ID", help="In the project of this session.")
 @click.option("--everywhere", is_flag=True, help="In all projects, not only in this one.")
 @click.option("--limit", metavar="N", type=click.IntRange(1), default=10, show_default=True)
-def search_command(
-    query: tuple[str, ...], session_id: str | None, everywhere: bool, limit: int, as_json: bool
-) -> None:
+def search_command(query: tuple[str, ...], everywhere: bool, limit: int, as_json: bool) -> None:
     """Find stored outputs of this project by their words, the best first.
 
     Ends with code 1 where none is found. Of each output the first 200 kB are searched.
@@ -224,26 +176,28 @@ def search_command(
       brimline store search connection refused
       brimline store search '"exit code 137"' --everywhere
     """
-    asked, project = " ".join(query), os.getcwd()
-    if session_id is not None:
-        project = find.project_of(find.by_id(session_id)) or project
+    asked = " ".join(query)
     found = stored.find(
         _home(),
         asked,
-        None if everywhere else project,
+        None if everywhere else os.getcwd(),
         lambda count: contents.Span(1, min(limit, count)),
         until=time.monotonic() + _SEARCH_S,
     )
     rows = [_hit(hit, stored.terms(asked)) for hit in found.hits]
-    document: dict[str, Any] = {"all_words": found.all_words, "found": found.total}
-    document |= {"searched": len(found.states), "pending": found.pending, "outputs": rows}
+    document = {
+        **output.fields(found, "all_words pending"),
+        "found": found.total,
+        "searched": len(found.states),
+        "outputs": rows,
+    }
     told = [
         "\n  ".join([f"{_short(row['key'])}  {output.line(row['title'])}", *row["lines"]])
         for row in rows
     ]
     output.answer(document, "\n".join(told), as_json=as_json)
     if found.pending:
-        output.note(f"{found.pending} outputs are not indexed yet: ask again")
+        output.note(f"not indexed yet: {output.count(found.pending, 'output')}; ask again")
     if not found.hits:
         outputs = output.count(len(found.states), "stored output")
         raise StoreError(f"none of {outputs} holds {output.line(asked)}")
@@ -261,12 +215,9 @@ def _hit(hit: Any, wanted: list[str]) -> dict[str, Any]:
 
 @output.command("pin")
 @_key_argument
-@_of_session
 @click.option("--level", type=click.Choice(pins.LEVELS), default=pins.SOFT, show_default=True)
 @click.option("--reason", metavar="TEXT", help="Why, for your later self.")
-def pin_command(
-    key: str, session_id: str | None, level: str, reason: str | None, as_json: bool
-) -> None:
+def pin_command(key: str, level: str, reason: str | None, as_json: bool) -> None:
     """Keep an output from being pruned.
 
     soft: goes by size only, after everything that is not pinned. hard: never goes by itself.
@@ -276,7 +227,7 @@ def pin_command(
       brimline store pin 3f2a9c01 --level hard --reason "the failing build"
     """
     home_dir = _home()
-    full_key = _resolved(home_dir, key, session_id)
+    full_key = contents.resolve(home_dir, key)
     pins.pin(home_dir, full_key, level, reason)
     told = "not pinned any more" if level == pins.NONE else f"pinned {level}"
     document = {"key": full_key, "level": level, "reason": reason}
@@ -285,7 +236,6 @@ def pin_command(
 
 @output.command("unpin")
 @_key_argument
-@_of_session
 @click.pass_context
 def unpin_command(context: click.Context, /, **given: Any) -> None:
     """Let a pinned output be pruned again.
@@ -301,14 +251,12 @@ def unpin_command(context: click.Context, /, **given: Any) -> None:
 @click.option("--max-age-days", metavar="N", type=_AMOUNT, help="Days since last use.")
 @click.option("--max-size-mb", metavar="N", type=_AMOUNT, help="Megabytes on disk.")
 @click.option("--unreferenced", is_flag=True, help="All that nothing mentions and no pin holds.")
-@click.option("--force", metavar="KEY", multiple=True, help="May go although something holds it.")
 @output.dry_run_option
 @output.yes_option
 def prune_command(
     max_age_days: int | None,
     max_size_mb: int | None,
     unreferenced: bool,
-    force: tuple[str, ...],
     dry_run: bool,
     yes: bool,
     as_json: bool,
@@ -316,9 +264,9 @@ def prune_command(
     """Remove outputs by age and size (without limits: those of the settings), and leftovers.
 
     By age goes what is not pinned. By size goes what is not pinned, last used longest ago first,
-    then what is pinned soft. What transcripts mention or a hard pin holds stays, unless --force
-    names it. If a file that may mention keys cannot be read, nothing is removed. With
-    --unreferenced, what was used within the last hour stays.
+    then what is pinned soft. What transcripts mention or a hard pin holds stays. If a file that may
+    mention keys cannot be read, nothing is removed. With --unreferenced, what was used within the
+    last hour stays.
 
     \b
     Example:
@@ -336,26 +284,23 @@ def prune_command(
         retention.GRACE_S if unreferenced else 0.0,
         unreferenced,
     )
-    forced = [layout.digest_of(contents.resolve(home_dir, key)) for key in force]
-    if dry_run or not yes:
-        done = _pruned(home_dir, limits, forced, dry_run=True)
-        if not dry_run:
-            blobs, freed = output.count(len(done.keys), "output"), output.size(done.freed_bytes)
-            output.consent(f"Remove {blobs} ({freed})?", yes=yes)
-    if not dry_run:
-        done = _pruned(home_dir, limits, forced, dry_run=False)
+    done = _pruned(home_dir, limits, dry_run=dry_run or not yes)
+    if not dry_run and not yes:
+        blobs, freed = output.count(len(done.keys), "output"), output.size(done.freed_bytes)
+        output.consent(f"Remove {blobs} ({freed})?", yes=False)
+        done = _pruned(home_dir, limits, dry_run=False)
     document = {name: getattr(done, name) for name in done.__slots__ if name != "finished"}
     document |= {"dry_run": dry_run, "removed": len(done.keys)}
     output.answer(document, _prune_text(done, dry_run=dry_run), as_json=as_json)
 
 
-def _pruned(home_dir: str, limits: Limits, forced: list[str], *, dry_run: bool) -> Outcome:
+def _pruned(home_dir: str, limits: Limits, *, dry_run: bool) -> Outcome:
     """Prune with a progress bar for the search for references, which is what takes time."""
     files = retention.sources(home_dir, []) if os.isatty(2) else ()
     total = sum(os.path.getsize(path) for path in files if os.path.exists(path))
     with output.Progress("Reading transcripts", total) as progress:
         how = retention.Pass(dry_run=dry_run, progress=progress.update)
-        return retention.prune(home_dir, limits, how, forced=forced)
+        return retention.prune(home_dir, limits, how)
 
 
 def _prune_text(done: Outcome, *, dry_run: bool) -> str:
@@ -375,11 +320,8 @@ def _prune_text(done: Outcome, *, dry_run: bool) -> str:
 @output.command("forget")
 @click.argument("keys", metavar="[KEY]...", nargs=-1)
 @click.option("--session", metavar="ID", help="All that only it stored, by its id's start.")
-@output.dry_run_option
 @output.yes_option
-def forget_command(
-    keys: tuple[str, ...], session: str | None, dry_run: bool, yes: bool, as_json: bool
-) -> None:
+def forget_command(keys: tuple[str, ...], session: str | None, yes: bool, as_json: bool) -> None:
     """Delete content for good, pinned or not.
 
     References to it in transcripts then lead nowhere. What other sessions stored too stays with
@@ -400,16 +342,14 @@ def forget_command(
         found = removal.Forgotten([contents.resolve(home_dir, key) for key in keys], [])
     told = output.count(len(found.keys), "output")
     told += f" of session {output.line(session)}" if session else ""
-    if not dry_run:
-        held = sum(pins.read(home_dir, layout.digest_of(key)) is not None for key in found.keys)
-        pinned = f"{held} of them pinned. " if held else ""
-        output.consent(f"{pinned}Delete {told} for good?", yes=yes)
-        for key in found.keys:
-            removal.forget_key(home_dir, key)
-        if session is not None:
-            removal.forget_session(home_dir, session)
-        stored.forget(home_dir, found.keys + found.shared)
-    told += " would go." if dry_run else " forgotten."
-    told += f" {len(found.shared)} stay with other sessions." if found.shared else ""
-    document = found._asdict() | {"session": session, "dry_run": dry_run}
-    output.answer(document, told, as_json=as_json)
+    held = sum(pins.read(home_dir, layout.digest_of(key)) is not None for key in found.keys)
+    pinned = f"{held} of them pinned. " if held else ""
+    output.consent(f"{pinned}Delete {told} for good?", yes=yes)
+    for key in found.keys:
+        removal.forget_key(home_dir, key)
+    if session is not None:
+        removal.forget_session(home_dir, session)
+    stored.forget(home_dir, found.keys + found.shared)
+    told += " forgotten."
+    told += f" With other sessions stay {len(found.shared)}." if found.shared else ""
+    output.answer(found._asdict() | {"session": session}, told, as_json=as_json)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _MOST_SUGGESTIONS = 3
+# What people try where there is no such command, and what tells it.
+_INSTEAD = {"scout status": "config get scout.mode"}
 _EXIT_USAGE = 2
 
 
@@ -86,8 +88,8 @@ def _within(module: str, names: str, **others: Entry) -> Callable[[Callable[[], 
 def session() -> None:
     """Look into recorded sessions, shrink them, mend them, and put them back.
 
-    Without FILE or --session it is the newest session of this project. One that is in use is
-    refused: its client would not notice the change before the session is resumed.
+    Without FILE or --session it is the running session, else the newest of this project. One that
+    is in use is refused: its client would not notice the change before the session is resumed.
 
     \b
     Example:
@@ -191,6 +193,7 @@ COMMANDS = {
     "session": Entry(f"{_HERE}session", "Inspect, purge and mend a session."),
     "store": Entry(f"{_HERE}store", "Look into what was kept out of the window."),
     "carry": Entry(f"{_HERE}carry", "See what crosses a compaction, and add to it."),
+    "budget": Entry("brimline.cli.budget_command:budget", "Plan the window in compartments."),
     "rules": Entry(f"{_HERE}rules", "See which instruction files load, and why."),
     "config": Entry(f"{_HERE}config", "Show, explain and change settings."),
     "scout": Entry(f"{_HERE}scout", "Watch reads of folders that fill the window."),
@@ -223,6 +226,10 @@ def tree() -> Iterator[str]:
 
 def suggestions(word: str, above: str) -> list[str]:
     """The commands that may have been meant: near the word here, then of that name elsewhere."""
+    if word == "help":
+        return [f"{above} --help".strip()]
+    if instead := _INSTEAD.get(f"{above} {word}"):
+        return [instead]
     known = list(tree())
     shown = [name for name, entry in COMMANDS.items() if not entry.hidden]
     here = [path for path in {*shown, *known} if path.rpartition(" ")[0] == above]
@@ -248,16 +255,16 @@ def run() -> int:
     except click.Abort as error:
         if isinstance(error.__context__, KeyboardInterrupt):
             raise KeyboardInterrupt from None
-        output.say("brimline: not agreed to; nothing was changed", err=True)
+        output.complain("brimline: not agreed to; nothing was changed")
         return 1
     except BrimlineError as error:
-        output.say(f"brimline: {error}", err=True)
+        output.complain(f"brimline: {error}")
         return error.exit_code
     except BrokenPipeError:
         raise
     except OSError as error:
         subject = os.fsdecode(error.filename or "the current folder, or another file")
-        output.say(f"brimline: {subject}: {error.strerror or error}", err=True)
+        output.complain(f"brimline: {subject}: {error.strerror or error}")
         return 1
     return code if isinstance(code, int) else 0
 
@@ -267,5 +274,5 @@ def _refused(error: click.ClickException) -> int:
     told = error.format_message()
     if isinstance(error, click.UsageError) and error.ctx is not None:
         told += f" See `{error.ctx.command_path} --help`."
-    output.say(f"brimline: {told}", err=True)
+    output.complain(f"brimline: {told}")
     return error.exit_code

@@ -23,6 +23,18 @@ if TYPE_CHECKING:
 FLOOR, UNEXPLAINED = "floor", "unexplained"
 SYSTEM = "system prompt and tools"
 UNKNOWN_TOOL = "unknown"
+NAMES = {
+    "floor": "system, tools, instructions",
+    "summary": "summary of what was compacted",
+    "user": "user text",
+    "assistant": "assistant text",
+    "thinking": "thinking",
+    "tool_input": "tool inputs",
+    "tool_result": "tool results",
+    "hook": "injected by hooks",
+    "client": "injected by the client",
+    "unexplained": "unexplained",
+}
 # Growth between half and twice the estimate is taken for the true cost of the texts, as it is at
 # 98 % of the requests in recorded sessions; what lies outside is no matter of tokenizing.
 LEAST_SCALE, LARGEST_SCALE = 0.5, 2.0

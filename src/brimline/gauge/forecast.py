@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _FEWEST_READINGS = 2
 VELOCITY_OPERATIONS = 3
+# What a forecast rests on: the session's last steps, which are alike, or how sessions usually grow.
+OWN_PACE, USUAL_PACE = "own_pace", "usual_pace"
 
 # What `log_speed` found in recorded segments, by model version: about 1,275, 1,150 and 1,225 tokens
 # per operation. Tokenizers, clients and habits all play a part.
@@ -67,10 +69,11 @@ _LOG_SPEED_LIMITS = (6.06, 8.06)
 class Forecast:
     """Operations left: the middle of what to expect, and the bounds of the 80 % interval."""
 
-    def __init__(self, low: int, ops: int, high: int) -> None:
+    def __init__(self, low: int, ops: int, high: int, basis: str) -> None:
         self.low = low
         self.ops = ops
         self.high = high
+        self.basis = basis
 
 
 class Prior:
@@ -95,14 +98,14 @@ def forecast(
     if len(occupancies) < _FEWEST_READINGS:
         return None
     if tokens_left <= 0:
-        return Forecast(0, 0, 0)
+        return Forecast(0, 0, 0, USUAL_PACE)
     tokens_left = min(tokens_left, _LARGEST_TOKENS)
     prior = prior or prior_for(None)
     pace = _alike_pace(occupancies, prior.speed_tokens)
     if pace:
         alike = tokens_left / pace
         low, high = alike * (1 - _ALIKE_DOUBT), alike * (1 + _ALIKE_DOUBT)
-        return Forecast(int(low), max(1, int(alike + 0.5)), int(high) + 1)
+        return Forecast(int(low), max(1, int(alike + 0.5)), int(high) + 1, OWN_PACE)
     usual = _steady_tokens(occupancies[-1], tokens_left) / prior.speed_tokens
     variance = _VARIANCE / (1 + usual / _VARIANCE_HALVES_AT_OPERATIONS)
     # Half the variance takes a mean speed to a typical one: rare large results make the mean.
@@ -115,7 +118,7 @@ def forecast(
         low = min(low, tokens_left / speed)
     high = middle * _E ** (_DEVIATIONS_ABOVE * deviation)
     # Bounds are rounded outwards: an interval of whole operations holds at least its share.
-    return Forecast(int(low), int(middle + 0.5), int(high) + 1)
+    return Forecast(int(low), int(middle + 0.5), int(high) + 1, USUAL_PACE)
 
 
 def velocity(occupancies: Sequence[int]) -> float | None:

@@ -30,7 +30,7 @@ _COMPACTS_FROM_VERSION = {False: (4, 6), True: (4, 7)}
 _LAST_ALWAYS_ENFORCING = (2, 1, 42)
 TIER_NAMES = ("Calm", "Warning", "Advisory", "Yellow Alert", "Critical")
 # Units in which less means fuller; in the others more does.
-_FALLING_UNITS = ("to_compaction", "remaining")
+FALLING_UNITS = ("to_compaction", "remaining")
 
 
 class Window:
@@ -253,7 +253,7 @@ def tier_of(at: float | None, thresholds: list[float], unit: str = "to_compactio
     """The tier of a position; None where it is unknown."""
     if at is None:
         return None
-    if unit in _FALLING_UNITS:
+    if unit in FALLING_UNITS:
         return sum([at <= threshold for threshold in thresholds])
     return sum([at >= threshold for threshold in thresholds])
 
@@ -271,7 +271,7 @@ def has_left(
     """Whether a position is clearly on the calm side of a tier, by some points."""
     if level > len(thresholds):
         return True
-    if unit in _FALLING_UNITS:
+    if unit in FALLING_UNITS:
         return at > sorted(thresholds, reverse=True)[level - 1] + slack_points
     slack = slack_points * window / 100 if unit == "tokens" else slack_points
     return at < sorted(thresholds)[level - 1] - slack

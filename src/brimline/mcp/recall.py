@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from brimline import clock
 from brimline.errors import StoreError
 from brimline.fast import io, paths
+from brimline.output import minute
 from brimline.search import stored
 from brimline.store import contents, layout
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from brimline.search.documents import Hit
 
 BUDGET_S = 4.0
@@ -33,9 +36,8 @@ _REMOVED = {
     "gc": "was removed because nothing mentioned it any more",
     "forget": "was deleted on request",
 }
-_DAY, _MINUTE = len("2026-01-08"), len("2026-01-08T15:49")
+_LATEST = 1e11  # what is later is no time
 _NO_UTF8 = r"; bytes that are no UTF-8 are shown as \xNN"
-
 
 # With the first line; the rest of the way to the client's limit is for its own additions.
 LARGEST_CHARACTERS = 30_000
@@ -73,21 +75,17 @@ def answer(home_dir: str, project_dir: str, arguments: dict[str, Any]) -> str:
 
 
 def _asked(arguments: dict[str, Any]) -> Asked:
-    unknown = [name for name in arguments if name not in Asked._fields]
-    if unknown:
-        raise StoreError(f"recall takes {', '.join(Asked._fields)}, not {str(unknown[0])[:40]!r}")
+    unset = Asked()._asdict()
     given = {name: value for name, value in arguments.items() if value is not None}
-    if isinstance(given.get("lines"), int) and not isinstance(given["lines"], bool):
-        given["lines"] = str(given["lines"])  # a single line, as a number
+    if type(given.get("lines")) is int:
+        given["lines"] = str(given["lines"])  # a single line
     for name, value in given.items():
-        if name == "everywhere":
-            if not isinstance(value, bool):
-                raise StoreError("everywhere must be true or false")
-        elif not isinstance(value, str):
-            raise StoreError(f"{name} must be a text")
-        elif not value.strip():
-            given[name] = ""
-    asked = Asked(**given)
+        if name not in unset:
+            raise StoreError(f"recall takes {', '.join(unset)}, not {name[:40]!r}")
+        if type(value) is not type(unset[name]):
+            kind = "true or false" if name == "everywhere" else "a text"
+            raise StoreError(f"{name} must be {kind}")
+    asked = Asked(**{name: value for name, value in given.items() if str(value).strip()})
     if not asked.key and not asked.query:
         raise StoreError("give key, of one stored output, or query, to find some")
     return asked
@@ -112,11 +110,9 @@ def _removal(home_dir: str, text: str) -> str | None:
     how = _REMOVED.get(told[-1].get("event", "")) if told else None
     if how is None or contents.matching(home_dir, start):
         return None
-    day = _moment(told[-1].get("at"))[:_DAY]
-    when = f" on {day}" if day else ""
     return (
-        f"{layout.short(whole)} {how}{when}: its content is gone, "
-        "run the command or read the file again if you need it"
+        f"{layout.short(whole)} {how}: run the command or read the file again if you need its "
+        "content"
     )
 
 
@@ -150,7 +146,7 @@ def _output(home_dir: str, key: str, known: dict[str, Any], asked: Asked) -> str
     if asked.query:
         return _holding(name, lines, span, asked.query)
     page = fill(lines, span)
-    note = "" if _is_utf8(data) else _NO_UTF8
+    note = "" if data.decode("utf-8", "ignore").encode() == data else _NO_UTF8
     return f"[brimline recall {name}: {_extent(page, span, len(lines))}{note}]\n{page.text}"
 
 
@@ -173,14 +169,12 @@ def _holding(name: str, lines: list[bytes], span: contents.Span, query: str) -> 
     texts = [decoded(line) for line in lines[span.first - 1 : span.last]]
     wanted = stored.terms(query)
     found = sorted(stored.holding(texts, wanted))
-    room, shown, following = ROOM, list[str](), ""
-    for at in found:
-        row = f"{at + span.first}: {stored.clipped(texts[at], wanted, _LINE_CHARACTERS)}"
-        room -= width(row) + 1
-        if room < 0:
-            following = f'; next: lines="{at + span.first}:{span.last}"'
-            break
-        shown.append(row)
+    shown = _fitting(
+        f"{at + span.first}: {stored.clipped(texts[at], wanted, _LINE_CHARACTERS)}" for at in found
+    )
+    following = ""
+    if len(shown) < len(found):
+        following = f'; next: lines="{found[len(shown)] + span.first}:{span.last}"'
     told = repr(one_line(query, _TOLD_CHARACTERS))
     of = f"{len(lines):,} lines"
     if len(texts) < len(lines):
@@ -207,13 +201,9 @@ def _hits(home_dir: str, project_dir: str | None, asked: Asked) -> str:
     if not found.total:
         first = f"[brimline recall: none of {len(found.states):,} stored outputs holds {told}]"
         return "\n".join([first, *_notes(found)])
-    room, blocks = ROOM, list[str]()
-    for number, hit in enumerate(found.hits, found.span.first):
-        block = f"{number}. {_hit(hit, home_dir, stored.terms(asked.query))}"
-        room -= width(block) + 1
-        if room < 0:
-            break
-        blocks.append(block)
+    wanted = stored.terms(asked.query)
+    numbered = enumerate(found.hits, found.span.first)
+    blocks = _fitting(f"{number}. {_hit(hit, home_dir, wanted)}" for number, hit in numbered)
     last, total = found.span.first + len(blocks) - 1, found.total
     rest = f'; next: lines="{last + 1}:{min(last + _HITS_PER_ANSWER, total)}"'
     how = "that hold" if found.all_words else "that hold some of (none holds all)"
@@ -222,11 +212,24 @@ def _hits(home_dir: str, project_dir: str | None, asked: Asked) -> str:
     return "\n".join([f"[brimline recall: {shown}]", *blocks, *_notes(found)])
 
 
+def _fitting(rows: Iterable[str]) -> list[str]:
+    """The first rows, as many as one answer has room for."""
+    shown, room = list[str](), ROOM
+    for row in rows:
+        room -= width(row) + 1
+        if room < 0:
+            break
+        shown.append(row)
+    return shown
+
+
 def _hit(hit: Hit, home_dir: str, wanted: list[str]) -> str:
     document = hit.document
     key = layout.PREFIX + document.ref
     known = contents.meta(home_dir, key)
-    parts = [_named(key, known), *filter(None, [_moment(known.get("created"))])]
+    parts, made = [_named(key, known)], known.get("created")
+    if isinstance(made, int | float) and 0 < made < _LATEST:
+        parts.append(minute(clock.format_utc(made)))
     if isinstance(known.get("lines"), int):
         parts.append(f"{known['lines']:,} lines")
     lines = document.text.split("\n")
@@ -261,22 +264,6 @@ def _named(key: str, known: dict[str, Any]) -> str:
     return f"{layout.short(key)} ({' '.join(told)})" if told else layout.short(key)
 
 
-def _moment(at: Any) -> str:
-    """A time to the minute; empty where it is none."""
-    try:
-        return clock.format_utc(at)[:_MINUTE].replace("T", " ") + "Z"
-    except (TypeError, OverflowError, ValueError, OSError):  # no time that a calendar has
-        return ""
-
-
-def _is_utf8(data: bytes) -> bool:
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
 class Page(NamedTuple):
     """As much as fits into one answer."""
 
@@ -298,7 +285,10 @@ def fill(lines: list[bytes], asked: contents.Span, room: int = ROOM) -> Page:
         if width(text) + 1 > room:
             if shown:
                 return Page("\n".join(shown), number - 1, f"{number}:{asked.last}")
-            return _part(whole, asked, cut(text, room))
+            piece = cut(text, room)
+            end = asked.skipped + len(piece)
+            part = (asked.skipped + 1, end, len(whole))
+            return Page(piece, number, f"{number}@{end + 1}:{asked.last}", part)
         room -= width(text) + 1
         shown.append(text)
     return Page("\n".join(shown), asked.last)
@@ -316,10 +306,7 @@ def width(text: str) -> int:
 
 def cut(text: str, room: int) -> str:
     """The beginning of a text that the client counts as no longer than `room`."""
-    piece = text[:room]
-    while (over := width(piece) - room) > 0:
-        piece = piece[: -((over + 1) // 2)]
-    return piece
+    return text.encode("utf-16-le", "surrogatepass")[: 2 * room].decode("utf-16-le", "ignore")
 
 
 def one_line(text: str, most: int) -> str:
@@ -329,9 +316,3 @@ def one_line(text: str, most: int) -> str:
         return flat
     tail = most // 2
     return f"{flat[: most - tail - 1]}…{flat[-tail:]}"
-
-
-def _part(whole: str, asked: contents.Span, piece: str) -> Page:
-    end = asked.skipped + len(piece)
-    part = (asked.skipped + 1, end, len(whole))
-    return Page(piece, asked.first, f"{asked.first}@{end + 1}:{asked.last}", part)

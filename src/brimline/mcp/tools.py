@@ -13,7 +13,7 @@ from typing import Any
 from brimline.errors import BrimlineError, SessionError
 from brimline.fast import io, paths
 
-RECALL, STATUS, NOTE = "recall", "context_status", "note"
+RECALL, STATUS, NOTE, BUDGET = "recall", "context_status", "note", "context_budget"
 # Shown at the start of every session, also where the client loads tools on demand.
 INSTRUCTIONS = (
     "Text that begins `[brimline stored ...: sha256:...]` is a preview of a longer output: "
@@ -23,7 +23,7 @@ _LONGEST_NOTE = 600
 
 
 def _tool(name: str, description: str, properties: dict[str, Any], **more: Any) -> dict[str, Any]:
-    schema = {"type": "object", "properties": properties, "additionalProperties": False} | more
+    schema = {"type": "object", "properties": properties} | more
     untouched = {"readOnlyHint": True, "openWorldHint": False}
     return {
         "name": name,
@@ -40,33 +40,43 @@ def _text(description: str) -> dict[str, str]:
 TOOLS = [
     _tool(
         RECALL,
-        "Get back tool output that was stored outside the context. Give `key` to read one output, "
-        "or `query` to find outputs of this project, earlier sessions included. To save context, "
-        "narrow with `lines`, or give both: the lines of that output that hold the words. The "
-        "first line says which lines are shown of how many, and how to ask for the next.",
+        "Get back tool output that was stored outside the context: `key` reads one output, `query` "
+        "finds outputs of this project, both find lines of one. Narrow with `lines`.",
         {
-            "key": _text("sha256:... as in the preview; 8 digits or more will do."),
-            "query": _text('Words to look for; "quoted" ones stand side by side.'),
-            "lines": _text("A:B, from 1; -20: for the last 20. Query alone: hits A to B."),
-            "everywhere": {
-                "type": "boolean",
-                "description": "Other projects too, if the user asks.",
-            },
+            "key": _text("sha256:... or its first 8 digits or more"),
+            "query": _text('words; "quoted" ones stand side by side'),
+            "lines": _text("A:B, from 1; -20: is the last 20; of a query alone: hits A to B"),
+            "everywhere": {"type": "boolean", "description": "other projects too"},
         },
     ),
     _tool(
         STATUS,
-        "How full the context window is: tokens in use, tokens left until the session is "
-        "compacted, and about how many requests that is.",
+        "How full the context window is: tokens in use, tokens and requests left.",
         {},
     ),
     # The call itself is the record: carry reads it in the transcript.
     _tool(
         NOTE,
-        "Write down a decision with its reason: it is handed back after every compaction of this "
-        "session, in these words.",
+        "Write down a decision with its reason: handed back after every compaction, word for word.",
         {"text": {"type": "string"}, "reason": {"type": "string"}},
         required=["text"],
+    ),
+    _tool(
+        BUDGET,
+        "Plan what the context is to hold. Pinned items of safety_constraints and active_task are "
+        "handed back after every compaction.",
+        {
+            "operation": _text("get|add|remove|pin|unpin|evict|enforce|estimate|alerts|log|list"),
+            "compartment": _text(
+                "active_task|project_background|operator_preferences|safety_constraints|"
+                "ambient_knowledge"
+            ),
+            "text": {"type": "string"},
+            "id": {"type": "string"},
+            "priority": {"type": "integer", "description": "0-10; 0 goes first"},
+            "pinned": {"type": "boolean"},
+            "session": {"type": "string"},
+        },
     ),
 ]
 
@@ -100,7 +110,12 @@ def _dispatched(name: str, arguments: dict[str, Any]) -> str:
         return status.answer(home_dir, _project_dir())
     if name == NOTE:
         return _noted(arguments)
-    raise BrimlineError(f"there is no tool {name[:40]!r}: use {RECALL}, {STATUS} or {NOTE}")
+    if name == BUDGET:
+        from brimline.mcp import budget
+
+        return budget.answer(home_dir, _project_dir(), arguments)
+    known = ", ".join(tool["name"] for tool in TOOLS)
+    raise BrimlineError(f"there is no tool {name[:40]!r}: use one of {known}")
 
 
 def _noted(arguments: dict[str, Any]) -> str:

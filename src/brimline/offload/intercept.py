@@ -158,8 +158,14 @@ class _Case:
         if not looks.claim_repeat(self.turn, self.call):
             return False
         learning.note(self.turn.home, learning.RECALL, self.learned_as)
-        self.turn.note("Recalled", tool=self.tool, shown=len(self.found.text))
+        self.turn.note("Recalled", tool=self.tool, shown=self._shown_by_client())
         return True
+
+    def _shown_by_client(self) -> int:
+        """How many characters the client shows of the result by itself."""
+        found, length = self.found, len(self.found.text)
+        is_large = self.tool != "Read" and length > tool_results.MCP_CHARACTERS
+        return _CLIENT_PREVIEW_CHARACTERS if found.was_persisted or is_large else length
 
     def swap(self) -> Decision | None:
         """The answer to question 10, and the reference where it is no."""
@@ -180,8 +186,7 @@ class _Case:
                 return None
         learning.note(turn.home, learning.STUB, self.learned_as, size, key)
         given = self._reference(key, shown)
-        is_kept = found.was_persisted or (tool != "Read" and length > tool_results.MCP_CHARACTERS)
-        would = _CLIENT_PREVIEW_CHARACTERS if is_kept else length
+        would = self._shown_by_client()
         turn.note("Offloaded", tool=tool, key=key, bytes=size, would=would, shown=len(given))
         return Decision(replacement=found.replaced(given))
 

@@ -53,7 +53,10 @@ _JSON_FILES = (".json", ".jsonl", ".ndjson", ".geojson", ".ipynb")
 _DUMP_FILES = (".csv", ".tsv", ".map", ".min.js", ".min.css", ".sqlite-dump")
 _LOG_FILES = (".log", ".out", ".output", ".err")
 _DIFF_FILES = (".diff", ".patch")
-_INSTRUCTION_FILES = ("claude.md", "claude.local.md", "agents.md", "readme", "go.sum", "makefile")
+_INSTRUCTION_FILES = (
+    *("claude.md", "claude.local.md", "agents.md", "skill.md", "memory.md", "readme", "makefile"),
+    *("go.mod", "go.sum", "pom.xml", "requirements.txt"),
+)
 _INSTRUCTION_STEMS = ("readme.", ".env", "dockerfile")
 _CONFIGURATION = (
     *(".json", ".jsonc", ".json5", ".yaml", ".yml", ".toml", ".lock", ".ini", ".cfg", ".conf"),

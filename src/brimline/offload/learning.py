@@ -33,7 +33,7 @@ _KEY_DIGITS = 12
 _CAME_BACK, _OF_THE_LAST = 3, 5
 # Of large outputs that pass, every fifth is offloaded all the same: else nothing could ever change.
 _PROBE_EVERY = 5
-_SPOOLED = ('"Offloaded"', '"Recalled"', '"SessionStart"')
+_SPOOLED = ('"Offloaded"', '"Recalled"')
 
 
 def note(
@@ -125,9 +125,6 @@ def _lines(home_dir: str, call: Call) -> Iterator[dict[str, Any]]:
 class Saved(NamedTuple):
     """What references kept out, and what was fetched back, in characters unless said otherwise."""
 
-    session_id: str = ""
-    project: str | None = None
-    last_at: float = 0.0
     references: int = 0
     stored_bytes: int = 0
     would: int = 0
@@ -149,47 +146,34 @@ class Saved(NamedTuple):
 
 
 def saved_by(home_dir: str, session_id: str) -> Saved:
-    """What the spool of one session tells."""
+    """What the spool of one session tells, as far as it can be read."""
     folder = paths.session_dir(home_dir, session_id)
     found = []
     for name in sorted(io.names_in(folder)):
         if name.startswith("spool") and name.endswith(".jsonl"):
-            raw = io.read_file(f"{folder}/{name}").decode("utf-8", "replace")
+            try:
+                raw = io.read_file(f"{folder}/{name}").decode("utf-8", "replace")
+            except OSError:
+                continue
             lines = [line for line in raw.split("\n") if any(mark in line for mark in _SPOOLED)]
             found += [_saved(row) for line in lines for row in json.loads_all(line)]
-    projects = [one.project for one in found if one.project]
-    last_at = max([one.last_at for one in found], default=0.0)
-    project = projects[-1] if projects else None
-    return total(found)._replace(session_id=session_id, project=project, last_at=last_at)
-
-
-def saved_by_sessions(home_dir: str) -> list[Saved]:
-    """Every session whose folder is still kept, the latest active first."""
-    names = io.names_in(paths.sessions_dir(home_dir))
-    kept = [name for name in names if io.names_in(paths.session_dir(home_dir, name))]
-    return sorted([saved_by(home_dir, name) for name in kept], key=lambda one: -one.last_at)
+    return total(found)
 
 
 def total(found: Iterable[Saved]) -> Saved:
     """All of them together."""
-    columns = zip(*[one[3:] for one in found], strict=True)
-    return Saved("", None, 0.0, *map(sum, columns))
+    return Saved(*map(sum, zip(*found, strict=True)))
 
 
 def _saved(row: Any) -> Saved:
     """What one line of a spool adds."""
     if not isinstance(row, dict):
         return Saved()
-    at, cwd = row.get("at"), row.get("cwd")
-    told = Saved(
-        project=cwd if isinstance(cwd, str) else None,
-        last_at=at if isinstance(at, int | float) else 0.0,
-    )
     figures = [row.get(name) for name in ("bytes", "would", "shown")]
     size, would, shown = (figure if isinstance(figure, int) else 0 for figure in figures)
     if row.get("event") == "Recalled":
-        return told._replace(recalls=1, recalled=shown)
+        return Saved(recalls=1, recalled=shown)
     if row.get("event") != "Offloaded":
-        return told
+        return Saved()
     # Lines of older versions tell what is stored, not what would have been shown.
-    return told._replace(references=1, stored_bytes=size, would=would or size, shown=shown)
+    return Saved(references=1, stored_bytes=size, would=would or size, shown=shown)

@@ -28,7 +28,7 @@ _OWN_ANSWER = "[brimline recall"
 
 def on_prompt(turn: Turn) -> Decision | None:
     """Do what the directives in a prompt say, and tell the person."""
-    asked = pins.parse(turn.event.prompt, turn.values["store.pin_level"])
+    asked = pins.parse(turn.event.prompt)
     told = tuple([obey(directive, turn) for directive in asked])
     return Decision(person_notes=told) if told else None
 

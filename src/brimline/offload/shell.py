@@ -58,7 +58,7 @@ _KNOWN = {
         ),
         # Prints a log: tests, builds, downloads, and what services wrote down.
         "log": (
-            "docker logs|kubectl logs|journalctl|dmesg|git log|git reflog|git shortlog|gh run|"
+            "docker logs|kubectl logs|journalctl|dmesg|git reflog|git shortlog|gh run|"
             "npm install|npm ci|npm test|npm run|pnpm install|pnpm test|pnpm run|yarn install|"
             "yarn test|yarn run|bun test|pip install|uv sync|uv pip|poetry install|cargo build|"
             "cargo test|cargo check|cargo clippy|go test|go build|go mod|go get|make|cmake|ninja|"

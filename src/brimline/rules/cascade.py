@@ -12,7 +12,7 @@ import hashlib
 import itertools
 import os
 import stat
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from brimline import clientsettings, patterns
 from brimline.fast import io, paths
@@ -32,12 +32,12 @@ CLAUDE, LOCAL, AGENTS = "CLAUDE.md", "CLAUDE.local.md", "AGENTS.md"
 OWN = os.path.basename(os.path.dirname(paths.project_config("")))
 
 _HOPS = 4
-# What one project may cost: a short line is as dear as so many characters, and so is a file.
+# What one project may cost: a short line, an import and a file are as dear as so many characters.
 MOST_CHARACTERS = 400_000
 _LINE_CHARACTERS = 20
+_IMPORT_CHARACTERS = 400
 _FILE_CHARACTERS = 2_000
 _MOST_FOLDERS = 200
-_MOST_IMPORTS = 1_000
 _MOST_ENTRIES = 2_000
 _MOST_EXCLUDES = 100
 # What a terminal would obey has no meaning in an instruction.
@@ -71,14 +71,16 @@ class Source(NamedTuple):
     client_note: str = ""
     patterns: tuple[str, ...] = ()
     imported_by: str | None = None
-    problem: str | None = None
-    excluded: bool = False
-    """Whether the user's settings leave it out, so that we do too."""
 
     @property
     def digest(self) -> str:
         """Equal for files that say the same."""
         return hashlib.sha256(self.text.strip().encode("utf-8", "surrogatepass")).hexdigest()
+
+    @property
+    def is_excluded(self) -> bool:
+        """Whether the client's settings leave it out, so that we do too."""
+        return self.client_note == _EXCLUDED
 
     @property
     def is_dynamic(self) -> bool:
@@ -185,18 +187,11 @@ class _Walk:
         self.boundary = project if is_within(self.home, self.top) else self.top
         self._seen: set[str] = set()
         self._characters = most_characters
-        self._most_files = most_characters // _FILE_CHARACTERS
-        self._imports = _MOST_IMPORTS
 
     def organisation(self, configured: str | None) -> None:
-        """The file the user named, then what the client knows as managed."""
+        """What the client knows as managed, then the file the user named."""
         settings = clientsettings.settings_files(self.project)["managed"]
         folder = os.path.dirname(settings)
-        named = os.path.abspath(os.path.expanduser(configured)) if configured else ""
-        if named and os.path.realpath(named) != os.path.realpath(f"{folder}/{CLAUDE}"):
-            template = Source("", ORGANISATION, "`rules.organisation_file` names it", NEVER)
-            if not self.add(named, template, os.path.realpath(os.path.dirname(named))):
-                self._complain("missing", named, None, "`rules.organisation_file` names no file")
         template = Source("", ORGANISATION, "your organisation put it on this machine", AT_START)
         self.add(f"{folder}/{CLAUDE}", template, folder)
         text = clientsettings.read_settings(settings).get("claudeMd")
@@ -204,6 +199,11 @@ class _Walk:
             why = "`claudeMd` in your organisation's settings"
             self._take(template._replace(path=settings, why=why), text)
         self._rule_files(f"{folder}/{OWN}/rules", template, folder, self.project)
+        if configured:
+            named = os.path.abspath(os.path.expanduser(configured))
+            template = Source("", ORGANISATION, "`rules.organisation_file` names it", NEVER)
+            if not self.add(named, template, os.path.realpath(os.path.dirname(named))):
+                self._complain("missing", named, None, "`rules.organisation_file` names no file")
 
     def user(self) -> None:
         """The user's own files; these may import from anywhere."""
@@ -220,15 +220,15 @@ class _Walk:
         inside = self.boundary if is_within(folder, self.boundary) else folder
         when = ON_READ if level == CHILD else AT_START
         template = Source("", level, _WHY[level], when, folder)
-        if not self._left_to_worktree(folder):
-            self.add(f"{folder}/{CLAUDE}", template, inside)
-            self.add(f"{folder}/{OWN}/{CLAUDE}", template, inside)
-            self._rule_files(f"{folder}/{OWN}/rules", template, inside, folder)
-        self.add(f"{folder}/{LOCAL}", template, inside)
-        if not self._left_to_worktree(folder):
-            # Last: what it imports may be imported by a file that counts.
-            self.add(f"{folder}/{AGENTS}", template, inside)
-            self.add(f"{folder}/{OWN}/{AGENTS}", template, inside)
+        if self._is_around_worktree(folder):
+            self.add(f"{folder}/{LOCAL}", template, inside)
+            return
+        self.add(f"{folder}/{CLAUDE}", template, inside)
+        self.add(f"{folder}/{OWN}/{CLAUDE}", template, inside)
+        self._rule_files(f"{folder}/{OWN}/rules", template, inside, folder)
+        # AGENTS.md last: what it imports may be imported by a file that counts.
+        for name in (LOCAL, AGENTS, f"{OWN}/{AGENTS}"):
+            self.add(f"{folder}/{name}", template, inside)
 
     def add(
         self,
@@ -242,7 +242,7 @@ class _Walk:
         real = os.path.realpath(path)
         if real in self._seen:
             return True
-        if len(self._seen) >= self._most_files:
+        if self._characters < _FILE_CHARACTERS:
             return os.path.lexists(path)
         text, problem = _read(path, real, inside)
         if text is None and not problem:
@@ -250,12 +250,13 @@ class _Walk:
         self._seen.add(real)
         if problem:
             self._complain("unreadable", path, None, f"it {problem}")
-        cost = max(len(text or ""), (text or "").count("\n") * _LINE_CHARACTERS)
+        lines = (text or "").count("\n")
+        cost = max(len(text or ""), lines * _LINE_CHARACTERS, _FILE_CHARACTERS)
         if cost > self._characters:
             self._complain("unreadable", path, None, "it is not read: it would be too much")
         elif text is not None:
             self._characters -= cost
-            source = self._take(template._replace(path=path, problem=problem or None), text, base)
+            source = self._take(template._replace(path=path), text, base)
             self._follow(source, real, inside, (*chain, real))
         return True
 
@@ -297,8 +298,8 @@ class _Walk:
     ) -> None:
         """Read what a file imports. The client loads this at the start even of a scoped rule."""
         for one in imports(source.lines, real, self.home):
-            self._imports -= 1
-            if self._imports < 0:
+            self._characters -= _IMPORT_CHARACTERS
+            if self._characters < 0:
                 self._complain("import", source.path, one.line, "there are too many imports")
                 return
             target = os.path.realpath(one.path)
@@ -322,22 +323,22 @@ class _Walk:
             imported_by=source.path,
             client=NEVER if source.client == NEVER else scoped,
             patterns=(),
-            problem=None,
         )
         # `@name` may as well be a person or an annotation.
         meant = one.written.endswith(".md") or one.written.startswith(("./", "../", "~/", "/"))
         if not self.add(one.path, template, inside, chain) and meant:
             self._complain("import", source.path, one.line, f"@{one.written} is not there")
 
-    def _left_to_worktree(self, folder: str) -> bool:
-        """Whether the client leaves a folder's files to the worktree inside it."""
-        if is_within(folder, self.top):
-            return False
+    def _is_around_worktree(self, folder: str) -> bool:
+        """Whether the session's worktree lies in its own repository, and this folder between.
+
+        The worktree has files of its own, and the client leaves the outer ones to it.
+        """
         text, _ = _read(f"{self.top}/.git", f"{self.top}/.git", None)
-        inner = (text or "").partition("\n")[0].removeprefix("gitdir: ")
-        linked = os.path.normpath(os.path.join(self.top, inner))
-        main, found, _ = linked.partition("/.git/worktrees/")
-        return bool(found) and is_within(self.top, main) and is_within(folder, main)
+        named = os.path.join(self.top, (text or "").removeprefix("gitdir: "))
+        main, linked, _ = os.path.normpath(named).partition("/.git/worktrees/")
+        inside = linked and is_within(self.top, main) and is_within(folder, main)
+        return bool(inside) and not is_within(folder, self.top)
 
     def _complain(self, kind: str, path: str, line: int | None, text: str) -> None:
         self.problems.append(Problem(kind, path, line, text))
@@ -440,22 +441,19 @@ def _is_claude_file(source: Source) -> bool:
     return named and source.imported_by is None and source.level in (PARENT, PROJECT, CHILD)
 
 
-def _excludes(project: str) -> dict[str, list[Any]]:
-    """The patterns of `claudeMdExcludes`, by the settings file they stand in."""
-    found = {}
-    for name, path in clientsettings.settings_files(project).items():
+def _excludes(project: str) -> list[patterns.Pattern]:
+    """The patterns of `claudeMdExcludes` in the client's settings."""
+    found: list[patterns.Pattern] = []
+    for path in clientsettings.settings_files(project).values():
         listed = clientsettings.read_settings(path).get("claudeMdExcludes")
         texts = listed[:_MOST_EXCLUDES] if isinstance(listed, list) else []
-        whole = [each for each in texts if isinstance(each, str) and "/" in each]
-        found[name] = [patterns.parse(each) for each in whole]
+        found += [patterns.parse(each) for each in texts if isinstance(each, str) and "/" in each]
     return found
 
 
-def _excluded(source: Source, excludes: dict[str, list[Any]]) -> Source:
-    """Say where the client leaves a file out; we do too, unless a project hides the user's."""
+def _excluded(source: Source, excludes: list[patterns.Pattern]) -> Source:
+    """Say where the client leaves a file out; ours a project's settings cannot hide."""
     names = source.path.strip("/").split("/")
-    by = {name for name, each in excludes.items() if any(one.means_whole(names) for one in each)}
-    if not by or source.level == ORGANISATION:
+    if source.level in (ORGANISATION, PRIVATE) or not any(p.means_whole(names) for p in excludes):
         return source
-    ours = source.level in (PARENT, PROJECT, CHILD) or bool(by & {"user", "managed"})
-    return source._replace(client=NEVER, client_note=_EXCLUDED, excluded=ours)
+    return source._replace(client=NEVER, client_note=_EXCLUDED)

@@ -85,7 +85,7 @@ class _Reader:
         self.fence = ""
         self.in_comment = False
         self.in_paragraph = False
-        self.items: list[int] = []  # how far the content of each open list item is indented
+        self.in_list = False
 
     def take(self, number: int, row: str) -> Line:
         """Classify the next line."""
@@ -101,18 +101,14 @@ class _Reader:
             if len(inner) >= len(self.fence) and set(inner) == {self.fence[0]}:
                 self.fence = ""
             return Line(number, row, CODE, indent=indent)
-        while self.items and indent < self.items[-1] and not self._wraps(inner):
-            self.items.pop()
-        base = self.items[-1] if self.items else 0
-        if indent - base >= _CODE_INDENT and not self.in_paragraph:
+        if indent >= _CODE_INDENT and not self.in_paragraph and not self.in_list:
             return Line(number, row, CODE, indent=indent)
         return self._text(number, row, inner, indent)
 
     def _text(self, number: int, row: str, inner: str, indent: int) -> Line:
         item = _ITEM.match(inner)
         content = inner[item.end() :] if item else inner
-        if item:
-            self.items.append(indent + item.end())
+        self.in_list = bool(item or (self.in_list and (indent or self.in_paragraph)))
         fence = _FENCE.match(content)
         if fence:
             self.fence = fence[1] or fence[2]
@@ -131,11 +127,6 @@ class _Reader:
         if after.strip():
             return Line(number, after, TEXT, _plain(after))
         return Line(number, row, COMMENT)
-
-    def _wraps(self, inner: str) -> bool:
-        """Whether a line goes on with the paragraph of a list item although it is not indented."""
-        begins = _ITEM.match(inner) or _HEADING.match(inner) or _FENCE.match(inner)
-        return self.in_paragraph and not begins
 
 
 def _plain(row: str) -> str:

@@ -9,9 +9,9 @@ import hashlib
 import itertools
 import os
 import re
-import subprocess
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from brimline import git
 from brimline.fast import io, paths
 from brimline.rules import cascade, marked
 from brimline.rules.cascade import OWN, Problem, is_within, shown
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from brimline.rules.cascade import Cascade, Source
-    from brimline.rules.marked import Limits
 
 INDEX = "MEMORY.md"
 MOST_LINES = 200
@@ -37,15 +36,8 @@ _PLACE = re.compile(r"(?::\d+)?(?:[:-]\d+)?(?:#.*)?$")
 _PATH = re.compile(r"(?:\.{1,2}/)?[\w.@+-]+(?:/[\w.@+-]+)+/?$")
 _SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,7}$")
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|[#/~]")
-_SAFE = ("core.fsmonitor=false", "protocol.allow=never", "core.hooksPath=")
-_GIT = [
-    "git",
-    *[word for each in (*_SAFE, "safe.bareRepository=explicit") for word in ("-c", each)],
-]
 _GIT_TIMEOUT_S = 10
 _SECONDS_PER_DAY = 86_400
-# A file counts as left alone after so many days and commits around it.
-STALE = (90, 50)
 _MOST_FOLDERS = 20_000
 _MOST_ENTRIES = 300_000
 _NAMES = {cascade.CLAUDE, cascade.LOCAL, cascade.AGENTS, OWN}
@@ -117,16 +109,16 @@ def rules_of(source: Source) -> Iterator[Rule]:
 def lint(
     found: Cascade,
     walked: Survey,
-    limits: Limits,
-    stale: tuple[int, int],
     now: float,
     tick: Callable[[int], None] = lambda _: None,
+    *,
+    stale: tuple[int, int] = (90, 50),
 ) -> tuple[list[Problem], list[str]]:
     """What is wrong, and what could not be checked; `tick` hears of every file that is dated.
 
-    A file counts as left alone by days and by commits since; 0 days switches that off.
+    A file counts as left alone after so many days and commits around it.
     """
-    sources = [source for source in found.sources if not source.excluded]
+    sources = [source for source in found.sources if not source.is_excluded]
     # What a file outside the project means by a path, and which code it is about, is not known.
     own = [source for source in sources if is_within(source.path, found.boundary)]
     notes = [] if walked.is_complete else ["the project is large: not every folder was searched"]
@@ -135,15 +127,15 @@ def lint(
         *_gone(own, found, walked),
         *_same(sources),
         *_unread(sources),
-        *_sizes(sources, limits),
+        *_sizes(sources),
         *check_memory(found.folder),
     ]
-    if stale[0] and _git(found.folder, "rev-parse", "--verify", "HEAD") is None:
+    if not _git(found.folder, "rev-parse", "--verify", "HEAD"):
         notes.append(f"ages are not checked: git knows no commit in {found.folder}")
-    elif stale[0]:
-        for source in own:
-            findings += _stale(source.path, stale, now)
-            tick(1)
+        own = []
+    for source in own:
+        findings += _stale(source.path, stale, now)
+        tick(1)
     return findings, notes
 
 
@@ -225,31 +217,31 @@ def _unread(sources: Sequence[Source]) -> Iterator[Problem]:
             yield Problem("unread", source.path, None, text)
 
 
-def _sizes(sources: Sequence[Source], limits: Limits) -> Iterator[Problem]:
+def _sizes(sources: Sequence[Source]) -> Iterator[Problem]:
     for source in sources:
         count = len(source.text.strip())
-        if count > limits.file_characters:
-            text = f"has {count:,} characters, over {limits.file_characters:,}, in every request"
+        if count > marked.FILE_CHARACTERS:
+            text = f"has {count:,} characters, over {marked.FILE_CHARACTERS:,}, in every request"
             yield Problem("large", source.path, None, text)
     for rule in marked.fit(marked.marked_in(sources))[1]:
         text = f"no room for it after a compaction: {marked.MOST_CHARACTERS:,} characters for all"
         yield Problem("marked", rule.path, rule.line, text)
     start = [source for source in sources if source.client == cascade.AT_START]
     total = sum(len(source.text) for source in marked.unique(start))
-    if start and total > limits.total_characters:
-        text = f"what loads at the start has {total:,} characters, over {limits.total_characters:,}"
+    if start and total > marked.TOTAL_CHARACTERS:
+        text = f"what loads at the start has {total:,} characters, over {marked.TOTAL_CHARACTERS:,}"
         yield Problem("large", start[-1].path, None, text)
 
 
 def _stale(path: str, stale: tuple[int, int], now: float) -> Iterator[Problem]:
     """Whether a file was left alone while the code around it moved on."""
     folder, name = os.path.split(os.path.realpath(path))
-    last = _git(folder, "rev-list", "-1", "--timestamp", "HEAD", "--", name) or ""
+    last = _git(folder, "rev-list", "-1", "--timestamp", "HEAD", "--", name)
     moment, _, commit = last.partition(" ")
     # The work that a file in the client's own folder is about lies around that folder.
     about = f"{folder}/".partition(f"/{OWN}/")[0] or "/"
-    since = _git(about, "rev-list", "--count", f"{commit}..HEAD", "--", ".") if commit else None
-    if not moment.isdigit() or not since or not since.isdigit():
+    since = _git(about, "rev-list", "--count", f"{commit}..HEAD", "--", ".") if commit else ""
+    if not moment.isdigit() or not since.isdigit():
         return
     days = max(0, int((now - int(moment)) // _SECONDS_PER_DAY))
     if days >= stale[0] and int(since) >= max(1, stale[1]):
@@ -257,26 +249,8 @@ def _stale(path: str, stale: tuple[int, int], now: float) -> Iterator[Problem]:
         yield Problem("stale", path, None, text)
 
 
-def _git(folder: str, *arguments: str) -> str | None:
-    """What git answers on its first line; None where it refuses or is not there.
-
-    Only plumbing, and nothing that a repository could turn into a program or a network call.
-    """
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    try:
-        done = subprocess.run(
-            [*_GIT, "--no-optional-locks", "-C", folder, *arguments],
-            env={**kept, "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            check=False,
-            timeout=_GIT_TIMEOUT_S,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    text = done.stdout.decode("utf-8", "replace").partition("\n")[0].strip()
-    return text if done.returncode == 0 else None
+def _git(folder: str, *command: str) -> str:
+    return (git.ask(folder, command, timeout_s=_GIT_TIMEOUT_S) or "").strip()
 
 
 def _short(text: str) -> str:

@@ -25,6 +25,9 @@ MARK = re.compile(r"\((?:ENFORCED|CRITICAL)\)")
 MOST_CHARACTERS = 4_500
 _MOST_RULES = 60
 _MOST_NAMED = 3
+# What one file and all of them may take of the assembled text.
+FILE_CHARACTERS = 4_000
+TOTAL_CHARACTERS = 12_000
 TRUNCATED = "[truncated]"
 BOUNDARY = "--- brimline: above is the same for every file, below is for the file at hand ---"
 _HEAD = "[brimline] Instructions that Claude Code does not load by itself:\n\n"
@@ -72,7 +75,7 @@ def marked_in(sources: Iterable[Source]) -> list[MarkedRule]:
 def in_force(source: Source) -> bool:
     """Whether a file reaches every session: by the client, or by us where the client knows none."""
     ours = source.level in (ORGANISATION, PRIVATE) and not source.client_note
-    return not source.excluded and (source.client == AT_START or (ours and source.client == NEVER))
+    return source.client == AT_START or (ours and source.client == NEVER)
 
 
 def fit(marked: Sequence[MarkedRule]) -> tuple[list[MarkedRule], list[MarkedRule]]:
@@ -160,13 +163,6 @@ def _stands_alone(line: Line) -> bool:
     return line.text.lstrip().startswith(("|", "@"))
 
 
-class Limits(NamedTuple):
-    """How many characters one file and all of them may take."""
-
-    file_characters: int = 4_000
-    total_characters: int = 12_000
-
-
 class Assembled(NamedTuple):
     """The text, and the files of which not everything is in it; the text says only that."""
 
@@ -186,7 +182,7 @@ def unknown_to_client(project_dir: str, organisation_file: str | None, room: int
         for source in unique(sources)
         if source.client == NEVER and in_force(source) and source.digest not in known
     ]
-    text = _joined(ours, Limits(total_characters=room - len(_HEAD))).text
+    text = _joined(ours, room - len(_HEAD)).text
     return _HEAD + text if text else ""
 
 
@@ -194,12 +190,14 @@ def unique(sources: Iterable[Source]) -> list[Source]:
     """The files that say something, each text once: the first one stays."""
     found: dict[str, Source] = {}
     for source in sources:
-        if source.text.strip() and not source.excluded:
+        if source.text.strip() and not source.is_excluded:
             found.setdefault(source.digest, source)
     return list(found.values())
 
 
-def assemble(sources: Sequence[Source], limits: Limits, *, has_file: bool = False) -> Assembled:
+def assemble(
+    sources: Sequence[Source], *, has_file: bool = False, total: int = TOTAL_CHARACTERS
+) -> Assembled:
     """One text of all files, weakest first; what depends on the file at hand stands at the end.
 
     With a file at hand, room for one file is kept for it whether or not anything comes, so that the
@@ -207,29 +205,26 @@ def assemble(sources: Sequence[Source], limits: Limits, *, has_file: bool = Fals
     """
     kept = unique(sources)
     dynamic = [source for source in kept if source.is_dynamic]
-    total = max(0, limits.total_characters)
-    reserve = min(limits.file_characters, total // 3) if has_file or dynamic else 0
-    stable = [source for source in kept if not source.is_dynamic]
-    first = _joined(stable, Limits(limits.file_characters, total - reserve))
+    reserve = min(FILE_CHARACTERS, total // 3) if has_file or dynamic else 0
+    first = _joined([source for source in kept if not source.is_dynamic], total - reserve)
     if not dynamic:
         return first
     head = (first.text + "\n" if first.text else "") + BOUNDARY + "\n\n"
-    second = _joined(dynamic, Limits(limits.file_characters, total - len(head)))
+    second = _joined(dynamic, total - len(head))
     return Assembled(head + second.text if second.text else first.text, first.cut + second.cut)
 
 
-def _joined(sources: Sequence[Source], limits: Limits) -> Assembled:
+def _joined(sources: Sequence[Source], total: int) -> Assembled:
     """Files in their order, each under a line that says where it is from, as far as they fit."""
     text, cut = "", []
     for source in sources:
         body = source.text.strip()
-        is_cut = len(body) > limits.file_characters
-        body = body[: limits.file_characters].rstrip() + _END if is_cut else body + "\n"
-        text += (
-            "\n" if text else ""
-        ) + f"From {cascade.shown(source.path)} ({source.level}):\n\n{body}"
-        cut += [source.path] if is_cut or len(text) > limits.total_characters else []
-    if len(text) > limits.total_characters:
-        room = limits.total_characters - len(_END)
+        is_cut = len(body) > FILE_CHARACTERS
+        body = body[:FILE_CHARACTERS].rstrip() + _END if is_cut else body + "\n"
+        apart = "\n" if text else ""
+        text += f"{apart}From {cascade.shown(source.path)} ({source.level}):\n\n{body}"
+        cut += [source.path] if is_cut or len(text) > total else []
+    if len(text) > total:
+        room = total - len(_END)
         text = text[:room].rstrip() + _END if room >= _LEAST_WORTH_SHOWING else ""
     return Assembled(text, cut)

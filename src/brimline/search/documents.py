@@ -207,6 +207,9 @@ def _newest(folder: str) -> str:
     found = [re.fullmatch(rf"{FORMAT}-(\d+)\.sqlite3", name) for name in io.names_in(folder)]
     number = max((int(match[1]) for match in found if match), default=1)
     path = f"{folder}/{FORMAT}-{number}.sqlite3"
+    for place in (folder, path):
+        if os.path.islink(place):
+            raise OSError(f"{place} is a link, and what it leads to may be somebody else's")
     io.create_exclusively(path, b"")
     return path
 

@@ -116,6 +116,7 @@ class Findings:
     faults: list[Fault] = field(default_factory=list)
     notes: dict[str, Note] = field(default_factory=dict)
     rows: int = 0
+    copies: dict[Place, list[Place]] = field(default_factory=dict)  # where a row stands again
 
     @property
     def mendable(self) -> list[Fault]:
@@ -294,6 +295,7 @@ class Finder:
             return False
         if earlier.digest == row.digest:
             self._note(REPEATED, row.place.line)
+            self._found.copies.setdefault(earlier.place, []).append(row.place)
             return True
         line = earlier.place.line
         detail = f"id {row.uuid}, also in line {line}: which of them is meant is not certain"

@@ -2,8 +2,7 @@
 
 Bytes on the disk and tokens in the context are figures of different things and never mixed: most
 bytes never reach the model, and nothing before the last compaction does but what it kept. The last
-request measured the context exactly; how it divides into kinds is estimated from the lengths of the
-texts, and so is what came since.
+request measured the context exactly; what came since is estimated from the lengths of the texts.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.gauge import composition
+from brimline.gauge.composition import Composition
 from brimline.session.faults import Finder, Findings
 from brimline.session.survey import calls_in
 from brimline.transcript import find, pieces, read, row
@@ -26,7 +26,6 @@ from brimline.transcript.pieces import Entry
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from brimline.gauge.composition import FileTokens
     from brimline.session.survey import Call
     from brimline.transcript.compactions import Recorded
     from brimline.transcript.read import Line, Record
@@ -70,18 +69,17 @@ class LargeResult(NamedTuple):
 class Context:
     """The next request, as far as it is known."""
 
-    # What the last request since the last compaction took; None before there is one.
-    measured_tokens: int | None = None
+    # What the last request since the last compaction consisted of.
+    composed: Composition
     # Estimated: its reply and all that came after it.
     since_tokens: int = 0
-    # Estimated by kind. With a measurement they add up to it and what came since; without one they
-    # lack the system prompt and the tools.
-    kinds: Counter[str] = field(default_factory=Counter)
-    # Estimated tokens of results by tool, at the last request.
-    tools: Counter[str] = field(default_factory=Counter)
-    files: list[FileTokens] = field(default_factory=list)
     # Estimated: what purges took out after the last request, which still counted it.
     purged_tokens: int = 0
+
+    @property
+    def measured_tokens(self) -> int | None:
+        """What the last request since the last compaction took; None before there is one."""
+        return self.composed.occupancy_tokens
 
     @property
     def next_tokens(self) -> int:
@@ -89,18 +87,9 @@ class Context:
         return max(0, (self.measured_tokens or 0) + self.since_tokens - self.purged_tokens)
 
     def take_out(self, tokens: int) -> None:
-        """Account for purges that no request has measured yet.
-
-        What is gone cannot explain what was measured, so it is found among the unexplained.
-        """
-        if self.measured_tokens is None or tokens <= 0:
-            return
-        self.purged_tokens = min(tokens, self.next_tokens)
-        left = self.purged_tokens
-        for kind in (composition.UNEXPLAINED, "tool_result", "thinking", composition.FLOOR):
-            part = min(left, max(0, self.kinds[kind]))
-            self.kinds[kind] -= part
-            left -= part
+        """Account for purges that no request has measured yet."""
+        if self.measured_tokens is not None:
+            self.purged_tokens = min(max(0, tokens), self.next_tokens)
 
 
 @dataclass(slots=True)
@@ -120,7 +109,7 @@ class Inspection:
     occupancies: array[int] = field(default_factory=lambda: array("q"))
     compactions: list[Recorded] = field(default_factory=list)
     disk_bytes: Counter[str] = field(default_factory=Counter)  # by kind, adding up to the size
-    context: Context = field(default_factory=Context)
+    context: Context = field(default_factory=lambda: Context(Composition()))
     largest: list[LargeResult] = field(default_factory=list)
     findings: Findings = field(default_factory=Findings)
 
@@ -245,14 +234,9 @@ class _ContextReader:
     def close(self) -> Context:
         """Account for what is there."""
         ledger = self._ledger
-        found = ledger.close()
         model = ledger.request.usage.model if ledger.request else None
-        since = Counter[str]()
-        for piece, _ in ledger.waiting:
-            since[piece.kind] += round(composition.estimate_tokens(piece, model))
-        kinds = _scaled(found.parts)
-        kinds.update(since)
-        return Context(found.occupancy_tokens, since.total(), kinds, found.tools, found.files)
+        since = [round(composition.estimate_tokens(piece, model)) for piece, _ in ledger.waiting]
+        return Context(ledger.close(), sum(since))
 
     def _kept(self, value: dict[str, Any]) -> list[Entry]:
         """The rows that a compaction says it kept, without what they measured."""
@@ -267,23 +251,6 @@ class _ContextReader:
             wanted.update(name for name in names[first : last + 1] if name)
         kept = [one for name, one in self._recent if name in wanted and not one.is_boundary]
         return [Entry(one.pieces) for one in kept]
-
-
-def _scaled(kinds: Counter[str]) -> Counter[str]:
-    """The kinds in proportion, where less was measured than the texts would take.
-
-    Rows are not in the context any more that nothing says were dropped, such as those of a turn
-    that the user took back.
-    """
-    short = kinds[composition.UNEXPLAINED]
-    names = [name for name in kinds if name not in (composition.UNEXPLAINED, composition.FLOOR)]
-    texts = [max(0, kinds[name]) for name in names]
-    if short >= 0 or sum(texts) + short < 0:
-        return Counter(kinds)
-    shares = composition.divide(sum(texts) + short, texts)
-    return Counter({composition.FLOOR: kinds[composition.FLOOR]}) + Counter(
-        dict(zip(names, shares, strict=True))
-    )
 
 
 class _ResultReader:

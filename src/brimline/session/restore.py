@@ -68,20 +68,6 @@ def of_all() -> list[Backup]:
     )
 
 
-def chosen(
-    backups: list[Backup], now: float, *, older_than_s: float | None, keep: int | None
-) -> list[Backup]:
-    """Those that may go: older than a limit, but never the `keep` newest of their session."""
-    seen: dict[str, int] = {}
-    going = []
-    for backup in sorted(backups, key=_newest_first):
-        rank = seen[backup.session] = seen.get(backup.session, 0) + 1
-        is_old = older_than_s is None or now - backup.made_at > older_than_s
-        if is_old and rank > (keep or 0):
-            going.append(backup)
-    return going
-
-
 def _found(candidates: list[str]) -> list[Backup]:
     backups = []
     for path in candidates:

@@ -89,7 +89,7 @@ def _pin(turn: Turn, _command: SlashCommand, arguments: str) -> str:
     kind, _, rest = arguments.partition(" ")
     if kind not in (pins.LAST, pins.NEXT, pins.START, pins.END):
         kind, rest = pins.LAST, arguments
-    return pinning.obey(pins.from_arguments(kind, rest, turn.values["store.pin_level"]), turn)
+    return pinning.obey(pins.from_arguments(kind, rest), turn)
 
 
 def _unpin(turn: Turn, command: SlashCommand, arguments: str) -> str:

@@ -147,14 +147,17 @@ def add_up(
 def _walk(found: Figures, events: Sequence[Event], requests: list[Request]) -> None:
     """Put requests, compactions and notices where they belong by their time."""
     begun = [one.begun_at for one in found.compactions]
-    prompts = [event["at"] for event in events if event["event"] == "UserPromptSubmit"]
+    prompted = [event for event in events if event["event"] == "UserPromptSubmit"]
+    prompts = [event["at"] for event in prompted]
     asked = [request.at for request in requests]
     # Which compactions came before; a reading taken while one is announced is still of before.
     parts = [bisect_left(begun, at) for at in asked]
-    for at in prompts:
-        last = bisect_right(asked, at) - 1
-        known = last >= 0 and parts[last] == bisect_left(begun, at)
-        found.turns.append(Turn(at, requests[last].tokens if known else None))
+    for event in prompted:
+        last = bisect_right(asked, event["at"]) - 1
+        known = last >= 0 and parts[last] == bisect_left(begun, event["at"])
+        # What the transcript does not tell, the status line may have told the hook.
+        tokens = requests[last].tokens if known else event.get("occupancy")
+        found.turns.append(Turn(event["at"], tokens))
     segments: dict[int, list[Request]] = {}
     for request, part in zip(requests, parts, strict=True):
         segment = segments.setdefault(part, [])
@@ -171,7 +174,7 @@ def _walk(found: Figures, events: Sequence[Event], requests: list[Request]) -> N
         found.segments.append((segment[-1].model, [request.tokens for request in segment]))
     for event in [event for event in events if event.get("spoke") or event.get("blocked")]:
         last, tier = bisect_right(asked, event["at"]) - 1, event.get("spoke", event.get("tier"))
-        tokens = requests[last].tokens if last >= 0 else None
+        tokens = requests[last].tokens if last >= 0 else event.get("occupancy")
         notice = Notice(event["at"], event["event"], tier, event.get("tool"), tokens)
         (found.blocks if event.get("blocked") else found.messages).append(notice)
 

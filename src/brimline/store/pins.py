@@ -149,15 +149,13 @@ def pinned(home_dir: str) -> dict[str, Pin]:
     return {digest: found for digest, found in pins.items() if found}
 
 
-def parse(text: str, default_level: str = SOFT) -> list[Directive]:
+def parse(text: str) -> list[Directive]:
     """The directives in a text of the user, in order."""
     slash = _SLASH.fullmatch(text)
     if slash:
-        return [from_arguments(slash[1].lower(), slash[2] or slash[3] or "", default_level)]
-    return [
-        _from_options(match[1].lower(), match[2], default_level)
-        for match in _DIRECTIVE.finditer(text)
-    ]
+        return [from_arguments(slash[1].lower(), slash[2] or slash[3] or "")]
+    found = [_from_options(match[1].lower(), match[2]) for match in _DIRECTIVE.finditer(text)]
+    return [one._replace(level=one.level or SOFT) for one in found]
 
 
 def resolve(conversation: Iterable[Said | Directive | Result]) -> Resolved:
@@ -193,27 +191,24 @@ def resolve(conversation: Iterable[Said | Directive | Result]) -> Resolved:
     return found._replace(waits=bool(waiting or open_ranges))
 
 
-def from_arguments(kind: str, arguments: str, default_level: str) -> Directive:
+def from_arguments(kind: str, arguments: str) -> Directive:
     """What a slash command was given: options as in a directive, or a level and free words."""
-    directive = _from_options(kind, arguments, "")
+    directive = _from_options(kind, arguments)
     rest = _LEVEL.sub("", _REASON.sub("", arguments)).strip()
     first = rest.split(maxsplit=1)[0] if rest else ""
     level = directive.level
     if not level and first.lower() in LEVELS:
         level, rest = first.lower(), rest.removeprefix(first).strip()
     words = rest.strip("\"'").strip() or None
-    return Directive(kind, level or default_level, directive.reason or words)
+    return Directive(kind, level or SOFT, directive.reason or words)
 
 
-def _from_options(kind: str, options: str, default_level: str) -> Directive:
+def _from_options(kind: str, options: str) -> Directive:
+    """What the options of a directive say; the level is empty where they name none."""
     reason = _REASON.search(options)
     level = _LEVEL.search(_REASON.sub("", options))
-    named = level[1].lower() if level else default_level
-    return Directive(
-        kind,
-        named if named in LEVELS else default_level,
-        _unescaped(reason) if reason else None,
-    )
+    named = level[1].lower() if level else ""
+    return Directive(kind, named if named in LEVELS else "", _unescaped(reason) if reason else None)
 
 
 def _want(wanted: dict[str, Directive], names: Sequence[str], directive: Directive) -> None:

@@ -2,7 +2,7 @@
 
 By age only what is not pinned goes. By size what is not pinned goes first, least recently used
 first, then soft pins; never hard pins, never what a transcript mentions, never what was stored just
-now. Keys that were named to be forced go last, whatever holds them. Where a limit cannot be met,
+now. Where a limit cannot be met,
 the outcome says by how much, and what holds the rest. Nothing is removed where one file that may
 mention keys cannot be contents. A dry run changes nothing at all.
 
@@ -77,7 +77,6 @@ class Holds(NamedTuple):
 
     levels: Mapping[str, str] = {}
     references: Collection[str] = frozenset()
-    forced: Collection[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -149,16 +148,13 @@ def tidy(
     return done
 
 
-def prune(
-    home_dir: str, limits: Limits, how: Pass, *, forced: Collection[str] = (), now: float = 0
-) -> Outcome:
+def prune(home_dir: str, limits: Limits, how: Pass, *, now: float = 0) -> Outcome:
     """Remove blobs until the limits are met, as far as pins and references allow.
 
     Args:
         home_dir: the data folder.
         limits: what the store may hold.
         how: whether to change anything, and until when.
-        forced: digests that may go although they are mentioned or pinned.
         now: the present, for tests.
 
     Raises:
@@ -169,9 +165,9 @@ def prune(
     # The blobs are listed first: what is stored while the search goes on is not among them.
     blobs = contents.blobs(home_dir)
     levels = {digest: pin.level for digest, pin in pins.pinned(home_dir).items()}
-    holds = Holds(levels, frozenset(), frozenset(forced))
+    holds = Holds(levels)
     chosen, done = choose(blobs, holds, limits, int(moment * _SECOND_NS))
-    if any(blob.digest not in holds.forced for blob in chosen):
+    if chosen:
         found = referenced(home_dir, [blob.digest for blob in blobs], how)
         if found is None:
             return Outcome(left_bytes=done.left_bytes, finished=False)
@@ -215,8 +211,6 @@ def choose(
 
 def _hold(blob: Blob, holds: Holds, limits: Limits, now_ns: int) -> str | None:
     """What keeps a blob whatever the limits are, if anything."""
-    if blob.digest in holds.forced:
-        return None
     if holds.levels.get(blob.digest) == pins.HARD:
         return pins.HARD
     if blob.digest in holds.references:
@@ -231,12 +225,12 @@ def _is_unwanted(blob: Blob, holds: Holds, limits: Limits, now_ns: int) -> bool:
     is_old = limits.max_age_s is not None and blob.used_ns < now_ns - limits.max_age_s * _SECOND_NS
     if not is_old and not limits.unreferenced:
         return False
-    return holds.levels.get(blob.digest, pins.NONE) == pins.NONE or blob.digest in holds.forced
+    return holds.levels.get(blob.digest, pins.NONE) == pins.NONE
 
 
-def _order(blob: Blob, holds: Holds) -> tuple[bool, int, int, int]:
+def _order(blob: Blob, holds: Holds) -> tuple[int, int, int]:
     level = pins.rank(holds.levels.get(blob.digest, pins.NONE))
-    return blob.digest in holds.forced, level, blob.used_ns, -blob.disk_bytes
+    return level, blob.used_ns, -blob.disk_bytes
 
 
 def _remove(home_dir: str, chosen: list[Blob], holds: Holds, done: Outcome, how: Pass) -> None:

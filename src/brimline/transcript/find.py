@@ -4,16 +4,69 @@ from __future__ import annotations
 
 import glob
 import os
+from typing import TYPE_CHECKING
 
 from brimline.errors import SessionError
-from brimline.fast import paths
+from brimline.fast import io, paths
 from brimline.transcript import read, tail
 from brimline.transcript.row import client_session_mark, client_session_of, cwd_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _LOOK_BYTES = 1 << 20
 _SHOWN_IDS = 5
 _MOST_LATER_FILES = 20
 _LATER_LOOK_BYTES = 4 << 20
+
+
+def wanted(session_id: str | None) -> str:
+    """The file of the session that is named, else of the one this runs in, else of the newest.
+
+    Raises:
+        SessionError: there is none, or the name is the beginning of several.
+    """
+    if session_id is not None:
+        return by_id(session_id)
+    running = io.env("CLAUDE_CODE_SESSION_ID")
+    if running:
+        try:
+            return by_id(running)
+        except SessionError:
+            pass  # the client has not written it yet
+    return newest(os.getcwd())
+
+
+def wanted_id(named: str | None, kept: Iterable[str] = ()) -> str:
+    """The id of the session that is named, else of the one this runs in, else of the newest.
+
+    Args:
+        named: an id, or how it begins.
+        kept: ids that are known besides those that the client has files of.
+
+    Raises:
+        SessionError: there is none, or the name is the beginning of several.
+    """
+    if named is not None:
+        return matching(named, {*kept, *map(session_id_of, beginning_with(named))})
+    running = io.env("CLAUDE_CODE_SESSION_ID")
+    return paths.safe_session_id(running) if running else session_id_of(newest(os.getcwd()))
+
+
+def matching(named: str, known: Iterable[str]) -> str:
+    """The one known session whose id is, or begins with, what was typed.
+
+    Raises:
+        SessionError: there is none, or more than one.
+    """
+    found = {name for name in known if named and name.startswith(named)}
+    if named in found:
+        return named
+    if not found:
+        raise SessionError(f"no session {named!r} is known: `brimline history` lists them")
+    if len(found) > 1:
+        raise SessionError(f"{len(found)} sessions begin with {named!r}: write more of the id")
+    return found.pop()
 
 
 def newest(project_dir: str) -> str:

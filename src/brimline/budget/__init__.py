@@ -1,0 +1,1 @@
+"""What a session's window is meant to hold, in five compartments with a share each."""

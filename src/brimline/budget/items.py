@@ -1,0 +1,192 @@
+"""The items of a session's five compartments: one line per change, only ever appended to.
+
+Several processes may write at once, and a torn line costs itself only: what holds is what the lines
+say in their order. Whether an item may go is asked when its line is read, so that one which was
+pinned meanwhile stays. Nothing is imported that a hook does not have, because the card reads this.
+"""
+
+from __future__ import annotations
+
+import time
+
+from brimline.errors import StateError
+from brimline.fast import io, json, paths
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+FORMAT = 1
+FILE_NAME = "budget.jsonl"
+SAFETY, TASK = "safety_constraints", "active_task"
+# Percent of the window.
+SHARES = {
+    TASK: 40,
+    "project_background": 20,
+    "operator_preferences": 10,
+    SAFETY: 10,
+    "ambient_knowledge": 20,
+}
+ALERT_PERCENT = 90
+PRIORITIES = range(11)
+LOG_ENTRIES = 200
+PREVIEW_CHARACTERS = 80
+_LARGEST_BYTES = 8 << 20
+_ID_BYTES = 4
+
+
+class Budget:
+    """The items that hold, in the order in which they came, and what was evicted lately."""
+
+    def __init__(self) -> None:
+        self.items: dict[str, dict[str, Any]] = {}
+        self.log: list[dict[str, Any]] = []
+
+    def of(self, compartment: str) -> list[dict[str, Any]]:
+        """The items of one compartment."""
+        return [item for item in self.items.values() if item["compartment"] == compartment]
+
+
+def load(home_dir: str, session_id: str) -> Budget:
+    """What a session's lines say; a session without any has no items.
+
+    Raises:
+        OSError: they cannot be read.
+    """
+    budget = Budget()
+    for line in _lines(home_dir, session_id):
+        item = line.get("add")
+        if isinstance(item, dict) and _is_item(item):
+            budget.items.setdefault(item["id"], item)
+        named = budget.items.get(str(line.get("id")))
+        if named is None:
+            continue
+        may_go = not named["pinned"]
+        if line.get("do") == "remove" or (line.get("do") == "evict" and may_go):
+            del budget.items[named["id"]]
+        if line.get("do") == "evict" and may_go:
+            fields = {name: named[name] for name in ("id", "compartment", "tokens", "priority")}
+            preview = " ".join(named["text"].split())[:PREVIEW_CHARACTERS]
+            budget.log.append(fields | {"preview": preview, "at": line.get("at")})
+        if line.get("do") in ("pin", "unpin"):
+            named["pinned"] = line["do"] == "pin" or named["compartment"] == SAFETY
+    del budget.log[:-LOG_ENTRIES]
+    return budget
+
+
+def add(home_dir: str, session_id: str, item: dict[str, Any]) -> dict[str, Any]:
+    """Write an item down: `compartment`, `text`, `priority`, `pinned`; returns it with its id.
+
+    Raises:
+        OSError: it cannot be written.
+        StateError: so much was written down for this session that no more is taken.
+    """
+    path = _path(home_dir, session_id)
+    if _size(path) > _LARGEST_BYTES - 4 * len(item["text"].encode()):
+        raise StateError("this session's budget file is full: it takes no more items")
+    made = {
+        **item,
+        "id": io.system.urandom(_ID_BYTES).hex(),
+        "at": round(time.time(), 3),
+        "tokens": estimate(item["text"]),
+        "pinned": item["pinned"] or item["compartment"] == SAFETY,
+    }
+    _append(path, {"add": made})
+    return made
+
+
+def change(home_dir: str, session_id: str, what: str, items: Iterable[str]) -> None:
+    """Say of items, by their ids, that they are to `remove`, `pin`, `unpin` or `evict`.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    for item in items:
+        _append(_path(home_dir, session_id), {"do": what, "id": item})
+
+
+def estimate(text: str) -> int:
+    """About how many tokens a text takes: one per four bytes, rounded up."""
+    return -(-len(text.encode("utf-8", "replace")) // 4)
+
+
+def room(compartment: str, window_tokens: int) -> int:
+    """How many tokens a compartment has, whatever the others hold."""
+    return window_tokens * SHARES[compartment] // 100
+
+
+def used(items: Iterable[dict[str, Any]]) -> int:
+    """How many tokens items take."""
+    return sum(item["tokens"] for item in items)
+
+
+def evictable(items: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those that may go, in the order in which they go: lowest priority, then oldest."""
+    free = [item for item in items if not item["pinned"]]
+    return sorted(free, key=lambda item: (item["priority"], item["at"]))
+
+
+def too_many(budget: Budget, window_tokens: int) -> list[dict[str, Any]]:
+    """What has to go so that no compartment holds more than its share."""
+    found = []
+    for compartment in SHARES:
+        inside = budget.of(compartment)
+        over = used(inside) - room(compartment, window_tokens)
+        for item in evictable(inside):
+            if over <= 0:
+                break
+            over -= item["tokens"]
+            found.append(item)
+    return found
+
+
+def handed_back(home_dir: str, session_id: str) -> list[str]:
+    """The pinned texts that come back after a compaction: of safety, then of the task at hand."""
+    budget = load(home_dir, session_id)
+    return [
+        item["text"]
+        for compartment in (SAFETY, TASK)
+        for item in reversed(budget.of(compartment))
+        if item["pinned"]
+    ]
+
+
+def _is_item(item: dict[str, Any]) -> bool:
+    """Whether a line was written by `add`."""
+    return (
+        item.get("compartment") in SHARES
+        and isinstance(item.get("id"), str)
+        and isinstance(item.get("text"), str)
+        and isinstance(item.get("pinned"), bool)
+        and all(isinstance(item.get(name), int | float) for name in ("tokens", "priority", "at"))
+    )
+
+
+def _lines(home_dir: str, session_id: str) -> Iterator[dict[str, Any]]:
+    """Every sound line of this format."""
+    try:
+        raw = io.read_file(_path(home_dir, session_id), _LARGEST_BYTES)
+    except FileNotFoundError:
+        return
+    for text in raw.decode("utf-8", "replace").split("\n"):
+        for line in json.loads_all(text):
+            if isinstance(line, dict) and line.get("v") == FORMAT:
+                yield line
+
+
+def _append(path: str, fields: dict[str, Any]) -> None:
+    line = {"v": FORMAT, "at": round(time.time(), 3)} | fields
+    # On a line of its own also behind one that a full disk cut off.
+    io.append_line(path, "\n" + json.dumps(line))
+
+
+def _size(path: str) -> int:
+    try:
+        return io.system.stat(io.to_bytes(path)).st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _path(home_dir: str, session_id: str) -> str:
+    return f"{paths.carry_session_dir(home_dir, session_id)}/{FILE_NAME}"

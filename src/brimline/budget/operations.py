@@ -1,0 +1,250 @@
+"""What can be done with a session's budget, by the model and by people alike.
+
+Each operation checks what it was given, does it, and returns a document; `told` says it in words.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from brimline.budget import items
+from brimline.errors import SessionError, StateError
+from brimline.gauge import composition
+from brimline.transcript import find, pieces
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+LONGEST_TEXT = 8_000
+DEFAULT_WINDOW = 200_000
+_DEFAULT_PRIORITY = 5
+_ARGUMENTS = ("compartment", "text", "id", "priority", "pinned")
+
+
+class Place(NamedTuple):
+    """Whose budget it is."""
+
+    home_dir: str
+    session_id: str
+    window_tokens: int
+
+
+def run(
+    home_dir: str,
+    session_id: str,
+    window_tokens: int | None,
+    operation: str,
+    arguments: dict[str, Any],
+) -> dict[str, Any]:
+    """Do one operation; `arguments` may hold None for what was not given.
+
+    Raises:
+        StateError: the operation or an argument is wrong, or an item cannot be kept.
+        OSError: the budget cannot be read or written.
+    """
+    given = {name: value for name, value in arguments.items() if value is not None}
+    for kind, names, known in (
+        ("operation", [operation], tuple(OPERATIONS)),
+        ("argument", given, _ARGUMENTS),
+    ):
+        for name in names:
+            if name not in known:
+                raise StateError(f"there is no {kind} {name[:40]!r}: use {', '.join(known)}")
+    place = Place(home_dir, session_id, window_tokens or DEFAULT_WINDOW)
+    return {"operation": operation} | OPERATIONS[operation](place, given)
+
+
+def _get(place: Place, _given: dict[str, Any]) -> dict[str, Any]:
+    """Every compartment, and beside them what is really in the window."""
+    return {
+        "window_tokens": place.window_tokens,
+        "compartments": _compartments(place),
+        "measured": _measured(place.session_id),
+    }
+
+
+def _add(place: Place, given: dict[str, Any]) -> dict[str, Any]:
+    compartment, text = _compartment(given), _text(given)
+    priority, pinned = given.get("priority", _DEFAULT_PRIORITY), given.get("pinned", False)
+    if isinstance(priority, bool) or priority not in items.PRIORITIES:
+        raise StateError("a priority is a whole number from 0 to 10")
+    if not isinstance(pinned, bool):
+        raise StateError("`pinned` is true or false")
+    item = {"compartment": compartment, "text": text, "priority": priority, "pinned": pinned}
+    made = items.add(place.home_dir, place.session_id, item)
+    return {"item": made, "alerts": _alerts(place, [compartment])}
+
+
+def _changed(what: str, place: Place, given: dict[str, Any]) -> dict[str, Any]:
+    """Do something to the one item that an id, or its beginning, names."""
+    item = _item(place, given)
+    if what == "unpin" and item["compartment"] == items.SAFETY:
+        raise StateError(f"what is in {items.SAFETY} is always pinned: remove it instead")
+    if what == "evict" and item["pinned"]:
+        raise StateError(f"{item['id']} is pinned: unpin it first")
+    items.change(place.home_dir, place.session_id, what, [item["id"]])
+    pinned = what == "pin" or (item["pinned"] and what != "unpin")
+    return {"item": item | {"pinned": pinned}}
+
+
+def _evict(place: Place, given: dict[str, Any]) -> dict[str, Any]:
+    """Take out one item: the named one, or the next of a compartment."""
+    if "id" in given:
+        return _changed("evict", place, given)
+    compartment = _compartment(given)
+    free = items.evictable(_load(place).of(compartment))
+    if not free:
+        raise StateError(f"{compartment} holds nothing that is not pinned")
+    return _changed("evict", place, {"id": free[0]["id"]})
+
+
+def _enforce(place: Place, _given: dict[str, Any]) -> dict[str, Any]:
+    """Take out what is too much, compartment by compartment."""
+    gone = items.too_many(_load(place), place.window_tokens)
+    items.change(place.home_dir, place.session_id, "evict", [item["id"] for item in gone])
+    return {"evicted": gone, "alerts": _alerts(place)}
+
+
+def _estimate(_place: Place, given: dict[str, Any]) -> dict[str, Any]:
+    return {"tokens": items.estimate(_text(given))}
+
+
+def _log(place: Place, _given: dict[str, Any]) -> dict[str, Any]:
+    return {"log": _load(place).log}
+
+
+def _list(place: Place, given: dict[str, Any]) -> dict[str, Any]:
+    wanted = [_compartment(given)] if "compartment" in given else items.SHARES
+    budget = _load(place)
+    return {"items": [item for name in wanted for item in budget.of(name)]}
+
+
+OPERATIONS: dict[str, Callable[[Place, dict[str, Any]], dict[str, Any]]] = {
+    "get": _get,
+    "add": _add,
+    "remove": partial(_changed, "remove"),
+    "pin": partial(_changed, "pin"),
+    "unpin": partial(_changed, "unpin"),
+    "evict": _evict,
+    "enforce": _enforce,
+    "estimate": _estimate,
+    "alerts": lambda place, _given: {"alerts": _alerts(place)},
+    "log": _log,
+    "list": _list,
+}
+
+
+def _load(place: Place) -> items.Budget:
+    return items.load(place.home_dir, place.session_id)
+
+
+def _compartment(given: dict[str, Any]) -> str:
+    name = given.get("compartment")
+    if not isinstance(name, str) or name not in items.SHARES:
+        raise StateError(f"a compartment is one of {', '.join(items.SHARES)}")
+    return name
+
+
+def _text(given: dict[str, Any]) -> str:
+    text = given.get("text")
+    if not isinstance(text, str) or not text.strip():
+        raise StateError("give a `text`")
+    if len(text) > LONGEST_TEXT:
+        raise StateError(f"an item has at most {LONGEST_TEXT:,} characters: say it shorter")
+    return text.strip()
+
+
+def _item(place: Place, given: dict[str, Any]) -> dict[str, Any]:
+    name, known = given.get("id"), _load(place).items
+    fitting = [one for one in known if isinstance(name, str) and name and one.startswith(name)]
+    if len(fitting) != 1:
+        some = "several items begin" if fitting else "no item begins"
+        raise StateError(f"{some} with the id {str(name)[:40]!r}: `list` names them")
+    return known[fitting[0]]
+
+
+def _compartments(place: Place) -> list[dict[str, Any]]:
+    budget, found = _load(place), []
+    for name, share in items.SHARES.items():
+        inside, room = budget.of(name), items.room(name, place.window_tokens)
+        used = items.used(inside)
+        found.append(
+            {
+                "name": name,
+                "share_percent": share,
+                "tokens": room,
+                "used_tokens": used,
+                "percent": round(100 * used / room, 1) if room else 100.0,
+                "items": len(inside),
+                "pinned": sum(item["pinned"] for item in inside),
+            }
+        )
+    return found
+
+
+def _alerts(place: Place, names: Iterable[str] = items.SHARES) -> list[dict[str, Any]]:
+    """The compartments that are nearly full, or more than full."""
+    return [
+        one
+        for one in _compartments(place)
+        if one["name"] in names and one["percent"] >= items.ALERT_PERCENT
+    ]
+
+
+def _measured(session_id: str) -> dict[str, int]:
+    """What the session's window really consists of, in tokens; empty where nobody knows."""
+    try:
+        found = composition.compose(pieces.entries(find.by_id(session_id)))
+    except (SessionError, OSError):
+        return {}
+    return {composition.NAMES[kind]: tokens for kind, tokens in found.parts.most_common() if tokens}
+
+
+def told(document: dict[str, Any]) -> str:
+    """What was done, or found, in a few lines."""
+    lines = [_compartment_line(one) for one in document.get("compartments", [])]
+    if document.get("measured"):
+        lines.append("Measured, not managed: what the window consists of, in tokens, shared out")
+        lines.append("by the lengths of the texts:")
+        lines += [f"  {tokens:>9,}  {name}" for name, tokens in document["measured"].items()]
+    if "item" in document:
+        lines.append(f"{_DONE[document['operation']]} {_item_line(document['item'])}")
+    if "evicted" in document:
+        gone = document["evicted"]
+        lines.append(f"Evicted: {len(gone) or 'nothing'}{', in this order:' if gone else '.'}")
+        lines += map(_item_line, gone)
+    if "tokens" in document:
+        lines.append(f"About {document['tokens']:,} tokens (a token per four bytes).")
+    lines += map(_item_line, document.get("items", []))
+    lines += [
+        f"{one['id']}  {one['compartment']}, {one['tokens']:,} tokens: {one['preview']}"
+        for one in document.get("log", [])
+    ]
+    lines += [f"Nearly full: {_compartment_line(one)}" for one in document.get("alerts", [])]
+    return "\n".join(lines) or "Nothing."
+
+
+_DONE = {
+    "add": "Added:",
+    "remove": "Removed:",
+    "pin": "Pinned:",
+    "unpin": "Unpinned:",
+    "evict": "Evicted:",
+}
+
+
+def _compartment_line(one: dict[str, Any]) -> str:
+    return (
+        f"{one['name']:20} {one['used_tokens']:>8,} of {one['tokens']:,} tokens"
+        f" ({one['percent']:.0f} %), {one['items']} items, {one['pinned']} pinned"
+    )
+
+
+def _item_line(item: dict[str, Any]) -> str:
+    text = " ".join(item["text"].split())
+    if len(text) > items.PREVIEW_CHARACTERS:
+        text = text[: items.PREVIEW_CHARACTERS] + "…"
+    pin = ", pinned" if item["pinned"] else ""
+    head = f"{item['id']}  {item['compartment']}, {item['tokens']:,} tokens"
+    return f"{head}, priority {item['priority']}{pin}\n  {text}"

@@ -1,0 +1,39 @@
+"""The tool `context_budget`: five compartments of items that the model manages itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from brimline.budget import operations
+from brimline.carry.clean import clean
+from brimline.errors import SessionError
+from brimline.fast import io, paths
+from brimline.state.session import SessionState
+from brimline.transcript import find
+
+
+def answer(home_dir: str, project_dir: str, arguments: dict[str, Any]) -> str:
+    """Do one operation, and say what came of it.
+
+    Raises:
+        SessionError: there is no such session.
+        StateError: the operation or one of its arguments is wrong.
+        OSError: the budget cannot be read or written.
+    """
+    given = dict(arguments)
+    operation, named = str(given.pop("operation", "get")), given.pop("session", None)
+    session = _session(project_dir, named)
+    if isinstance(given.get("text"), str):
+        given["text"] = clean(given["text"])
+    window = SessionState(home_dir, session).telemetry().get("window_tokens")
+    return operations.told(operations.run(home_dir, session, window, operation, given))
+
+
+def _session(project_dir: str, named: Any) -> str:
+    """The session that was named, else the one the client is in, else the project's newest."""
+    if named is not None:
+        if not isinstance(named, str) or paths.safe_session_id(named) != named:
+            raise SessionError("`session` is no session id: leave it out for this session")
+        return find.session_id_of(find.by_id(named))
+    first = io.env("CLAUDE_CODE_SESSION_ID")
+    return find.current(first) if first else find.session_id_of(find.newest(project_dir))

@@ -1,0 +1,302 @@
+"""A session's budget through its doors: the tool of the model, the command, and the card."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from brimline.budget import items, operations
+from brimline.cli import surface
+from brimline.errors import StateError
+from brimline.fast import paths
+from brimline.hooks import entry
+from brimline.mcp import tools
+from brimline.testing import SessionBuilder, event
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ID = "1f0c2d3e-8a41-4f0b-b6a7-6f1f0a5b9c20"
+WINDOW = 10_000  # of which ambient_knowledge has 2,000
+
+
+@pytest.fixture(autouse=True)
+def talk(project_dir: str, monkeypatch: pytest.MonkeyPatch) -> SessionBuilder:
+    """A session of the project in which the tests stand."""
+    monkeypatch.chdir(project_dir)
+    path = f"{paths.project_transcripts(project_dir)}/{ID}.jsonl"
+    session = SessionBuilder(path, ID, project_dir)
+    session.prompt("Make the import faster.")
+    session.tool_result(session.tool_call(40_000), "x" * 4_000)
+    session.reply(42_000)
+    return session
+
+
+def asked(operation: str, **arguments: Any) -> str:
+    """What the model's tool answers."""
+    text, failed = tools.answer("context_budget", {"operation": operation} | arguments)
+    assert not failed, text
+    return text
+
+
+def refused(operation: str, **arguments: Any) -> str:
+    """The one sentence in which the tool refuses."""
+    text, failed = tools.answer("context_budget", {"operation": operation} | arguments)
+    assert failed
+    assert "\n" not in text
+    return text
+
+
+def done(home_dir: str, operation: str, **arguments: Any) -> dict[str, Any]:
+    """The document of one operation in a small window."""
+    return operations.run(home_dir, ID, WINDOW, operation, arguments)
+
+
+def held(home_dir: str) -> set[str]:
+    """The texts of the items that hold."""
+    return {item["text"] for item in items.load(home_dir, ID).items.values()}
+
+
+@pytest.mark.row("S4-29", "S4-30")
+def test_the_model_adds_pins_evicts_and_estimates(home_dir: str) -> None:
+    """Five compartments and no sixth; ids are told, and their beginnings will do."""
+    told = asked("add", compartment="active_task", text="Rewrite the importer.")
+    name = told.split()[1]
+    assert asked("pin", id=name[:6]).startswith(f"Pinned: {name}  active_task, 6 tokens")
+    assert "is pinned: unpin it first" in refused("evict", id=name)
+    asked("unpin", id=name)
+    assert asked("evict", compartment="active_task").startswith(f"Evicted: {name}")
+    assert "Rewrite the importer." in asked("log")
+    assert asked("list") == "Nothing."
+    assert asked("estimate", text="é" * 5) == "About 3 tokens (a token per four bytes)."
+    assert "one of active_task" in refused("add", compartment="sixth", text="x")
+    assert held(home_dir) == set()
+
+
+@pytest.mark.parametrize(
+    ("operation", "arguments", "sentence"),
+    [
+        ("grow", {}, "there is no operation 'grow'"),
+        ("add", {"compartment": "active_task"}, "give a `text`"),
+        ("add", {"compartment": "active_task", "text": "x" * 9_000}, "at most 8,000 characters"),
+        ("add", {"compartment": "active_task", "text": "x", "priority": 11}, "from 0 to 10"),
+        ("add", {"compartment": "active_task", "text": "x", "priority": True}, "from 0 to 10"),
+        ("add", {"compartment": "active_task", "text": "x", "pinned": "yes"}, "true or false"),
+        ("add", {"compartment": "active_task", "text": "x", "colour": 1}, "no argument 'colour'"),
+        ("remove", {"id": "beef"}, "no item begins with the id 'beef'"),
+        ("remove", {"id": ["beef"]}, "no item begins"),
+        ("evict", {"compartment": "ambient_knowledge"}, "nothing that is not pinned"),
+        ("get", {"session": "../../etc"}, "no session id"),
+        ("get", {"session": "00000000-0000-4000-8000-000000000000"}, "session"),
+    ],
+)
+def test_what_is_wrong_with_a_call_is_said_in_a_sentence(
+    operation: str, arguments: dict[str, Any], sentence: str, home_dir: str
+) -> None:
+    """And nothing is written for it."""
+    assert sentence in refused(operation, **arguments)
+    assert not os.path.exists(f"{paths.carry_session_dir(home_dir, ID)}/{items.FILE_NAME}")
+
+
+@pytest.mark.row("S4-31")
+def test_shares_are_of_the_window_and_a_compartment_tells_when_it_is_nearly_full(
+    home_dir: str,
+) -> None:
+    """40, 20, 10, 10, 20 percent; from 90 percent on there is an alert."""
+    shares = [one["tokens"] for one in done(home_dir, "get")["compartments"]]
+    assert shares == [4_000, 2_000, 1_000, 1_000, 2_000]
+
+    one = done(home_dir, "add", compartment="operator_preferences", text="x" * 4 * 899)
+    assert one["alerts"] == []
+    one = done(home_dir, "add", compartment="operator_preferences", text="y" * 4)
+    assert [alert["name"] for alert in one["alerts"]] == ["operator_preferences"]
+    assert done(home_dir, "alerts")["alerts"] == one["alerts"]
+
+
+@pytest.mark.row("S4-32")
+def test_what_keeps_the_session_safe_is_always_pinned(home_dir: str) -> None:
+    """It cannot be unpinned, nor evicted however much there is of it; it can be removed."""
+    asked("add", compartment="safety_constraints", text="Never push to main.", pinned=False)
+    (item,) = items.load(home_dir, ID).items.values()
+    assert "always pinned" in refused("unpin", id=item["id"])
+    items.change(home_dir, ID, "unpin", [item["id"]])
+    items.change(home_dir, ID, "evict", [item["id"]])
+    done(home_dir, "add", compartment="safety_constraints", text="z" * 8_000)
+    assert done(home_dir, "enforce")["evicted"] == []
+    assert "Never push to main." in held(home_dir)
+    asked("remove", id=item["id"])
+    assert "Never push to main." not in held(home_dir)
+
+
+@pytest.mark.row("S4-33", "S4-34")
+def test_the_least_important_and_oldest_go_first_and_only_where_it_is_too_full(
+    home_dir: str,
+) -> None:
+    """Another compartment loses nothing; what went is in the log, in its order."""
+    for text, priority, pinned in (
+        ("old", 3, False),
+        ("low", 1, False),
+        ("new", 3, False),
+        ("pinned", 0, True),
+        ("high", 9, False),
+    ):
+        more = {"text": text.ljust(2_400, "."), "priority": priority, "pinned": pinned}
+        done(home_dir, "add", compartment="ambient_knowledge", **more)
+    done(home_dir, "add", compartment="project_background", text="b" * 7_900, priority=0)
+
+    gone = done(home_dir, "enforce")["evicted"]
+
+    assert [item["text"].strip(".") for item in gone] == ["low", "old"]
+    assert [one["preview"].strip(".") for one in done(home_dir, "log")["log"]] == ["low", "old"]
+    assert {text.strip(".")[:6] for text in held(home_dir)} == {"new", "pinned", "high", "bbbbbb"}
+    assert done(home_dir, "enforce")["evicted"] == []
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from([*items.SHARES]),
+            st.integers(1, 7_000),
+            st.integers(0, 10),
+            st.booleans(),
+        ),
+        max_size=12,
+    )
+)
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_no_compartment_is_left_too_full_unless_all_in_it_is_pinned(
+    tmp_path: Path, added: list[tuple[str, int, int, bool]]
+) -> None:
+    """For any items; what goes is never pinned and never more than is needed."""
+    home = str(tmp_path / str(time.monotonic_ns()))
+    for name, length, priority, pinned in added:
+        one = {"text": "x" * length, "priority": priority, "pinned": pinned}
+        done(home, "add", compartment=name, **one)
+    gone = done(home, "enforce")["evicted"]
+
+    assert not any(item["pinned"] for item in gone)
+    budget = items.load(home, ID)
+    for name in items.SHARES:
+        inside, room = budget.of(name), items.room(name, WINDOW)
+        assert items.used(inside) <= room or all(item["pinned"] for item in inside)
+        last = [item for item in gone if item["compartment"] == name][-1:]
+        assert not last or items.used([*inside, *last]) > room
+
+
+@pytest.mark.row("S4-01", "S4-29")
+def test_the_command_shows_the_plan_and_beside_it_what_was_measured(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The plan and the measured composition are two things, and each says which it is."""
+    arguments = ["budget", "add", "--in", "active_task", "--text", "Find it: token=abcd1234efgh"]
+    surface.program(arguments, standalone_mode=False)
+    assert "abcd1234efgh" not in capsys.readouterr().out
+
+    surface.program(["budget"], standalone_mode=False)
+    told = capsys.readouterr().out
+    surface.program(["budget", "--json", "--session", ID[:8]], standalone_mode=False)
+    document = json.loads(capsys.readouterr().out)
+
+    assert "active_task" in told
+    assert "Measured, not managed" in told
+    assert max(map(len, told.splitlines())) <= 80
+    assert document["compartments"][0]["items"] == 1
+    assert sum(document["measured"].values()) == 42_000
+
+
+def test_pinned_safety_and_task_come_back_after_a_compaction(
+    talk: SessionBuilder, home_dir: str
+) -> None:
+    """Right behind the notes; what is not pinned, or of another compartment, does not."""
+    asked("add", compartment="active_task", text="KEPT-TASK", pinned=True)
+    asked("add", compartment="active_task", text="LOOSE-TASK")
+    asked("add", compartment="ambient_knowledge", text="PINNED-ELSEWHERE", pinned=True)
+    asked("add", compartment="safety_constraints", text="KEPT-RULE")
+    talk.prompt("brim:keep NOTED")
+    talk.reply(43_000)
+    raw = json.dumps(event("SessionStart", talk, source="compact")).encode()
+    card = json.loads(entry.respond("SessionStart", raw, home_dir))
+    text = card["hookSpecificOutput"]["additionalContext"]
+
+    assert "\n\nPinned in the budget:\n- KEPT-RULE\n- KEPT-TASK\n" in text
+    assert text.index("NOTED") < text.index("KEPT-RULE") < text.index("Messages of the user")
+    assert "LOOSE-TASK" not in text
+    assert "PINNED-ELSEWHERE" not in text
+
+
+def test_a_damaged_file_costs_the_damaged_lines_only(home_dir: str) -> None:
+    """Torn, foreign and binary lines; what is added behind a torn one counts."""
+    asked("add", compartment="active_task", text="FIRST")
+    path = Path(paths.carry_session_dir(home_dir, ID)) / items.FILE_NAME
+    with path.open("ab") as file:
+        file.write(
+            b'\xff\x00\n[]\n{"v":1,"add":{"id":1}}\n{"v":9}\n{"v":1,"do":"evict"}\n{"v":1,"ad'
+        )
+    asked("add", compartment="active_task", text="SECOND")
+
+    assert held(home_dir) == {"FIRST", "SECOND"}
+
+
+def test_a_file_that_grew_too_large_takes_no_more(
+    home_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sentence, and what it holds stays."""
+    monkeypatch.setattr(items, "_LARGEST_BYTES", 1_000)
+    asked("add", compartment="active_task", text="FIRST" * 20)
+    with pytest.raises(StateError, match="full"):
+        items.add(
+            home_dir, ID, {"compartment": items.TASK, "text": "x" * 900, "pinned": 0, "priority": 1}
+        )
+    assert len(held(home_dir)) == 1
+
+
+WRITER = """
+import sys
+from brimline.budget import items
+home, session, name = sys.argv[1:]
+for number in range(200):
+    item = {"compartment": "active_task", "priority": 1, "pinned": False}
+    made = items.add(home, session, item | {"text": f"{name}-{number}"})
+    items.change(home, session, "pin", [made["id"]])
+    print(made["text"], flush=True)
+"""
+
+
+def _writers(home_dir: str) -> Iterator[subprocess.Popen[str]]:
+    for name in "abcdefgh":
+        command = [sys.executable, "-c", WRITER, home_dir, ID, name]
+        world = {**os.environ, "PYTHONPATH": str(Path(items.__file__).parents[2])}
+        yield subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=world)
+
+
+def test_eight_writers_of_which_half_are_killed_lose_nothing_they_were_told_is_kept(
+    home_dir: str,
+) -> None:
+    """Every acknowledged item is there, pinned, whole."""
+    started = list(_writers(home_dir))
+    told: set[str] = set()
+    for number, process in enumerate(started):
+        assert process.stdout is not None
+        told.add(process.stdout.readline().strip())
+        if number % 2:
+            process.send_signal(signal.SIGKILL)
+    for process in started:
+        told |= set(process.communicate()[0].split())
+
+    budget = items.load(home_dir, ID)
+    texts = {item["text"]: item["pinned"] for item in budget.items.values()}
+    assert told <= texts.keys()
+    assert all(texts[text] for text in told)
+    assert len(told) > 800
