@@ -18,7 +18,10 @@ from brimline.store import contents, stub
 
 SESSION = {"X-Claude-Code-Session-Id": "0f0e0d0c-1111-2222-3333-444455556666"}
 LOG = "\n".join(f"2026-01-08 12:00:{n % 60:02d} request {n} served" for n in range(400))
-TOO_LONG = {"type": "invalid_request_error", "message": "prompt is too long: 90 tokens > 10 maximum"}
+TOO_LONG = {
+    "type": "invalid_request_error",
+    "message": "prompt is too long: 90 tokens > 10 maximum",
+}
 REFUSAL = Answer(400, json.dumps({"type": "error", "error": TOO_LONG}).encode())
 
 

@@ -112,7 +112,7 @@ def mark(body: dict[str, Any], blocks: list[Block], before: int) -> dict[str, An
 
 
 def last_round(body: Mapping[str, Any]) -> int:
-    """Where the last round begins, which nothing may be parted from: a call, or the user's words."""
+    """Where the last round begins, which stays whole: a call, or the user's words."""
     messages = body["messages"]
     at = len(messages) - 1
     while at > 0:

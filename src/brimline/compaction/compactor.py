@@ -43,7 +43,7 @@ class Settings:
     hot_requests: int = 20
     """What was referred to so recently is hot, and stays."""
     near_brim_hot_requests: int = 10
-    near_brim_ratio: float = 0.75
+    near_brim_ratio: float = 0.7
     worth_ratio: float = 0.05
     """What an edit near the brim has to save, of the window."""
     read_requests: int = 4

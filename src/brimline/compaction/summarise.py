@@ -38,9 +38,7 @@ INSTRUCTIONS = (
 class Summarizer(Protocol):
     """A model that can be asked once."""
 
-    def summarize(
-        self, messages: list[dict[str, Any]], instructions: str, most_tokens: int
-    ) -> str:
+    def summarize(self, messages: list[dict[str, Any]], instructions: str, most_tokens: int) -> str:
         """The answer to `instructions` about a conversation."""
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 READ_PRICE = 0.1
 # Waiting fills the window too, which no price of tokens tells: it counts so much.
-_WAITING_WEIGHT = 1.5
+_WAITING_WEIGHT = 2.0
 _WRITE_PRICES = {300: 1.25, 3_600: 2.0}
 
 

@@ -137,7 +137,7 @@ async def _serve(
     # The server's own way would end the process before its files are closed.
     server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign,assignment]
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, setattr, server, "should_exit", True)  # noqa: FBT003
+        loop.add_signal_handler(number, setattr, server, "should_exit", True)
     ready()
     try:
         await server.serve(sockets=[listening])
