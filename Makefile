@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check bench smoke docs clean
+.PHONY: demo test test-long check bench smoke docs clean
 
 # Play a recorded session through the real hook entry and watch it fill.
 demo: $(READY)
@@ -13,6 +13,10 @@ demo: $(READY)
 # All tests, the real Claude Code client included (it is fetched once with npm).
 test: $(READY)
 	$(BIN)/python -m pytest -n 2 tests
+
+# The same with more of it: seeds, kills, hooks at once.
+test-long: $(READY)
+	$(BIN)/python -m pytest -n 2 -m long tests
 
 # Lint, format, types, layers, generated docs.
 check: $(READY)

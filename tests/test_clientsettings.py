@@ -62,17 +62,6 @@ def test_variables_in_the_files_win_over_settings(project_dir: str) -> None:
     assert facts["model"] == "sonnet[1m]"
 
 
-def test_settings_per_model_are_kept_by_model(project_dir: str) -> None:
-    """Entries without a usable window are left out."""
-    models = {"a": {"autoCompactWindow": 5}, "b": {"autoCompactWindow": "auto"}, "c": 7, "d": {}}
-    _write(project_dir, "user", {"modelSettings": models})
-
-    facts = clientsettings.compaction_facts(project_dir)
-
-    assert facts["autocompact_window_by_model"] == {"a": 5}
-    assert facts["autocompact_window"] is None
-
-
 @pytest.mark.parametrize("value", ["auto", 0, -1, True, 1.5, None, [], {}, "9" * 5_000, "²"])
 def test_a_window_that_is_no_number_is_unset(value: Any, project_dir: str) -> None:
     """`auto` and nonsense mean the client's own default."""
@@ -81,36 +70,36 @@ def test_a_window_that_is_no_number_is_unset(value: Any, project_dir: str) -> No
     assert clientsettings.compaction_facts(project_dir)["autocompact_window"] is None
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff\xfe\xff", b"[" * 5_000, b"5"])
-def test_a_broken_file_says_nothing(content: bytes, project_dir: str) -> None:
-    """The other scopes still speak."""
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[]", b"\xff\xfe\xff", b"[" * 5_000, b"5", "pipe", "/dev/zero"]
+)
+def test_a_broken_file_says_nothing(content: bytes | str, project_dir: str) -> None:
+    """The other scopes still speak; a stranger's repository cannot make us wait for ever."""
     _write(project_dir, "user", {"autoCompactWindow": 5})
     path = Path(clientsettings.settings_files(project_dir)["project"])
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    elif content == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to(content)
 
     assert clientsettings.compaction_facts(project_dir)["autocompact_window"] == 5
     assert clientsettings.read_settings(str(path)) == {}
 
 
-def test_what_is_no_regular_file_says_nothing(project_dir: str) -> None:
-    """A stranger's repository cannot make us wait or read for ever."""
-    files = clientsettings.settings_files(project_dir)
-    Path(project_dir, ".claude").mkdir()
-    os.mkfifo(files["project"])
-    Path(files["local"]).symlink_to("/dev/zero")
+def test_settings_per_model_are_kept_by_model(project_dir: str) -> None:
+    """Entries without a usable window are left out; a byte order mark is no damage."""
+    models = {"a": {"autoCompactWindow": 5}, "b": {"autoCompactWindow": "auto"}, "c": 7, "d": {}}
+    _write(project_dir, "user", {"modelSettings": models})
+    path = Path(clientsettings.settings_files(project_dir)["user"])
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
 
-    assert clientsettings.read_settings(files["project"]) == {}
-    assert clientsettings.read_settings(files["local"]) == {}
+    facts = clientsettings.compaction_facts(project_dir)
 
-
-def test_a_byte_order_mark_is_no_damage(project_dir: str) -> None:
-    """Files saved by Windows editors are read."""
-    path = Path(clientsettings.settings_files(project_dir)["project"])
-    path.parent.mkdir(parents=True)
-    path.write_bytes(b'\xef\xbb\xbf{"model": "opus"}')
-
-    assert clientsettings.read_settings(str(path)) == {"model": "opus"}
+    assert facts["autocompact_window_by_model"] == {"a": 5}
+    assert facts["autocompact_window"] is None
 
 
 def _write(project_dir: str, scope: str, document: dict[str, Any]) -> None:

@@ -23,6 +23,7 @@ def test_a_timestamp_is_the_moment_it_names(moment: datetime) -> None:
     text = moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
     assert clock.parse(text) == pytest.approx(moment.timestamp(), abs=1e-5)
+    assert clock.parse(f"{text[:19]}Z") == int(moment.timestamp())
 
 
 @given(milliseconds=st.integers(0, 7_000_000_000_000))
@@ -40,30 +41,10 @@ def test_writing_is_the_reverse_of_reading(milliseconds: int) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        None,
-        "",
-        "soon",
-        "2026-01-08",
-        "2026-01-08T15:49:03",
-        "2026-13-08T15:49:03Z",
-        "2026-xx-08T15:49:03Z",
-        "2026-01-08T15:49:03+02:00",
-        "2026-01-08T15:49:0xZ",
+        *(None, "", "soon", "2026-01-08", "2026-01-08T15:49:03", "2026-13-08T15:49:03Z"),
+        *("2026-xx-08T15:49:03Z", "2026-01-08T15:49:03+02:00", "2026-01-08T15:49:0xZ"),
     ],
 )
 def test_what_is_no_utc_timestamp_is_none(text: str | None) -> None:
     """Unknown is None, never a guess."""
     assert clock.parse(text) is None
-
-
-@given(text=st.text(max_size=30))
-@brisk
-def test_any_text_has_an_answer(text: str) -> None:
-    """No text raises."""
-    clock.parse(text)
-    clock.parse(text[:10].ljust(10, "1") + "T" + text[10:].ljust(9, "0") + "Z")
-
-
-def test_whole_seconds_need_no_fraction() -> None:
-    """Some rows carry none."""
-    assert clock.parse("2026-01-08T15:49:03Z") == 1_767_887_343

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import os
-import resource
 import stat
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -275,24 +271,6 @@ def test_a_change_touches_one_value_only(top: str, rest: list[str], key: str, wo
     assert len(changed) <= 1
 
 
-@pytest.mark.parametrize(
-    ("key", "raw", "sentence"),
-    [
-        ("guard.tier", "1", "there is no setting 'guard.tier'; did you mean guard.tiers?"),
-        ("guard.tiers", "1,1", "guard.tiers takes one to nine different numbers.* not '1,1'"),
-        ("context_window", "-4", "context_window takes a whole number of tokens above 0"),
-    ],
-)
-def test_a_change_that_makes_no_sense_is_refused(
-    key: str, raw: str, sentence: str, home_dir: str
-) -> None:
-    """One sentence says why, and no file comes into being."""
-    with pytest.raises(ConfigError, match=sentence):
-        config.change(paths.user_config(home_dir), key, raw, project=False)
-
-    assert not Path(home_dir).exists()
-
-
 @pytest.mark.parametrize("content", ["guard = 5\n", "[[guard]]\na = 1\n", "x = [1,", "a=1\na=2\n"])
 def test_a_file_that_cannot_be_changed_stays_as_it_is(content: str, home_dir: str) -> None:
     """Broken or contrary files are left alone, and named."""
@@ -303,29 +281,6 @@ def test_a_file_that_cannot_be_changed_stays_as_it_is(content: str, home_dir: st
         config.change(path, "guard.preset", "off", project=False)
 
     assert Path(path).read_text(encoding="utf-8") == content
-    assert os.listdir(home_dir) == ["config.toml"]
-
-
-def test_a_change_on_a_full_disk_keeps_the_old_file(home_dir: str, world: Path) -> None:
-    """The file is replaced whole or not at all."""
-    _user(home_dir, "# mine\ncontext_window = 5\n")
-    code = (
-        "import sys\n"
-        "from brimline import config\n"
-        "from brimline.errors import ConfigError\n"
-        "try: config.change(sys.argv[1], 'context_window', '6', project=False)\n"
-        "except ConfigError: sys.exit(7)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, paths.user_config(home_dir)],
-        env={"HOME": str(world / "home"), "BRIMLINE_HOME": home_dir},
-        check=False,
-        timeout=60,
-        preexec_fn=_forbid_growth,
-    )
-
-    assert done.returncode == 7
-    assert Path(paths.user_config(home_dir)).read_text() == "# mine\ncontext_window = 5\n"
     assert os.listdir(home_dir) == ["config.toml"]
 
 
@@ -344,40 +299,17 @@ def test_a_link_of_the_users_is_followed_and_a_projects_is_not(
         config.change(paths.project_config(project_dir), "context_window", "7", project=True)
 
     assert Path(paths.user_config(home_dir)).is_symlink()
+    assert stat.S_IMODE((world / "target-0.toml").stat().st_mode) == 0o600
     assert (world / "target-0.toml").read_text() == "context_window = 6\n"
     assert Path(paths.project_config(project_dir)).is_symlink()
     assert (world / "target-1.toml").read_text() == "context_window = 5\n"
 
 
-def test_a_new_file_is_private(home_dir: str) -> None:
-    """Folder and file are readable by the user alone."""
-    config.change(paths.user_config(home_dir), "guard.preset", "off", project=False)
-
-    assert stat.S_IMODE(Path(home_dir).stat().st_mode) == 0o700
-    assert stat.S_IMODE(Path(paths.user_config(home_dir)).stat().st_mode) == 0o600
-
-
-def test_a_compiled_policy_is_what_hooks_read(
+def test_a_refresh_compiles_only_after_a_change(
     home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Files are compiled in; the environment of whoever compiles is not."""
-    _user(home_dir, "context_window = 1000000\n")
-    _project(project_dir, "[guard]\ntiers = [40, 20, 10, 5]\n")
-    _client(project_dir, '{"autoCompactWindow": 150000}')
+    """An unchanged policy is not written again; whoever compiles adds no variable of their own."""
     monkeypatch.setenv("BRIMLINE_GUARD_PRESET", "off")
-
-    config.compile_policy(home_dir, project_dir)
-    monkeypatch.delenv("BRIMLINE_GUARD_PRESET")
-    loaded = policy.load(home_dir, project_dir)
-
-    assert loaded.values["context_window"] == 1_000_000
-    assert loaded.values["guard.tiers"] == [40, 20, 10, 5]
-    assert loaded.values["guard.preset"] == "default"
-    assert loaded.client["autocompact_window"] == 150_000
-
-
-def test_a_refresh_compiles_only_after_a_change(home_dir: str, project_dir: str) -> None:
-    """An unchanged policy is not written again; each source file's change is noticed."""
     config.refresh(home_dir, project_dir)
     compiled = Path(paths.policy_file(home_dir, project_dir))
     first = compiled.stat().st_ino
@@ -395,7 +327,9 @@ def test_a_refresh_compiles_only_after_a_change(home_dir: str, project_dir: str)
         config.refresh(home_dir, project_dir)
         assert compiled.read_bytes() != before
 
+    monkeypatch.delenv("BRIMLINE_GUARD_PRESET")
     loaded = policy.load(home_dir, project_dir)
+    assert loaded.values["guard.preset"] == "default"
     assert loaded.values["context_window"] == 5
     assert loaded.values["compaction_tokens"] == 4
     assert loaded.client["autocompact_window"] == 3
@@ -426,17 +360,9 @@ def _project(project_dir: str, text: str) -> None:
     _write(paths.project_config(project_dir), text)
 
 
-def _client(project_dir: str, text: str) -> None:
-    _write(f"{project_dir}/.claude/settings.json", text)
-
-
 def _write(path: str, text: str) -> None:
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     Path(path).write_bytes(text.encode())
-
-
-def _forbid_growth() -> None:
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 
 
 def test_falling_tiers_do_not_reach_a_preset_that_counts_upwards(
@@ -451,29 +377,3 @@ def test_falling_tiers_do_not_reach_a_preset_that_counts_upwards(
     assert loaded.problems == [
         "guard.tiers is not used: preset haios-80 counts in another unit; set guard.tier_unit too"
     ]
-
-
-def test_a_strangers_settings_do_not_take_long_to_refuse(
-    home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Thousands of unknown names are counted and not each compared; a giant key is not read."""
-    compared = []
-    compare = difflib.get_close_matches
-
-    def counting(word: str, *arguments: Any, **more: Any) -> list[str]:
-        compared.append(word)
-        return compare(word, *arguments, **more)
-
-    monkeypatch.setattr(difflib, "get_close_matches", counting)
-    path = Path(project_dir, ".claude", "brimline.toml")
-    path.parent.mkdir()
-    path.write_text("".join(f"a{number}=1\n" for number in range(1_500)), encoding="utf-8")
-
-    problems = config.load(home_dir, project_dir).problems
-    assert len(problems) == 11
-    assert problems[-1].endswith(": 1,490 more unknown settings")
-    assert len(compared) == 10
-    for text in (f"{'a.' * 5_000}b = 1\n", "b = 1\n" * 15_000):
-        path.write_text(text, encoding="utf-8")
-        (problem,) = config.load(home_dir, project_dir).problems
-        assert "larger than the settings of a project can be" in problem

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import io
 import sys
+from typing import TYPE_CHECKING
 
-import click
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from brimline import output
-from brimline.errors import BrimlineError
+
+if TYPE_CHECKING:
+    import pytest
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=120)
 
@@ -49,51 +50,6 @@ def test_a_text_is_printed_without_orders_for_the_terminal(text: str) -> None:
     assert output.printable(text).replace("\n", "").isprintable()
     assert output.line(text, 20).isprintable()
     assert len(output.line(text, 20)) <= 20
-
-
-def test_pairs_stand_below_each_other_and_wrap() -> None:
-    """A long value goes on below itself; a path stays whole."""
-    told = output.pairs([("a", "word " * 30), ("longer", "/" + "y" * 90)])
-
-    assert told.split("\n") == [
-        "  a       " + " ".join(["word"] * 14),
-        "          " + " ".join(["word"] * 14),
-        "          word word",
-        "  longer  /" + "y" * 90,
-    ]
-
-
-@pytest.mark.parametrize(
-    ("count", "shown"),
-    [(0, "0 B"), (999, "999 B"), (1_000, "1.0 kB"), (-2_500, "-2.5 kB"), (10**10, "10.0 GB")],
-)
-def test_sizes_are_for_people(count: int, shown: str) -> None:
-    """In the units of disks."""
-    assert output.size(count) == shown
-
-
-def test_without_a_terminal_only_yes_is_consent(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody is there to ask, so nothing is done."""
-    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
-
-    output.consent("Delete?", yes=True)
-    with pytest.raises(BrimlineError, match="add --yes"):
-        output.consent("Delete?", yes=False)
-
-
-def test_on_a_terminal_a_person_decides(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A no, or no answer at all, ends the command."""
-
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    for typed in ("n\n", "\n", ""):
-        monkeypatch.setattr(sys, "stdin", Terminal(typed))
-        with pytest.raises(click.Abort):
-            output.consent("Delete?", yes=False)
-    monkeypatch.setattr(sys, "stdin", Terminal("y\n"))
-    output.consent("Delete?", yes=False)
 
 
 def test_letters_that_the_output_does_not_know_do_no_harm(monkeypatch: pytest.MonkeyPatch) -> None:

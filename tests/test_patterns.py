@@ -48,19 +48,3 @@ def test_matching_agrees_with_an_ignore_file(
 def test_a_whole_path_can_be_asked_for(line: str, path: str, expected: bool) -> None:
     """Not a folder above it."""
     assert patterns.parse(line).means_whole(path.split("/")) is expected
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("a", ["a"]),
-        ("{a,b}/c", ["a/c", "b/c"]),
-        ("{a,{b,c}}", ["a", "b", "a", "c"]),
-        ("{a}{b", ["{a}{b"]),
-        ("{a,b}" * 40, []),
-        ("{" + "," * 4_000 + "}", []),
-    ],
-)
-def test_braces_are_spelled_out_within_bounds(text: str, expected: list[str]) -> None:
-    """Braces with a comma stand for several texts; a short one cannot stand for millions."""
-    assert patterns.alternatives(text) == expected

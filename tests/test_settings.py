@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brimline.settings import BY_KEY, SETTINGS, coerce, defaults
+from brimline.settings import BY_KEY, SETTINGS, coerce
 
 toml_values = st.recursive(
     st.booleans() | st.integers() | st.floats() | st.text(max_size=12),
@@ -78,26 +78,8 @@ def test_any_value_is_taken_or_refused(key: str, raw: Any) -> None:
     assert coerce(BY_KEY[key], value) == value
 
 
-def test_every_setting_has_an_environment_form_of_its_own() -> None:
-    """The form is derived from the key and no two settings share one."""
-    forms = {setting.env for setting in SETTINGS}
-
-    assert len(forms) == len(SETTINGS)
-    assert BY_KEY["guard.tiers"].env == "BRIMLINE_GUARD_TIERS"
-
-
 def test_every_default_is_a_value_the_setting_takes() -> None:
     """Only "unset" is exempt, and each setting says what it is for."""
     for setting in SETTINGS:
         assert setting.default is None or coerce(setting, setting.default) == setting.default
         assert setting.doc.endswith(".")
-
-
-def test_defaults_are_fresh_every_time() -> None:
-    """Changing one policy's values must not change another's."""
-    changed = defaults()
-    changed["guard.preset"] = "off"
-    changed["context_window"] = 5
-
-    assert defaults()["guard.preset"] == "default"
-    assert defaults()["context_window"] is None

@@ -44,17 +44,6 @@ def spooled(home_dir: str, session: SessionBuilder) -> list[str]:
     return [json.loads(line)["event"] for line in lines]
 
 
-def test_alone_the_plugin_works(session: SessionBuilder, home_dir: str) -> None:
-    """It speaks and records as the settings' hooks do."""
-    session.tool_call(110_000)
-
-    respond(event("SessionStart", session, source="startup"), home_dir)
-    answer = respond(bash_event(session), home_dir)
-
-    assert b"Context tier L1" in answer
-    assert spooled(home_dir, session) == ["SessionStart", "PostToolUse", "Announced"]
-
-
 def test_beside_the_settings_every_event_has_one_effect(
     session: SessionBuilder, home_dir: str, user_file: Path
 ) -> None:
@@ -90,17 +79,6 @@ def test_once_the_settings_are_free_of_us_the_plugin_works_again(
     assert MARK not in os.listdir(paths.session_dir(home_dir, session.session_id))
 
 
-def test_the_settings_hooks_know_no_mark(session: SessionBuilder, home_dir: str) -> None:
-    """A mark that was left does not silence them."""
-    folder = Path(paths.session_dir(home_dir, session.session_id))
-    folder.mkdir(parents=True)
-    (folder / MARK).touch()
-
-    respond(bash_event(session), home_dir, plugin=False)
-
-    assert spooled(home_dir, session) == ["PostToolUse"]
-
-
 @pytest.mark.parametrize("scope", ["project", "local", "managed"])
 def test_every_scope_of_the_client_counts(scope: str, world: Path, project_dir: str) -> None:
     """Wherever the client would take hooks from."""
@@ -125,24 +103,18 @@ def test_every_scope_of_the_client_counts(scope: str, world: Path, project_dir: 
         [{**OURS, "command": None}],
         [{**OURS, "args": None}],
         [{**OURS, "args": [1, None]}],
+        *(b"", b"{", b"[]", b'{"hooks": []}', b'{"hooks": {"SessionStart": 5}}', b"\xff"),
     ],
 )
 def test_what_does_not_start_us_is_not_yielded_to(
     entries: Any, user_file: Path, project_dir: str
 ) -> None:
-    """Others' hooks, odd shapes, and entries of a machine whose interpreter is not here."""
-    settings(user_file, entries)
-
-    assert not yielding.settings_start_us(project_dir)
-
-
-@pytest.mark.parametrize(
-    "raw", [b"", b"{", b"[]", b'{"hooks": []}', b'{"hooks": {"SessionStart": 5}}', b"\xff"]
-)
-def test_settings_of_any_shape_are_read(raw: bytes, user_file: Path, project_dir: str) -> None:
-    """A broken file starts nothing, in the client neither."""
-    user_file.parent.mkdir(parents=True)
-    user_file.write_bytes(raw)
+    """Others' hooks, odd shapes, broken files, and entries whose interpreter is not here."""
+    settings(user_file, [])
+    if isinstance(entries, bytes):
+        user_file.write_bytes(entries)
+    else:
+        settings(user_file, entries)
 
     assert not yielding.settings_start_us(project_dir)
 

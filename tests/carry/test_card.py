@@ -59,11 +59,6 @@ def test_a_summary_holds_a_message_only_as_words_of_their_own() -> None:
     assert card.is_held(message, "a book: ok.")
 
 
-def test_an_empty_session_gives_nothing() -> None:
-    """No card where there is nothing to carry."""
-    assert card.card(ledger.Ledger("s")) == ""
-
-
 def test_what_does_not_fit_gives_way_the_oldest_message_first() -> None:
     """Then the state; notes and the newest messages stay."""
     made = record(commands=[f"make target-{number} {'x' * 100}" for number in range(16)])
@@ -105,7 +100,8 @@ def test_many_marked_rules_become_a_line_per_file() -> None:
 
 
 def test_it_says_what_it_does_not_know() -> None:
-    """What was not read, and that nothing could be saved."""
+    """What was not read, and that nothing could be saved; where there is nothing, nothing."""
+    assert card.card(ledger.Ledger("s")) == ""
     made = record(unread_bytes=90_000_000)
     say(made, "go")
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from brimline.carry import card, commands
+from brimline.carry import card
 from brimline.carry.commands import FAILED, PASSED, PIPED, UNKNOWN
 
 from .rows import answered, ran, recorded
@@ -213,9 +213,3 @@ def test_what_is_not_known_of_subagents_and_alternatives_is_not_claimed(
 
     answered(session, session.tool_call(9, "Task", prompt="x"), "done")
     assert "Subagents ran too" in card.card(recorded(session))
-
-
-@pytest.mark.parametrize("command", ["", "'", '"', "|||", "a\\", "$(", "\n;\n", "x" * 100_000])
-def test_any_text_can_be_split(command: str) -> None:
-    """A command is foreign text."""
-    assert isinstance(commands.split(command), list)

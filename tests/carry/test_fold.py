@@ -280,28 +280,9 @@ def test_at_most_the_end_is_read_and_the_rest_is_counted(session: SessionBuilder
 
 
 KEYS = (
-    *(
-        "type",
-        "message",
-        "content",
-        "role",
-        "text",
-        "tool_use_id",
-        "id",
-        "name",
-        "input",
-        "is_error",
-    ),
-    *(
-        "attachment",
-        "toolUseResult",
-        "operation",
-        "timestamp",
-        "origin",
-        "isMeta",
-        "todos",
-        "tasks",
-    ),
+    *("type", "message", "content", "role", "text", "tool_use_id", "id", "name", "input"),
+    *("is_error", "attachment", "toolUseResult", "operation", "timestamp", "origin", "isMeta"),
+    *("todos", "tasks"),
 )
 WORDS = ("user", "assistant", "attachment", "queue-operation", "tool_result", "tool_use", "text")
 SCALARS = st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.sampled_from(WORDS)

@@ -238,6 +238,18 @@ class _QuietPages(SimpleHTTPRequestHandler):
         """Keep the test output quiet."""
 
 
+def large_files(project: Path) -> dict[str, str]:
+    """Files that are previewed, one of them behind a link as well, and `other.txt`."""
+    huge = "\n".join(f"row {number:05d} text and more of the same" for number in range(5_000))
+    longer = "".join(f"line {number:05d} of a file that is longer\n" for number in range(1_000))
+    files = dict.fromkeys(("big", "seen", "twice", "huge", "paged", "long", "linked"), BULK)
+    files |= {"huge": huge, "long": longer}
+    for name, content in {**files, "other": BULK}.items():
+        (project / f"{name}.txt").write_text(content, encoding="utf-8")
+    (project / "link.txt").symlink_to("linked.txt")
+    return files
+
+
 def test_a_previewed_file_is_overwritten_only_on_purpose(
     client: Client, stub: StubApi, installed: Installed, project: Path
 ) -> None:
@@ -245,16 +257,9 @@ def test_a_previewed_file_is_overwritten_only_on_purpose(
 
     In a fork the guard stands; a recall lifts it as far as the model saw it, pages that add up do.
     """
-    huge = "\n".join(f"row {number:05d} text and more of the same" for number in range(5_000))
-    (project / "huge.txt").write_text(huge, encoding="utf-8")
-    names = ("big", "seen", "twice", "huge", "paged", "long", "linked")
-    for name in ("seen", "twice", "paged", "linked", "other"):
-        (project / f"{name}.txt").write_text(BULK, encoding="utf-8")
-    long_text = "\n".join(f"line {number:05d} of a file that is longer" for number in range(1_000))
-    (project / "long.txt").write_text(long_text + "\n", encoding="utf-8")
-    (project / "link.txt").symlink_to("linked.txt")
+    files = large_files(project)
     path, seen, twice, cut, paged, long_path, linked = (
-        {"file_path": str(project / f"{name}.txt")} for name in names
+        {"file_path": str(project / f"{name}.txt")} for name in files
     )
     edit = path | {"old_string": "line 00750 alpha", "new_string": "line 00750 BETA"}
     new = {"content": "new"}
@@ -305,8 +310,9 @@ def test_a_previewed_file_is_overwritten_only_on_purpose(
     assert "was shown to you as a preview" in guarded
     assert repeated.startswith(BULK)
     assert "line 00750 alpha" in whole
-    after = {name: (project / f"{name}.txt").read_text(encoding="utf-8") for name in names}
-    assert after == dict.fromkeys(names, "new") | {"huge": huge, "long": long_text + "\n"}
+    after = {name: (project / f"{name}.txt").read_text(encoding="utf-8") for name in files}
+    unseen = {name: files[name] for name in ("huge", "long")}
+    assert after == dict.fromkeys(files, "new") | unseen
     assert installed.errors() == ""
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.guard.dialogue import SILENT, Talk
+from tests.guard.dialogue import Talk
 
 from brimline import config
 from brimline.cli import status_commands
@@ -159,14 +159,6 @@ def test_a_damaged_summary_is_made_anew(content: bytes, talk: Talk, world: Path)
     Path(paths.learned_file(talk.home_dir)).write_bytes(content)
 
     assert _point(talk) == (160_000, "learned")
-
-
-def test_with_little_left_by_habit_a_session_is_as_calm_as_before(talk: Talk, world: Path) -> None:
-    """Manual compactions at 80 % left announce nothing there."""
-    _compact(talk, world, [_with_left(85)] * 5, "manual")
-    talk.at_start()
-
-    assert talk.after_tool(_with_left(80)) == SILENT
 
 
 def _compact(talk: Talk, world: Path, occupancies: Iterable[int], trigger: str = "auto") -> None:

@@ -58,17 +58,6 @@ def test_the_tail_is_estimated_by_the_models_tokenizer(
     assert _reading(session).tail_tokens == tail
 
 
-@pytest.mark.row("S1-08")
-def test_an_empty_session_is_unknown_not_empty() -> None:
-    """Before the first reply every figure but the window is None."""
-    reading = make_reading(Tail(), None, _policy())
-
-    figures = (reading.occupancy_tokens, reading.used_ratio, reading.margin_tokens, reading.tier)
-    assert figures == (None, None, None, None)
-    assert (reading.measured_by, reading.velocity(), reading.forecast()) == (None, None, None)
-    assert (reading.window.tokens, reading.window.source) == (200_000, "default")
-
-
 @pytest.mark.parametrize(
     ("seconds", "told", "occupancy", "tail", "measured_by"),
     [
@@ -187,15 +176,19 @@ def test_a_window_once_observed_is_remembered(session: SessionBuilder, home_dir:
     assert SessionState(home_dir, session.session_id).observed_window() == 1_000_000
 
 
-@pytest.mark.row("S0-22", "S1-06", "S1-07")
-def test_a_transcript_that_does_not_exist_yet_is_an_empty_session(
+@pytest.mark.row("S0-22", "S1-06", "S1-07", "S1-08")
+def test_a_transcript_that_does_not_exist_yet_is_unknown_not_empty(
     home_dir: str, world: Path
 ) -> None:
-    """At the first prompt the client has not written it."""
+    """At the first prompt the client has not written it: no figure but the window."""
     state = SessionState(home_dir, "abc")
 
-    assert measure(str(world / "later.jsonl"), state, _policy()).occupancy_tokens is None
-    assert measure(None, state, _policy()).occupancy_tokens is None
+    for path in (str(world / "later.jsonl"), None):
+        found = measure(path, state, _policy())
+        figures = (found.occupancy_tokens, found.used_ratio, found.margin_tokens, found.tier)
+        assert figures == (None, None, None, None)
+        assert (found.measured_by, found.velocity(), found.forecast()) == (None, None, None)
+        assert (found.window.tokens, found.window.source) == (200_000, "default")
     with pytest.raises(OSError, match="not a regular file"):
         measure(str(world), state, _policy())
 
@@ -212,22 +205,6 @@ def test_the_saved_status_line_is_used_by_hooks(session: SessionBuilder, home_di
     assert (reading.occupancy_tokens, reading.window.source) == (110_000, "statusline")
     session.session_id = "another"
     assert _measured(session, home_dir).occupancy_tokens == 100_000
-
-
-@pytest.mark.row("S4-14", "S4-37", "S4-39")
-def test_history_and_velocity_come_oldest_first(session: SessionBuilder, home_dir: str) -> None:
-    """The growth of the last requests is known where it was asked for."""
-    for tokens in (50_000, 51_000, 53_000, 56_000):
-        session.reply(tokens)
-    state = SessionState(home_dir, session.session_id)
-
-    reading = measure(session.path, state, _policy(), requests=60)
-
-    assert reading.history == [50_000, 51_000, 53_000, 56_000]
-    assert reading.velocity() == 2_000
-    outlook = reading.forecast()
-    assert outlook is not None
-    assert outlook.low <= outlook.ops <= outlook.high
 
 
 def _policy() -> Policy:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from brimline.cli import status_commands
-from brimline.state.session import SessionState
 
 if TYPE_CHECKING:
     from tests.guard.dialogue import Talk
@@ -42,21 +40,6 @@ def test_level_velocity_and_exhaustion_stand_in_one_file(preset: str, talk: Talk
     assert shown["tier"] == told["level"]
     assert shown["velocity_tokens_per_op"] == told["velocity_tokens_per_op"]
     assert [shown[f"forecast_ops{end}"] for end in ("_low", "", "_high")] == ops
-
-
-@pytest.mark.row("S4-41")
-@pytest.mark.parametrize(("tokens", "ratio"), [(119_999, 0.599995), (120_000, 0.6)])
-def test_who_rations_work_by_the_share_used_can_reckon_it(
-    tokens: int, ratio: float, talk: Talk
-) -> None:
-    """A rule such as 60 % of the window needs nothing but this file."""
-    talk.show_window(200_000)
-    talk.at_prompt(tokens)
-
-    told = _told(talk)
-
-    assert told["window_source"] == "statusline"
-    assert told["occupancy_tokens"] / told["window_tokens"] == ratio
 
 
 @pytest.mark.row("S4-37")
@@ -161,25 +144,6 @@ def test_a_damaged_file_is_renewed(content: bytes, talk: Talk) -> None:
     talk.after_tool()
 
     assert _told(talk)["occupancy_tokens"] == 100_000
-
-
-def test_a_reader_never_sees_half_a_file(home_dir: str) -> None:
-    """It is replaced whole, however often and by however many."""
-    state = SessionState(home_dir, "abc")
-    state.save_telemetry({"text": "x" * 5_000})
-
-    def write(number: int) -> None:
-        state.save_telemetry({"number": number, "text": "x" * 5_000})
-
-    def read(_: int) -> dict[str, Any]:
-        return SessionState(home_dir, "abc").telemetry()
-
-    with ThreadPoolExecutor(8) as pool:
-        writes = pool.map(write, range(200))
-        found = list(pool.map(read, range(200)))
-        list(writes)
-
-    assert all(len(told["text"]) == 5_000 for told in found)
 
 
 def _told(talk: Talk) -> dict[str, Any]:

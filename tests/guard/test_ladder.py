@@ -10,7 +10,6 @@ from threading import Barrier
 
 import pytest
 
-from brimline import config
 from brimline.fast import paths
 from brimline.guard.monitor import REARM_POINTS
 from brimline.hooks import statusline
@@ -69,17 +68,6 @@ def test_every_ladder_begins_to_the_token(
 
     for level, tokens in enumerate(begins, 1):
         assert talk.heard(tokens - REPLY - 1, tokens - REPLY) == f"-{level}"
-
-
-@pytest.mark.row("S4-13")
-def test_thresholds_of_the_users_file_hold_from_the_next_start_on(talk: Talk) -> None:
-    """And points are those of the window that the client compacts by: 1,000 tokens of 100,000."""
-    config.change(paths.user_config(talk.home_dir), "guard.tiers", "20,10", project=False)
-    talk.patch.setenv("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "100000")
-    talk.use(guard__velocity_points=0)
-    talk.at_start()
-
-    assert talk.heard(46_000, 47_000, 56_500, 57_000) == "-1-2"
 
 
 @pytest.mark.row("S4-13")

@@ -84,6 +84,35 @@ def build_bundle(root: str) -> Path:
     return Path(done.stdout.strip())
 
 
+# Prints the names of all loaded modules at the moment the process leaves.
+_SPY = """import posix, sys
+def leave(code, leave=posix._exit):
+    posix.write(2, chr(10).join(sys.modules).encode())
+    leave(code)
+posix._exit = leave
+"""
+
+
+def loaded_modules(
+    world: Path, root: str, event: str, payload: dict[str, Any], *arguments: str
+) -> set[str]:
+    """What a hook has loaded when it leaves, beyond what an empty interpreter loads."""
+    loaded = []
+    for code in (_SPY + bootstrap(root), _SPY + "posix._exit(0)"):
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", "-c", code, event, *arguments],
+            input=json.dumps(payload).encode(),
+            env=environment(world),
+            capture_output=True,
+            check=True,
+            timeout=_PATIENCE_S,
+        )
+        loaded.append(set(done.stderr.decode().splitlines()))
+    assert "brimline.hooks.entry" in loaded[0]
+    assert errors(world) == []
+    return loaded[0] - loaded[1]
+
+
 def spool(world: Path) -> list[dict[str, Any]]:
     """Every line that hooks left, over all sessions."""
     files = (world / "brimline").rglob("spool.jsonl")

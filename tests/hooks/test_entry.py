@@ -361,10 +361,19 @@ def test_no_fault_changes_anything_outside_the_data_folder(
     assert (gone.returncode, gone.stdout) == (0, b"")  # a client that is gone
 
     for name in (*EVENTS, "statusline", "Notification"):
-        for payload in (event(name, session, prompt="x"), {}, {"session_id": "../../up"}):
-            run_hook(world, name, payload)
+        good = event(name, session, prompt="x")
+        for payload in (
+            good,
+            {},
+            json.dumps(good).encode()[:-7],
+            good | {"session_id": "../../up", "cwd": "\ud800"},
+            good | {"transcript_path": {"a": 1}, "tool_response": [[[[]]]], "agent_id": 0},
+        ):
+            done = run_hook(world, name, payload)
+            assert (done.returncode, done.stderr) == (0, b"")
 
     assert inventory(world, without=world / "brimline") == before
+    assert not list((world / "brimline").rglob("*.tmp"))
 
 
 def _answer(done: subprocess.CompletedProcess[bytes]) -> bytes:

@@ -15,14 +15,14 @@ from tests.transcript.generated import json_values, mutated_transcripts, transcr
 from brimline.hooks import table
 from brimline.hooks.entry import log_failure, respond
 from brimline.state import logs
-from brimline.testing import SessionBuilder, bash_event, event, statusline_event
+from brimline.testing import SessionBuilder, bash_event, statusline_event
 
-from .processes import errors, inventory, run_hook
+from .processes import inventory
 
 EVENTS = tuple(table.EVENTS)
 names = st.sampled_from([*EVENTS, "statusline", "", "Nonsense"])
 thorough = settings(
-    max_examples=900,
+    max_examples=200,
     deadline=None,
     database=None,
     # Shrinking writes the same files over and over; the failing input itself says enough.
@@ -72,21 +72,15 @@ def test_random_bytes_are_answered_with_silence(name: str, raw: bytes, world: Pa
     )
 
 
-@pytest.mark.parametrize("name", [*EVENTS])
-def test_an_event_that_says_nothing_is_answered_in_shape(name: str, world: Path) -> None:
-    """Not even a session."""
-    _check(name, _entry(name, b"{}", world))
-
-
 @given(name=names, document=wrong_events, changes=st.dictionaries(st.sampled_from(FIELDS), foreign))
 @thorough
 def test_events_of_the_wrong_shape_are_answered_in_shape(
     name: str, document: Any, changes: dict[str, Any], session: SessionBuilder, world: Path
 ) -> None:
-    """Invented documents, and real ones with fields of any kind."""
+    """Invented documents, ones that say nothing, and real ones with fields of any kind."""
     if not os.path.exists(session.path):
         session.reply(160_000)
-    for payload in (document, bash_event(session, **changes)):
+    for payload in ({}, document, bash_event(session, **changes)):
         _check(name, _entry(name, json.dumps(payload).encode(), world))
 
 
@@ -105,39 +99,6 @@ def test_damaged_transcripts_are_answered_in_shape(
     _check(name, _entry(name, json.dumps(payload).encode(), world))
 
     assert logs.recent_failures(str(world / "brimline"), 0) == []
-
-
-@pytest.mark.parametrize("name", [*EVENTS, "statusline", "Nonsense"])
-def test_real_processes_survive_the_same(name: str, session: SessionBuilder, world: Path) -> None:
-    """A cross-section as processes: exit code 0, no stderr, nothing outside our folder changes."""
-    session.reply(160_000)
-    whole = Path(session.path).read_bytes()
-    good = event(name, session, prompt="x", trigger="auto", source="startup")
-    before = inventory(world, without=world / "brimline")
-    payloads: list[Any] = [
-        b"",
-        b"\x00\xff" * 50,
-        whole,
-        json.dumps(good).encode()[:-7],
-        [good],
-        {},
-        good | {"session_id": ["../../up"]},
-        good | {"session_id": "../../up", "cwd": "\ud800"},
-        good | {"transcript_path": "a\0b"},
-        good | {"transcript_path": {"a": 1}},
-        good | {"tool_response": [[[[]]], {"type": "text", "text": 5}]},
-        good | {"cwd": "x" * 5_000, "agent_id": 0},
-    ]
-
-    for payload in payloads:
-        raw = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
-        done = run_hook(world, name, raw)
-        assert (done.returncode, done.stderr) == (0, b"")
-        _check(name, done.stdout)
-
-    assert inventory(world, without=world / "brimline") == before
-    assert not list((world / "brimline").rglob("*.tmp"))
-    assert all(set(entry) >= {"v", "at", "event", "error", "where"} for entry in errors(world))
 
 
 def _entry(name: str, raw: bytes, world: Path) -> bytes:

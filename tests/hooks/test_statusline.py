@@ -6,8 +6,6 @@ import copy
 import json
 import os
 import re
-import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +19,7 @@ from brimline.state import logs
 from brimline.state.session import SessionState
 from brimline.testing import bash_event, statusline_event
 
-from .processes import errors, inventory, run_hook
+from .processes import errors, run_hook
 
 if TYPE_CHECKING:
     from tests.guard.dialogue import Talk
@@ -178,7 +176,7 @@ def _keys(value: Any, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
 @example(removed=set(_keys(SMALL)), replaced={})
 @example(removed=set(), replaced={("session_id",): "../../up"})
 @settings(
-    max_examples=200,
+    max_examples=100,
     deadline=None,
     database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
@@ -236,7 +234,9 @@ def test_the_line_from_before_gets_the_same_input_and_its_place(
 
 
 @pytest.mark.parametrize("home", ["file/home", "link/home"])
-def test_a_home_that_cannot_be_written_costs_neither_line(home: str, world: Path) -> None:
+def test_a_home_that_cannot_be_written_and_the_switch_leave_the_line_from_before(
+    home: str, world: Path
+) -> None:
     """Both lines are shown where nothing can be remembered or logged."""
     (world / "file").write_text("")
     (world / "link").symlink_to(world / "nowhere")
@@ -245,15 +245,10 @@ def test_a_home_that_cannot_be_written_costs_neither_line(home: str, world: Path
     done = run_hook(world, "statusline", FRESH, "", "echo THEIRS", extra=extra)
 
     assert done.stdout.decode() == UNKNOWN + "THEIRS\n"
-
-
-def test_switched_off_leaves_the_line_from_before(world: Path) -> None:
-    """Ours is gone, theirs is as if we had never been there."""
-    command = f"{shlex.quote(sys.executable)} -c \"print('THEIRS')\""
-
-    done = run_hook(world, "statusline", SMALL, "", command, extra={"BRIMLINE_OFF": "1"})
-
-    assert done.stdout == b"THEIRS\n"
+    extra = {"BRIMLINE_OFF": "1"}  # ours is gone, theirs is as if we had never been there
+    assert (
+        run_hook(world, "statusline", SMALL, "", "echo THEIRS", extra=extra).stdout == b"THEIRS\n"
+    )
     assert not (world / "brimline").exists()
 
 
@@ -282,16 +277,6 @@ def test_an_unreadable_transcript_leaves_the_clients_own_figures(
     assert line.split(" · ") == [
         *("717k to compaction", "1 hook error(s): brimline doctor", "25% of 1M window\n")
     ]
-
-
-def test_nothing_outside_the_data_folder_changes(world: Path) -> None:
-    """Not by a good payload, not by a bad one."""
-    before = inventory(world)
-
-    for payload in (SMALL, {}, {"session_id": "../../../up", "cwd": "../.."}):
-        run_hook(world, "statusline", payload)
-
-    assert inventory(world, without=world / "brimline") == before
 
 
 def _table(payload: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:

@@ -20,29 +20,20 @@ WIRED = entries.Wiring("/usr/bin/python3", "/opt/lib", "/data")
 
 
 @pytest.mark.row("S0-32", "S0-07")
-def test_without_the_scout_only_loads_and_overwrites_are_asked_about() -> None:
-    """A read, a search or a command starts no process of ours before it runs."""
-    group = entries.hook_groups(WIRED)["PreToolUse"]
-
-    assert group["matcher"] == EVENTS["PreToolUse"].matcher() == "Agent|Task|Skill|Write"
-    assert len(group["hooks"]) == 1
-
-
-@pytest.mark.row("S0-32")
-def test_the_scout_widens_one_matcher_and_nothing_else() -> None:
-    """Reads are added to the loads; every other registration is the same."""
+def test_only_loads_and_overwrites_are_asked_about_and_reads_with_the_scout(home_dir: str) -> None:
+    """A read starts no process of ours before it runs, unless `scout.mode` says so."""
     plain, wide = entries.hook_groups(WIRED), entries.hook_groups(WIRED._replace(scout=True))
 
-    assert [event for event in EVENTS if plain[event] != wide[event]] == ["PreToolUse"]
+    assert plain["PreToolUse"]["matcher"] == EVENTS["PreToolUse"].matcher()
+    assert plain["PreToolUse"]["matcher"] == "Agent|Task|Skill|Write"
+    assert len(plain["PreToolUse"]["hooks"]) == 1
     assert wide["PreToolUse"]["matcher"] == "Agent|Task|Skill|Write|Read|Glob|Grep|Bash"
-
-
-@pytest.mark.parametrize(("word", "wider"), [("advise", True), ("block", True), ("off", False)])
-def test_the_setting_decides_about_the_matcher(word: str, wider: bool, home_dir: str) -> None:
-    """What `scout on` and `off` write."""
-    config.change(paths.user_config(home_dir), "scout.mode", word, project=False)
-
-    assert parts.wiring_for("/usr/bin/python3", home_dir).scout is wider
+    assert [event for event in EVENTS if plain[event] != wide[event]] == ["PreToolUse"]
+    for word, wider in (("advise", True), ("block", True), ("off", False)):
+        config.change(paths.user_config(home_dir), "scout.mode", word, project=False)
+        assert parts.wiring_for("/usr/bin/python3", home_dir).scout is wider
+    matched = {event for event, answered in EVENTS.items() if answered.matcher() is not None}
+    assert matched == {"PreToolUse", "PostToolUse"}
 
 
 def test_every_room_offers_what_the_table_says() -> None:
@@ -53,13 +44,6 @@ def test_every_room_offers_what_the_table_says() -> None:
         for room in answered.rooms:
             assert callable(getattr(_face(room), answered.function))
     assert all(callable(_face(room).tidy) for room in table.TIDY)
-
-
-def test_only_tool_events_have_a_matcher() -> None:
-    """Elsewhere the client matches something else, or nothing."""
-    matched = {event for event, answered in EVENTS.items() if answered.matcher() is not None}
-
-    assert matched == {"PreToolUse", "PostToolUse"}
 
 
 def _face(room: str) -> ModuleType:

@@ -155,17 +155,6 @@ def test_odd_content_is_said_to_be_odd(home_dir: str) -> None:
     assert ask(home_dir, key=keep(home_dir, b"")).endswith(": empty]")
 
 
-def test_a_recall_counts_as_a_use(home_dir: str) -> None:
-    """What was recalled is not pruned by age."""
-    key = keep(home_dir, b"content")
-    path = layout.file(home_dir, key[7:])
-    os.utime(path, (1, 1))
-
-    ask(home_dir, key=key)
-
-    assert os.stat(path).st_mtime > 1_000
-
-
 @pytest.mark.parametrize(
     "key",
     [
@@ -225,15 +214,6 @@ def test_what_became_of_an_output_is_told(home_dir: str) -> None:
     assert parts(ask(home_dir, key=key))[1] == "content"
     removal.forget_key(home_dir, key)
     with pytest.raises(StoreError, match="was deleted on request"):
-        ask(home_dir, key=key)
-
-
-def test_a_damaged_output_is_never_shown(home_dir: str) -> None:
-    """It is reported."""
-    key = keep(home_dir, b"content")
-    Path(layout.file(home_dir, key[7:])).write_bytes(b"BRB1n" + bytes(7) + b"\x07CONTENT")
-
-    with pytest.raises(StoreError, match="is damaged"):
         ask(home_dir, key=key)
 
 

@@ -166,25 +166,6 @@ def test_the_clients_goodbye_ends_the_server_without_a_word(home_dir: str) -> No
     assert (code, err) == (-signal.SIGINT, b"")
 
 
-def test_two_servers_index_the_same_store_at_once(home_dir: str, project_dir: str) -> None:
-    """Both find everything."""
-    for number in range(80):
-        content = b"needle %d\n" % number + b"hay %d\n" % number * 2_000
-        put.put(home_dir, content, {"cwd": project_dir})
-
-    with Server(cwd=project_dir) as one, Server(cwd=project_dir) as other:
-        one.hello()
-        other.hello()
-        arguments = {"name": "recall", "arguments": {"query": "needle"}}
-        for _ in range(3):
-            sent = [(server, server.send("tools/call", arguments)) for server in (one, other)]
-            for server, number in sent:
-                message = server.read()
-                assert message["id"] == number
-                text = message["result"]["content"][0]["text"]
-                assert text.startswith("[brimline recall: hits 1-10 of 80"), text
-
-
 def test_the_server_works_in_the_project_that_the_client_names(
     home_dir: str, world: Path, project_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

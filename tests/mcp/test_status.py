@@ -52,24 +52,6 @@ def test_the_figures_are_those_that_the_hooks_recorded(
     assert lines[6].startswith("Growth: about 4,000 tokens per request; about ")
 
 
-def test_the_clients_own_session_is_known_by_its_id(
-    home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also where another session of the project was active later."""
-    mine, other = session(project_dir), session(project_dir, "other")
-    mine.reply(50_000)
-    other.reply(90_000)
-    os.utime(mine.path, (1, 1))
-    publish(home_dir, mine)
-    publish(home_dir, other)
-    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", ID)
-
-    text = status.answer(home_dir, project_dir)
-
-    assert f"Session {ID} (this session)" in text
-    assert "In use: 50,000" in text
-
-
 def test_after_clear_the_figures_are_those_of_the_new_session(
     home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -177,13 +177,10 @@ def test_a_file_that_cannot_be_used_leaves_the_defaults(world: Path, kind: str) 
 
     assert refused("Read", "dist/a")
     assert "is not used" in reads.load_ignored(os.getcwd()).problem
-
-
-def test_costly_patterns_of_a_stranger_are_answered() -> None:
-    """Five hundred patterns made of stars against a long path of their own letters."""
-    ignore(*["*a" * 40 + "b/**/" + "**/" * 40 + "*a*c"] * 5_000, "x" * 300)
-
-    assert not refused("Read", ("a" * 200 + "/") * 15 + "a")
+    if kind == "link":
+        path.unlink()
+        ignore(*["*a" * 40 + "b/**/" + "**/" * 40 + "*a*c"] * 5_000, "x" * 300)
+        assert not refused("Read", ("a" * 200 + "/") * 15 + "a")
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -10,6 +10,8 @@ from brimline.session import purge as purging
 from brimline.session import restore as restoring
 from brimline.session.purge import Options
 
+from .machines import LONG_AGO
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
     from brimline.session.rewrite import Rewritten
     from brimline.testing import SessionBuilder
 
-LONG_AGO = 1_700_000_000
 QUIET_S = 0.01
 
 

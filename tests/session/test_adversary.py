@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ROOT = Path(__file__).parent.parent.parent
-SEEDS = range(3)
+# More of them are for `make test-long`.
+SEEDS = [0, *[pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2, 3)]]
 
 
 @pytest.mark.parametrize("kind", machines.WRITERS)
@@ -92,10 +93,14 @@ def test_a_disk_that_refuses_at_any_step_costs_an_error_and_nothing_else(
     assert refused > 15
 
 
-def test_lines_survive_real_writers_and_real_kills(world: Path) -> None:
+@pytest.mark.parametrize(
+    ("purges", "kills"), [("2x1", 10), pytest.param("3x2", 40, marks=pytest.mark.long)]
+)
+def test_lines_survive_real_writers_and_real_kills(purges: str, kills: int, world: Path) -> None:
     """The adversary of the benchmarks, at a size for every day: a lost or moved line fails it."""
+    sizes = ["--purges", purges, "--kills", f"{kills}x1"]
     done = subprocess.run(
-        [sys.executable, ROOT / "benchmarks/adversary.py", "--purges", "3x2", "--kills", "40x1"],
+        [sys.executable, ROOT / "benchmarks/adversary.py", *sizes],
         env={"PATH": os.defpath, "HOME": str(world), "TMPDIR": str(world)},
         capture_output=True,
         text=True,
@@ -104,7 +109,7 @@ def test_lines_survive_real_writers_and_real_kills(world: Path) -> None:
     )
 
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "'kills': 40" in done.stdout
+    assert f"'kills': {kills}" in done.stdout
 
 
 def _prepared(action: str, path: Path, home_dir: str) -> Callable[[], object]:

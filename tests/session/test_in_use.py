@@ -72,30 +72,26 @@ def test_a_client_keeps_its_session_in_use_while_it_runs(
     assert in_use.why(str(path), home_dir) is None
 
 
-def test_a_client_that_left_for_another_session_is_forgotten(
+def test_a_client_that_left_or_ended_is_forgotten_at_once(
     path: Path, home_dir: str, process: subprocess.Popen[bytes]
 ) -> None:
-    """As the hook does it after `/clear`, and where the client itself says so."""
+    """As the hook does it after `/clear`, where the client itself says so, and when it ends.
+
+    The client writes its last rows while it ends; nobody has to wait for that to grow old.
+    """
     in_use.note_client(home_dir, "s1", process.pid)
     in_use.forget_client(home_dir, "s1")
     in_use.forget_client(home_dir, "s1")
     assert in_use.why(str(path), home_dir) is None
 
     in_use.note_client(home_dir, "s1", process.pid)
-    _register(path, process.pid, "s2")
+    entry = _register(path, process.pid, "s2")
     assert in_use.why(str(path), home_dir) is None
 
-
-def test_a_session_whose_client_just_ended_is_idle_at_once(
-    path: Path, home_dir: str, process: subprocess.Popen[bytes]
-) -> None:
-    """The client writes its last rows while it ends; nobody has to wait for that to grow old."""
-    in_use.note_client(home_dir, "s1", process.pid)
-    _register(path, process.pid, "s1").unlink()
+    entry.unlink()
     process.kill()
     process.wait()
     os.utime(path)
-
     assert in_use.why(str(path), home_dir) is None
 
 

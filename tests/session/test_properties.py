@@ -8,6 +8,7 @@ import tempfile
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,7 +18,8 @@ from brimline.session.purge import Options
 from brimline.testing import SessionBuilder
 from brimline.transcript import read
 
-from .recorded import LONG_AGO, QUIET_S
+from .machines import LONG_AGO
+from .recorded import QUIET_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,6 +44,9 @@ ODD = st.sampled_from(
         b'{"type":"crlf"}\r\n',
         b'{"type":"user","uuid":"d","uuid":"e","toolUseResult":1,"toolUseResult":2}\n',
         b'{"type":"x","type":"progress","uuid":"p","data":{}}\n',
+        b'{ "type" : "spaced", "toolUseResult" : 1 }\n',
+        b'{"type":"from-the-future","blob":"' + b"z" * 8_000 + b'"}\n',
+        b'{"type":"long","text":"' + b"x" * (9 << 20) + b'"}\n',
     ]
 )
 STEP = st.one_of(
@@ -215,6 +220,7 @@ def test_purges_one_after_the_other_are_undone_together(
         assert world.data == original + b'{"type":"between"}\n{"type":"late"}\n'
 
 
+@pytest.mark.row("S3-42", "S3-50", "S3-51")
 @thorough
 @given(built=SESSIONS, options=OPTIONS)
 def test_a_purge_keeps_the_structure_and_every_other_line_and_is_done_once(

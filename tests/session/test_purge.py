@@ -14,8 +14,8 @@ from brimline.session.disk import RewriteError
 from brimline.store import contents, pins, put, stub
 from brimline.testing import text_block
 
+from .machines import LONG_AGO
 from .recorded import (
-    LONG_AGO,
     QUIET_S,
     call,
     data,
@@ -76,41 +76,6 @@ def test_an_old_large_result_becomes_a_reference(
     assert len(before) - len(data(session)) == found.disk_bytes
     assert done.before.length - done.after.length == found.disk_bytes
     assert found.context_tokens == int((len(output("build")) - len(text)) / 2.85)
-
-
-@pytest.mark.row("S3-50", "S3-51", "S3-42")
-def test_lines_that_are_not_changed_stay_byte_for_byte(
-    session: SessionBuilder, home_dir: str
-) -> None:
-    """Replies with their thoughts, and odd lines of every kind; a second purge changes nothing."""
-    thought = {"type": "thinking", "thinking": "t" * 9_000, "signature": "s" * 400}
-    odd = [
-        b"\xef\xbb\xbf" + b'{"type":"mark","uuid":"m"}\n',
-        b'{"type":"crlf","x":1}\r\n',
-        b'{"type":"user","message":{"content":"\xff\xfe"}}\n',
-        b'{"type":"one"}{"type":"two"}\n',
-        b'{"type":"torn","message":{"content":[\n',
-        b"not json at all\n",
-        b"\n",
-        b'{ "type" : "spaced", "toolUseResult" : 1 }\n',
-        b'{"type":"from-the-future","blob":"' + b"z" * 8_000 + b'"}\n',
-        b'{"type":"long","text":"' + b"x" * (9 << 20) + b'"}\n',
-    ]
-    session.prompt()
-    call(session, output("old"))
-    for line in odd:
-        session.raw(line)
-    session.reply(61_000, thought)
-    talk(session)
-    session.raw(b'{"type":"last","without":"an end"')
-    after = data(session).partition(odd[0])[2]
-
-    purge(session, home_dir)
-
-    assert data(session).endswith(odd[0] + after)
-    assert b"[brimline stored " in data(session)
-    assert prepare(session, home_dir).is_empty
-    assert prepare(session, home_dir, threshold_bytes=1).is_empty
 
 
 @pytest.mark.row("S2-18")

@@ -24,8 +24,8 @@ from brimline.session.repair import repair
 from brimline.store import contents, layout, retention
 
 from . import machines
-from .machines import line
-from .recorded import LONG_AGO, QUIET_S, call, data, output, purge, restore, talk
+from .machines import LONG_AGO, line
+from .recorded import QUIET_S, call, data, output, purge, restore, talk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 DAY_S = 86_400
 LATE = b'{"type":"user","uuid":"late","message":{"content":"late"}}\n'
-TORN = b'{"type":"user","uuid":"torn","mess'
 MADE_BEFORE = Path(__file__).with_name("made_by_56b1cf2.tar.gz")
 
 

@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from brimline.fast import json
 from brimline.state import history
@@ -134,26 +132,3 @@ def test_what_is_no_event_is_counted(text: str, events: list[str], damaged: int)
     found = history.parse_line(text)
 
     assert (names(found[0]), found[1]) == (events, damaged)
-
-
-@given(st.text(max_size=80) | st.lists(st.sampled_from(['{"v":', line(1), "x", "}"])).map("".join))
-@settings(max_examples=200, deadline=None)
-def test_any_text_can_be_read(text: str) -> None:
-    """A spool may have been damaged in any way."""
-    events, damaged = history.parse_line(text)
-
-    assert damaged >= 0
-    assert all(isinstance(event["event"], str) for event in events)
-
-
-@pytest.mark.parametrize("session_id", [None, 5, "", "../../etc", "a" * 500, "\0"])
-@pytest.mark.row("S0-18", "S4-45")
-def test_a_foreign_session_id_stays_below_the_data_folder(
-    session_id: object, home_dir: str
-) -> None:
-    """Whatever the client or somebody else sends."""
-    state = SessionState(home_dir, session_id)
-    state.add_line("PostToolUse", {})
-
-    (spool,) = Path(home_dir).rglob("spool.jsonl")
-    assert spool.parent.parent == Path(home_dir) / "sessions"

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from hypothesis import given, settings
 
 from brimline.transcript import pieces
 from brimline.transcript.pieces import Piece, entry_of
-
-from .generated import json_values
-from .generated import rows as generated_rows
-
-if TYPE_CHECKING:
-    from brimline.testing import SessionBuilder
-
 
 # Rows and parts of rows, each with its pieces.
 CASES = json.loads((Path(__file__).parent / "golden" / "pieces.json").read_text(encoding="utf-8"))
@@ -48,13 +40,6 @@ def found(row: Any) -> list[Piece]:
 def kinds(row: Any) -> list[tuple[str, int]]:
     """The pieces of a row, by kind and length only."""
     return [(piece.kind, piece.characters) for piece in found(row)]
-
-
-@given(value=json_values | generated_rows)
-@settings(max_examples=300, deadline=None, database=None)
-def test_every_json_value_has_an_answer(value: Any) -> None:
-    """No row, known or not, raises, and no piece has a negative length."""
-    assert all(piece.characters >= 0 for piece in found(value))
 
 
 @pytest.mark.parametrize(("text", "kind"), CASES["said"])
@@ -162,17 +147,3 @@ def test_a_summary_counts_although_it_is_only_shown_in_the_transcript() -> None:
     assert entry is not None
     assert (entry.is_boundary, entry.is_summary) == (True, True)
     assert entry.pieces == (Piece("summary", 8),)
-
-
-def test_a_file_is_read_row_by_row_whatever_its_lines(
-    session: SessionBuilder, tmp_path: Path
-) -> None:
-    """Torn lines are skipped, merged ones read twice, and progress covers every byte."""
-    session.raw(json.dumps(user("one")) + json.dumps(user("two")) + '\n{"torn\n\xff\n')
-    session.prompt("three")
-    steps: list[int] = []
-
-    entries = list(pieces.entries(session.path, steps.append))
-
-    assert [entry.prompt for entry in entries] == ["one", "two", "three"]
-    assert sum(steps) == (tmp_path / "session.jsonl").stat().st_size

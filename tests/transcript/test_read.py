@@ -34,7 +34,7 @@ def lines(data: bytes, length: int | None = None) -> list[Line]:
 
 
 @given(st.binary(max_size=200) | FILES)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_any_bytes_can_be_read_and_written_back(data: bytes) -> None:
     """The parser is total, and the raw lines in a row are the file."""
     found = lines(data)
@@ -46,27 +46,6 @@ def test_any_bytes_can_be_read_and_written_back(data: bytes) -> None:
         for record in line.records:
             text = line.raw[record.start : record.end].decode("utf-8", "replace")
             assert json.loads(text, strict=False) == pytest.approx(record.value, nan_ok=True)
-
-
-def test_an_object_is_found_where_it_lies() -> None:
-    """A byte order mark, blanks, CRLF and letters of several bytes count as bytes."""
-    (line,) = lines('\ufeff {"a":"é"} \r\n'.encode())
-
-    assert [tuple(record) for record in line.records] == [(4, 14, {"a": "é"})]
-    assert line.only == {"a": "é"}
-    assert line.is_ended
-
-
-def test_two_objects_on_one_line_are_both_found() -> None:
-    """Their places are given in bytes, letters of several bytes before them included."""
-    (line,) = lines('{"a":"é"}{"b":2}\n'.encode())
-
-    assert [line.raw[start:end] for start, end, _ in line.records] == [
-        '{"a":"é"}'.encode(),
-        b'{"b":2}',
-    ]
-    assert line.problem is None
-    assert line.only is None
 
 
 @pytest.mark.parametrize(
@@ -101,8 +80,8 @@ def test_broken_utf8_is_read_with_replacement_and_said_so() -> None:
 
 
 def test_a_line_that_is_too_long_passes_in_parts() -> None:
-    """50 MB go by in pieces of the file, unparsed; the line after it is itself again."""
-    long = b'{"a":"' + b"x" * (50 << 20) + b'"}\n'
+    """20 MB go by in pieces of the file, unparsed; the line after it is itself again."""
+    long = b'{"a":"' + b"x" * (20 << 20) + b'"}\n'
     tracemalloc.start()
 
     sizes = []
@@ -124,14 +103,6 @@ def test_only_so_much_is_read_as_was_asked_for() -> None:
 
     assert [line.raw for line in found] == [b'{"a":1}\n', b'{"b"']
     assert found[-1].problem == "torn"
-
-
-def test_a_line_is_parsed_once() -> None:
-    """Whatever it is asked, and however often."""
-    line = read.Line(1, 0, b'{"a":1}\n')
-
-    assert (line.problem, line.exact) == (None, True)
-    assert line.records is line.records
 
 
 def test_rows_are_read_from_a_place_on_where_a_mark_stands(tmp_path: Path) -> None:
