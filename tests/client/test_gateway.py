@@ -95,12 +95,12 @@ def is_prefix(shorter: Request, longer: Request) -> bool:
 
 
 def _plain(request: Request) -> list[Any]:
-    found = []
+    found: list[Any] = []
     for message in request.messages:
         content = message["content"]
         parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
-        for part in parts:
-            found.append((message["role"], {k: v for k, v in part.items() if k != "cache_control"}))
+        plain = [{k: v for k, v in part.items() if k != "cache_control"} for part in parts]
+        found += [(message["role"], part) for part in plain]
     return found
 
 
@@ -181,7 +181,9 @@ def test_a_subagent_has_a_conversation_of_its_own(behind: Behind, stub: StubApi)
     (behind.client.project / "log.txt").write_text(LOG * 2)
     read = {"file_path": str(behind.client.project / "log.txt")}
     stub.script(
-        stub_api.tool("Agent", {"description": "d", "prompt": "p", "subagent_type": "general-purpose"}),
+        stub_api.tool(
+            "Agent", {"description": "d", "prompt": "p", "subagent_type": "general-purpose"}
+        ),
         stub_api.text("ALL-DONE"),
     )
     stub.script_subagents(stub_api.tool("Read", read), stub_api.text("SEEN"))
@@ -213,9 +215,7 @@ def test_a_live_session_is_interrupted_cleared_and_left(behind: Behind, stub: St
     assert "SLOW" not in stub.requests("main")[-1].seen_text()
 
 
-def test_a_gateway_that_is_killed_is_back_or_says_what_to_do(
-    behind: Behind, stub: StubApi
-) -> None:
+def test_a_gateway_that_is_killed_is_back_or_says_what_to_do(behind: Behind, stub: StubApi) -> None:
     """Killed while the client lives, it serves the next request, or tells the person."""
     with behind.live() as live:
         live.ready()

@@ -23,7 +23,7 @@ def played(talk: Talk, state: State, *, now: float = 0.0, **fields: Any) -> comp
     return compactor.compact(talk.body(**fields), state, Settings(), now=now)
 
 
-@pytest.mark.row("S2-10", "S2-28", "S2-34")
+@pytest.mark.row("S2-10", "S2-27", "S2-28", "S2-34")
 def test_bulk_is_a_preview_from_its_first_request_on() -> None:
     """Layer 1, at arrival: nothing that was sent before changes."""
     talk, state = Talk(), State()
@@ -76,7 +76,7 @@ def cooled(state: State, steps: int = 25, **every: Any) -> tuple[Talk, list[comp
     return talk, outcomes
 
 
-@pytest.mark.row("S2-11", "S2-29", "S2-14")
+@pytest.mark.row("S2-11", "S2-14", "S2-29", "S2-33")
 def test_what_nothing_refers_to_becomes_a_line_once_the_cache_has_expired() -> None:
     """Layers 2 and 5: free, so all that waits is done."""
     state = State()

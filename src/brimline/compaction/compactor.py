@@ -46,6 +46,8 @@ class Settings:
     near_brim_ratio: float = 0.7
     worth_ratio: float = 0.05
     """What an edit near the brim has to save, of the window."""
+    waiting_weight: float = 2.0
+    """How much it counts that an edit waits, against the price of the break that it makes."""
     read_requests: int = 4
     """After so many requests content is held to the rules for bulk."""
     window_tokens: int = 200_000
@@ -264,7 +266,9 @@ class _Case:
         saved = sum(change.saved_tokens for change in pending)
         if self._is_near_brim() and saved >= settings.worth_ratio * settings.window_tokens:
             return "brim", waiting[0]
-        due = timing.first_due(pending, self.tokens, self.warm, state.lifetime_s)
+        due = timing.first_due(
+            pending, self.tokens, self.warm, state.lifetime_s, settings.waiting_weight
+        )
         return ("due", due) if due is not None else ("", self.warm)
 
     def outcome(

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 READ_PRICE = 0.1
-# Waiting fills the window too, which no price of tokens tells: it counts so much.
-_WAITING_WEIGHT = 2.0
 _WRITE_PRICES = {300: 1.25, 3_600: 2.0}
 
 
@@ -39,7 +37,11 @@ def break_price(tokens_behind: float, lifetime_s: int) -> float:
 
 
 def first_due(
-    pending: Sequence[Pending], tokens: Sequence[float], warm: int, lifetime_s: int
+    pending: Sequence[Pending],
+    tokens: Sequence[float],
+    warm: int,
+    lifetime_s: int,
+    waiting_weight: float,
 ) -> int | None:
     """The position from which on changes are due, or None.
 
@@ -51,6 +53,7 @@ def first_due(
         tokens: of each block as it is sent now.
         warm: how many blocks the cache holds.
         lifetime_s: of the cache.
+        waiting_weight: how much waiting counts: it fills the window too, which no price tells.
     """
     best, due = 0.0, None
     behind = waited = saved = 0.0
@@ -60,7 +63,7 @@ def first_due(
         at = change.position
         waited += change.waited
         saved += change.saved_tokens
-        gain = _WAITING_WEIGHT * waited - break_price(max(0.0, behind - saved), lifetime_s)
+        gain = waiting_weight * waited - break_price(max(0.0, behind - saved), lifetime_s)
         if gain >= best:
             best, due = gain, change.position
     return due
