@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,7 @@ def test_the_last_column_gives_way_first() -> None:
     assert by_start.startswith("a" * 20 + "  /xx")
     assert by_start.endswith("xx…")
     assert output.line(output.Path(path), 10) == "…xx/end.py"
+    assert output.Path(f"{os.getcwd()}/src/a.py") == "src/a.py"
     assert output.source("Read", path) == output.Path(path)
     assert isinstance(output.source("Read", path), output.Path)
     assert not isinstance(output.source("Bash", path), output.Path)

@@ -181,6 +181,11 @@ def minute(timestamp: str | None) -> str:
     return line(timestamp)[:_MINUTE_CHARACTERS].replace("T", " ") + "Z"
 
 
+def span(first: str | None, last: str | None) -> str:
+    """From one time to another."""
+    return f"{minute(first)} to {minute(last)}"
+
+
 def width() -> int:
     """How many columns there are to fill."""
     columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else _WIDTH

@@ -109,14 +109,6 @@ def test_it_says_what_it_does_not_know() -> None:
     assert "could not be saved" in card.card(made, incomplete=True)
 
 
-def test_a_message_said_twice_is_shown_once() -> None:
-    """Short ones too; one that stands in another by chance is shown."""
-    made = ledger.Ledger("s")
-    say(made, "yes", "yes", "no", "not now")
-
-    assert card.card(made).split("newest first:\n")[1] == "- not now\n- no\n- yes"
-
-
 @pytest.mark.row("S3-83")
 def test_instructions_are_short_and_hold_six_topics_and_marked_notes() -> None:
     """And they ask for rules and corrections word for word."""

@@ -74,9 +74,7 @@ def test_critical_files_are_kept_by_content(home_dir: str, project_dir: str) -> 
 
 
 @pytest.mark.parametrize("way", ["file", "folder"])
-def test_no_link_leads_out_of_the_project(
-    way: str, world: Path, home_dir: str, project_dir: str
-) -> None:
+def test_no_link_leads_out_of_it(way: str, world: Path, home_dir: str, project_dir: str) -> None:
     """A repository cannot make a copy of the user's files; a link inside it is fine."""
     (world / "private").mkdir()
     (world / "private" / "conductor-state.json").write_text("secret", encoding="utf-8")

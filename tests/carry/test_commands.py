@@ -71,9 +71,7 @@ def test_a_folder_that_is_not_there_is_no_failed_check(session: SessionBuilder) 
         "exit 0; pytest -q",
     ],
 )
-def test_a_run_that_is_not_understood_makes_the_last_result_unknown(
-    session: SessionBuilder, later: str
-) -> None:
+def test_a_run_not_understood_makes_the_result_unknown(session: SessionBuilder, later: str) -> None:
     """Nothing is called passed that may have failed since; nor what was sent off or broken off."""
     ran(session, "pytest -q", "1 passed")
     ran(session, later, "1 failed")
@@ -160,7 +158,7 @@ def test_commands_that_only_look_are_not_listed(session: SessionBuilder) -> None
         ("git reset --hard HEAD~9", []),
     ],
 )
-def test_a_commit_that_was_taken_back_is_not_told(
+def test_a_commit_taken_back_is_not_told(
     command: str, left: list[str], session: SessionBuilder
 ) -> None:
     """Where nobody knows how many went, none is claimed."""
@@ -202,7 +200,7 @@ def test_a_check_before_later_edits_says_so(session: SessionBuilder) -> None:
     assert "before later edits" not in card.card(recorded(session))
 
 
-def test_what_is_not_known_of_subagents_and_alternatives_is_not_claimed(
+def test_what_is_not_known_of_subagents_and_others_is_not_claimed(
     session: SessionBuilder,
 ) -> None:
     """A subagent's work stands elsewhere; of `a || b` nobody knows which succeeded."""

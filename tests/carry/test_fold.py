@@ -67,7 +67,7 @@ def test_messages_are_kept_word_for_word_in_any_language(session: SessionBuilder
         ("Bash", False, "User rejected tool use"),
     ],
 )
-def test_no_tool_can_speak_as_the_user(
+def test_no_tool_speaks_as_the_user(
     session: SessionBuilder, tool: str, failed: bool, copy: Any
 ) -> None:
     """A refusal counts only in the client's own shapes, and never from an MCP server."""
@@ -80,7 +80,7 @@ def test_no_tool_can_speak_as_the_user(
     assert said(session) == []
 
 
-def test_a_program_that_prints_the_refusal_and_fails_is_not_the_user(
+def test_a_program_that_prints_a_refusal_is_not_the_user(
     session: SessionBuilder,
 ) -> None:
     """The client puts the exit code first, so its output never begins like a refusal."""
@@ -89,7 +89,7 @@ def test_a_program_that_prints_the_refusal_and_fails_is_not_the_user(
     assert said(session) == []
 
 
-def test_nothing_of_the_client_the_assistant_or_subagents_is_a_message(
+def test_nothing_of_the_client_assistant_or_subagents_is_a_message(
     session: SessionBuilder,
 ) -> None:
     """Commands of the client and ours, reminders, notifications, skills, hooks, sidechains."""
@@ -125,7 +125,7 @@ def test_nothing_of_the_client_the_assistant_or_subagents_is_a_message(
     assert record.notes == {}
 
 
-def test_a_command_of_the_users_own_is_a_message_with_what_it_was_given(
+def test_a_command_of_the_users_own_is_a_message_with_its_arguments(
     session: SessionBuilder,
 ) -> None:
     """So is what stands beside an editor's note or a reminder."""
@@ -142,7 +142,7 @@ def test_a_command_of_the_users_own_is_a_message_with_what_it_was_given(
     ]
 
 
-def test_what_was_queued_is_said_once_and_what_was_taken_back_not_at_all(
+def test_what_was_queued_is_said_once_and_what_was_taken_back_not(
     session: SessionBuilder,
 ) -> None:
     """The client repeats a queued message as an attachment or a prompt of its own."""
@@ -249,7 +249,7 @@ def test_reading_on_reads_only_what_is_new(session: SessionBuilder) -> None:
     assert [message["text"] for message in again.messages] == ["first", "second"]
 
 
-def test_a_session_that_was_rewritten_is_read_again_without_saying_things_twice(
+def test_a_rewritten_session_is_read_again_without_saying_things_twice(
     session: SessionBuilder,
 ) -> None:
     """A purge makes the file shorter; what was known stays known."""

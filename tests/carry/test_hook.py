@@ -19,6 +19,8 @@ from .rows import ran
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    Answer = Callable[..., str]
+
 RULE = "Never touch the billing tables."
 
 
@@ -31,7 +33,7 @@ def talk(session: SessionBuilder) -> SessionBuilder:
 
 
 @pytest.fixture
-def answer(home_dir: str) -> Callable[..., str]:
+def answer(home_dir: str) -> Answer:
     """What an event is answered with: the text for the model or the summary, else all of it."""
 
     def respond(session: SessionBuilder, name: str, **fields: Any) -> str:
@@ -47,7 +49,7 @@ def answer(home_dir: str) -> Callable[..., str]:
 
 @pytest.mark.row("S3-13", "S3-82", "S4-25", "S4-35")
 def test_before_instructions_after_the_card_and_nothing_later(
-    answer: Callable[..., str], talk: SessionBuilder, home_dir: str
+    answer: Answer, talk: SessionBuilder, home_dir: str
 ) -> None:
     """The summary is told what to hold, not what was said; the card comes once."""
     asked = answer(talk, "PreCompact", trigger="auto", custom_instructions=None)
@@ -65,7 +67,7 @@ def test_before_instructions_after_the_card_and_nothing_later(
 
 @pytest.mark.row("S4-23")
 def test_a_failed_save_is_told_and_a_later_good_one_clears_it(
-    answer: Callable[..., str], talk: SessionBuilder, home_dir: str
+    answer: Answer, talk: SessionBuilder, home_dir: str
 ) -> None:
     """The card says that it may be incomplete only where the checkpoint could not be written."""
     folder = paths.carry_session_dir(home_dir, talk.session_id)
@@ -84,7 +86,7 @@ def test_a_failed_save_is_told_and_a_later_good_one_clears_it(
 
 @pytest.mark.row("S4-22")
 def test_only_a_manual_compaction_is_refused_and_only_once_a_minute(
-    answer: Callable[..., str], talk: SessionBuilder, home_dir: str
+    answer: Answer, talk: SessionBuilder, home_dir: str
 ) -> None:
     """An automatic one goes ahead whatever happens."""
     os.makedirs(f"{paths.carry_session_dir(home_dir, talk.session_id)}/checkpoint.md")
@@ -98,9 +100,7 @@ def test_only_a_manual_compaction_is_refused_and_only_once_a_minute(
     assert "could not be saved" in first
 
 
-def test_a_session_without_messages_is_left_alone(
-    answer: Callable[..., str], session: SessionBuilder
-) -> None:
+def test_a_session_without_messages_is_left_alone(answer: Answer, session: SessionBuilder) -> None:
     """The summary gets its general text; there is no card."""
     session.reply(100_000)
 
@@ -110,7 +110,7 @@ def test_a_session_without_messages_is_left_alone(
 
 @pytest.mark.row("S2-19", "S2-21")
 def test_it_is_noted_which_messages_the_summary_holds(
-    answer: Callable[..., str], talk: SessionBuilder, home_dir: str
+    answer: Answer, talk: SessionBuilder, home_dir: str
 ) -> None:
     """Word for word, wherever lines were broken; nothing is said of paraphrases."""
     talk.prompt("and use\nport 8443")
@@ -125,7 +125,7 @@ def test_it_is_noted_which_messages_the_summary_holds(
 
 
 def test_the_card_has_marked_rules_with_their_files_and_leaves_room_for_the_reminder(
-    answer: Callable[..., str], talk: SessionBuilder, project_dir: str
+    answer: Answer, talk: SessionBuilder, project_dir: str
 ) -> None:
     """Only of files that the client itself loads: an AGENTS.md beside a CLAUDE.md is none."""
     Path(project_dir, "CLAUDE.md").write_text("- Sign builds. (CRITICAL)\n", encoding="utf-8")
@@ -138,9 +138,7 @@ def test_the_card_has_marked_rules_with_their_files_and_leaves_room_for_the_remi
 
 
 @pytest.mark.row("S3-82")
-def test_it_can_be_switched_off(
-    answer: Callable[..., str], talk: SessionBuilder, home_dir: str
-) -> None:
+def test_it_can_be_switched_off(answer: Answer, talk: SessionBuilder, home_dir: str) -> None:
     """All of it."""
     io.replace_file(paths.user_config(home_dir), b"carry.enabled = false\n")
     answer(talk, "SessionStart", source="startup")
@@ -153,9 +151,7 @@ def test_it_can_be_switched_off(
 
 
 @pytest.mark.row("S3-81")
-def test_the_users_own_instructions_replace_ours(
-    answer: Callable[..., str], talk: SessionBuilder
-) -> None:
+def test_the_users_own_instructions_replace_ours(answer: Answer, talk: SessionBuilder) -> None:
     """From a file in the client's folder."""
     own = Path(paths.client_config_dir(), "compact-instructions.txt")
     own.parent.mkdir(parents=True, exist_ok=True)
@@ -166,7 +162,7 @@ def test_the_users_own_instructions_replace_ours(
 
 @pytest.mark.row("S4-35")
 def test_after_clear_and_in_a_new_session_there_is_a_pointer_and_no_more(
-    answer: Callable[..., str],
+    answer: Answer,
     talk: SessionBuilder,
     world: Path,
     project_dir: str,
@@ -189,9 +185,7 @@ def test_after_clear_and_in_a_new_session_there_is_a_pointer_and_no_more(
         assert text.count("\n") == 2
 
 
-def test_a_resumed_session_is_told_nothing(
-    answer: Callable[..., str], talk: SessionBuilder
-) -> None:
+def test_a_resumed_session_is_told_nothing(answer: Answer, talk: SessionBuilder) -> None:
     """Its card is still in the conversation, where the client put it."""
     answer(talk, "SessionStart", source="compact")
     talk.compact(160_000)
@@ -199,9 +193,7 @@ def test_a_resumed_session_is_told_nothing(
     assert answer(talk, "SessionStart", source="resume") == ""
 
 
-def test_a_hook_reads_at_most_the_end_of_a_transcript(
-    answer: Callable[..., str], talk: SessionBuilder
-) -> None:
+def test_a_hook_reads_at_most_the_end_of_a_transcript(answer: Answer, talk: SessionBuilder) -> None:
     """Without a ledger, from the end backwards; the card says from where it knows."""
     talk.raw(b'{"type":"progress","x":"' + b"x" * (9 << 20) + b'"}\n')
     talk.prompt("the last thing said")
@@ -214,7 +206,7 @@ def test_a_hook_reads_at_most_the_end_of_a_transcript(
 
 
 def test_the_ledger_is_folded_along_the_way(
-    answer: Callable[..., str], talk: SessionBuilder, home_dir: str
+    answer: Answer, talk: SessionBuilder, home_dir: str
 ) -> None:
     """After some megabytes, once; so a compaction of a long session knows its beginning."""
     for _ in range(3):
@@ -231,7 +223,7 @@ def test_the_ledger_is_folded_along_the_way(
 
 
 def test_notes_of_the_last_version_are_taken_over_once(
-    answer: Callable[..., str], talk: SessionBuilder, home_dir: str
+    answer: Answer, talk: SessionBuilder, home_dir: str
 ) -> None:
     """What people wrote and marked; what was recognised in sentences is gone."""
     folder = Path(paths.carry_session_dir(home_dir, talk.session_id))
@@ -262,7 +254,7 @@ def test_notes_of_the_last_version_are_taken_over_once(
 
 
 def test_a_fork_knows_what_its_origin_knew(
-    answer: Callable[..., str], talk: SessionBuilder, world: Path, project_dir: str
+    answer: Answer, talk: SessionBuilder, world: Path, project_dir: str
 ) -> None:
     """Its transcript begins at the last compaction; the rest stands in the origin's."""
     talk.compact(160_000)
@@ -280,7 +272,7 @@ def test_a_fork_knows_what_its_origin_knew(
 
 @pytest.mark.row("S4-46")
 def test_what_is_kept_of_old_sessions_goes(
-    talk: SessionBuilder, home_dir: str, answer: Callable[..., str]
+    talk: SessionBuilder, home_dir: str, answer: Answer
 ) -> None:
     """By housekeeping, after the answer; the running session stays."""
     old = Path(paths.carry_session_dir(home_dir, "old"))

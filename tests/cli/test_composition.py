@@ -113,21 +113,6 @@ def test_an_unknown_occupancy_is_null_and_one_sentence(
     assert "unknown: no model request since the session began or compacted" in page.out
 
 
-def test_files_of_the_current_folder_are_shown_without_it(
-    session: SessionBuilder, run: Run
-) -> None:
-    """A path below where the command runs is short; others are whole."""
-    session.prompt("go")
-    for file in (f"{session.cwd}/src/a.py", "/etc/hosts"):
-        call = session.tool_call(40_000, "Read", file_path=file)
-        session.tool_result(call, "r" * 900)
-    session.reply(40_900)
-
-    lines = run().out.splitlines()
-
-    assert {line.split()[-1] for line in lines if " 1 read " in line} == {"src/a.py", "/etc/hosts"}
-
-
 def test_a_drop_is_explained_in_a_sentence(session: SessionBuilder, run: Run) -> None:
     """A negative rest says what it means."""
     session.prompt("go")

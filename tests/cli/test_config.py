@@ -10,7 +10,7 @@ import pytest
 
 from brimline import presets
 from brimline.fast import paths, policy
-from brimline.settings import BY_KEY, REMOVED, SETTINGS, coerce, defaults
+from brimline.settings import BY_KEY, REMOVED, SETTINGS, defaults
 
 if TYPE_CHECKING:
     from .conftest import Refused, Run
@@ -199,11 +199,3 @@ def test_choosing_a_preset_puts_its_settings_in_force(name: str, brimline: Run) 
             assert (explained[key]["value"], explained[key]["source"]) == (value, f"preset {name}")
     assert explained["guard.ceiling_percent"]["value"] == 33
     assert explained["guard.ceiling_percent"]["source"] == "user"
-
-
-def test_every_preset_can_be_chosen_and_sets_what_there_is() -> None:
-    """The choices of the setting are the presets, and their values are ones it takes."""
-    assert list(BY_KEY["guard.preset"].choices) == list(presets.load())
-    for preset in presets.load().values():
-        for key, value in preset["settings"].items():
-            assert coerce(BY_KEY[key], value) == value

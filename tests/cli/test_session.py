@@ -144,18 +144,6 @@ def test_an_empty_session_has_nothing_in_it(session: SessionBuilder, brimline: R
     assert "unknown to unknown" in brimline("session", "inspect", session.path).out
 
 
-def test_a_line_that_is_too_long_is_not_said_to_be_never_sent(
-    session: SessionBuilder, brimline: Run
-) -> None:
-    """Nobody looked into it, so nobody knows."""
-    session.raw(b'{"type":"user","text":"' + b"x" * (9 << 20) + b'"}\n')
-
-    told = brimline("session", "inspect", session.path).out
-
-    (line,) = [line for line in told.splitlines() if "not looked into" in line]
-    assert "never sent" not in line
-
-
 @pytest.mark.row("S3-48")
 def test_looking_shows_figures_and_changes_nothing(
     brimline: Run, recorded: str, home_dir: str
@@ -357,23 +345,6 @@ def test_a_repair_is_told_before_and_after(brimline: Run, broken: str, home_dir:
     assert second["before"]["faults"] == second["mended"] == []
     assert (second["changed"], second["backup"], second["is_still_written"]) == (False, None, False)
     assert "Sound: no faults." in brimline("session", "repair", broken).out
-
-
-def test_what_has_two_mends_is_named_and_left(brimline: Run, session: SessionBuilder) -> None:
-    """Nothing to mend is no failure."""
-    session.prompt("first")
-    session.parent = None
-    session.prompt("a new start, or a lost link?")
-    session.reply(20_000)
-    before = content(rested(session.path))
-
-    done = brimline("session", "repair", session.path, "--yes")
-
-    assert done.code == 0
-    assert "Left alone" in done.out
-    assert "line 2: a return to the start of the session, or a lost link" in done.out
-    assert "Nothing to mend." in done.out
-    assert content(session.path) == before
 
 
 def test_nothing_is_done_without_consent(brimline: Run, recorded: str, broken: str) -> None:

@@ -290,21 +290,6 @@ def test_a_limit_is_a_number(number: str, refused: Refused) -> None:
         assert option in refused("store", "prune", option, number, "--yes", code=2)
 
 
-def test_what_is_no_file_in_the_place_of_a_blob_is_refused(home_dir: str, key: str) -> None:
-    """At once: a link that leads to an endless file, a pipe that nobody writes to."""
-    place = layout.file(home_dir, key[7:])
-    os.unlink(place)
-    os.symlink("/dev/zero", place)
-    linked = process("store", "get", key)
-    os.unlink(place)
-    os.mkfifo(place)
-    piped = process("store", "get", key)
-
-    assert (linked.returncode, linked.stdout, piped.returncode, piped.stdout) == (1, b"", 1, b"")
-    assert linked.stderr.decode().startswith(f"brimline: {key} cannot be read: ")
-    assert piped.stderr.decode() == f"brimline: {key} cannot be read: it is not a regular file\n"
-
-
 def test_a_newer_store_is_not_touched(home_dir: str, key: str, brimline: Run) -> None:
     """Whatever the command."""
     Path(home_dir + layout.FORMAT_FILE).write_text("2\n")

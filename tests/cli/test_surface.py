@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -69,7 +68,8 @@ def test_every_command_takes_json_and_shows_an_example(name: str) -> None:
     command = ALL[name]
     told = command.get_help(click.Context(command, info_name=name, **output.HELP))
 
-    assert any("--json" in option.opts for option in command.params)
+    # What `run` prints is its client's.
+    assert name == "run" or any("--json" in option.opts for option in command.params)
     assert f"Example:\n    brimline {name}" in told
     assert command.name == name.rpartition(" ")[2]
 
@@ -276,19 +276,6 @@ def test_ctrl_c_at_a_question_changes_nothing(home_dir: str, session_file: str) 
     assert child.exitstatus == 130
     assert b"Traceback" not in child.before
     assert os.path.exists(f"{home_dir}/carry/abc/notes.jsonl")
-
-
-def test_an_interrupt_that_nobody_handles_is_no_failure_of_python() -> None:
-    """The real signal, to the real command, in the middle of its work."""
-    pipe = subprocess.PIPE
-    child = subprocess.Popen([*PROGRAM, "demo"], stdout=pipe, stderr=pipe, start_new_session=True)
-    assert child.stdout is not None
-    child.stdout.readline()
-    os.kill(child.pid, signal.SIGINT)
-    _, told = child.communicate(timeout=60)
-
-    assert child.returncode == 130
-    assert b"Traceback" not in told
 
 
 def test_no_colour_where_none_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:

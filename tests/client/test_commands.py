@@ -41,7 +41,7 @@ def here(client: Client) -> OwnEnvironment:
 
 
 @pytest.mark.row("S3-65", "S3-58", "S3-41")
-def test_commands_make_no_request_and_leave_nothing(
+def test_commands_make_no_request_nor_stay(
     client: Client, stub: StubApi, here: OwnEnvironment
 ) -> None:
     """In `-p`: each is offered and answered, none reaches the model, the next request has none."""

@@ -70,9 +70,7 @@ def results(request: Request) -> list[str]:
     ]
 
 
-def test_what_is_stored_is_in_the_next_request(
-    client: Client, stub: StubApi, registered: Registered
-) -> None:
+def test_what_is_stored_comes_back(client: Client, stub: StubApi, registered: Registered) -> None:
     """By key and by query, though the schema comes on demand; the largest answers whole.
 
     The instructions are in the first request, and the server is gone with its client.

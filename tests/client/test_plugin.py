@@ -47,9 +47,7 @@ def climb(client: Client, stub: StubApi) -> PrintResult:
     return run
 
 
-def test_it_can_be_tried_for_one_session(
-    client: Client, stub: StubApi, here: OwnEnvironment
-) -> None:
+def test_it_can_be_tried_for_a_session(client: Client, stub: StubApi, here: OwnEnvironment) -> None:
     """With `--plugin-dir`: hooks fire, commands are there, nothing is installed."""
     done = here.command("install", "--as", "plugin", "--yes", env={"PATH": "/usr/bin:/bin"})
     assert b"claude plugin install brim@brimline" in done.stdout
@@ -65,9 +63,7 @@ def test_it_can_be_tried_for_one_session(
 
 
 @pytest.mark.row("S4-44")
-def test_installed_at_work_disabled_enabled_removed(
-    client: Client, stub: StubApi, here: OwnEnvironment
-) -> None:
+def test_installed_disabled_removed(client: Client, stub: StubApi, here: OwnEnvironment) -> None:
     """Hooks fire exactly while the client has it on, and the settings end byte for byte."""
     first = here.report("install", "--as", "plugin", "--yes")
     assert len(first["client_calls"]) == 2

@@ -106,9 +106,7 @@ CASES: list[tuple[Callable[[Lines], None], list[str] | None, list[str]]] = [
 
 
 @pytest.mark.row("S3-44", "S3-45")
-def test_a_broken_session_is_whole_again_after_a_repair(
-    client: Client, stub: StubApi, recorded: Path
-) -> None:
+def test_a_broken_session_is_whole_again(client: Client, stub: StubApi, recorded: Path) -> None:
     """Unmended, the client sends what it can reach; mended, all there is, at every resume."""
     home = Installed(client)  # without hooks in the client's settings
     whole = recorded.read_bytes()

@@ -130,9 +130,7 @@ def test_every_level_loads_when_we_say_it_does(client: Client, stub: StubApi, ma
     assert not never & set(after_src)
 
 
-def test_agents_md_stands_in_where_we_say_it_does(
-    client: Client, stub: StubApi, marks: Marks
-) -> None:
+def test_agents_md_stands_in_where_we_say(client: Client, stub: StubApi, marks: Marks) -> None:
     """For a CLAUDE.md that is not there, at the start and in a folder below."""
     marks.put("project/AGENTS.md", "project/.claude/AGENTS.md", "project/sub/AGENTS.md")
     for name in ("config/CLAUDE.md", "project/sub/CLAUDE.md", "above/CLAUDE.md"):
@@ -171,9 +169,7 @@ def test_imports_load_as_deep_as_we_say(client: Client, stub: StubApi, marks: Ma
     assert marks.said()["MARK-ABOVE-ABOVE-MD"] == "absent"
 
 
-def test_a_compaction_brings_back_what_we_say_it_does(
-    client: Client, stub: StubApi, marks: Marks
-) -> None:
+def test_a_compaction_brings_back_what_we_say(client: Client, stub: StubApi, marks: Marks) -> None:
     """What loads at the start is loaded again; what lies below comes when it is read again."""
     marks.put(
         "config/CLAUDE.md", "above/CLAUDE.md", "project/CLAUDE.md", "project/.claude/CLAUDE.md"

@@ -43,9 +43,7 @@ def test_in_two_scopes_each_hook_runs_once_and_uninstalling_leaves_the_bytes(
 
 
 @pytest.mark.row("S3-30")
-def test_hooks_fire_from_the_project_and_the_off_switch_silences_them(
-    client: Client, stub: StubApi
-) -> None:
+def test_hooks_fire_from_the_project_and_off_silences_them(client: Client, stub: StubApi) -> None:
     """With BRIMLINE_OFF=1 in the client's environment nothing is measured or said."""
     installed = Installed(client)
     installed.install("--scope", "project")

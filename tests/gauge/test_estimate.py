@@ -28,9 +28,7 @@ def _estimating(talk: Talk) -> None:
 @pytest.mark.parametrize(
     ("size", "percent"), [(400_000, 50), (640_000, 80), (716_800, 90), (50 << 20, 100)]
 )
-def test_a_session_without_usage_is_estimated_from_its_size(
-    size: int, percent: int, talk: Talk
-) -> None:
+def test_a_session_without_usage_is_estimated(size: int, percent: int, talk: Talk) -> None:
     """A token for every four bytes, never more than the window holds, and only if asked for."""
     talk.use(guard__preset="haios-80", guard__tiers=50)
     _fill(talk.session, size)

@@ -125,9 +125,7 @@ def test_the_tail_is_part_of_what_is_learned(talk: Talk, world: Path) -> None:
     assert _point(talk) == (161_000, "learned")
 
 
-def test_a_point_holds_for_its_window_and_settings_and_later_ones_replace_it(
-    talk: Talk, world: Path
-) -> None:
+def test_a_point_holds_for_its_window_and_later_ones_replace_it(talk: Talk, world: Path) -> None:
     """Each start brings the compiled settings up to date; what the user says beats it all."""
     _compact(talk, world, [_with_left(20)] * 5)
     assert _point(talk) == (160_000, "learned")

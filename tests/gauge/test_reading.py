@@ -111,9 +111,7 @@ def test_after_a_compaction_the_occupancy_is_unknown(session: SessionBuilder, le
 
 
 @pytest.mark.row("S3-40")
-def test_a_compaction_counts_before_the_client_has_written_it(
-    session: SessionBuilder, home_dir: str
-) -> None:
+def test_a_compaction_counts_before_it_is_written(session: SessionBuilder, home_dir: str) -> None:
     """Its row comes a little later; what stood in the file until then is gone."""
     session.prompt("x" * 500)
     session.reply(166_000)
@@ -132,7 +130,7 @@ def test_a_compaction_counts_before_the_client_has_written_it(
     assert _measured(session, home_dir).occupancy_tokens == 30_000
 
 
-def test_where_nobody_can_tell_which_is_newer_the_transcript_counts(
+def test_where_nobody_knows_which_is_newer_the_transcript_counts(
     session: SessionBuilder,
 ) -> None:
     """A row without a usable time is not overruled, and a boundary without one lets nothing by."""
@@ -145,19 +143,6 @@ def test_where_nobody_can_tell_which_is_newer_the_transcript_counts(
     alone = Snapshot(at=5.0, window_tokens=1_000_000, occupancy_tokens=250_000, model="claude")
     reading = make_reading(Tail(), alone, _policy())
     assert (reading.used_ratio, reading.model) == (0.25, "claude")
-
-
-@pytest.mark.row("S0-28", "S2-20", "S4-12")
-def test_settings_of_ours_and_the_clients_are_used(session: SessionBuilder) -> None:
-    """A configured window and point; points of the window that the client compacts by."""
-    session.reply(50_000, output_tokens=200)
-    ours = _reading(session, None, context_window=500_000, compaction_tokens=400_000)
-    client = Policy(defaults(), {"autocompact_window": 100_000}, [])
-    theirs = make_reading(read_tail(session.path), None, client)
-
-    assert (ours.window.tokens, ours.window.source) == (500_000, "config")
-    assert (ours.compaction.tokens, ours.compaction.source) == (400_000, "config")
-    assert (theirs.compaction.tokens, theirs.tier, theirs.used_ratio) == (67_000, 1, 0.25)
 
 
 def test_a_window_once_observed_is_remembered(session: SessionBuilder, home_dir: str) -> None:
@@ -191,20 +176,6 @@ def test_a_transcript_that_does_not_exist_yet_is_unknown_not_empty(
         assert (found.window.tokens, found.window.source) == (200_000, "default")
     with pytest.raises(OSError, match="not a regular file"):
         measure(str(world), state, _policy())
-
-
-@pytest.mark.row("S0-28")
-def test_the_saved_status_line_is_used_by_hooks(session: SessionBuilder, home_dir: str) -> None:
-    """What the status line stored serves the next hook of the session, and no other's."""
-    session.reply(100_000)
-    snapshot = Snapshot(at=session.now + 5, window_tokens=1_000_000, occupancy_tokens=110_000)
-    SessionState(home_dir, session.session_id).save_snapshot(snapshot)
-
-    reading = _measured(session, home_dir)
-
-    assert (reading.occupancy_tokens, reading.window.source) == (110_000, "statusline")
-    session.session_id = "another"
-    assert _measured(session, home_dir).occupancy_tokens == 100_000
 
 
 def _policy() -> Policy:

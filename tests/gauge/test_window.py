@@ -147,7 +147,7 @@ def test_the_end_of_a_context_is_the_clients_or_the_apis(
     )
 
 
-@pytest.mark.row("S4-16", "S4-17")
+@pytest.mark.row("S2-20", "S4-16", "S4-17")
 def test_stronger_sources_move_the_point() -> None:
     """Config, then what was learned for this ending, then the preset's assumption."""
     learned = {"200000:200000": 155_000, "200000:200000:refusal": 196_000}
@@ -173,9 +173,7 @@ def test_foreign_names_and_versions_never_raise(model: str, version: str) -> Non
 
 @given(one=positions, other=positions, ladder=ladders, unit=st.sampled_from(UNITS))
 @pytest.mark.row("S4-12", "S4-13")
-def test_fuller_is_never_a_lower_tier(
-    one: float, other: float, ladder: list[float], unit: str
-) -> None:
+def test_fuller_is_no_lower_tier(one: float, other: float, ladder: list[float], unit: str) -> None:
     """No gaps, no way back on the way up, and the order of the thresholds does not matter."""
     calm, full = sorted((one, other), reverse=unit in {"to_compaction", "remaining"})
 
@@ -198,7 +196,7 @@ def test_fuller_is_never_a_lower_tier(
         ("tokens", [70_000, 80_000], 76_000, 75_999),
     ],
 )
-def test_a_tier_is_left_only_past_the_slack(
+def test_a_tier_is_left_past_the_slack(
     unit: str, ladder: list[float], stays: float, left: float
 ) -> None:
     """Two points of the window, whatever the unit; a tier that is gone is left."""

@@ -60,7 +60,7 @@ def test_four_tiers_by_distance_to_the_brim(brim: str, points: int, tier: int, t
         ({"guard__tiers": 55, "guard__tier_unit": "remaining"}, [90_000 + REPLY]),
     ],
 )
-def test_every_ladder_begins_to_the_token(
+def test_ladders_begin_to_the_token(
     setting: dict[str, object], begins: list[int], talk: Talk
 ) -> None:
     """What is used and remaining looks at occupancy, the others at the next request."""
@@ -96,7 +96,7 @@ def test_a_ladder_has_any_number_of_tiers(talk: Talk) -> None:
         ((107_000, 107_000 - REARM_POINTS * POINT, 107_000), "1--"),
     ],
 )
-def test_a_tier_speaks_once_until_it_was_clearly_left(
+def test_a_tier_speaks_once_until_it_was_left(
     climb: tuple[int, ...], heard: str, talk: Talk
 ) -> None:
     """And every escalation is audited."""
@@ -327,9 +327,7 @@ def test_preset_haios_answers_prompts_only_and_refuses_nothing(talk: Talk) -> No
 @pytest.mark.row("S1-06", "S1-07", "S1-08", "S1-02", "S0-29")
 @pytest.mark.parametrize("preset", ["default", "haios-80"])
 @pytest.mark.parametrize("content", [None, b"", b"\n", b'{"type":"user","message":{}}\n'])
-def test_what_cannot_be_measured_is_not_warned_of(
-    content: bytes | None, preset: str, talk: Talk
-) -> None:
+def test_the_unmeasured_is_not_warned_of(content: bytes | None, preset: str, talk: Talk) -> None:
     """Missing, empty, without usage or of no tokens: nothing, and above all not 0 %."""
     talk.use(guard__preset=preset)
     if content is not None:

@@ -108,9 +108,7 @@ def test_the_reminder_comes_with_a_start_and_when_it_changed(talk: Talk, rules: 
 @pytest.mark.parametrize(
     ("every", "heard"), [(0, "-------"), (1, "xxxxxxx"), (2, "-x-x-x-"), (3, "--x--x-")]
 )
-def test_it_is_repeated_as_often_as_the_user_sets(
-    every: int, heard: str, talk: Talk, rules: Path
-) -> None:
+def test_it_is_repeated_as_often_as_is_set(every: int, heard: str, talk: Talk, rules: Path) -> None:
     """After so many prompts since it was given last; a compaction starts the count anew."""
     talk.use(reminder__every=every)
     talk.at_start()
@@ -154,9 +152,7 @@ def test_a_long_text_is_cut_and_marked(letter: str, depth: int, talk: Talk, worl
 
 
 @pytest.mark.parametrize("content", [None, b"", b" \n\t\n", "folder"])
-def test_without_a_text_nothing_is_said(
-    content: bytes | str | None, talk: Talk, rules: Path
-) -> None:
+def test_without_a_text_it_is_silent(content: bytes | str | None, talk: Talk, rules: Path) -> None:
     """Missing, blank, a folder or not set: silent, and no failure; `~` is the home folder."""
     talk.use(reminder__file="~/rules.md")
     assert RULES in talk.at_start().note
@@ -172,9 +168,7 @@ def test_without_a_text_nothing_is_said(
 
 
 @pytest.mark.parametrize("line", ['file = "{}"', "every = 1"])
-def test_a_projects_file_cannot_set_it(
-    line: str, talk: Talk, rules: Path, project_dir: str
-) -> None:
+def test_a_projects_file_cannot_do_so(line: str, talk: Talk, rules: Path, project_dir: str) -> None:
     """A stranger's repository may neither put text before the model nor repeat it."""
     file = paths.project_config(project_dir)
     os.makedirs(os.path.dirname(file))

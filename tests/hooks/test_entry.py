@@ -40,9 +40,7 @@ NOTE = (
 
 @pytest.mark.parametrize("name", ["PostToolUse", "UserPromptSubmit", "Stop"])
 @pytest.mark.row("S1-05", "S4-10")
-def test_a_quiet_hook_prints_nothing_and_leaves_one_line(
-    name: str, session: SessionBuilder, world: Path
-) -> None:
+def test_a_quiet_hook_only_leaves_one_line(name: str, session: SessionBuilder, world: Path) -> None:
     """Far from the brim nothing is said, and the figures are on record."""
     session.reply(40_000)
 
@@ -69,9 +67,7 @@ def test_a_quiet_hook_prints_nothing_and_leaves_one_line(
 
 @pytest.mark.row("S1-16", "S1-23")
 @pytest.mark.parametrize("name", ["PostToolUse", "UserPromptSubmit"])
-def test_an_entered_tier_is_one_json_document(
-    name: str, session: SessionBuilder, world: Path
-) -> None:
+def test_an_entered_tier_is_one_document(name: str, session: SessionBuilder, world: Path) -> None:
     """Exactly these bytes, once; the same event again is silent."""
     session.reply(145_000)
     payload = bash_event(session, "") if name == "PostToolUse" else event(name, session, prompt="")
@@ -203,9 +199,7 @@ def test_a_transcript_of_somebody_else_is_no_obstacle(session: SessionBuilder) -
 
 @pytest.mark.row("S0-25")
 @pytest.mark.parametrize("name", EVENTS)
-def test_a_home_that_cannot_be_written_is_no_obstacle(
-    name: str, session: SessionBuilder, world: Path
-) -> None:
+def test_an_unwritable_home_is_no_obstacle(name: str, session: SessionBuilder, world: Path) -> None:
     """Below a file nothing can be made, not even the log; the session goes on."""
     session.reply(160_000)
     (world / "file").write_text("kept")
@@ -263,9 +257,7 @@ def test_a_package_that_is_gone_is_silence(name: str, session: SessionBuilder, w
 
 
 @pytest.mark.row("S0-25")
-def test_a_package_without_one_of_its_modules_is_silence(
-    session: SessionBuilder, world: Path
-) -> None:
+def test_a_package_without_a_module_is_silence(session: SessionBuilder, world: Path) -> None:
     """Half an upgrade: whichever module is cut short, exit code 0, no output."""
     session.reply(160_000)
     root = copy_package(world / "copy")
@@ -288,7 +280,7 @@ def test_a_package_without_one_of_its_modules_is_silence(
 @pytest.mark.parametrize(
     "damage", ["none", "empty", "cut", "garbage", "another version", "stale", "wrong"]
 )
-def test_a_bundle_that_is_not_sound_costs_time_only(
+def test_an_unsound_bundle_costs_time_only(
     damage: str, session: SessionBuilder, world: Path
 ) -> None:
     """The modules themselves answer, as if there were no bundle; with a sound one the same."""
@@ -323,7 +315,7 @@ def test_a_bundle_that_is_not_sound_costs_time_only(
 
 
 @pytest.mark.parametrize("broken", ["policy", "snapshot"])
-def test_damaged_files_of_ours_are_no_obstacle(
+def test_our_damaged_files_are_no_obstacle(
     broken: str, session: SessionBuilder, world: Path
 ) -> None:
     """Settings fall back to the defaults, the status line to unknown."""
@@ -338,9 +330,7 @@ def test_damaged_files_of_ours_are_no_obstacle(
 
 
 @pytest.mark.row("S0-26")
-def test_torn_and_merged_lines_in_a_transcript_are_no_obstacle(
-    session: SessionBuilder, world: Path
-) -> None:
+def test_torn_and_merged_lines_are_no_obstacle(session: SessionBuilder, world: Path) -> None:
     """The row that is being written right now is the rule, not the exception."""
     session.reply(160_000)
     whole = Path(session.path).read_bytes()
@@ -351,7 +341,7 @@ def test_torn_and_merged_lines_in_a_transcript_are_no_obstacle(
     assert errors(world) == []
 
 
-def test_no_fault_changes_anything_outside_the_data_folder(
+def test_no_fault_changes_anything_but_the_data_folder(
     session: SessionBuilder, world: Path
 ) -> None:
     """Neither the transcript nor the project nor the client's folder is touched by any event."""

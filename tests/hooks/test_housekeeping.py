@@ -75,9 +75,7 @@ def test_marks_of_a_session_that_is_gone_for_a_day_are_removed(
 
 @pytest.mark.row("S4-46")
 @pytest.mark.parametrize(("days", "retired"), [(29, False), (31, True)])
-def test_a_month_later_only_the_history_knows_a_session(
-    days: int, retired: bool, talk: Talk
-) -> None:
+def test_after_a_month_only_the_history_knows_it(days: int, retired: bool, talk: Talk) -> None:
     """Its folder goes once its line is in the history, and not before."""
     talk.session.session_id = "old"
     talk.session.reply(50_000)
@@ -101,9 +99,7 @@ def test_a_month_later_only_the_history_knows_a_session(
         ("learned.json", "tidy gauge"),
     ],
 )
-def test_a_failure_is_logged_and_the_start_goes_on(
-    broken: str, task: str, old: Path, talk: Talk
-) -> None:
+def test_a_failure_is_logged_and_all_goes_on(broken: str, task: str, old: Path, talk: Talk) -> None:
     """The rest of the housekeeping is done, the settings are compiled, the reminder is given."""
     for name in (broken, broken + "-wal", broken + "-shm"):
         Path(talk.home_dir, name).unlink(missing_ok=True)

@@ -63,7 +63,7 @@ def calm(session: SessionBuilder, world: Path, root: str) -> SessionBuilder:
 
 
 @pytest.mark.row("S0-25", "S1-14")
-def test_a_quiet_hook_loads_the_allowed_modules_only(
+def test_a_quiet_hook_loads_allowed_modules_only(
     calm: SessionBuilder, world: Path, root: str
 ) -> None:
     """Nothing that decides, speaks or parses settings, and no `json`, `os` or `re`.

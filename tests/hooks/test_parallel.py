@@ -22,9 +22,7 @@ TIERS = {"L1": 120_000, "L2": 145_000, "L3": 157_000, "L4": 165_000}
 
 @pytest.mark.row("S4-19")
 @pytest.mark.parametrize("hooks", [12, pytest.param(50, marks=pytest.mark.long)])
-def test_hooks_at_once_speak_once_per_tier(
-    hooks: int, session: SessionBuilder, world: Path
-) -> None:
+def test_hooks_at_once_speak_once_a_tier(hooks: int, session: SessionBuilder, world: Path) -> None:
     """So many in each of the four tiers: each tier is announced exactly once."""
     spoken: list[bytes] = []
     for tokens in TIERS.values():

@@ -46,9 +46,7 @@ def test_both_hooks_of_an_event_leave_one_line(session: SessionBuilder, world: P
 
 
 @pytest.mark.parametrize("both", [True, False])
-def test_a_plugins_quiet_hook_stays_on_the_fast_path(
-    both: bool, session: SessionBuilder, world: Path
-) -> None:
+def test_a_plugins_quiet_hook_stays_fast(both: bool, session: SessionBuilder, world: Path) -> None:
     """Yielding it does not even load what measures; else one small module comes on top."""
     root = copy_package(world / "copy")
     if both:

@@ -102,9 +102,7 @@ def test_advice_and_notes_are_on_record(talk: Talk, world: Path) -> None:
 
 
 @pytest.mark.row("S3-05", "S3-06")
-def test_a_subagent_is_left_alone_and_the_main_agent_is_not(
-    session: SessionBuilder, home_dir: str
-) -> None:
+def test_a_subagent_is_left_alone_the_main_one_not(session: SessionBuilder, home_dir: str) -> None:
     """The same output passes where a subagent asked for it, and so does its overwrite."""
     subagent = {"agent_id": "a1b2", "agent_type": "general-purpose"}
     log = bash_event(session, LINES, tool_input={"command": "cat app.log"})
@@ -120,9 +118,7 @@ def test_a_subagent_is_left_alone_and_the_main_agent_is_not(
         assert _answer("PreToolUse", odd, home_dir) == {}
 
 
-def test_pages_too_small_to_be_looked_at_still_count(
-    session: SessionBuilder, home_dir: str
-) -> None:
+def test_pages_too_small_to_look_at_still_count(session: SessionBuilder, home_dir: str) -> None:
     """A hundred lines at a time, and the file has been seen whole."""
     for name in ("a", "b"):
         _answer("PostToolUse", _read(session, f"/p/{name}.log"), home_dir)
@@ -135,7 +131,7 @@ def test_pages_too_small_to_be_looked_at_still_count(
     assert refused["permissionDecision"] == "deny"
 
 
-def test_a_store_of_a_newer_format_lets_results_pass_and_says_why(
+def test_a_store_of_a_newer_format_lets_results_pass(
     session: SessionBuilder, home_dir: str
 ) -> None:
     """Nothing is stored where nothing could be had back; the log has the sentence."""

@@ -58,7 +58,7 @@ def _plain(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
     ids=["200k", "1M", "refused", "fresh", "compacted", "empty"],
 )
-def test_real_payloads_become_one_line(
+def test_payloads_become_a_line(
     payload: dict[str, Any], line: str, home_dir: str, world: Path
 ) -> None:
     """How far, which tier, how full of what; as a process the same."""
@@ -220,9 +220,7 @@ def test_garbage_is_shown_as_unknown(raw: bytes, world: Path) -> None:
         ("echo 'unfinished", ""),
     ],
 )
-def test_the_line_from_before_gets_the_same_input_and_its_place(
-    command: str, theirs: str, world: Path
-) -> None:
+def test_the_line_from_before_gets_the_same_input(command: str, theirs: str, world: Path) -> None:
     """After ours; what it printed is shown, its failure is its own."""
     raw = json.dumps(FRESH, indent=1).encode() + b"\n"
 
@@ -234,7 +232,7 @@ def test_the_line_from_before_gets_the_same_input_and_its_place(
 
 
 @pytest.mark.parametrize("home", ["file/home", "link/home"])
-def test_a_home_that_cannot_be_written_and_the_switch_leave_the_line_from_before(
+def test_an_unwritable_home_and_the_switch_leave_the_line_from_before(
     home: str, world: Path
 ) -> None:
     """Both lines are shown where nothing can be remembered or logged."""
@@ -265,7 +263,7 @@ def test_recent_hook_errors_are_shown_and_old_ones_are_for_the_doctor(home_dir: 
 
 
 @pytest.mark.parametrize("kind", ["folder", "pipe"])
-def test_an_unreadable_transcript_leaves_the_clients_own_figures(
+def test_without_a_transcript_the_clients_figures_stand(
     kind: str, world: Path, home_dir: str
 ) -> None:
     """They are on the payload; the failure is shown beside them."""

@@ -43,9 +43,7 @@ responses: list[tuple[str, Any, int]] = [
 
 
 @pytest.mark.parametrize(("tool", "response", "characters"), responses)
-def test_a_result_is_counted_by_what_the_model_is_sent(
-    tool: str, response: Any, characters: int
-) -> None:
+def test_a_result_counts_by_what_is_sent(tool: str, response: Any, characters: int) -> None:
     """Each tool's record has its own shape, and some records hold far more than is sent."""
     event = _event("PostToolUse", tool_name=tool, tool_response=response)
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from brimline.session import purge as purging
 from brimline.session import restore as restoring
 from brimline.session.purge import Options
+from brimline.store import stub
+from brimline.testing import SessionBuilder
 
 from .machines import LONG_AGO
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from brimline.session.purge import Plan
     from brimline.session.rewrite import Rewritten
-    from brimline.testing import SessionBuilder
 
 QUIET_S = 0.01
 
@@ -28,57 +28,78 @@ def output(label: str, size: int = 6_000) -> str:
     return line * (size // len(line) + 1)
 
 
-def call(session: SessionBuilder, text: str, name: str = "Bash", **asked: Any) -> str:
-    call_id = session.tool_call(50_000, name, **(asked or {"command": "make"}))
-    session.tool_result(call_id, text)
-    return call_id
+@dataclass(slots=True)
+class Recorded(SessionBuilder):
+    """A session and the data folder that its purges use."""
 
+    home_dir: str = ""
 
-def talk(session: SessionBuilder, requests: int = 12) -> None:
-    """Requests that only say something, so that what came before is old."""
-    for _ in range(requests):
-        session.reply(60_000)
+    def call(self, text: str, name: str = "Bash", **asked: Any) -> str:
+        """A tool call with its result; returns its id."""
+        call_id = self.tool_call(50_000, name, **(asked or {"command": "make"}))
+        self.tool_result(call_id, text)
+        return call_id
 
+    def talk(self, requests: int = 12) -> None:
+        """Requests that only say something, so that what came before is old."""
+        for _ in range(requests):
+            self.reply(60_000)
 
-def prepare(session: SessionBuilder, home_dir: str, **options: Any) -> Plan:
-    """A session looked at; given options differ from the usual ones."""
-    os.utime(session.path, (LONG_AGO, LONG_AGO))
-    return purging.prepare(session.path, Options(**options), home_dir)
+    def plan(self, chosen: Options | None = None, **options: Any) -> Plan:
+        """What a purge would do; given options differ from the usual ones."""
+        os.utime(self.path, (LONG_AGO, LONG_AGO))
+        return purging.prepare(self.path, chosen or Options(**options), self.home_dir)
 
+    def purge(self, plan: Plan | None = None, **options: Any) -> Rewritten:
+        """Carry a plan out, or the one that is made now."""
+        chosen = plan or self.plan(**options)
+        return purging.purge(self.path, chosen, self.home_dir, quiet_s=QUIET_S)
 
-def purge(session: SessionBuilder, home_dir: str, **options: Any) -> Rewritten:
-    plan = prepare(session, home_dir, **options)
-    return purging.purge(session.path, plan, home_dir, quiet_s=QUIET_S)
+    def restore(self, path: str | None = None) -> Rewritten:
+        """Undo all purges, here or where the session was moved to."""
+        path = path or self.path
+        os.utime(path, (LONG_AGO, LONG_AGO))
+        return restoring.restore(restoring.plan(path, self.home_dir), quiet_s=QUIET_S)
 
+    @property
+    def data(self) -> bytes:
+        """The file."""
+        with open(self.path, "rb") as file:
+            return file.read()
 
-def restore(path: str | Path, home_dir: str) -> Rewritten:
-    os.utime(path, (LONG_AGO, LONG_AGO))
-    return restoring.restore(restoring.plan(str(path), home_dir), quiet_s=QUIET_S)
+    @data.setter
+    def data(self, content: bytes) -> None:
+        """Put other bytes there, long ago."""
+        with open(self.path, "wb") as file:
+            file.write(content)
+        os.utime(self.path, (LONG_AGO, LONG_AGO))
 
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows that can be read."""
+        return [json.loads(line) for line in self.data.splitlines()]
 
-def data(session: SessionBuilder) -> bytes:
-    with open(session.path, "rb") as file:
-        return file.read()
+    @property
+    def results(self) -> dict[str, str]:
+        """The text of every tool result, by the id of its call."""
+        found = {}
+        for row in self.rows:
+            content = row.get("message", {}).get("content")
+            for block in content if isinstance(content, list) else []:
+                if block.get("type") == "tool_result":
+                    inner = block["content"]
+                    if isinstance(inner, list):
+                        inner = "\n".join(part.get("text", "") for part in inner)
+                    found[block["tool_use_id"]] = inner
+        return found
 
-
-def rows(session: SessionBuilder) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in data(session).splitlines()]
-
-
-def results(session: SessionBuilder) -> dict[str, str]:
-    found = {}
-    for row in rows(session):
-        content = row.get("message", {}).get("content")
-        for block in content if isinstance(content, list) else []:
-            if block.get("type") == "tool_result":
-                inner = block["content"]
-                if isinstance(inner, list):
-                    inner = "\n".join(part.get("text", "") for part in inner)
-                found[block["tool_use_id"]] = inner
-    return found
+    def is_gone(self, call_id: str) -> bool:
+        """Whether a result became a reference."""
+        return stub.parse(self.results[call_id]) is not None
 
 
 def everything(folder: str) -> dict[str, bytes]:
+    """Every file below a folder."""
     found = {}
     for place, _, names in os.walk(folder):
         for name in names:

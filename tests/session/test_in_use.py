@@ -41,7 +41,7 @@ def process() -> Iterator[subprocess.Popen[bytes]]:
 
 
 @pytest.mark.parametrize(("age_s", "is_idle"), [(1e8, True), (5, False), (-7_200, True)])
-def test_a_session_written_a_moment_ago_is_in_use(
+def test_what_was_just_written_is_in_use(
     path: Path, home_dir: str, age_s: float, is_idle: bool
 ) -> None:
     """Whoever wrote it may write again; a time far in the future says nothing."""
@@ -116,9 +116,7 @@ def test_a_process_that_began_after_the_note_is_another_one(
     "text",
     ["", "{", "[]", '{"v":1,"pid":"7","at":1}', '{"v":2,"pid":1,"at":1}', '{"v":1,"pid":0,"at":1}'],
 )
-def test_a_note_that_makes_no_sense_is_ignored(
-    text: str, path: Path, home_dir: str, world: Path
-) -> None:
+def test_a_senseless_note_is_ignored(text: str, path: Path, home_dir: str, world: Path) -> None:
     """Neither an error nor a client."""
     in_use.note_client(home_dir, "s1", 1)
     (world / "brimline/sessions/s1/client").write_text(text)

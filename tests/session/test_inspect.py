@@ -61,7 +61,7 @@ def test_every_byte_is_of_one_kind(session: SessionBuilder) -> None:
     assert kinds["unreadable"] == 101
 
 
-def test_the_context_at_the_last_request_and_what_came_since_are_apart(
+def test_the_context_at_the_last_request_and_what_came_since(
     session: SessionBuilder,
 ) -> None:
     """The one is measured, the other estimated."""
@@ -89,9 +89,7 @@ def test_nothing_before_the_last_compaction_counts(session: SessionBuilder) -> N
 
 
 @pytest.mark.parametrize("names", ["one by one", "the ends"])
-def test_rows_that_a_compaction_kept_are_in_the_context(
-    session: SessionBuilder, names: str
-) -> None:
+def test_rows_a_compaction_kept_are_in_the_context(session: SessionBuilder, names: str) -> None:
     """Newer boundaries name them, older ones the first and the last."""
     first, middle, last = (session.prompt(letter * 3_000)["uuid"] for letter in "xyz")
     session.parent = None

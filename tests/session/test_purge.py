@@ -14,31 +14,18 @@ from brimline.session.disk import RewriteError
 from brimline.store import contents, pins, put, stub
 from brimline.testing import text_block
 
-from .machines import LONG_AGO
-from .recorded import (
-    QUIET_S,
-    call,
-    data,
-    everything,
-    output,
-    prepare,
-    purge,
-    restore,
-    results,
-    rows,
-    talk,
-)
+from .recorded import everything, output
 
 if TYPE_CHECKING:
-    from brimline.testing import SessionBuilder
+    from .recorded import Recorded
 
 
 @pytest.fixture
-def old_result(session: SessionBuilder) -> str:
+def old_result(session: Recorded) -> str:
     """A session with one old large result; the id of its call."""
     session.prompt()
-    call_id = call(session, output("build"))
-    talk(session)
+    call_id = session.call(output("build"))
+    session.talk()
     return call_id
 
 
@@ -47,236 +34,214 @@ def only(*names: str) -> dict[str, Any]:
     return {"strategies": frozenset(names)}
 
 
-def is_gone(session: SessionBuilder, call_id: str) -> bool:
-    """Whether a result became a reference."""
-    return stub.parse(results(session)[call_id]) is not None
-
-
 @pytest.mark.row("S3-48", "S3-52", "S3-55", "S3-56", "S2-11")
-def test_an_old_large_result_becomes_a_reference(
-    session: SessionBuilder, home_dir: str, old_result: str
+def test_an_old_result_becomes_a_reference(
+    session: Recorded, home_dir: str, old_result: str
 ) -> None:
     """The store holds its bytes under the key in it; looking touches nothing; figures are right."""
-    before, names = data(session), [row["uuid"] for row in rows(session)]
+    before, names = session.data, [row["uuid"] for row in session.rows]
     put.put(home_dir, b"something", {})
     kept = everything(home_dir)
 
-    found = prepare(session, home_dir)
-    assert (everything(home_dir), data(session)) == (kept, before)
-    done = purging.purge(session.path, found, home_dir, quiet_s=QUIET_S)
+    found = session.plan()
+    assert (everything(home_dir), session.data) == (kept, before)
+    done = session.purge(found)
 
-    text, content = results(session)[old_result], output("build").encode()
+    text, content = session.results[old_result], output("build").encode()
     told = stub.parse(text)
     assert told is not None
     assert told.key == "sha256:" + hashlib.sha256(content).hexdigest()
     assert (told.content_bytes, told.tool, told.source) == (len(content), "Bash", "make")
     assert contents.get(home_dir, told.key) == content
     assert f"brimline store get {told.key[:19]}" in text
-    assert [row["uuid"] for row in rows(session)] == names
-    assert len(before) - len(data(session)) == found.disk_bytes
+    assert [row["uuid"] for row in session.rows] == names
+    assert len(before) - len(session.data) == found.disk_bytes
     assert done.before.length - done.after.length == found.disk_bytes
     assert found.context_tokens == int((len(output("build")) - len(text)) / 2.85)
 
 
 @pytest.mark.row("S2-18")
-def test_what_no_request_contains_is_counted_as_disk_only(
-    session: SessionBuilder, home_dir: str
-) -> None:
+def test_what_no_request_contains_is_counted_as_disk_only(session: Recorded) -> None:
     """Results before the last compaction, in subagents, and those the client itself cleared."""
     session.prompt()
-    call(session, output("before"))
+    session.call(output("before"))
     session.tool_result("toolu_nobody", output("orphan"))
     half = json.dumps({"type": "tool_result", "tool_use_id": "h", "content": "\ud800" * 6_000})
     session.raw('{"type":"user","uuid":"u","message":{"content":[' + half + "]}}\n")
     session.compact(150_000)
     session.tool_result(session.tool_call(1_000, command="x"), output("side"), isSidechain=True)
-    cleared = call(session, output("cleared"))
+    cleared = session.call(output("cleared"))
     told = {"trigger": "auto", "compactedToolIds": [cleared]}
     session.row("system", subtype="microcompact_boundary", microcompactMetadata=told)
-    talk(session)
+    session.talk()
 
-    saving = prepare(session, home_dir).savings["old"]
+    saving = session.plan().savings["old"]
 
     assert (saving.items, saving.context_items, saving.context_characters) == (4, 0, 0)
     assert saving.disk_bytes > 15_000
 
 
 @pytest.mark.row("S3-71")
-def test_recent_results_stay_by_the_number_of_requests(
-    session: SessionBuilder, home_dir: str
-) -> None:
+def test_recent_results_stay_by_the_number_of_requests(session: Recorded) -> None:
     """Rows of one reply are one request, and a result belongs to the request that called."""
     session.prompt()
-    old, recent = call(session, output("one")), call(session, output("two"))
+    old, recent = session.call(output("one")), session.call(output("two"))
     for number in range(3):
         session.reply(60_000, text_block("a"), text_block("b"), message_id=f"msg_x{number}")
 
-    found = prepare(session, home_dir, keep_requests=4, **only(*purging.STRATEGIES))
-    purge(session, home_dir, keep_requests=4)
+    found = session.plan(keep_requests=4, **only(*purging.STRATEGIES))
+    session.purge(keep_requests=4)
 
     assert found.kept["recent"] == 1
-    assert is_gone(session, old)
-    assert results(session)[recent] == output("two")
-    purge(session, home_dir, keep_requests=0)
-    assert is_gone(session, recent)
+    assert session.is_gone(old)
+    assert session.results[recent] == output("two")
+    session.purge(keep_requests=0)
+    assert session.is_gone(recent)
 
 
 @pytest.mark.row("S3-47")
-def test_summaries_and_what_a_compaction_preserved_are_never_touched(
-    session: SessionBuilder, home_dir: str
-) -> None:
+def test_summaries_and_what_a_compaction_preserved_are_never_touched(session: Recorded) -> None:
     """Neither the messages that it names nor those between the ends of a stretch."""
     session.prompt()
-    gone = call(session, output("gone"))
+    gone = session.call(output("gone"))
     session.reply(60_000)
     head = session.parent
-    between = call(session, output("between"))
+    between = session.call(output("between"))
     tail = session.parent
-    named = call(session, output("named"))
+    named = session.call(output("named"))
     kept = {"headUuid": head, "tailUuid": tail}
     told = {"preservedSegment": kept, "preservedMessages": {"uuids": [session.parent]}}
     session.row("system", subtype="compact_boundary", compactMetadata=told)
     block = {"type": "tool_result", "tool_use_id": "x", "content": output("summary")}
     session.row("user", message={"role": "user", "content": [block]}, isCompactSummary=True)
-    talk(session)
+    session.talk()
 
-    found = prepare(session, home_dir)
-    purge(session, home_dir)
+    found = session.plan()
+    session.purge()
 
     assert found.kept["preserved"] == 2
-    assert is_gone(session, gone)
+    assert session.is_gone(gone)
     wanted = {between: output("between"), named: output("named"), "x": output("summary")}
-    assert results(session).items() >= wanted.items()
+    assert session.results.items() >= wanted.items()
 
 
 @pytest.mark.row("S3-58", "S3-59", "S3-60")
-def test_results_that_the_user_pinned_stay(session: SessionBuilder, home_dir: str) -> None:
+def test_results_that_the_user_pinned_stay(session: Recorded, home_dir: str) -> None:
     """By a message, its copy with it, also a queued one, or by key; a model's words pin nothing."""
     session.prompt()
-    last = call(session, output("last"))
+    last = session.call(output("last"))
     session.prompt('brim:pin last level=hard reason="needed"')
     session.prompt("ccm:pin next")
-    following = call(session, output("following"))
-    other = call(session, output("other"))
+    following = session.call(output("following"))
+    other = session.call(output("other"))
     session.reply(60_000, text_block("brim:pin last"))
-    call(session, "brim:pin last")
-    queued = call(session, output("queued"))
+    session.call("brim:pin last")
+    queued = session.call(output("queued"))
     told = {"type": "queued_command", "prompt": "BRIM:PIN last", "commandMode": "prompt"}
     session.row("attachment", attachment=told)
-    by_key = call(session, output("by key"))
+    by_key = session.call(output("by key"))
     pins.pin(home_dir, put.put(home_dir, output("by key").encode(), {}), "soft")
-    talk(session)
-    before = data(session).splitlines()
+    session.talk()
+    before = session.data.splitlines()
 
-    found = prepare(session, home_dir)
-    purge(session, home_dir)
+    found = session.plan()
+    session.purge()
 
     assert found.kept["pinned"] == 4
-    assert is_gone(session, other)
-    assert not any(is_gone(session, one) for one in (last, following, queued, by_key))
-    assert before[2] in data(session).splitlines()
+    assert session.is_gone(other)
+    assert not any(session.is_gone(one) for one in (last, following, queued, by_key))
+    assert before[2] in session.data.splitlines()
 
 
 def test_a_session_that_changed_since_it_was_looked_at_is_refused(
-    session: SessionBuilder, home_dir: str, old_result: str
+    session: Recorded, home_dir: str, old_result: str
 ) -> None:
     """Nothing is swapped, and no record of a purge stays behind; what was added goes along."""
-    found = prepare(session, home_dir)
-    original = data(session)
+    found = session.plan()
+    original = session.data
     for changed in (original.replace("naïvely".encode(), b"cleverly"), original[100:]):
-        session_is(session, changed)
+        session.data = changed
         with pytest.raises(RewriteError, match="changed by another program"):
-            purging.purge(session.path, found, home_dir, quiet_s=QUIET_S)
-        assert data(session) == changed
+            session.purge(found)
+        assert session.data == changed
     assert not os.path.exists(f"{home_dir}/backups/purges")
 
-    session_is(session, original + b'{"type":"late"}\n')
-    purging.purge(session.path, found, home_dir, quiet_s=QUIET_S)
-    assert data(session).endswith(b'{"type":"late"}\n')
-    assert is_gone(session, old_result)
-
-
-def session_is(session: SessionBuilder, content: bytes) -> None:
-    """Put other bytes in a session, long ago."""
-    with open(session.path, "wb") as file:
-        file.write(content)
-    os.utime(session.path, (LONG_AGO, LONG_AGO))
+    session.data = original + b'{"type":"late"}\n'
+    session.purge(found)
+    assert session.data.endswith(b'{"type":"late"}\n')
+    assert session.is_gone(old_result)
 
 
 @pytest.mark.parametrize("tool", ["Read", "Edit", "Write", "MultiEdit", "NotebookEdit"])
-def test_reads_of_files_that_were_read_or_written_later_go(
-    session: SessionBuilder, home_dir: str, tool: str
-) -> None:
+def test_reads_of_files_that_were_read_or_written_later_go(session: Recorded, tool: str) -> None:
     """Also small ones; the last read and reads of other files stay."""
     name = "notebook_path" if tool == "NotebookEdit" else "file_path"
     session.prompt()
-    first = call(session, output("v1", 2_000), "Read", file_path="/a.py")
-    other = call(session, output("b", 2_000), "Read", file_path="/b.py")
-    last = call(session, output("v2", 2_000), tool, **{name: "/a.py"})
-    talk(session)
+    first = session.call(output("v1", 2_000), "Read", file_path="/a.py")
+    other = session.call(output("b", 2_000), "Read", file_path="/b.py")
+    last = session.call(output("v2", 2_000), tool, **{name: "/a.py"})
+    session.talk()
 
-    found = prepare(session, home_dir)
-    purge(session, home_dir)
+    found = session.plan()
+    session.purge()
 
-    after = results(session)
+    after = session.results
     assert (found.savings["superseded"].items, found.savings["old"].items) == (1, 0)
     assert "read or changed again later" in after[first]
     assert "or Read it again" in after[first]
     assert (after[other], after[last]) == (output("b", 2_000), output("v2", 2_000))
 
 
-def test_a_part_does_not_supersede_the_whole(session: SessionBuilder, home_dir: str) -> None:
+def test_a_part_does_not_supersede_the_whole(session: Recorded) -> None:
     """A later read counts only if it asked for at least the same lines, and got them."""
     session.prompt()
-    whole = call(session, output("all", 2_000), "Read", file_path="/a.py")
-    part = call(session, output("part", 2_000), "Read", file_path="/a.py", offset=10, limit=20)
-    call(session, output("p2", 2_000), "Read", file_path="/a.py", offset=5, limit=30)
+    whole = session.call(output("all", 2_000), "Read", file_path="/a.py")
+    part = session.call(output("part", 2_000), "Read", file_path="/a.py", offset=10, limit=20)
+    session.call(output("p2", 2_000), "Read", file_path="/a.py", offset=5, limit=30)
     refused = session.tool_call(50_000, "Read", file_path="/a.py")
     block = {"type": "tool_result", "tool_use_id": refused, "content": "no", "is_error": True}
     session.row("user", message={"role": "user", "content": [block]})
-    call(session, "File unchanged since last read. Refer to it.", "Read", file_path="/a.py")
-    talk(session)
+    session.call("File unchanged since last read. Refer to it.", "Read", file_path="/a.py")
+    session.talk()
 
-    purge(session, home_dir)
+    session.purge()
 
-    assert results(session)[whole] == output("all", 2_000)
-    assert is_gone(session, part)
+    assert session.results[whole] == output("all", 2_000)
+    assert session.is_gone(part)
 
 
-def test_of_equal_results_the_last_stays_and_each_counts_once(
-    session: SessionBuilder, home_dir: str
-) -> None:
+def test_of_equal_results_the_last_stays_and_each_counts_once(session: Recorded) -> None:
     """Large, repeated or superseded: one strategy has it, so savings add up to the whole."""
     session.prompt()
-    first = call(session, output("log", 2_000))
-    last = call(session, output("log", 2_000), "Grep", pattern="x")
+    first = session.call(output("log", 2_000))
+    last = session.call(output("log", 2_000), "Grep", pattern="x")
     for _ in range(3):
-        call(session, output("same"), "Read", file_path="/a.py")
-    talk(session)
-    before = len(data(session))
+        session.call(output("same"), "Read", file_path="/a.py")
+    session.talk()
+    before = len(session.data)
     chosen = only("old", "superseded", "duplicates")
 
-    found = prepare(session, home_dir, **chosen)
-    purge(session, home_dir, **chosen)
+    found = session.plan(**chosen)
+    session.purge(**chosen)
 
     items = {name: saving.items for name, saving in found.savings.items()}
     assert items == {"old": 1, "superseded": 2, "duplicates": 1}
-    assert before - len(data(session)) == found.disk_bytes
-    assert "came again later" in results(session)[first]
-    assert results(session)[last] == output("log", 2_000)
+    assert before - len(session.data) == found.disk_bytes
+    assert "came again later" in session.results[first]
+    assert session.results[last] == output("log", 2_000)
 
 
-def test_copies_go_from_the_disk_and_results_stay(session: SessionBuilder, home_dir: str) -> None:
+def test_copies_go_from_the_disk_and_results_stay(session: Recorded) -> None:
     """Nothing but the client's own field leaves the row, unless the client goes on from it."""
     session.prompt()
-    call(session, output("a", 3_000))
+    session.call(output("a", 3_000))
     needed = ("Agent", "Task", "TaskCreate", "TodoWrite", "ExitPlanMode")
-    kept = {call(session, output(tool, 3_000), tool, description="x") for tool in needed}
-    talk(session)
-    before = rows(session)
+    kept = {session.call(output(tool, 3_000), tool, description="x") for tool in needed}
+    session.talk()
+    before = session.rows
 
-    found = prepare(session, home_dir, **only("copies"))
-    purge(session, home_dir, **only("copies"))
+    found = session.plan(**only("copies"))
+    session.purge(**only("copies"))
 
     saving = found.savings["copies"]
     assert (saving.items, saving.context_items) == (1, 0)
@@ -284,13 +249,11 @@ def test_copies_go_from_the_disk_and_results_stay(session: SessionBuilder, home_
         content = row["message"]["content"]
         if "toolUseResult" in row and content[0]["tool_use_id"] not in kept:
             del row["toolUseResult"]
-    assert json.dumps(rows(session)) == json.dumps(before)
+    assert json.dumps(session.rows) == json.dumps(before)
 
 
 @pytest.mark.row("S2-32")
-def test_progress_rows_go_unless_something_hangs_on_them(
-    session: SessionBuilder, home_dir: str
-) -> None:
+def test_progress_rows_go_unless_something_hangs_on_them(session: Recorded) -> None:
     """One on the way from a message to its parents stays, recent ones too, and every message."""
 
     def progress(parent: str | None) -> str:
@@ -307,44 +270,42 @@ def test_progress_rows_go_unless_something_hangs_on_them(
     before_chained = progress(asked)
     chained = session.parent = progress(before_chained)
     session.tool_result(call_id, "ok")
-    talk(session)
+    session.talk()
     recent = progress(session.parent)
-    before = [row["uuid"] for row in rows(session)]
+    before = [row["uuid"] for row in session.rows]
 
-    found = prepare(session, home_dir)
-    purge(session, home_dir)
+    found = session.plan()
+    session.purge()
 
-    names = [row["uuid"] for row in rows(session)]
+    names = [row["uuid"] for row in session.rows]
     assert found.savings["progress"].items == 3
     assert names == [name for name in before if name not in loose]
     assert {before_chained, chained, recent} <= set(names)
 
 
 @pytest.mark.row("S3-43")
-def test_truncate_keeps_the_first_500_bytes_and_says_how_many_there_were(
-    session: SessionBuilder, home_dir: str
-) -> None:
+def test_truncate_keeps_the_first_500_bytes_and_says_how_many_there_were(session: Recorded) -> None:
     """Bytes, not characters; what was cut is in the store and comes back with a restore."""
     session.prompt()
-    ascii_id = call(session, "x" * 6_000)
-    wide_id = call(session, "é€" * 3_000)
-    talk(session)
-    original = data(session)
+    ascii_id = session.call("x" * 6_000)
+    wide_id = session.call("é€" * 3_000)
+    session.talk()
+    original = session.data
 
-    purge(session, home_dir, **only("truncate"))
+    session.purge(**only("truncate"))
 
-    assert results(session)[ascii_id] == "x" * 500 + "[TRUNCATED - original: 6000 bytes]"
-    kept, _, told = results(session)[wide_id].partition("[TRUNCATED")
+    assert session.results[ascii_id] == "x" * 500 + "[TRUNCATED - original: 6000 bytes]"
+    kept, _, told = session.results[wide_id].partition("[TRUNCATED")
     assert len(kept.encode()) == 500
     assert told == " - original: 15000 bytes]"
-    assert prepare(session, home_dir, **only("truncate")).is_empty
-    assert prepare(session, home_dir, threshold_bytes=100).savings["old"].items == 0
-    restore(session.path, home_dir)
-    assert data(session) == original
+    assert session.plan(**only("truncate")).is_empty
+    assert session.plan(threshold_bytes=100).savings["old"].items == 0
+    session.restore()
+    assert session.data == original
 
 
 def test_a_reference_names_exit_code_and_source_and_keeps_the_form_of_a_list(
-    session: SessionBuilder, home_dir: str
+    session: Recorded, home_dir: str
 ) -> None:
     """Large texts become references one by one; images and small texts stay."""
     session.prompt()
@@ -354,11 +315,11 @@ def test_a_reference_names_exit_code_and_source_and_keeps_the_form_of_a_list(
     blocks = [image, *[{"type": "text", "text": text} for text in texts]]
     block = {"type": "tool_result", "tool_use_id": call_id, "content": blocks, "is_error": True}
     session.row("user", message={"role": "user", "content": [block]})
-    talk(session)
+    session.talk()
 
-    purge(session, home_dir)
+    session.purge()
 
-    content = rows(session)[2]["message"]["content"][0]["content"]
+    content = session.rows[2]["message"]["content"][0]["content"]
     assert content[0] == image
     assert content[2] == blocks[2]
     found, second = (stub.parse(content[place]["text"]) for place in (1, 3))

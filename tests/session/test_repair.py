@@ -67,9 +67,7 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.row("S3-44", "S3-45", "S3-48", "S3-49", "S3-50", "S3-51")
 @pytest.mark.parametrize("kind", BREAKS)
-def test_what_is_broken_is_mended_once_and_for_all(
-    kind: str, path: Path, home_dir: str, world: Path
-) -> None:
+def test_what_is_broken_is_mended_once(kind: str, path: Path, home_dir: str, world: Path) -> None:
     """A dry run touches nothing; then no fault is left, and a restore brings the damage back."""
     damaged = BREAKS[kind](sound_lines(world))
     path.write_bytes(b"".join(damaged))
@@ -92,9 +90,7 @@ def test_what_is_broken_is_mended_once_and_for_all(
     assert path.read_bytes() == b"".join(damaged) + b'{"type":"later"}\n'
 
 
-def test_a_sound_session_and_what_has_two_mends_stay_as_they_are(
-    path: Path, home_dir: str, world: Path
-) -> None:
+def test_sound_sessions_and_what_has_two_mends_stay(path: Path, home_dir: str, world: Path) -> None:
     """No backup, no file of ours, no other time of change."""
     lines = sound_lines(world)
     for doubt in ([], [faults.DIFFERING]):
@@ -132,7 +128,7 @@ def test_an_orphan_goes_into_the_store_and_a_short_text_takes_its_place(
     ]
 
 
-def test_a_missing_result_is_said_to_be_missing_after_the_whole_reply(
+def test_a_missing_result_is_said_to_be_missing_there(
     path: Path, home_dir: str, world: Path
 ) -> None:
     """The added row answers the call as a failure, in the shape the client gives such rows."""

@@ -25,12 +25,10 @@ from brimline.store import contents, layout, retention
 
 from . import machines
 from .machines import LONG_AGO, line
-from .recorded import QUIET_S, call, data, output, purge, restore, talk
+from .recorded import QUIET_S, Recorded, output
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from brimline.testing import SessionBuilder
 
 DAY_S = 86_400
 LATE = b'{"type":"user","uuid":"late","message":{"content":"late"}}\n'
@@ -38,7 +36,7 @@ MADE_BEFORE = Path(__file__).with_name("made_by_56b1cf2.tar.gz")
 
 
 @pytest.fixture
-def original(session: SessionBuilder) -> bytes:
+def original(session: Recorded) -> bytes:
     """The bytes of a session with something for every strategy."""
     session.prompt()
     for number in range(4):
@@ -49,29 +47,29 @@ def original(session: SessionBuilder) -> bytes:
         session.parent = asked
         session.tool_result(call_id, output(str(number)))
     session.raw(b'{"type":"odd","text":"\xff"}\r\n')
-    talk(session)
-    return data(session)
+    session.talk()
+    return session.data
 
 
-def go_on(session: SessionBuilder) -> bytes:
+def go_on(session: Recorded) -> bytes:
     """The client goes on, with more that can be purged; returns what it added."""
-    before = len(data(session))
-    call(session, output("more"))
-    talk(session)
-    return data(session)[before:]
+    before = len(session.data)
+    session.call(output("more"))
+    session.talk()
+    return session.data[before:]
 
 
 def test_purges_and_what_came_between_and_after_them_are_undone_together(
-    session: SessionBuilder, home_dir: str, original: bytes
+    session: Recorded, home_dir: str, original: bytes
 ) -> None:
     """A restore that was planned before another purge is refused; then every byte comes back.
 
     Until then what the session refers to is no garbage; afterwards it is.
     """
-    purge(session, home_dir)
+    session.purge()
     early = restoring.plan(session.path, home_dir)
     between = go_on(session)
-    purge(session, home_dir)
+    session.purge()
     session.raw(LATE)
     os.utime(session.path, (LONG_AGO, LONG_AGO))
     assert len(restoring.plan(session.path, home_dir).undone) == 2
@@ -81,9 +79,9 @@ def test_purges_and_what_came_between_and_after_them_are_undone_together(
     retention.prune(home_dir, retention.Limits(unreferenced=True), retention.Pass())
     assert len(contents.blobs(home_dir)) == kept > 0
 
-    restore(session.path, home_dir)
+    session.restore()
 
-    assert data(session) == original + between + LATE
+    assert session.data == original + between + LATE
     assert restoring.noted_sessions(home_dir) == []
     retention.prune(home_dir, retention.Limits(unreferenced=True), retention.Pass())
     assert contents.blobs(home_dir) == []
@@ -91,10 +89,10 @@ def test_purges_and_what_came_between_and_after_them_are_undone_together(
 
 @pytest.mark.parametrize("with_backups", [True, False])
 def test_a_session_that_was_moved_or_copied_is_restored_where_it_is(
-    session: SessionBuilder, home_dir: str, original: bytes, *, with_backups: bool
+    session: Recorded, home_dir: str, original: bytes, *, with_backups: bool
 ) -> None:
     """Its backups may have come along or not; a copy leaves the way back of the session."""
-    purge(session, home_dir)
+    session.purge()
     folder = f"{os.path.dirname(session.path)}/elsewhere"
     os.makedirs(folder)
     path = shutil.copy2(session.path, folder)
@@ -102,21 +100,21 @@ def test_a_session_that_was_moved_or_copied_is_restored_where_it_is(
         for backup in restoring.of_session(session.path):
             shutil.copy2(backup.path, folder)
 
-    restore(path, home_dir)
+    Recorded(str(path), home_dir=home_dir).restore()
     assert Path(path).read_bytes() == original
-    restore(session.path, home_dir)
+    session.restore()
 
-    assert data(session) == original
+    assert session.data == original
     assert restoring.noted_sessions(home_dir) == []
 
 
 @pytest.mark.parametrize("damage", ["gone", "changed", "note", "session"])
 def test_a_way_back_that_is_damaged_is_told_and_nothing_changes(
-    session: SessionBuilder, home_dir: str, original: bytes, damage: str
+    session: Recorded, home_dir: str, original: bytes, damage: str
 ) -> None:
     """In one sentence; a newer rewrite can be undone all the same."""
-    purge(session, home_dir)
-    purged = data(session)
+    session.purge()
+    purged = session.data
     if damage == "note":
         (note,) = restoring.notes(home_dir, "session")[0]
         Path(note.file).write_bytes(b"{")
@@ -129,28 +127,26 @@ def test_a_way_back_that_is_damaged_is_told_and_nothing_changes(
     else:
         with open(session.path, "r+b") as file:
             file.write(b'{"type":"X"')
-        purged = data(session)
+        purged = session.data
 
     with pytest.raises(
         RewriteError, match=r"is gone, or not what it was|cannot be read|changed by another.*backup"
     ):
         restoring.plan(session.path, home_dir)
-    assert data(session) == purged
+    assert session.data == purged
 
     between = go_on(session)
-    purge(session, home_dir)
+    session.purge()
     found = restoring.plan(session.path, home_dir)
     restoring.restore(found, quiet_s=QUIET_S)
 
     assert len(found.problems) == 1
-    assert data(session) == purged + between
+    assert session.data == purged + between
 
 
-def test_notes_on_sessions_that_are_gone_expire(
-    session: SessionBuilder, home_dir: str, original: bytes
-) -> None:
+def test_notes_on_gone_sessions_expire(session: Recorded, home_dir: str, original: bytes) -> None:
     """Those that are there keep theirs, however old; notes are private."""
-    purge(session, home_dir)
+    session.purge()
     (note,) = restoring.notes(home_dir, "session")[0]
     assert os.stat(note.file).st_mode & 0o777 == 0o600
 
@@ -162,7 +158,7 @@ def test_notes_on_sessions_that_are_gone_expire(
 
 @pytest.mark.parametrize("fault", ["line", "between", "more", "store"])
 def test_a_copy_that_is_not_what_was_meant_is_never_swapped_in(
-    session: SessionBuilder,
+    session: Recorded,
     home_dir: str,
     original: bytes,
     monkeypatch: pytest.MonkeyPatch,
@@ -185,16 +181,16 @@ def test_a_copy_that_is_not_what_was_meant_is_never_swapped_in(
     monkeypatch.setattr(purging._PurgedCopy, "verify", spoiled)
 
     with pytest.raises(RewriteError, match="nothing was"):
-        purge(session, home_dir)
+        session.purge()
 
-    assert data(session) == original
+    assert session.data == original
     assert restoring.notes(home_dir, "session") == ([], [])
 
 
 @pytest.mark.parametrize("failure", [KeyboardInterrupt(), OSError(28, "No space left on device")])
 @pytest.mark.parametrize("rewrite", ["purge", "repair"])
 def test_whenever_a_rewrite_is_cut_short_there_is_a_way_back_if_and_only_if_it_happened(
-    session: SessionBuilder,
+    session: Recorded,
     home_dir: str,
     original: bytes,
     monkeypatch: pytest.MonkeyPatch,
@@ -204,7 +200,7 @@ def test_whenever_a_rewrite_is_cut_short_there_is_a_way_back_if_and_only_if_it_h
     """At every step that writes: Ctrl-C or a full disk, before the swap and after it."""
     if rewrite == "repair":
         session.raw(b'{"type":"note"}' + LATE)
-        original = data(session)
+        original = session.data
     step, told = 0, set()
     while True:
         machine = machines.Machine()
@@ -214,30 +210,30 @@ def test_whenever_a_rewrite_is_cut_short_there_is_a_way_back_if_and_only_if_it_h
             patched.setattr(disk, "system", machine)
             try:
                 if rewrite == "purge":
-                    purge(session, home_dir)
+                    session.purge()
                 else:
                     os.utime(session.path, (LONG_AGO, LONG_AGO))
                     repair(session.path, home_dir=home_dir, quiet_s=QUIET_S)
             except RewrittenError:
                 told.add("rewritten")
-                assert data(session) != original
+                assert session.data != original
             except (KeyboardInterrupt, RewriteError):
                 told.add("nothing")
-                assert data(session) == original
+                assert session.data == original
                 assert restoring.notes(home_dir, "session") == ([], [])
         if step >= len(machine.names):
             break
         recovery.recover(session.path)
-        if data(session) != original:
-            restore(session.path, home_dir)
-        assert data(session) == original
+        if session.data != original:
+            session.restore()
+        assert session.data == original
         for backup in restoring.of_session(session.path):
             os.unlink(backup.path)
         step += 1
     assert told == {"nothing", "rewritten"}
 
 
-def test_what_the_last_version_purged_comes_back_and_its_references_still_lead_somewhere(
+def test_what_the_last_version_purged_comes_back_and_references_still_lead_on(
     world: Path,
 ) -> None:
     """Two purges and a repair by 56b1cf2, at a place that is not there any more."""
@@ -254,7 +250,7 @@ def test_what_the_last_version_purged_comes_back_and_its_references_still_lead_s
     second = sorted(folder.glob("*.backup.*"))[1].read_bytes()
     path.write_bytes(purged + LATE)
 
-    restore(path, home_dir)
+    Recorded(str(path), home_dir=home_dir).restore()
 
     appended = second[first.after.length :] + b'{"type":"torn\n' + LATE
     assert path.read_bytes() == (folder / "original").read_bytes() + appended

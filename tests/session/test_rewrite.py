@@ -91,9 +91,7 @@ def test_a_copy_that_is_not_sound_is_never_swapped_in(
     assert os.listdir(path.parent) == ["s.jsonl"]
 
 
-def test_a_program_that_holds_the_old_file_is_heard_later_and_in_order(
-    path: Path, home_dir: str
-) -> None:
+def test_who_holds_the_old_file_is_heard_later_and_in_order(path: Path, home_dir: str) -> None:
     """Its rows come before those that went to the new file, and never in halves."""
     with path.open("ab", buffering=0) as held:
         done = machines.run(path, home_dir)
@@ -171,7 +169,7 @@ def test_a_session_in_use_is_refused_with_the_reason(path: Path, home_dir: str) 
 
 
 @pytest.mark.parametrize("change", ["removed", "replaced", "cut", "edited"])
-def test_a_session_that_others_change_meanwhile_is_left_to_them(
+def test_what_others_change_meanwhile_is_left_to_them(
     change: str, path: Path, home_dir: str
 ) -> None:
     """Nothing is swapped over their work."""
@@ -196,9 +194,7 @@ def test_a_session_that_others_change_meanwhile_is_left_to_them(
         assert path.read_bytes() == b"theirs\n"
 
 
-def test_a_row_that_the_client_takes_back_in_the_last_moment_stops_the_swap(
-    path: Path, home_dir: str
-) -> None:
+def test_a_row_taken_back_in_the_last_moment_stops_the_swap(path: Path, home_dir: str) -> None:
     """Clients cut their last row off again and write on; offsets would then lie within a row."""
 
     def verify(_new: str) -> None:
@@ -275,9 +271,7 @@ def test_a_system_that_cannot_tell_keeps_the_old_file_for_a_day(
     assert machines.numbers(path) == list(range(40))
 
 
-def test_every_session_of_a_folder_is_finished_and_what_was_left_is_swept(
-    path: Path, home_dir: str
-) -> None:
+def test_every_session_of_a_folder_is_finished_and_swept(path: Path, home_dir: str) -> None:
     """A copy in the making, an unfinished backup, a free lock; a hook leaves large sessions."""
     assert recovery.recover(str(path.parent)) == recovery.recover(str(path.parent / "no")) == []
     other = machines.make_session(path.with_name("t.jsonl"))
@@ -325,9 +319,7 @@ def test_a_session_restored_by_hand_keeps_its_content_and_gets_what_it_misses(
     assert machines.ours(path) == []
 
 
-def test_rows_that_a_client_takes_back_from_the_old_file_do_not_confuse(
-    path: Path, home_dir: str
-) -> None:
+def test_rows_taken_back_from_the_old_file_do_not_confuse(path: Path, home_dir: str) -> None:
     """It became shorter than what was carried over; only what is new comes along."""
     with path.open("ab", buffering=0) as held:
         machines.run(path, home_dir)
@@ -343,9 +335,7 @@ def test_rows_that_a_client_takes_back_from_the_old_file_do_not_confuse(
 
 
 @pytest.mark.parametrize("note", [b"", b"no number\nno json", b'1\n{"v":99}', b"\xff\n[]"])
-def test_a_journal_that_makes_no_sense_is_left_with_what_it_tells_of(
-    note: bytes, path: Path, home_dir: str
-) -> None:
+def test_a_senseless_journal_is_left_with_its_files(note: bytes, path: Path, home_dir: str) -> None:
     """It may be a newer brimline's: nothing is touched, and the way out is told."""
     with path.open("ab", buffering=0) as held:
         machines.run(path, home_dir)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.row("S2-21", "S2-50")
-def test_a_compaction_has_its_trigger_its_tokens_and_the_size_of_its_summary(
+def test_a_compaction_has_trigger_tokens_and_size_of_its_summary(
     session: SessionBuilder,
 ) -> None:
     """What was before is the client's figure, what came after is what the next request took."""

@@ -81,7 +81,7 @@ def build(project_dir: str) -> Callable[..., SessionBuilder]:
     return make
 
 
-def test_after_clear_it_is_in_the_latest_that_names_the_first(
+def test_after_clear_it_is_the_latest_naming_the_first(
     build: Callable[..., SessionBuilder],
 ) -> None:
     """Also where another client wrote last."""

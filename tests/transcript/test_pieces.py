@@ -43,9 +43,7 @@ def kinds(row: Any) -> list[tuple[str, int]]:
 
 
 @pytest.mark.parametrize(("text", "kind"), CASES["said"])
-def test_what_the_user_typed_is_told_from_what_the_client_says_in_their_name(
-    text: str, kind: str
-) -> None:
+def test_the_users_words_are_told_from_the_clients_in_their_name(text: str, kind: str) -> None:
     """Command output, notifications and reminders are the client's, as text and as block."""
     meta = entry_of(user(text, isMeta=True))
     assert meta is not None
@@ -87,9 +85,7 @@ def test_a_call_names_its_tool_its_file_and_its_lines() -> None:
     ("thinking", "signature", "characters"),
     [("hm" * 50, "", 100), ("", "s" * 2_640, 1_800), ("short", "s" * 2_640, 1_800), ("", "", 0)],
 )
-def test_a_thought_is_as_long_as_its_signature_says(
-    thinking: str, signature: str, characters: int
-) -> None:
+def test_a_thought_is_as_long_as_is_signed(thinking: str, signature: str, characters: int) -> None:
     """Newer clients leave the text out, older ones may shorten it; the signature holds it all."""
     block = {"type": "thinking", "thinking": thinking, "signature": signature}
 
@@ -125,9 +121,7 @@ def test_what_a_hook_printed_counts_where_the_client_sends_it() -> None:
 
 
 @pytest.mark.parametrize(("row", "expected"), CASES["attached"])
-def test_attachments_count_by_what_is_sent_of_them(
-    row: dict[str, Any], expected: list[list[Any]]
-) -> None:
+def test_attachments_count_by_what_is_sent(row: dict[str, Any], expected: list[list[Any]]) -> None:
     """The rendered text where the client keeps one, else the known fields of the known types."""
     assert [list(one) for one in kinds(row)] == expected
 

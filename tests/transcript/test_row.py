@@ -95,9 +95,7 @@ def test_only_the_users_words_are_typed(row: Any, expected: str) -> None:
 
 
 @pytest.mark.parametrize(("fields", "expected"), CASES["queued"])
-def test_what_was_queued_is_typed_where_the_user_did_it(
-    fields: dict[str, Any], expected: str
-) -> None:
+def test_what_was_queued_is_the_users_where_typed(fields: dict[str, Any], expected: str) -> None:
     """Other senders use the same row."""
     attachment = {"type": "queued_command"} | fields
 

@@ -226,9 +226,7 @@ def test_lines_larger_than_a_block_are_put_together(session: SessionBuilder, siz
 
 
 @pytest.mark.row("S0-06", "S1-13")
-def test_the_walk_ends_at_its_limit(
-    session: SessionBuilder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_walk_has_a_limit(session: SessionBuilder, monkeypatch: pytest.MonkeyPatch) -> None:
     """A usage further back than the limit stays unknown; one within it is found."""
     monkeypatch.setattr(tails, "_FIRST_BLOCK_BYTES", 1_000)
     session.reply(20_000)

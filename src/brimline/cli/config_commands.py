@@ -163,17 +163,16 @@ def _require_order(text: str) -> None:
         ConfigError: they fall where the unit rises with use, or the other way round.
     """
     try:
-        tiers: list[float] = coerce(BY_KEY["guard.tiers"], text)
+        tiers = coerce(BY_KEY["guard.tiers"], text)
     except ValueError:
         return  # whoever writes it says what is wrong
     unit = _load().values["guard.tier_unit"]
     falls = unit in FALLING_UNITS
-    if tiers != sorted(tiers, reverse=falls):
-        right = ",".join(f"{tier:g}" for tier in sorted(tiers, reverse=falls))
-        raise ConfigError(
-            f"guard.tiers must {'fall' if falls else 'rise'} in the unit {unit}: write {right}, or "
-            "set guard.tier_unit first"
-        )
+    right = sorted(tiers, reverse=falls)
+    if tiers != right:
+        way, written = "fall" if falls else "rise", ",".join(map(str, right))
+        told = f"guard.tiers must {way} in the unit {unit}: write {written}"
+        raise ConfigError(f"{told}, or set guard.tier_unit first")
 
 
 def _load() -> config.Config:

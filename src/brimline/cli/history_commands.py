@@ -51,10 +51,12 @@ def history(session_id: str | None, compactions: bool, as_json: bool) -> None:
         document = overview_document(known, every_compaction=compactions)
         shown = [one["session_id"] for one in document["sessions"]]
         text = _compactions_text if compactions else _overview_text
+    elif compactions:
+        raise click.UsageError("--compactions is about all sessions; --session lists its own")
     else:
         shown = [find.matching(session_id, known)]
         document = session_document(known[shown[0]])
-        text = _compactions_text if compactions else _session_text
+        text = _session_text
     document |= {"kept_out": _kept_out(home_dir, shown), "notes": notes}
     output.answer(document, text, as_json=as_json)
     for note in [] if as_json else notes:
@@ -65,7 +67,10 @@ def _update(home_dir: str, files: list[str]) -> list[str]:
     """Bring the history up to date; returns what a reader of its figures should know."""
     size = sum(os.path.getsize(file) for file in files if os.path.isfile(file))
     with output.Progress("Reading", size) as bar:
-        return update(home_dir, files, progress=bar.update)
+        notes = update(home_dir, files, progress=bar.update)
+    if damaged := sum(one.damaged for one in sessions(home_dir)):
+        notes.append(f"{output.count(damaged, 'piece')} of spool files: damaged, without an event")
+    return notes
 
 
 def overview_document(known: dict[str, Session], *, every_compaction: bool) -> dict[str, Any]:
@@ -85,7 +90,6 @@ def overview_document(known: dict[str, Session], *, every_compaction: bool) -> d
         "sessions": [_session_line(name, figures[name]) for name in seen[:_RECENT_SESSIONS]],
         "compaction_count": len(compactions),
         "summary_characters": percentiles([size for size in sizes if size is not None]),
-        "damaged_lines": sum(one.damaged for one in known.values()),
     }
     if every_compaction:
         document["compactions"] = [_compaction(one, name) for name, one in compactions]
@@ -104,11 +108,7 @@ def percentiles(values: list[int]) -> dict[str, int] | None:
 def session_document(session: Session) -> dict[str, Any]:
     """One session in full."""
     found = session.figures
-    line = _session_line(session.session_id, found)
-    return {
-        **{name: line[name] for name in list(line)[:6]},
-        "requests": line["requests"],
-        "peak_occupancy_tokens": line["peak_occupancy_tokens"],
+    return _session_line(session.session_id, found) | {
         "occupancy_tokens": found.occupancies,
         "turns": [{"number": n} | _timed(turn) for n, turn in enumerate(found.turns, 1)],
         "messages": [_timed(notice) for notice in found.messages],
@@ -186,19 +186,16 @@ def _overview_text(document: dict[str, Any]) -> str:
         lines = [f"Sessions, newest first ({len(shown)} of {document['session_count']})"]
         lines.append(output.table(head, rows, right={2, 3, 4}))
         lines.append(f"Kept out in these sessions: {_kept_out_text(document['kept_out'])}")
-    return "\n".join([*lines, *_totals(document)])
+    return "\n".join([*lines, "", _summary_sizes(document)])
 
 
-def _totals(document: dict[str, Any]) -> list[str]:
+def _summary_sizes(document: dict[str, Any]) -> str:
     told = "Summary size: no compaction with a summary is known."
     if found := document["summary_characters"]:
         sizes = ", ".join(f"{name} {size:,}" for name, size in list(found.items())[1:])
         counted = output.count(found["count"], "compaction")
         told = f"Summary size in characters, over {counted}: {sizes}"
-    lines = ["", output.wrapped(told)]
-    if damaged := document["damaged_lines"]:
-        lines.append(f"Without an event: {output.count(damaged, 'damaged piece')} of spool files.")
-    return lines
+    return output.wrapped(told)
 
 
 def _kept_out_text(found: dict[str, int]) -> str:
@@ -214,18 +211,13 @@ def _session_text(document: dict[str, Any]) -> str:
     rows = [
         ("project", output.line(document["project"] or "unknown", 200)),
         ("model", output.line(document["model"] or "unknown")),
-        (
-            "active",
-            f"{output.minute(document['first_at'])} to {output.minute(document['last_at'])}",
-        ),
+        ("active", output.span(document["first_at"], document["last_at"])),
         ("requests", str(document["requests"])),
         ("fullest", _share(document["peak_occupancy_tokens"], document["window_tokens"])),
         ("kept out", _kept_out_text(document["kept_out"])),
     ]
-    if document["occupancy_tokens"]:
-        rows.append(
-            ("occupancy", sparkline(document["occupancy_tokens"], document["window_tokens"]))
-        )
+    if values := document["occupancy_tokens"]:
+        rows.append(("occupancy", sparkline(values, document["window_tokens"])))
     lines = [f"Session {document['session_id']}", output.pairs(rows)]
     lines += [*_turns(document["turns"]), *_notices(document)]
     return "\n".join([*lines, *_compactions(document["compactions"])])
@@ -256,8 +248,7 @@ def _turns(found: list[dict[str, Any]]) -> list[str]:
         for turn in found[-_LAST_TURNS:]
     ]
     head = ["turn", "at", "in use", "growth", "requests", "compactions"]
-    table = output.table(head, rows, right={0, 2, 3, 4, 5}, indent=2)
-    return [f"Turns{_of(rows, found)}", table]
+    return [f"Turns{_of(rows, found)}", output.table(head, rows, right={0, 2, 3, 4, 5}, indent=2)]
 
 
 def _notices(document: dict[str, Any]) -> list[str]:
@@ -272,35 +263,31 @@ def _notices(document: dict[str, Any]) -> list[str]:
 
 
 def _compactions_text(document: dict[str, Any]) -> str:
-    """Only compactions, of one session or of all."""
-    if "session_id" in document:
-        first = f"Session {document['session_id']}"
-        return "\n".join([first, *_compactions(document["compactions"])])
-    return "\n".join([*_compactions(document["compactions"], of_all=True), *_totals(document)])
+    """Only compactions, of all sessions."""
+    return "\n".join([*_compactions(document["compactions"]), "", _summary_sizes(document)])
 
 
-def _compactions(found: list[dict[str, Any]], *, of_all: bool = False) -> list[str]:
+def _compactions(found: list[dict[str, Any]]) -> list[str]:
     if not found:
         return ["No compaction yet."]
-    figures = ("pre_tokens", "post_tokens", "summary_characters")
     rows = [
         [
             output.minute(one["at"]),
-            *([one["session_id"][:_SHORT_ID]] if of_all else []),
+            one["session_id"][:_SHORT_ID],
             output.line(one["trigger"] or "unknown", 8),
-            *[output.figure(one[name]) for name in figures],
+            *[output.figure(one[f"{name}_tokens"]) for name in ("pre", "post")],
+            output.figure(one["summary_characters"]),
             _held(one),
             "" if one["card_characters"] is None else f"{one['card_characters']:,}",
         ]
         for one in found[-_LAST_COMPACTIONS:]
     ]
-    head = ["at", *(["session"] if of_all else []), "trigger", "before", "after", "summary"]
-    head += ["held", "card"]
-    table = output.table(head, rows, right=range(len(head) - 5, len(head)))
+    head = ["at", "session", "trigger", "before", "after", "summary", "held", "card"]
     told = (
         "Tokens before and after; characters of the summary and of the card. Held: how many of the "
         "user's messages until then the summary holds word for word."
     )
+    table = output.table(head, rows, right=range(3, len(head)))
     return [f"Compactions{_of(rows, found)}", table, output.wrapped(told)]
 
 

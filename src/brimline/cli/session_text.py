@@ -42,10 +42,7 @@ def _head(document: dict[str, Any]) -> list[tuple[str, str]]:
     rows = [
         ("file", output.line(document["transcript"], _PATH_CHARACTERS)),
         ("size", f"{size}, {lines}"),
-        (
-            "active",
-            f"{output.minute(document['first_at'])} to {output.minute(document['last_at'])}",
-        ),
+        ("active", output.span(document["first_at"], document["last_at"])),
         ("went on for", ", ".join(counted)),
     ]
     for model, requests in document["models"].items():
@@ -53,11 +50,9 @@ def _head(document: dict[str, Any]) -> list[tuple[str, str]]:
     if values := document["occupancy_tokens"]:
         rows.append(("occupancy", sparkline(values, None)))
         rows.append(("", f"at most {max(values):,}, last {values[-1]:,} tokens"))
-    kinds = list(document["records"].items())
-    shown = [f"{output.line(kind)} {count:,}" for kind, count in kinds[:_SHOWN_KINDS]]
-    if rest := sum(count for _, count in kinds[_SHOWN_KINDS:]):
-        shown.append(f"others {rest:,}")
-    return [*rows, ("records", ", ".join(shown))]
+    kinds = [f"{output.line(kind)} {count:,}" for kind, count in document["records"].items()]
+    more = ["…"] if len(kinds) > _SHOWN_KINDS else []
+    return [*rows, ("records", ", ".join([*kinds[:_SHOWN_KINDS], *more]))]
 
 
 def _context(context: dict[str, Any]) -> list[str]:

@@ -78,9 +78,11 @@ class Tree(click.Group):
         return super().resolve_command(ctx, args)
 
 
-def _within(module: str, names: str, **others: Entry) -> Callable[[Callable[[], None]], Tree]:
-    """A group of commands that stand in one module as `<name>_command`."""
-    entries = {name: Entry(f"{module}:{name}_command") for name in names.split()}
+def _within(
+    module: str, names: str, end: str = "_command", **others: Entry
+) -> Callable[[Callable[[], None]], Tree]:
+    """A group of commands that stand in one module under their names and this end."""
+    entries = {name: Entry(f"{module}:{name}{end}") for name in names.split()}
     return click.group(cls=Tree, entries=entries | others, context_settings=output.HELP)
 
 
@@ -162,13 +164,7 @@ def config() -> None:
     """
 
 
-@_within(
-    "",
-    "",
-    on=Entry("brimline.install.switches:on"),
-    off=Entry("brimline.install.switches:off"),
-    init=Entry("brimline.install.switches:init"),
-)
+@_within("brimline.install.switches", "on off init", end="")
 def scout() -> None:
     """Watch reads of folders that only fill the context window.
 

@@ -34,7 +34,7 @@ def _upstream(_context: click.Context, _parameter: click.Parameter, url: str) ->
     return url
 
 
-@click.command("gateway", context_settings=output.HELP)
+@output.command("gateway")
 @click.option("--port", default=0, metavar="N", help="Port on loopback (default: any free one).")
 @click.option(
     "--upstream",
@@ -58,6 +58,7 @@ def gateway(
     test_clock: bool,
     descriptor: int | None,
     lifeline: int | None,
+    as_json: bool,
 ) -> None:
     """Pass a client's requests on to its service, shortened by the compaction layers.
 
@@ -77,7 +78,8 @@ def gateway(
 
     def tell() -> None:
         if descriptor is None:
-            output.say(serving.base_url(listening, secret))
+            url = serving.base_url(listening, secret)
+            output.answer({"base_url": url}, url, as_json=as_json)
             sys.stdout.flush()
 
     with listening:
@@ -85,7 +87,7 @@ def gateway(
 
 
 @click.command(
-    "run", context_settings=output.HELP | {"ignore_unknown_options": True}, add_help_option=True
+    "run", context_settings=output.HELP | {"ignore_unknown_options": True}
 )
 @click.option(
     "--compact-pct",
