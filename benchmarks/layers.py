@@ -20,7 +20,7 @@ from typing import Any
 from brimline.compaction import blocks, compactor
 from brimline.gauge import window
 
-_POLICIES = {
+_POLICIES: dict[str, dict[str, Any]] = {
     "L1 alone": {"layers": frozenset({1})},
     "layers, edit at once": {"waiting_weight": float("inf")},
     "layers, as shipped": {},

@@ -30,7 +30,8 @@ carry: show add done reopen forget card checkpoint
 budget
 rules: show explain lint
 config: list get set unset explain presets autocompact
-scout: on off init"""
+scout: on off init
+gateway run"""
 HIDDEN = ["mcp", "hook", "statusline"]
 
 

@@ -48,16 +48,14 @@ def _upstream(_context: click.Context, _parameter: click.Parameter, url: str) ->
     "--layers", default="1,2,4,5", callback=_layers, metavar="LIST", help="Which apply, or off."
 )
 @click.option("--test-clock", is_flag=True, help="Take the time from x-replay-time.")
-@click.option("--socket", "descriptor", type=int, hidden=True)
-@click.option("--lifeline", type=int, hidden=True)
+@click.option("--inherited", nargs=2, type=int, hidden=True)
 def gateway(
     port: int,
     upstream: str,
     secret: str | None,
     layers: frozenset[int],
     test_clock: bool,
-    descriptor: int | None,
-    lifeline: int | None,
+    inherited: tuple[int, int] | None,
     as_json: bool,
 ) -> None:
     """Pass a client's requests on to its service, shortened by the compaction layers.
@@ -73,6 +71,7 @@ def gateway(
     secret = secret or os.environ.pop("BRIMLINE_GATEWAY_PATH", None) or serving.fresh_secret()
     if not all(c.isascii() and (c.isalnum() or c in "-_.~") for c in secret):
         raise BrimlineError("--path takes letters, digits and - _ . ~ only")
+    descriptor, lifeline = inherited or (None, None)
     listening = serving.listen(port) if descriptor is None else socket.socket(fileno=descriptor)
     plan = serving.Plan(upstream, secret, layers, test_clock, lifeline)
 
@@ -86,9 +85,7 @@ def gateway(
         serving.serve(plan, listening, tell)
 
 
-@click.command(
-    "run", context_settings=output.HELP | {"ignore_unknown_options": True}
-)
+@click.command("run", context_settings=output.HELP | {"ignore_unknown_options": True})
 @click.option(
     "--compact-pct",
     type=click.IntRange(1, 100),

@@ -184,7 +184,7 @@ class _Gateway:
         self._lifeline = writing
         number = self._listening.fileno()
         command = [sys.executable, "-m", "brimline", "gateway", "--upstream", self._upstream]
-        command += ["--socket", str(number), "--lifeline", str(reading)]
+        command += ["--inherited", str(number), str(reading)]
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
