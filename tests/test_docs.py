@@ -247,3 +247,15 @@ def _anchors(page: Path) -> set[str]:
         re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
         for heading in _HEADING.findall(text)
     }
+
+
+def test_what_was_once_claimed_and_untrue_is_not_claimed_again() -> None:
+    """How many hooks there are; that backups lie beside a session, and outside the data folder."""
+    counted = ["seven", "eight", "nine", "ten", "eleven", "twelve"]
+    told = re.findall(rf"\b(?:adds|has|runs|installs) ({'|'.join(counted)}) hooks", WRITTEN)
+
+    assert {counted.index(word) + 7 for word in told} <= {len(EVENTS)}
+    assert "loses nothing that matters" not in WRITTEN
+    for page in ("safety", "data-folder"):
+        text = next(text for name, text in PAGES.items() if name.endswith(f"/{page}.md"))
+        assert re.search(r"\.backup\.\S+ .*\*\*beside (a|the) session\*\*", text)

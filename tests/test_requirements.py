@@ -18,9 +18,9 @@ FIRST_DECISIONS = [f"K{number}" for number in range(1, 31)]
 EXPECTED_IDS = {
     "S0": range(1, 39),
     "S1": range(1, 25),
-    "S2": (*range(2, 12), *range(18, 27), 28, 29, 32, 34, *range(36, 52)),
+    "S2": (*range(1, 12), *range(18, 27), 28, 29, 32, 34, *range(36, 52)),
     "S3": (*range(1, 77), *range(79, 84)),
-    "S4": (*range(2, 9), *range(10, 28), *range(35, 48)),
+    "S4": (*range(2, 29), *range(35, 48)),
 }
 
 

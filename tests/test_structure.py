@@ -81,7 +81,9 @@ def _runs(node: ast.stmt) -> bool:
     match node:
         case ast.Expr(value=ast.Constant(value=str())) | ast.ImportFrom(module="__future__"):
             return False
-        case ast.Assign(value=ast.Constant()):
+        case ast.Assign(value=ast.Constant()) | ast.FunctionDef():
+            return False
+        case ast.If(test=ast.Name(id="TYPE_CHECKING")):
             return False
         case _:
             return True

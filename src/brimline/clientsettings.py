@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from brimline.fast import io, paths
+from brimline.fast import io, paths, policy
 
 # What lets the model fetch stored output: the command, and the tool as server and as plugin.
 RECALL_RULES = (
@@ -53,7 +53,37 @@ def compaction_facts(project_dir: str) -> dict[str, Any]:
         "autocompact_enabled": _truth(merged.get("autoCompactEnabled")),
         "cleanup_days": _whole(merged.get("cleanupPeriodDays")),
         "recall_allowed": recall_allowed(project_dir) or None,
+        "memory_off": _memory_off(merged.get("autoMemoryEnabled"), env.get(policy.MEMORY_SWITCH)),
     }
+
+
+def memory_folder(project_dir: str) -> str:
+    """Where the client keeps its memory of a project.
+
+    That is one folder for all worktrees and folders of a repository. A setting that comes with the
+    repository does not count, for the client neither.
+    """
+    files = settings_files(project_dir)
+    for scope in ("managed", "local", "user"):
+        chosen = _text(read_settings(files[scope]).get("autoMemoryDirectory"))
+        if chosen and chosen.startswith(("/", "~/")):
+            return paths.completed(chosen, "/")
+    return f"{paths.project_transcripts(_repository(project_dir))}/memory"
+
+
+def _repository(project_dir: str) -> str:
+    """The main worktree that a folder belongs to; itself where it is in no repository."""
+    for place in (Path(project_dir), *Path(project_dir).parents):
+        try:
+            if (place / ".git").is_file():
+                told = io.read_file(f"{place}/.git", _MOST_BYTES).decode("utf-8", "replace")
+                linked = paths.completed(told.removeprefix("gitdir:").strip(), str(place))
+                return linked.partition("/.git/worktrees/")[0] if "/.git/" in linked else str(place)
+            if (place / ".git").exists():
+                return str(place)
+        except OSError:
+            break
+    return project_dir
 
 
 def recall_allowed(project_dir: str) -> bool:
@@ -95,6 +125,12 @@ def read_settings(path: str) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def _memory_off(enabled: Any, switch: Any) -> bool | None:
+    """Whether the client does without its own memory; None where nothing is said."""
+    told = _text(switch)
+    return (enabled is False if told is None else policy.is_switched(told)) or None
 
 
 def _managed_settings() -> str:

@@ -209,6 +209,13 @@ SETTINGS = (
         "How many days an output is kept after it was last used; what sessions refer to stays.",
     ),
     _own(
+        "memory.exclude",
+        "texts",
+        [],
+        "Folders whose sessions stay out of memory's search, with all below them; `*` stands for "
+        "any characters.",
+    ),
+    _own(
         "rules.organisation_file",
         "path",
         None,

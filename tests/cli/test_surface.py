@@ -27,7 +27,8 @@ SURFACE = """install uninstall doctor demo status history
 session: inspect purge repair restore backups
 store: list get search pin unpin prune forget
 carry: show add done reopen forget card checkpoint
-budget
+memory: search add edit remove list lint index status
+forget budget
 rules: show explain lint
 config: list get set unset explain presets autocompact
 scout: on off init
@@ -94,7 +95,7 @@ def test_every_help_text_is_as_it_was(brimline: Run, golden: Golden) -> None:
     [
         ("stat", "There is no command 'stat': did you mean `brimline status`?"),
         ("purge", "There is no command 'purge': did you mean `brimline session purge`?"),
-        ("forget", "did you mean `brimline store forget` or `brimline carry forget`?"),
+        ("unpin", "There is no command 'unpin': did you mean `brimline store unpin`?"),
         ("session prune", "did you mean `brimline session purge` or `brimline store prune`?"),
         ("config sett", "There is no command 'sett': did you mean `brimline config set`"),
         ("carry ad", "There is no command 'ad': did you mean `brimline carry add`?"),

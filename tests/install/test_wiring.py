@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,6 +12,9 @@ from hypothesis import strategies as st
 from brimline.errors import InstallError
 from brimline.hooks import table
 from brimline.install import entries, jsontext, wiring
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 WIRED = entries.Wiring(
     "/usr/bin/python3", "/opt/brim line's/lib", "/it's/brimline", "/it's/brimline/bin/hook"
@@ -93,21 +95,21 @@ def test_taking_out_what_was_wired_in_gives_the_same_text(
     text: str, first: entries.Wiring, second: entries.Wiring
 ) -> None:
     """Whatever the settings are; twice is once, and an upgrade is a first install."""
-    before, made = wiring.wire(text, first._replace(root="/old/root"))
-    assert wiring.unwire(before, made) == text
-    after, made = wiring.wire(before, second, made)
+    before = wiring.wire(text, first._replace(root="/old/root"))
+    assert wiring.unwire(before, json.loads(text)) == text
+    after = wiring.wire(before, second)
 
     assert "/old/root" not in after
-    assert wiring.wire(after, second, made) == (after, made)
-    assert json.loads(after) == json.loads(wiring.wire(text, second)[0])
-    assert wiring.unwire(after, made) == text
+    assert wiring.wire(after, second) == after
+    assert json.loads(after) == json.loads(wiring.wire(text, second))
+    assert wiring.unwire(after, json.loads(text)) == text
 
 
 @thorough
 @given(texts(), events, groups)
 def test_hooks_added_after_installing_stay(text: str, event: str, group: dict[str, Any]) -> None:
     """What the user adds beside our entries is all that remains of them."""
-    installed, made = wiring.wire(text, WIRED)
+    installed = wiring.wire(text, WIRED)
     expected = json.loads(text)
     expected.setdefault("hooks", {}).setdefault(event, []).append(group)
     if event in json.loads(installed)["hooks"]:
@@ -115,60 +117,40 @@ def test_hooks_added_after_installing_stay(text: str, event: str, group: dict[st
     else:
         edited = jsontext.insert_member(installed, ("hooks",), event, [group])
 
-    assert json.loads(wiring.unwire(edited, made)) == expected
+    assert json.loads(wiring.unwire(edited, json.loads(text))) == expected
 
 
 # --- hooks -------------------------------------------------------------------------------------
 
 
-def test_an_entry_moved_into_a_narrower_group_gets_its_own_again() -> None:
+@pytest.mark.parametrize(
+    ("groups_before", "groups_after"),
+    [
+        (lambda ours, _: [{"matcher": "Bash", "hooks": [OTHER, *ours["hooks"]]}], True),
+        (lambda ours, old: [old, {"hooks": old["hooks"] * 2}, ours, ours], False),
+    ],
+    ids=["moved into a narrower group", "several, of several versions"],
+)
+def test_every_event_has_one_entry_of_ours_in_a_group_of_its_own(
+    groups_before: Callable[..., list[Any]], groups_after: bool
+) -> None:
     """Merged with a hook that fires for one tool only, ours would miss the others."""
-    text, made = wiring.wire("{}", WIRED)
-    settings_ = json.loads(text)
-    (ours,) = settings_["hooks"]["PostToolUse"][0]["hooks"]
-    settings_["hooks"]["PostToolUse"] = [{"matcher": "Bash", "hooks": [OTHER, ours]}]
+    found = json.loads(wiring.wire("{}", WIRED))
+    (ours,) = found["hooks"]["PostToolUse"]
+    (old,) = json.loads(wiring.wire("{}", PLAIN))["hooks"]["PostToolUse"]
+    found["hooks"]["PostToolUse"] = groups_before(ours, old)
 
-    after = json.loads(wiring.wire(json.dumps(settings_), WIRED, made)[0])
+    after = json.loads(wiring.wire(json.dumps(found), WIRED))["hooks"]["PostToolUse"]
 
-    assert after["hooks"]["PostToolUse"] == [
-        {"matcher": "Bash", "hooks": [OTHER]},
-        {"matcher": "*", "hooks": [ours]},
-    ]
-
-
-def test_several_entries_of_ours_become_one() -> None:
-    """Whatever copying and old versions left behind, each event has one entry afterwards."""
-    text, _ = wiring.wire("{}", WIRED)
-    settings_ = json.loads(text)
-    (group,) = settings_["hooks"]["PostToolUse"]
-    (old,) = json.loads(wiring.wire("{}", PLAIN)[0])["hooks"]["PostToolUse"]
-    settings_["hooks"]["PostToolUse"] = [old, {"hooks": old["hooks"] * 2}, group, group]
-
-    after, _ = wiring.wire(json.dumps(settings_), WIRED)
-
-    assert json.loads(after)["hooks"]["PostToolUse"] == [group]
+    assert after == [{"matcher": "Bash", "hooks": [OTHER]}] * groups_after + [ours]
 
 
 def test_an_event_that_a_new_version_does_not_answer_goes_with_its_container() -> None:
     """An upgrade takes out entries of events that are no longer on the list."""
-    text, made = wiring.wire("{}", WIRED)
-    settings_ = json.loads(text)
-    settings_["hooks"]["Elicitation"] = settings_["hooks"]["PreCompact"]
+    found = json.loads(wiring.wire("{}", WIRED))
+    found["hooks"]["Elicitation"] = found["hooks"]["PreCompact"]
 
-    after, made = wiring.wire(json.dumps(settings_), WIRED, [*made, ("hooks", "Elicitation")])
-
-    assert "Elicitation" not in json.loads(after)["hooks"]
-    assert ("hooks", "Elicitation") not in made
-
-
-def test_a_hook_that_only_mentions_brimline_is_not_ours() -> None:
-    """A user's own command about brimline is never taken for an entry."""
-    theirs = {"type": "command", "command": "echo from brimline.launch import main"}
-    text = json.dumps({"hooks": {"Elicitation": [{"hooks": [theirs]}]}})
-    installed, made = wiring.wire(text, WIRED)
-
-    assert not wiring.has_entries(text)
-    assert wiring.unwire(installed, made) == text
+    assert "Elicitation" not in json.loads(wiring.wire(json.dumps(found), WIRED))["hooks"]
 
 
 @pytest.mark.parametrize(
@@ -180,7 +162,6 @@ def test_a_hook_that_only_mentions_brimline_is_not_ours() -> None:
         ("[]", "JSON object"),
         ("{,}", "line 1, column"),
         ('{"a": 1} // note', "line 1, column"),
-        ('{"n": ' + "9" * 5000 + "}", "not valid JSON"),
     ],
 )
 def test_settings_that_cannot_be_edited_are_refused_with_the_reason(text: str, named: str) -> None:
@@ -189,24 +170,25 @@ def test_settings_that_cannot_be_edited_are_refused_with_the_reason(text: str, n
         wiring.wire(text, WIRED)
 
 
-def test_a_foreign_event_of_an_odd_shape_is_left_alone() -> None:
-    """The client tolerates it, and it is not ours to judge."""
-    text = '{"hooks": {"Elicitation": null, "Odd": [7, {"hooks": 1}]}}'
-    installed, made = wiring.wire(text, WIRED)
-
-    assert wiring.unwire(installed, made) == text
+THEIRS = {"type": "command", "command": "echo from brimline.launch import main"}
 
 
-def test_of_duplicate_keys_the_one_in_force_is_edited() -> None:
-    """The client reads the last one, so that is where the entries go, and from where they leave."""
-    text = '{"hooks": {}, "hooks": {"X": [], "X": []}, "statusLine": 1, "statusLine": null}'
-    installed, made = wiring.wire(text, WIRED)
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps({"hooks": {"Elicitation": [{"hooks": [THEIRS]}]}}),
+        '{"hooks": {"Elicitation": null, "Odd": [7, {"hooks": 1}]}}',
+        '{"hooks": {}, "hooks": {"X": [], "X": []}, "statusLine": 1, "statusLine": null}',
+    ],
+    ids=["only mentions us", "odd shapes", "duplicate keys"],
+)
+def test_what_is_not_ours_is_left_alone(text: str) -> None:
+    """A command about brimline, what the client tolerates; the last of duplicate keys counts."""
+    assert not wiring.has_entries(text)
+    installed = wiring.wire(text, WIRED)
 
-    assert set(json.loads(installed)["hooks"]) == {
-        "X",
-        *table.EVENTS,
-    }
-    assert wiring.unwire(installed, made) == text
+    assert set(json.loads(installed)["hooks"]) >= set(table.EVENTS)
+    assert wiring.unwire(installed, json.loads(text)) == text
 
 
 # --- status line -------------------------------------------------------------------------------
@@ -219,10 +201,10 @@ def test_of_duplicate_keys_the_one_in_force_is_edited() -> None:
 def test_the_status_line_that_was_there_is_carried_and_comes_back(
     command: str, wired: entries.Wiring
 ) -> None:
-    """Wrapped, not replaced, whatever characters it has; its other keys are not touched."""
+    """Wrapped once, however often it is installed; its other keys are not touched."""
     line = {"type": "command", "command": command, "padding": 2}
     text = json.dumps({"statusLine": line, "a": 1}, ensure_ascii=False)
-    installed, _ = wiring.wire(text, wired)
+    installed = wiring.wire(wiring.wire(wiring.wire(text, wired), PLAIN), wired)
     wrapped = json.loads(installed)["statusLine"]
 
     parsed = entries.parse_statusline(wrapped.pop("command"))
@@ -232,49 +214,30 @@ def test_the_status_line_that_was_there_is_carried_and_comes_back(
     assert wiring.unwire(installed) == text
 
 
-def test_wrapping_never_nests() -> None:
-    """However often and wherever to it is installed, the old command is carried once."""
-    text = json.dumps({"statusLine": {"type": "command", "command": "date"}})
-    made: list[wiring.Path] = []
-    for wired in itertools.islice(itertools.cycle([WIRED, PLAIN]), 5):
-        text, made = wiring.wire(text, wired, made)
-
-    parsed = entries.parse_statusline(json.loads(text)["statusLine"]["command"])
-    assert parsed is not None
-    assert parsed.wrapped == "date"
+PIPED = {"type": "command", "command": entries.statusline_command(WIRED) + " | cut -c1-80"}
 
 
 @pytest.mark.parametrize(
-    "line", [None, "date", {"type": "builtin", "command": "x"}, {"command": 1}]
+    "line", [None, "date", {"type": "builtin", "command": "x"}, {"command": 1}, PIPED]
 )
 def test_a_status_line_of_a_kind_we_do_not_know_is_left_alone(line: Any) -> None:
-    """Nothing is guessed about it."""
-    installed, _ = wiring.wire(json.dumps({"statusLine": line}), WIRED)
+    """Nor is one touched into which the user built ours."""
+    text = json.dumps({"statusLine": line})
+    installed = wiring.wire(text, PLAIN)
 
     assert json.loads(installed)["statusLine"] == line
-
-
-def test_a_status_line_into_which_the_user_built_ours_is_theirs() -> None:
-    """Neither installing nor taking out touches a command that merely contains ours."""
-    piped = entries.statusline_command(WIRED) + " | cut -c1-80"
-    text = json.dumps({"statusLine": {"type": "command", "command": piped}})
-
-    installed, made = wiring.wire(text, PLAIN)
-
-    assert json.loads(installed)["statusLine"]["command"] == piped
-    assert wiring.unwire(installed, made) == text
     assert not wiring.has_entries(text)
+    assert wiring.unwire(installed, {"statusLine": line}) == text
 
 
-def test_a_status_line_replaced_by_the_user_is_wrapped_and_comes_back() -> None:
-    """What was made by us is theirs once they wrote their own into it."""
-    text, made = wiring.wire("{}", WIRED)
-    theirs = jsontext.replace_value(text, ("statusLine", "command"), "date")
-    installed, made = wiring.wire(theirs, WIRED, made)
+def test_a_status_line_of_a_weaker_scope_is_carried_and_does_not_stay() -> None:
+    """One that only hid another goes as a whole."""
+    installed = wiring.wire("{}", PLAIN, "date")
 
-    assert json.loads(wiring.unwire(installed, made)) == {
-        "statusLine": {"type": "command", "command": "date"}
-    }
+    parsed = entries.parse_statusline(json.loads(installed)["statusLine"]["command"])
+    assert parsed is not None
+    assert parsed.wrapped == "date"
+    assert json.loads(wiring.unwire(installed, {})) == {}
 
 
 RULES = ("Bash(brimline store get:*)", "mcp__brimline__recall")
@@ -289,11 +252,13 @@ RULES = ("Bash(brimline store get:*)", "mcp__brimline__recall")
     ],
 )
 def test_permission_rules_are_added_and_taken_out_again(text: str) -> None:
-    """With and without a record of what was added; the user's own stay."""
-    wired, made = wiring.wire(text, PLAIN._replace(rules=RULES))
+    """With and without knowing what was there; the user's own stay."""
+    wired = wiring.wire(text, PLAIN._replace(rules=RULES))
 
-    allowed = json.loads(wired)["permissions"]["allow"]
-    assert allowed[-2:] == list(RULES)
-    assert wiring.wire(wired, PLAIN._replace(rules=RULES), made) == (wired, made)
-    assert json.loads(wiring.unwire(wired, made)) == json.loads(text)
+    assert json.loads(wired)["permissions"]["allow"][-2:] == list(RULES)
+    assert wiring.wire(wired, PLAIN._replace(rules=RULES)) == wired
+    assert wiring.unwire(wired, json.loads(text)) == text
     assert json.loads(wiring.unwire(wired)) == json.loads(text)
+    theirs = {"permissions": {"allow": [RULES[1], "x"]}}
+    both = wiring.wire(json.dumps(theirs), PLAIN._replace(rules=RULES))
+    assert json.loads(wiring.unwire(both, theirs)) == theirs

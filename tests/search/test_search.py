@@ -39,7 +39,7 @@ def encodable(text):
     if len(calls) > int(sys.argv[2]):
         os.kill(os.getpid(), 9)
     return text
-documents._encodable = encodable
+documents.encodable = encodable
 stored.tidy(sys.argv[1], until=math.inf)
 """
 

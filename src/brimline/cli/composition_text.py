@@ -25,12 +25,7 @@ _BAR_CELLS = 20
 
 
 def show(path: str, *, as_json: bool) -> None:
-    """Print the composition of a session."""
-    output.answer(read_composition(path), _render, as_json=as_json)
-
-
-def read_composition(path: str) -> dict[str, Any]:
-    """Where a session's tokens went, under the documented keys.
+    """Print where a session's tokens went, under the documented keys.
 
     Raises:
         SessionError: the file cannot be read.
@@ -42,11 +37,11 @@ def read_composition(path: str) -> dict[str, Any]:
     except OSError as error:
         raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
     recorded = last.usage.session_id if last.usage else None
-    return {
+    named = {
         "session_id": recorded or find.session_id_of(path),
         "transcript": os.path.abspath(path),
-        **as_document(found),
     }
+    output.answer(named | as_document(found), _render, as_json=as_json)
 
 
 def as_document(found: Composition) -> dict[str, Any]:

@@ -63,8 +63,9 @@ def read_status(path: str, home_dir: str, project_dir: str) -> dict[str, Any]:
             session = compactions.scan(path, bar.update)
     except OSError as error:
         raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
-    recorded = last.usage.session_id if last.usage else None
-    state = SessionState(home_dir, recorded or find.session_id_of(path))
+    state = SessionState(home_dir, find.session_id_of(path))
+    if not state.names and last.usage and last.usage.session_id:
+        state = SessionState(home_dir, last.usage.session_id)  # a subagent's file has its own name
     observed = max(
         state.observed_window() or 0, window.proved_window(session.largest_occupancy_tokens) or 0
     )
@@ -72,7 +73,8 @@ def read_status(path: str, home_dir: str, project_dir: str) -> dict[str, Any]:
     found = reading.make_reading(last, state.snapshot(), rules, observed or None)
     reading.estimate_if_asked(found, last, path, rules)
     found.history = session.occupancies
-    return as_document(found, state.session_id, os.path.abspath(path), len(session.compactions))
+    document = as_document(found, state.session_id, os.path.abspath(path), len(session.compactions))
+    return document | {"off": state.is_off}
 
 
 def as_document(
@@ -125,6 +127,8 @@ def render(report: dict[str, Any]) -> str:
         rows.append(
             ("tune", "brimline config explain guard.tiers (also guard.ceiling, guard.preset)")
         )
+    if report["off"]:
+        rows.insert(0, ("brimline", "off in this session until /brim:on"))
     return f"Session {report['session_id']}\n" + output.pairs(rows)
 
 

@@ -131,6 +131,21 @@ def carry() -> None:
     """
 
 
+@_within("brimline.cli.memory_commands", "search add edit remove list lint index status")
+def memory() -> None:
+    """Keep what outlives a session: topics that every session begins with, and a search.
+
+    Topics are the files of Claude Code's own memory of this project. The search is over them and
+    over what was said in earlier sessions.
+
+    \b
+    Example:
+      brimline memory search why did we drop the session store
+      brimline memory list
+      brimline memory lint
+    """
+
+
 @_within("brimline.cli.rules_commands", "show explain lint")
 def rules() -> None:
     """See which instruction files hold in this folder: CLAUDE.md, AGENTS.md, rules, imports.
@@ -189,6 +204,10 @@ COMMANDS = {
     "session": Entry(f"{_HERE}session", "Inspect, purge and mend a session."),
     "store": Entry(f"{_HERE}store", "Look into what was kept out of the window."),
     "carry": Entry(f"{_HERE}carry", "See what crosses a compaction, and add to it."),
+    "memory": Entry(f"{_HERE}memory", "Keep and find what outlives a session."),
+    "forget": Entry(
+        "brimline.cli.memory_commands:forget_command", "Delete all that is kept of sessions."
+    ),
     "budget": Entry("brimline.cli.budget_command:budget", "Plan the window in compartments."),
     "rules": Entry(f"{_HERE}rules", "See which instruction files load, and why."),
     "config": Entry(f"{_HERE}config", "Show, explain and change settings."),
@@ -214,7 +233,9 @@ def program() -> None:
 
 def tree() -> Iterator[str]:
     """The full name of every command that is not hidden, groups aside."""
-    groups = {one.name: one.entries for one in (session, store, carry, rules, config, scout)}
+    groups = {
+        one.name: one.entries for one in (session, store, carry, memory, rules, config, scout)
+    }
     for name, entry in COMMANDS.items():
         if not entry.hidden:
             yield from [f"{name} {child}" for child in groups[name]] if name in groups else [name]

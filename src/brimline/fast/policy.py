@@ -21,6 +21,8 @@ _NO_SETTINGS = (
     *("BRIMLINE_CORPUS", "BRIMLINE_GROWTH", "BRIMLINE_CLIENT_CACHE"),
 )
 _OFF_SWITCHES = ("BRIMLINE_OFF", "CLAUDE_HOOKS_PASSTHROUGH")
+# By which the client does without its own memory.
+MEMORY_SWITCH = "CLAUDE_CODE_DISABLE_AUTO_MEMORY"
 _TRUE = frozenset({"1", "true", "yes", "on"})
 
 
@@ -60,7 +62,12 @@ class Policy:
 
 def switched_off() -> bool:
     """Whether the user turned every hook off through the environment."""
-    return any((io.env(name) or "").strip().lower() in _TRUE for name in _OFF_SWITCHES)
+    return any(is_switched(io.env(name) or "") for name in _OFF_SWITCHES)
+
+
+def is_switched(text: str) -> bool:
+    """Whether a variable says yes."""
+    return text.strip().lower() in _TRUE
 
 
 def load(home_dir: str, project_dir: str) -> Policy:
@@ -103,6 +110,9 @@ def apply_client_environment(client: dict[str, Any]) -> None:
             client[key] = number
             if key == "autocompact_window":
                 client["autocompact_window_by_model"] = {}
+    switch = io.env(MEMORY_SWITCH)
+    if switch:
+        client["memory_off"] = is_switched(switch)
     model = io.env("ANTHROPIC_MODEL")
     if model:
         client["model"] = model

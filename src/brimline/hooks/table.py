@@ -42,7 +42,7 @@ class Answered:
 EVENTS = {
     "SessionStart": Answered(
         "session_start",
-        {"state": "", "guard": "", "rules": "", "carry": "", "offload": "", "session": ""},
+        dict.fromkeys(("state", "guard", "rules", "carry", "memory", "offload", "session"), ""),
         "fresh settings, the card after a compaction, the user's reminder; then housekeeping",
     ),
     "UserPromptSubmit": Answered(
@@ -76,8 +76,9 @@ EVENTS = {
     ),
     "PostCompact": Answered(
         "post_compact",
-        {"gauge": "", "guard": "", "carry": ""},
-        "records the size of the summary and which messages it holds; learns the point",
+        {"gauge": "", "guard": "", "carry": "", "memory": ""},
+        "records the size of the summary and which messages it holds; learns the point; queues "
+        "both for memory",
     ),
     "SessionEnd": Answered(
         "session_end",
@@ -92,4 +93,4 @@ OPTIONAL = ("scout",)
 WHILE_OFF = ("slash",)
 # After this event's answer is written, these rooms' `tidy` is called, each for its share of time.
 TIDY_AFTER = "SessionStart"
-TIDY = ("gauge", "state", "store", "search", "offload", "carry", "session")
+TIDY = ("gauge", "state", "store", "search", "offload", "carry", "session", "memory")

@@ -4,7 +4,7 @@ It is a copy of its sources and can be made anew at any time, so what is damaged
 mended; where no file can be written, the same happens in memory. The file is named by format and
 generation (`1-4.sqlite3`): versions with other formats have files of their own, and nobody opens
 the remains of a generation that was replaced. WAL lets many processes read while one writes.
-`vector` is for memory: the meaning of a document as numbers, NULL where nobody made it.
+`documents` are stored outputs, `entries` are for memory: texts that follow each other in a group.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
     Answer = TypeVar("Answer")
 
-FORMAT = 1  # also in the schema
+FORMAT = 1
+_LAYOUT = (
+    2  # also in the schema; a version with another one adds its tables, and none is in the way
+)
 _BUSY_S = 5.0
 _ATTEMPTS = 3
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -37,7 +40,7 @@ _SCHEMA = """
     CREATE TABLE IF NOT EXISTS documents (
         id INTEGER PRIMARY KEY, source TEXT NOT NULL, ref TEXT NOT NULL, project TEXT NOT NULL,
         session TEXT NOT NULL, at REAL NOT NULL, title TEXT NOT NULL, text TEXT NOT NULL,
-        state TEXT NOT NULL, vector BLOB, UNIQUE (source, ref)
+        state TEXT NOT NULL, UNIQUE (source, ref)
     );
     CREATE INDEX IF NOT EXISTS by_session ON documents (session, at);
     CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(
@@ -51,14 +54,43 @@ _SCHEMA = """
         INSERT INTO words (words, rowid, title, text)
         VALUES ('delete', old.id, old.title, old.text);
     END;
-    PRAGMA user_version = 1;
+    CREATE TABLE IF NOT EXISTS entries (
+        id INTEGER PRIMARY KEY, ref TEXT NOT NULL UNIQUE, source TEXT NOT NULL,
+        project TEXT NOT NULL, session TEXT NOT NULL, at REAL NOT NULL,
+        has_vector INTEGER NOT NULL DEFAULT 0, before_id INTEGER,
+        text TEXT NOT NULL, before TEXT NOT NULL
+    );
+    CREATE INDEX IF NOT EXISTS entries_of_session ON entries (session);
+    CREATE INDEX IF NOT EXISTS entries_of_project ON entries (project);
+    CREATE INDEX IF NOT EXISTS entries_before ON entries (before_id);
+    CREATE INDEX IF NOT EXISTS entries_plain ON entries (id) WHERE NOT has_vector;
+    CREATE VIRTUAL TABLE IF NOT EXISTS turns USING fts5(
+        before, text, content='entries', content_rowid='id',
+        tokenize='porter unicode61 remove_diacritics 2'
+    );
+    CREATE TRIGGER IF NOT EXISTS entry_added AFTER INSERT ON entries BEGIN
+        INSERT INTO turns (rowid, before, text) VALUES (new.id, new.before, new.text);
+    END;
+    CREATE TRIGGER IF NOT EXISTS entry_removed AFTER DELETE ON entries BEGIN
+        INSERT INTO turns (turns, rowid, before, text)
+        VALUES ('delete', old.id, old.before, old.text);
+    END;
+    CREATE TRIGGER IF NOT EXISTS entry_changed AFTER UPDATE OF before ON entries BEGIN
+        INSERT INTO turns (turns, rowid, before, text)
+        VALUES ('delete', old.id, old.before, old.text);
+        INSERT INTO turns (rowid, before, text) VALUES (new.id, new.before, new.text);
+    END;
+    CREATE TABLE IF NOT EXISTS vectors (block INTEGER PRIMARY KEY, records BLOB NOT NULL);
+    CREATE TABLE IF NOT EXISTS projects (number INTEGER PRIMARY KEY, project TEXT UNIQUE NOT NULL);
+    CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+    PRAGMA user_version = 2;
     COMMIT;
 """
 # Inside a folder is what continues its path after a slash, the character before `0`.
-_WITHIN = """
-    (:project IS NULL OR project = :project OR project >= :below AND project < :above
-    OR ref IN (SELECT value FROM json_each(:also)))
+IN_PROJECT = """
+    (:project IS NULL OR project = :project OR project >= :below AND project < :above)
 """
+_WITHIN = f"({IN_PROJECT} OR ref IN (SELECT value FROM json_each(:also)))"  # noqa: S608
 _FITTING = f"""
     SELECT documents.id FROM words JOIN documents ON documents.id = words.rowid
     WHERE words MATCH :expression AND source = :source AND {_WITHIN}
@@ -104,7 +136,11 @@ class Hit(NamedTuple):
 
 
 def use(
-    folder: str, work: Callable[[sqlite3.Connection], Answer], *, in_memory: bool = True
+    folder: str,
+    work: Callable[[sqlite3.Connection], Answer],
+    *,
+    in_memory: bool = True,
+    derived: bool = True,
 ) -> Answer:
     """Let some work have the database, made where it is missing and anew where it is damaged.
 
@@ -114,9 +150,11 @@ def use(
         folder: where the file lies.
         work: what to do.
         in_memory: whether it makes sense without a file, where none can be written.
+        derived: whether what was in a damaged file can be had again.
 
     Raises:
-        StoreError: there is no full-text search here, or no file where one is needed.
+        StoreError: there is no full-text search here, or no file where one is needed, or it was
+            damaged and is begun anew.
     """
     problem: Exception | None = None
     for _ in range(_ATTEMPTS):
@@ -126,10 +164,12 @@ def use(
                 return work(connection)
         except sqlite3.Error as error:
             problem = error
-            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            code = _code(error)
             if code in _DAMAGED:
                 with contextlib.suppress(OSError):
                     _renew(folder, path)
+                    if not derived:
+                        break
             elif code not in _WORTH_ANOTHER_TRY:
                 in_memory = in_memory and code in _UNWRITABLE
                 break
@@ -137,6 +177,10 @@ def use(
             problem = error
             break
     if not in_memory:
+        if isinstance(problem, sqlite3.Error) and _code(problem) in _DAMAGED and not derived:
+            raise StoreError(
+                f"the search index in {folder} was damaged and is begun anew: add all of it again"
+            ) from problem
         raise StoreError(f"the search index cannot be used: {problem}") from problem
     with contextlib.closing(_connected(":memory:")) as connection:
         return work(connection)
@@ -151,7 +195,7 @@ def add(connection: sqlite3.Connection, documents: Iterable[Document]) -> None:
         for document in documents:
             known = (document.source, document.ref)
             connection.execute("DELETE FROM documents WHERE source = ? AND ref = ?", known)
-            values = [_encodable(v) if isinstance(v, str) else v for v in document]
+            values = [encodable(v) if isinstance(v, str) else v for v in document]
             connection.execute(insert, values)
 
 
@@ -176,14 +220,14 @@ def states(
 ) -> dict[str, str]:
     """The state of every document of a source, by its name."""
     query = f"SELECT ref, state FROM documents WHERE source = :source AND {_WITHIN}"  # noqa: S608
-    return dict(connection.execute(query, {"source": source} | _bounds(within)).fetchall())
+    return dict(connection.execute(query, {"source": source} | bounds(within)).fetchall())
 
 
 def search(
     connection: sqlite3.Connection, expression: str, source: str, within: Within = EVERYWHERE
 ) -> list[int]:
     """The ids of the documents that an expression of FTS5 fits, the best first."""
-    values = {"expression": expression, "source": source} | _bounds(within)
+    values = {"expression": expression, "source": source} | bounds(within)
     return [row[0] for row in connection.execute(_FITTING, values)] if expression else []
 
 
@@ -228,7 +272,7 @@ def _connected(path: str) -> sqlite3.Connection:
         connection.execute("PRAGMA journal_mode = WAL").fetchall()
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA secure_delete = ON").fetchall()
-        if connection.execute("PRAGMA user_version").fetchone()[0] != FORMAT:
+        if connection.execute("PRAGMA user_version").fetchone()[0] != _LAYOUT:
             connection.executescript(_SCHEMA)
     except BaseException:
         connection.close()
@@ -236,13 +280,20 @@ def _connected(path: str) -> sqlite3.Connection:
     return connection
 
 
-def _bounds(within: Within) -> dict[str, str | None]:
+def _code(error: sqlite3.Error) -> int:
+    code: int = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return code
+
+
+def bounds(within: Within) -> dict[str, str | None]:
+    """The values that `IN_PROJECT` asks for."""
     if within.project is None:
         return {"project": None, "below": None, "above": None, "also": "[]"}
-    place = _encodable(within.project).rstrip(os.sep)
+    place = encodable(within.project).rstrip(os.sep)
     also = json.dumps(within.also)
     return {"project": place or os.sep, "below": place + "/", "above": place + "0", "also": also}
 
 
-def _encodable(text: str) -> str:
+def encodable(text: str) -> str:
+    """A text that can be stored: what is no Unicode becomes visible."""
     return text.encode("utf-8", "backslashreplace").decode()

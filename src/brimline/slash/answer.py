@@ -25,6 +25,7 @@ PROGRAM_FILES = ("install/program.json", "plugin/program.json")
 # A screenful or two; the rest is for a shell.
 _SHOWN_CHARACTERS = 6_000
 _PROMPT = re.compile(r"/(?:[\w-]+:)?brim:([\w-]+)[ \t]*(.*)", re.DOTALL)
+_PIN_KINDS = (pins.LAST, pins.NEXT, pins.START, pins.END)
 _KEY = re.compile(r"(?:sha256:)?[0-9a-f]{6,64}")
 
 
@@ -78,17 +79,20 @@ def _from_shell(turn: Turn, command: SlashCommand, arguments: str) -> str:
 
 def _purge(turn: Turn, command: SlashCommand, arguments: str) -> str:
     preview = _from_shell(turn, command, arguments)
-    line = f"brimline session purge --session {turn.event.session_id}"
-    return (
-        f"{preview}\n\nNothing was changed: the client ignores edits of a session that runs. "
-        f"Leave it, run\n  {line}\nand resume it with\n  claude --resume {turn.event.session_id}"
-    )
+    if "\n  brimline session purge" not in preview:
+        return preview  # there is nothing to purge, or no answer
+    return f"{preview}\nand resume it with\n  claude --resume {turn.event.session_id}"
 
 
 def _pin(turn: Turn, _command: SlashCommand, arguments: str) -> str:
     kind, _, rest = arguments.partition(" ")
-    if kind not in (pins.LAST, pins.NEXT, pins.START, pins.END):
+    if kind not in _PIN_KINDS:
         kind, rest = pins.LAST, arguments
+        first = arguments.partition(" ")[0]
+        # A reason needs one of the words before it: a typo is not taken for one.
+        if first and first.lower() not in pins.LEVELS and "=" not in first:
+            known = ", ".join((*_PIN_KINDS, pins.SOFT, pins.HARD))
+            return f"brimline: nothing was pinned: {first!r} is none of {known}."
     return pinning.obey(pins.from_arguments(kind, rest), turn)
 
 

@@ -176,7 +176,8 @@ def forget_session(home_dir: str, session: str) -> Forgotten:
     for key in found.shared:
         if contents.meta(home_dir, key).get("session") == session:
             _redescribe(home_dir, key, told.get(key, {}), session)
-    _redact(home_dir, session)
+    for path in contents.trail_files(home_dir):
+        redact(path, session)
     # What is remembered of transcripts holds their names; the next search makes it anew.
     io.remove(home_dir + layout.REFERENCES)
     _drop_old_index(home_dir)
@@ -194,21 +195,25 @@ def _redescribe(home_dir: str, key: str, told: dict[str, Any], session: str) -> 
     layout.place(home_dir, path, json.dumps(document).encode())
 
 
-def _redact(home_dir: str, session: str) -> None:
-    """Make a session's id unreadable in every line of the trail."""
-    value = json.dumps(session).encode()
-    name, dashes = b'"session":', b'"' + b"-" * (len(value) - 2) + b'"'
-    for path in contents.trail_files(home_dir):
-        try:
-            data = layout.read_file(path)
-        except FileNotFoundError:
-            continue
-        at = data.find(name + value)
+def redact(path: str, value: str, name: str = "session") -> None:
+    """Make a value unreadable in every line of a log, to which others may append meanwhile.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    said, start = json.dumps(value).encode(), f'"{name}":'.encode()
+    dashes = b'"' + b"-" * (len(said) - 2) + b'"'
+    try:
+        data = layout.read_file(path)
+    except FileNotFoundError:
+        return
+    at = data.find(start + said)
+    if at >= 0:
         with open(path, "r+b", buffering=0) as file:
             while at >= 0:
-                file.seek(at + len(name))
+                file.seek(at + len(start))
                 file.write(dashes)
-                at = data.find(name + value, at + 1)
+                at = data.find(start + said, at + 1)
 
 
 def _drop_old_index(home_dir: str) -> None:

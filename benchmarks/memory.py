@@ -1,0 +1,169 @@
+"""What memory finds, and how long that takes.
+
+    BRIMLINE_CORPUS=FOLDER python benchmarks/memory.py          (fifty questions on those sessions)
+    python benchmarks/memory.py --entries 100000                (times, as ratios; memory in use)
+
+The questions in `memory_questions.json` were written from the sessions before there was a search.
+Evidence is named by the rows of the sessions; no text of theirs is kept here. R@k is the mean share
+of a question's evidence among the first k entries.
+"""
+
+from __future__ import annotations
+
+import argparse
+import glob
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from brimline import memory
+from brimline.memory import deep
+from brimline.search import vectors
+from brimline.search.documents import EVERYWHERE
+
+if TYPE_CHECKING:
+    from brimline.search.turns import Memory
+
+_QUESTIONS = Path(__file__).with_name("memory_questions.json")
+_SEED = 11
+_ROUNDS = 15
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--entries", type=int, help="make that many and time the search")
+    parser.add_argument("--misses", action="store_true", help="name the questions not answered")
+    given = parser.parse_args()
+    corpus = os.environ.get("BRIMLINE_CORPUS")
+    with tempfile.TemporaryDirectory() as folder:
+        isolate(folder)
+        if given.entries:
+            times(folder, given.entries)
+        elif corpus:
+            for name, table in (("words alone", None), ("with vectors", vectors.load())):
+                if name == "words alone" or table:
+                    with mock.patch.object(vectors, "load", lambda table=table: table):
+                        recall(corpus, f"{folder}/{name}", name, misses=given.misses)
+        else:
+            sys.exit("BRIMLINE_CORPUS names no folder with sessions, and --entries no number")
+
+
+def isolate(folder: str) -> None:
+    """Let nothing here touch a real home."""
+    for name in list(os.environ):
+        if name.startswith(("CLAUDE", "ANTHROPIC", "BRIMLINE")):
+            del os.environ[name]
+    os.environ.update(
+        HOME=folder, CLAUDE_CONFIG_DIR=f"{folder}/.claude", BRIMLINE_HOME=f"{folder}/brimline"
+    )
+
+
+def recall(corpus: str, folder: str, name: str, *, misses: bool) -> None:
+    """How much of the evidence is found."""
+    store = memory.open(folder)
+    for path in sorted(glob.glob(f"{glob.escape(corpus)}/*.jsonl")):
+        found = deep._of_session(path, 0, float("inf"))[0]  # noqa: SLF001 - as it is taken in
+        store.put([part for entry in found for part in deep.pieces(entry)])
+    shares: dict[str, list[list[float]]] = {}
+    for asked in json.loads(_QUESTIONS.read_text(encoding="utf-8")):
+        hits = [hit.id.partition("#")[0] for hit in store.search(asked["question"], limit=40)]
+        ranked, evidence = list(dict.fromkeys(hits)), set(asked["evidence"])
+        share = [len(evidence & set(ranked[:k])) / len(evidence) for k in (5, 10)]
+        for group in ("all", asked["style"]):
+            shares.setdefault(group, []).append(share)
+        if misses and not share[0]:
+            place = min((ranked.index(one) + 1 for one in evidence if one in ranked), default=None)
+            print(f"  {asked['id']} {asked['style']} {asked['kind']}: first at {place}")
+    for group, known in sorted(shares.items()):
+        at5, at10 = (100 * statistics.mean(one[at] for one in known) for at in (0, 1))
+        print(f"{name}, {group}: R@5 {at5:.1f}, R@10 {at10:.1f} of {len(known)} questions")
+
+
+def times(folder: str, count: int) -> None:
+    """A query in a running process, a cold command, and what a server takes of the memory."""
+    store = memory.open(f"{folder}/brimline/search")
+    fill(store, count)
+    questions = [one["question"] for one in json.loads(_QUESTIONS.read_text(encoding="utf-8"))]
+    store.search(questions[0])
+    whole, bare = [], []
+    for asked in questions[:_ROUNDS]:
+        whole.append(_seconds(lambda asked=asked: store.search(asked)))
+        bare.append(_seconds(lambda asked=asked: store.use(lambda c: _bare(c, store, asked))))
+    ratio = statistics.median(whole) / statistics.median(bare)
+    print(f"{count:,} entries, query in a running process: {ratio:.2f} x bare FTS5 and scan")
+    print(f"  {1000 * statistics.median(whole):.0f} ms, bare {1000 * statistics.median(bare):.0f}")
+    command = [sys.executable, "-m", "brimline", "memory", "search", "--everywhere"]
+    floor = [sys.executable, "-c", "import numpy, sqlite3"]
+    cold, empty = [], []
+    for asked in questions[:5]:
+        cold.append(_seconds(lambda asked=asked: _run([*command, "--", asked])))
+        empty.append(_seconds(lambda: _run(floor)))
+    ratio = statistics.median(cold) / statistics.median(empty)
+    print(f"cold `brimline memory search`: {ratio:.2f} x an interpreter with numpy and sqlite3")
+    print(f"  {1000 * statistics.median(cold):.0f} ms, {1000 * statistics.median(empty):.0f} ms")
+    server = "import asyncio; from brimline.mcp import server, tools; server.build();"
+    asked = f"tools.answer('recall', {{'query': {questions[0]!r}, 'everywhere': True}});"
+    tell = "import resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    done = subprocess.run(
+        [sys.executable, "-c", server + asked + tell], capture_output=True, text=True, check=True
+    )
+    unit = 1 if sys.platform == "darwin" else 1024
+    print(f"MCP server after a recall: {int(done.stdout) * unit / 1e6:.0f} MB")
+
+
+def fill(store: Memory, count: int) -> None:
+    """Entries of words as they are distributed in texts."""
+    chance = random.Random(_SEED)
+    words = [f"word{number}" for number in range(20_000)]
+    spoken = ["fix", "session", "file", "test", "error", "branch", "commit", "hook", "agent"]
+    weights = [1 / (rank + 1) for rank in range(len(words) + len(spoken))]
+    started = time.monotonic()
+    batch: list[dict[str, Any]] = []
+    for number in range(count):
+        length = chance.randrange(10, 120)
+        text = " ".join(chance.choices(spoken + words, weights, k=length))
+        batch.append({"id": f"e{number}", "text": text, "group": f"s{number // 40}", "at": number})
+        if len(batch) == 5_000:
+            store.add(batch)
+            batch = []
+    store.add(batch)
+    print(f"made {count:,} entries in {time.monotonic() - started:.0f} s", flush=True)
+
+
+def _bare(connection: Any, store: Memory, asked: str) -> None:
+    """The least that a search has to do: one query of FTS5, one scan of all vectors."""
+    from brimline.search import turns
+
+    connection.execute(
+        "SELECT rowid FROM turns WHERE turns MATCH ? ORDER BY rank LIMIT 10",
+        (turns.expression(asked),),
+    ).fetchall()
+    table = vectors.load()
+    if table:
+        known = store._vectors(connection, table, EVERYWHERE)[0]  # noqa: SLF001
+        known.scan(table.encode([asked])[0])
+
+
+def _seconds(task: Any) -> float:
+    start = time.perf_counter()
+    task()
+    return time.perf_counter() - start
+
+
+def _run(command: list[str]) -> None:
+    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+
+
+if __name__ == "__main__":
+    main()

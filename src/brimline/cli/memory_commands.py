@@ -1,0 +1,294 @@
+"""`brimline memory`: the topics of a project and the search; `brimline forget`: the opposite."""
+
+from __future__ import annotations
+
+import os
+import sys
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from brimline import clock, config, output
+from brimline.errors import StateError
+from brimline.fast import io, paths
+from brimline.memory import deep, forget, hot
+from brimline.search import stored, vectors
+from brimline.search.documents import EVERYWHERE, Within
+from brimline.transcript import find
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from brimline.search.turns import Hit
+
+_name = click.argument("name", metavar="NAME")
+_SHOWN_LINES = 3
+_LINE_CHARACTERS = 110
+
+
+@output.command("search")
+@click.argument("words", metavar="TEXT...", nargs=-1, required=True)
+@click.option("--everywhere", is_flag=True, help="In all projects, not only this one.")
+@click.option("--limit", default=10, show_default=True, type=click.IntRange(1, 100))
+def search_command(words: tuple[str, ...], everywhere: bool, limit: int, as_json: bool) -> None:
+    """Find what was said: messages, replies, summaries, checkpoints, notes, topics.
+
+    It looks into what `brimline memory index` and housekeeping took in by now.
+
+    \b
+    Example:
+      brimline memory search why did we drop the session store
+      brimline memory search --everywhere "retry budget" --limit 3
+    """
+    query = " ".join(words)
+    within = EVERYWHERE if everywhere else Within(stored.place(os.getcwd()))
+    hits = deep.opened(paths.home()).search(query, limit, within)
+    if not vectors.load():
+        output.note(vectors.MISSING)
+    document = {"query": query, "hits": [hit._asdict() for hit in hits]}
+    told = "\n\n".join(map(_shown, hits)) or "Nothing was found; `brimline memory index` reads on."
+    output.answer(document, told, as_json=as_json)
+
+
+@output.command("add")
+@_name
+@click.argument("text", metavar="TEXT")
+@click.option("--type", "kind", required=True, help="user, feedback, project or reference.")
+@click.option("--description", required=True, help="One line: what the index says about it.")
+def add_command(name: str, text: str, kind: str, description: str, as_json: bool) -> None:
+    """Write a topic, and its line in the index; TEXT may be `-` for standard input.
+
+    \b
+    Example:
+      brimline memory add deploys --type project --description "How" "By tag."
+    """
+    topic = hot.add(_folder(), name, kind, description, _given(text))
+    output.answer(_document(topic), topic.path, as_json=as_json)
+
+
+@output.command("edit")
+@_name
+@click.argument("text", metavar="[TEXT]", required=False)
+@click.option("--type", "kind", help="user, feedback, project or reference.")
+@click.option("--description", help="One line: what the index says about it.")
+def edit_command(
+    name: str, text: str | None, kind: str | None, description: str | None, as_json: bool
+) -> None:
+    """Change a topic, and its line in the index; without any change to make, in your editor.
+
+    What was changed by others while you wrote is not overwritten.
+
+    \b
+    Example:
+      brimline memory edit deploys "By tag, from release branches."
+      brimline memory edit deploys
+    """
+    place = _folder()
+    topic = hot.named(place, name)
+    seen = io.read_file(topic.path)
+    if text is None and kind is None and description is None:
+        if not sys.stdin.isatty():
+            raise StateError("there is nothing to change: give a TEXT, --type or --description")
+        text = click.edit(topic.text)
+        if text is None:
+            raise click.Abort
+    given = None if text is None else _given(text)
+    done = hot.edit(place, name, kind=kind, description=description, text=given, seen=seen)
+    output.answer(_document(done), done.path, as_json=as_json)
+
+
+@output.command("remove")
+@_name
+@output.yes_option
+def remove_command(name: str, yes: bool, as_json: bool) -> None:
+    """Delete a topic, and its line in the index.
+
+    \b
+    Example:
+      brimline memory remove deploys --yes
+    """
+    place = _folder()
+    topic = hot.named(place, name)
+    output.consent(f"Delete {topic.path}?", yes=yes)
+    hot.remove(place, name)
+    output.answer(_document(topic), f"{topic.path} is deleted.", as_json=as_json)
+
+
+@output.command("list")
+def list_command(as_json: bool) -> None:
+    """List the topics of this project.
+
+    \b
+    Example:
+      brimline memory list
+    """
+    place = _folder()
+    found = hot.topics(place)
+    rows = [(one.name or one.file, one.type, one.description or one.problem) for one in found]
+    told = output.table(("topic", "type", "description"), rows) if rows else f"{place} has none."
+    output.answer({"folder": place, "topics": list(map(_document, found))}, told, as_json=as_json)
+
+
+@output.command("lint")
+def lint_command(as_json: bool) -> None:
+    """Check the topics and the index; the exit code is 1 where something is wrong.
+
+    \b
+    Example:
+      brimline memory lint
+    """
+    place = _folder()
+    found = hot.lint(place)
+    told = "\n".join(f"{one.path}:{one.line}: {one.text}" for one in found)
+    document = {"folder": place, "problems": [one._asdict() for one in found]}
+    output.answer(document, told or f"{place}: nothing is wrong.", as_json=as_json)
+    if found:
+        raise click.exceptions.Exit(1)
+
+
+@output.command("index")
+@click.option("--rebuild", is_flag=True, help="Read every source again, from its beginning.")
+def index_command(rebuild: bool, as_json: bool) -> None:
+    """Bring the search up to date with all sessions, checkpoints, notes and topics.
+
+    Housekeeping does the same, a little at each session's start. What the client has deleted
+    since it was read stays, also with --rebuild.
+
+    \b
+    Example:
+      brimline memory index
+    """
+    home_dir, project = paths.home(), os.getcwd()
+    exclude = config.load(home_dir, project).values["memory.exclude"]
+    if rebuild:
+        deep.opened(home_dir).use(_read_again)
+    total = sum(map(deep.size_of, deep.sources(home_dir, project)))
+    with output.Progress("Reading sessions", total) as progress:
+        done = deep.take_in(home_dir, project, exclude, progress=progress.update)
+    if not vectors.load():
+        output.note(vectors.MISSING)
+    output.answer(done._asdict(), f"{done.added:,} entries added.", as_json=as_json)
+
+
+@output.command("status")
+def status_command(as_json: bool) -> None:
+    """Show what memory holds: topics of this project, entries by source, search by meaning.
+
+    \b
+    Example:
+      brimline memory status
+    """
+    home_dir, place = paths.home(), _folder()
+    document: dict[str, Any] = {"folder": place, "topics": len(hot.topics(place))}
+    document |= {"index_bytes": _size(f"{place}/{hot.INDEX}"), "entries": {}, "sessions": 0}
+    if os.path.isdir(stored.folder(home_dir)):
+        document |= deep.opened(home_dir).use(_counts)
+    document["vectors"] = vectors.load() is not None
+    kinds = ", ".join(f"{number:,} {kind}" for kind, number in document["entries"].items())
+    rows = [
+        ("folder", place),
+        ("topics", f"{document['topics']:,}; index {output.size(document['index_bytes'])}"),
+        ("search", f"{kinds or 'nothing yet'}; {output.count(document['sessions'], 'session')}"),
+        ("meaning", "searched too" if document["vectors"] else vectors.MISSING),
+    ]
+    output.answer(document, output.pairs(rows), as_json=as_json)
+
+
+@output.command("forget")
+@click.option("--session", "session_id", metavar="ID", help="One session, by its id's beginning.")
+@click.option("--project", metavar="FOLDER", help="The sessions of a project.")
+@click.option("--before", metavar="DATE", help="Sessions that ended before a day: 2026-01-31.")
+@output.dry_run_option
+@output.yes_option
+def forget_command(
+    session_id: str | None,
+    project: str | None,
+    before: str | None,
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Delete all that brimline keeps of sessions, wherever it is.
+
+    Outputs in the store, ledger, notes, checkpoint, figures, entries of the search, backups of
+    rewrites, its name in logs. The sessions themselves are Claude Code's and stay, and so do topic
+    files; a reference to a stored output in a session then leads nowhere.
+
+    \b
+    Example:
+      brimline forget --session 1f0c2d3e --dry-run
+      brimline forget --project ~/work/secret --yes
+      brimline forget --before 2026-01-31 --yes
+    """
+    if sum(one is not None for one in (session_id, project, before)) != 1:
+        raise StateError("name one of --session, --project and --before")
+    home_dir = paths.home()
+    known = forget.sessions(home_dir)
+    about: dict[str, Any]
+    if session_id is not None:
+        names = [find.matching(session_id, known)]
+        about = {"session": names[0]}
+    elif project is not None:
+        place = stored.place(os.path.abspath(os.path.expanduser(project)))
+        names = [name for name, one in known.items() if stored.is_within(one.project, place)]
+        about = {"project": place}
+    else:
+        moment = _day(before or "")
+        names = [name for name, one in known.items() if one.last_at < moment]
+        about = {"before": moment}
+    told = output.count(len(names), "session")
+    document: dict[str, Any] = {"session_ids": sorted(names), "dry_run": dry_run}
+    if not dry_run:
+        output.consent(f"Delete all that is kept of {told}, for good?", yes=yes)
+        document |= forget.forget(home_dir, names, about)
+    output.answer(document, f"{told} {'would go' if dry_run else 'forgotten'}.", as_json=as_json)
+
+
+def _folder() -> str:
+    return hot.folder(os.getcwd())
+
+
+def _given(text: str) -> str:
+    return sys.stdin.read() if text == "-" else text
+
+
+def _document(topic: hot.Topic) -> dict[str, Any]:
+    return output.fields(topic, "path name description type problem")
+
+
+def _shown(hit: Hit) -> str:
+    """One entry for a person: where it is from, and how it begins."""
+    when = output.minute(clock.format_utc(hit.at)) if hit.at else "unknown time"
+    about = [when, hit.source, hit.group.partition("/")[0][:8] if hit.group[:1] != "/" else hit.id]
+    lines = [line for line in hit.text.split("\n") if line.strip()]
+    shown = [f"  {output.line(line, _LINE_CHARACTERS)}" for line in lines[:_SHOWN_LINES]]
+    more = ["  …"] if len(lines) > _SHOWN_LINES else []
+    return "\n".join(["  ".join(about), *shown, *more])
+
+
+def _read_again(connection: sqlite3.Connection) -> None:
+    connection.execute("DELETE FROM facts WHERE name GLOB 'file:*'")
+
+
+def _counts(connection: sqlite3.Connection) -> dict[str, Any]:
+    kinds = "SELECT source, count(*) FROM entries GROUP BY source ORDER BY 2 DESC"
+    of_sessions = "SELECT count(DISTINCT session) FROM entries WHERE session NOT GLOB '*/*'"
+    return {
+        "entries": dict(connection.execute(kinds).fetchall()),
+        "sessions": connection.execute(of_sessions).fetchone()[0],
+    }
+
+
+def _size(path: str) -> int:
+    try:
+        return os.path.getsize(path)
+    except OSError:
+        return 0
+
+
+def _day(text: str) -> float:
+    try:
+        return datetime.fromisoformat(text).astimezone().timestamp()
+    except ValueError as error:
+        raise StateError(f"{text!r} is no day: write it as 2026-01-31") from error

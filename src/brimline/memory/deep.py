@@ -1,0 +1,380 @@
+"""What goes into the search: past sessions, their checkpoints and notes, and the topic files.
+
+Of a session its user's messages, the replies that closed a turn, and summaries of compactions are
+taken in, with project, session, time and source, secrets masked. All of it comes from files that
+are elsewhere, so the search can be made anew; what a session's file held stays known when the
+client has deleted it, and what the user wants forgotten is not taken in again.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import glob
+import json
+import os
+import re
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from brimline import clock
+from brimline.carry import checkpoint, ledger, links, notes
+from brimline.carry.clean import clean
+from brimline.fast import io, paths
+from brimline.memory import hot
+from brimline.search import stored, turns, vectors
+from brimline.search.turns import Entry, Memory
+from brimline.transcript import find, read, row, words
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+USER, REPLY, SUMMARY = "user", "reply", "summary"
+SESSION, CHECKPOINT, NOTE, TOPIC = "session", "checkpoint", "note", "topic"
+FORGOTTEN, QUEUE = "forgotten.jsonl", "queue"
+# A text is split where a paragraph ends; a longer one than all of these is cut.
+_PIECE_CHARACTERS = 1_500
+_MOST_PIECES = 12
+_BREAK = re.compile(r"\n\s*\n|\n(?=[-*#|\d])")
+_LARGEST_FILE = 1 << 20
+# A result of a tool says nothing that the user or the assistant said.
+_RESULT = b'"tool_result"'
+_SPOKEN = (b'"user"', b'"assistant"', b'"queued_command"')
+_OF_FILE = "ref = ? OR ref GLOB ?"
+# In a checkpoint, what is taken in by itself.
+_ELSEWHERE = ("Messages of the user", "Notes")
+
+
+class Taken(NamedTuple):
+    """What came of looking at the sources."""
+
+    added: int
+    pending: int
+    """Sources that there was no time for."""
+
+
+class Source(NamedTuple):
+    """A file that entries come from, and how it looked."""
+
+    path: str
+    stamp: str
+    kind: str
+    changed: float
+
+
+def opened(home_dir: str) -> Memory:
+    """The search over all of it."""
+    return Memory(stored.folder(home_dir), derived=True)
+
+
+def take_in(
+    home_dir: str,
+    project_dir: str,
+    exclude: Sequence[str] = (),
+    *,
+    until: float = float("inf"),
+    progress: Callable[[int], None] | None = None,
+) -> Taken:
+    """Bring the search up to date, what changed last first.
+
+    Args:
+        home_dir: the data folder.
+        project_dir: the project whose topic files are known by the client's settings.
+        exclude: folders whose sessions stay out, as patterns.
+        until: on the monotonic clock, when to stop.
+        progress: called with the number of bytes of each source that was looked at.
+
+    Raises:
+        StoreError: the search cannot be used.
+    """
+    intake = _Intake(home_dir, project_dir, exclude)
+    found = {source.path: source for source in sources(home_dir, project_dir)}
+    known = intake.memory.use(_stamps)
+    intake.drop([path for path in known if path not in found and path.endswith(".md")])
+    fresh = [one for one in found.values() if known.get(one.path, "").split("@")[0] != one.stamp]
+    added = 0
+    for number, source in enumerate(sorted(fresh, key=lambda one: -one.changed)):
+        if number and time.monotonic() > until:
+            return Taken(added, len(fresh) - number)
+        added += intake.take(source, known.get(source.path, ""), until)
+        if progress:
+            progress(size_of(source))
+    intake.empty_queue()
+    while time.monotonic() < until and intake.memory.use(_vectors):
+        pass
+    return Taken(added, 0)
+
+
+def sources(home_dir: str, project_dir: str) -> Iterator[Source]:
+    """Every file that entries come from."""
+    for path in find.beginning_with():
+        if not os.path.basename(path).startswith("agent-"):
+            yield from _source(path, SESSION)
+    for name in io.names_in(paths.carry_dir(home_dir)):
+        if name not in (links.CLIENTS, links.PROJECTS):
+            folder = paths.carry_session_dir(home_dir, name)
+            yield from _source(f"{folder}/{checkpoint.MARKDOWN}", CHECKPOINT)
+            yield from _source(f"{folder}/{notes.FILE_NAME}", NOTE)
+            yield from _source(f"{folder}/{ledger.LEDGER_FILE}", NOTE)
+    folders = glob.glob(f"{glob.escape(paths.client_config_dir())}/projects/*/memory")
+    for folder in dict.fromkeys([hot.folder(project_dir), *folders]):
+        for name in io.names_in(folder):
+            if name.endswith(".md") and name != hot.INDEX:
+                yield from _source(f"{folder}/{name}", TOPIC)
+
+
+def size_of(source: Source) -> int:
+    """Its bytes."""
+    return int(source.stamp.partition(":")[0])
+
+
+def spoken(rows: Iterable[tuple[int, dict[str, Any]]]) -> Iterator[tuple[int, Entry]]:
+    """The user's messages, the replies that closed a turn, and summaries, in their order.
+
+    Args:
+        rows: those of a session, each with where it begins.
+
+    Yields:
+        Each with where the turn begins that it belongs to: from there one can read on later.
+    """
+    closing: list[tuple[int, Entry]] = []
+    begun = 0
+    for offset, found in rows:
+        uuid, at = row.uuid_of(found), clock.parse(row.timestamp_of(found)) or 0.0
+        said = words.message(found)
+        if uuid is None:
+            continue
+        if row.is_summary(found):
+            text = row.content_text(row.content_blocks(found))
+            yield offset, Entry(uuid, text, "", at, SUMMARY)
+        elif said:
+            yield from closing
+            closing, begun = [], offset
+            yield offset, Entry(uuid, said, "", at, USER)
+        elif row.kind_of(found) == "assistant":
+            if any(row.calls(found)):
+                closing = []
+            text = row.content_text(row.content_blocks(found)).strip()
+            if text:
+                closing.append((begun, Entry(uuid, text, "", at, REPLY)))
+    yield from closing
+
+
+def pieces(entry: Entry) -> Iterator[Entry]:
+    """A text in parts that are small enough to be about one thing; the first keeps its name."""
+    parts, current = list[str](), ""
+    for paragraph in _BREAK.split(clean(entry.text).strip()):
+        for start in range(0, len(paragraph), _PIECE_CHARACTERS):
+            part = paragraph[start : start + _PIECE_CHARACTERS]
+            if current and len(current) + len(part) > _PIECE_CHARACTERS:
+                parts.append(current)
+                current = ""
+            current = f"{current}\n{part}" if current else part
+    for number, part in enumerate([*parts, current][:_MOST_PIECES]):
+        if part.strip():
+            yield entry._replace(
+                ref=f"{entry.ref}#{number + 1}" if number else entry.ref, text=part
+            )
+
+
+class Refused:
+    """What stays out: excluded folders, and what was forgotten until it was said."""
+
+    def __init__(self, home_dir: str, exclude: Sequence[str]) -> None:
+        self.folders = [os.path.expanduser(one).rstrip("/") for one in exclude]
+        self._forgotten: list[dict[str, Any]] = []
+        try:
+            raw = io.read_file(f"{home_dir}/memory/{FORGOTTEN}").decode("utf-8", "replace")
+        except OSError:
+            return
+        for line in raw.splitlines():
+            try:
+                told = json.loads(line)
+            except ValueError:
+                continue
+            self._forgotten += [told] if isinstance(told, dict) else []
+
+    def __call__(self, entry: Entry) -> bool:
+        """Whether it stays out."""
+        session = entry.group.partition("/")[0]
+        return is_excluded(entry.project, self.folders) or any(
+            entry.at <= told.get("at", 0)
+            and (
+                told.get("session") == session
+                or stored.is_within(entry.project, told.get("project") or "\0")
+                or entry.at < told.get("before", 0)
+            )
+            for told in self._forgotten
+        )
+
+
+def is_excluded(project: str, folders: Sequence[str]) -> bool:
+    """Whether a project is in, or is, one of the folders."""
+    return any(
+        fnmatch.fnmatchcase(project, one) or fnmatch.fnmatchcase(project, f"{one}/*")
+        for one in folders
+    )
+
+
+def _source(path: str, kind: str) -> Iterator[Source]:
+    try:
+        told = os.stat(path)
+    except OSError:
+        return
+    yield Source(path, f"{told.st_size}:{told.st_mtime_ns}", kind, told.st_mtime)
+
+
+def _stamps(connection: sqlite3.Connection) -> dict[str, str]:
+    """How each source looked, and how far a session was read."""
+    asked = "SELECT substr(name, 6), value FROM facts WHERE name GLOB 'file:*'"
+    return dict(connection.execute(asked).fetchall())
+
+
+class _Intake:
+    """Takes sources in, one after the other."""
+
+    def __init__(self, home_dir: str, project_dir: str, exclude: Sequence[str]) -> None:
+        self.memory = opened(home_dir)
+        self._home, self._project = home_dir, project_dir
+        self._refused = Refused(home_dir, exclude)
+
+    def drop(self, gone: Sequence[str]) -> None:
+        """Take out what files held that are gone, and what is excluded by now."""
+
+        def work(connection: sqlite3.Connection) -> None:
+            for path in gone:
+                turns.remove(connection, _OF_FILE, (path, _escaped(path) + "#*"))
+                connection.execute("DELETE FROM facts WHERE name = ?", (f"file:{path}",))
+            for (project,) in connection.execute("SELECT project FROM projects").fetchall():
+                if is_excluded(project, self._refused.folders):
+                    turns.remove(connection, "project = ?", (project,))
+
+        if gone or self._refused.folders:
+            self.memory.use(work)
+
+    def take(self, source: Source, known: str, until: float) -> int:
+        """Take in what is new in one source; how many entries that is."""
+        stamp, offset = source.stamp, 0
+        try:
+            if source.kind == SESSION:
+                begun = int(known.partition("@")[2] or 0)
+                made, offset, is_whole = _of_session(source.path, begun, until)
+                stamp = stamp if is_whole else "cut"
+            elif source.kind == TOPIC:
+                made = [_of_topic(source, self._project)]
+            else:
+                made = list(_of_carry(self._home, source))
+        except (OSError, ValueError):
+            return 0  # it is as if it were not there, until it can be read
+        fitting = self._fitting(made)
+
+        def finish(connection: sqlite3.Connection) -> None:
+            if source.kind in (TOPIC, CHECKPOINT):
+                _drop_others(connection, source.path, {entry.ref for entry in fitting})
+            values = (f"file:{source.path}", f"{stamp}@{offset}")
+            connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", values)
+
+        added = self.memory.put(fitting)
+        self.memory.use(finish)
+        return added
+
+    def empty_queue(self) -> None:
+        """What compactions left for us; as a rule it was read in the transcript by now."""
+        folder = f"{self._home}/memory/{QUEUE}"
+        for name in sorted(io.names_in(folder)):
+            try:
+                self._take_queued(name, json.loads(io.read_file(f"{folder}/{name}")))
+            except (OSError, ValueError, KeyError, TypeError):
+                pass  # it was cut short
+            io.remove(f"{folder}/{name}")
+
+    def _take_queued(self, name: str, told: Any) -> None:
+        if os.path.isfile(told["transcript"] or ""):
+            return
+        texts = [*((USER, text) for text in told["messages"]), (SUMMARY, told["summary"])]
+        project, session, at = stored.place(told["project"]), told["session"], told["at"]
+        made = [
+            Entry(f"{name}:{number}", text, session, at, source, project)
+            for number, (source, text) in enumerate(texts)
+        ]
+        self.memory.put(self._fitting(made))
+
+    def _fitting(self, made: Iterable[Entry]) -> list[Entry]:
+        return [part for one in made if not self._refused(one) for part in pieces(one)]
+
+
+def _drop_others(connection: sqlite3.Connection, path: str, refs: set[str]) -> None:
+    """Take out the parts of a file that it does not have any more."""
+    asked = f"SELECT ref FROM entries WHERE {_OF_FILE}"  # noqa: S608 - nothing foreign is put in
+    for (ref,) in connection.execute(asked, (path, _escaped(path) + "#*")).fetchall():
+        if ref not in refs:
+            turns.remove(connection, "ref = ?", (ref,))
+
+
+def _of_session(path: str, start: int, until: float) -> tuple[list[Entry], int, bool]:
+    """What was said in a session since it was read last, where to read on, whether that is all."""
+    made: list[Entry] = []
+    session, project = find.session_id_of(path), stored.place(find.project_of(path))
+    with read.open_regular(path) as file:
+        file.seek(max(0, start - 1))
+        if start and file.read(1) != b"\n":
+            start = 0  # it was rewritten
+        file.seek(start)
+        offset = start
+        for begun, entry in spoken(_rows(read.lines(file, offset=start))):
+            if begun > offset and time.monotonic() > until and made:
+                return made, begun, False
+            made.append(entry._replace(group=session, project=project))
+            offset = max(offset, begun)
+    return made, offset, True
+
+
+def _rows(lines: Iterable[read.Line]) -> Iterator[tuple[int, dict[str, Any]]]:
+    for line in lines:
+        raw = line.raw
+        if line.part is None and _RESULT not in raw and any(mark in raw for mark in _SPOKEN):
+            for record in line.records:
+                yield line.offset, record.value
+
+
+def _of_topic(source: Source, project_dir: str) -> Entry:
+    folder = os.path.dirname(source.path)
+    project = project_dir
+    if folder != hot.folder(project_dir):
+        sessions = glob.glob(f"{glob.escape(os.path.dirname(folder))}/*.jsonl")
+        project = next((one for one in map(find.project_of, sessions) if one), "")
+    text = io.read_file(source.path, _LARGEST_FILE).decode("utf-8", "replace")
+    return Entry(source.path, text, source.path, source.changed, TOPIC, stored.place(project))
+
+
+def _of_carry(home_dir: str, source: Source) -> Iterator[Entry]:
+    session = os.path.basename(os.path.dirname(source.path))
+    record = notes.merge(home_dir, ledger.load(home_dir, session))
+    project = stored.place(record.folder)
+    if source.kind == NOTE:
+        for note in record.notes.values():
+            at = clock.parse(note["at"] if isinstance(note["at"], str) else None)
+            ref = f"note:{session}:{note['id']}"
+            yield Entry(ref, note["text"], f"{session}/notes", at or source.changed, NOTE, project)
+        return
+    text = io.read_file(source.path, _LARGEST_FILE).decode("utf-8", "replace")
+    sections = [part for part in text.split("\n## ") if not part.startswith(_ELSEWHERE)]
+    group = f"{session}/checkpoint"
+    if len(sections) > 1:
+        whole = "\n## ".join(sections)
+        yield Entry(source.path, whole, group, source.changed, CHECKPOINT, project)
+
+
+def _vectors(connection: sqlite3.Connection) -> int:
+    """Vectors for entries that were taken in where there was no table."""
+    table = vectors.load()
+    if table is None:
+        return 0
+    with connection:
+        connection.execute("BEGIN IMMEDIATE")
+        return turns.make_vectors(connection, table)
+
+
+def _escaped(path: str) -> str:
+    """A path in which no character stands for others."""
+    return re.sub(r"([\[*?])", r"[\1]", path)

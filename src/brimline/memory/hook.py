@@ -1,0 +1,61 @@
+"""Memory's face to the hooks: the index where the client has none, a queue, housekeeping.
+
+Fast path: imports nothing.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from brimline.decision import Decision
+    from brimline.hooks.turn import Turn
+
+# Less than this says nothing.
+_LEAST_CHARACTERS = 200
+_HEAD = "[brimline] Memory of this project, from {}/MEMORY.md (the files beside it tell more):\n"
+
+
+def session_start(turn: Turn) -> Decision | None:
+    """The index, where a context begins anew and the client's own memory is switched off."""
+    if not turn.policy.client.get("memory_off") or turn.event.source == "resume":
+        return None
+    from brimline.clientsettings import memory_folder
+    from brimline.decision import Decision
+    from brimline.memory import hot
+
+    place = memory_folder(turn.project)
+    head = _HEAD.format(place)
+    room = turn.note_room() - len(head) - 2
+    text = hot.shown_index(place, room) if room > _LEAST_CHARACTERS else ""
+    return Decision(model_notes=(head + text,)) if text else None
+
+
+def post_compact(turn: Turn) -> None:
+    """Queue the summary and the user's messages: what is summarised is remembered too."""
+    if not turn.event.summary:
+        return
+    import time
+
+    from brimline.carry import ledger
+    from brimline.carry.clean import clean
+    from brimline.fast import io, json
+
+    session = turn.state.session_id
+    document = {
+        "v": 1,
+        "session": session,
+        "project": turn.project,
+        "transcript": turn.event.transcript,
+        "at": round(time.time(), 3),
+        "summary": clean(turn.event.summary),
+        "messages": [one["text"] for one in ledger.load(turn.home, session).messages],
+    }
+    path = f"{turn.home}/memory/queue/{session}.{time.time_ns()}.json"
+    io.replace_file(path, json.dumps(document).encode())
+
+
+def tidy(turn: Turn, until: float) -> None:
+    """Take in what was said lately, as far as time allows."""
+    from brimline.memory import deep
+
+    deep.take_in(turn.home, turn.project, turn.values["memory.exclude"], until=until)

@@ -1,0 +1,341 @@
+"""Memory's part of the search: short texts that follow each other, found by words and by meaning.
+
+A text is searched together with the one before it in its group (its session): an answer rarely
+repeats the words of its question. Vectors are kept in blocks of 256, by the number of the entry,
+so that numpy can scan all of them at once; the entry before lends its vector too.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import zlib
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from brimline.errors import StoreError
+from brimline.search import documents, ranking, vectors
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from brimline.search.documents import Within
+    from brimline.search.vectors import Table
+
+    Answer = TypeVar("Answer")
+
+# How many candidates each way of searching offers.
+CANDIDATES = 200
+_BLOCK = 256
+_MOST_BEFORE = 1_500
+_MOST_TERMS = 60
+_AT_ONCE = 500
+_TOKEN = re.compile(r"[^\W_]+")
+# Every text has them, and a question most of all.
+_STOP_WORDS = frozenset(
+    """a about all am an and any are as at be been being but by can could did do does for from had
+    has have he her him his how i if in into is it its me my of on or our s she should so t than
+    that the their them then there these they this to was we were what when where which who whom
+    why will with would you your""".split()  # noqa: SIM905 - easier to read and to change
+)
+# `rank` is the score over both columns, by which FTS5 itself sorts.
+_BY_WORDS = """
+    SELECT rowid, -bm25(turns, 0.0, 1.0), -rank FROM turns
+    WHERE turns MATCH :expression {} ORDER BY rank LIMIT :limit
+"""
+_WITHIN = f"AND +rowid IN (SELECT id FROM entries WHERE {documents.IN_PROJECT})"  # noqa: S608
+
+
+class Entry(NamedTuple):
+    """A text with where it comes from; `ref` is its name."""
+
+    ref: str
+    text: str
+    group: str = ""
+    at: float = 0.0
+    source: str = ""
+    project: str = ""
+
+
+class Hit(NamedTuple):
+    """An entry that was found."""
+
+    id: str
+    text: str
+    group: str
+    at: float
+    source: str
+    project: str
+    score: float
+
+
+class Memory:
+    """The entries in one folder, for any number of processes.
+
+    Args:
+        folder: where the file lies, made where it is missing.
+        derived: whether the entries can be had again from elsewhere. Otherwise it is an error where
+            the file is found damaged; it is begun anew either way.
+    """
+
+    def __init__(self, folder: str, *, derived: bool = False) -> None:
+        self.folder = folder
+        self._derived = derived
+        self._scanned: tuple[object, Any] = (None, None)
+
+    def add(self, entries: Iterable[Mapping[str, Any]]) -> int:
+        """Take entries in: `id` and `text`, maybe `group`, `at`, `source`, `project`.
+
+        Those of a group come in their order. One that is known by its id is replaced. When this
+        returns they are on the disk.
+
+        Raises:
+            StoreError: an entry is wrong, or they cannot be written.
+        """
+        return self.put([_entry(given) for given in entries])
+
+    def put(self, entries: Sequence[Entry]) -> int:
+        """The same for entries that are made already; returns how many of them were new."""
+        added = 0
+        for start in range(0, len(entries), _AT_ONCE):
+            batch = entries[start : start + _AT_ONCE]
+            added += self.use(functools.partial(put, entries=batch, table=vectors.load()))
+        return added
+
+    def search(
+        self, query: str, limit: int = 10, within: Within = documents.EVERYWHERE
+    ) -> list[Hit]:
+        """The entries that fit a query, the best first.
+
+        Raises:
+            StoreError: the file cannot be used.
+        """
+        return self.use(lambda found: self._search(found, query, limit, within))
+
+    def use(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
+        """Let some work have the database.
+
+        Raises:
+            StoreError: it cannot be used, or was damaged and is no copy of something else.
+        """
+        return documents.use(self.folder, work, in_memory=False, derived=self._derived)
+
+    def _search(
+        self, connection: sqlite3.Connection, query: str, limit: int, within: Within
+    ) -> list[Hit]:
+        found = _by_words(connection, query, within)
+        table = vectors.load()
+        if table and query.strip():
+            _by_meaning(found, table.encode([query])[0], self._vectors(connection, table, within))
+        ids = list(found)
+        places = ", ".join("?" * len(ids))
+        asked = f"SELECT id, before_id FROM entries WHERE id IN ({places})"  # noqa: S608
+        before = dict(connection.execute(asked, ids).fetchall())
+        scores = ranking.fused({key: one for key, one in found.items() if key in before}, before)
+        best = sorted(scores, key=lambda key: (-scores[key], key))[:limit]
+        return _hits(connection, best, scores)
+
+    def _vectors(self, connection: sqlite3.Connection, table: Table, within: Within) -> Any:
+        """All vectors, read again where they have changed, and which of them are meant."""
+        key = (_fact(connection, "changes"), _fact(connection, "table"))
+        if self._scanned[0] != key:
+            made = _digest(table) == key[1]
+            rows = connection.execute("SELECT block, records FROM vectors ORDER BY block")
+            self._scanned = (key, ranking.Vectors(rows.fetchall() if made else [], _BLOCK))
+        known: ranking.Vectors = self._scanned[1]
+        if within.project is None:
+            return known, None
+        asked = f"SELECT number FROM projects WHERE {documents.IN_PROJECT}"  # noqa: S608
+        return known, [row[0] for row in connection.execute(asked, documents.bounds(within))]
+
+
+def put(connection: sqlite3.Connection, entries: Sequence[Entry], table: Table | None) -> int:
+    """Take entries in, with their vectors where there is a table; returns how many were new."""
+    added = 0
+    entries = [Entry(*map(_storable, entry)) for entry in entries]
+    with connection:
+        connection.execute("BEGIN IMMEDIATE")
+        known = {
+            entry.ref: connection.execute(
+                "SELECT id, text FROM entries WHERE ref = ?", (entry.ref,)
+            ).fetchone()
+            for entry in entries
+        }
+        # A fork's copy of a row has the name of the first, which stays where it is.
+        same = {entry.ref for entry in entries if (known[entry.ref] or ("", ""))[1] == entry.text}
+        _delete(connection, [row[0] for ref, row in known.items() if row and ref not in same])
+        for entry in entries:
+            if entry.ref not in same:
+                same.add(entry.ref)
+                added += 1
+                _insert(connection, entry)
+        if table:
+            make_vectors(connection, table)
+    return added
+
+
+def remove(connection: sqlite3.Connection, condition: str, values: Sequence[Any]) -> int:
+    """Take out the entries that a condition of SQL fits, with every trace of their words."""
+    asked = f"SELECT id FROM entries WHERE {condition}"  # noqa: S608 - conditions are ours
+    with connection:
+        connection.execute("BEGIN IMMEDIATE")
+        ids = [row[0] for row in connection.execute(asked, values)]
+        _delete(connection, ids)
+    if ids:
+        connection.execute("INSERT INTO turns (turns) VALUES ('optimize')")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    return len(ids)
+
+
+def make_vectors(connection: sqlite3.Connection, table: Table) -> int:
+    """Give entries that have none their vector, as part of a transaction; how many got one."""
+    digest = _digest(table)
+    if _fact(connection, "table") != digest:
+        connection.execute("DELETE FROM vectors")
+        connection.execute("UPDATE entries SET has_vector = 0 WHERE has_vector")
+        _set_fact(connection, "table", digest)
+    asked = (
+        "SELECT id, before_id, project, text, before FROM entries WHERE NOT has_vector "
+        "ORDER BY id LIMIT ?"
+    )
+    rows = connection.execute(asked, (2 * _AT_ONCE,)).fetchall()
+    if not rows:
+        return 0
+    projects = dict(connection.execute("SELECT project, number FROM projects").fetchall())
+    known = [(row[0], row[1] or 0, projects[row[2]]) for row in rows]
+    made = ranking.records(
+        known, table.encode([row[3] for row in rows]), table.encode([row[4] for row in rows])
+    )
+    _write_records(connection, [row[0] for row in rows], made)
+    connection.executemany(
+        "UPDATE entries SET has_vector = 1 WHERE id = ?", [(row[0],) for row in rows]
+    )
+    return len(rows)
+
+
+def expression(query: str) -> str:
+    """Any of the words of a question, in SQLite's language; those that tell nothing are left out.
+
+    A name such as `checkOne` or `check_one` is searched as it is, and by its parts.
+    """
+    words = list(dict.fromkeys(_TOKEN.findall(query.casefold())))[:_MOST_TERMS]
+    telling = [word for word in words if word not in _STOP_WORDS] or words
+    return " OR ".join(f'"{word}"' for word in telling)
+
+
+def _entry(given: Mapping[str, Any]) -> Entry:
+    ref, text = given.get("id"), given.get("text")
+    if not isinstance(ref, str) or not ref or not isinstance(text, str):
+        raise StoreError("an entry needs an `id` and a `text`")
+    others = [given.get(name) or "" for name in ("group", "source", "project")]
+    if not all(isinstance(other, str) for other in others):
+        raise StoreError(f"`group`, `source` and `project` of entry {ref!r} must be texts")
+    at = given.get("at") or 0.0
+    try:
+        moment = datetime.fromisoformat(at) if isinstance(at, str) else None
+        at = moment.timestamp() if moment else float(at)
+    except (ValueError, TypeError) as error:
+        raise StoreError(f"`at` of entry {ref!r} is no time in ISO form") from error
+    group, source, project = others
+    return Entry(ref, text, group, at, source, project)
+
+
+def _storable(value: Any) -> Any:
+    return documents.encodable(value) if isinstance(value, str) else value
+
+
+def _insert(connection: sqlite3.Connection, entry: Entry) -> None:
+    before = None
+    if entry.group:
+        before = connection.execute(
+            "SELECT id, text FROM entries WHERE session = ? ORDER BY id DESC LIMIT 1",
+            (entry.group,),
+        ).fetchone()
+    connection.execute("INSERT OR IGNORE INTO projects (project) VALUES (?)", (entry.project,))
+    connection.execute(
+        "INSERT INTO entries (ref, source, project, session, at, text, before_id, before) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            *(entry.ref, entry.source, entry.project, entry.group, entry.at, entry.text),
+            *((before[0], before[1][-_MOST_BEFORE:]) if before else (None, "")),
+        ),
+    )
+
+
+def _delete(connection: sqlite3.Connection, ids: Sequence[int]) -> None:
+    """Take entries out; what follows them keeps no copy of their words."""
+    connection.executemany("DELETE FROM entries WHERE id = ?", [(key,) for key in ids])
+    connection.executemany(
+        "UPDATE entries SET before_id = NULL, before = '', has_vector = 0 WHERE before_id = ?",
+        [(key,) for key in ids],
+    )
+    blank: dict[int, None] = dict.fromkeys(ids)
+    if blank:
+        _write_records(connection, list(blank), None)
+
+
+def _write_records(connection: sqlite3.Connection, ids: list[int], made: Any) -> None:
+    """Put records into their blocks, or blanks where there are none."""
+    connection.execute(
+        "INSERT INTO facts VALUES ('changes', '1') "
+        "ON CONFLICT (name) DO UPDATE SET value = CAST(value AS INTEGER) + 1"
+    )
+    size = len(made[0]) if made else 0
+    for block in sorted({key // _BLOCK for key in ids}):
+        row = connection.execute("SELECT records FROM vectors WHERE block = ?", (block,)).fetchone()
+        if row is None and not made:
+            continue
+        held = bytearray(row[0] if row else size * _BLOCK)
+        size = len(held) // _BLOCK
+        for number, key in enumerate(ids):
+            if key // _BLOCK == block:
+                place = key % _BLOCK * size
+                held[place : place + size] = made[number] if made else bytes(size)
+        connection.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?)", (block, bytes(held)))
+
+
+def _by_words(
+    connection: sqlite3.Connection, query: str, within: Within
+) -> dict[int, ranking.Found]:
+    asked = expression(query)
+    if not asked:
+        return {}
+    sql = _BY_WORDS.format("" if within.project is None else _WITHIN)
+    values = documents.bounds(within) | {"expression": asked, "limit": CANDIDATES}
+    return {
+        key: ranking.Found(words=own, pair=pair)
+        for key, own, pair in connection.execute(sql, values).fetchall()
+    }
+
+
+def _by_meaning(found: dict[int, ranking.Found], vector: Any, known: Any) -> None:
+    """Add what is near the query to what was found, and how near all of it is."""
+    vectors_of_all, projects = known
+    near = vectors_of_all.near(vector, projects, CANDIDATES, list(found))
+    for key, cosine in near.items():
+        found[key] = found.get(key, ranking.Found())._replace(meaning=cosine)
+
+
+def _hits(
+    connection: sqlite3.Connection, ids: Sequence[int], scores: Mapping[int, float]
+) -> list[Hit]:
+    asked = (
+        "SELECT id, ref, text, session, at, source, project FROM entries "  # noqa: S608
+        f"WHERE id IN ({', '.join('?' * len(ids))})"
+    )
+    rows = {row[0]: row[1:] for row in connection.execute(asked, ids)}
+    return [Hit._make((*rows[key], scores[key])) for key in ids]
+
+
+def _digest(table: Table) -> str:
+    return f"{zlib.crc32(table.mark):08x}"
+
+
+def _fact(connection: sqlite3.Connection, name: str) -> str:
+    row = connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+    return str(row[0]) if row else ""
+
+
+def _set_fact(connection: sqlite3.Connection, name: str, value: str) -> None:
+    connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))

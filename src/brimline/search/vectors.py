@@ -1,0 +1,104 @@
+"""Texts as vectors: sums of one static vector per word piece, from a table that is package data.
+
+`words.bin` is `BRIMVEC1`, the number of pieces and of dimensions (uint32 each), a float32 scale per
+piece, then an int8 row per piece; `words.txt` names the pieces, one a line, as BERT's uncased
+vocabulary does. Needs numpy; without it, or without the table, there are no vectors.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+MAGIC = b"BRIMVEC1"
+MISSING = "`pip install 'brimline[memory]'` adds search by meaning; words alone are searched now"
+_LONGEST_WORD = 100
+_MARKED = 1_000
+# Words of letters and digits; every other mark, and every Chinese character, stands for itself.
+_WORD = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]|[^\W_\u3400-\u9fff]+|[^\w\s]|_")
+
+
+@functools.cache
+def load() -> Table | None:
+    """The table that came with this package; None where it or numpy is missing."""
+    return read(Path(__file__).parent)
+
+
+def read(folder: Path) -> Table | None:
+    """A table in a folder; None where it is missing or is none."""
+    try:
+        import numpy as np
+
+        vocabulary = (folder / "words.txt").read_text(encoding="utf-8").split("\n")
+        data = (folder / "words.bin").read_bytes()
+    except (ImportError, OSError):
+        return None
+    start = len(MAGIC) + 8
+    pieces, dimensions = np.frombuffer(data, "<u4", 2, len(MAGIC)).tolist()
+    if data[: len(MAGIC)] != MAGIC or len(data) != start + pieces * (4 + dimensions):
+        return None
+    scales = np.frombuffer(data, "<f4", pieces, start)
+    rows = np.frombuffer(data, "i1", offset=start + 4 * pieces).reshape(pieces, dimensions)
+    known = {piece: number for number, piece in enumerate(vocabulary)}
+    return Table(known, scales, rows)
+
+
+class Table:
+    """A vector for every word piece."""
+
+    def __init__(self, pieces: dict[str, int], scales: Any, rows: Any) -> None:
+        self._pieces, self._scales, self._rows = pieces, scales, rows
+        self._known: dict[str, list[int]] = {}
+        # By which vectors of one table are told from those of another.
+        self.mark: bytes = scales.tobytes() + rows[:_MARKED].tobytes()
+
+    @property
+    def dimensions(self) -> int:
+        """How many numbers a vector has."""
+        dimensions: int = self._rows.shape[1]
+        return dimensions
+
+    def encode(self, texts: Sequence[str]) -> Any:
+        """A vector of length 1 for each text, all zeros where no piece of it is known."""
+        import numpy as np
+
+        found = np.zeros((len(texts), self.dimensions), np.float32)
+        for number, text in enumerate(texts):
+            ids = self.pieces_of(text)
+            if ids:
+                total = self._scales[ids] @ self._rows[ids].astype(np.float32)
+                found[number] = total / (float(np.linalg.norm(total)) or 1.0)
+        return found
+
+    def pieces_of(self, text: str) -> list[int]:
+        """The numbers of the word pieces of a text; words that have none are left out."""
+        apart = unicodedata.normalize("NFD", text.lower())
+        plain = "".join([c for c in apart if unicodedata.category(c) != "Mn"])
+        found: list[int] = []
+        for word in _WORD.findall(plain):
+            if word not in self._known:
+                self._known[word] = self._split(word)
+            found += self._known[word]
+        return found
+
+    def _split(self, word: str) -> list[int]:
+        """The longest piece that a word begins with, then the longest that goes on, and so on."""
+        found: list[int] = []
+        start = 0
+        while start < len(word) <= _LONGEST_WORD:
+            for end in range(len(word), start, -1):
+                number = self._pieces.get(("##" if start else "") + word[start:end])
+                if number is not None:
+                    break
+            else:
+                return []
+            found.append(number)
+            start = end
+        return found

@@ -1,0 +1,211 @@
+"""`brimline memory`: topics and their index, in step, within the client's limits, never unseen."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from brimline.errors import StateError
+from brimline.fast import paths
+from brimline.memory import hot
+
+if TYPE_CHECKING:
+    from .conftest import Refused, Run
+
+ADDS = """
+import sys
+from brimline.memory import hot
+for number in range(10):
+    name = f"{sys.argv[2]}-{number}"
+    hot.add(sys.argv[1], name, "project", f"About {name}", f"Text of {name}.")
+"""
+
+
+@pytest.fixture
+def folder(project_dir: str) -> Path:
+    """The client's memory of this project."""
+    return Path(paths.project_transcripts(project_dir), "memory")
+
+
+def add(brimline: Run, name: str, text: str = "", kind: str = "project") -> None:
+    """Write a topic."""
+    about = f"About {name}"
+    done = brimline("memory", "add", name, text or f"Text of {name}.", "--type", kind,
+                    "--description", about)  # fmt: skip
+    assert done.code == 0, done.err
+
+
+@pytest.mark.row("S4-05", "S4-06", "S4-27")
+def test_topic_and_index_stay_in_step(folder: Path, brimline: Run) -> None:
+    """Added at the top, changed in its place, gone with its line; other lines are left alone."""
+    folder.mkdir(parents=True)
+    (folder / "MEMORY.md").write_text("# Ours\n\n- [Old](old.md) — by hand\n", encoding="utf-8")
+    (folder / "old.md").write_text(
+        "---\nname: old\ndescription: By hand\nmetadata:\n  type: user\n  origin: abc\n---\nHi.\n",
+        encoding="utf-8",
+    )
+    add(brimline, "Release day: how", 'Use "tags"; key sk-abcdefghijklmnopqrstuvwx')
+    index = (folder / "MEMORY.md").read_text(encoding="utf-8")
+    first = "- [Release day: how](release-day-how.md) — About Release day: how"
+    assert index == f"# Ours\n\n{first}\n- [Old](old.md) — by hand\n"
+    topic = hot.named(str(folder), "Release day: how")
+    assert (topic.type, topic.problem, "sk-" in topic.text) == ("project", "", False)
+
+    brimline("memory", "edit", "old", "--type", "feedback", "--description", "New words")
+    assert "- [old](old.md) — New words" in (folder / "MEMORY.md").read_text(encoding="utf-8")
+    changed = hot.named(str(folder), "old")
+    assert (changed.type, changed.front["metadata"]["origin"]) == ("feedback", "abc")
+    assert brimline("memory", "lint").code == 0
+    brimline("memory", "remove", "release-day-how", "--yes")
+    assert first not in (folder / "MEMORY.md").read_text(encoding="utf-8")
+    assert [one["name"] for one in brimline("memory", "list", "--json").document["topics"]] == [
+        "old"
+    ]
+
+
+@pytest.mark.row("S4-05")
+def test_what_is_no_topic_is_refused(folder: Path, brimline: Run, refused: Refused) -> None:
+    """A type nobody knows, a name or a content that is there already, a topic that is not."""
+    add(brimline, "one", "Some text.")
+    about = ("--type", "user", "--description")
+    assert "no type 'secret'" in refused(
+        "memory", "add", "x", "y", "--type", "secret", "--description", "z"
+    )
+    assert "there already" in refused("memory", "add", "ONE", "Other.", *about, "Other")
+    assert "says the same" in refused("memory", "add", "two", "Some text.", *about, "Other")
+    assert "says the same" in refused("memory", "add", "two", "Other.", *about, "About one")
+    refused("memory", "add", "two", " ", *about, "Other")
+    refused("memory", "edit", "nobody", "text")
+    refused("memory", "edit", "one")
+    refused("memory", "remove", "nobody", "--yes")
+    assert len(list(folder.iterdir())) == 2
+
+
+@pytest.mark.row("S4-06", "S4-08", "S2-22")
+def test_lint_names_every_fault_with_its_line(folder: Path, brimline: Run) -> None:
+    """Front matter, types, links, duplicates, an index that the client cuts."""
+    folder.mkdir(parents=True)
+    files = {
+        "a.md": "---\nname: a\ndescription: d\ntype: secret\n---\nSame.\n",
+        "b.md": "---\nname: [b\ndescription: d\n---\nOther.\n",
+        "c.md": "no front matter",
+        "d.md": "---\nname: d\ntype: user\n---\nSame.\n",
+        "e.md": "---\nname: a\ndescription: e\nmetadata: {type: user}\n---\nMore.\n",
+    }
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    lines = [f"- [{name}]({name}) — x" for name in (*"abd", "gone", "a")]
+    lines = [line.replace("](", "](").replace(") —", ".md) —") for line in lines]
+    (folder / "MEMORY.md").write_text("\n".join([*lines, *["text"] * 200]), encoding="utf-8")
+    done = brimline("memory", "lint")
+
+    assert done.code == 1
+    told = done.out.replace(str(folder) + "/", "")
+    for expected in (
+        "a.md:4: its type 'secret' is none of user, feedback, project, reference",
+        "b.md:3: its front matter is no YAML:",
+        "c.md:1: it has no front matter",
+        "d.md:1: its front matter has no description",
+        "MEMORY.md:4: gone.md is not there",
+        "MEMORY.md:5: a.md is named twice: also in line 1 of MEMORY.md",
+        "c.md:1: MEMORY.md does not name it",
+        "e.md:1: it has the same name as a.md",
+        "d.md:1: it has the same text as a.md",
+        "MEMORY.md:201: the client loads 200 lines: 5 more are not seen",
+    ):
+        assert expected in told, expected
+
+
+@pytest.mark.row("S4-08", "S2-22")
+def test_what_the_index_has_no_room_for_moves_to_the_archive(folder: Path, brimline: Run) -> None:
+    """The oldest lines, all of them, by lines and by bytes; the index names the archive."""
+    folder.mkdir(parents=True)
+    old = [f"- [Topic {n}](https://example.com/{n}) — number {n}" for n in range(230)]
+    (folder / "MEMORY.md").write_text("\n".join(old) + "\n", encoding="utf-8")
+    add(brimline, "new")
+    index = (folder / "MEMORY.md").read_text(encoding="utf-8")
+    archive = (folder / "archive.md").read_text(encoding="utf-8")
+
+    assert index.startswith("- [new](new.md)")
+    assert index.count("\n") == 200
+    assert "(archive.md)" in index
+    assert all((line in index) != (line in archive) for line in old)
+    assert old[229] in archive
+    assert brimline("memory", "lint").code == 0
+
+    wide = [f"- [W{n}](https://example.com/w{n}) — {'wide ' * 60}".strip() for n in range(150)]
+    (folder / "MEMORY.md").write_text("\n".join(wide) + "\n", encoding="utf-8")
+    add(brimline, "newer")
+    index = (folder / "MEMORY.md").read_text(encoding="utf-8")
+    assert len(index.encode()) <= 25_000
+    archive = (folder / "archive.md").read_text(encoding="utf-8")
+    assert all((line in index) != (line in archive) for line in wide)
+    assert old[229] in archive
+
+
+def test_many_at_once_lose_no_line(folder: Path) -> None:
+    """Eight processes that add topics, while somebody writes into the index by hand."""
+    writers = [
+        subprocess.Popen([sys.executable, "-c", ADDS, str(folder), f"w{n}"]) for n in range(8)
+    ]
+    by_hand = [f"by hand {number}" for number in range(3)]
+    for line in by_hand:
+        hot._change(str(folder / "MEMORY.md"), lambda lines: [*lines, line])  # noqa: B023
+    assert [one.wait() for one in writers] == [0] * 8
+    index = (folder / "MEMORY.md").read_text(encoding="utf-8")
+
+    assert all(f"(w{n}-{m}.md)" in index for n in range(8) for m in range(10))
+    assert all(f"by hand {n}\n" in index for n in range(3))
+    assert hot.lint(str(folder)) == []
+
+
+def test_an_edit_that_nobody_saw_is_not_overwritten(
+    folder: Path, brimline: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a topic it is refused; the index is changed from what it holds by then."""
+    add(brimline, "one")
+    path = folder / "one.md"
+    seen = path.read_bytes()
+    path.write_bytes(seen + b"By hand.\n")
+    with pytest.raises(StateError, match="changed meanwhile"):
+        hot.edit(str(folder), "one", text="mine", seen=seen)
+    assert path.read_bytes().endswith(b"By hand.\n")
+
+    index, read, calls = folder / "MEMORY.md", hot._read, list[str]()
+
+    def interrupted(name: str) -> bytes:
+        data = read(name)
+        if name == str(index) and not calls:
+            calls.append(name)
+            index.write_bytes(data + b"- [By hand](one.md) by hand\n")
+        return data
+
+    monkeypatch.setattr(hot, "_read", interrupted)
+    add(brimline, "two")
+    text = index.read_text(encoding="utf-8")
+    assert "by hand" in text
+    assert "(two.md)" in text
+
+
+def test_the_folder_is_the_one_the_client_uses(world: Path, folder: Path) -> None:
+    """That of the main worktree; the user's setting wins, one from the repository does not."""
+    config = Path(paths.client_config_dir())
+    project = world / "project"
+    worktree, inner = world / "tree", project / "src" / "deep"
+    inner.mkdir(parents=True)
+    (project / ".git" / "worktrees" / "tree").mkdir(parents=True)
+    worktree.mkdir()
+    (worktree / ".git").write_text(f"gitdir: {project}/.git/worktrees/tree\n", encoding="utf-8")
+    assert hot.folder(str(inner)) == str(folder)
+    assert hot.folder(str(worktree)) == str(folder)
+
+    (project / ".claude").mkdir()
+    (project / ".claude" / "settings.json").write_text('{"autoMemoryDirectory": "/etc"}')
+    assert hot.folder(str(project)) == str(folder)
+    config.mkdir(parents=True, exist_ok=True)
+    (config / "settings.json").write_text('{"autoMemoryDirectory": "~/notes"}', encoding="utf-8")
+    assert hot.folder(str(project)) == f"{world}/home/notes"

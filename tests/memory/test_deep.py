@@ -1,0 +1,208 @@
+"""What memory's search takes in and leaves out, through the hooks and the command."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.cli.conftest import brimline
+from tests.memory.worlds import ANSWER, QUESTION, SESSION, recorded, talked
+
+from brimline.carry import ledger, notes
+from brimline.fast import paths
+from brimline.hooks import entry
+from brimline.testing import event, text_block
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Run
+
+    from brimline.testing import SessionBuilder
+
+__all__ = ["brimline"]
+
+
+def found(brimline: Run, query: str, *more: str) -> list[dict[str, Any]]:
+    """The hits of a search."""
+    hits: list[dict[str, Any]]
+    hits = brimline("memory", "search", query, "--json", *more).document["hits"]
+    return hits
+
+
+def answered(home_dir: str, session: SessionBuilder, name: str, **fields: Any) -> bytes:
+    """What the hooks say to an event, housekeeping included."""
+    turn = entry.open_turn(name, json.dumps(event(name, session, **fields)).encode(), home_dir)
+    assert turn is not None
+    said = entry.ask_rooms(turn)
+    if name == "SessionStart":
+        entry.tidy(turn, 60.0)
+    return said
+
+
+@pytest.mark.row("S4-09", "S4-28", "S2-01")
+def test_what_was_said_is_found_with_project_session_time_and_source(
+    project_dir: str, brimline: Run
+) -> None:
+    """Messages, replies that closed a turn, summaries; nothing of tools, no secret."""
+    talked(project_dir)
+    assert brimline("memory", "index", "--json").document["added"] == 5
+    assert brimline("memory", "index", "--json").document["added"] == 0
+
+    best = found(brimline, "why was the store dropped")[0]
+    assert (best["text"], best["source"], best["group"]) == (QUESTION, "user", SESSION)
+    assert best["project"] == os.path.realpath(project_dir)
+    assert best["at"] == pytest.approx(1_790_000_001)
+    assert found(brimline, "server of its own")[0]["text"] == ANSWER
+    assert found(brimline, "rotating pepper")[0]["source"] == "summary"
+    everything = json.dumps(found(brimline, "middleware quibbling token deadline", "--limit", "50"))
+    assert "quibbling" not in everything
+    assert "look at the middleware" not in everything
+    assert "ghp_" not in everything
+    assert "[masked]" in everything
+
+
+def test_a_session_that_goes_on_is_read_on_and_one_rewritten_is_read_again(
+    project_dir: str, brimline: Run
+) -> None:
+    """What it held before stays, as it does when the client deletes the file."""
+    session = talked(project_dir)
+    brimline("memory", "index")
+    session.prompt("Now the walrus migration.")
+    session.reply(9_000, text_block("The walrus tables are moved."))
+    assert brimline("memory", "index", "--json").document["added"] == 2
+    assert len(found(brimline, "walrus")) >= 2
+    data = Path(session.path).read_bytes()
+    Path(session.path).write_bytes(data[data.index(b"\n") + 1 :].replace(b"walrus", b"narwhal"))
+    brimline("memory", "index")
+    assert found(brimline, "narwhal tables")[0]["text"] == "The narwhal tables are moved."
+    os.unlink(session.path)
+    brimline("memory", "index", "--rebuild")
+    assert found(brimline, "narwhal")
+
+
+def test_notes_checkpoints_and_topics_are_found_and_go_with_their_files(
+    home_dir: str, project_dir: str, brimline: Run
+) -> None:
+    """A topic that was edited is found by its new words only."""
+    session = talked(project_dir)
+    call = session.tool_call(8_000, "Edit", file_path=f"{project_dir}/toucan.py")
+    session.tool_result(call, "The file was updated.")
+    notes.add(home_dir, SESSION, ledger.KEEP, "Never touch the ostrich tables.")
+    brimline("carry", "checkpoint", "--session", SESSION)
+    topic = ("memory", "add", "deploys", "--type", "project", "--description", "How we deploy")
+    brimline(*topic, "By tag, from the flamingo branch.")
+    brimline("memory", "index")
+
+    assert found(brimline, "ostrich")[0]["source"] == "note"
+    assert found(brimline, "flamingo")[0]["source"] == "topic"
+    assert found(brimline, "toucan")[0]["source"] == "checkpoint"
+    brimline("memory", "edit", "deploys", "By tag, from the pelican branch.")
+    brimline("memory", "index")
+    assert found(brimline, "pelican")[0]["source"] == "topic"
+    assert "flamingo" not in json.dumps(found(brimline, "flamingo"))
+    brimline("memory", "remove", "deploys", "--yes")
+    brimline("memory", "index")
+    assert "topic" not in {hit["source"] for hit in found(brimline, "pelican")}
+    assert os.path.exists(session.path)
+
+
+def test_other_projects_are_searched_on_request_and_excluded_ones_never_taken_in(
+    world: Path, project_dir: str, brimline: Run
+) -> None:
+    """What was taken in before a folder was excluded goes."""
+    talked(project_dir)
+    other, secret = (world / "other"), (world / "secret" / "inner")
+    for number, folder in enumerate((other, secret)):
+        folder.mkdir(parents=True)
+        session = recorded(str(folder), f"0a1b2c3d-0000-4000-8000-00000000001{number}")
+        session.prompt(f"The {folder.name} albatross.")
+    brimline("memory", "index")
+    assert "albatross" not in json.dumps(found(brimline, "albatross"))
+    assert len(found(brimline, "albatross", "--everywhere", "--limit", "2")) == 2
+
+    brimline("config", "set", "memory.exclude", str((world / "sec*").resolve()))
+    brimline("memory", "index")
+    texts = [hit["text"] for hit in found(brimline, "albatross", "--everywhere")]
+    assert "The other albatross." in texts
+    assert "The inner albatross." not in texts
+    brimline("memory", "index", "--rebuild")
+    assert "The inner albatross." not in json.dumps(found(brimline, "inner", "--everywhere"))
+
+
+@pytest.mark.row("S2-19", "S2-47")
+def test_a_compaction_is_remembered_also_where_its_transcript_is_lost(
+    home_dir: str, project_dir: str, brimline: Run
+) -> None:
+    """Summary and messages are queued by the hook, and taken in by housekeeping."""
+    session = recorded(project_dir)
+    session.prompt("Keep the ibis protocol.")
+    answered(home_dir, session, "Stop")
+    brimline("carry", "show", "--session", SESSION)
+    summary = "The heron design was agreed. Key sk-abcdefghijklmnopqrstuvwx stays."
+    answered(home_dir, session, "PostCompact", compact_summary=summary, trigger="auto")
+    queued = list(Path(home_dir, "memory", "queue").iterdir())
+    assert len(queued) == 1
+    assert "sk-abc" not in queued[0].read_text(encoding="utf-8")
+    os.unlink(session.path)
+    answered(home_dir, session, "SessionStart", source="startup")
+
+    assert found(brimline, "heron")[0]["source"] == "summary"
+    assert found(brimline, "ibis protocol")[0]["source"] == "user"
+    assert list(Path(home_dir, "memory", "queue").iterdir()) == []
+
+
+def test_housekeeping_reads_as_far_as_time_allows(home_dir: str, project_dir: str) -> None:
+    """A little at least, each time, until all is there."""
+    from brimline.memory import deep
+
+    session = recorded(project_dir)
+    for number in range(6):
+        session.prompt(f"Message {number} of the condor.")
+        session.reply(5_000, text_block(f"Reply {number}."))
+    steps = 0
+    while deep.take_in(home_dir, project_dir, until=0.0).added:
+        steps += 1
+    assert steps > 2
+    assert len(deep.opened(home_dir).search("condor", 50)) == 12
+
+
+def test_a_damaged_search_is_made_again_from_its_sources(
+    home_dir: str, project_dir: str, brimline: Run
+) -> None:
+    """And topics work without it all the time."""
+    talked(project_dir)
+    brimline("memory", "index")
+    for path in Path(home_dir, "search").iterdir():
+        path.write_bytes(b"broken" * 2_000)
+    topic = ("memory", "add", "one", "--type", "user", "--description", "About", "Text.")
+    assert brimline(*topic).code == 0
+    assert brimline("memory", "list", "--json").document["topics"][0]["name"] == "one"
+    brimline("memory", "index")
+    assert found(brimline, "why was the store dropped")[0]["text"] == QUESTION
+
+
+@pytest.mark.row("S4-04", "S2-22", "S4-08")
+def test_the_index_is_given_where_the_client_has_no_memory_of_its_own(
+    home_dir: str, project_dir: str, session: SessionBuilder
+) -> None:
+    """At a session's start, within what a hook may say, with a mark where it is cut."""
+    folder = Path(paths.project_transcripts(project_dir), "memory")
+    folder.mkdir(parents=True)
+    index = folder / "MEMORY.md"
+    index.write_text("- [One](one.md) — about one\n", encoding="utf-8")
+    settings = Path(paths.client_config_dir(), "settings.json")
+    assert b"about one" not in answered(home_dir, session, "SessionStart", source="startup")
+
+    settings.write_text('{"autoMemoryEnabled": false}', encoding="utf-8")
+    told = answered(home_dir, session, "SessionStart", source="startup").decode()
+    assert "about one" in told
+    assert "[truncated]" not in told
+    long = [f"- [Topic {n}](t{n}.md) — {'words ' * 20}" for n in range(250)]
+    index.write_text("\n".join(long), encoding="utf-8")
+    told = answered(home_dir, session, "SessionStart", source="clear").decode()
+    assert "Topic 20]" in told
+    assert "Topic 249]" not in told
+    assert "[truncated]" in told
+    assert len(json.loads(told)["hookSpecificOutput"]["additionalContext"]) <= 9_000

@@ -1,0 +1,110 @@
+"""`brimline forget`: nothing of a session is anywhere in the data folder afterwards."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.cli.conftest import brimline, refused
+from tests.memory.test_deep import answered, found
+from tests.memory.worlds import SESSION, recorded, talked
+
+from brimline.carry import ledger, notes
+from brimline.state import logs
+from brimline.store import put
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Refused, Run
+
+__all__ = ["brimline", "refused"]
+OTHER = "0a1b2c3d-0000-4000-8000-000000000002"
+
+
+def everything(home_dir: str) -> dict[str, bytes]:
+    """All files of the data folder."""
+    files = [path for path in Path(home_dir).rglob("*") if path.is_file()]
+    return {str(path.relative_to(home_dir)): path.read_bytes() for path in files}
+
+
+def test_a_session_is_forgotten_everywhere_and_stays_so(
+    home_dir: str, project_dir: str, brimline: Run
+) -> None:
+    """Its words are in no file, its id in one line; another session keeps all of its own."""
+    session = talked(project_dir)
+    session.prompt("The capybara plan.")
+    other = recorded(project_dir, OTHER)
+    other.prompt("The marmot plan.")
+    for one in (session, other):
+        answered(home_dir, one, "SessionStart", source="startup")
+        answered(home_dir, one, "Stop")
+        notes.add(home_dir, one.session_id, ledger.KEEP, f"A note of {one.session_id}, capybara.")
+        brimline("carry", "checkpoint", "--session", one.session_id)
+        answered(home_dir, one, "PostCompact", compact_summary="The capybara.", trigger="auto")
+        meta = {"session": one.session_id, "cwd": project_dir, "tool": "Bash"}
+        put.put(home_dir, f"capybara output of {one.session_id}".encode(), meta)
+        logs.record_pressure(home_dir, one.session_id, {}, {"kind": "block"})
+    brimline("history")
+    brimline("memory", "index")
+    backup = Path(session.path + ".backup.20260101_000000")
+    backup.write_bytes(Path(session.path).read_bytes())
+
+    would = brimline("forget", "--session", SESSION, "--dry-run", "--json").document
+    assert would["session_ids"] == [SESSION]
+    assert found(brimline, "capybara plan")
+    done = brimline("forget", "--session", SESSION, "--yes", "--json").document
+    assert (done["sessions"], done["outputs"], done["backups"]) == (1, 1, 1)
+    brimline("memory", "index")
+    brimline("memory", "index", "--rebuild")
+    answered(home_dir, other, "SessionStart", source="startup")
+
+    kept = everything(home_dir)
+    holding = {name for name, data in kept.items() if SESSION.encode() in data or SESSION in name}
+    # That nothing is taken in again, and from where its own file is read on, is known by its id.
+    assert holding <= {"memory/forgotten.jsonl", f"carry/{SESSION}/ledger.json"} | {
+        name for name in holding if name.startswith("search/")
+    }
+    assert not backup.exists()
+    assert all(b"capybara plan" not in data for data in kept.values())
+    assert os.path.exists(session.path)
+    assert SESSION not in {hit["group"].partition("/")[0] for hit in found(brimline, "capybara")}
+    assert found(brimline, "marmot")[0]["group"] == OTHER
+
+
+def test_a_project_or_an_old_time_is_forgotten_with_all_its_sessions(
+    world: Path, project_dir: str, brimline: Run
+) -> None:
+    """Topic files stay; what is said later is taken in again."""
+    talked(project_dir)
+    (world / "other").mkdir()
+    session = recorded(str(world / "other"), OTHER)
+    session.prompt("The marmot plan.")
+    brimline("memory", "index")
+    done = brimline("forget", "--project", str(world / "other"), "--yes", "--json").document
+    assert done["session_ids"] == [OTHER]
+    brimline("memory", "index", "--rebuild")
+    assert "marmot" not in json.dumps(found(brimline, "marmot", "--everywhere"))
+    session.now = 4_000_000_000
+    session.prompt("The gopher plan.")
+    brimline("memory", "index")
+    assert found(brimline, "gopher", "--everywhere")
+
+    topic = ("memory", "add", "one", "--type", "user", "--description", "About", "Its zebra.")
+    brimline(*topic)
+    brimline("memory", "index")
+    # Both files are from today, so that none of the sessions is old; what was said then goes.
+    brimline("forget", "--before", "2026-10-30", "--yes")
+    assert [hit["source"] for hit in found(brimline, "store zebra", "--limit", "50")] == ["topic"]
+    brimline("memory", "index", "--rebuild")
+    assert "cookies" not in json.dumps(found(brimline, "cookies", "--limit", "50"))
+
+
+@pytest.mark.parametrize(
+    "words", [(), ("--session", "x", "--before", "2026-01-01"), ("--before", "soon"),
+              ("--session", "nobody")],
+)  # fmt: skip
+def test_what_is_unclear_is_refused(refused: Refused, words: tuple[str, ...]) -> None:
+    """With one sentence; nothing is touched."""
+    refused("forget", *words, "--yes")
