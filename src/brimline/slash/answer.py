@@ -44,16 +44,23 @@ def to_prompt(turn: Turn) -> Decision | None:
 
 def _from_shell(turn: Turn, command: SlashCommand, arguments: str) -> str:
     """What `brimline` prints for the command, if it does so in time."""
-    words = list(command.words)
-    if command.name == "recall":
-        if not arguments:
-            return "brimline: /brim:recall KEY shows a stored output, /brim:recall WORDS finds one."
-        words = ["store", "get"] if _KEY.fullmatch(arguments) else ["store", "search"]
-        words += ["--", arguments]
-    elif arguments:
-        words += arguments.split()
+    words = [*command.words, *arguments.split()]
     if command.about_session:
         words += ["--session", turn.event.session_id]
+    return _run(turn, words)
+
+
+def _recall(turn: Turn, _command: SlashCommand, arguments: str) -> str:
+    if not arguments:
+        return "brimline: /brim:recall KEY shows a stored output, /brim:recall TEXT searches."
+    if _KEY.fullmatch(arguments):
+        return _run(turn, ["store", "get", "--", arguments])
+    searches = (["memory", "search", "--limit", "5"], ["store", "search"])
+    return "\n\n".join([_run(turn, [*words, "--", arguments]) for words in searches])
+
+
+def _run(turn: Turn, words: list[str]) -> str:
+    """What `brimline` prints, if it does so in time."""
     line = shlex.join(["brimline", *words])
     program = _program(turn.home)
     if program is None:
@@ -120,7 +127,14 @@ def _on(turn: Turn, _command: SlashCommand, _arguments: str) -> str:
 
 
 # All others say what the command in a shell says.
-_ANSWERS = {"purge": _purge, "pin": _pin, "unpin": _unpin, "off": _off, "on": _on}
+_ANSWERS = {
+    "recall": _recall,
+    "purge": _purge,
+    "pin": _pin,
+    "unpin": _unpin,
+    "off": _off,
+    "on": _on,
+}
 
 
 def _program(home_dir: str) -> list[str] | None:

@@ -63,9 +63,9 @@ ANSWERED = (
     ),
     SlashCommand(
         "recall",
-        "Show a stored output by its key, or search stored outputs",
-        ("store", "search", "WORDS"),
-        "KEY|WORDS",
+        "Search what was said in earlier sessions and stored outputs, or show one by its key",
+        ("memory", "search", "TEXT"),
+        "KEY|TEXT",
     ),
     SlashCommand(
         "checkpoint",
