@@ -13,13 +13,21 @@ NAME = "1f0c2d3e-aaaa-4bbb-8ccc-000000000001"
 LOG = "\n".join(f"2026-11-14T02:00:{at % 60:02d} INFO batch {at}: ok" for at in range(900))
 
 
+class Now(SessionBuilder):
+    """A session whose rows are of the moment at which they are written, as the hooks' lines are."""
+
+    def row(self, kind: str, **fields: Any) -> dict[str, Any]:
+        """Append any row."""
+        self.now = time.time() - 1
+        return super().row(kind, **fields)
+
+
 class Played:
     """One session in the client's folder, and the hooks that watch it."""
 
     def __init__(self, folder: str, home_dir: str, project: str, name: str = NAME) -> None:
         path = f"{folder}/projects/-project/{name}.jsonl"
-        self.session = SessionBuilder(path, session_id=name, cwd=project)
-        self.session.now = time.time() - 4_000
+        self.session = Now(path, session_id=name, cwd=project)
         self.home_dir = home_dir
 
     def send(self, payload: dict[str, Any]) -> dict[str, Any]:

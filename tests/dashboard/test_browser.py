@@ -26,14 +26,17 @@ if TYPE_CHECKING:
     from tests.dashboard.played import Played
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+PICTURE = Path(__file__).parents[2] / "docs" / "images" / "session.png"
 # Set where it was installed for these tests, so that none is left out unnoticed.
 REQUIRED = os.environ.get("CHROMIUM_REQUIRED")
 OPTIONS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-sync "
     "--disable-background-networking --disable-component-update --disable-dev-shm-usage"
 )
-PAGES = ("/", f"/session/{NAME}", f"/session/{NAME}/request/3", "/overall", "/stored", "/memory")
-PAGES += ("/rules", "/health")
+PAGES = (
+    *("/", f"/session/{NAME}", f"/session/{NAME}/request/3", "/overall"),
+    *("/stored", "/memory", "/rules", "/health"),
+)
 # The least contrast of any text with what is behind it.
 CONTRAST = """
 const linear = (x) => x <= .03928 ? x / 12.92 : ((x + .055) / 1.055) ** 2.4;
@@ -73,14 +76,18 @@ class Browser:
 
     def complaints(self) -> list[str]:
         """Everything on the console: errors of scripts, refused styles, missing files."""
-        return [one["message"] for one in self.driver.get_log("browser")]
+        return [one["message"] for one in self._log("browser")]
 
     def asked(self) -> set[str]:
         """Every address that was asked for."""
-        told = [json.loads(one["message"])["message"] for one in self.driver.get_log("performance")]
+        told = [json.loads(one["message"])["message"] for one in self._log("performance")]
         sent = [one for one in told if one["method"] == "Network.requestWillBeSent"]
         urls = {one["params"]["request"]["url"] for one in sent}
         return {url for url in urls if not url.startswith(("chrome", "data:", "about:"))}
+
+    def _log(self, name: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.driver.get_log(name)  # type: ignore[no-untyped-call]
+        return found
 
     def find(self, selector: str) -> Any:
         """The first that fits."""
@@ -139,6 +146,8 @@ def test_every_page_is_sound_in_both_schemes_and_all_widths(
             wide = "return document.documentElement.scrollWidth"
             assert browser.driver.execute_script(wide) <= width, seen
             assert browser.complaints() == [], seen
+            if page == PAGES[1] and scheme == "light" and os.environ.get("UPDATE_GOLDEN"):
+                browser.driver.save_screenshot(str(PICTURE))
     assert {url for url in browser.asked() if not url.startswith(f"http://{served.host}/")} == set()
 
 

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from tests.dashboard.conftest import Served
     from tests.dashboard.played import Played
 
-PAGES = ("/", f"/session/{NAME}", f"/session/{NAME}/request/3", "/overall", "/stored", "/memory")
-PAGES += ("/rules", "/health")
+PAGES = (
+    *("/", f"/session/{NAME}", f"/session/{NAME}/request/3", "/overall"),
+    *("/stored", "/memory", "/rules", "/health"),
+)
 
 
 def test_only_the_secret_its_own_host_and_its_own_pages_get_in(served: Served) -> None:
