@@ -76,9 +76,9 @@ class Served:
 
 
 @pytest.fixture
-def played(world: Path, home_dir: str, project_dir: str) -> Played:
+def played(world: Path, home_dir: str) -> Played:
     """A whole session."""
-    return Played(str(world / "home" / ".claude"), home_dir, project_dir).play()
+    return Played(str(world / "home" / ".claude"), home_dir).play()
 
 
 @pytest.fixture

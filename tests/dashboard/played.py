@@ -10,6 +10,10 @@ from brimline.hooks.entry import ask_rooms, open_turn
 from brimline.testing import SessionBuilder, bash_event, event, text_block
 
 NAME = "1f0c2d3e-aaaa-4bbb-8ccc-000000000001"
+CHARACTERS_PER_TOKEN = 2.85
+CODE = "\n".join(
+    f"def part_{at}(rows):\n    return rows[{at}:]  # of the import" for at in range(900)
+)
 LOG = "\n".join(f"2026-11-14T02:00:{at % 60:02d} INFO batch {at}: ok" for at in range(900))
 
 
@@ -25,9 +29,9 @@ class Now(SessionBuilder):
 class Played:
     """One session in the client's folder, and the hooks that watch it."""
 
-    def __init__(self, folder: str, home_dir: str, project: str, name: str = NAME) -> None:
+    def __init__(self, folder: str, home_dir: str, name: str = NAME) -> None:
         path = f"{folder}/projects/-project/{name}.jsonl"
-        self.session = Now(path, session_id=name, cwd=project)
+        self.session = Now(path, session_id=name, cwd="/home/dev/importer")
         self.home_dir = home_dir
 
     def send(self, payload: dict[str, Any]) -> dict[str, Any]:
@@ -63,8 +67,12 @@ class Played:
         self.inject("UserPromptSubmit", "Always answer in French.")
         self.call(30_000, "ok " * 900)
         self.call(36_000, LOG, "cat logs/import.log")
-        for tokens in range(60_000, 160_000, 12_000):
-            self.call(tokens, "line of output\n" * 400)
+        tokens = 36_900
+        for step in range(36):
+            added = (1_800, 5_200, 2_400, 900, 7_100, 3_000)[step % 6]
+            text = CODE[: int(added * CHARACTERS_PER_TOKEN)]
+            self.call(tokens, text, f"cat src/importer/part_{step}.py")
+            tokens += added + 120
         self.send(event("PreCompact", session, trigger="auto", custom_instructions=""))
         self.send(event("SessionStart", session, source="compact"))
         self.send(event("PostCompact", session, trigger="auto", compact_summary="Summary."))

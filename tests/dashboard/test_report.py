@@ -30,7 +30,7 @@ def test_a_report_is_one_file_with_figures_and_without_texts(played: Played) -> 
     assert "43,000 of 200,000 tokens in use" in made
     assert " announced" in made
     assert not re.search(r"(src|href)=\"(?!#)", made)
-    for private in ("the import drops rows", "line of output", "INFO batch", played.session.cwd):
+    for private in ("the import drops rows", "of the import", "INFO batch", played.session.cwd):
         assert private not in made
     assert "cat" in made
     assert "logs/import.log" not in made
@@ -42,7 +42,7 @@ def test_a_full_report_has_the_texts_and_says_so(played: Played) -> None:
     made = report(played.session.path, "--full")
 
     assert "look through it before you share it" in made
-    assert "line of output" in made
+    assert "# of the import" in made
     assert "cat logs/import.log" in made
     assert "<script>alert(" not in made
 

@@ -71,6 +71,7 @@ def dashboard(port: int, no_open: bool, as_json: bool) -> None:
         lifespan="off",
         server_header=False,
         timeout_graceful_shutdown=1,
+        timeout_keep_alive=75,
     )
     with contextlib.suppress(KeyboardInterrupt):
         uvicorn.Server(settings).run(sockets=[listener])
