@@ -13,8 +13,9 @@ import pytest
 from tests.transcript import reference
 
 from brimline.fast import paths
+from brimline.hooks.entry import respond
 from brimline.state.session import SessionState, Snapshot
-from brimline.testing import SessionBuilder, text_block
+from brimline.testing import SessionBuilder, statusline_event, text_block
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +27,7 @@ KEYS = (
     "window_source compaction_tokens compaction_source ending tier_name velocity_tokens_per_op "
     "measured_by measured_at tail_tokens used_ratio tier effective_window_tokens "
     "compaction_enforced forecast_ops forecast_ops_low forecast_ops_high forecast_basis "
-    "compactions"
+    "compactions off"
 )
 
 
@@ -228,3 +229,27 @@ def test_looking_changes_nothing(session: SessionBuilder, world: Path, brimline:
     brimline("status", "--transcript", session.path)
 
     assert sorted(path for path in world.rglob("*")) == before
+
+
+def test_a_resumed_session_is_the_one_that_its_status_line_shows(
+    project_dir: str, home_dir: str, brimline: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is not written to before the next prompt, but its hooks and status line are heard of."""
+    folder = Path(paths.project_transcripts(project_dir))
+    folder.mkdir(parents=True)
+    for name, tokens, moment in (("old", 120_000, 1_000_000_000), ("later", 30_000, 1_500_000_000)):
+        session = SessionBuilder(str(folder / f"{name}.jsonl"), "first", project_dir)
+        session.now = float(moment)
+        session.reply(tokens)
+        os.utime(session.path, (moment, moment))
+    assert brimline("status", "--json").document["transcript"].endswith("/later.jsonl")
+    old = SessionBuilder(str(folder / "old.jsonl"), "old", project_dir)
+
+    payload = json.dumps(statusline_event(old, 1_000_000, None)).encode()
+    monkeypatch.setenv("NO_COLOR", "1")
+    shown = respond("statusline", payload, home_dir).decode()
+
+    found = brimline("status", "--json").document
+    assert found["session_id"] == "old", "named by its file, as the client does"
+    assert (found["window_tokens"], found["occupancy_tokens"]) == (1_000_000, 120_000)
+    assert shown.startswith(f"{found['margin_tokens'] / 1_000:.3g}k to ")

@@ -26,7 +26,7 @@ ANSWERS = {
     "unpin": "no longer pinned",
     "recall zebra": "zebra",
     "checkpoint": "heckpoint",
-    "purge": "brimline session purge",
+    "purge": "Nothing to purge",
     "off": "silent",
     "on": "at work",
 }

@@ -26,14 +26,8 @@ if TYPE_CHECKING:
 
 # What two turns leave in the conversation, in order.
 MARKS = [
-    "first prompt",
-    "AAA-1",
-    "BBB-2",
-    "FIRST-END",
-    "second prompt",
-    "PAR-1",
-    "PAR-2",
-    "SECOND-END",
+    *("first prompt", "AAA-1", "BBB-2", "FIRST-END"),
+    *("second prompt", "PAR-1", "PAR-2", "SECOND-END"),
 ]
 SECOND_TURN = MARKS[4:]
 # The client looks for a lost parent among rows of the last five seconds; real rows lie apart.

@@ -42,23 +42,6 @@ def test_level_velocity_and_exhaustion_stand_in_one_file(preset: str, talk: Talk
     assert [shown[f"forecast_ops{end}"] for end in ("_low", "", "_high")] == ops
 
 
-@pytest.mark.row("S4-37")
-def test_a_faster_session_is_exhausted_sooner_and_a_full_one_is_exhausted(talk: Talk) -> None:
-    """At the same fill, five points a turn leave fewer operations; past the point none is left."""
-    predicted = []
-    for name, step in (("slow", 1_000), ("fast", 10_000)):
-        talk.anew(name)
-        for back in range(8, 0, -1):
-            talk.session.reply(120_000 - back * step)
-        talk.after_tool(120_000)
-        predicted.append(_told(talk)["predicted_exhaustion_ops"])
-    talk.after_tool(170_000)
-
-    slow, fast = predicted
-    assert 4 <= fast <= 6 < slow
-    assert _told(talk)["predicted_exhaustion_ops"] == 0
-
-
 @pytest.mark.row("S4-36", "S4-37")
 @pytest.mark.parametrize("speak", ["after_tool", "at_prompt", "at_stop"])
 def test_a_calm_session_has_a_velocity_and_a_forecast_too(speak: str, talk: Talk) -> None:

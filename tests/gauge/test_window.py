@@ -100,18 +100,6 @@ def test_a_models_name_tells_its_version_and_hints_at_its_window(
     assert _window(model=model).tokens == tokens
 
 
-@pytest.mark.parametrize(
-    ("occupancy", "window"),
-    [
-        *((None, None), (0, None), (200_000, None), (200_001, 1_000_000)),
-        *((1_000_000, 1_000_000), (1_000_001, 2_000_000), (10**15, 10**15)),
-    ],
-)
-def test_an_occupancy_proves_the_next_size_up(occupancy: int | None, window: int | None) -> None:
-    """What does not fit into 200,000 tokens is in a window of a million, or more."""
-    assert brim.proved_window(occupancy) == window
-
-
 WINDOW, OFF = "autocompact_window", "autocompact_enabled"
 BY_MODEL = "autocompact_window_by_model"
 # As seen with client 2.1.325: 4.6 in 200,000 and everything from 4.7 on is compacted by itself;

@@ -132,17 +132,3 @@ def test_what_changes_comes_last(tokens: int, talk: Talk) -> None:
     assert first != second
     assert len(heads) == 1
     assert len(re.findall(r"\d", heads.pop())) == 1
-
-
-@pytest.mark.row("S4-12", "S4-37")
-def test_no_sentence_contradicts_itself() -> None:
-    """Steps of 15,000 to 40,000 and 26,663 left are not two dozen requests (FINDINGS B7)."""
-    from brimline.gauge.forecast import forecast
-
-    found = forecast([40_000, 55_000, 80_000, 120_000, 140_337], 26_663)
-    hasty = forecast([60_000, 100_000], 26_663)
-
-    assert found is not None
-    assert hasty is not None
-    assert found.high <= 3
-    assert hasty.low <= 1

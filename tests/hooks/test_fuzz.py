@@ -34,20 +34,8 @@ foreign = st.one_of(
     st.sampled_from(["../../up", "/", "~", "a\0b", "\ud800", "x" * 5_000, "/dev/zero", ".", {}]),
 )
 FIELDS = (
-    "session_id",
-    "transcript_path",
-    "cwd",
-    "prompt",
-    "tool_name",
-    "tool_input",
-    "tool_response",
-    "agent_id",
-    "trigger",
-    "source",
-    "model",
-    "workspace",
-    "context_window",
-    "rate_limits",
+    *("session_id", "transcript_path", "cwd", "prompt", "tool_name", "tool_input", "tool_response"),
+    *("agent_id", "trigger", "source", "model", "workspace", "context_window", "rate_limits"),
     "compact_summary",
 )
 wrong_events = st.one_of(

@@ -256,10 +256,23 @@ def test_recent_hook_errors_are_shown_and_old_ones_are_for_the_doctor(home_dir: 
     path.parent.mkdir()
     path.write_text('{"v":1,"at":1000000000.5,"event":"PostToolUse","error":"ValueError"}\n')
     assert _shown(FRESH, home_dir) == UNKNOWN
-    for _ in range(2):
+    for told in ("1 hook error: doctor", "2 hook errors: doctor"):
         logs.record_failure(home_dir, "PostToolUse", ValueError("one"))
+        assert _shown(FRESH, home_dir) == f"– of 200k window · {told}\n"
 
-    assert _shown(FRESH, home_dir) == "– of 200k window · 2 hook error(s): brimline doctor\n"
+
+@pytest.mark.parametrize(("columns", "shown"), [("80", True), ("60", False)])
+def test_a_hook_error_does_not_push_the_tier_out(columns: str, shown: bool, talk: Talk) -> None:
+    """It comes behind the tier, and goes before it where there is no room."""
+    for tokens in range(90_000, 150_000, 2_000):
+        talk.session.reply(tokens)
+    logs.record_failure(talk.home_dir, "PostToolUse", ValueError("one"))
+    talk.patch.setenv("COLUMNS", columns)
+
+    line = _shown(statusline_event(talk.session, 200_000, 148_000), talk.home_dir)
+
+    assert line.rstrip("\n").split(" · ")[2] in ("L1 warning", "L2 advisory")
+    assert ("1 hook error: doctor" in line) is shown
 
 
 @pytest.mark.parametrize("kind", ["folder", "pipe"])
@@ -273,7 +286,7 @@ def test_without_a_transcript_the_clients_figures_stand(
     line = _shown(LARGE | {"transcript_path": str(path)}, home_dir)
 
     assert line.split(" · ") == [
-        *("717k to compaction", "1 hook error(s): brimline doctor", "25% of 1M window\n")
+        *("717k to compaction", "1 hook error: doctor", "25% of 1M window\n")
     ]
 
 

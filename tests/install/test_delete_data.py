@@ -7,9 +7,11 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pexpect
 import pytest
 from click.testing import CliRunner
 
@@ -146,7 +148,7 @@ def purged_session(path: Path) -> tuple[SessionBuilder, bytes]:
     return session, before
 
 
-def test_purged_sessions_are_restored_first_wherever_they_are(home: Home, world: Path) -> None:
+def test_purged_sessions_are_restored_and_no_backup_is_left(home: Home, world: Path) -> None:
     """Their references would lead nowhere: two with one id, and one that was moved."""
     projects = home.config / "projects"
     one, before_one = purged_session(projects / "a" / "same.jsonl")
@@ -154,6 +156,8 @@ def test_purged_sessions_are_restored_first_wherever_they_are(home: Home, world:
     moved, before_moved = purged_session(world / "moved.jsonl")
     (projects / "c").mkdir()
     os.rename(moved.path, projects / "c" / "moved.jsonl")
+    gone, _ = purged_session(projects / "a" / "gone.jsonl")
+    os.unlink(gone.path)
 
     done = home.run("uninstall", "--delete-data", "--yes")
 
@@ -162,7 +166,27 @@ def test_purged_sessions_are_restored_first_wherever_they_are(home: Home, world:
     assert Path(other.path).read_bytes() == before_other
     assert (projects / "c" / "moved.jsonl").read_bytes() == before_moved
     assert f"Restored the purged session {one.path}." in done.out
+    assert "Deleted 3 backups beside sessions." in done.out
     assert not os.path.exists(home.data)
+    # What is left is all that there is of a session, and is named.
+    (left,) = [*world.rglob("*.backup.*"), *projects.rglob("*.brimline-*")]
+    assert f"Left: {left}, all that there is of a session that is gone." in done.out
+
+
+def test_a_person_is_told_of_the_backups_first(home: Home) -> None:
+    """A no keeps them, and the purged session as it is."""
+    session, _ = purged_session(home.config / "projects" / "a" / "s1.jsonl")
+    before = home.everything()
+    code = "from brimline.cli.main import main; main()"
+    terminal = pexpect.spawn(sys.executable, ["-c", code, "uninstall", "--delete-data"], timeout=60)
+    terminal.expect("Restore 1 purged session first.")
+    terminal.expect("Delete 1 backup beside sessions.")
+    terminal.expect(r"Go ahead\? \[y/N\]")
+    terminal.sendline("n")
+    terminal.expect(pexpect.EOF)
+
+    assert home.everything() == before
+    assert os.path.exists(session.path)
 
 
 @pytest.mark.parametrize("fault", ["changed", "rewritten", "record", "in use"])
@@ -191,3 +215,4 @@ def test_data_that_a_purged_session_still_needs_is_kept(
     assert done.report["restored_sessions"][-1:] == [sound.path]
     assert any(named in problem for problem in done.report["problems"])
     assert Path(sound.path).read_bytes() == before
+    assert len(list(world.glob("sound.jsonl.backup.*"))) == 1, "none is added, none is taken"

@@ -7,13 +7,10 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import pexpect
 import pytest
 
 from brimline import clock, config
@@ -25,10 +22,7 @@ from brimline.store import put
 from brimline.testing import SessionBuilder
 
 from . import fake_claude
-from .conftest import ORIGINAL, Home, check_golden
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from .conftest import Home, check_golden
 
 TEXTS = tomllib.loads(Path(doctor.__file__).with_name("findings.toml").read_text(encoding="utf-8"))
 
@@ -42,7 +36,7 @@ def installed(home: Home) -> Home:
 
 @pytest.fixture
 def last_session(project_dir: str) -> SessionBuilder:
-    """The newest session of this project, which is being written right now."""
+    """The newest session of this project."""
     folder = paths.project_transcripts(project_dir)
     os.makedirs(folder)
     return SessionBuilder(f"{folder}/s1.jsonl", cwd=project_dir, now=clock.now() - 60)
@@ -65,22 +59,24 @@ def edit_launcher(home: Home, old: str, new: str) -> None:
 
 @pytest.mark.row("S4-11", "S3-31")
 def test_a_good_installation_and_none_at_all(home: Home) -> None:
-    """The whole text of both is on record; the exit code tells them apart."""
+    """The whole text of both is on record, within 80 columns; the exit code tells them apart."""
     before = home.run("doctor")
     home.install()
+    files = home.everything()
     after = home.run("doctor")
-    documents = [home.run("doctor", "--json").report for _ in range(1)]
+    document = home.run("doctor", "--json").report
 
-    assert (before.code, after.code) == (1, 0)
-    assert documents[0]["ok"] is True
+    assert home.everything() == files, "looking changes nothing"
+    assert (before.code, after.code, document["ok"]) == (1, 0, True)
     assert all(
-        list(row) == ["check", "level", "what", "why", "fix"] for row in documents[0]["findings"]
+        list(row) == ["check", "level", "what", "why", "fix"] for row in document["findings"]
     )
     text = before.out + "\n---\n" + after.out
+    text = re.sub(r"\n {9}(?!fix)", " ", text)  # where lines break depends on the paths
     check_golden("doctor", re.sub(r"Python [\d.]+", "Python X", text), home)
 
 
-def test_every_text_says_what_it_must() -> None:
+def test_every_text_says_what_it_must_within_the_columns() -> None:
     """What is not in order says why it matters; no brace is left, and each is used somewhere."""
     sources = Path(doctor.__file__).read_text() + Path(checks_use.__file__).read_text()
     for name, text in TEXTS.items():
@@ -88,53 +84,25 @@ def test_every_text_says_what_it_must() -> None:
         assert text["level"] in ("ok", "note", "warning", "broken", "{level}")
         assert bool(text.get("why")) is (text["level"] != "ok"), name
         fields = dict.fromkeys(re.findall(r"{(\w+)}", " ".join(map(str, text.values()))), "x")
-        assert "{" not in "".join(doctor.finding(name, **fields))
-
-
-@pytest.mark.parametrize("colour", [True, False])
-def test_it_is_coloured_on_a_terminal_only(colour: bool, installed: Home) -> None:
-    """NO_COLOR is respected there, and foreign words cannot steer it."""
-    config_file = Path(installed.data, "config.toml")
-    config_file.write_text('[guard]\n"\\u001b[31mred" = 1\n')
-    env = os.environ | ({} if colour else {"NO_COLOR": "1"})
-    code = "from brimline.cli.main import main; main()"
-    terminal = pexpect.spawn(sys.executable, ["-c", code, "doctor"], env=env, timeout=60)
-    terminal.expect(pexpect.EOF)
-
-    assert (b"\x1b[32mok" in terminal.before) is colour
-    assert b"\x1b[31mred" not in terminal.before
-    assert "\x1b" not in installed.run("doctor").out
+        finding = doctor.finding(name, **fields)._replace(level="note")
+        assert "{" not in "".join(finding)
+        assert max(map(len, doctor.render([finding]).splitlines())) <= 80, name
+    long = doctor.Finding("x", "broken", "word " * 40, "why " * 40, "fix " * 40)
+    assert max(map(len, doctor.render([long]).splitlines())) <= 80
 
 
 # --- the installation --------------------------------------------------------------------------
 
 
 @pytest.mark.row("S4-11", "S3-31")
-def test_an_event_without_an_entry_is_broken(installed: Home) -> None:
-    """It is named, and so is the scope in the remedy."""
-    hooks = installed.value["hooks"]
-    del hooks["PreCompact"]
-    installed.edit(hooks=hooks)
-
-    assert found(installed, "entries")[0] == "broken"
-    assert "PreCompact | brimline install --scope user" in found(installed, "entries")[1]
-
-
-def test_another_copy_is_to_be_renewed(installed: Home, shared_root: Path, tmp_path: Path) -> None:
-    """It works while it is there, so it is no more than a warning."""
-    shutil.copytree(shared_root, tmp_path / "other")
-    edit_launcher(installed, str(shared_root), str(tmp_path / "other"))
-
-    assert found(installed, "entries")[0] == "warning"
-    assert installed.run("doctor").code == 0
-
-
 @pytest.mark.parametrize(
     ("fault", "check", "level", "said"),
     [
+        ("no PreCompact", "entries", "broken", "PreCompact"),
         ("launcher gone", "launcher", "broken", "is gone"),
         ("launcher not executable", "launcher", "broken", "cannot be started"),
         ("package gone", "bytecode", "broken", "no working brimline in /gone"),
+        ("another copy", "entries", "warning", "not what this version would write"),
         ("interpreter gone", "interpreter", "broken", "does not exist | brimline install"),
         ("shim", "interpreter", "broken", "shim"),
         ("not precompiled", "bytecode", "warning", "not precompiled"),
@@ -148,7 +116,9 @@ def test_what_hooks_start_is_checked(
     shim = tmp_path / "python3"
     shim.write_text(f'#!/bin/sh\nexec {shlex.quote(home.python)} "$@"\n')
     shim.chmod(0o755)
-    if fault == "launcher gone":
+    if fault == "no PreCompact":
+        home.edit(hooks={event: home.value["hooks"][event] for event in ("Stop", "PostCompact")})
+    elif fault == "launcher gone":
         home.launcher.unlink()
     elif fault == "launcher not executable":
         home.launcher.chmod(0o600)
@@ -157,6 +127,7 @@ def test_what_hooks_start_is_checked(
     else:
         changed = {
             "package gone": (str(root), "/gone"),
+            "another copy": (str(root), str(shutil.copytree(root, tmp_path / "other"))),
             "interpreter gone": (home.python, "/gone/python3"),
             "shim": (home.python, str(shim)),
         }
@@ -168,35 +139,18 @@ def test_what_hooks_start_is_checked(
     assert found(home, check)[0] == "ok"
 
 
-@pytest.mark.parametrize("name", ["settings.json", "settings.local.json"])
-def test_invalid_settings_in_reach_are_broken(name: str, installed: Home) -> None:
-    """The client ignores the file without a word; doctor names the place."""
-    file = Path(installed.project, ".claude", name)
+def test_settings_in_reach_that_switch_hooks_off_are_told(installed: Home) -> None:
+    """Invalid ones, which the client ignores without a word; by its own switch; by ours."""
+    file = Path(installed.project, ".claude", "settings.local.json")
     file.parent.mkdir()
     file.write_text('{"a": 1,}')
-
     level, text = found(installed, "settings-json")
     assert level == "broken"
     assert f"{file}: " in text
     assert "line 1, column" in text
-
-
-def test_hooks_that_are_switched_off_are_told(installed: Home) -> None:
-    """By the client's settings, and by the environment."""
     installed.edit(disableAllHooks=True)
     assert found(installed, "hooks-disabled")[0] == "broken"
     assert installed.findings(BRIMLINE_OFF="1")["switch"]["level"] == "note"
-
-
-def test_two_scopes_are_fine_while_they_start_the_same(installed: Home) -> None:
-    """The client runs equal commands once, different ones each."""
-    installed.install("--scope", "local")
-    assert "scopes" not in installed.findings()
-    local = Path(installed.project, ".claude", "settings.local.json")
-    local.write_text(local.read_text().replace("/brimline/bin/hook", "/other/brimline/bin/hook"))
-
-    assert found(installed, "scopes")[0] == "warning"
-    assert "uninstall --scope local" in found(installed, "scopes")[1]
 
 
 def test_what_a_strangers_settings_name_is_not_started(installed: Home) -> None:
@@ -227,19 +181,16 @@ def test_what_a_strangers_settings_name_is_not_started(installed: Home) -> None:
     assert not sprung.exists()
 
 
-def test_a_foreign_status_line_is_noted(installed: Home) -> None:
-    """One of a kind we do not know has to go first."""
+def test_a_foreign_status_line_and_another_data_folder_are_told(
+    installed: Home, world: Path
+) -> None:
+    """What is shown there is not what hooks do; a line of a kind we do not know has to go first."""
+    told = installed.findings(BRIMLINE_HOME=str(world / "else"))["data-home"]
+    assert told["fix"] == f"export BRIMLINE_HOME={installed.data}"
     installed.edit(statusLine={"type": "command", "command": "date"})
     assert "brimline install --scope user" in found(installed, "status-line")[1]
     installed.edit(statusLine={"type": "builtin"})
     assert 'take "statusLine" out' in found(installed, "status-line")[1]
-
-
-def test_data_in_another_folder_is_told(installed: Home, world: Path) -> None:
-    """What is shown here is not what hooks do."""
-    told = installed.findings(BRIMLINE_HOME=str(world / "else"))["data-home"]
-
-    assert told["fix"] == f"export BRIMLINE_HOME={installed.data}"
 
 
 def test_the_plugin_is_checked(client: Home) -> None:
@@ -253,13 +204,27 @@ def test_the_plugin_is_checked(client: Home) -> None:
     client.install()
     assert "yield" in client.findings()["both-ways"]["why"]
 
-    readme = Path(client.data, "plugin", "brim", "README.md")
-    readme.write_text("changed")
-    assert "README.md" in found(client, "plugin")[1]
+    hooks = Path(client.data, "plugin", "brim", ".claude-plugin", "plugin.json")
+    hooks.write_text("changed")
+    assert "plugin.json" in found(client, "plugin")[1]
     shutil.rmtree(Path(client.data, "plugin"))
     assert found(client, "plugin")[0] == "broken"
     client.edit(enabledPlugins={"brim@brimline": False})
     assert "disabled" in found(client, "plugin")[1]
+
+
+def test_a_plugin_that_the_client_was_never_given_is_what_is_broken(home: Home) -> None:
+    """Without `claude` on PATH the remedy is what to type where there is one, not an install."""
+    home.install("--as", "plugin")
+    findings = home.findings()
+
+    assert "entries" not in findings
+    assert findings["plugin"]["level"] == "broken"
+    assert findings["plugin"]["fix"] == (
+        f"claude plugin marketplace add {home.data}/plugin && claude plugin install brim@brimline"
+    )
+    home.install()
+    assert home.findings()["plugin"]["level"] == "note"
 
 
 def test_slash_commands_are_checked(installed: Home) -> None:
@@ -275,18 +240,19 @@ def test_slash_commands_are_checked(installed: Home) -> None:
 
 
 def test_the_server_is_checked(client: Home) -> None:
-    """Missing, ours, stale, somebody else's, or not to be started."""
+    """Missing, ours, stale, somebody else's."""
     client.install("--no-mcp")
     assert found(client, "mcp") == ("note", "the MCP server is not registered | brimline install")
     client.install()
     assert found(client, "mcp")[0] == "ok"
     state = client.config / ".claude.json"
     good = json.loads(state.read_bytes())
-    for change, level in (
+    changes: list[tuple[dict[str, Any], str]] = [
         ({"args": ["-P", "-m", "brimline", "mcp"]}, "warning"),
         ({"args": ["other"]}, "note"),
-        ({"command": "/gone/python"}, "broken"),
-    ):
+        ({"command": "/gone/python"}, "warning"),
+    ]
+    for change, level in changes:
         server = good["mcpServers"]["brimline"] | change
         state.write_text(json.dumps({"mcpServers": {"brimline": server}}))
         assert found(client, "mcp")[0] == level
@@ -303,10 +269,7 @@ def test_the_data_folder_is_checked(installed: Home) -> None:
     Path(installed.data).chmod(0o755)
     level, text = found(installed, "data-folder")
     assert level == "broken"
-    assert f"others can read {installed.data} and 1 more | chmod go= {installed.data}" in text
-    for name in ("a", "b"):
-        Path(installed.data, "sessions", name).mkdir(parents=True, mode=0o755)
-    assert f"chmod go= -R {installed.data}" in found(installed, "data-folder")[1]
+    assert f"others can read {installed.data} | chmod -R go= {installed.data}" in text
     shutil.rmtree(installed.data)
     assert found(installed, "data-folder")[0] == "note"
     Path(installed.data).write_text("a file")
@@ -327,52 +290,18 @@ def test_failures_of_hooks_are_told(installed: Home) -> None:
     assert text.endswith(f"tail -n 5 {installed.data}/errors.jsonl")
 
 
-def _attachments(installed: Home) -> Iterator[tuple[str, list[dict[str, Any]], int]]:
-    ours = " ".join(installed.hook("Stop"))
-    old = "/usr/bin/python3 -I -S -c import sys\u2424try: from brimline.launch import main;main()"
-    failed = {"type": "hook_non_blocking_error", "hookName": "Stop", "hookEvent": "Stop"}
-    failed["stderr"] = "ENOENT: no such file\nat spawn"
-    refused = {"type": "hook_error_during_execution", "hookEvent": "PostToolUse", "toolUseID": "t1"}
-    success = {"type": "hook_success", "hookEvent": "PostToolUse", "toolUseID": "t1"}
-    yield "theirs", [failed | {"command": "theirs"}], 0
-    yield "launcher", [failed | {"command": ours}, failed | {"command": "theirs"}], 1
-    yield "older entries", [failed | {"command": old}], 1
-    yield "refused answer", [success | {"command": ours}, refused | {"content": "wrong shape"}], 1
-    yield "theirs refused", [success | {"command": "theirs"}, refused], 0
-    yield "success", [success | {"command": ours}], 0
-
-
-def test_failures_that_the_client_noted_are_told(
-    installed: Home, last_session: SessionBuilder
-) -> None:
-    """What cannot be started never reaches our own log; others' failures are not ours."""
-    for name, attached, count in _attachments(installed):
-        Path(last_session.path).write_bytes(b"")
-        last_session.prompt()
-        for attachment in attached:
-            last_session.row("attachment", attachment=attachment)
-        level, text = found(installed, "client-errors")
-        assert level == ("warning" if count else "ok"), name
-        assert not count or "one failure of our hooks, last at" in text
-    last_session.now -= 7 * 86_400
-    Path(last_session.path).write_bytes(b"")
-    last_session.row(
-        "attachment", attachment={"type": "hook_cancelled", "command": installed.hook("Stop")[0]}
-    )
-    assert found(installed, "client-errors")[0] == "ok"
-
-
 @pytest.mark.row("S0-15")
 def test_settings_that_are_wrong_or_gone_are_told_apart(installed: Home) -> None:
-    """One that was taken away is no error."""
+    """One that was taken away is no error; foreign words cannot steer a terminal."""
     removed = min(REMOVED)
     section, _, key = removed.rpartition(".")
     text = f"[{section}]\n{key} = 1\n" if section else f"{key} = 1\n"
     Path(installed.data, "config.toml").write_text(text)
     assert found(installed, "config")[0] == "note"
     assert removed in found(installed, "config")[1]
-    Path(installed.data, "config.toml").write_text('[guard]\npreset = "nonsense"\n')
+    Path(installed.data, "config.toml").write_text('[guard]\n"\\u001b[31mred" = 1\n')
     assert found(installed, "config")[0] == "warning"
+    assert "\x1b" not in installed.run("doctor").out
 
 
 def test_the_store_is_checked(installed: Home) -> None:
@@ -404,12 +333,7 @@ def test_marked_rules_that_do_not_fit_are_told(installed: Home) -> None:
     [
         ("2.1.138 (Claude Code)", "broken", "older than 2.1.139"),
         ("2.1.325 (Claude Code)", "ok", "Claude Code 2.1.325, "),
-        (
-            "2.1.326 (Claude Code)",
-            "ok",
-            "newer than 2.1.325, the last that brimline was tested with",
-        ),
-        ("10.0", "ok", "newer than"),
+        ("10.0", "ok", "newer than 2.1.325, the last that brimline was tested with"),
         ("what?", "warning", "does not tell its version"),
     ],
 )
@@ -422,8 +346,6 @@ def test_the_clients_version_is_checked(
     assert found(installed, "client-version")[0] == level
     assert said in found(installed, "client-version")[1]
     assert not Path(os.environ["HOME"], "asked").exists()
-    fake_claude.script(no_client, "#!/bin/sh\nexit 3\n")
-    assert found(installed, "client-version")[0] == "warning"
 
 
 @pytest.mark.parametrize(
@@ -469,10 +391,10 @@ def test_a_model_that_the_client_does_not_compact_is_told(
         ({}, "ok", "ceiling 80,000, first tier 107,000, last tier 161,000, compaction 167,000"),
         ({"guard.preset": "off"}, "note", "switched off"),
         ({"compaction_tokens": "300000"}, "warning", "beyond the window of 200,000"),
-        ({"guard.tier_unit": "tokens", "guard.tiers": "90000,170000"}, "warning", "last tier"),
+        ({"guard.tier_unit": "tokens", "guard.tiers": "90000,170000"}, "warning", "not in this"),
         ({"guard.tier_unit": "used", "guard.tiers": "30,60"}, "warning", "first tier 60,000"),
         ({"guard.tier_unit": "remaining", "guard.tiers": "50,40"}, "ok", "first tier 100,000"),
-        ({"guard.ceiling_percent": "90"}, "warning", "the first tier does not come after"),
+        ({"guard.ceiling_percent": "90"}, "warning", "ceiling 180,000, first tier 107,000"),
         ({"guard.ceiling": "off"}, "ok", "first tier 107,000"),
     ],
 )
@@ -485,13 +407,3 @@ def test_what_brimline_says_comes_in_order(
 
     assert found(installed, "ordering")[0] == level
     assert said in found(installed, "ordering")[1]
-
-
-def test_nothing_of_the_users_is_changed_by_looking(installed: Home) -> None:
-    """Neither settings nor data."""
-    before = installed.everything()
-    installed.run("doctor")
-
-    assert installed.everything() == before
-    assert before[str(installed.settings)] != ORIGINAL
-    assert subprocess.run([str(installed.launcher), "Nothing"], check=False).returncode == 0

@@ -86,7 +86,7 @@ class Server:
         self.write(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
         return answer
 
-    def call(self, name: str, **arguments: Any) -> tuple[str, bool]:
+    def call(self, name: str, /, **arguments: Any) -> tuple[str, bool]:
         """Call a tool; returns its text and whether it failed."""
         result = self.ask("tools/call", {"name": name, "arguments": arguments})["result"]
         return result["content"][0]["text"], result["isError"]

@@ -310,7 +310,7 @@ def test_hits_with_long_lines_still_fit(home_dir: str) -> None:
     first, *rest = ask(home_dir, query="needle", lines="1:40").splitlines()
 
     shown = sum(line[:1].isdigit() for line in rest)
-    assert 5 < shown < 40
+    assert 1 <= shown < 40
     assert f"hits 1-{shown} of 40" in first
     assert f'next: lines="{shown + 1}:' in first
     assert len(ask(home_dir, query="q" * 500)) < 200

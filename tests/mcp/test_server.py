@@ -44,7 +44,7 @@ def test_the_server_introduces_itself_and_its_tools(home_dir: str) -> None:
     assert hello["serverInfo"] == {"name": "brimline", "version": __version__}
     assert hello["instructions"] == tools.INSTRUCTIONS
     assert [tool["name"] for tool in listed] == [
-        *("recall", "context_status", "note", "context_budget")
+        *("recall", "remember", "context_status", "note", "context_budget")
     ]
     assert [tool["inputSchema"] for tool in listed] == [t["inputSchema"] for t in tools.TOOLS]
     told = "[brimline recall: no output of this project is stored yet]"

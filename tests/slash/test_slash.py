@@ -132,7 +132,7 @@ def test_off_and_on_hold_for_this_session(
         ("last", "soft", None),
         ("hard", "hard", None),
         ("last hard the build log", "hard", "the build log"),
-        ("because it matters", "soft", "because it matters"),
+        ("soft because it matters", "soft", "because it matters"),
     ],
 )
 def test_pin_and_unpin_the_last_result(
@@ -150,6 +150,21 @@ def test_pin_and_unpin_the_last_result(
 
     said("/brim:unpin", home_dir, session)
     assert pins.read(home_dir, digest) is None
+
+
+def test_a_typo_pins_nothing_and_no_pin_is_lowered(home_dir: str, session: SessionBuilder) -> None:
+    """A reason needs a known word before it; a hard pin stays one until it is let go."""
+    session.prompt("go")
+    session.tool_result(session.tool_call(30_000, command="make"), LARGE)
+    digest = put.sha256(LARGE.encode())
+
+    assert "'lst' is none of last, next, start, end, soft, hard" in said(
+        "/brim:pin lst hard", home_dir, session
+    )
+    assert pins.pinned(home_dir) == {}
+    said("/brim:pin hard", home_dir, session)
+    assert "stays pinned (hard)" in said("/brim:pin last", home_dir, session)
+    assert pins.level_of(home_dir, digest) == "hard"
 
 
 def test_pin_what_is_to_come(home_dir: str, session: SessionBuilder) -> None:
@@ -177,18 +192,31 @@ def test_recall_shows_a_key_and_finds_words(home_dir: str, session: SessionBuild
     assert "KEY" in said("/brim:recall", home_dir, session)
 
 
-def test_checkpoint_history_and_purge(home_dir: str, session: SessionBuilder) -> None:
-    """The same words as in a shell; a purge is only shown, the session stays as it is."""
+def test_checkpoint_and_history(home_dir: str, session: SessionBuilder) -> None:
+    """The same words as in a shell."""
     session.prompt("never push to main")
     session.reply(50_000)
-    before = Path(session.path).read_bytes()
 
     assert "checkpoint" in said("/brim:checkpoint", home_dir, session).lower()
     assert said("/brim:history", home_dir, session)
-    purge = said("/brim:purge", home_dir, session)
+
+
+def test_a_purge_is_only_shown(home_dir: str, session: SessionBuilder) -> None:
+    """Once that nothing was changed, one command, with the options that were typed."""
+    session.prompt("go")
+    assert said("/brim:purge", home_dir, session).endswith("Nothing to purge.")
+    session.tool_result(session.tool_call(30_000, command="make"), LARGE * 9)
+    for number in range(9):
+        session.reply(50_000 + number)
+    before = Path(session.path).read_bytes()
+
+    text = said("/brim:purge --keep-recent 2", home_dir, session)
 
     assert Path(session.path).read_bytes() == before
-    assert purge
+    assert text.count("Nothing was changed") == 1
+    line = f"brimline session purge {session.path} --keep-recent 2"
+    assert re.findall("brimline session purge.*", text) == [line]
+    assert text.endswith(f"claude --resume {session.session_id}")
 
 
 @pytest.mark.parametrize("content", [None, "nonsense", '["/no/such/python"]', "[1]", '"x"'])
@@ -228,7 +256,7 @@ def test_the_files() -> None:
     assert "card.md" not in command_files.files(lambda *_: None)
 
 
-def test_the_status_line_says_that_it_is_off(home_dir: str, session: SessionBuilder) -> None:
+def test_status_and_status_line_say_that_it_is_off(home_dir: str, session: SessionBuilder) -> None:
     """Who forgot it finds out."""
     session.prompt("go")
     session.reply(20_000)
@@ -236,5 +264,7 @@ def test_the_status_line_says_that_it_is_off(home_dir: str, session: SessionBuil
 
     said("/brim:off", home_dir, session)
     assert b"off: /brim:on" in entry.respond("statusline", raw, home_dir)
+    assert "off in this session until /brim:on" in said("/brim:status", home_dir, session)
     said("/brim:on", home_dir, session)
+    assert "/brim:on" not in said("/brim:status", home_dir, session)
     assert b"off:" not in entry.respond("statusline", raw, home_dir)

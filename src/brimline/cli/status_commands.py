@@ -55,8 +55,9 @@ def read_status(path: str, home_dir: str, project_dir: str) -> dict[str, Any]:
     last = tail.read_tail(path)
     with output.Progress("Reading", os.path.getsize(path)) as bar:
         session = compactions.scan(path, bar.update)
-    recorded = last.usage.session_id if last.usage else None
-    state = SessionState(home_dir, recorded or find.session_id_of(path))
+    state = SessionState(home_dir, find.session_id_of(path))
+    if not state.names and last.usage and last.usage.session_id:
+        state = SessionState(home_dir, last.usage.session_id)  # a subagent's file has its own name
     observed = max(
         state.observed_window() or 0, window.proved_window(session.largest_occupancy_tokens) or 0
     )
@@ -65,7 +66,8 @@ def read_status(path: str, home_dir: str, project_dir: str) -> dict[str, Any]:
     reading.estimate_if_asked(found, last, path, rules)
     found.history = session.occupancies
     named = {"session_id": state.session_id, "transcript": os.path.abspath(path)}
-    return named | _document(found) | {"compactions": len(session.compactions)}
+    rest = {"compactions": len(session.compactions), "off": state.is_off}
+    return named | _document(found) | rest
 
 
 def _document(found: Reading) -> dict[str, Any]:
@@ -108,6 +110,8 @@ def render(report: dict[str, Any]) -> str:
         rows.append(
             ("tune", "brimline config explain guard.tiers (also guard.ceiling, guard.preset)")
         )
+    if report["off"]:
+        rows.insert(0, ("brimline", "off in this session until /brim:on"))
     return f"Session {report['session_id']}\n" + output.pairs(rows)
 
 

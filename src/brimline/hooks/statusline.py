@@ -85,10 +85,11 @@ def _line(payload: dict[str, Any], home_dir: str, rules: policy.Policy) -> str:
         reading = measure(None, state, rules, snapshot=snapshot)
     errors = len(logs.recent_failures(home_dir, clock.now() - _ERROR_WINDOW_S))
     fields = _figures(reading) | _told(payload)
-    names = dict.fromkeys(["distance", *rules.values["statusline.format"]])
-    parts = [fields[name] for name in names if fields.get(name)]
+    names = list(dict.fromkeys(["distance", *rules.values["statusline.format"]]))
     if errors:
-        parts.insert(1, f"{errors} hook error(s): brimline doctor")
+        fields["errors"] = f"{errors} hook error{'s' * (errors > 1)}: doctor"
+        names.insert(names.index("tier") + 1 if "tier" in names else 1, "errors")
+    parts = [fields[name] for name in names if fields.get(name)]
     if state.is_off:
         parts.insert(1, "off: /brim:on")
     elif snapshot.silence[1] >= _SILENT_REQUESTS:

@@ -6,21 +6,21 @@ import os
 import re
 import shlex
 import stat
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from brimline import clientsettings, clock, config, output, presets
+from brimline import clock, config, output, presets
 from brimline.errors import SessionError, StoreError
 from brimline.fast import io, paths, policy
-from brimline.gauge.reading import Reading, make_reading
+from brimline.gauge.reading import Reading, measure
 from brimline.gauge.window import COMPACTION_RESERVE_TOKENS
 from brimline.guard.ceiling import Ceiling
-from brimline.install import client, datafolder, entries
+from brimline.install import client, datafolder
 from brimline.rules import marked
 from brimline.state import logs
 from brimline.state.session import SessionState
 from brimline.store import contents, layout, retention
-from brimline.transcript import find, tail
-from brimline.transcript.row import attachment_of, text_of, timestamp_of
+from brimline.transcript import find
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,10 +29,7 @@ if TYPE_CHECKING:
 
 _RECENT_S = 24 * 3_600
 _FOR_OTHERS = stat.S_IRWXG | stat.S_IRWXO
-_FEW = 3
 _MESSAGE_LENGTH = 200
-_TAIL_BYTES = 2 << 20
-_FAILURES = frozenset({"hook_error_during_execution", "hook_non_blocking_error", "hook_cancelled"})
 # The first client that knows hooks as `command` and `args`; older ones drop the arguments.
 _OLDEST_CLIENT = (2, 1, 139)
 _TESTED_CLIENT = (2, 1, 325)
@@ -46,29 +43,21 @@ def _data_folder(home_dir: str, _project_dir: str) -> Iterator[Said]:
         yield "no-data-folder", {"home": home_dir}
         return
     probe, said = f"{home_dir}/errors.jsonl.{os.getpid()}.0.tmp", {"home": home_dir}
+    said["quoted"] = shlex.quote(home_dir)
     try:
         io.create_exclusively(probe, b"doctor\n")
         io.remove(probe)
     except OSError as error:
-        quoted = shlex.quote(home_dir)
-        yield "data-unwritable", said | {"problem": error.strerror or error, "quoted": quoted}
+        yield "data-unwritable", said | {"problem": error.strerror or error}
         return
     kept = [*datafolder.folders(home_dir), *datafolder.files(home_dir)]
     loose = [path for path in kept if _mode(path) & _FOR_OTHERS]
-    if loose:
-        named = [shlex.quote(path) for path in loose]
-        yield (
-            "data-readable",
-            {
-                # Behind a closed folder nobody gets at them; the user's own editor made them so.
-                "level": "broken" if _mode(home_dir) & _FOR_OTHERS else "warning",
-                "first": loose[0],
-                "more": f" and {len(loose) - 1} more" if loose[1:] else "",
-                "named": " ".join(named) if len(loose) <= _FEW else f"-R {shlex.quote(home_dir)}",
-            },
-        )
-    else:
+    if not loose:
         yield "data-folder", said
+        return
+    # Behind a closed folder nobody gets at them; the user's own editor made them so.
+    said["level"] = "broken" if _mode(home_dir) & _FOR_OTHERS else "warning"
+    yield "data-readable", said | {"first": loose[0]}
 
 
 def _mode(path: str) -> int:
@@ -86,52 +75,7 @@ def _own_errors(home_dir: str, _project_dir: str) -> Iterator[Said]:
     last = {name: recent[-1].get(name) for name in ("event", "error", "message", "where")}
     told = "{event}: {error}: {message} ({where})".format(**last)[:_MESSAGE_LENGTH]
     log = shlex.quote(paths.error_log(home_dir))
-    yield "hook-errors", {"count": _failures(len(recent)), "told": told, "quoted": log}
-
-
-def _client_errors(_home_dir: str, project_dir: str) -> Iterator[Said]:
-    """What the client itself noted about our hooks in the newest session of this project.
-
-    It notes whose command failed only where the process itself failed. A refused answer names no
-    command: it belongs to the hook whose success at the same event of the same call was noted.
-    """
-    try:
-        rows = list(tail.rows_backward(find.newest(project_dir), b'"hook', _TAIL_BYTES))[::-1]
-    except (SessionError, OSError):
-        return
-    noted = [(clock.parse(timestamp_of(row)), attachment_of(row) or {}) for row in rows]
-    ours = {_call(note) for _, note in noted if entries.is_our_code(text_of(note.get("command")))}
-    since = clock.now() - _RECENT_S
-    recent = [
-        note
-        for at, note in noted
-        if (at or since) >= since
-        and text_of(note.get("type")) in _FAILURES
-        and _is_ours(note, ours)
-    ]
-    if not recent:
-        yield "no-client-errors", {}
-        return
-    texts = [text_of(recent[-1].get(name)) for name in ("content", "stderr", "type")]
-    told = next(text for text in texts if text).strip().partition("\n")[0][:_MESSAGE_LENGTH]
-    event = text_of(recent[-1].get("hookName")) or _call(recent[-1])[1]
-    yield "client-errors", {"count": _failures(len(recent)), "event": event, "told": told}
-
-
-def _call(note: dict[str, Any]) -> tuple[str, str]:
-    return text_of(note.get("toolUseID")), text_of(note.get("hookEvent"))
-
-
-def _is_ours(note: dict[str, Any], ours: set[tuple[str, str]]) -> bool:
-    command = text_of(note.get("command"))
-    if command:
-        return entries.is_our_code(command)
-    named = any(entries.is_our_code(text) for text in note.values() if isinstance(text, str))
-    return named or (_call(note) in ours and _call(note)[0] != "")
-
-
-def _failures(count: int) -> str:
-    return "one failure" if count == 1 else f"{count} failures"
+    yield "hook-errors", {"count": output.count(len(recent), "failure"), "told": told, "log": log}
 
 
 def _configuration(home_dir: str, project_dir: str) -> Iterator[Said]:
@@ -156,11 +100,8 @@ def _store(home_dir: str, project_dir: str) -> Iterator[Said]:
         return
     limit_mb = config.load(home_dir, project_dir).values["store.max_mb"]
     used_mb = sum(blob.disk_bytes for blob in kept) / retention.MEGABYTE
-    said = {
-        "used": f"{used_mb:,.1f}",
-        "limit": f"{limit_mb:g}",
-        "blobs": output.count(len(kept), "blob"),
-    }
+    said = {"used": f"{used_mb:,.1f}", "limit": f"{limit_mb:g}"}
+    said["blobs"] = output.count(len(kept), "blob")
     yield "store" if used_mb <= limit_mb else "store-full", said
 
 
@@ -196,12 +137,10 @@ def _compaction(home_dir: str, project_dir: str) -> Iterator[Said]:
     """Where the client compacts, and whether what brimline says comes in order before that."""
     rules = config.live_policy(home_dir, project_dir)
     reading = _reading(home_dir, project_dir, rules)
-    known, point, window = rules.client, reading.compaction, reading.window.tokens
-    least = max(window, LEAST_WINDOW_TOKENS)
-    about = (
-        f"{point.outlook} of {window:,} tokens "
-        f"(from: {point.source}; window from: {reading.window.source}; {_moved_by(known)})"
-    )
+    known, point, window = rules.client, reading.compaction, reading.window
+    least = max(window.tokens, LEAST_WINDOW_TOKENS)
+    sources = f"(from: {point.source}; window from: {window.source})"
+    about = f"{point.outlook} of {window.tokens:,} tokens {sources}"
     if known["autocompact_enabled"] is False:
         yield "compaction-off", {"wall": f"{point.tokens:,}"}
     else:
@@ -212,7 +151,7 @@ def _compaction(home_dir: str, project_dir: str) -> Iterator[Said]:
         yield "compaction-pct", {"percent": percent, "window": least}
     if chosen and chosen < LEAST_WINDOW_TOKENS:
         yield "compaction-window", {"window": f"{chosen:,}", "least": LEAST_WINDOW_TOKENS}
-    yield ordering(rules.values, reading)
+    yield _ordering(rules.values, reading)
 
 
 def _reading(home_dir: str, project_dir: str, rules: policy.Policy) -> Reading:
@@ -220,23 +159,12 @@ def _reading(home_dir: str, project_dir: str, rules: policy.Policy) -> Reading:
     try:
         transcript = find.newest(project_dir)
         state = SessionState(home_dir, find.session_id_of(transcript))
-        last = tail.read_tail(transcript)
-        return make_reading(last, state.snapshot(), rules, state.observed_window())
+        return measure(transcript, state, rules)
     except (SessionError, OSError):
-        return make_reading(tail.Tail(), None, rules)
+        return measure(None, SessionState(home_dir, None), rules)
 
 
-def _moved_by(known: dict[str, Any]) -> str:
-    """The client's settings that move the compaction point."""
-    by_model = known["autocompact_window_by_model"].items()
-    named = [("autoCompactWindow", known["autocompact_window"])]
-    named += [("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", known["autocompact_pct"])]
-    named += [(f"autoCompactWindow of {model}", tokens) for model, tokens in by_model]
-    told = [f"{name} {value:,}" for name, value in named if value]
-    return ", ".join(told) or "the client's settings do not move it"
-
-
-def ordering(values: dict[str, Any], reading: Reading) -> Said:
+def _ordering(values: dict[str, Any], reading: Reading) -> Said:
     """Whether ceiling, tiers and compaction come in this order, for the window of a reading."""
     point, window = reading.compaction.tokens, reading.window.tokens
     off = values["guard.ceiling"] == "off"
@@ -245,21 +173,14 @@ def ordering(values: dict[str, Any], reading: Reading) -> Said:
     named = [("ceiling", ceiling), ("first tier", tiers[0] if tiers else None)]
     named += [("last tier", tiers[-1] if tiers[1:] else None), (reading.compaction.goal, point)]
     chain = ", ".join(f"{name} {tokens:,}" for name, tokens in named if tokens is not None)
-    said = {"chain": chain}
+    said = {"chain": chain, "point": f"{point:,}", "window": f"{window:,}"}
+    said["usual"] = str(max(1, window - COMPACTION_RESERVE_TOKENS))
     if ceiling is None and not tiers:
         return "warnings-off", said
     if point > window:
-        usual = max(1, window - COMPACTION_RESERVE_TOKENS)
-        return "point-beyond-window", {
-            "point": f"{point:,}",
-            "window": f"{window:,}",
-            "usual": usual,
-        }
-    if tiers and tiers[-1] >= point:
-        return "tier-too-late", said
-    if tiers and tiers[0] <= (ceiling or 0):
-        return "tier-too-early", said
-    return "ceiling-too-late" if ceiling is not None and ceiling >= point else "ordering", said
+        return "point-beyond-window", said
+    order = [tokens for _, tokens in named if tokens is not None]
+    return "ordering" if all(a < b for a, b in pairwise([0, *order])) else "out-of-order", said
 
 
 def _tier_tokens(values: dict[str, Any], reading: Reading) -> list[int]:
@@ -276,17 +197,15 @@ def _tier_tokens(values: dict[str, Any], reading: Reading) -> list[int]:
     return sorted(int(start + tier * share) for tier in values["guard.tiers"])
 
 
-def _retention(_home_dir: str, project_dir: str) -> Iterator[Said]:
-    days = None
-    for path in clientsettings.settings_files(project_dir).values():
-        days = clientsettings.read_settings(path).get("cleanupPeriodDays", days)
-    if not isinstance(days, int) or isinstance(days, bool):
+def _retention(home_dir: str, project_dir: str) -> Iterator[Said]:
+    days = config.live_policy(home_dir, project_dir).client["cleanup_days"]
+    if days is None:
         yield "retention-default", {"path": f"{paths.client_config_dir()}/settings.json"}
     else:
         yield "retention-short" if days < _FEW_CLEANUP_DAYS else "retention", {"days": days}
 
 
 CHECKS = (
-    *(_data_folder, _own_errors, _client_errors, _configuration, _store, _rules),
+    *(_data_folder, _own_errors, _configuration, _store, _rules),
     *(_version, _compaction, _retention),
 )

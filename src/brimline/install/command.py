@@ -13,28 +13,17 @@ import click
 from brimline import clientsettings, config, output, yielding
 from brimline.errors import InstallError
 from brimline.fast import io, paths
-from brimline.install import (
-    client,
-    datafolder,
-    entries,
-    parts,
-    pythons,
-    settingsfile,
-    wiring,
-)
+from brimline.install import client, datafolder, entries, parts, pythons, settingsfile, wiring
 from brimline.install.doctor import examine, render
 from brimline.install.parts import Plan, Settings
-from brimline.install.plugin import Plugin, home_of
+from brimline.install.plugin import Plugin, home_of, interpreter_in_use
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    Part = parts.Launcher | Settings | parts.Commands | parts.McpServer | Plugin
+    Part = Settings | parts.Commands | parts.McpServer | Plugin
 
 _SCOPES = click.Choice(parts.SCOPES)
 _WAYS = click.Choice(("settings", "plugin"))
 _NO_NEWLINE = "\n\\ No newline at end of file\n"
-_BOTH = "the plugin's hooks yield to those in the settings"
 
 
 class _Asked(NamedTuple):
@@ -72,27 +61,34 @@ def install(diff: bool, dry_run: bool, yes: bool, as_json: bool, **chosen: Any) 
     asked = _Asked(**chosen)
     _require_user(asked.way, asked.scope)
     home_dir, project_dir = paths.home(), os.getcwd()
-    wired = _wiring(asked, home_dir, project_dir)
+    earlier = interpreter_in_use(home_dir, parts.settings_path(asked.scope, project_dir))
+    wired = parts.wiring_for(pythons.choose(asked.interpreter, earlier), home_dir)
     found = _parts(asked, wired, home_dir, project_dir)
     plans = _each(found, do=False)
     remarks = Plan(notes=_notes(asked, wired, project_dir))
-    place = found[-1].subject if asked.way == "plugin" else found[1].subject
-    report = {"as": asked.way, "settings": None if asked.way == "plugin" else place}
+    whole = Plan.joined([*plans, remarks])
+    is_plugin = asked.way == "plugin"
+    place = found[0].subject
+    report = {"as": asked.way, "settings": None if is_plugin else place}
     report["interpreter"] = wired.interpreter
-    patch = _patch(plans) if diff or dry_run else ""
-    shown = [patch.rstrip("\n")] * diff + _what_changes(found, plans, wired)
+    patch = _patch(whole) if diff or dry_run else ""
+    shown = [patch.rstrip("\n")] * bool(diff and patch) + _what_changes(found, plans, wired)
+    where = f"{'as' if is_plugin else 'in'} {place}"
+    already = f"Already installed {where}; nothing to change."
     if dry_run:
-        told = [*shown, *_remarks([*plans, remarks])]
-        document = report | _outcome([*plans, remarks]) | {"diff": patch}
-        output.answer(document, "\n".join(told or ["Nothing to change."]), as_json=as_json)
+        told = [*(shown or [already]), *_remarks(whole)]
+        document = report | _outcome(whole) | {"diff": patch}
+        output.answer(document, "\n".join(told), as_json=as_json)
         return
     if shown:
         output.say("\n".join(shown), err=as_json)
         output.consent("Go ahead?", yes=yes)
     remarks.warnings += _prepare(wired, project_dir)
-    done = _each(found, do=True)
-    text = "\n".join([*_installed(asked, place, done), *_remarks([*done, remarks])])
-    output.answer(report | _outcome([*done, remarks]), text, as_json=as_json)
+    done = Plan.joined([*_each(found, do=True), remarks])
+    told = [f"Installed {where}.", *([f"Backup: {done.backup}"] if done.backup else [])]
+    told.append("It takes effect in new sessions. `brimline doctor` checks it.")
+    text = "\n".join([*(told if done.changes else [already]), *_remarks(done)])
+    output.answer(report | _outcome(done), text, as_json=as_json)
 
 
 @output.command("uninstall")
@@ -112,35 +108,34 @@ def uninstall(
       brimline uninstall --delete-data
     """
     _require_user(way, scope or "user")
-    home_dir, project_dir = paths.home(), os.getcwd()
-    installed = parts.installed_home(home_dir)
-    found = _installed_parts(way, scope, installed, project_dir)
+    home_dir, project_dir = parts.installed_home(paths.home()), os.getcwd()
+    found = _installed_parts(way, scope, home_dir, project_dir)
     problems: list[str] = []
     plans = [_removed(part, problems, do=False) for part in found]
     affected = [part.subject for part, plan in zip(found, plans, strict=True) if plan.changes]
-    sessions = datafolder.purged_sessions(home_dir) if delete_data else None
+    data = datafolder.Stored(home_dir) if delete_data else None
     question = [f"Take brimline out: {', '.join(affected)}."] if affected else []
-    if sessions and (sessions.keys or sessions.problems):
-        question.append(f"Restore {output.count(len(sessions.keys), 'purged session')} first.")
-    question += [f"Delete everything brimline has stored in {home_dir}."] if delete_data else []
+    question += data.question() if data else []
     if question:
         output.consent("\n".join([*question, "Go ahead?"]), yes=yes)
-    put_back = datafolder.put_back(sessions, home_dir) if sessions else ([], [])
+    restored = data.put_back() if data else []
     done = [_removed(part, problems, do=True) for part in found]
-    problems = list(dict.fromkeys([*problems, *put_back[1]]))
-    if delete_data and problems:
+    problems = list(dict.fromkeys([*problems, *(data.problems if data else [])]))
+    if data and problems:
         problems.append(f"the data in {home_dir} was kept: putting these files back needs it")
-    deleted = delete_data and not problems
     out = [part for part, plan in zip(found, done, strict=True) if plan.changes]
+    whole = Plan.joined(done)
+    whole.files += [] if way == "plugin" else parts.drop_launcher(home_dir, project_dir)
     report = {"settings": [part.path for part in out if isinstance(part, Settings)]}
-    report |= _outcome(done) | {
-        "restored_sessions": put_back[0],
-        "data_deleted": deleted,
-        "left": datafolder.delete(home_dir) if deleted else [],
-        "other_data": [installed] if installed != home_dir else [],
+    report |= _outcome(whole) | {
+        "restored_sessions": restored,
+        "data_deleted": data is not None and not problems,
+        "backups_deleted": data.backups if data and not problems else [],
+        "backups_left": data.only_copies if data else [],
+        "left": data.delete() if data and not problems else [],
     }
     report |= {"problems": problems} if problems else {}
-    text = "\n".join([*_uninstalled(out, report, home_dir), *_remarks(done)])
+    text = "\n".join([*_uninstalled(out, report, home_dir), *_remarks(whole)])
     output.answer(report, text, as_json=as_json)
     if problems:
         raise InstallError("; ".join(problems))
@@ -156,11 +151,8 @@ def doctor(as_json: bool) -> None:
     """
     findings = examine(paths.home(), os.getcwd())
     broken = any(finding.level == "broken" for finding in findings)
-    if as_json:
-        rows = [finding._asdict() for finding in findings]
-        click.echo(json.dumps({"ok": not broken, "findings": rows}, indent=2))
-    else:
-        click.echo(render(findings))
+    document = {"ok": not broken, "findings": [finding._asdict() for finding in findings]}
+    output.answer(document, render(findings), as_json=as_json)
     sys.exit(1 if broken else 0)
 
 
@@ -169,38 +161,19 @@ def _require_user(way: str | None, scope: str) -> None:
         raise click.UsageError("a plugin is installed for the user: --scope goes with settings")
 
 
-def _wiring(asked: _Asked, home_dir: str, project_dir: str) -> entries.Wiring:
-    """Where hooks shall point to; an earlier choice of interpreter is kept while it works."""
-    first = parts.settings_path(asked.scope, project_dir)
-    files = [first, *[parts.settings_path(scope, project_dir) for scope in parts.SCOPES]]
-    earlier = [
-        entry.interpreter
-        for path in files
-        for entry in parts.entries_in(path)
-        if entry.interpreter and parts.may_start(entry, path, home_dir)
-    ]
-    from_plugin = [hook.interpreter for hook in Plugin(home_dir).hooks() if hook.interpreter]
-    known = [*from_plugin, *earlier] if asked.way == "plugin" else [*earlier, *from_plugin]
-    python = pythons.choose(asked.interpreter, next(iter(known), None))
-    return parts.wiring_for(python, home_dir)
-
-
 def _parts(asked: _Asked, wired: entries.Wiring, home_dir: str, project_dir: str) -> list[Part]:
     """What to install, in order.
 
     Slash commands and the MCP server are the user's: the other scopes are shared with others, or
     would show them in one folder only, so that there they are left out.
     """
-    started = pythons.program(parts.home_to_tell(home_dir))
+    started = pythons.program(home_dir)
     if asked.way == "plugin":
         return [Plugin(home_dir, wired, started, mcp=not asked.no_mcp)]
     if not asked.no_allow and asked.scope != "project":  # shared: others decide for themselves
         wired = wired._replace(rules=entries.recall_rules(started.line()))
     path = parts.settings_path(asked.scope, project_dir)
-    found: list[Part] = [
-        parts.Launcher(home_dir, project_dir, wired),
-        Settings(path, home_dir, project_dir, wired),
-    ]
+    found: list[Part] = [Settings(path, home_dir, project_dir, wired)]
     if asked.scope == "user":
         found.append(parts.Commands(home_dir, started))
         found += [] if asked.no_mcp else [parts.McpServer(started)]
@@ -223,28 +196,25 @@ def _each(found: list[Part], *, do: bool) -> list[Plan]:
 def _notes(asked: _Asked, wired: entries.Wiring, project_dir: str) -> list[str]:
     """What the user should know about the way that was chosen."""
     path = parts.settings_path("user", project_dir)
-    if asked.way == "settings":
-        notes = [f"brimline is installed as a plugin as well: {_BOTH}"]
-        notes = notes if client.plugin_is_on(project_dir) else []
-        elsewhere = (
-            "slash commands and the MCP server come with `brimline install --scope user` only"
-        )
-        return notes + [elsewhere] * (asked.scope != "user")
     notes = []
-    command = wiring.statusline_of(clientsettings.read_settings(path))
-    if command is None or not entries.is_our_code(command):
+    if asked.scope != "user":
+        notes.append("slash commands and the MCP server come with --scope user only")
+    if asked.way == "plugin":
         line = {"type": "command", "command": entries.statusline_command(wired.for_plugin())}
-        notes.append(
-            "a plugin cannot set the status line; to have it, add this to "
-            f'{path}: "statusLine": {json.dumps(line, ensure_ascii=False)}'
-        )
-    if not asked.no_allow:
-        notes.append(
-            "a plugin cannot allow its own tools; to recall without being asked, add "
-            f'"{clientsettings.RECALL_RULES[-1]}" to "permissions": "allow" in {path}'
-        )
-    if yielding.settings_start_us(project_dir):
-        notes.append(f"brimline is in the settings as well: {_BOTH}")
+        command = wiring.statusline_of(clientsettings.read_settings(path))
+        if command is None or not entries.is_our_code(command):
+            notes.append(
+                f"a plugin cannot set the status line; to have it, add this to {path}:\n"
+                f'  "statusLine": {json.dumps(line, ensure_ascii=False)}'
+            )
+        if not asked.no_allow:
+            notes.append(
+                "a plugin cannot allow its own tools; to recall without being asked, add "
+                f'"{clientsettings.RECALL_RULES[-1]}" to "permissions": "allow" in {path}'
+            )
+    on = yielding.settings_start_us if asked.way == "plugin" else client.plugin_is_on
+    if on(project_dir):
+        notes.append("brimline is installed the other way as well: the plugin's hooks yield")
     return notes
 
 
@@ -252,12 +222,16 @@ def _what_changes(found: list[Part], plans: list[Plan], wired: entries.Wiring) -
     """What would happen, a line for each part; none where nothing would."""
     lines = []
     for part, plan in zip(found, plans, strict=True):
-        files = [change.path for change in plan.files]
-        if isinstance(part, parts.Commands):  # what else it writes is for starting them
-            files = [path for path in files if path.endswith(".md")]
-        count = f" ({output.count(len(files), 'file')})" if len(files) > 1 else ""
-        new = all(change.before is None for change in plan.files)
-        lines += [f"{'write ' if new else 'change'}  {part.subject}{count}"] if plan.files else []
+        # What the commands bring besides is for starting them.
+        files = plan.files
+        if isinstance(part, parts.Commands):
+            files = [change for change in files if change.path.endswith(".md")] or files
+        named = [(change.path, [change]) for change in files]
+        if isinstance(part, parts.Commands | Plugin) and files:
+            named = [(f"{part.subject} ({output.count(len(files), 'file')})", files)]
+        for name, changes in named:
+            new = all(change.before is None for change in changes)
+            lines.append(f"{'write ' if new else 'change'}  {name}")
         lines += [f"run     {line}" for line in plan.call_lines]
     if not lines:
         return []
@@ -267,33 +241,31 @@ def _what_changes(found: list[Part], plans: list[Plan], wired: entries.Wiring) -
     return [*lines, f"python  {wired.interpreter}", f"data    {wired.home}", *undo]
 
 
-def _remarks(plans: Iterable[Plan]) -> list[str]:
+def _remarks(plan: Plan) -> list[str]:
     """What did not work, what is left alone, and what is left to the user."""
-    told = list(plans)
-    lines = [f"Warning: {text}" for plan in told for text in plan.warnings]
-    notes = [text for plan in told for text in plan.notes if text != parts.ALLOWED]
-    lines += [f"Note: {text}." for text in notes]
-    to_do = [text for plan in told for text in plan.to_do]
-    return [*lines, *(["Left for you to run:"] if to_do else []), *[f"  {text}" for text in to_do]]
+    lines = [f"Warning: {text}" for text in plan.warnings]
+    lines += [f"Note: {text}" for text in plan.notes if text != parts.ALLOWED]
+    # What stands on a line of its own is to be copied.
+    told = [text.split("\n") for text in lines]
+    lines = [line for head, *rest in told for line in (output.wrapped(head), *rest)]
+    return [*lines, *["Left for you to run:"][: len(plan.to_do)], *[f"  {t}" for t in plan.to_do]]
 
 
-def _outcome(plans: list[Plan]) -> dict[str, Any]:
+def _outcome(plan: Plan) -> dict[str, Any]:
     """What was or would be done, under stable keys."""
     return {
-        "changed": any(plan.changes for plan in plans),
-        "files": [change.path for plan in plans for change in plan.files],
-        "client_calls": [line for plan in plans for line in plan.call_lines],
-        "to_do": [text for plan in plans for text in plan.to_do],
-        "notes": [text for plan in plans for text in plan.notes],
-        "backup": next((plan.backup for plan in plans if plan.backup), None),
-        "warnings": [text for plan in plans for text in plan.warnings],
+        "changed": plan.changes,
+        "files": [change.path for change in plan.files],
+        "client_calls": plan.call_lines,
+        **output.fields(plan, "to_do notes warnings"),
+        "backup": plan.backup or None,
     }
 
 
-def _patch(plans: list[Plan]) -> str:
+def _patch(plan: Plan) -> str:
     """The changes as a patch, exact to the last newline."""
     lines: list[str] = []
-    for path, before, after in [change for plan in plans for change in plan.files]:
+    for path, before, after in plan.files:
         old, new = ["/dev/null" if raw is None else path for raw in (before, after)]
         lines += difflib.unified_diff(_lines(before), _lines(after), old, new)
     return "".join(line if line.endswith("\n") else line + _NO_NEWLINE for line in lines)
@@ -322,20 +294,6 @@ def _prepare(wired: entries.Wiring, project_dir: str) -> list[str]:
     return [f"{problem}; hooks work, but each one takes longer"] if problem else []
 
 
-def _installed(asked: _Asked, place: str, done: list[Plan]) -> list[str]:
-    preposition = "as" if asked.way == "plugin" else "in"
-    if not any(plan.changes for plan in done):
-        return [f"Already installed {preposition} {place}; nothing to change."]
-    lines = [f"Installed {preposition} {place}."]
-    lines += [f"Backup: {plan.backup}" for plan in done if plan.backup]
-    if asked.scope == "project":
-        lines.append(
-            "This file is usually shared: on other machines its paths may not exist, which the "
-            "client ignores. `--scope local` keeps it to yourself."
-        )
-    return [*lines, "It takes effect in new sessions. `brimline doctor` checks it."]
-
-
 def _installed_parts(
     way: str | None, scope: str | None, home_dir: str, project_dir: str
 ) -> list[Part]:
@@ -345,17 +303,13 @@ def _installed_parts(
     found: list[Part] = []
     if way != "plugin":
         if scope in (None, "user"):
-            started = pythons.program(parts.home_to_tell(home_dir))
+            started = pythons.program(home_dir)
             found += [parts.Commands(home_dir, started), parts.McpServer(started)]
         found += [Settings(path, home_dir, project_dir) for path in chosen]
-        found.append(parts.Launcher(home_dir, project_dir))
     if way == "settings" or scope is not None:
         return found
-    added = Plugin(home_of(client.marketplace()) or home_dir)
-    # Both write the user's settings: whoever wrote last goes first.
-    user = parts.settings_path("user", project_dir)
-    last = Settings(user, home_dir, project_dir).is_as_written()
-    return [*found, added] if last else [added, *found]
+    # Last: with its entries gone the settings say again what they said before all of it.
+    return [*found, Plugin(home_of(client.marketplace()) or home_dir)]
 
 
 def _removed(part: Part, problems: list[str], *, do: bool) -> Plan:
@@ -376,19 +330,19 @@ def _removed(part: Part, problems: list[str], *, do: bool) -> Plan:
 def _uninstalled(out: list[Part], report: dict[str, Any], home_dir: str) -> list[str]:
     lines = [f"Taken out of {path}." for path in report["settings"]]
     lines += [f"Removed: {part.subject}." for part in out if not isinstance(part, Settings)]
-    if lines:
-        lines.append("Sessions that are running keep their hooks until they end.")
-    else:
-        lines.append("Nothing of brimline was taken out of any settings.")
+    still = "Sessions that are running keep their hooks until they end."
+    lines.append(still if lines else "Nothing of brimline was taken out of any settings.")
     lines += [f"Restored the purged session {path}." for path in report["restored_sessions"]]
     if report["data_deleted"]:
         lines.append(f"Data deleted: {home_dir}")
     elif os.path.isdir(home_dir):
         lines.append(f"Data kept: {home_dir}")
+    if report["backups_deleted"]:
+        count = output.count(len(report["backups_deleted"]), "backup")
+        lines.append(f"Deleted {count} beside sessions.")
     if report["left"]:
         lines.append(f"Left in there, as brimline did not write it: {', '.join(report['left'])}")
     return lines + [
-        f"Hooks kept data in {home} too: with BRIMLINE_HOME set to it, "
-        "`brimline uninstall --delete-data` deletes that."
-        for home in report["other_data"]
+        f"Left: {path}, all that there is of a session that is gone."
+        for path in report["backups_left"]
     ]

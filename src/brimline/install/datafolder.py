@@ -8,9 +8,9 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from brimline import config
+from brimline import config, output
 from brimline.errors import BrimlineError, InstallError
 from brimline.fast import io, paths
 from brimline.hooks import table
@@ -74,27 +74,6 @@ def files(home_dir: str) -> list[str]:
     ]
 
 
-def delete(home_dir: str) -> list[str]:
-    """Delete our files and the folders that this empties; returns what is still in the data folder.
-
-    Raises:
-        InstallError: something of ours cannot be deleted.
-    """
-    kept = "" if _is_our_config(home_dir) else paths.user_config(home_dir)
-    try:
-        for file in files(home_dir):
-            if file != kept:
-                io.remove(file)
-    except OSError as error:
-        reason = error.strerror or error
-        raise InstallError(f"not everything in {home_dir} could be deleted: {reason}") from error
-    for folder in reversed(folders(home_dir)):
-        if not os.path.islink(folder):  # whoever made the link may still want it
-            with contextlib.suppress(OSError):  # something in there is not ours
-                os.rmdir(folder)
-    return sorted(io.names_in(home_dir))
-
-
 def _is_file(path: str) -> bool:
     return os.path.islink(path) or not os.path.isdir(path)
 
@@ -119,47 +98,80 @@ def _is_our_config(home_dir: str) -> bool:
     return all(problem.endswith(config.NO_LONGER) for problem in problems)
 
 
-class Purged(NamedTuple):
-    """Sessions that refer to the data folder."""
+class Stored:
+    """Everything of ours: the data folder, the sessions that refer to it, backups beside these."""
 
-    keys: dict[str, set[str]]
-    """The session files on disk, each with the stored content that it may refer to."""
-    problems: list[str]
-    """A sentence for each note on a purge or repair that cannot be read."""
+    def __init__(self, home_dir: str) -> None:
+        """Look for the sessions that were purged or repaired, wherever they are now."""
+        self.home_dir = home_dir
+        self.problems: list[str] = []
+        self._keys: dict[str, set[str]] = {}
+        noted: dict[str, bool] = {}
+        for name in restore.noted_sessions(home_dir):
+            notes, damaged = restore.notes(home_dir, name)
+            self.problems += [str(problem) for problem in damaged]
+            for note in notes:
+                places = note.places()
+                noted[note.path] = bool(places)
+                for path in places:
+                    self._keys.setdefault(path, set()).update(note.keys)
+        beside = [backup for path in (*self._keys, *noted) for backup in restore.of_session(path)]
+        known = {backup.path: backup.session for backup in [*restore.of_all(), *beside]}
+        # A session may have moved away from its backup.
+        there = [p for p, of in known.items() if os.path.exists(of) or noted.get(of)]
+        self.backups, self.only_copies = sorted(there), sorted(known.keys() - there)
 
+    def question(self) -> list[str]:
+        """What deleting it all means, a line each."""
+        lines = []
+        if self._keys or self.problems:
+            lines.append(f"Restore {output.count(len(self._keys), 'purged session')} first.")
+        lines.append(f"Delete everything brimline has stored in {self.home_dir}.")
+        if self.backups:
+            lines.append(f"Delete {output.count(len(self.backups), 'backup')} beside sessions.")
+        return lines
 
-def purged_sessions(home_dir: str) -> Purged:
-    """The sessions that were purged or repaired, wherever they are now, and copies of them."""
-    keys: dict[str, set[str]] = {}
-    problems: list[str] = []
-    for name in restore.noted_sessions(home_dir):
-        notes, damaged = restore.notes(home_dir, name)
-        problems += [str(problem) for problem in damaged]
-        for note in notes:
-            for path in note.places():
-                keys.setdefault(path, set()).update(note.keys)
-    return Purged(dict(sorted(keys.items())), problems)
+    def put_back(self) -> list[str]:
+        """Restore sessions as far as possible; why others still need the data is a problem.
 
+        The notes stay, as another copy may need them.
+        """
+        restored = []
+        for path, keys in sorted(self._keys.items()):
+            try:
+                plan = restore.plan(path, self.home_dir)
+                if plan.undone:
+                    done = restore.restore(plan, forgets=False)
+                    io.remove(done.backup or "")  # of what the purge had left
+                    restored.append(path)
+                reason = _still_needs(path, plan, keys)
+            except InUseError:
+                reason = "it is in use: end its client, then run this again"
+            except (BrimlineError, OSError) as error:
+                reason = str(error)
+            if reason is not None:
+                self.problems.append(f"{path} could not be restored: {reason}")
+        return restored
 
-def put_back(found: Purged, home_dir: str) -> tuple[list[str], list[str]]:
-    """Restore sessions as far as possible; returns these, and why others still need the data.
+    def delete(self) -> list[str]:
+        """Delete files, the folders that this empties, backups; returns what is in there still.
 
-    The notes stay, as another copy may need them.
-    """
-    restored, problems = [], list(found.problems)
-    for path, keys in found.keys.items():
+        Raises:
+            InstallError: something of ours cannot be deleted.
+        """
+        kept = "" if _is_our_config(self.home_dir) else paths.user_config(self.home_dir)
         try:
-            plan = restore.plan(path, home_dir)
-            if plan.undone:
-                restore.restore(plan, forgets=False)
-                restored.append(path)
-            reason = _still_needs(path, plan, keys)
-        except InUseError:
-            reason = "it is in use: end its client, then run this again"
-        except (BrimlineError, OSError) as error:
-            reason = str(error)
-        problems += [f"{path} could not be restored: {reason}"] if reason is not None else []
-    return restored, problems
+            for file in [*self.backups, *files(self.home_dir)]:
+                if file != kept:
+                    io.remove(file)
+        except OSError as error:
+            reason = error.strerror or error
+            raise InstallError(f"not everything could be deleted: {reason}") from error
+        for folder in reversed(folders(self.home_dir)):
+            if not os.path.islink(folder):  # whoever made the link may still want it
+                with contextlib.suppress(OSError):  # something in there is not ours
+                    os.rmdir(folder)
+        return sorted(io.names_in(self.home_dir))
 
 
 def _still_needs(path: str, plan: Restoration, keys: set[str]) -> str | None:

@@ -182,11 +182,7 @@ def parse_hook(entry: Any) -> Installed | None:
     arguments = entry.get("args") if isinstance(entry, dict) else None
     if not isinstance(arguments, list) or not all(isinstance(text, str) for text in arguments):
         return None
-    program = str(entry.get("command"))
-    found = parse(program, arguments)
-    if found is None and any(map(is_bootstrap, arguments)):
-        return Installed("", None, program, None, None)
-    return found
+    return parse(str(entry.get("command")), arguments)
 
 
 def is_our_code(text: str) -> bool:
@@ -218,11 +214,7 @@ def mention_us(raw: bytes) -> bool:
 def _group(event: str, wiring: Wiring, switched_on: tuple[str, ...]) -> dict[str, Any]:
     answered = table.EVENTS[event]
     command, *arguments = wiring.command(event)
-    entry = {
-        "type": "command",
-        "command": command,
-        "args": arguments,
-        "timeout": answered.timeout_s,
-    }
+    entry: dict[str, Any] = {"type": "command", "command": command, "args": arguments}
+    entry["timeout"] = answered.timeout_s
     matcher = answered.matcher(switched_on)
     return ({} if matcher is None else {"matcher": matcher}) | {"hooks": [entry]}

@@ -1,7 +1,7 @@
 """What an installation consists of: each part says what it would change, and does it if asked.
 
-The launcher and the entries in settings matter most; slash commands and the MCP server come along
-for the user. The plugin, which brings all of them another way, is in `plugin`.
+The entries in settings and what they start matter most; slash commands and the MCP server come
+along for the user. The plugin, which brings all of them another way, is in `plugin`.
 """
 
 from __future__ import annotations
@@ -10,14 +10,18 @@ import contextlib
 import os
 import sys
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from brimline import clientsettings, config
 from brimline.errors import InstallError
-from brimline.fast import paths
+from brimline.fast import io, paths
 from brimline.install import client, entries, pythons, records, settingsfile, wiring
-from brimline.install.records import Change, OwnFiles, Record
+from brimline.install.records import Change, Record
 from brimline.launch import LAUNCHER, is_launcher
 from brimline.slash import answer, command_files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 SCOPES = ("user", "project", "local")
 ALLOWED = (
@@ -41,6 +45,16 @@ class Plan:
     """What was tried and did not work."""
     backup: str = ""
 
+    @classmethod
+    def joined(cls, plans: Iterable[Plan]) -> Plan:
+        """Several as one."""
+        whole = cls()
+        for plan in plans:
+            for name in ("files", "calls", "to_do", "notes", "warnings"):
+                getattr(whole, name).extend(getattr(plan, name))
+            whole.backup = whole.backup or plan.backup
+        return whole
+
     @property
     def changes(self) -> bool:
         """Whether there is anything to do."""
@@ -51,6 +65,16 @@ class Plan:
         """The calls as a person types them."""
         return [client.line(call) for call in self.calls]
 
+    def carried_out(self) -> Plan:
+        """The same, with the files written or removed.
+
+        Raises:
+            InstallError: one of them cannot be.
+        """
+        for change in self.files:
+            change.carry_out()
+        return self
+
     def call_client(self, purpose: str, *, do: bool) -> None:
         """Have the client do what it alone may; what it does not do is left to the user.
 
@@ -58,17 +82,13 @@ class Plan:
             purpose: what the calls are for, as the end of a sentence.
             do: whether they are made; without the client on PATH they are the user's either way.
         """
-        if client.on_path() is None or not do:
-            lines = [] if client.on_path() else self.call_lines
-            self.to_do += [f"{line}    # {purpose}" for line in lines]
-            self.calls = [] if lines else self.calls
-            return
-        for at, call in enumerate(self.calls):
-            if sys.stderr.isatty():  # the client may take its time where the network is away
+        found = client.on_path()
+        for at, call in enumerate(self.calls if do or not found else []):
+            if found and sys.stderr.isatty():  # it may take its time where the network is away
                 sys.stderr.write(f"asking the client: {client.line(call)}\n")
             problem = client.run(call)
             if problem:
-                self.warnings.append(f"`{client.line(call)}` failed: {problem}")
+                self.warnings += [f"`{client.line(call)}` failed: {problem}"] if found else []
                 self.to_do += [f"{line}    # {purpose}" for line in self.call_lines[at:]]
                 self.calls = self.calls[:at]
                 return
@@ -110,109 +130,72 @@ def wiring_for(interpreter: str, home_dir: str) -> entries.Wiring:
     scout = config.load(home_dir, home_dir, environment=False).values["scout.mode"] != "off"
     launcher = entries.launcher_for(interpreter, home_dir)
     wired = entries.Wiring(interpreter, pythons.package_root(), home_dir, launcher, scout)
-    for path in wired[:3]:
-        try:
-            path.encode("utf-8")
-        except UnicodeEncodeError:
-            raise InstallError(f"the path {path!r} is not UTF-8, which settings must be") from None
+    try:
+        "".join(wired[:3]).encode()
+    except UnicodeEncodeError:
+        raise InstallError(f"of {wired[:3]} a path is not UTF-8, as settings must be") from None
     return wired
 
 
-def home_to_tell(home_dir: str) -> str | None:
-    """The data folder to tell a command: only one that the environment does not lead to."""
-    return None if home_dir == f"{paths.client_config_dir()}/brimline" else home_dir
-
-
 def may_start(entry: entries.Installed, path: str, home_dir: str) -> bool:
-    """Whether an entry is the user's or our own work.
+    """Whether an entry is the user's, or starts our own launcher.
 
     A project's settings may come with a stranger's repository. The client asks the user before it
-    trusts them, so nothing they name is started here unless we wrote it there ourselves.
+    trusts them, so nothing else that they name is started here.
     """
     files = clientsettings.settings_files("")
-    if path in (files["user"], files["managed"]) or entry.launcher == home_dir + LAUNCHER:
-        return True
-    known = records.load(home_dir, path)
-    return known is not None and (entry.interpreter, entry.root) == (known.interpreter, known.root)
+    return path in (files["user"], files["managed"]) or entry.launcher == home_dir + LAUNCHER
 
 
-class Launcher:
-    """The program that the client starts."""
-
-    def __init__(
-        self, home_dir: str, project_dir: str, wired: entries.Wiring = entries.NOWHERE
-    ) -> None:
-        """Name the data folder, and for installing what to start."""
-        self.home_dir, self.project_dir, self.wired = home_dir, project_dir, wired
-        self.path = home_dir + LAUNCHER
-
-    @property
-    def subject(self) -> str:
-        """Its path."""
-        return self.path
-
-    def install(self, *, do: bool) -> Plan:
-        """Write it where it is not what it should be."""
-        if self.wired.launcher is None:
-            return Plan()
-        change = Change(self.path, records.read_plain(self.path), self.wired.launcher_bytes())
-        if change.before == change.after and os.access(self.path, os.X_OK):
-            return Plan()
-        if do:
-            change.carry_out()
-        return Plan([change])
-
-    def remove(self, *, do: bool) -> Plan:
-        """Remove it, once no settings that we know of start it any more."""
-        if not os.path.lexists(self.path) or not is_launcher(self.path):
-            return Plan()
-        plan = Plan([Change(self.path, records.read_plain(self.path), None)])
-        started = [
-            e for path in known_paths(self.home_dir, self.project_dir) for e in entries_in(path)
-        ]
-        if do and any(entry.launcher == self.path for entry in started):
-            return Plan()
-        if do:
-            plan.files[0].carry_out()
-            with contextlib.suppress(OSError):  # something else is in there
-                os.rmdir(os.path.dirname(self.path))
-        return plan
+def drop_launcher(home_dir: str, project_dir: str) -> list[Change]:
+    """Remove the program that the client starts, once no settings that we know of name it."""
+    path = home_dir + LAUNCHER
+    started = [entry for file in known_paths(home_dir, project_dir) for entry in entries_in(file)]
+    if not (os.path.lexists(path) and is_launcher(path)) or path in [e.launcher for e in started]:
+        return []
+    change = Change(path, records.read_plain(path), None)
+    change.carry_out()
+    with contextlib.suppress(OSError):  # something else is in there
+        os.rmdir(os.path.dirname(path))
+    return [change]
 
 
 class Settings:
-    """The hooks, the status line and permission rules in one settings file of the client."""
+    """The launcher; the hooks, status line and permission rules in one of the client's files."""
 
     def __init__(
         self, path: str, home_dir: str, project_dir: str, wired: entries.Wiring = entries.NOWHERE
     ) -> None:
         """Name the file, the data folder with its record, and for installing what to start."""
         self.path, self.home_dir, self.project_dir, self.wired = path, home_dir, project_dir, wired
-        self.backups = f"{home_dir}/backups"
-
-    @property
-    def subject(self) -> str:
-        """The file, and where it leads to if it is a link."""
-        link = f" (a link to {os.path.realpath(self.path)})" if os.path.islink(self.path) else ""
-        return self.path + link
+        self.backups, self.subject = f"{home_dir}/backups", path
 
     def install(self, *, do: bool) -> Plan:
-        """Add or renew our entries."""
-        return settingsfile.retrying(lambda: self._install(do=do))
+        """Add or renew our entries, and what they start."""
+        plan = self._install(do=False)  # what cannot be done is told before anything is written
+        launcher = self._launcher()
+        if do:
+            Plan(launcher).carried_out()
+            plan = settingsfile.retrying(lambda: self._install(do=True))
+        plan.files = [*launcher, *plan.files]
+        return plan
 
     def remove(self, *, do: bool) -> Plan:
         """The original back while the file is what we wrote, else our entries out."""
         return settingsfile.retrying(lambda: self._remove(do=do))
 
-    def is_as_written(self) -> bool:
-        """Whether the file still is what we last wrote."""
-        raw = settingsfile.read(self.path).raw
-        known = records.load(self.home_dir, self.path)
-        return bool(known and raw is not None and settingsfile.digest(raw) in known.written)
+    def _launcher(self) -> list[Change]:
+        path = self.wired.launcher
+        if path is None:
+            return []
+        change = Change(path, records.read_plain(path), self.wired.launcher_bytes())
+        current = change.before == change.after and os.access(path, os.X_OK)
+        return [] if current else [change]
 
     def _install(self, *, do: bool) -> Plan:
         file, known = settingsfile.read(self.path), records.load(self.home_dir, self.path)
         try:
-            text, made = wiring.wire(file.text, self.wired, _made(known) or (), self._hidden_line())
+            text = wiring.wire(file.text, self.wired, self._hidden_line())
         except InstallError as error:
             raise InstallError(f"{self.path}: {error}; nothing was changed") from None
         after = file.encode(text)
@@ -223,36 +206,9 @@ class Settings:
         if any(rule.encode() not in (file.raw or b"") for rule in self.wired.rules):
             plan.notes.append(ALLOWED)
         if do:
-            try:
-                new = self._record_for(file, after, known)
-                new.made = [list(place) for place in made]
-                new.interpreter, new.root = self.wired.interpreter, self.wired.root
-                records.save(self.home_dir, new)
-            except OSError as error:
-                reason = settingsfile.reason(error)
-                raise InstallError(
-                    f"cannot write to {self.home_dir}: {reason}; nothing was changed"
-                ) from error
+            records.save(self.home_dir, _record(file, after, known))
             plan.backup = settingsfile.replace(file, after, self.backups)
         return plan
-
-    def _record_for(
-        self, file: settingsfile.SettingsFile, after: bytes, known: Record | None
-    ) -> Record:
-        """What to put back: the first original while nobody else wrote, else this without us."""
-        new = Record(self.path, [settingsfile.digest(after)])
-        if file.raw is None:
-            new.made_folder = not os.path.isdir(os.path.dirname(file.target))
-            return new
-        if known and settingsfile.digest(file.raw) in known.written:
-            new.written = [*known.written, *new.written]
-            new.original, new.made_folder = known.original, known.made_folder
-            return new
-        raw = file.raw
-        if wiring.has_entries(file.text):
-            raw = file.encode(wiring.unwire(file.text, _made(known)))
-        new.original = records.keep_original(self.home_dir, self.path, raw)
-        return new
 
     def _remove(self, *, do: bool) -> Plan:
         file = settingsfile.read(self.path)
@@ -266,8 +222,7 @@ class Settings:
         if after != file.raw:
             settingsfile.require_writable(file)
             if do:
-                folder = bool(known and known.made_folder)
-                settingsfile.replace(file, after, self.backups, folder=folder)
+                settingsfile.replace(file, after, self.backups)
         if do and known:
             records.forget(self.home_dir, known.path)
         return Plan([Change(self.path, file.raw, after)] if after != file.raw else [])
@@ -275,12 +230,11 @@ class Settings:
     def _without_us(self, file: settingsfile.SettingsFile, known: Record | None) -> bytes | None:
         raw = file.raw or b""
         if known and settingsfile.digest(raw) in known.written:
-            with contextlib.suppress(LookupError):
-                return records.original_bytes(self.home_dir, known)
+            return known.original
         ours = known and b"brimline" in raw
         if not ours and not (entries.mention_us(raw) and wiring.has_entries(file.text)):
             return raw
-        text = wiring.unwire(file.text, _made(known))
+        text = wiring.unwire(file.text, _original(known))
         created = known is not None and known.original is None
         return None if created and not wiring.parse(text) else file.encode(text)
 
@@ -297,50 +251,69 @@ class Settings:
         return found
 
 
+def _record(file: settingsfile.SettingsFile, after: bytes, known: Record | None) -> Record:
+    """What to put back: the first original while nobody else wrote, else this without us."""
+    written, original = [settingsfile.digest(after)], file.raw
+    if known and file.raw is not None and settingsfile.digest(file.raw) in known.written:
+        written, original = [*known.written, *written], known.original
+    elif original is not None and wiring.has_entries(file.text):
+        original = file.encode(wiring.unwire(file.text, _original(known)))
+    return Record(file.path, written, original)
+
+
+def _original(known: Record | None) -> dict[str, Any] | None:
+    """What the settings were before us; None where that is not known."""
+    if known is None:
+        return None
+    return wiring.parse(settingsfile.SettingsFile("", "", known.original).text)
+
+
 class Commands:
     """The slash commands `/brim:…` in the user's folder, and how hooks start `brimline`."""
 
     def __init__(self, home_dir: str, started: pythons.Program) -> None:
-        """Name the data folder with the record, and what is to be started."""
+        """Name the data folder, and what is to be started."""
         self.home_dir, self.started = home_dir, started
-        self.own = OwnFiles(home_dir, "commands")
-        self.own.adopt(self.wanted())
-
-    @property
-    def subject(self) -> str:
-        """The commands and their folder."""
-        return f"the slash commands in {commands_folder()}"
-
-    def wanted(self) -> dict[str, bytes]:
-        """Every file with its content."""
-        files = command_files.files(self.started.line)
-        found = {f"{commands_folder()}/{name}": content for name, content in files.items()}
-        found[f"{self.home_dir}/{answer.PROGRAM_FILES[0]}"] = self.started.words()
-        line = self.started.line()
-        return found | ({paths.command_file(self.home_dir): line.encode()} if line else {})
+        self.subject = f"the slash commands in {commands_folder()}"
 
     def install(self, *, do: bool) -> Plan:
         """The files that are missing or out of date."""
-        wanted = self.wanted()
-        changes, foreign = self.own.plan(wanted)
-        plan = Plan(
-            changes, notes=[f"{path} is not brimline's, or was changed: left" for path in foreign]
-        )
+        started = self.started
+        plan = self._plan(command_files.files(started.line), started.words(), started.line())
         if self.started.line(*command_files.CARD.words) is None:
-            plan.notes.append(
+            plan.warnings.append(
                 "/brim:card left out: the client cannot check a line that starts "
                 f"{self.started.interpreter} here"
             )
-        if do:
-            self.own.write(wanted)
-        return plan
+        return plan.carried_out() if do else plan
 
     def remove(self, *, do: bool) -> Plan:
-        """Exactly the files that we wrote and nobody changed, and the folders made for them."""
-        changes, foreign = self.own.plan({})
+        """Exactly the files that we wrote and nobody changed, and the folders that this empties."""
+        plan = self._plan({}, None, None)
         if do:
-            self.own.remove()
-        return Plan(changes, notes=[f"{path} was changed since: left as it is" for path in foreign])
+            plan.carried_out()
+            with contextlib.suppress(OSError):  # somebody keeps something in it
+                os.rmdir(commands_folder())
+                os.rmdir(os.path.dirname(commands_folder()))
+        return plan
+
+    def _plan(self, wanted: dict[str, bytes], program: bytes | None, line: str | None) -> Plan:
+        """What makes the folder hold exactly these files of ours; what is not ours is named."""
+        folder, plan = commands_folder(), Plan()
+        for name in dict.fromkeys([*wanted, *sorted(io.names_in(folder))]):
+            path, after = f"{folder}/{name}", wanted.get(name)
+            before = records.read_plain(path)
+            ours = before is not None and command_files.is_ours(before)
+            if not os.path.lexists(path) or ours:
+                plan.files.append(Change(path, before, after))
+            elif before != after and name in command_files.NAMES:
+                plan.notes.append(f"{path} is not brimline's, or was changed: left")
+        noted = line.encode() if line else None
+        for name, after in ((answer.PROGRAM_FILES[0], program), ("command", noted)):
+            path = f"{self.home_dir}/{name}"
+            plan.files.append(Change(path, records.read_plain(path), after))
+        plan.files = [change for change in plan.files if change.before != change.after]
+        return plan
 
 
 class McpServer:
@@ -351,41 +324,29 @@ class McpServer:
     def __init__(self, started: pythons.Program) -> None:
         """Name what the server shall be started with."""
         self.started = started
-        self.wanted = client.Server(
-            started.interpreter, started.arguments("mcp"), started.environment()
-        )
-
-    def addition(self) -> tuple[str, ...]:
-        """The arguments that make the client register the server."""
-        told = [
-            word
-            for name, text in self.wanted.environment.items()
-            for word in ("-e", f"{name}={text}")
-        ]
-        added = (client.SERVER, *told, "--", self.wanted.command, *self.wanted.arguments)
-        return ("mcp", "add", "-s", "user", *added)
 
     def install(self, *, do: bool) -> Plan:
         """Add it, or add it anew where it starts something else."""
-        found = client.server()
-        if found == self.wanted:
-            return Plan()
-        if found and not found.is_ours:
-            return Plan(
-                notes=[f"an MCP server `{client.SERVER}` that is not ours is registered: left"]
-            )
+        found, wanted = client.server(), self.started.server()
+        if found and not client.is_our_server(found):
+            return Plan(notes=["an MCP server of that name is registered that is not ours: left"])
         if not self.started.has_sdk:
             return Plan(to_do=[sdk_to_do(self.started, "brimline install")])
-        plan = Plan(calls=[*([_REMOVAL] if found else []), self.addition()])
+        if found == wanted:
+            return Plan()
+        told = [word for item in wanted["env"].items() for word in ("-e", "=".join(item))]
+        added = (*told, "--", wanted["command"], *wanted["args"])
+        addition = ("mcp", "add", "-s", "user", client.SERVER, *added)
+        plan = Plan(calls=[*([_REMOVAL] if found else []), addition])
         plan.call_client("the MCP server", do=do)
-        if do and plan.calls and client.server() != self.wanted and not plan.warnings:
+        if do and plan.calls and client.server() != wanted and not plan.warnings:
             plan.warnings.append("the client says that it registered the MCP server, but did not")
         return plan
 
     def remove(self, *, do: bool) -> Plan:
         """Have the client forget it, where it is ours."""
         found = client.server()
-        plan = Plan(calls=[_REMOVAL] if found and found.is_ours else [])
+        plan = Plan(calls=[_REMOVAL] if found and client.is_our_server(found) else [])
         plan.call_client("the MCP server", do=do)
         return plan
 
@@ -402,7 +363,3 @@ def sdk_to_do(started: pythons.Program, again: str) -> str:
     """What the user runs where the MCP server's library is missing."""
     why = f"in brimline's clone; the MCP server needs its SDK beside {started.interpreter}"
     return f"{pythons.INSTALL_SDK} && {again}    # {why}"
-
-
-def _made(known: Record | None) -> list[wiring.Path] | None:
-    return [tuple(place) for place in known.made] if known else None

@@ -12,24 +12,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from brimline import __version__
 from brimline.errors import InstallError
 from brimline.fast import io
-from brimline.install import (
-    client,
-    entries,
-    jsontext,
-    parts,
-    pythons,
-    records,
-    settingsfile,
-    wiring,
-)
+from brimline.install import client, entries, jsontext, parts, pythons, settingsfile, wiring
 from brimline.install.parts import Plan
-from brimline.install.records import Change
+from brimline.install.records import Change, read_plain
 from brimline.launch import LAUNCHER
 from brimline.slash import answer, command_files
 
@@ -42,15 +32,6 @@ _MARKETPLACE_FILE = ".claude-plugin/marketplace.json"
 _HOOKS_FILE = f"{client.PLUGIN}/hooks/hooks.json"
 _MCP_FILE = f"{client.PLUGIN}/.mcp.json"
 _MADE_BY_CLIENT = ("enabledPlugins", "extraKnownMarketplaces")
-_README = """# brim
-
-brimline as a plugin of Claude Code: hooks, slash commands `/brim:…` and, where its library is
-installed, the MCP server. It is made for this machine by `brimline install --as plugin`; run that
-again after an upgrade instead of editing these files.
-
-A plugin cannot set the status line. `brimline install --as plugin` tells how to add it.
-`brimline uninstall --as plugin` takes the plugin out again.
-"""
 
 
 class Plugin:
@@ -67,11 +48,7 @@ class Plugin:
         """Name the data folder, and for installing what is to be started."""
         self.home_dir, self.wired, self.started, self.mcp = home_dir, wired, started, mcp
         self.folder = f"{home_dir}/plugin"
-
-    @property
-    def subject(self) -> str:
-        """The plugin and its folder."""
-        return f"the plugin {client.PLUGIN_ID} ({self.folder})"
+        self.subject = f"the plugin {client.PLUGIN_ID} ({self.folder})"
 
     @property
     def is_known(self) -> bool:
@@ -86,17 +63,13 @@ class Plugin:
 
     def hooks(self) -> list[entries.Installed]:
         """Its hooks, as the file in the data folder has them; none where it cannot be read."""
-        found = _read(f"{self.folder}/{_HOOKS_FILE}")
+        found = client.object_in(read_plain(f"{self.folder}/{_HOOKS_FILE}"))
         return entries.installed(found) if is_ours(self.folder) else []
 
     def install(self, *, do: bool) -> Plan:
         """The files, then what makes the client use them."""
         _require_room(self.folder)
-        plan = Plan(self._changes())
-        if not self.is_known:
-            plan.calls.append(("plugin", "marketplace", "add", self.folder))
-        if client.plugin_is_on() is not True:
-            plan.calls.append(("plugin", "install", client.PLUGIN_ID))
+        plan = Plan(self._changes(), self.additions())
         if self.mcp and not self.started.has_sdk:
             plan.to_do.append(parts.sdk_to_do(self.started, "brimline install --as plugin"))
         before = _user_settings()
@@ -110,18 +83,23 @@ class Plugin:
         plan.call_client("the plugin", do=do)
         return plan
 
+    def additions(self) -> list[tuple[str, ...]]:
+        """What makes the client know and use it."""
+        known = [] if self.is_known else [("plugin", "marketplace", "add", self.folder)]
+        used = client.plugin_is_on() is True
+        return [*known, *([] if used else [("plugin", "install", client.PLUGIN_ID)])]
+
     def refresh(self) -> None:
         """Write the files anew.
 
         Raises:
             InstallError: one of them cannot be written.
         """
-        for change in self._changes():
-            change.carry_out()
+        Plan(self._changes()).carried_out()
 
     def remove(self, *, do: bool) -> Plan:
         """Have the client forget the plugin, then the files; the settings as they were before."""
-        plan = Plan([Change(p, records.read_plain(p), None) for p in self._present()])
+        plan = Plan([Change(p, read_plain(p), None) for p in self._present()])
         if self.is_known:
             plan.calls = [("plugin", "marketplace", "remove", client.MARKETPLACE)]
             if client.plugin_is_on() is not None:
@@ -131,15 +109,9 @@ class Plugin:
             plan.backup = settingsfile.back_up(_user_settings(), f"{self.home_dir}/backups")
         plan.call_client("the plugin", do=do)
         if do and is_ours(self.folder):
-            try:
-                shutil.rmtree(self.folder)
-            except OSError as error:
-                reason = settingsfile.reason(error)
-                raise InstallError(f"cannot remove {self.folder}: {reason}") from error
+            shutil.rmtree(self.folder, ignore_errors=True)
         if do and plan.calls and not plan.warnings:
             _put_back(self.home_dir)
-            for name in ("client-edits.json", "client-edits.original", "plugin.json"):
-                io.remove(f"{self.home_dir}/install/{name}")
         return plan
 
     def _changes(self) -> list[Change]:
@@ -147,7 +119,7 @@ class Plugin:
         made = files(self.wired, self.started, mcp=mcp)
         wanted = {f"{self.folder}/{name}": content for name, content in made.items()}
         found = [
-            Change(path, records.read_plain(path), wanted.get(path))
+            Change(path, read_plain(path), wanted.get(path))
             for path in dict.fromkeys([*wanted, *self._present()])
         ]
         return [change for change in found if change.before != change.after]
@@ -180,23 +152,30 @@ def files(wired: entries.Wiring, started: pythons.Program, *, mcp: bool) -> dict
         f"{client.PLUGIN}/.claude-plugin/plugin.json": _document(
             about | {"author": _OWNER, "license": "MIT"}
         ),
-        f"{client.PLUGIN}/README.md": _README.encode(),
         _HOOKS_FILE: _document({"description": _ABOUT, "hooks": groups}),
         answer.PROGRAM_FILES[1].removeprefix("plugin/"): started.words(),
     }
     if wired.launcher:
         found[client.PLUGIN + LAUNCHER] = wired.launcher_bytes()
     if mcp:
-        server: dict[str, Any] = {"command": started.interpreter, "args": started.arguments("mcp")}
-        server |= {"env": started.environment()} if started.home else {}
-        found[_MCP_FILE] = _document({"mcpServers": {client.SERVER: server}})
+        found[_MCP_FILE] = _document({"mcpServers": {client.SERVER: started.server()}})
     listed = command_files.files(started.line)
     return found | {f"{client.PLUGIN}/commands/{name}": text for name, text in listed.items()}
 
 
+def interpreter_in_use(home_dir: str, path: str) -> str | None:
+    """What runs the hooks already: by the launcher, the plugin, or a settings file."""
+    earlier = [
+        entries.parse(home_dir + LAUNCHER, ["Stop"]),
+        *Plugin(home_dir).hooks(),
+        *[entry for entry in parts.entries_in(path) if parts.may_start(entry, path, home_dir)],
+    ]
+    return next((entry.interpreter for entry in earlier if entry and entry.interpreter), None)
+
+
 def is_ours(folder: str) -> bool:
     """Whether a folder is a marketplace that we generated."""
-    found = _read(f"{folder}/{_MARKETPLACE_FILE}")
+    found = client.object_in(read_plain(f"{folder}/{_MARKETPLACE_FILE}"))
     return (found.get("name"), found.get("owner")) == (client.MARKETPLACE, _OWNER)
 
 
@@ -223,46 +202,25 @@ def _put_back(home_dir: str) -> None:
 
     The bytes are those of the newest backup that says the same.
     """
-    file = _user_settings()
+    file, backups = _user_settings(), f"{home_dir}/backups"
     if file.raw is None:
         return
-    text, backups = file.text, f"{home_dir}/backups"
+    text = file.text
     for key in _MADE_BY_CLIENT:
         if wiring.parse(text).get(key) == {}:
             text = jsontext.remove(text, (key,))
     after = file.encode(text) if wiring.parse(text) else None
-    for name in sorted(io.names_in(backups), reverse=True):
-        kept = records.read_plain(f"{backups}/{name}")
-        if name.startswith("settings.json.") and _said(kept) == wiring.parse(text):
-            after = kept
-            break
+    for name in sorted(n for n in io.names_in(backups) if n.startswith("settings.json.")):
+        kept = read_plain(f"{backups}/{name}")
+        said = client.object_in(kept)
+        said = {key: said[key] for key in said if said[key] or key not in _MADE_BY_CLIENT}
+        after = kept if kept is not None and said == wiring.parse(text) else after
     if after != file.raw:
         settingsfile.replace(file, after, backups)
 
 
-def _said(raw: bytes | None) -> dict[str, Any]:
-    """What settings say, without the members that the client may leave empty."""
-    found = _value(raw)
-    return {key: value for key, value in found.items() if key not in _MADE_BY_CLIENT or value}
-
-
 def _user_settings() -> settingsfile.SettingsFile:
     return settingsfile.read(parts.settings_path("user", ""))
-
-
-def _read(path: str) -> dict[str, Any]:
-    try:
-        return _value(Path(path).read_bytes())
-    except OSError:
-        return {}
-
-
-def _value(raw: bytes | None) -> dict[str, Any]:
-    try:
-        value = json.loads((raw or b"{}").removeprefix(b"\xef\xbb\xbf"))
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _document(value: dict[str, Any]) -> bytes:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import glob
 import hashlib
+import itertools
 import os
 import stat
 import time
@@ -20,7 +20,6 @@ _BOM = b"\xef\xbb\xbf"
 _ANY_WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
 _TRIES = 5
-_LEFT_AFTER_S = 60
 _Done = TypeVar("_Done")
 
 
@@ -76,16 +75,12 @@ def require_writable(file: SettingsFile) -> None:
     Raises:
         ReadOnlyError: it is read-only, or its folder is.
     """
-    folder = os.path.dirname(file.target)
-    if file.raw is not None:
+    for path in (file.target, os.path.dirname(file.target)):
         # As root every file is writable; the owner's wish counts all the same.
-        mode = os.stat(file.target).st_mode
-        if not mode & _ANY_WRITE or not os.access(file.target, os.W_OK):
-            raise ReadOnlyError(
-                f"{file.path} is read-only: chmod u+w it first; nothing was changed"
-            )
-    if os.path.isdir(folder) and not os.access(folder, os.W_OK):
-        raise ReadOnlyError(f"{folder} is read-only: chmod u+w it first; nothing was changed")
+        if os.path.exists(path) and not (
+            os.stat(path).st_mode & _ANY_WRITE and os.access(path, os.W_OK)
+        ):
+            raise ReadOnlyError(f"{path} is read-only: chmod u+w it first; nothing was changed")
 
 
 def retrying(attempt: Callable[[], _Done]) -> _Done:
@@ -100,14 +95,13 @@ def retrying(attempt: Callable[[], _Done]) -> _Done:
     return attempt()
 
 
-def replace(file: SettingsFile, new: bytes | None, backups: str, *, folder: bool = False) -> str:
+def replace(file: SettingsFile, new: bytes | None, backups: str) -> str:
     """Swap in new content if the file still is what was read; a link stays a link.
 
     Args:
         file: as it was read.
-        new: its content; None: it is removed.
+        new: its content; None: it is removed, and its folder if that empties it.
         backups: the folder in which the bytes as they were are kept.
-        folder: whether the file's own folder, if that empties it, goes too.
 
     Returns:
         The backup's path; empty where there was nothing to keep.
@@ -122,6 +116,8 @@ def replace(file: SettingsFile, new: bytes | None, backups: str, *, folder: bool
         if new is None:
             _require_unchanged(file)
             os.unlink(file.target)
+            with contextlib.suppress(OSError):  # somebody keeps something in it by now
+                os.rmdir(os.path.dirname(file.target))
         elif file.raw is not None and os.stat(file.target).st_nlink > 1:
             _require_unchanged(file)
             _write_in_place(file.target, new)
@@ -129,9 +125,6 @@ def replace(file: SettingsFile, new: bytes | None, backups: str, *, folder: bool
             _swap(file, new)
     except OSError as error:
         raise InstallError(f"cannot write {file.path}: {reason(error)}") from error
-    if new is None and folder:
-        with contextlib.suppress(OSError):  # somebody keeps something in it by now
-            os.rmdir(os.path.dirname(file.target))
     return backup
 
 
@@ -143,17 +136,15 @@ def back_up(file: SettingsFile, folder: str) -> str:
     """
     if file.raw is None:
         return ""
-    name = f"{os.path.basename(file.path)}.{time.strftime('%Y%m%d_%H%M%S')}"
-    for attempt in range(1000):
-        path = f"{folder}/{name}" + (f".{attempt}" if attempt else "")
-        try:
-            if io.create_exclusively(path, file.raw):
-                return path
-        except OSError as error:
-            raise InstallError(
-                f"cannot write the backup {path}: {reason(error)}; nothing was changed"
-            ) from error
-    raise InstallError(f"cannot find a free name for a backup in {folder}")
+    name = f"{folder}/{os.path.basename(file.path)}.{time.strftime('%Y%m%d_%H%M%S')}"
+    path, more = name, itertools.count(1)
+    try:
+        while not io.create_exclusively(path, file.raw):
+            path = f"{name}.{next(more)}"
+    except OSError as error:
+        why = f"{reason(error)}; nothing was changed"
+        raise InstallError(f"cannot write the backup {path}: {why}") from error
+    return path
 
 
 def write_program(path: str, data: bytes) -> None:
@@ -204,7 +195,6 @@ def _swap(file: SettingsFile, new: bytes) -> None:
     temporary = f"{file.target}.brimline-{os.getpid()}.tmp"
     like = os.stat(file.target) if file.raw is not None else None
     os.makedirs(os.path.dirname(file.target), exist_ok=True)
-    _drop_leftovers(file.target)
     try:
         _write(temporary, new, like)
         _require_unchanged(file)
@@ -233,11 +223,3 @@ def _write_in_place(path: str, data: bytes) -> None:
         file.truncate()
         file.flush()
         os.fsync(file.fileno())
-
-
-def _drop_leftovers(target: str) -> None:
-    """Remove what a killed run left beside the settings; a running one keeps its own."""
-    for path in glob.glob(f"{glob.escape(target)}.brimline-*.tmp"):
-        with contextlib.suppress(OSError):  # somebody else did
-            if time.time() - os.path.getmtime(path) > _LEFT_AFTER_S:
-                os.unlink(path)

@@ -10,12 +10,11 @@ import click
 from brimline import config, output
 from brimline.errors import InstallError
 from brimline.fast import paths
-from brimline.gauge.reading import make_reading
 from brimline.gauge.window import COMPACTION_RESERVE_TOKENS, LARGE_WINDOW_TOKENS
-from brimline.install import checks_use, doctor, jsontext, parts, pythons, settingsfile, wiring
-from brimline.install.plugin import Plugin
+from brimline.install import jsontext, parts, pythons, settingsfile, wiring
+from brimline.install.checks_use import LEAST_WINDOW_TOKENS
+from brimline.install.plugin import Plugin, interpreter_in_use
 from brimline.scout import reads
-from brimline.transcript.tail import Tail
 
 _WINDOW = "autoCompactWindow"
 _PERCENT = "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"
@@ -25,8 +24,7 @@ _REPLY_TOKENS = 20_000
 @output.command("autocompact")
 @click.argument("tokens", metavar="TOKENS|off")
 @click.option("--percent", type=click.IntRange(1, 100), help="Compact at this share already.")
-@click.option("--window", type=int, help="The model's window, where it is not 1,000,000.")
-def autocompact(tokens: str, percent: int | None, window: int | None, as_json: bool) -> None:
+def autocompact(tokens: str, percent: int | None, as_json: bool) -> None:
     """Make the client compact by itself at TOKENS less 33,000, or leave it to its default.
 
     It writes `autoCompactWindow` into the user's settings of the client, and a percentage as
@@ -43,7 +41,7 @@ def autocompact(tokens: str, percent: int | None, window: int | None, as_json: b
         raise click.UsageError("--percent goes with TOKENS: without a window the client ignores it")
     home_dir, project_dir = paths.home(), os.getcwd()
     path = parts.settings_path("user", project_dir)
-    wanted = None if tokens == "off" else _checked(tokens, window, home_dir, project_dir)
+    wanted = None if tokens == "off" else _checked(tokens, home_dir, project_dir)
     changed = settingsfile.retrying(lambda: _write(path, wanted, percent, home_dir))
     config.compile_policy(home_dir, project_dir)
     report: dict[str, Any] = {
@@ -52,22 +50,20 @@ def autocompact(tokens: str, percent: int | None, window: int | None, as_json: b
         "percent": percent,
         "compaction_tokens": None if wanted is None else _point(wanted, percent),
         "changed": changed,
-        "warnings": [] if wanted is None else _warnings(window, home_dir, project_dir),
     }
     output.answer(report, _told, as_json=as_json)
 
 
-def _checked(tokens: str, window: int | None, home_dir: str, project_dir: str) -> int:
+def _checked(tokens: str, home_dir: str, project_dir: str) -> int:
     digits = tokens.replace("_", "").replace(",", "")
     if not digits.isascii() or not digits.isdigit():
         raise InstallError(f"TOKENS takes a whole number or off, not {tokens!r}")
     known = config.live_policy(home_dir, project_dir).values["context_window"]
-    wanted, largest = int(digits), window or known or LARGE_WINDOW_TOKENS
+    wanted, largest = int(digits), known or LARGE_WINDOW_TOKENS
     if wanted > largest:
         raise InstallError(f"{wanted:,} is above the window of {largest:,} tokens")
-    least = checks_use.LEAST_WINDOW_TOKENS
-    if wanted < least:
-        raise InstallError(f"the client does not honour values below {least:,}")
+    if wanted < LEAST_WINDOW_TOKENS:
+        raise InstallError(f"the client does not honour values below {LEAST_WINDOW_TOKENS:,}")
     return wanted
 
 
@@ -92,6 +88,7 @@ def _write(path: str, wanted: int | None, percent: int | None, home_dir: str) ->
 
 def _edited(text: str, place: tuple[str, ...], wanted: int | str | None) -> str:
     """The settings with one value in its place, or without it."""
+    text = text if text.strip() or wanted is None else "{}\n"
     settings = wiring.parse(text)
     holder = settings.get("env") if place[1:] else settings
     if not isinstance(holder, dict | None):
@@ -99,25 +96,11 @@ def _edited(text: str, place: tuple[str, ...], wanted: int | str | None) -> str:
     there = bool(holder and place[-1] in holder)
     if wanted is None:
         return jsontext.remove(text, place) if there else text
-    text = text if text.strip() else "{}\n"
     if there:
         return jsontext.replace_value(text, place, wanted)
     if holder is None:
         return jsontext.insert_member(text, (), place[0], {place[-1]: wanted})
     return jsontext.insert_member(text, place[:-1], place[-1], wanted)
-
-
-def _warnings(window: int | None, home_dir: str, project_dir: str) -> list[str]:
-    """What the new point collides with, by the same rule as `doctor`."""
-    rules = config.live_policy(home_dir, project_dir)
-    rules.values["context_window"] = window or rules.values["context_window"] or LARGE_WINDOW_TOKENS
-    reading = make_reading(Tail(), None, rules)
-    name, filled = checks_use.ordering(rules.values, reading)
-    found = doctor.finding(name, **filled)
-    if found.level != "warning":
-        return []
-    collision = f"in a window of {reading.window.tokens:,} tokens {found.what}"
-    return [f"{collision}; lower guard.ceiling_percent or guard.tiers, or name --window"]
 
 
 def _told(report: dict[str, Any]) -> str:
@@ -127,8 +110,11 @@ def _told(report: dict[str, Any]) -> str:
         point = f"the client compacts at about {report['compaction_tokens']:,} tokens."
         lines = [f"{_WINDOW} = {report['autoCompactWindow']:,} in {report['settings']}: {point}"]
     if report["changed"]:
-        lines.append("Running sessions keep the value they started with.")
-    return "\n".join([*lines, *[f"warning: {note}" for note in report["warnings"]]])
+        lines.append(
+            "Running sessions keep the value they started with. `brimline doctor` says whether "
+            "warnings still come before it."
+        )
+    return "\n".join(map(output.wrapped, lines))
 
 
 @output.command("on")
@@ -171,33 +157,25 @@ def init(force: bool, as_json: bool) -> None:
 def _switch(*, enabled: bool, as_json: bool) -> None:
     home_dir, project_dir = paths.home(), os.getcwd()
     known = parts.known_paths(home_dir, project_dir)
-    wired = {path: entry for path in known for entry in parts.entries_in(path)[:1]}
-    hooks = Plugin(home_dir).hooks()
-    if not wired and not hooks:
+    wired = [path for path in known if parts.entries_in(path)]
+    plugin = Plugin(home_dir)
+    if not wired and not plugin.hooks():
         raise InstallError("brimline is not installed here yet: run `brimline install` first")
     blocks = config.load(home_dir, project_dir).values["scout.mode"] == "block"
     word = ("block" if blocks else "advise") if enabled else "off"
     config.change(paths.user_config(home_dir), "scout.mode", word, project=False)
     config.compile_policy(home_dir, project_dir)
-    changed = []
-    for path, entry in wired.items():
-        usable = parts.may_start(entry, path, home_dir)
-        python = pythons.choose(None, entry.interpreter if usable else None)
-        renewed = parts.wiring_for(python, home_dir)
-        parts.Launcher(home_dir, project_dir, renewed).install(do=True)
+    python = pythons.choose(None, interpreter_in_use(home_dir, known[0]))
+    renewed, changed = parts.wiring_for(python, home_dir), []
+    for path in wired:
         plan = parts.Settings(path, home_dir, project_dir, renewed).install(do=True)
         changed += [change.path for change in plan.files]
-    if hooks:
-        _refresh_plugin(home_dir, hooks[0].interpreter)
+    if plugin.hooks():
+        started = pythons.program(home_dir)
+        Plugin(home_dir, renewed, started, mcp=plugin.brings_server).refresh()
     state = "on" if enabled else "off"
     problem = reads.load_ignored(project_dir).problem
     report = {"scout": state, "settings": changed, "problem": problem or None}
-    places = ", ".join([*wired, *(["the plugin"] if hooks else [])])
+    places = ", ".join([*wired, *(["the plugin"] if plugin.hooks() else [])])
     text = f"The scout is {state} in new sessions ({places}). {problem}".rstrip()
     output.answer(report, text, as_json=as_json)
-
-
-def _refresh_plugin(home_dir: str, interpreter: str | None) -> None:
-    wired = parts.wiring_for(pythons.choose(None, interpreter), home_dir)
-    started = pythons.program(parts.home_to_tell(home_dir))
-    Plugin(home_dir, wired, started, mcp=Plugin(home_dir).brings_server).refresh()

@@ -14,25 +14,15 @@ from brimline.install import entries, jsontext
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-Path = tuple[str | int, ...]
-_HOOKS: Path = ("hooks",)
-_STATUSLINE: Path = ("statusLine",)
-_PERMISSIONS: Path = ("permissions",)
-_ALLOW: Path = ("permissions", "allow")
+    Path = tuple[str | int, ...]
 
 
-def wire(
-    text: str,
-    wiring: entries.Wiring,
-    made: Collection[Path] = (),
-    inherited: str | None = None,
-) -> tuple[str, list[Path]]:
-    """Add or renew our entries; returns the text and the containers that exist only for them.
+def wire(text: str, wiring: entries.Wiring, inherited: str | None = None) -> str:
+    """Add or renew our entries.
 
     Args:
         text: the settings; blank ones become an object.
         wiring: where the entries shall point to.
-        made: containers that an earlier run made.
         inherited: the status line that a new one here would hide, to be carried along.
 
     Raises:
@@ -41,33 +31,26 @@ def wire(
     text = text if text.strip() else "{}\n"
     wanted = entries.hook_groups(wiring)
     _require_hooks(parse(text), wanted)
-    known = list(made) if has_entries(text) else []
     for event in dict.fromkeys([*_hooks(text), *wanted]):
-        text = _settle_event(text, event, wanted.get(event), known)
-        if event not in wanted:
-            text = _drop_if_empty(text, (*_HOOKS, event), known)
-    text = _wire_statusline(text, wiring, known, inherited)
-    text = _wire_rules(text, wiring.rules, known)
-    return text, [path for path in dict.fromkeys(known) if _value_at(text, path) is not None]
+        text = _settle_event(text, event, wanted.get(event))
+    return _wire_rules(_wire_statusline(text, wiring, inherited), wiring.rules)
 
 
-def unwire(text: str, made: Collection[Path] | None = None) -> str:
-    """Take exactly our entries out, and the empty containers that were made for them.
+def unwire(text: str, original: dict[str, Any] | None = None) -> str:
+    """Take exactly our entries out, and the containers that this empties.
 
     Args:
         text: the settings.
-        made: containers known to be ours; None: every container that our leaving empties counts.
+        original: what they were before us, where that is known: its empty containers, permission
+            rules and status line stay.
     """
-    touched = made is not None
+    before = original or {}
+    held_ours = has_entries(text)
     for event in _hooks(text):
-        held_ours = bool(_ours(text, event))
-        touched = touched or held_ours
-        text = _settle_event(text, event, None, [])
-        if held_ours or made is not None:
-            text = _drop_if_empty(text, (*_HOOKS, event), made)
-    if touched:
-        text = _drop_if_empty(text, _HOOKS, made)
-    return _unwire_statusline(_unwire_rules(text, made), made)
+        text = _settle_event(text, event, None, before)
+    if held_ours:
+        text = _drop_if_empty(text, ("hooks",), before)
+    return _unwire_statusline(_unwire_rules(text, before), original)
 
 
 def has_entries(text: str) -> bool:
@@ -94,112 +77,103 @@ def parse(text: str) -> dict[str, Any]:
     Raises:
         InstallError: they are no JSON object.
     """
-    try:
-        settings = jsontext.parse(text).value if text.strip() else {}
-    except ValueError as error:
-        raise InstallError(f"this is not valid JSON: {str(error).rstrip('.')}") from None
+    settings = jsontext.load(text) if text.strip() else {}
     if not isinstance(settings, dict):
         raise InstallError("this is not a JSON object")
     return settings
 
 
-def _settle_event(text: str, event: str, wanted: dict[str, Any] | None, made: list[Path]) -> str:
+def _settle_event(
+    text: str, event: str, wanted: dict[str, Any] | None, before: dict[str, Any] | None = None
+) -> str:
     """Have the wanted group of ours in an event, and no other one of ours."""
-    found, place = _ours(text, event), (*_HOOKS, event)
+    found, place = _ours(text, event), ("hooks", event)
     if wanted and len(found) == 1 and _hooks(text)[event][found[0][0]] == wanted:
         return text
     for group, entry in reversed(found):
         alone = len(_hooks(text)[event][group]["hooks"]) == 1
         text = jsontext.remove(text, (*place, group) if alone else (*place, group, "hooks", entry))
     if wanted is None:
-        return text
+        return _drop_if_empty(text, place, before or {}) if found else text
     if "hooks" not in parse(text):
         text = jsontext.insert_member(text, (), "hooks", {})
-        made.append(_HOOKS)
     if event not in _hooks(text):
-        made.append(place)
-        return jsontext.insert_member(text, _HOOKS, event, [wanted])
+        return jsontext.insert_member(text, ("hooks",), event, [wanted])
     return jsontext.append_element(text, place, wanted)
 
 
-def _wire_statusline(
-    text: str, wiring: entries.Wiring, made: list[Path], inherited: str | None
-) -> str:
+def _wire_statusline(text: str, wiring: entries.Wiring, inherited: str | None) -> str:
     settings = parse(text)
     if "statusLine" not in settings:
-        made.append(_STATUSLINE)
         value = {"type": "command", "command": entries.statusline_command(wiring, inherited)}
         return jsontext.insert_member(text, (), "statusLine", value)
     current = statusline_of(settings)
-    if current is None:
-        return text  # a kind of status line we do not know: left alone
-    ours = entries.parse_statusline(current)
-    if ours is None and entries.is_our_code(current):
-        return text  # somebody built ours into a command of their own
-    if ours is None:
-        wrapped: str | None = current
-        made[:] = [path for path in made if path != _STATUSLINE]
-    else:
-        wrapped = inherited if _STATUSLINE in made else ours.wrapped
-    wanted = entries.statusline_command(wiring, wrapped)
-    if current == wanted:
-        return text
-    return jsontext.replace_value(text, ("statusLine", "command"), wanted)
+    ours = entries.parse_statusline(current) if current is not None else None
+    if current is None or (ours is None and entries.is_our_code(current)):
+        return text  # of a kind we do not know, or somebody built ours into a command of their own
+    wrapped = ours.wrapped if ours else current
+    wanted = entries.statusline_command(wiring, inherited if wrapped is None else wrapped)
+    return text if current == wanted else _with_line(text, wanted)
 
 
-def _unwire_statusline(text: str, made: Collection[Path] | None) -> str:
+def _unwire_statusline(text: str, original: dict[str, Any] | None) -> str:
     current = statusline_of(parse(text))
     ours = entries.parse_statusline(current) if current is not None else None
     if ours is None:
         return text
-    if ours.wrapped is None or _STATUSLINE in (made or ()):
-        return jsontext.remove(text, _STATUSLINE)
-    return jsontext.replace_value(text, ("statusLine", "command"), ours.wrapped)
+    made = original is not None and "statusLine" not in original
+    if ours.wrapped is None or made:
+        return jsontext.remove(text, ("statusLine",))
+    return _with_line(text, ours.wrapped)
 
 
-def _wire_rules(text: str, rules: Collection[str], made: list[Path]) -> str:
+def _with_line(text: str, command: str) -> str:
+    return jsontext.replace_value(text, ("statusLine", "command"), command)
+
+
+def _wire_rules(text: str, rules: Collection[str]) -> str:
     """Add the permission rules that are not there; what is no list of rules is left alone."""
-    permissions = parse(text).get("permissions", {})
-    allowed = permissions.get("allow", []) if isinstance(permissions, dict) else None
     for rule in rules:
+        permissions = parse(text).get("permissions", {})
+        allowed = permissions.get("allow", []) if isinstance(permissions, dict) else None
         if not isinstance(allowed, list) or rule in allowed:
             continue
         if "permissions" not in parse(text):
             text = jsontext.insert_member(text, (), "permissions", {})
-            made.append(_PERMISSIONS)
-        if "allow" not in parse(text)["permissions"]:
-            text = jsontext.insert_member(text, _PERMISSIONS, "allow", [])
-            made.append(_ALLOW)
-        text = jsontext.append_element(text, _ALLOW, rule)
-        made.append((*_ALLOW, rule))
+        if "allow" not in permissions:
+            text = jsontext.insert_member(text, ("permissions",), "allow", [])
+        text = jsontext.append_element(text, ("permissions", "allow"), rule)
     return text
 
 
-def _unwire_rules(text: str, made: Collection[Path] | None) -> str:
-    """Take out the rules that we added; without a record, those that only we write."""
-    allowed = _value_at(text, _ALLOW)
-    taken = False
-    for at, rule in reversed(list(enumerate(allowed if isinstance(allowed, list) else ()))):
-        if entries.is_our_rule(rule) if made is None else (*_ALLOW, rule) in made:
-            text, taken = jsontext.remove(text, (*_ALLOW, at)), True
-    if taken:
-        text = _drop_if_empty(_drop_if_empty(text, _ALLOW, made), _PERMISSIONS, made)
+def _unwire_rules(text: str, before: dict[str, Any]) -> str:
+    """Take out the rules that only we write, and the containers that this empties."""
+    allowed, kept = _value_at(parse(text), _ALLOW), _value_at(before, _ALLOW)
+    ours = [
+        at
+        for at, rule in enumerate(allowed if isinstance(allowed, list) else ())
+        if entries.is_our_rule(rule) and not (isinstance(kept, list) and rule in kept)
+    ]
+    for at in reversed(ours):
+        text = jsontext.remove(text, (*_ALLOW, at))
+    if ours:
+        text = _drop_if_empty(_drop_if_empty(text, _ALLOW, before), _ALLOW[:1], before)
     return text
 
 
-def _drop_if_empty(text: str, path: Path, made: Collection[Path] | None) -> str:
-    if made is not None and path not in made:
+_ALLOW = ("permissions", "allow")
+
+
+def _drop_if_empty(text: str, path: Path, before: dict[str, Any]) -> str:
+    if _value_at(before, path) is not None or _value_at(parse(text), path) not in ({}, []):
         return text
-    return jsontext.remove(text, path) if _value_at(text, path) in ({}, []) else text
+    return jsontext.remove(text, path)
 
 
-def _value_at(text: str, path: Path) -> Any:
-    value: Any = parse(text)
+def _value_at(settings: dict[str, Any], path: Path) -> Any:
+    value: Any = settings
     for step in path:
-        if isinstance(value, list):
-            value = step if step in value else None  # a rule is known by its text
-        else:
-            value = value.get(step) if isinstance(value, dict) else None
+        value = value.get(step) if isinstance(value, dict) else None
     return value
 
 

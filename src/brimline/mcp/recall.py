@@ -1,4 +1,4 @@
-"""The tool `recall`: one stored output by its key, or those that a query finds.
+"""The tool `recall`: one stored output by its key, or what a query finds, said or stored.
 
 Outputs of other projects are shown only where the call says `everywhere`. The client shows an
 answer of up to 50,000 characters, and puts a longer one into a file; so content comes in pages.
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from brimline import clock
 from brimline.errors import StoreError
 from brimline.fast import io, paths
+from brimline.mcp import remembered
 from brimline.output import minute
 from brimline.search import stored
 from brimline.store import contents, layout
@@ -43,6 +44,8 @@ _NO_UTF8 = r"; bytes that are no UTF-8 are shown as \xNN"
 LARGEST_CHARACTERS = 30_000
 _FRAME_CHARACTERS = 1_000
 ROOM = LARGEST_CHARACTERS - _FRAME_CHARACTERS
+# What a query finds takes 2,000 tokens at most, of 2.2 characters each where a text packs badly.
+SEARCH_ROOM = 4_000
 
 
 class Asked(NamedTuple):
@@ -63,7 +66,10 @@ def answer(home_dir: str, project_dir: str, arguments: dict[str, Any]) -> str:
     asked = _asked(arguments)
     layout.check_format(home_dir)
     if not asked.key:
-        return _hits(home_dir, None if asked.everywhere else project_dir, asked)
+        return _found(home_dir, project_dir, asked)
+    if said := remembered.KEY.fullmatch(asked.key.strip(_AROUND)):
+        number = int(said[1])
+        return remembered.shown(home_dir, project_dir, number, everywhere=asked.everywhere)
     key = _resolved(home_dir, asked.key.strip(_AROUND).rstrip(".…"))
     known = contents.meta(home_dir, key)
     if not asked.everywhere and not _is_of_project(home_dir, key, known, project_dir):
@@ -183,8 +189,19 @@ def _holding(name: str, lines: list[bytes], span: contents.Span, query: str) -> 
     return "\n".join([head, *shown])
 
 
-def _hits(home_dir: str, project_dir: str | None, asked: Asked) -> str:
-    """What a query finds: outputs, each with the lines that fit."""
+def _found(home_dir: str, project_dir: str, asked: Asked) -> str:
+    """What a query finds: what was said, and stored outputs."""
+    wanted = asked.everywhere
+    said = ""
+    if not asked.lines:  # those are for more of the outputs
+        room = SEARCH_ROOM // 2
+        said = remembered.find(home_dir, project_dir, asked.query, room, everywhere=wanted)
+    outputs = _hits(home_dir, None if wanted else project_dir, asked, SEARCH_ROOM - len(said))
+    return f"{said}\n{outputs}" if said and "\n" in outputs else said or outputs
+
+
+def _hits(home_dir: str, project_dir: str | None, asked: Asked, room: int) -> str:
+    """Stored outputs that a query finds, each with the lines that fit."""
 
     def pick(count: int) -> contents.Span:
         span = contents.Span(1, min(_HITS_PER_ANSWER, count))
@@ -203,7 +220,9 @@ def _hits(home_dir: str, project_dir: str | None, asked: Asked) -> str:
         return "\n".join([first, *_notes(found)])
     wanted = stored.terms(asked.query)
     numbered = enumerate(found.hits, found.span.first)
-    blocks = _fitting(f"{number}. {_hit(hit, home_dir, wanted)}" for number, hit in numbered)
+    blocks = _fitting(
+        (f"{number}. {_hit(hit, home_dir, wanted)}" for number, hit in numbered), room
+    )
     last, total = found.span.first + len(blocks) - 1, found.total
     rest = f'; next: lines="{last + 1}:{min(last + _HITS_PER_ANSWER, total)}"'
     how = "that hold" if found.all_words else "that hold some of (none holds all)"
@@ -212,12 +231,12 @@ def _hits(home_dir: str, project_dir: str | None, asked: Asked) -> str:
     return "\n".join([f"[brimline recall: {shown}]", *blocks, *_notes(found)])
 
 
-def _fitting(rows: Iterable[str]) -> list[str]:
-    """The first rows, as many as one answer has room for."""
-    shown, room = list[str](), ROOM
+def _fitting(rows: Iterable[str], room: int = ROOM) -> list[str]:
+    """The first rows, as many as one answer has room for; a search shows one at least."""
+    shown = list[str]()
     for row in rows:
         room -= width(row) + 1
-        if room < 0:
+        if room < 0 and (shown or width(row) > ROOM):
             break
         shown.append(row)
     return shown

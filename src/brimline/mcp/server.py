@@ -1,4 +1,4 @@
-"""`brimline mcp`: three tools over standard input and output, for one client, until the input ends.
+"""`brimline mcp`: tools for the model over standard input and output, until the input ends.
 
 Nothing of ours is loaded or read before the first call of a tool, and the SDK only when it runs.
 """
@@ -25,7 +25,7 @@ MISSING = (
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 def mcp() -> None:
-    """Serve the tools `recall`, `context_status` and `note` on standard input and output.
+    """Serve `recall`, `remember`, `note` and others on standard input and output.
 
     Claude Code starts it by itself once it is registered; it ends with its client.
 

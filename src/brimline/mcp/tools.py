@@ -13,18 +13,18 @@ from typing import Any
 from brimline.errors import BrimlineError, SessionError
 from brimline.fast import io, paths
 
-RECALL, STATUS, NOTE, BUDGET = "recall", "context_status", "note", "context_budget"
+RECALL, REMEMBER, STATUS, NOTE = "recall", "remember", "context_status", "note"
+BUDGET = "context_budget"
 # Shown at the start of every session, also where the client loads tools on demand.
 INSTRUCTIONS = (
-    "Text that begins `[brimline stored ...: sha256:...]` is a preview of a longer output: "
-    "the tool `recall` gets any part of it, and finds other stored outputs."
+    "Text that begins `[brimline stored ...: sha256:...]` is a preview: `recall` gets the rest."
 )
 _LONGEST_NOTE = 600
 
 
 def _tool(name: str, description: str, properties: dict[str, Any], **more: Any) -> dict[str, Any]:
     schema = {"type": "object", "properties": properties} | more
-    untouched = {"readOnlyHint": True, "openWorldHint": False}
+    untouched = {"readOnlyHint": name != REMEMBER, "openWorldHint": False}
     return {
         "name": name,
         "description": description,
@@ -40,13 +40,23 @@ def _text(description: str) -> dict[str, str]:
 TOOLS = [
     _tool(
         RECALL,
-        "Get back tool output that was stored outside the context: `key` reads one output, `query` "
-        "finds outputs of this project, both find lines of one. Narrow with `lines`.",
+        "Search earlier sessions of this project and stored tool output: `query` finds, `key` "
+        "reads one, both find lines of one.",
         {
-            "key": _text("sha256:... or its first 8 digits or more"),
-            "query": _text('words; "quoted" ones stand side by side'),
-            "lines": _text("A:B, from 1; -20: is the last 20; of a query alone: hits A to B"),
+            "key": _text("sha256:... or m12"),
+            "query": {"type": "string"},
+            "lines": _text("A:B or -20: (the last 20); with query: outputs A to B"),
             "everywhere": {"type": "boolean", "description": "other projects too"},
+        },
+    ),
+    _tool(
+        REMEMBER,
+        "Keep what later sessions must know; each begins with the descriptions.",
+        {
+            "name": {"type": "string"},
+            "type": _text("user|feedback|project|reference"),
+            "description": _text("one line"),
+            "text": {"type": "string"},
         },
     ),
     _tool(
@@ -57,7 +67,7 @@ TOOLS = [
     # The call itself is the record: carry reads it in the transcript.
     _tool(
         NOTE,
-        "Write down a decision with its reason: handed back after every compaction, word for word.",
+        "Note a decision with its reason: handed back after every compaction.",
         {"text": {"type": "string"}, "reason": {"type": "string"}},
         required=["text"],
     ),
@@ -104,6 +114,10 @@ def _dispatched(name: str, arguments: dict[str, Any]) -> str:
         from brimline.mcp import recall
 
         return recall.answer(home_dir, _project_dir(), arguments)
+    if name == REMEMBER:
+        from brimline.mcp import remembered
+
+        return remembered.remember(_project_dir(), arguments)
     if name == STATUS:
         from brimline.mcp import status
 

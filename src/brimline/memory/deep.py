@@ -87,8 +87,11 @@ def take_in(
     Raises:
         StoreError: the search cannot be used.
     """
-    intake = _Intake(home_dir, project_dir, exclude)
     found = {source.path: source for source in sources(home_dir, project_dir)}
+    queued = io.names_in(f"{home_dir}/memory/{QUEUE}")
+    if not found and not queued and not os.path.isdir(stored.folder(home_dir)):
+        return Taken(0, 0)
+    intake = _Intake(home_dir, project_dir, exclude)
     known = intake.memory.use(_stamps)
     intake.drop([path for path in known if path not in found and path.endswith(".md")])
     fresh = [one for one in found.values() if known.get(one.path, "").split("@")[0] != one.stamp]

@@ -153,6 +153,9 @@ def _pin_all(home_dir: str, wanted: dict[str, pins.Directive]) -> None:
 
 
 def _pin(home_dir: str, key: str, directive: pins.Directive) -> str:
+    held = pins.level_of(home_dir, layout.digest_of(key))
+    if directive.level != pins.NONE and pins.rank(held) > pins.rank(directive.level):
+        return f"brimline: {layout.short(key)} stays pinned ({held}); /brim:unpin lets it go."
     try:
         pins.pin(home_dir, key, directive.level, directive.reason)
     except StoreError as error:

@@ -67,6 +67,7 @@ class Hit(NamedTuple):
     at: float
     source: str
     project: str
+    number: int
     score: float
 
 
@@ -186,6 +187,16 @@ def remove(connection: sqlite3.Connection, condition: str, values: Sequence[Any]
         connection.execute("INSERT INTO turns (turns) VALUES ('optimize')")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     return len(ids)
+
+
+def around(connection: sqlite3.Connection, number: int) -> list[Hit]:
+    """An entry, with the one before and the one after it in its session."""
+    asked = (
+        "SELECT id FROM entries WHERE id IN (?1, (SELECT before_id FROM entries WHERE id = ?1)) "
+        "OR before_id = ?1 ORDER BY id"
+    )
+    ids = [row[0] for row in connection.execute(asked, (number,))]
+    return _hits(connection, ids, dict.fromkeys(ids, 0.0))
 
 
 def make_vectors(connection: sqlite3.Connection, table: Table) -> int:
@@ -321,7 +332,7 @@ def _hits(
     connection: sqlite3.Connection, ids: Sequence[int], scores: Mapping[int, float]
 ) -> list[Hit]:
     asked = (
-        "SELECT id, ref, text, session, at, source, project FROM entries "  # noqa: S608
+        "SELECT id, ref, text, session, at, source, project, id FROM entries "  # noqa: S608
         f"WHERE id IN ({', '.join('?' * len(ids))})"
     )
     rows = {row[0]: row[1:] for row in connection.execute(asked, ids)}

@@ -25,6 +25,7 @@ PROGRAM_FILES = ("install/program.json", "plugin/program.json")
 # A screenful or two; the rest is for a shell.
 _SHOWN_CHARACTERS = 6_000
 _PROMPT = re.compile(r"/(?:[\w-]+:)?brim:([\w-]+)[ \t]*(.*)", re.DOTALL)
+_PIN_KINDS = (pins.LAST, pins.NEXT, pins.START, pins.END)
 _KEY = re.compile(r"(?:sha256:)?[0-9a-f]{6,64}")
 
 
@@ -43,16 +44,23 @@ def to_prompt(turn: Turn) -> Decision | None:
 
 def _from_shell(turn: Turn, command: SlashCommand, arguments: str) -> str:
     """What `brimline` prints for the command, if it does so in time."""
-    words = list(command.words)
-    if command.name == "recall":
-        if not arguments:
-            return "brimline: /brim:recall KEY shows a stored output, /brim:recall WORDS finds one."
-        words = ["store", "get"] if _KEY.fullmatch(arguments) else ["store", "search"]
-        words += ["--", arguments]
-    elif arguments:
-        words += arguments.split()
+    words = [*command.words, *arguments.split()]
     if command.about_session:
         words += ["--session", turn.event.session_id]
+    return _run(turn, words)
+
+
+def _recall(turn: Turn, _command: SlashCommand, arguments: str) -> str:
+    if not arguments:
+        return "brimline: /brim:recall KEY shows a stored output, /brim:recall TEXT searches."
+    if _KEY.fullmatch(arguments):
+        return _run(turn, ["store", "get", "--", arguments])
+    searches = (["memory", "search", "--limit", "5"], ["store", "search"])
+    return "\n\n".join([_run(turn, [*words, "--", arguments]) for words in searches])
+
+
+def _run(turn: Turn, words: list[str]) -> str:
+    """What `brimline` prints, if it does so in time."""
     line = shlex.join(["brimline", *words])
     program = _program(turn.home)
     if program is None:
@@ -78,17 +86,20 @@ def _from_shell(turn: Turn, command: SlashCommand, arguments: str) -> str:
 
 def _purge(turn: Turn, command: SlashCommand, arguments: str) -> str:
     preview = _from_shell(turn, command, arguments)
-    line = f"brimline session purge --session {turn.event.session_id}"
-    return (
-        f"{preview}\n\nNothing was changed: the client ignores edits of a session that runs. "
-        f"Leave it, run\n  {line}\nand resume it with\n  claude --resume {turn.event.session_id}"
-    )
+    if "\n  brimline session purge" not in preview:
+        return preview  # there is nothing to purge, or no answer
+    return f"{preview}\nand resume it with\n  claude --resume {turn.event.session_id}"
 
 
 def _pin(turn: Turn, _command: SlashCommand, arguments: str) -> str:
     kind, _, rest = arguments.partition(" ")
-    if kind not in (pins.LAST, pins.NEXT, pins.START, pins.END):
+    if kind not in _PIN_KINDS:
         kind, rest = pins.LAST, arguments
+        first = arguments.partition(" ")[0]
+        # A reason needs one of the words before it: a typo is not taken for one.
+        if first and first.lower() not in pins.LEVELS and "=" not in first:
+            known = ", ".join((*_PIN_KINDS, pins.SOFT, pins.HARD))
+            return f"brimline: nothing was pinned: {first!r} is none of {known}."
     return pinning.obey(pins.from_arguments(kind, rest), turn)
 
 
@@ -116,7 +127,14 @@ def _on(turn: Turn, _command: SlashCommand, _arguments: str) -> str:
 
 
 # All others say what the command in a shell says.
-_ANSWERS = {"purge": _purge, "pin": _pin, "unpin": _unpin, "off": _off, "on": _on}
+_ANSWERS = {
+    "recall": _recall,
+    "purge": _purge,
+    "pin": _pin,
+    "unpin": _unpin,
+    "off": _off,
+    "on": _on,
+}
 
 
 def _program(home_dir: str) -> list[str] | None:

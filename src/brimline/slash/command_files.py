@@ -6,6 +6,8 @@ hook is silent: switched off, or gone.
 
 from __future__ import annotations
 
+import re
+from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -61,9 +63,9 @@ ANSWERED = (
     ),
     SlashCommand(
         "recall",
-        "Show a stored output by its key, or search stored outputs",
-        ("store", "search", "WORDS"),
-        "KEY|WORDS",
+        "Search what was said in earlier sessions and stored outputs, or show one by its key",
+        ("memory", "search", "TEXT"),
+        "KEY|TEXT",
     ),
     SlashCommand(
         "checkpoint",
@@ -81,6 +83,9 @@ ANSWERED = (
     SlashCommand("on", "Let brimline speak in this session again"),
 )
 COMMANDS = (*ANSWERED, CARD)
+NAMES = tuple(f"{command.name}.md" for command in COMMANDS)
+_UNANSWERED = "brimline did not answer this command."
+_SIGNATURE = re.compile(rb"^brimline: ([0-9a-f]{16})\n", re.MULTILINE)
 _CARD_TEXT = (
     "This was recorded word for word before. Take it as the state of the work and go on from "
     "there; if nothing is open, ask what is next. Do not run anything."
@@ -99,14 +104,29 @@ def files(line: Callable[..., str | None]) -> dict[str, bytes]:
     if run:
         head = f"{_head(CARD)}allowed-tools: {_quoted(f'Bash({run})')}\n"
         found[CARD.name] = _document(head, f"!`{run}`\n\n{_CARD_TEXT}")
-    return {f"{name}.md": text.encode() for name, text in found.items()}
+    return {f"{name}.md": _signed(text.encode()) for name, text in found.items()}
+
+
+def is_ours(raw: bytes) -> bool:
+    """Whether a file is one that we wrote and nobody changed."""
+    found = _SIGNATURE.search(raw)
+    if found is None:  # as an earlier version wrote it
+        return _UNANSWERED.encode() in raw or _CARD_TEXT.encode() in raw
+    return _digest(raw[: found.start()] + raw[found.end() :]) == found[1]
+
+
+def _signed(raw: bytes) -> bytes:
+    """With a digest of all else in its head: one that somebody changes is theirs from then on."""
+    return raw.replace(b"---\n", b"---\nbrimline: " + _digest(raw) + b"\n", 1)
+
+
+def _digest(raw: bytes) -> bytes:
+    return sha256(raw).hexdigest()[:16].encode()
 
 
 def _answered_file(command: SlashCommand) -> str:
     instead = f" In a shell: `{command.shell_line()}`." if command.words else ""
-    return _document(
-        _head(command), f"brimline did not answer this command.{instead} Tell the user, no more."
-    )
+    return _document(_head(command), f"{_UNANSWERED}{instead} Tell the user, no more.")
 
 
 def _document(head: str, body: str) -> str:

@@ -70,7 +70,10 @@ def matching(named: str, known: Iterable[str]) -> str:
 
 
 def newest(project_dir: str) -> str:
-    """The session of a project that was written last.
+    """The session of a project that was heard of last.
+
+    One that is resumed is not written to before the next prompt, but its hooks and status line are
+    asked.
 
     Raises:
         SessionError: the project has none.
@@ -80,7 +83,7 @@ def newest(project_dir: str) -> str:
         folder = paths.project_transcripts(place)
         found = [path for path in _sessions(folder) if os.path.isfile(path)]
         if found:
-            return max(found, key=modified)
+            return max(found, key=_heard_at)
         place = place.rpartition("/")[0]  # the client may have been started further up
     folder = paths.project_transcripts(project_dir)
     raise SessionError(f"no session of this project was found in {folder}: name its file")
@@ -178,6 +181,11 @@ def _sessions(folder: str) -> list[str]:
     """The sessions in a folder; older clients keep those of subagents beside them."""
     found = glob.glob(f"{glob.escape(folder)}/*.jsonl")
     return [path for path in found if not os.path.basename(path).startswith("agent-")]
+
+
+def _heard_at(path: str) -> float:
+    folder = paths.session_dir(paths.home(), session_id_of(path))
+    return max(map(modified, (path, f"{folder}/spool.jsonl", f"{folder}/statusline.json")))
 
 
 def modified(path: str) -> float:

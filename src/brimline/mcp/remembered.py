@@ -1,0 +1,130 @@
+"""Memory for the model: what was said that fits a query, one entry by its key, a topic to keep.
+
+What is new is taken in beside the answer: a query waits for that a moment, and the rest goes on
+while the server runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import re
+import threading
+from typing import Any
+
+from brimline import clock
+from brimline.errors import BrimlineError, StoreError
+from brimline.fast import policy
+from brimline.memory import deep, hot
+from brimline.output import line
+from brimline.search import stored, turns, vectors
+from brimline.search.documents import EVERYWHERE, Within
+
+KEY = re.compile(r"m(\d{1,12})")
+WAIT_S = 1.0
+_MOST_HITS = 8
+_HIT_CHARACTERS = 320
+# Of one entry and its neighbours: with its first line an answer stays within 2,000 tokens.
+_ENTRY_CHARACTERS = 1_300
+_AGES = ((86_400, "d"), (3_600, "h"), (60, "min"))
+_intake = threading.Lock()
+
+
+def find(home_dir: str, project_dir: str, query: str, room: int, *, everywhere: bool) -> str:
+    """What was said that fits, within some characters; empty where nothing does.
+
+    Raises:
+        StoreError: the search cannot be used.
+    """
+    _bring_up_to_date(home_dir, project_dir)
+    if not os.path.isdir(stored.folder(home_dir)):
+        return ""  # nothing was ever taken in
+    within = EVERYWHERE if everywhere else Within(stored.place(project_dir))
+    hits = _memory(home_dir).search(query, _MOST_HITS, within)
+    rows = []
+    for hit in hits:
+        row = f"m{hit.number} {_told(hit)}: {line(hit.text, _HIT_CHARACTERS)}"
+        room -= len(row) + 1
+        if room < 0:
+            break
+        rows.append(row)
+    if not rows:
+        return ""
+    how = "" if vectors.load() else " (by words alone)"
+    head = f'[brimline recall: said before, best first{how}; key="m…" shows one with its context]'
+    return "\n".join([head, *rows])
+
+
+def shown(home_dir: str, project_dir: str, number: int, *, everywhere: bool) -> str:
+    """One entry, with what stands before and after it.
+
+    Raises:
+        StoreError: there is none, or it is another project's.
+    """
+    found = _memory(home_dir).use(lambda connection: turns.around(connection, number))
+    own = next((hit for hit in found if hit.number == number), None)
+    if own is None:
+        raise StoreError(f"there is no entry m{number}: search for it again")
+    if (
+        not everywhere
+        and own.project
+        and not stored.is_within(own.project, stored.place(project_dir))
+    ):
+        raise StoreError(
+            f"m{number} was not said in this project: add everywhere=true if the user wants it "
+            "all the same"
+        )
+    rows = [f"m{hit.number} {_told(hit)}:\n{_cut(hit.text)}" for hit in found]
+    return "\n".join([f"[brimline recall m{number} of session {own.group[:80]}]", *rows])
+
+
+def remember(project_dir: str, arguments: dict[str, Any]) -> str:
+    """Keep a topic, marked as the model's own.
+
+    Raises:
+        StateError: a part is missing or unknown, or it is there already.
+    """
+    names = ("name", "type", "description", "text")
+    parts = [arguments.get(name) for name in names]
+    if not all(isinstance(part, str) for part in parts):
+        raise BrimlineError(f"remember takes {', '.join(names)}, all of them texts")
+    topic = hot.add(hot.folder(project_dir), *map(str, parts), source="model")
+    return f"Kept in {topic.path}. Its line in the index is before you in every session."
+
+
+@functools.cache
+def _memory(home_dir: str) -> turns.Memory:
+    return deep.opened(home_dir)
+
+
+def _bring_up_to_date(home_dir: str, project_dir: str) -> None:
+    """Take in what is new, for a moment; longer work goes on behind the answer."""
+
+    def work() -> None:
+        with _intake, contextlib.suppress(StoreError, OSError):
+            exclude = policy.load(home_dir, project_dir).values["memory.exclude"]
+            deep.take_in(home_dir, project_dir, exclude)
+
+    if not _intake.locked():
+        thread = threading.Thread(target=work, daemon=True)
+        thread.start()
+        thread.join(WAIT_S)
+
+
+def _told(hit: turns.Hit) -> str:
+    """Where it comes from and how old it is."""
+    where = "" if hit.group.startswith("/") else f", session {hit.group[:8]}"
+    return f"({hit.source}, {_age(hit.at)}{where})"
+
+
+def _age(at: float) -> str:
+    seconds = clock.now() - at
+    for size, unit in _AGES:
+        if at and seconds >= size:
+            return f"{int(seconds // size):,} {unit} ago"
+    return "just now" if at else "unknown age"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _ENTRY_CHARACTERS else text[:_ENTRY_CHARACTERS] + " …"
