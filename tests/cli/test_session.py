@@ -264,6 +264,7 @@ def test_a_session_in_use_is_refused_with_the_reason(
     assert content(recorded) == before
     assert looked.code == 0
     assert "The session is in use" in looked.out
+    assert f"\n  brimline session purge {recorded}\n" in looked.out
 
 
 def test_a_session_that_another_command_rewrites_is_refused(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import shlex
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -98,10 +99,8 @@ def inspect_command(file: str | None, session_id: str | None, as_json: bool) -> 
 
 @output.command("purge", epilog=_EXIT_CODES)
 @_named
-@click.option(
-    "--threshold", default=5_000, type=click.IntRange(1), help="Large is, in bytes. [5000]"
-)
-@click.option("--keep-recent", default=10, type=click.IntRange(0), help="Requests to keep. [10]")
+@click.option("--threshold", metavar="BYTES", type=click.IntRange(1), help="What is large.  [5000]")
+@click.option("--keep-recent", metavar="N", type=click.IntRange(0), help="Requests to keep.  [10]")
 @click.option(
     "--strategy",
     multiple=True,
@@ -128,8 +127,9 @@ def purge_command(file: str | None, session_id: str | None, as_json: bool, **giv
     if restore.is_backup(path):
         raise RewriteError(f"{path} is a backup, which stays as it is: copy it and purge the copy")
     path, home_dir = os.path.realpath(path), paths.home()
-    strategies = frozenset(given["strategy"]) or purge.DEFAULT
-    options = purge.Options(given["threshold"], given["keep_recent"], strategies)
+    asked = {"threshold_bytes": given["threshold"], "keep_requests": given["keep_recent"]}
+    sizes = {name: value for name, value in asked.items() if value is not None}
+    options = purge.Options(strategies=frozenset(given["strategy"]) or purge.DEFAULT, **sizes)
     # There are no cycles to find, and looking for them takes the longer the more rows are known.
     gc.disable()
     with _reading(path) as bar:
@@ -141,7 +141,7 @@ def purge_command(file: str | None, session_id: str | None, as_json: bool, **giv
         return
     if given["dry_run"]:
         found["changes"] = session_document.changes(planned)
-        told += f"\n{session_text.changes(found['changes'])}\n{_next_step(path)}"
+        told += f"\n{session_text.changes(found['changes'])}\n{_next_step(path, given)}"
         output.answer(found, told, as_json=as_json)
         return
     if not as_json:
@@ -162,16 +162,20 @@ def purge_command(file: str | None, session_id: str | None, as_json: bool, **giv
     output.answer(found, session_text.purged, as_json=as_json)
 
 
-def _next_step(path: str) -> str:
-    """What to do about what a dry run has shown."""
-    reason = in_use.why(path, paths.home())
-    if reason is None:
-        return "\nNothing was changed. Without --dry-run it is done."
-    told = (
-        f"Nothing was changed. The session is in use ({reason}), and its client would not notice "
-        "a change before the session is resumed: end it first."
-    )
-    return f"\n{output.wrapped(told)}"
+def _next_step(path: str, given: dict[str, Any]) -> str:
+    """The command that does what a dry run has shown."""
+    options = [word for name in given["strategy"] for word in ("--strategy", name)]
+    for name in ("threshold", "keep_recent"):
+        if given[name] is not None:
+            options += [f"--{name.replace('_', '-')}", str(given[name])]
+    reason, told = in_use.why(path, paths.home()), "Nothing was changed. To do it:"
+    if reason is not None:
+        told = (
+            f"Nothing was changed. The session is in use ({reason}), and its client would not "
+            "notice a change before the session is resumed. End it, then run:"
+        )
+    words = shlex.join(["brimline", "session", "purge", path, *options])
+    return f"\n{output.wrapped(told)}\n  {words}"
 
 
 @output.command("repair", epilog=_EXIT_CODES)
