@@ -210,6 +210,10 @@ COMMANDS = {
     "rules": Entry(f"{_HERE}rules", "See which instruction files load, and why."),
     "config": Entry(f"{_HERE}config", "Show, explain and change settings."),
     "scout": Entry(f"{_HERE}scout", "Watch reads of folders that fill the window."),
+    "gateway": Entry(
+        "brimline.gateway.gateway_commands:gateway", "Shorten requests on their way to the service."
+    ),
+    "run": Entry("brimline.gateway.gateway_commands:run", "Run Claude Code behind a gateway."),
     "mcp": Entry("brimline.mcp.server:mcp", "Serve stored output to the model.", hidden=True),
     "hook": Entry("brimline.hooks.by_hand:hook", "Answer one hook event.", hidden=True),
     "statusline": Entry("brimline.hooks.by_hand:statusline", "Print the line.", hidden=True),
