@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import glob
+import itertools
 import json
 import os
 import random
@@ -125,14 +126,17 @@ def times(folder: str, count: int) -> None:
 def fill(store: Memory, count: int) -> None:
     """Entries of words as they are distributed in texts."""
     chance = random.Random(_SEED)
+    # What is asked for is neither in every entry nor rare: about one in twenty holds such a word.
     words = [f"word{number}" for number in range(20_000)]
-    spoken = ["fix", "session", "file", "test", "error", "branch", "commit", "hook", "agent"]
-    weights = [1 / (rank + 1) for rank in range(len(words) + len(spoken))]
+    for asked in _QUESTIONS.read_text(encoding="utf-8").lower().split():
+        if asked.isalpha():
+            words[chance.randrange(100, 4_000)] = asked
+    weights = list(itertools.accumulate(1 / (rank + 1) for rank in range(len(words))))
     started = time.monotonic()
     batch: list[dict[str, Any]] = []
     for number in range(count):
         length = chance.randrange(10, 120)
-        text = " ".join(chance.choices(spoken + words, weights, k=length))
+        text = " ".join(chance.choices(words, cum_weights=weights, k=length))
         batch.append({"id": f"e{number}", "text": text, "group": f"s{number // 40}", "at": number})
         if len(batch) == 5_000:
             store.add(batch)
