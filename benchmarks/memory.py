@@ -44,10 +44,12 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--entries", type=int, help="make that many and time the search")
+    parser.add_argument("--keep", metavar="FOLDER", help="make them there, or use those there")
     parser.add_argument("--misses", action="store_true", help="name the questions not answered")
     given = parser.parse_args()
     corpus = os.environ.get("BRIMLINE_CORPUS")
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = given.keep or temporary
         isolate(folder)
         if given.entries:
             times(folder, given.entries)
@@ -94,7 +96,8 @@ def recall(corpus: str, folder: str, name: str, *, misses: bool) -> None:
 def times(folder: str, count: int) -> None:
     """A query in a running process, a cold command, and what a server takes of the memory."""
     store = memory.open(f"{folder}/brimline/search")
-    fill(store, count)
+    if not os.path.isdir(store.folder):
+        fill(store, count)
     questions = [one["question"] for one in json.loads(_QUESTIONS.read_text(encoding="utf-8"))]
     store.search(questions[0])
     whole, bare = [], []
