@@ -74,7 +74,8 @@ def read_status(path: str, home_dir: str, project_dir: str) -> dict[str, Any]:
     reading.estimate_if_asked(found, last, path, rules)
     found.history = session.occupancies
     document = as_document(found, state.session_id, os.path.abspath(path), len(session.compactions))
-    return document | {"off": state.is_off}
+    saved = state.last_line("Gateway").get("saved")
+    return document | {"off": state.is_off, "gateway_saved_tokens": saved}
 
 
 def as_document(
@@ -123,6 +124,9 @@ def render(report: dict[str, Any]) -> str:
             rows.append(("note", _NOTES[report["ending"]]))
         if report["forecast_ops_high"]:
             rows.append(("forecast", _forecast(report)))
+        if report["gateway_saved_tokens"]:
+            told = f"{report['gateway_saved_tokens']:,} tokens kept out of the last request"
+            rows.append(("gateway", told))
         rows.append(("compactions", f"{report['compactions']} so far"))
         rows.append(
             ("tune", "brimline config explain guard.tiers (also guard.ceiling, guard.preset)")
