@@ -55,7 +55,7 @@ def test_it_answers_and_knows_its_data_folder(wired: entries.Wiring, home_dir: s
 
 @pytest.mark.parametrize(
     ("interpreter", "home"),
-    [("/opt/my python/python3", "/d"), ("/" + "x" * 121, "/d"), ("/opt/a\tb", "/d")],
+    [("/opt/my python/python3", "/d"), ("/" + "x" * 121, "/d")],
 )
 def test_where_a_script_cannot_name_the_interpreter_code_is_given(
     interpreter: str, home: str
@@ -115,7 +115,6 @@ def test_whatever_is_broken_the_client_is_not_refused(
     [
         ("/p", [*OLD, "Stop"], ("Stop", None, "/p", "/old/root", None, None)),
         ("/p", [*OLD, "Stop", "/d"], ("Stop", None, "/p", "/old/root", "/d", None)),
-        ("/p", [*OLD, "Stop", "", "plugin"], ("Stop", None, "/p", "/old/root", None, "plugin")),
         ("/p", [*OLD, "statusline", "", "x"], ("statusline", None, "/p", "/old/root", None, "x")),
         (
             "/p",
@@ -139,19 +138,16 @@ def test_every_form_is_known_again(
     assert entries.parse(program, arguments) == found
 
 
-@pytest.mark.parametrize("written", [True, False])
-def test_a_pipe_in_the_place_of_a_launcher_does_not_make_us_wait(
-    written: bool, tmp_path: Path
-) -> None:
+def test_a_pipe_in_the_place_of_a_launcher_does_not_make_us_wait(tmp_path: Path) -> None:
     """A stranger's project may bring one, and settings that name it."""
     pipe = tmp_path / "brimline" / "bin" / "hook"
     pipe.parent.mkdir(parents=True)
     os.mkfifo(pipe)
-    holder = os.open(pipe, os.O_RDWR) if written else None
 
     assert entries.parse(str(pipe), ["Stop"]) is None
-    if holder is not None:
-        os.close(holder)
+    holder = os.open(pipe, os.O_RDWR)
+    assert entries.parse(str(pipe), ["Stop"]) is None
+    os.close(holder)
 
 
 def test_installing_over_an_older_install_renews_the_entries(home: Home) -> None:
