@@ -27,7 +27,7 @@ KEYS = (
     "window_source effective_window_tokens compaction_tokens compaction_source "
     "compaction_enforced ending margin_tokens used_ratio tier tier_name velocity_tokens_per_op "
     "forecast_ops forecast_ops_low forecast_ops_high forecast_basis measured_by measured_at "
-    "compactions off"
+    "compactions off gateway_saved_tokens"
 )
 
 

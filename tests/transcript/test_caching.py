@@ -12,9 +12,11 @@ if TYPE_CHECKING:
     from brimline.testing import SessionBuilder
 
 
-def reply(session: SessionBuilder, read: int, written: int, model: str = "m", **more: Any) -> None:
+def reply(
+    session: SessionBuilder, read: int, written: int, model: str = "m", more: Any = ()
+) -> None:
     """A reply with a usage of its own."""
-    usage = {"input_tokens": 3, "output_tokens": 1, **more}
+    usage = {"input_tokens": 3, "output_tokens": 1, **dict(more)}
     usage |= {"cache_read_input_tokens": read, "cache_creation_input_tokens": written}
     name = f"msg_{session.now}_{read}"
     session.row("assistant", message={"id": name, "model": model, "usage": usage, "content": []})
@@ -27,9 +29,9 @@ def test_every_break_has_its_cause(session: SessionBuilder) -> None:
     reply(session, 0, 50_000)
     reply(session, 50_000, 1_000)
     session.now += 400
-    reply(session, 0, 52_000, **hour)
+    reply(session, 0, 52_000, more=hour)
     session.now += 400
-    reply(session, 52_000, 500, **hour)
+    reply(session, 52_000, 500, more=hour)
     session.compact(60_000, "auto", "so far")
     reply(session, 20_000, 9_000)
     reply(session, 0, 30_000, "other")
