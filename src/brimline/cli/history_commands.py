@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from brimline.state.history import Session
 
 _RECENT_SESSIONS = 20
-_LAST_TURNS = 30
-_LAST_COMPACTIONS = 30
+_LAST_ROWS = 30
 _SHORT_ID = 8
 _BLOCKS, _PLAIN_BLOCKS = "▁▂▃▄▅▆▇█", "_.-=+*%#"
 _SPARK_CELLS = 60
@@ -251,7 +250,7 @@ def _turns(found: list[dict[str, Any]]) -> list[str]:
             str(turn["requests"]),
             str(turn["compactions"] or ""),
         ]
-        for turn in found[-_LAST_TURNS:]
+        for turn in found[-_LAST_ROWS:]
     ]
     head = ["turn", "at", "in use", "growth", "requests", "compactions"]
     return [f"Turns{_of(rows, found)}", output.table(head, rows, right={0, 2, 3, 4, 5}, indent=2)]
@@ -286,7 +285,7 @@ def _compactions(found: list[dict[str, Any]]) -> list[str]:
             _held(one),
             "" if one["card_characters"] is None else f"{one['card_characters']:,}",
         ]
-        for one in found[-_LAST_COMPACTIONS:]
+        for one in found[-_LAST_ROWS:]
     ]
     head = ["at", "session", "trigger", "before", "after", "summary", "held", "card"]
     told = (
