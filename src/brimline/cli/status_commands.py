@@ -65,15 +65,13 @@ def read_status(path: str, home_dir: str, project_dir: str) -> dict[str, Any]:
     found = reading.make_reading(last, state.snapshot(), rules, observed or None)
     reading.estimate_if_asked(found, last, path, rules)
     found.history = session.occupancies
-<<<<<<< HEAD
-    document = as_document(found, state.session_id, os.path.abspath(path), len(session.compactions))
-    saved = state.last_line("Gateway").get("saved")
-    return document | {"off": state.is_off, "gateway_saved_tokens": saved}
-=======
     named = {"session_id": state.session_id, "transcript": os.path.abspath(path)}
-    rest = {"compactions": len(session.compactions), "off": state.is_off}
+    rest = {
+        "compactions": len(session.compactions),
+        "off": state.is_off,
+        "gateway_saved_tokens": state.last_line("Gateway").get("saved"),
+    }
     return named | _document(found) | rest
->>>>>>> main
 
 
 def _document(found: Reading) -> dict[str, Any]:
