@@ -31,7 +31,8 @@ memory: search add edit remove list lint index status
 forget budget
 rules: show explain lint
 config: list get set unset explain presets autocompact
-scout: on off init"""
+scout: on off init
+gateway run"""
 HIDDEN = ["mcp", "hook", "statusline"]
 
 
@@ -69,7 +70,8 @@ def test_every_command_takes_json_and_shows_an_example(name: str) -> None:
     command = ALL[name]
     told = command.get_help(click.Context(command, info_name=name, **output.HELP))
 
-    assert any("--json" in option.opts for option in command.params)
+    # What `run` prints is its client's.
+    assert name == "run" or any("--json" in option.opts for option in command.params)
     assert f"Example:\n    brimline {name}" in told
     assert command.name == name.rpartition(" ")[2]
 
@@ -100,7 +102,6 @@ def test_every_help_text_is_as_it_was(brimline: Run, golden: Golden) -> None:
         ("statuslin", "There is no command 'statuslin': did you mean `brimline status`?"),
         ("help", "There is no command 'help': did you mean `brimline --help`?"),
         ("session help", "did you mean `brimline session --help`?"),
-        ("scout status", "did you mean `brimline config get scout.mode`?"),
         ("frobnicate", "There is no command 'frobnicate'. See `brimline --help`."),
         ("status --jsn", "No such option '--jsn'"),
         ("store get", "Missing argument 'KEY'. See `brimline store get --help`."),
@@ -263,7 +264,7 @@ def test_ctrl_c_at_a_question_changes_nothing(home_dir: str, session_file: str) 
     process("carry", "add", "x")
     child: Any = pexpect.spawn(
         PROGRAM[0],
-        [*PROGRAM[1:], "carry", "forget", "--session", "abc"],
+        [*PROGRAM[1:], "forget", "--session", "abc"],
         timeout=60,
     )
     child.expect(r"\[y/N\]")

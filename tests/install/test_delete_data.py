@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pexpect
 import pytest
@@ -18,8 +17,7 @@ from click.testing import CliRunner
 from brimline.cli.surface import program
 from brimline.testing import SessionBuilder, bash_event, event, statusline_event
 
-if TYPE_CHECKING:
-    from .conftest import Home
+from .conftest import ORIGINAL, Home
 
 _PAGE = Path(__file__).parents[2] / "docs" / "reference" / "data-folder.md"
 _LONG_AGO = (1_700_000_000, 1_700_000_000)
@@ -173,20 +171,28 @@ def test_purged_sessions_are_restored_and_no_backup_is_left(home: Home, world: P
     assert f"Left: {left}, all that there is of a session that is gone." in done.out
 
 
-def test_a_person_is_told_of_the_backups_first(home: Home) -> None:
-    """A no keeps them, and the purged session as it is."""
-    session, _ = purged_session(home.config / "projects" / "a" / "s1.jsonl")
+@pytest.mark.parametrize("answer", ["n", "y"])
+def test_on_a_terminal_a_no_means_no(answer: str, home: Home) -> None:
+    """One question that tells of everything; without a yes nothing is taken out or deleted."""
+    home.install()
+    _, whole = purged_session(home.config / "projects" / "a" / "s1.jsonl")
     before = home.everything()
     code = "from brimline.cli.main import main; main()"
     terminal = pexpect.spawn(sys.executable, ["-c", code, "uninstall", "--delete-data"], timeout=60)
+    terminal.expect("Take brimline out: ")
     terminal.expect("Restore 1 purged session first.")
     terminal.expect("Delete 1 backup beside sessions.")
     terminal.expect(r"Go ahead\? \[y/N\]")
-    terminal.sendline("n")
+    terminal.sendline(answer)
     terminal.expect(pexpect.EOF)
+    terminal.close()
 
-    assert home.everything() == before
-    assert os.path.exists(session.path)
+    if answer == "n":
+        assert terminal.exitstatus == 1
+        assert home.everything() == before
+    else:
+        after = {str(home.settings): ORIGINAL, f"{home.config}/projects/a/s1.jsonl": whole}
+        assert home.everything() == after
 
 
 @pytest.mark.parametrize("fault", ["changed", "rewritten", "record", "in use"])

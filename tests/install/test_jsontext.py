@@ -1,8 +1,7 @@
 """The JSON text editor: exact inverses, untouched surroundings, strict reading."""
 
-import itertools
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 import pytest
@@ -13,7 +12,6 @@ from brimline.errors import InstallError
 from brimline.install.jsontext import append_element, insert_member, load, remove, replace_value
 
 Path: TypeAlias = tuple[str | int, ...]
-Gap: TypeAlias = Callable[[str, int], str]
 
 thorough = settings(
     max_examples=400,
@@ -23,83 +21,37 @@ thorough = settings(
 )
 HOOK = {"hooks": [{"type": "command", "command": "brimline hook", "timeout": 5}]}
 
-# --- texts in many spellings -------------------------------------------------------------------
-
-blanks = st.sampled_from(
-    ["", "", "", " ", "\n", "\r\n", "\r", "\t", "  ", "\n  ", "\r\n\t", " \n", "\r\n\r\n ", "\n\r"]
-)
-keys = st.sampled_from(['"a"', '"b"', '"\\u0061"', '"é"', '"\\u00e9"', '""', '"\\ud800"', '"😀"'])
 scalars = st.one_of(
-    st.sampled_from(["1.0e5", "-0", "1E400", "-12.50", "true", "null", '"\\/"', '"\\ud800"']),
-    st.text(max_size=6).map(json.dumps),
-    st.text(max_size=6).map(lambda text: json.dumps(text, ensure_ascii=False)),
+    st.none(), st.booleans(), st.integers(), st.text(max_size=6), st.sampled_from([1e5, "\ud800"])
 )
-
-
-def holding(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """Lists of shapes, and tuples of (key spelling, shape) pairs, which stand for objects."""
-    pairs = st.lists(st.tuples(keys, inner), max_size=4).map(tuple)
-    return st.one_of(st.lists(inner, max_size=4), pairs)
-
-
-shapes = st.recursive(scalars, holding, max_leaves=14)
-
-
-@st.composite
-def gaps(draw: st.DrawFn) -> Gap:
-    """White space for each place of a text: laid out, on one line, or at random."""
-    runs = itertools.cycle(draw(st.lists(blanks, min_size=1, max_size=14)))
-    layout = draw(st.sampled_from(["lines", "one line", "random"]))
-    newline = draw(st.sampled_from(["\n", "\r\n"]))
-    unit = draw(st.sampled_from(["  ", "    ", "\t", ""]))
-    space = draw(st.sampled_from(["", " "]))
-
-    def gap(place: str, depth: int) -> str:
-        if layout == "random" or (layout == "lines" and place == "empty"):
-            return next(runs)
-        if layout == "one line":
-            return next(runs).strip("\r\n") if place == "empty" else space * (place[:5] == "after")
-        if place in {"open", "after comma", "close"}:
-            return newline + unit * (depth - (place == "close"))
-        return space if place == "after colon" else ""
-
-    return gap
-
-
-def spelled(shape: Any, gap: Gap, depth: int = 1) -> str:
-    """Write a shape with the given white space."""
-    if isinstance(shape, str):
-        return shape
-    opening, closing = "[]" if isinstance(shape, list) else "{}"
-    if not shape:
-        return opening + gap("empty", depth) + closing
-    written = []
-    for child in shape:
-        if isinstance(shape, list):
-            written.append(spelled(child, gap, depth + 1))
-        else:
-            colon = gap("before colon", depth) + ":" + gap("after colon", depth)
-            written.append(child[0] + colon + spelled(child[1], gap, depth + 1))
-    joined = written[0]
-    for one in written[1:]:
-        joined += gap("before comma", depth) + "," + gap("after comma", depth) + one
-    return opening + gap("open", depth) + joined + gap("close", depth) + closing
+values = st.recursive(
+    scalars,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.dictionaries(st.sampled_from(["a", "b", "é", "", "\ud800", "😀"]), inner, max_size=4),
+    ),
+    max_leaves=14,
+)
+blanks = st.sampled_from(["", " ", "\n", "\r\n", "\t", "\r\n\r\n ", "\n\r"])
 
 
 @st.composite
 def texts(draw: st.DrawFn) -> str:
-    """A valid JSON text that holds an object or a list."""
-    return draw(blanks) + spelled(draw(holding(shapes)), draw(gaps())) + draw(blanks)
+    """A JSON text that holds an object or a list, as people and programs write it."""
+    indent = draw(st.sampled_from([None, 0, 2, "\t"]))
+    marks = st.sampled_from([",", ", ", " , "] if indent is None else [","])
+    text = json.dumps(
+        draw(values.filter(lambda value: isinstance(value, dict | list))),
+        ensure_ascii=True,
+        indent=indent,
+        separators=(draw(marks), draw(st.sampled_from([":", ": ", " :  "]))),
+    )
+    text = text.replace("{}", "{" + draw(blanks) + "}").replace("[]", "[" + draw(blanks) + "]")
+    text = draw(blanks) + text + draw(blanks)
+    return text.replace("\n", "\r\n") if draw(st.booleans()) else text
 
 
 new_keys = st.text(max_size=6).map(lambda text: "new" + text)
-new_values = st.recursive(
-    st.one_of(st.none(), st.integers(), st.text(st.characters(), max_size=8)),
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=4), inner, max_size=3)
-    ),
-    max_leaves=8,
-)
 
 
 def places(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
@@ -134,7 +86,7 @@ def edited_value(value: Any, path: Path, new: Any = None, *, out: bool = False) 
 
 
 @thorough
-@given(st.data(), texts(), new_keys, new_values)
+@given(st.data(), texts(), new_keys, values)
 def test_an_addition_is_just_that_and_removing_it_gives_back_the_exact_text(
     data: st.DataObject, text: str, key: str, value: object
 ) -> None:
@@ -150,44 +102,8 @@ def test_an_addition_is_just_that_and_removing_it_gives_back_the_exact_text(
     assert remove(edited, new_path) == text
 
 
-@settings(thorough, max_examples=600)
-@given(
-    st.text(" \t\r\n", max_size=6),
-    st.sampled_from(
-        [
-            ("", "", ()),
-            ("\r\n", "\r\n", ()),
-            ('{\n  "o": ', "\n}\n", ("o",)),
-            ('{\r\n\t"o":', "}", ("o",)),
-            ('{"o":', "}\n", ("o",)),
-            ("[1, ", "]", (1,)),
-            ("[\r\r", "\r]", (0,)),
-        ]
-    ),
-    st.sampled_from(["{}", "[]"]),
-    st.sampled_from([1, [], HOOK]),
-)
-def test_any_white_space_in_an_empty_container_is_recovered(
-    run: str, frame: tuple[str, str, Path], brackets: str, value: object
-) -> None:
-    """Whatever an empty container holds and wherever it stands, the run survives the round trip."""
-    head, foot, path = frame
-    text = head + brackets[0] + run + brackets[1] + foot
-
-    edited, new_path = added(text, path, load(brackets), "k", value)
-
-    assert remove(edited, new_path) == text
-
-
-def has_duplicates(text: str) -> bool:
-    """Whether an object in a text has a key twice: removing one uncovers the other."""
-    seen: list[bool] = []
-    json.loads(text, object_pairs_hook=lambda pairs: seen.append(len(dict(pairs)) < len(pairs)))
-    return any(seen)
-
-
 @settings(thorough, max_examples=200)
-@given(st.data(), texts(), new_values)
+@given(st.data(), texts(), values)
 def test_a_replacement_and_a_removal_change_that_value_alone(
     data: st.DataObject, text: str, value: object
 ) -> None:
@@ -198,7 +114,7 @@ def test_a_replacement_and_a_removal_change_that_value_alone(
 
     replaced = load(replace_value(text, path, value))
     assert repr(replaced) == repr(edited_value(load(text), path, plain))
-    if path and not has_duplicates(text):
+    if path:
         assert repr(load(remove(text, path))) == repr(edited_value(load(text), path, out=True))
 
 

@@ -31,6 +31,10 @@ def test_a_round_trip_through_the_client_gives_the_settings_back(client: Home) -
     client.uninstall()
     assert client.settings.read_bytes() == ORIGINAL
     assert not plugin(client).exists()
+    client.install("--as", "plugin")
+    client.edit(theirs=True)
+    client.uninstall()
+    assert client.value == json.loads(ORIGINAL) | {"theirs": True}
 
 
 @pytest.mark.parametrize("original", [None, b"{}", b'{"enabledPlugins": {}}'])
@@ -44,15 +48,6 @@ def test_settings_of_any_kind_come_back(original: bytes | None, client: Home) ->
 
     found = client.settings.read_bytes() if client.settings.exists() else None
     assert found == original
-
-
-def test_what_somebody_wrote_meanwhile_stays(client: Home) -> None:
-    """Only what the client added and emptied goes."""
-    client.install("--as", "plugin")
-    client.edit(theirs=True)
-    client.uninstall()
-
-    assert client.value == json.loads(ORIGINAL) | {"theirs": True}
 
 
 @pytest.mark.parametrize("order", [("settings", "plugin"), ("plugin", "settings")])

@@ -27,14 +27,6 @@ def folder(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_file_that_is_not_there_reads_as_none(folder: Path) -> None:
-    """Missing file, missing folder, or a file where the folder should be: all are no settings."""
-    (folder / "file").write_text("x")
-
-    for path in ("none.json", "no/folder/none.json", "file/none.json"):
-        assert settingsfile.read(str(folder / path)).raw is None
-
-
 @pytest.mark.parametrize("kind", ["folder", "pipe", "device"])
 def test_what_is_no_regular_file_is_refused(kind: str, folder: Path) -> None:
     """A pipe would block us and a device would be replaced by a file."""
@@ -93,26 +85,6 @@ def test_a_change_in_between_is_not_overwritten(folder: Path, tmp_path: Path) ->
     assert os.listdir(folder) == ["settings.json"]
 
 
-@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), OSError("odd")])
-def test_a_hard_linked_file_is_written_in_place_or_told(
-    error: OSError, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Shorter or longer, all its names have the new bytes."""
-    path, other = folder / "settings.json", folder.parent / "other.json"
-    path.write_text("something longer")
-    os.link(path, other)
-    for new in (b"[]", b"[1, 2, 3, 4, 5, 6, 7, 8]"):
-        replace(path, new)
-        assert other.read_bytes() == new
-
-    def fail(*_: object) -> None:
-        raise error
-
-    monkeypatch.setattr(os, "fsync", fail)
-    with pytest.raises(InstallError, match=f"cannot write {path}: "):
-        replace(path, b"{}")
-
-
 def test_every_backup_has_its_own_name(folder: Path) -> None:
     """Several in one second are all kept, named with the time and private."""
     path = folder / "settings.json"
@@ -124,12 +96,3 @@ def test_every_backup_has_its_own_name(folder: Path) -> None:
     assert [Path(backup or "").read_text() for backup in made] == ["a", "b", "c"]
     assert all(re.search(r"/settings\.json\.\d{8}_\d{6}(\.\d+)?$", backup or "") for backup in made)
     assert {stat.S_IMODE(os.stat(backup or "").st_mode) for backup in made} == {0o600}
-
-
-def test_a_backup_that_cannot_be_written_is_told(folder: Path) -> None:
-    """Without it nothing must be changed."""
-    path = folder / "settings.json"
-    path.write_text("{}")
-
-    with pytest.raises(InstallError, match="backup"):
-        settingsfile.back_up(settingsfile.read(str(path)), str(path))

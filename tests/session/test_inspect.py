@@ -74,20 +74,6 @@ def test_the_context_at_the_last_request_and_what_came_since(
     assert context.next_tokens == 23_000 + context.since_tokens
 
 
-@pytest.mark.row("S2-18")
-def test_nothing_before_the_last_compaction_counts(session: SessionBuilder) -> None:
-    """Also where only a summary tells of it, as old clients wrote it."""
-    session.tool_result(session.tool_call(90_000), "x" * 90_000)
-    session.compact(150_000, legacy=True)
-    session.reply(20_000)
-    found = inspecting.inspect(session.path)
-
-    assert found.context.composed.parts["tool_result"] == 0
-    assert found.context.composed.parts["summary"] > 0
-    assert not found.largest[0].in_context
-    assert len(found.compactions) == 1
-
-
 @pytest.mark.parametrize("names", ["one by one", "the ends"])
 def test_rows_a_compaction_kept_are_in_the_context(session: SessionBuilder, names: str) -> None:
     """Newer boundaries name them, older ones the first and the last."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _MOST_SUGGESTIONS = 3
-# What people try where there is no such command, and what tells it.
-_INSTEAD = {"scout status": "config get scout.mode"}
 _EXIT_USAGE = 2
 
 
@@ -212,6 +210,10 @@ COMMANDS = {
     "rules": Entry(f"{_HERE}rules", "See which instruction files load, and why."),
     "config": Entry(f"{_HERE}config", "Show, explain and change settings."),
     "scout": Entry(f"{_HERE}scout", "Watch reads of folders that fill the window."),
+    "gateway": Entry(
+        "brimline.gateway.gateway_commands:gateway", "Shorten requests on their way to the service."
+    ),
+    "run": Entry("brimline.gateway.gateway_commands:run", "Run Claude Code behind a gateway."),
     "mcp": Entry("brimline.mcp.server:mcp", "Serve stored output to the model.", hidden=True),
     "hook": Entry("brimline.hooks.by_hand:hook", "Answer one hook event.", hidden=True),
     "statusline": Entry("brimline.hooks.by_hand:statusline", "Print the line.", hidden=True),
@@ -241,8 +243,6 @@ def suggestions(word: str, above: str) -> list[str]:
     """The commands that may have been meant: near the word here, then of that name elsewhere."""
     if word == "help":
         return [f"{above} --help".strip()]
-    if instead := _INSTEAD.get(f"{above} {word}"):
-        return [instead]
     known = list(tree())
     shown = [name for name, entry in COMMANDS.items() if not entry.hidden]
     here = [path for path in {*shown, *known} if path.rpartition(" ")[0] == above]

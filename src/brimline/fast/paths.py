@@ -118,6 +118,11 @@ def command_file(home_dir: str) -> str:
     return home_dir + "/command"
 
 
+def gateway_file(home_dir: str) -> str:
+    """What stands in for which block in requests that pass through a gateway."""
+    return home_dir + "/gateway/stand-ins.sqlite3"
+
+
 def sessions_dir(home_dir: str) -> str:
     """The folder with one folder per session."""
     return home_dir + "/sessions"

@@ -21,6 +21,8 @@ SYMBOL, PATH, NUMBER, WORD = range(4)
 SHORTEST_NAME = 6
 LONGEST_NAME = 100
 _LONGEST_FORM = 40
+_SHORTEST_NUMBER = 4
+_LONGEST_MENTION = 200
 # Several times what the largest preview has room for.
 _MOST_RUNS = 3_000
 
@@ -133,6 +135,20 @@ def names(lines: Iterable[tuple[int, str]], shown: str) -> list[Name]:
             words.update(fresh)
             found.append(Name(number, run, rank))
     return found
+
+
+def mentions(text: str) -> frozenset[str]:
+    """The names that a text mentions: paths, symbols, hashes, numbers from four digits on."""
+    found: set[str] = set()
+    for run in set(_RUN.findall(text)):
+        if len(run) < _SHORTEST_NUMBER or len(run) > _LONGEST_MENTION:
+            continue
+        has_parts = "/" in run or "." in run
+        if run.isdigit() or (len(run) >= SHORTEST_NAME and (has_parts or _CODED.search(run))):
+            found.add(run)
+        if (has_parts or "-" in run) and len(run) > SHORTEST_NAME:
+            found.update(word for word in _WORD.findall(run) if _CODED.search(word))
+    return frozenset(found)
 
 
 def afford(found: list[Name], room: int, worst: int = WORD) -> list[Name]:

@@ -36,7 +36,14 @@ _GZIP_CONTAINER = 31
 _TEXT_LENGTH = 4_000
 
 
-def put(home_dir: str, data: bytes, meta: dict[str, Any], *, is_last: bool = True) -> str:
+def put(
+    home_dir: str,
+    data: bytes,
+    meta: dict[str, Any],
+    *,
+    is_last: bool = True,
+    is_synced: bool = True,
+) -> str:
     """Keep content; when this returns, the content is on the disk and can be had by the key.
 
     Content that is there already is compared, not stored again; a damaged copy is replaced.
@@ -47,6 +54,7 @@ def put(home_dir: str, data: bytes, meta: dict[str, Any], *, is_last: bool = Tru
         meta: what is known about it, plain JSON values: `tool`, `source` (command or path), `exit`,
             `session`, `cwd`; kept with the first put of the content.
         is_last: whether people mean this content when they ask for the last one.
+        is_synced: whether it has to survive a power cut too.
 
     Raises:
         StoreError: a newer brimline wrote the store, so what goes in could not be had back.
@@ -63,7 +71,7 @@ def put(home_dir: str, data: bytes, meta: dict[str, Any], *, is_last: bool = Tru
             pass
     if not known:
         now_ns = layout.now_ns(home_dir)
-        layout.place(home_dir, blob, pack(data), stamp_ns=now_ns, sync=True)
+        layout.place(home_dir, blob, pack(data), stamp_ns=now_ns, sync=is_synced)
     try:
         _describe(home_dir, digest, data, meta, again=known, is_last=is_last)
     except OSError:

@@ -1,0 +1,314 @@
+"""What the gateway adds to the first byte, and whether it holds under load and kills.
+
+    python benchmarks/gateway.py [--rounds 40] [--load 60] [--kills 100]
+
+The first byte is measured against a bare pass-through of the same libraries, interleaved in one
+run; the service answers at once, so that everything measured is between the two.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import http.client
+import itertools
+import json
+import os
+import random
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from typing import Any
+from urllib.parse import urlsplit
+
+Json = dict[str, Any]
+_MEGABYTE = 1_000_000
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_USAGE = {"input_tokens": 3, "cache_read_input_tokens": 9, "cache_creation_input_tokens": 5}
+_ANSWER = json.dumps({"type": "message", "content": [], "usage": _USAGE}).encode()
+_LOG = "\n".join(f"2026-01-08 12:00:{n % 60:02d} request {n} served" for n in range(400))
+_HEADERS = {"content-type": "application/json", "x-api-key": "none"}
+_TIMEOUT_S = 120.0
+
+
+def main() -> None:
+    """Run all parts that are asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=40, help="of the first byte")
+    parser.add_argument("--load", type=float, default=0, help="seconds of 50 parallel streams")
+    parser.add_argument("--kills", type=int, default=0, help="of the gateway during a replay")
+    parser.add_argument("--serve", choices=("service", "bare"), help=argparse.SUPPRESS)
+    parser.add_argument("--upstream", default="", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.serve:
+        _serve(options.serve, options.upstream)
+        return
+    with tempfile.TemporaryDirectory() as home:
+        if options.rounds:
+            print(first_byte(home, options.rounds))
+        if options.load:
+            print(load(home, options.load))
+        if options.kills:
+            print(kills(home, options.kills))
+
+
+class Process:
+    """A server that prints its base URL first."""
+
+    def __init__(self, home: str, *command: str) -> None:
+        env = {"PATH": os.environ["PATH"], "HOME": home, "BRIMLINE_HOME": f"{home}/brimline"}
+        self.process = subprocess.Popen(
+            [sys.executable, *command], stdout=subprocess.PIPE, text=True, env=env
+        )
+        assert self.process.stdout is not None  # noqa: S101 - it was asked for
+        self.url = self.process.stdout.readline().strip()
+
+    def stop(self, number: int = signal.SIGTERM) -> None:
+        """End it."""
+        self.process.send_signal(number)
+        self.process.wait(_TIMEOUT_S)
+
+    def peak_bytes(self) -> int | None:
+        """The most memory that it took so far, where the system tells."""
+        try:
+            with open(f"/proc/{self.process.pid}/status", encoding="ascii") as file:
+                told = [line.split() for line in file if line.startswith("VmHWM")]
+            return int(told[0][1]) * 1_024
+        except (OSError, IndexError):
+            return None
+
+
+def _own(home: str, role: str, upstream: str = "") -> Process:
+    return Process(home, os.path.join(_HERE, "gateway.py"), "--serve", role, "--upstream", upstream)
+
+
+def _gateway(home: str, upstream: str, *options: str) -> Process:
+    return Process(home, "-m", "brimline", "gateway", "--upstream", upstream, *options)
+
+
+def _serve(role: str, upstream: str) -> None:
+    import uvicorn
+
+    from brimline.gateway import serving
+
+    listening = serving.listen(0)
+    print(f"http://127.0.0.1:{listening.getsockname()[1]}", flush=True)
+    app: Any = _service if role == "service" else _Bare(upstream)
+    config = uvicorn.Config(app, lifespan="off", log_config=None, access_log=False)
+    uvicorn.Server(config).run(sockets=[listening])
+
+
+async def _body(receive: Any) -> bytes:
+    parts = []
+    while True:
+        message = await receive()
+        parts.append(message.get("body", b""))
+        if not message.get("more_body"):
+            return b"".join(parts)
+
+
+async def _service(scope: Json, receive: Any, send: Any) -> None:
+    body = await _body(receive)
+    headers = [(b"content-type", b"application/json")]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    if scope["path"].startswith("/stream"):
+        # The body's mark comes back in every part, so that a mix-up shows.
+        mark = json.loads(body)["mark"].encode()
+        for n in range(100):
+            part = b"%s %d\n" % (mark, n)
+            await send({"type": "http.response.body", "body": part, "more_body": True})
+            await asyncio.sleep(0.005)
+    await send(
+        {"type": "http.response.body", "body": b"" if "stream" in scope["path"] else _ANSWER}
+    )
+
+
+class _Bare:
+    """A pass-through that does nothing else."""
+
+    def __init__(self, upstream: str) -> None:
+        import httpx2
+
+        self._upstream = upstream
+        self._client = httpx2.AsyncClient(timeout=None)
+
+    async def __call__(self, scope: Json, receive: Any, send: Any) -> None:
+        body = await _body(receive)
+        request = self._client.build_request("POST", self._upstream + scope["path"], content=body)
+        response = await self._client.send(request, stream=True)
+        headers = [(b"content-type", b"application/json")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        async for chunk in response.aiter_raw():
+            await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+        await response.aclose()
+
+
+def conversation(steps: int, size: int, mark: str, *, is_bulky: bool) -> Json:
+    """A request of about so many bytes; with bulk in it, which the gateway replaces, or without."""
+    each = size // steps
+    messages: list[Json] = [{"role": "user", "content": [{"type": "text", "text": f"Go {mark}."}]}]
+    for n in range(steps):
+        line = f"def part{mark}{n}(value): return table{n}[value]\n"
+        # Pages of a file pass at arrival, whatever their size.
+        arguments = {"file_path": f"/w/m{n}.py", "offset": 1}
+        call = {"type": "tool_use", "id": f"t{n}", "name": "Read", "input": arguments}
+        result = {"type": "tool_result", "tool_use_id": f"t{n}", "content": line * (each // 45)}
+        if is_bulky and n % 5 == 0:
+            call |= {"name": "Bash", "input": {"command": f"journalctl -n {n}"}}
+            result["content"] = f"{_LOG}\n{mark} {n}"
+        messages += [
+            {"role": "assistant", "content": [call]},
+            {"role": "user", "content": [result]},
+        ]
+    tools = [{"name": "Read", "input_schema": {"type": "object"}}]
+    return {"model": "claude-sonnet-4-5", "tools": tools, "messages": messages, "mark": mark}
+
+
+def _ask(url: str, path: str, raw: bytes, session: str) -> tuple[float, bytes]:
+    """Seconds to the first byte, and the answer."""
+    parts = urlsplit(url)
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=_TIMEOUT_S)
+    try:
+        connection.connect()
+        start = time.perf_counter()
+        headers = _HEADERS | {"X-Claude-Code-Session-Id": session}
+        connection.request("POST", parts.path + path, raw, headers)
+        response = connection.getresponse()
+        first = response.read1(1)
+        taken = time.perf_counter() - start
+        return taken, first + response.read()
+    finally:
+        connection.close()
+
+
+def first_byte(home: str, rounds: int) -> str:
+    """The table: medians, and ratios to the bare pass-through."""
+    service = _own(home, "service")
+    bare, gateway = _own(home, "bare", service.url), _gateway(home, service.url)
+    bodies = {
+        "bare": (bare, json.dumps(conversation(40, _MEGABYTE, "plain", is_bulky=False))),
+        "gateway, unchanged body": (
+            gateway,
+            json.dumps(conversation(40, _MEGABYTE, "plain", is_bulky=False)),
+        ),
+        "gateway, changed body": (
+            gateway,
+            json.dumps(conversation(40, _MEGABYTE, "bulky", is_bulky=True)),
+        ),
+    }
+    times: dict[str, list[float]] = {name: [] for name in bodies}
+    try:
+        for turn in range(rounds + 2):
+            for name, (process, text) in bodies.items():
+                taken, _ = _ask(process.url, "/v1/messages", text.encode(), name.partition(",")[2])
+                if turn > 1:
+                    times[name].append(taken)
+    finally:
+        for process in (gateway, bare, service):
+            process.stop()
+    base = statistics.median(times["bare"])
+    rows = ["| first byte, 1 MB | median ms | × bare |", "|---|---:|---:|"]
+    for name, measured in times.items():
+        middle = statistics.median(measured)
+        rows.append(f"| {name} | {middle * 1_000:.1f} | {middle / base:.2f} |")
+    return "\n".join(rows)
+
+
+def load(home: str, seconds: float) -> str:
+    """50 streams at once; each must get back its own marks, all of them, in order."""
+    service = _own(home, "service")
+    gateway = _gateway(home, f"{service.url}/stream")
+    until = time.monotonic() + seconds
+    wrong: list[str] = []
+    done: list[int] = []
+
+    def stream(number: int) -> None:
+        count = 0
+        while time.monotonic() < until:
+            mark = f"s{number}n{count}"
+            size = 4 * _MEGABYTE if number % 25 == 0 else 50_000
+            body = conversation(10, size, mark, is_bulky=number % 2 == 0)
+            _, answer = _ask(gateway.url, "/v1/messages", json.dumps(body).encode(), f"s{number}")
+            if answer != b"".join(b"%s %d\n" % (mark.encode(), n) for n in range(100)):
+                wrong.append(mark)
+            count += 1
+        done.append(count)
+
+    threads = [threading.Thread(target=stream, args=(number,)) for number in range(50)]
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        peak = gateway.peak_bytes()
+    finally:
+        gateway.stop()
+        service.stop()
+    told = f"{peak / 1e6:.0f} MB" if peak else "unknown"
+    return (
+        f"{sum(done)} streams by {len(done)} at once in {seconds:.0f} s, bodies up to 4 MB: "
+        f"{len(wrong)} mixed up or cut; the gateway's peak was {told}"
+    )
+
+
+def kills(home: str, count: int) -> str:
+    """A growing conversation, with the gateway killed at random moments: no prefix may change."""
+    arrived: list[Json] = []
+    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+        def do_POST(self) -> None:
+            arrived.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+            self.send_response(200)
+            self.send_header("content-length", str(len(_ANSWER)))
+            self.end_headers()
+            self.wfile.write(_ANSWER)
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_address[1]}"
+    chance, steps, killed = random.Random(7), 1, 0
+    while killed < count:
+        gateway = _gateway(home, url, "--layers", "1")
+        timer = threading.Timer(chance.uniform(0.0, 0.4), gateway.stop, (signal.SIGKILL,))
+        timer.start()
+        while True:
+            body = conversation(steps, 6_000 * steps, "kill", is_bulky=True)
+            try:
+                _ask(gateway.url, "/v1/messages", json.dumps(body).encode(), "kill")
+            except (OSError, http.client.HTTPException):
+                break
+            steps += 1
+        timer.join()
+        killed += 1
+        if steps > 150:
+            steps = 1
+    server.shutdown()
+    return f"{killed} kills, {len(arrived)} requests: {_changed(arrived)} changed an earlier prefix"
+
+
+def _changed(arrived: list[Json]) -> int:
+    """Requests that begin otherwise than the one before, whose beginning they repeat."""
+    flat = [
+        [json.dumps(block) for m in body["messages"] for block in m["content"]] for body in arrived
+    ]
+    changed = 0
+    for before, now in itertools.pairwise(flat):
+        if len(now) >= len(before) and now[: len(before)] != before:
+            changed += 1
+    return changed
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+"""What the compaction layers give on recorded sessions, judged request by request.
+
+    BRIMLINE_CORPUS=DIR BRIMLINE_JUDGE=DIR python benchmarks/layers.py [POLICY…]
+
+The judge is a folder with `gateway_replay.py`, which replays sessions through a gateway over HTTP;
+here the library stands in the place of the gateway, so that a policy takes seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import importlib
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from brimline.compaction import blocks, compactor
+from brimline.gauge import window
+
+_POLICIES: dict[str, dict[str, Any]] = {
+    "L1 alone": {"layers": frozenset({1})},
+    "layers, edit at once": {"waiting_weight": float("inf")},
+    "layers, as shipped": {},
+}
+# The service's own editing, by its documented defaults: beyond so many tokens all results but the
+# last three are cleared; the second figure is what that has to save.
+_SERVICE = {"the service's own, clear_at_least 0": 0, "the service's own, 20k": 20_000}
+_TRIGGER_TOKENS, _KEPT_RESULTS = 100_000, 3
+_CLEARED = "[cleared to save context]"
+
+
+class _Layers:
+    """A policy by our library."""
+
+    def __init__(self, settings: compactor.Settings) -> None:
+        self._settings = settings
+        self._state = compactor.State()
+
+    def edit(self, body: Any, now: float) -> Any:
+        size = window.resolve_window(
+            configured=None,
+            statusline=None,
+            client={},
+            observed=None,
+            occupancy_tokens=self._state.prompt_tokens,
+            model=body["model"],
+        )
+        settings = dataclasses.replace(self._settings, window_tokens=size.tokens)
+        return compactor.compact(body, self._state, settings, now=now).body
+
+    def observe(self, body: Any, usage: dict[str, Any]) -> None:
+        compactor.observe(self._state, body, usage)
+
+
+class _Service:
+    """What the service does by itself where it is asked to clear tool results."""
+
+    def __init__(self, least_tokens: int) -> None:
+        self._least = least_tokens
+        self._cleared: set[str] = set()
+        self._prompt_tokens = 0
+
+    def edit(self, body: Any, _now: float) -> Any:
+        found = [block for block in blocks.read(body) or () if block.kind == blocks.RESULT]
+        due = [block for block in found[:-_KEPT_RESULTS] if block.id not in self._cleared]
+        saved = sum(block.tokens for block in due)
+        if self._prompt_tokens > _TRIGGER_TOKENS and saved >= self._least:
+            self._cleared.update(block.id for block in due)
+        cleared = [block for block in found if block.id in self._cleared]
+        places = {(block.message, block.place): {"content": _CLEARED} for block in cleared}
+        return blocks.rebuild(body, places) if places else body
+
+    def observe(self, _body: Any, usage: dict[str, Any]) -> None:
+        self._prompt_tokens = blocks.prompt_tokens(usage)
+
+
+class _Answer:
+    status = 200
+
+    def __init__(self, message: Any) -> None:
+        self._data = json.dumps(message, ensure_ascii=False).encode()
+
+    def read(self) -> bytes:
+        return self._data
+
+    def getheader(self, _name: str) -> str:
+        return "application/json"
+
+
+class _Upstream:
+    """What the judge's own service does, without a socket."""
+
+    def __init__(self) -> None:
+        self.bodies: list[Any] = []
+        self.raw = b""
+        self.answer: Any = None
+        self.usage: Any = None
+
+    def connection(self, policy: _Layers | _Service) -> Any:
+        upstream = self
+
+        class Connection:
+            def __init__(self, *_: object, **__: object) -> None:
+                self._answer = _Answer(None)
+
+            def request(self, _method: str, _path: str, data: bytes, headers: Any) -> None:
+                body = json.loads(data)
+                arrived = policy.edit(body, float(headers["x-replay-time"]))
+                upstream.raw = data if arrived is body else b""
+                upstream.bodies.append(arrived)
+                usage = upstream.usage(arrived)
+                policy.observe(body, usage)
+                told = upstream.answer
+                self._answer = _Answer({**told, "usage": {**told["usage"], **usage}})
+
+            def getresponse(self) -> _Answer:
+                return self._answer
+
+        return Connection
+
+
+def main() -> None:
+    """Print the judge's summary for every policy."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    known = [*_POLICIES, *_SERVICE]
+    parser.add_argument("policies", nargs="*", default=known, metavar="POLICY")
+    parser.add_argument("--rows", action="store_true", help="print each session too")
+    options = parser.parse_args()
+    corpus, tools = (os.environ.get(name) for name in ("BRIMLINE_CORPUS", "BRIMLINE_JUDGE"))
+    if not corpus or not tools:
+        sys.exit("BRIMLINE_CORPUS and BRIMLINE_JUDGE name no folders: nothing to measure")
+    sys.path.insert(0, tools)
+    judge: Any = importlib.import_module("gateway_replay")
+    for name in options.policies:
+        rows = []
+        for path in sorted(Path(corpus).glob("*.jsonl")):
+            made = compactor.Settings(**_POLICIES[name]) if name in _POLICIES else None
+            policy = _Layers(made) if made else _Service(_SERVICE[name])
+            upstream = _Upstream()
+            judge.http.client.HTTPConnection = upstream.connection(policy)
+            rows.append(judge.replay(str(path), "http://library", upstream))
+            if options.rows:
+                print(json.dumps(rows[-1]), flush=True)
+        print(f"{name}: {judge.summary(rows)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,298 @@
+"""A Messages-API request as a row of blocks: read, recognised, and put together again. Pure.
+
+The only module that knows the request's shape. Nothing is ever dropped, added or moved: a stand-in
+takes the place of a block's content, so that pairs, roles and order are those of the original.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# What a block is to us. All others are left alone: the user's words, thinking, images, the unknown.
+RESULT, CALL, PROSE, FILE, OTHER = "result", "call", "prose", "file", "other"
+# Characters per token, measured on recorded sessions; what a block takes beside its text.
+_RESULT_RATIO, _TEXT_RATIO, _SIGNATURE_RATIO = 2.85, 3.2, 8
+_RESULT_FRAME, _CALL_FRAME, _TEXT_FRAME = 12, 25, 4
+_IMAGE_TOKENS = 1_500
+MOST_MARKERS = 4
+_MARKER = "cache_control"
+_LIFETIMES_S = {"5m": 300, "1h": 3_600}
+# How the client asks for a summary of the conversation; it has no other mark.
+_SUMMARY_WANTED = "Your task is to create a detailed summary of the conversation so far"
+# Files that the client puts in by itself: changed behind the model's back, or after a compaction.
+_REMINDER = "<system-reminder>"
+_FILES = ("file:", "edited_text_file:", "compact_file_reference:", "Called the Read tool", "Note: ")
+_FILE_CHARACTERS = 60
+
+
+class Block(NamedTuple):
+    """One block of content, where it stands and what it says."""
+
+    message: int
+    place: int
+    role: str
+    kind: str
+    id: str
+    """Stands for this block wherever it occurs: a hash of all that it says."""
+    text: str
+    tokens: float
+    """Estimated."""
+    step: int
+    """How many replies of the model came before it."""
+    call: str = ""
+    """Of a call and its result: what pairs them."""
+    tool: str = ""
+    arguments: Mapping[str, Any] = {}
+
+
+def read(body: Any) -> list[Block] | None:
+    """The blocks of a request; None where any of it is not understood."""
+    messages = body.get("messages") if isinstance(body, dict) else None
+    if not isinstance(messages, list) or _markers(body) > MOST_MARKERS:
+        return None
+    found: list[Block] = []
+    calls: dict[str, tuple[str, Mapping[str, Any]]] = {}
+    step = 0
+    for number, message in enumerate(messages):
+        role = message.get("role") if isinstance(message, dict) else None
+        if role not in ("user", "assistant", "system"):
+            return None
+        content = message.get("content")
+        if isinstance(content, str):
+            content = [{"type": "text", "text": content, "whole": True}]
+        if not isinstance(content, list):
+            return None
+        for place, block in enumerate(content):
+            if not isinstance(block, dict):
+                return None
+            found.append(_read(number, place, role, block, step, calls))
+        step += role == "assistant"
+    return found
+
+
+def rebuild(body: Mapping[str, Any], standing: Mapping[tuple[int, int], Any]) -> dict[str, Any]:
+    """The request with other fields in some blocks, by message and place; the rest is shared."""
+    messages = list(body["messages"])
+    by_message: dict[int, dict[int, Any]] = {}
+    for (number, place), fields in standing.items():
+        by_message.setdefault(number, {})[place] = fields
+    for number, places in by_message.items():
+        content = list(messages[number]["content"])
+        for place, fields in places.items():
+            content[place] = {**content[place], **fields}
+        messages[number] = {**messages[number], "content": content}
+    return {**body, "messages": messages}
+
+
+def mark(body: dict[str, Any], blocks: list[Block], before: int) -> dict[str, Any]:
+    """Let the cache be looked up right before the first changed block, where a marker is left.
+
+    The service looks some twenty blocks back from a marker; without one near the change it would
+    find nothing of the conversation and write all of it again.
+    """
+    if _markers(body) >= MOST_MARKERS:
+        return body
+    for block in reversed(blocks[:before]):
+        content = body["messages"][block.message]["content"]
+        if not isinstance(content, list):
+            continue
+        known = content[block.place]
+        if known.get("type") not in ("thinking", "redacted_thinking"):
+            if _MARKER in known or (known.get("type") == "text" and not known.get("text")):
+                return body
+            lifetime = {"ttl": "1h"} if lifetime_s(body) == _LIFETIMES_S["1h"] else {}
+            marker = {_MARKER: {"type": "ephemeral", **lifetime}}
+            return rebuild(body, {(block.message, block.place): marker})
+    return body
+
+
+def last_round(body: Mapping[str, Any]) -> int:
+    """Where the last round begins, which stays whole: a call, or the user's words."""
+    messages = body["messages"]
+    at = len(messages) - 1
+    while at > 0:
+        said = [block.get("type") for block in _list(messages[at].get("content"))]
+        if messages[at]["role"] == "user" and "tool_result" not in said:
+            return at
+        if messages[at]["role"] == "assistant" and "tool_use" in said:
+            return at
+        at -= 1
+    return 0
+
+
+def begun_with(body: Mapping[str, Any], cut: int, text: str) -> dict[str, Any]:
+    """The request with a text of the user's side in the place of its first messages."""
+    first, rest = {"type": "text", "text": text}, list(body["messages"][cut:])
+    if rest[0]["role"] != "user":
+        return {**body, "messages": [{"role": "user", "content": [first]}, *rest]}
+    content = rest[0]["content"]
+    own = content if isinstance(content, list) else [{"type": "text", "text": content}]
+    return {**body, "messages": [{"role": "user", "content": [first, *own]}, *rest[1:]]}
+
+
+def stands_in(block: Block, text: str, shortened: Mapping[str, Any] | None = None) -> Any:
+    """The fields of a block that say something else in its place."""
+    if block.kind == CALL:
+        return {"input": dict(shortened or {})}
+    return {"content": text} if block.kind == RESULT else {"text": text}
+
+
+def session_of(body: Mapping[str, Any]) -> str:
+    """The session that a request says it belongs to; without one, what its beginning says."""
+    metadata = body.get("metadata")
+    told = metadata.get("user_id") if isinstance(metadata, dict) else None
+    try:
+        named = json.loads(told).get("session_id") if isinstance(told, str) else None
+    except (ValueError, AttributeError):
+        named = None
+    if isinstance(named, str) and named:
+        return named
+    messages = body.get("messages")
+    first = messages[0] if isinstance(messages, list) and messages else None
+    return _id(_dumps(body.get("system")), _dumps(first))
+
+
+def is_helper(body: Mapping[str, Any]) -> bool:
+    """Whether a request is none of the conversation: a title, a page to sum up, a search."""
+    tools, choice = body.get("tools"), body.get("tool_choice")
+    if not isinstance(tools, list) or not tools:
+        return True
+    return isinstance(choice, dict) and choice.get("type") == "tool"
+
+
+def wants_summary(blocks: list[Block]) -> bool:
+    """Whether the client asks for a summary of the conversation: its compaction."""
+    for block in reversed(blocks):
+        if block.role == "assistant":
+            return False
+        if block.kind == OTHER and _SUMMARY_WANTED in block.text:
+            return True
+    return False
+
+
+def lifetime_s(body: Mapping[str, Any], usage: Mapping[str, Any] | None = None) -> int | None:
+    """How long the cache keeps what a request sent, by its usage or its own markers."""
+    written = (usage or {}).get("cache_creation")
+    if isinstance(written, dict):
+        for name, seconds in _LIFETIMES_S.items():
+            if written.get(f"ephemeral_{name}_input_tokens"):
+                return seconds
+    markers = _each_marker(body)
+    if not markers:
+        return None
+    hour = any(isinstance(one, dict) and one.get("ttl") == "1h" for one in markers)
+    return _LIFETIMES_S["1h" if hour else "5m"]
+
+
+def estimate(block: Block, fields: Mapping[str, Any] | None) -> float:
+    """Tokens of a block, or of the same block with other fields."""
+    if fields is None:
+        return block.tokens
+    if block.kind == CALL:
+        return len(_dumps(fields["input"])) / _TEXT_RATIO + _CALL_FRAME
+    if block.kind == RESULT:
+        return len(fields["content"]) / _RESULT_RATIO + _RESULT_FRAME
+    return len(fields["text"]) / _TEXT_RATIO + _TEXT_FRAME
+
+
+def prompt_tokens(usage: Mapping[str, Any]) -> int:
+    """What a request took of the window, by its usage; 0 where that says nothing."""
+    names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    counts = [usage.get(name) for name in names]
+    return sum(count for count in counts if isinstance(count, int))
+
+
+def _read(
+    number: int,
+    place: int,
+    role: str,
+    block: dict[str, Any],
+    step: int,
+    calls: dict[str, tuple[str, Mapping[str, Any]]],
+) -> Block:
+    kind, text, call, tool = OTHER, "", "", ""
+    arguments: Mapping[str, Any] = {}
+    tokens = 0.0
+    what = block.get("type")
+    if what == "text" and isinstance(block.get("text"), str):
+        text = block["text"]
+        tokens = len(text) / _TEXT_RATIO + _TEXT_FRAME
+        if not block.get("whole"):
+            kind = PROSE if role == "assistant" else FILE if _is_file(role, text) else OTHER
+    elif what == "tool_use" and isinstance(block.get("input"), dict):
+        call, tool = str(block.get("id")), str(block.get("name"))
+        arguments, kind, text = block["input"], CALL, _dumps(block["input"])
+        calls[call] = tool, arguments
+        tokens = len(text) / _TEXT_RATIO + _CALL_FRAME
+        if role != "assistant":
+            kind = OTHER
+    elif what == "tool_result":
+        call = str(block.get("tool_use_id"))
+        tool, arguments = calls.get(call, ("", {}))
+        shown = _result_text(block.get("content"))
+        kind = OTHER if shown is None or not tool or role != "user" else RESULT
+        text = shown if shown is not None else _dumps(block.get("content"))
+        tokens = _IMAGE_TOKENS if shown is None else len(text) / _RESULT_RATIO + _RESULT_FRAME
+    elif what == "thinking":
+        text = str(block.get("thinking"))
+        signature = str(block.get("signature") or "")
+        tokens = len(text) / _TEXT_RATIO + len(signature) / _SIGNATURE_RATIO
+        text += signature
+    else:
+        text = _dumps({name: value for name, value in block.items() if name != _MARKER})
+        tokens = _IMAGE_TOKENS if what in ("image", "document") else len(text) / _TEXT_RATIO
+    name = _id(role, what, call, tool if kind == CALL else str(block.get("is_error")), text)
+    return Block(number, place, role, kind, name, text, tokens, step, call, tool, arguments)
+
+
+def _is_file(role: str, text: str) -> bool:
+    if role != "user" or not text.startswith(_REMINDER):
+        return False
+    return text[len(_REMINDER) :][:_FILE_CHARACTERS].lstrip().startswith(_FILES)
+
+
+def _result_text(content: Any) -> str | None:
+    """What a result says; None where it says it in more than text."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return None
+    texts = [
+        part.get("text") if isinstance(part, dict) and part.get("type") == "text" else None
+        for part in content
+    ]
+    known = [text for text in texts if isinstance(text, str)]
+    return "\n".join(known) if len(known) == len(texts) else None
+
+
+def _id(*parts: object) -> str:
+    told = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        raw = str(part).encode("utf-8", "surrogatepass")
+        told.update(len(raw).to_bytes(8, "big"))
+        told.update(raw)
+    return told.hexdigest()
+
+
+def _dumps(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _markers(body: Mapping[str, Any]) -> int:
+    return len(_each_marker(body))
+
+
+def _each_marker(body: Mapping[str, Any]) -> list[Any]:
+    parts = [*_list(body.get("system")), *_list(body.get("tools"))]
+    for message in _list(body.get("messages")):
+        parts += _list(message.get("content")) if isinstance(message, dict) else []
+    return [part[_MARKER] for part in parts if isinstance(part, dict) and _MARKER in part]
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

@@ -1,0 +1,377 @@
+"""The layers applied to one request after the other of a conversation: `compact`, `refused`. Pure.
+
+    state = State()
+    outcome = compact(body, state, Settings(), now=time.time())
+    answer = send(outcome.body)
+    observe(state, body, answer["usage"])
+
+Cheapest first, each layer at most once per request: previews at arrival (1), lines for results that
+nothing refers to (2), lines for all else that is cold (5); after a refusal once more, harder (4).
+What was replaced stays replaced by the same bytes: `outcome.fresh` is to be kept by whoever wants
+that to hold after a restart, and given back through `lookup`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from brimline.compaction import blocks, stand_ins, timing
+from brimline.compaction.references import Clock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from brimline.compaction.blocks import Block
+    from brimline.compaction.stand_ins import StandIn
+
+    Lookup = Callable[[list[str]], Mapping[str, StandIn]]
+
+SUMMARISE, REACTIVE = 3, 4
+_TOO_LONG = re.compile(r"prompt is too long(?::\s*(\d+)\s*tokens?\s*>\s*(\d+))?")
+# Of what a refusal allows.
+_ROOM_RATIO = 0.95
+_REACTIVE_HOT = (10, 5, 2)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How hard the layers are."""
+
+    layers: frozenset[int] = frozenset({1, 2, 4, 5})
+    hot_requests: int = 20
+    """What was referred to so recently is hot, and stays."""
+    near_brim_hot_requests: int = 10
+    near_brim_ratio: float = 0.7
+    worth_ratio: float = 0.05
+    """What an edit near the brim has to save, of the window."""
+    waiting_weight: float = 2.0
+    """How much it counts that an edit waits, against the price of the break that it makes."""
+    read_requests: int = 4
+    """After so many requests content is held to the rules for bulk."""
+    window_tokens: int = 200_000
+
+
+@dataclass
+class State:
+    """What is known of one conversation; all of it can be lost but for what stands in."""
+
+    standing: dict[str, StandIn | None] = field(default_factory=dict)
+    """By block; None where there is known to be nothing."""
+    sent: list[str] | None = None
+    """The blocks of the last request."""
+    at: float | None = None
+    """When that was."""
+    lifetime_s: int = 300
+    """How long the cache keeps it."""
+    waited: dict[str, float] = field(default_factory=dict)
+    drafts: dict[tuple[str, bool], StandIn | None] = field(default_factory=dict)
+    prompt_tokens: int | None = None
+    """What the last request took of the window."""
+    estimated_tokens: float = 0.0
+    """What its blocks were estimated at."""
+    refused_tokens: float | None = None
+    """The breaker of layer 4: open while the conversation is not smaller than this."""
+    summary_failures: int = 0
+    """The breaker of layer 3: how often in a row it failed."""
+    clock: Clock = field(default_factory=Clock)
+
+
+class LayerOutcome(NamedTuple):
+    """What one layer did in one request."""
+
+    layer: int
+    outcome: str
+    """`applied`, `waiting`, `nothing` or `off`; of layer 3 also `failed` and `breaker open`."""
+    blocks: int = 0
+    saved_tokens: float = 0.0
+
+
+@dataclass
+class Report:
+    """What became of a request."""
+
+    kind: str
+    """`conversation`, `compaction`, `helper` or `unknown`."""
+    layers: list[LayerOutcome] = field(default_factory=list)
+    """In the order in which they were asked."""
+    reason: str = ""
+    """Why an edit of what was sent before was made: `due`, `expired`, `brim` or `refused`."""
+    rewritten_tokens: float = 0.0
+    """What the cache has to write again because of it."""
+    original_tokens: float = 0.0
+    sent_tokens: float = 0.0
+
+
+@dataclass
+class Outcome:
+    """A request as it is to be sent, and what is new about it."""
+
+    body: Any
+    report: Report
+    fresh: dict[str, StandIn] = field(default_factory=dict)
+    """What stands in for blocks from now on."""
+    originals: dict[str, Block] = field(default_factory=dict)
+    """The same blocks, by the key under which the store is to keep their text."""
+    is_changed: bool = False
+
+
+def compact(
+    body: Any,
+    state: State,
+    settings: Settings,
+    *,
+    now: float | None = None,
+    lookup: Lookup | None = None,
+) -> Outcome:
+    """Apply what is cheap, due or free.
+
+    Args:
+        body: a request; it is not changed.
+        state: of its conversation; it is.
+        settings: how hard.
+        now: seconds since any moment, for the cache's lifetime; without, no cache ever expires.
+        lookup: what stands in for blocks that this state does not know.
+    """
+    if not isinstance(body, dict) or blocks.is_helper(body):
+        return Outcome(body, Report("helper"))
+    found = blocks.read(body)
+    if found is None:
+        return Outcome(body, Report("unknown"))
+    _look_up(state, found, lookup)
+    case = _Case(body, found, state, settings)
+    if blocks.wants_summary(found):
+        return case.outcome("compaction")
+    state.clock.take(found)
+    case.draft_all()
+    reason, cut = case.cut(now)
+    outcome = case.outcome("conversation", reason, cut)
+    state.sent, state.at = [block.id for block in found], now
+    state.lifetime_s = blocks.lifetime_s(body) or state.lifetime_s
+    state.estimated_tokens = outcome.report.sent_tokens
+    if state.refused_tokens is not None and outcome.report.original_tokens < state.refused_tokens:
+        state.refused_tokens = None
+    return outcome
+
+
+def observe(state: State, body: Any, usage: Mapping[str, Any]) -> None:
+    """Learn from what an answer says about its request: the cache's lifetime, the occupancy."""
+    state.prompt_tokens = blocks.prompt_tokens(usage) or state.prompt_tokens
+    state.lifetime_s = blocks.lifetime_s(body, usage) or state.lifetime_s
+
+
+def refused(
+    body: Any, state: State, settings: Settings, message: str, lookup: Lookup | None = None
+) -> Outcome | None:
+    """Layer 4: the request again, harder, after the service called it too long.
+
+    None where it was not refused for its length, where nothing can be taken out, or where the
+    breaker is open. A second refusal is told by `gave_up`.
+    """
+    told = _TOO_LONG.search(message)
+    found = blocks.read(body) if told and not blocks.is_helper(body) else None
+    if told is None or found is None or REACTIVE not in settings.layers:
+        return None
+    if state.refused_tokens is not None:
+        return None
+    _look_up(state, found, lookup)
+    case = _Case(body, found, state, settings)
+    state.clock.take(found)
+    before = case.sent_tokens
+    wanted = before * 0.9
+    if told[1] and told[2]:
+        wanted = before - (int(told[1]) - int(told[2]) * _ROOM_RATIO) * min(
+            1.0, before / int(told[1])
+        )
+    for hot in _REACTIVE_HOT:
+        case.draft_all(hot)
+        if before - case.savings() <= wanted:
+            break
+    outcome = case.outcome("conversation", "refused", 0, REACTIVE)
+    return outcome if outcome.fresh else None
+
+
+def gave_up(state: State, body: Any) -> None:
+    """The harder request was refused too: not again before the conversation has shrunk."""
+    found = blocks.read(body)
+    state.refused_tokens = sum(block.tokens for block in found) if found else 0.0
+
+
+def undo(state: State, outcome: Outcome) -> None:
+    """What stands in could not be kept: it must not be sent."""
+    for name in outcome.fresh:
+        state.standing.pop(name, None)
+
+
+def _look_up(state: State, found: Iterable[Block], lookup: Lookup | None) -> None:
+    unknown = [block.id for block in found if block.id not in state.standing]
+    known = lookup(unknown) if lookup and unknown else {}
+    for name in unknown:
+        state.standing[name] = known.get(name)
+
+
+class _Case:
+    """One request, and what might be done about it."""
+
+    def __init__(self, body: Any, found: list[Block], state: State, settings: Settings) -> None:
+        self.body, self.found, self.state, self.settings = body, found, state, settings
+        self.steps = found[-1].step + (found[-1].role == "assistant") if found else 0
+        self.tokens = []
+        for block in found:
+            standing = state.standing.get(block.id)
+            self.tokens.append(standing.tokens if standing else block.tokens)
+        self.sent_tokens = sum(self.tokens)
+        self.warm = 0
+        self.drafts: dict[int, StandIn] = {}
+
+    def draft_all(self, hot: int | None = None) -> None:
+        """What each block might be replaced by, if it were free."""
+        self.warm = self._warm_blocks()
+        self.drafts = {}
+        limit = hot if hot is not None else self._hot_requests()
+        for position, block in enumerate(self.found):
+            if block.kind == blocks.OTHER:
+                continue
+            standing = self.state.standing.get(block.id)
+            if standing and standing.layer != stand_ins.PREVIEW:
+                continue
+            age = self.steps - self.state.clock.last(block)
+            draft = None
+            if age >= limit:
+                draft = self._draft(block, is_cold=True)
+            if draft is None and standing is None and block.kind in (blocks.RESULT, blocks.FILE):
+                draft = self._preview(position, block, age, is_hard=hot is not None)
+            if draft is not None and (hot is not None or draft.layer in self.settings.layers):
+                self.drafts[position] = draft
+
+    def savings(self) -> float:
+        """What all drafts together would save."""
+        return sum(self._saved(position) for position in self.drafts)
+
+    def cut(self, now: float | None) -> tuple[str, int]:
+        """Why and from which block on drafts are applied; those behind the warm ones are free."""
+        state, settings = self.state, self.settings
+        if now is not None and state.at is not None and now - state.at > state.lifetime_s:
+            self.warm = 0
+            return "expired", 0
+        waiting = [position for position in self.drafts if position < self.warm]
+        for position in waiting:
+            name = self.found[position].id
+            rent = timing.READ_PRICE * self._saved(position)
+            state.waited[name] = state.waited.get(name, 0.0) + rent
+        pending = [
+            timing.Pending(at, self._saved(at), state.waited[self.found[at].id]) for at in waiting
+        ]
+        saved = sum(change.saved_tokens for change in pending)
+        if self._is_near_brim() and saved >= settings.worth_ratio * settings.window_tokens:
+            return "brim", waiting[0]
+        due = timing.first_due(
+            pending, self.tokens, self.warm, state.lifetime_s, settings.waiting_weight
+        )
+        return ("due", due) if due is not None else ("", self.warm)
+
+    def outcome(
+        self, kind: str, reason: str = "", cut: int | None = None, only: int | None = None
+    ) -> Outcome:
+        """The request with what stands in already, and what is applied now from `cut` on."""
+        state = self.state
+        report = Report(kind, original_tokens=sum(block.tokens for block in self.found))
+        outcome = Outcome(self.body, report)
+        applied = [at for at in self.drafts if cut is not None and at >= cut]
+        first = min(applied, default=self.warm)
+        report.layers = self._layers(applied, only)
+        for at in applied:
+            block, draft = self.found[at], self.drafts[at]
+            outcome.fresh[block.id] = state.standing[block.id] = draft
+            outcome.originals[draft.key] = block
+            state.waited.pop(block.id, None)
+            self.tokens[at] = draft.tokens
+        report.sent_tokens = sum(self.tokens)
+        if first < self.warm:
+            report.reason = reason
+            report.rewritten_tokens = sum(self.tokens[first : self.warm])
+        elif reason == "expired" and applied:
+            report.reason = reason
+        fields = {}
+        for block in self.found:
+            standing = state.standing.get(block.id)
+            if standing:
+                fields[block.message, block.place] = standing.fields
+        if fields:
+            outcome.body, outcome.is_changed = blocks.rebuild(self.body, fields), True
+            if first < self.warm:
+                outcome.body = blocks.mark(outcome.body, self.found, first)
+        return outcome
+
+    def _layers(self, applied: list[int], only: int | None) -> list[LayerOutcome]:
+        if only is not None:
+            return [LayerOutcome(only, "applied", len(applied), sum(map(self._saved, applied)))]
+        told = []
+        for layer in (stand_ins.PREVIEW, stand_ins.MICRO, stand_ins.COLLAPSE):
+            drafted = [at for at, draft in self.drafts.items() if draft.layer == layer]
+            done = [at for at in drafted if at in applied]
+            outcome = "applied" if done else "waiting" if drafted else "nothing"
+            if layer not in self.settings.layers:
+                outcome = "off"
+            counted = done or drafted
+            told.append(LayerOutcome(layer, outcome, len(counted), sum(map(self._saved, counted))))
+        return told
+
+    def _saved(self, position: int) -> float:
+        return self.tokens[position] - self.drafts[position].tokens
+
+    def _warm_blocks(self) -> int:
+        """How many leading blocks the cache may hold: those that were sent before."""
+        sent = self.state.sent
+        if sent is None:
+            # Nothing is known of earlier requests: all but what followed the last reply.
+            at = len(self.found)
+            while at and self.found[at - 1].role != "assistant":
+                at -= 1
+            return at
+        same = 0
+        for block, name in zip(self.found, sent, strict=False):
+            if block.id != name:
+                break
+            same += 1
+        return same
+
+    def _hot_requests(self) -> int:
+        near = self._is_near_brim()
+        return self.settings.near_brim_hot_requests if near else self.settings.hot_requests
+
+    def _is_near_brim(self) -> bool:
+        known = self.state.prompt_tokens
+        if known is None:
+            return False
+        projected = known + self.sent_tokens - self.state.estimated_tokens
+        return projected >= self.settings.near_brim_ratio * self.settings.window_tokens
+
+    def _draft(self, block: Block, *, is_cold: bool) -> StandIn | None:
+        memo = block.id, is_cold
+        if memo not in self.state.drafts:
+            make = stand_ins.when_cold if is_cold else stand_ins.when_read
+            self.state.drafts[memo] = make(block, self.state.clock)
+        return self.state.drafts[memo]
+
+    def _preview(self, position: int, block: Block, age: int, *, is_hard: bool) -> StandIn | None:
+        if len(block.text) < stand_ins.BULK_BYTES:
+            return None
+        if is_hard or age >= self.settings.read_requests:
+            return self._draft(block, is_cold=False)
+        if position < self.warm:
+            return None
+        repeated = self._is_repeated(position)
+        return stand_ins.at_arrival(block, self.state.clock, repeated=repeated)
+
+    def _is_repeated(self, position: int) -> bool:
+        """Whether the last result of the same call is not shown whole."""
+        block = self.found[position]
+        for earlier in reversed(self.found[:position]):
+            if earlier.kind == blocks.RESULT and (earlier.tool, earlier.arguments) == (
+                block.tool,
+                block.arguments,
+            ):
+                return self.state.standing.get(earlier.id) is not None
+        return False

@@ -1,0 +1,133 @@
+"""When the model last referred to what: a clock per item, in replies of the model. Pure.
+
+An item is a call with its result, a paragraph of prose, or a file that the client put in. It is
+referred to by an action that names its file, a rare name in it, or several of its names.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from brimline.compaction import blocks
+from brimline.offload import names
+
+if TYPE_CHECKING:
+    from brimline.compaction.blocks import Block
+
+# A name that so many items hold at most is rare: it means one of them.
+_RARE = 3
+# So many names of an item in one action mean the item.
+_SEVERAL = 8
+_PATH_ARGUMENTS = ("file_path", "notebook_path", "path")
+
+
+class Clock:
+    """What is known of the items of one conversation."""
+
+    def __init__(self) -> None:
+        self._taken: list[str] = []
+        self._restart()
+
+    def take(self, found: list[Block]) -> None:
+        """Go on to the end of a conversation; from its beginning where that has changed."""
+        known = len(self._taken)
+        if [block.id for block in found[:known]] != self._taken:
+            self._taken, known = [], 0
+            self._restart()
+        at = known
+        while at < len(found):
+            end = at
+            while end < len(found) and found[end].message == found[at].message:
+                end += 1
+            self._message(found[at:end])
+            at = end
+        self._taken = [block.id for block in found]
+
+    def last(self, block: Block) -> int:
+        """The step in which a block came or was last referred to.
+
+        What the model itself once wrote into a call counts by its age: the file says it by now.
+        """
+        if block.kind == blocks.CALL:
+            return block.step
+        return self._last.get(_item(block), block.step)
+
+    def used(self, block: Block) -> list[str]:
+        """The names in a block's item that later actions and words used, the last one first."""
+        return list(reversed(self._used.get(_item(block), {})))
+
+    def was_changed(self, path: str) -> bool:
+        """Whether the model edited a file."""
+        return path in self.changed
+
+    def _restart(self) -> None:
+        self._last: dict[str, int] = {}
+        self._used: dict[str, dict[str, None]] = {}
+        self._holders: dict[str, list[str]] = {}
+        self._files: dict[str, list[tuple[str, str]]] = {}
+        self.changed: set[str] = set()
+
+    def _message(self, found: list[Block]) -> None:
+        """References first: a call does not refer to itself."""
+        items = [block for block in found if block.kind != blocks.OTHER]
+        named = {block.id: names.mentions(_said(block)) for block in items}
+        for block in items:
+            if block.kind == blocks.CALL:
+                self._refer(block, named[block.id])
+            elif block.kind == blocks.PROSE:
+                self._use(named[block.id])
+        for block in items:
+            self._hold(block, named[block.id])
+
+    def _refer(self, block: Block, named: frozenset[str]) -> None:
+        counts: dict[str, int] = {}
+        meant: set[str] = set()
+        for name in named:
+            holders = self._holders.get(name, [])
+            if len(holders) <= _RARE:
+                meant.update(holders)
+            for item in holders:
+                counts[item] = counts.get(item, 0) + 1
+            for path, item in self._files.get(name.rpartition("/")[2], ()):
+                if path.endswith(name):
+                    meant.add(item)
+        meant.update(item for item, count in counts.items() if count >= _SEVERAL)
+        for item in meant:
+            self._last[item] = block.step
+        self._use(named)
+        if block.tool in ("Edit", "MultiEdit", "Write", "NotebookEdit"):
+            self.changed.update(_paths(block))
+
+    def _use(self, named: frozenset[str]) -> None:
+        for name in sorted(named):
+            for item in self._holders.get(name, ()):
+                used = self._used.setdefault(item, {})
+                used.pop(name, None)
+                used[name] = None
+
+    def _hold(self, block: Block, named: frozenset[str]) -> None:
+        item = _item(block)
+        self._last[item] = max(self._last.get(item, 0), block.step)
+        for name in named:
+            holders = self._holders.setdefault(name, [])
+            if not holders or holders[-1] != item:
+                holders.append(item)
+        for path in _paths(block):
+            self._files.setdefault(path.rpartition("/")[2], []).append((path, item))
+
+
+def _said(block: Block) -> str:
+    """What a block says; of a call, without the names of its parameters."""
+    if block.kind != blocks.CALL:
+        return block.text
+    values = block.arguments.values()
+    return "\n".join(one if isinstance(one, str) else repr(one) for one in values)
+
+
+def _item(block: Block) -> str:
+    return block.call or block.id
+
+
+def _paths(block: Block) -> list[str]:
+    found = [block.arguments.get(name) for name in _PATH_ARGUMENTS]
+    return [path for path in found if isinstance(path, str) and path]

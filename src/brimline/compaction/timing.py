@@ -1,0 +1,69 @@
+"""When an edit of what was sent before pays: the price of a break, and what waiting has cost. Pure.
+
+Prices are shares of the price of a token that is not cached. A change inside a prefix that the
+cache holds makes everything behind it be written again. So a change waits until what it would have
+saved so far has reached that price (ski rental), or is free because the cache has expired.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+READ_PRICE = 0.1
+_WRITE_PRICES = {300: 1.25, 3_600: 2.0}
+
+
+class Pending(NamedTuple):
+    """A change that waits."""
+
+    position: int
+    """Of its block."""
+    saved_tokens: float
+    waited: float
+    """What it would have saved so far."""
+
+
+def write_price(lifetime_s: int) -> float:
+    """What it costs to write a token into a cache that lives so long."""
+    return _WRITE_PRICES.get(lifetime_s, max(_WRITE_PRICES.values()))
+
+
+def break_price(tokens_behind: float, lifetime_s: int) -> float:
+    """What it costs that so many tokens are written again instead of read."""
+    return tokens_behind * (write_price(lifetime_s) - READ_PRICE)
+
+
+def first_due(
+    pending: Sequence[Pending],
+    tokens: Sequence[float],
+    warm: int,
+    lifetime_s: int,
+    waiting_weight: float,
+) -> int | None:
+    """The position from which on changes are due, or None.
+
+    Of all places where waiting has cost as much as the break, the one where it has cost most beyond
+    it: whatever waits behind it comes along for nothing.
+
+    Args:
+        pending: changes, the first one first.
+        tokens: of each block as it is sent now.
+        warm: how many blocks the cache holds.
+        lifetime_s: of the cache.
+        waiting_weight: how much waiting counts: it fills the window too, which no price tells.
+    """
+    best, due = 0.0, None
+    behind = waited = saved = 0.0
+    at = warm
+    for change in reversed(pending):
+        behind += sum(tokens[change.position : at])
+        at = change.position
+        waited += change.waited
+        saved += change.saved_tokens
+        gain = waiting_weight * waited - break_price(max(0.0, behind - saved), lifetime_s)
+        if gain >= best:
+            best, due = gain, change.position
+    return due

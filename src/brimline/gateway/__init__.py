@@ -1,0 +1,1 @@
+"""The gateway: a door on loopback that applies the compaction layers to a running client."""

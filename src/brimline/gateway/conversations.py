@@ -1,0 +1,214 @@
+"""The conversations that pass through a gateway: each request as it is to be sent, and its trace.
+
+Whatever fails here, the request goes on as the client sent it, with a line in the error log.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from brimline.compaction import blocks, compactor, stand_ins
+from brimline.gauge import window
+from brimline.state import logs
+from brimline.state.session import SessionState
+from brimline.store import put
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from brimline.compaction.compactor import Outcome, Settings, State
+    from brimline.gateway.stickiness import Stickiness
+
+# So many are known at a time; of others only what is on disk.
+_MOST_CONVERSATIONS = 64
+_SESSION_HEADER, _AGENT_HEADER = b"x-claude-code-session-id", b"x-claude-code-agent-id"
+
+
+@dataclass
+class Passing:
+    """A request on its way."""
+
+    raw: bytes
+    """As it is to be sent."""
+    body: Any = None
+    name: str = ""
+    session: str = ""
+    agent: str = ""
+    known: _Known | None = None
+    outcome: Outcome | None = None
+    settings: Settings | None = None
+    was_refused: bool = False
+
+
+class _Known:
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.lock = threading.Lock()
+
+
+class Conversations:
+    """What is known of all of them; called from worker threads."""
+
+    def __init__(self, home_dir: str, settings: Settings, stickiness: Stickiness) -> None:
+        self._home = home_dir
+        self._settings = settings
+        self._stickiness = stickiness
+        self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def prepare(self, raw: bytes, headers: Mapping[bytes, bytes], now: float) -> Passing:
+        """A request with what the layers say."""
+        passing = Passing(raw)
+        try:
+            self._prepare(passing, headers, now)
+        except Exception as error:  # noqa: BLE001 - the session goes on
+            self.failed(error)
+            return Passing(raw)
+        return passing
+
+    def harder(self, passing: Passing, answer: bytes, now: float) -> bool:
+        """After a refusal: whether there is a shorter form of the request, now in its place."""
+        if passing.known is None or passing.settings is None or passing.was_refused:
+            return False
+        passing.was_refused = True
+        try:
+            with passing.known.lock:
+                outcome = compactor.refused(
+                    passing.body,
+                    passing.known.state,
+                    passing.settings,
+                    answer.decode("utf-8", "replace"),
+                    self._stickiness.find,
+                )
+                if outcome is None:
+                    return False
+                self._adopt(passing, outcome, now)
+        except Exception as error:  # noqa: BLE001
+            self.failed(error)
+            return False
+        return True
+
+    def gave_up(self, passing: Passing) -> None:
+        """The shorter form was refused too."""
+        if passing.known is not None:
+            with passing.known.lock:
+                compactor.gave_up(passing.known.state, passing.body)
+
+    def answered(self, passing: Passing, usage: Mapping[str, Any] | None) -> None:
+        """What became of a request: learn from it, and leave a line in the session's spool."""
+        if passing.known is None or passing.outcome is None:
+            return
+        try:
+            with passing.known.lock:
+                if usage and passing.outcome.report.kind == "conversation":
+                    compactor.observe(passing.known.state, passing.body, usage)
+            if passing.outcome.is_changed:
+                self._note(passing, passing.outcome, usage or {})
+        except Exception as error:  # noqa: BLE001
+            self.failed(error)
+
+    def failed(self, error: BaseException) -> None:
+        """One line in the error log, if there is a disk to write it on."""
+        try:
+            logs.record_failure(self._home, "Gateway", error)
+        except OSError:
+            pass
+
+    def _prepare(self, passing: Passing, headers: Mapping[bytes, bytes], now: float) -> None:
+        body = json.loads(passing.raw)
+        if not isinstance(body, dict) or blocks.is_helper(body):
+            return
+        passing.body = body
+        passing.session = headers.get(_SESSION_HEADER, b"").decode("latin-1")
+        passing.session = passing.session or blocks.session_of(body)
+        passing.agent = headers.get(_AGENT_HEADER, b"").decode("latin-1")
+        passing.name = f"{passing.session}/{passing.agent}"
+        passing.known = self._conversation(passing.name)
+        state = passing.known.state
+        size = window.resolve_window(
+            configured=None,
+            statusline=None,
+            client={},
+            observed=None,
+            occupancy_tokens=state.prompt_tokens,
+            model=str(body.get("model")),
+            requested_model="[1m]" if b"context-1m" in headers.get(b"anthropic-beta", b"") else "",
+        )
+        passing.settings = replace(self._settings, window_tokens=size.tokens)
+        with passing.known.lock:
+            outcome = compactor.compact(
+                body, state, passing.settings, now=now, lookup=self._stickiness.find
+            )
+            self._adopt(passing, outcome, now)
+            if outcome.report.kind == "conversation":
+                self._stickiness.note(passing.name, now, state.lifetime_s)
+
+    def _conversation(self, name: str) -> _Known:
+        with self._lock:
+            known = self._known.pop(name, None)
+            if known is None:
+                state = compactor.State()
+                last = self._stickiness.conversation(name)
+                if last:
+                    state.at, state.lifetime_s = last
+                known = _Known(state)
+            self._known[name] = known
+            while len(self._known) > _MOST_CONVERSATIONS:
+                self._known.popitem(last=False)
+            return known
+
+    def _adopt(self, passing: Passing, outcome: Outcome, now: float) -> None:
+        """Keep what is new before it is sent; where that fails, nothing of it is."""
+        if passing.known is None:
+            return
+        try:
+            for block in outcome.originals.values():
+                self._store(block, passing)
+            if outcome.fresh:
+                self._stickiness.keep(outcome.fresh, passing.session, now)
+        except BaseException:
+            compactor.undo(passing.known.state, outcome)
+            raise
+        passing.outcome = outcome
+        if outcome.is_changed:
+            passing.raw = _to_bytes(outcome.body)
+
+    def _store(self, block: blocks.Block, passing: Passing) -> None:
+        meta = {
+            "tool": block.tool or block.kind,
+            "source": stand_ins.subject_of(block) or None,
+            "session": passing.session or None,
+        }
+        # The client has it too, in its transcript: a power cut may take this copy.
+        data = stand_ins.to_bytes(block.text)
+        put.put(self._home, data, meta, is_last=False, is_synced=False)
+
+    def _note(self, passing: Passing, outcome: Outcome, usage: Mapping[str, Any]) -> None:
+        report = outcome.report
+        fields: dict[str, Any] = {
+            "ms": 0.0,
+            "kind": report.kind,
+            "saved": round(report.original_tokens - report.sent_tokens),
+            "layers": [[one.layer, one.outcome, one.blocks, round(one.saved_tokens)]
+                       for one in report.layers if one.outcome not in ("nothing", "off")],
+        }  # fmt: skip
+        if passing.agent:
+            fields["agent"] = passing.agent
+        if report.rewritten_tokens:
+            fields |= {"broke": report.reason, "rewritten": round(report.rewritten_tokens)}
+        if blocks.prompt_tokens(usage):
+            fields["prompt"] = blocks.prompt_tokens(usage)
+        if passing.session:
+            SessionState(self._home, passing.session).add_line("Gateway", fields)
+
+
+def _to_bytes(body: Any) -> bytes:
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    try:
+        return text.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair, which only an escape can say
+        return json.dumps(body, separators=(",", ":")).encode()

@@ -1,0 +1,109 @@
+"""`brimline gateway` and `brimline run`: the layers between a client and its service."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from urllib.parse import urlsplit
+
+import click
+
+from brimline import output
+from brimline.errors import BrimlineError
+from brimline.gateway import serving
+
+
+def _layers(_context: click.Context, _parameter: click.Parameter, text: str) -> frozenset[int]:
+    if text == "off":
+        return frozenset()
+    known = ", ".join(map(str, sorted(serving.LAYERS)))
+    try:
+        wanted = frozenset(int(part) for part in text.split(","))
+    except ValueError:
+        wanted = frozenset({0})
+    if not wanted <= serving.LAYERS:
+        raise click.BadParameter(f"a list out of {known}, or off")
+    return wanted
+
+
+def _upstream(_context: click.Context, _parameter: click.Parameter, url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
+        raise click.BadParameter(f"{url!r} is no URL of a service")
+    return url
+
+
+@output.command("gateway")
+@click.option("--port", default=0, metavar="N", help="Port on loopback (default: any free one).")
+@click.option(
+    "--upstream",
+    default="https://api.anthropic.com",
+    callback=_upstream,
+    metavar="URL",
+    help="The service behind it.",
+)
+@click.option("--path", "secret", metavar="SECRET", help="First part of its path (default: new).")
+@click.option(
+    "--layers", default="1,2,4,5", callback=_layers, metavar="LIST", help="Which apply, or off."
+)
+@click.option("--test-clock", is_flag=True, help="Take the time from x-replay-time.")
+@click.option("--inherited", nargs=2, type=int, hidden=True)
+def gateway(
+    port: int,
+    upstream: str,
+    secret: str | None,
+    layers: frozenset[int],
+    test_clock: bool,
+    inherited: tuple[int, int] | None,
+    as_json: bool,
+) -> None:
+    """Pass a client's requests on to its service, shortened by the compaction layers.
+
+    The first line it prints is the base URL for the client: whoever knows it can use the gateway.
+    It runs until it is interrupted. `brimline run` starts one by itself.
+
+    \b
+    Example:
+      brimline gateway --port 9100
+      ANTHROPIC_BASE_URL=<that line> claude
+    """
+    secret = secret or os.environ.pop("BRIMLINE_GATEWAY_PATH", None) or serving.fresh_secret()
+    if not all(c.isascii() and (c.isalnum() or c in "-_.~") for c in secret):
+        raise BrimlineError("--path takes letters, digits and - _ . ~ only")
+    descriptor, lifeline = inherited or (None, None)
+    listening = serving.listen(port) if descriptor is None else socket.socket(fileno=descriptor)
+    plan = serving.Plan(upstream, secret, layers, test_clock, lifeline)
+
+    def tell() -> None:
+        if descriptor is None:
+            url = serving.base_url(listening, secret)
+            output.answer({"base_url": url}, url, as_json=as_json)
+            sys.stdout.flush()
+
+    with listening:
+        serving.serve(plan, listening, tell)
+
+
+@click.command("run", context_settings=output.HELP | {"ignore_unknown_options": True})
+@click.option(
+    "--compact-pct",
+    type=click.IntRange(1, 100),
+    metavar="N",
+    help="Let the client compact at N % of its window.",
+)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- CLIENT ARGUMENTS]")
+def run(compact_pct: int | None, arguments: tuple[str, ...]) -> None:
+    """Run Claude Code behind a gateway of its own, which ends with it.
+
+    The client gets the gateway's address by --settings; the service behind it is the one that the
+    client would have used. No permission flag is added.
+
+    \b
+    Example:
+      brimline run
+      brimline run --compact-pct 70 -- --continue
+    """
+    from brimline.gateway import launching
+
+    raise SystemExit(launching.run(list(arguments), compact_pct))

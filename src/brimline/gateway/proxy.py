@@ -1,0 +1,289 @@
+"""The way of one request through the gateway and back: checked, sent on, streamed. An ASGI app.
+
+Bytes go both ways as they are: the answer's encoding is not undone, its chunks are not gathered.
+Only what belongs to one connection (RFC 9110, 7.6.1) and the host's name are not handed on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable
+
+    from brimline.gateway.conversations import Conversations, Passing
+
+    Scope = dict[str, Any]
+    Receive = Callable[[], Awaitable[dict[str, Any]]]
+    Send = Callable[[dict[str, Any]], Awaitable[None]]
+
+LARGEST_BODY_BYTES = 64 << 20
+MOST_CONNECTIONS = 256
+_LARGEST_REFUSAL_BYTES = 64 << 10
+_LARGEST_ANSWER_BYTES = 8 << 20
+_LARGEST_START_BYTES = 64 << 10
+_CONNECT_TIMEOUT_S = 30.0
+_HOSTS = ("127.0.0.1", "localhost")
+_OF_ONE_CONNECTION = frozenset(
+    (
+        b"connection",
+        b"keep-alive",
+        b"proxy-connection",
+        b"te",
+        b"trailer",
+        b"transfer-encoding",
+        b"upgrade",
+    )
+)
+_MESSAGES = b"/v1/messages"
+_BAD_REQUEST = 400
+_TOO_LONG = b"prompt is too long"
+
+
+class Proxy:
+    """The app, for one upstream and one secret path."""
+
+    def __init__(
+        self,
+        upstream: str,
+        secret: str,
+        conversations: Conversations | None,
+        now: Callable[[dict[bytes, bytes]], float],
+    ) -> None:
+        self._upstream = httpx2.URL(upstream)
+        self._base = self._upstream.raw_path.rstrip(b"/")
+        self._secret = secret.encode()
+        self._conversations = conversations
+        self._now = now
+        limits = httpx2.Limits(max_connections=MOST_CONNECTIONS, max_keepalive_connections=32)
+        self._client = httpx2.AsyncClient(
+            timeout=httpx2.Timeout(None, connect=_CONNECT_TIMEOUT_S),
+            limits=limits,
+            follow_redirects=False,
+        )
+
+    async def close(self) -> None:
+        """End all connections to the upstream."""
+        await self._client.aclose()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            return
+        headers = dict(scope["headers"])
+        host = headers.get(b"host", b"").decode("latin-1").rpartition(":")
+        path = scope["raw_path"].lstrip(b"/")
+        secret, slash, rest = path.partition(b"/")
+        if (host[0] or host[2]) not in _HOSTS:
+            await _refuse(send, 403, "this is no host of the gateway")
+        elif not hmac.compare_digest(secret, self._secret):
+            await _refuse(send, 404, "not found")
+        else:
+            length = headers.get(b"content-length", b"")
+            too_large = length.isdigit() and int(length) > LARGEST_BODY_BYTES
+            raw = None if too_large else await _read(receive)
+            if raw is None:
+                await _refuse(send, 413, f"more than {LARGEST_BODY_BYTES:,} bytes")
+            else:
+                await self._watched(scope, headers, slash + rest, raw, (receive, send))
+
+    async def _watched(
+        self,
+        scope: Scope,
+        headers: dict[bytes, bytes],
+        path: bytes,
+        raw: bytes,
+        ends: tuple[Receive, Send],
+    ) -> None:
+        """Hand it on for as long as somebody waits for the answer."""
+        receive, send = ends
+        work = asyncio.ensure_future(self._hand_on(scope, headers, path, raw, send))
+        gone = asyncio.ensure_future(_disconnected(receive))
+        try:
+            await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            gone.cancel()
+            if not work.done():
+                work.cancel()
+        try:
+            await work
+        except asyncio.CancelledError:
+            pass  # nobody is left to be told
+
+    async def _hand_on(
+        self, scope: Scope, headers: dict[bytes, bytes], path: bytes, raw: bytes, send: Send
+    ) -> None:
+        passing: Passing | None = None
+        now = self._now(headers)
+        known = self._conversations
+        if known and scope["method"] == "POST" and path.endswith(_MESSAGES):
+            passing = await asyncio.to_thread(known.prepare, raw, headers, now)
+            raw = passing.raw
+        query = scope["query_string"]
+        target = self._base + path + (b"?" + query if query else b"")
+        try:
+            response = await self._send(scope, target, raw)
+            if passing and known and response.status_code == _BAD_REQUEST:
+                refusal = await _bounded(response)
+                if _TOO_LONG in _decoded(response, refusal) and await asyncio.to_thread(
+                    known.harder, passing, _decoded(response, refusal), now
+                ):
+                    await response.aclose()
+                    response = await self._send(scope, target, passing.raw)
+                    if response.status_code >= _BAD_REQUEST:
+                        await asyncio.to_thread(known.gave_up, passing)
+                else:
+                    await _give(send, response, refusal)
+                    await response.aclose()
+                    return
+        except httpx2.RequestError as error:
+            host = self._upstream.host
+            told = f"the gateway cannot reach {host} ({type(error).__name__}): {error}"
+            await _refuse(send, 502, told.rstrip(": "), "api_error")
+            return
+        try:
+            usage = await _stream(send, response)
+        finally:
+            await response.aclose()
+        if passing and known:
+            await asyncio.to_thread(known.answered, passing, usage)
+
+    async def _send(self, scope: Scope, target: bytes, raw: bytes) -> httpx2.Response:
+        headers = _handed_on(scope["headers"])
+        headers = [(name, value) for name, value in headers if name != b"host"]
+        lengths = [value for name, value in headers if name == b"content-length"]
+        if raw or lengths:
+            headers = [item for item in headers if item[0] != b"content-length"]
+            headers.append((b"content-length", str(len(raw)).encode()))
+        url = self._upstream.copy_with(raw_path=target)
+        request = httpx2.Request(scope["method"], url, headers=headers, content=raw or None)
+        return await self._client.send(request, stream=True)
+
+
+async def _read(receive: Receive) -> bytes | None:
+    """The whole body; None where it is too large."""
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return b"".join(parts)
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        if size > LARGEST_BODY_BYTES:
+            return None
+        if not message.get("more_body"):
+            return b"".join(parts)
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _stream(send: Send, response: httpx2.Response) -> dict[str, Any] | None:
+    """Give every chunk as it comes; what the answer says about its usage."""
+    await _start(send, response.status_code, _handed_on(response.headers.raw))
+    usage = _Usage(response)
+    async for chunk in response.aiter_raw():
+        await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        usage.feed(chunk)
+    await send({"type": "http.response.body", "body": b""})
+    return usage.found()
+
+
+async def _give(send: Send, response: httpx2.Response, body: bytes) -> None:
+    """An answer whose beginning was read already."""
+    await _start(send, response.status_code, _handed_on(response.headers.raw))
+    await send({"type": "http.response.body", "body": body, "more_body": True})
+    if not response.is_stream_consumed:
+        async for chunk in response.aiter_raw():
+            await send({"type": "http.response.body", "body": chunk, "more_body": True})
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def _start(send: Send, status: int, headers: list[tuple[bytes, bytes]]) -> None:
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+
+
+async def _refuse(send: Send, status: int, message: str, kind: str = "permission_error") -> None:
+    """An error in the shape that clients of the service show to people."""
+    error = {"type": "error", "error": {"type": kind, "message": f"brimline: {message}"}}
+    body = json.dumps(error).encode()
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+    ]
+    await _start(send, status, headers)
+    await send({"type": "http.response.body", "body": body})
+
+
+async def _bounded(response: httpx2.Response) -> bytes:
+    """A refusal; they are short."""
+    parts, size = [], 0
+    async for chunk in response.aiter_raw():
+        parts.append(chunk)
+        size += len(chunk)
+        if size > _LARGEST_REFUSAL_BYTES:
+            break
+    return b"".join(parts)
+
+
+def _handed_on(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """All headers but those of one connection, and those that it names as such."""
+    given = [(name.lower(), value) for name, value in headers]
+    named = {
+        one.strip().lower()
+        for name, value in given
+        if name == b"connection"
+        for one in value.split(b",")
+    }
+    return [item for item in given if item[0] not in _OF_ONE_CONNECTION and item[0] not in named]
+
+
+def _decoded(response: httpx2.Response, body: bytes) -> bytes:
+    """What a body says, where its encoding is one that can be undone here."""
+    if response.headers.get("content-encoding") not in ("gzip", "deflate"):
+        return body
+    try:
+        return zlib.decompressobj(47).decompress(body, _LARGEST_ANSWER_BYTES)
+    except zlib.error:
+        return body
+
+
+class _Usage:
+    """Listens for the usage in an answer that passes by; never holds it up."""
+
+    def __init__(self, response: httpx2.Response) -> None:
+        is_stream = "event-stream" in response.headers.get("content-type", "")
+        self._is_stream = is_stream
+        self._left = _LARGEST_START_BYTES if is_stream else _LARGEST_ANSWER_BYTES
+        self._parts: list[bytes] = []
+        self._response = response
+
+    def feed(self, chunk: bytes) -> None:
+        """One more piece."""
+        if self._left > 0:
+            self._left -= len(chunk)
+            self._parts.append(chunk)
+
+    def found(self) -> dict[str, Any] | None:
+        """The usage; None where it cannot be told."""
+        data = _decoded(self._response, b"".join(self._parts))
+        for line in data.split(b"\n") if self._is_stream else [data]:
+            text = line.removeprefix(b"data:") if self._is_stream else line
+            if b'"usage"' not in text:
+                continue
+            try:
+                told = json.loads(text)
+                usage = told.get("usage") or told["message"]["usage"]
+            except (ValueError, KeyError, TypeError, AttributeError):
+                return None
+            return usage if isinstance(usage, dict) else None
+        return None

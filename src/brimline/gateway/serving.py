@@ -1,0 +1,166 @@
+"""A gateway that serves: its socket, its secret path, its beginning and its end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib.util
+import os
+import secrets
+import signal
+import socket
+import sqlite3
+from typing import TYPE_CHECKING, NamedTuple
+
+from brimline import clock
+from brimline.compaction.compactor import Settings
+from brimline.errors import BrimlineError
+from brimline.fast import paths
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import uvicorn
+
+HOST = "127.0.0.1"
+LAYERS = frozenset({1, 2, 4, 5})
+_SECRET_BYTES = 18
+_BACKLOG = 256
+_KEEP_ALIVE_S = 300
+_GOODBYE_S = 5
+_REPLAYED = b"x-replay-time"
+MISSING = (
+    "the gateway needs uvicorn and httpx2: in the clone that brimline came from, "
+    "`pip install '.[gateway]'` (or `uv tool install '.[gateway]'`) installs them"
+)
+
+
+class Plan(NamedTuple):
+    """What a gateway is to do."""
+
+    upstream: str
+    secret: str
+    layers: frozenset[int]
+    has_test_clock: bool = False
+    lifeline: int | None = None
+    """A descriptor that ends when whoever started the gateway has ended."""
+
+
+def fresh_secret() -> str:
+    """A path that nobody guesses."""
+    return secrets.token_urlsafe(_SECRET_BYTES)
+
+
+def listen(port: int) -> socket.socket:
+    """A socket on loopback; port 0 is any that is free.
+
+    Raises:
+        BrimlineError: the port is taken.
+    """
+    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind((HOST, port))
+        found.listen(_BACKLOG)
+    except OSError as error:
+        found.close()
+        reason = error.strerror or error
+        raise BrimlineError(f"port {port} cannot be used ({reason}): choose another") from None
+    return found
+
+
+def base_url(listening: socket.socket, secret: str) -> str:
+    """What a client is given instead of the upstream's URL."""
+    return f"http://{HOST}:{listening.getsockname()[1]}/{secret}"
+
+
+def require_libraries() -> None:
+    """Say what is missing before anything is started.
+
+    Raises:
+        BrimlineError: a library is.
+    """
+    if not all(map(importlib.util.find_spec, ("httpx2", "uvicorn"))):
+        raise BrimlineError(MISSING)
+
+
+def serve(plan: Plan, listening: socket.socket, ready: Callable[[], None]) -> None:
+    """Serve until a signal comes or the lifeline ends.
+
+    Raises:
+        BrimlineError: a library is missing.
+    """
+    require_libraries()
+    import uvicorn
+
+    from brimline.gateway import proxy
+
+    config = uvicorn.Config(
+        "",  # set below, once there is a loop
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        proxy_headers=False,
+        limit_concurrency=proxy.MOST_CONNECTIONS,
+        timeout_keep_alive=_KEEP_ALIVE_S,
+        timeout_graceful_shutdown=_GOODBYE_S,
+    )
+    asyncio.run(_serve(plan, uvicorn.Server(config), listening, ready))
+
+
+async def _serve(
+    plan: Plan, server: uvicorn.Server, listening: socket.socket, ready: Callable[[], None]
+) -> None:
+    from brimline.gateway.conversations import Conversations
+    from brimline.gateway.proxy import Proxy
+    from brimline.gateway.stickiness import Stickiness
+
+    loop = asyncio.get_running_loop()
+    home_dir = paths.home()
+    stickiness = known = None
+    if plan.layers:
+        try:
+            stickiness = Stickiness(home_dir, clock.now())
+        except (OSError, sqlite3.Error) as error:
+            raise BrimlineError(
+                f"{paths.gateway_file(home_dir)} cannot be used ({error}): "
+                "remove it, or start with --layers off"
+            ) from None
+        known = Conversations(home_dir, Settings(layers=plan.layers), stickiness)
+    app = Proxy(plan.upstream, plan.secret, known, _moment if plan.has_test_clock else _now)
+    server.config.loaded_app = None
+    server.config.app = app
+    if plan.lifeline is not None:
+        loop.add_reader(plan.lifeline, _end, server, plan.lifeline)
+    # The server's own way would end the process before its files are closed.
+    server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign,assignment]
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, setattr, server, "should_exit", True)
+    ready()
+    try:
+        await server.serve(sockets=[listening])
+    finally:
+        await app.close()
+        if stickiness:
+            stickiness.close()
+
+
+def _end(server: uvicorn.Server, lifeline: int) -> None:
+    asyncio.get_running_loop().remove_reader(lifeline)
+    with contextlib.suppress(OSError):
+        os.close(lifeline)
+    server.should_exit = True
+
+
+def _now(_headers: dict[bytes, bytes]) -> float:
+    return clock.now()
+
+
+def _moment(headers: dict[bytes, bytes]) -> float:
+    """The moment that a replayed request was recorded in."""
+    try:
+        return float(headers[_REPLAYED])
+    except (KeyError, ValueError):
+        return clock.now()

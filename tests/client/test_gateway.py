@@ -1,0 +1,235 @@
+"""The real client behind `brimline run`: it goes on as if nothing stood between it and the API."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from . import stub_api
+from .harness import MODEL, InteractiveClient, PrintResult, _parsed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from .harness import Client
+    from .stub_api import Request, StubApi
+
+SOURCE = "\n".join(f"def part_{n}(value_{n}): return table_{n}[value_{n}]" for n in range(150))
+LOG = "\n".join(f"2026-01-08 12:00:{n % 60:02d} request {n} served" for n in range(400))
+
+
+class Behind:
+    """A client that is started by `brimline run`."""
+
+    def __init__(self, client: Client, root: Path) -> None:
+        self.client = client
+        self.home = root / "brimline"
+        folder = root / "bin"
+        folder.mkdir()
+        (folder / "claude").symlink_to(client.binary)
+        self.path = f"{folder}:/usr/bin:/bin"
+
+    def env(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+        """The client's environment, with us in it."""
+        own = {"PATH": self.path, "BRIMLINE_HOME": str(self.home)}
+        return self.client.env() | own | dict(extra or {})
+
+    def command(self, arguments: Sequence[str], *own: str) -> list[str]:
+        """What is typed."""
+        bypass = ["--permission-mode", "bypassPermissions"]
+        start = [sys.executable, "-m", "brimline", "run", *own, "--"]
+        return [*start, *arguments, "--model", MODEL, *bypass]
+
+    def print(
+        self, prompt: str, *args: str, own: Sequence[str] = (), env: dict[str, str] | None = None
+    ) -> PrintResult:
+        """A printed run."""
+        stub = self.client.stub
+        before = len(stub.requests())
+        command = self.command(["-p", prompt, "--output-format", "json", *args], *own)
+        done = subprocess.run(
+            command,
+            cwd=self.client.project,
+            env=self.env(env),
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+        result = _parsed(done.stdout)
+        transcript = self.client._transcript_of(result)
+        requests = stub.requests()[before:]
+        return PrintResult(done.returncode, done.stdout, done.stderr, result, requests, transcript)
+
+    def live(self, *args: str) -> InteractiveClient:
+        """A session on a terminal."""
+        accept = ["--settings", '{"skipDangerousModePermissionPrompt": true}']
+        command = self.command([*accept, *args])
+        return InteractiveClient(command, self.env(), self.client.project, 160)
+
+
+@pytest.fixture
+def behind(client: Client, tmp_path: Path) -> Behind:
+    """A client with `brimline run` before it."""
+    return Behind(client, tmp_path)
+
+
+def results(request: Request) -> list[str]:
+    """The tool results of a request."""
+    return [json.dumps(block["content"]) for block in request.blocks("tool_result")]
+
+
+def is_prefix(shorter: Request, longer: Request) -> bool:
+    """Whether a request begins with all that another says."""
+    said = [_plain(request) for request in (shorter, longer)]
+    return said[1][: len(said[0])] == said[0]
+
+
+def _plain(request: Request) -> list[Any]:
+    found: list[Any] = []
+    for message in request.messages:
+        content = message["content"]
+        parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
+        plain = [{k: v for k, v in part.items() if k != "cache_control"} for part in parts]
+        found += [(message["role"], part) for part in plain]
+    return found
+
+
+@pytest.mark.row("S3-77", "S3-78")
+def test_a_run_uses_tools_streams_and_ends_with_the_clients_code(
+    behind: Behind, stub: StubApi
+) -> None:
+    """Bulk of a failed command, which no hook can reach, arrives as a preview; nothing is left."""
+    (behind.client.project / "log.txt").write_text(LOG * 2)
+    stub.script(
+        stub_api.bash("cat log.txt; exit 3"),
+        stub_api.tool("Read", {"file_path": str(behind.client.project / "log.txt")}),
+        stub_api.text("READ-IT"),
+    )
+    done = behind.print("Look at the log.", own=["--compact-pct", "70"])
+
+    assert done.rc == 0, done.stderr
+    assert done.result
+    assert done.result["result"] == "READ-IT"
+    main = [request for request in done.requests if request.kind == "main"]
+    assert "[brimline stored " in results(main[-1])[-1]
+    assert is_prefix(main[1], main[2])
+    assert not [name for name in os.listdir(behind.client.tmp) if "brimline" in name]
+
+
+def test_bedrock_and_vertex_are_refused_with_a_sentence(behind: Behind, stub: StubApi) -> None:
+    """Also where the client's own settings name them."""
+    behind.client.write_settings({"env": {"CLAUDE_CODE_USE_BEDROCK": "1"}})
+
+    done = behind.print("Hello")
+
+    assert done.rc == 1
+    assert "CLAUDE_CODE_USE_BEDROCK is set" in done.stderr
+    assert not stub.requests()
+
+
+@pytest.mark.row("S2-13")
+def test_a_session_that_the_api_refuses_goes_on(behind: Behind, stub: StubApi) -> None:
+    """Layer 4: the client never hears of it, so that it does not compact."""
+    for n in range(6):
+        (behind.client.project / f"m{n}.py").write_text(SOURCE.replace("part_", f"part_{n}_"))
+        stub.script(stub_api.tool("Read", {"file_path": str(behind.client.project / f"m{n}.py")}))
+    stub.script(stub_api.too_long(60_000, 30_000), stub_api.text("WENT-ON"))
+
+    done = behind.print("Read all modules.")
+
+    assert done.result
+    assert done.result["result"] == "WENT-ON"
+    main = [request for request in done.requests if request.kind == "main"]
+    refused, shorter = main[-2:]
+    assert len("".join(results(shorter))) < len("".join(results(refused))) / 2
+    assert not [request for request in done.requests if request.kind == "compaction"]
+
+
+def test_a_resumed_and_a_forked_session_get_the_same_bytes(behind: Behind, stub: StubApi) -> None:
+    """Each is behind a gateway of its own."""
+    (behind.client.project / "log.txt").write_text(LOG * 2)
+    stub.script(
+        stub_api.tool("Read", {"file_path": str(behind.client.project / "log.txt")}),
+        stub_api.text("ONE"),
+    )
+    first = behind.print("Read the log.")
+    assert first.result
+    session = first.result["session_id"]
+    stub.script(stub_api.text("TWO"), stub_api.text("THREE"))
+    second = behind.print("Go on.", "--resume", session)
+    third = behind.print("Go on.", "--resume", session, "--fork-session")
+
+    before = [request for request in first.requests if request.kind == "main"][-1]
+    assert "[brimline stored " in results(before)[0]
+    for later in (second, third):
+        (request,) = [one for one in later.requests if one.kind == "main"]
+        assert results(request)[0] == results(before)[0]
+
+
+def test_a_subagent_has_a_conversation_of_its_own(behind: Behind, stub: StubApi) -> None:
+    """Its bulk is kept out too."""
+    (behind.client.project / "log.txt").write_text(LOG * 2)
+    read = {"file_path": str(behind.client.project / "log.txt")}
+    stub.script(
+        stub_api.tool(
+            "Agent", {"description": "d", "prompt": "p", "subagent_type": "general-purpose"}
+        ),
+        stub_api.text("ALL-DONE"),
+    )
+    stub.script_subagents(stub_api.tool("Read", read), stub_api.text("SEEN"))
+
+    done = behind.print("Let an agent read the log.")
+
+    agent = [request for request in done.requests if request.kind == "subagent"]
+    assert "[brimline stored " in results(agent[-1])[0]
+
+
+def test_a_live_session_is_interrupted_cleared_and_left(behind: Behind, stub: StubApi) -> None:
+    """Keys, /clear, /context: the terminal is the client's; its exit code is ours."""
+    gate = threading.Event()
+    stub.script(stub_api.held(stub_api.text("SLOW"), gate), stub_api.text("AFTER-CLEAR"))
+    with behind.live() as live:
+        live.ready()
+        live.send_line("say something slowly")
+        live.wait_for("SLOW")
+        live.send_keys("\x1b")
+        live.wait_for("Interrupted")
+        gate.set()
+        live.ready()
+        live.send_line("/clear")
+        live.ready()
+        live.send_line("and now")
+        live.wait_for("AFTER-CLEAR")
+        live.send_line("/context")
+        live.wait_until(lambda: bool(stub.requests("count_tokens")))
+    assert "SLOW" not in stub.requests("main")[-1].seen_text()
+
+
+def test_a_gateway_that_is_killed_is_back_or_says_what_to_do(behind: Behind, stub: StubApi) -> None:
+    """Killed while the client lives, it serves the next request, or tells the person."""
+    with behind.live() as live:
+        live.ready()
+        for _ in range(2):
+            for child in _children(live.pid):
+                if "brimline gateway" in child[1]:
+                    os.kill(child[0], signal.SIGKILL)
+            stub.script(stub_api.text("STILL-HERE"))
+            live.send_line("hello")
+            live.wait_for(lambda screen: "STILL-HERE" in screen or "brimline run" in screen)
+
+
+def _children(pid: int) -> list[tuple[int, str]]:
+    told = subprocess.run(
+        ["ps", "-o", "pid=,args=", "--ppid", str(pid)], capture_output=True, text=True, check=False
+    ).stdout
+    return [(int(line.split()[0]), line) for line in told.splitlines()]

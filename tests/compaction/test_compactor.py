@@ -1,0 +1,331 @@
+"""The layers over a conversation: what is replaced, when, by what, and what never is."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.compaction.talks import Talk, flat
+
+from brimline.compaction import blocks, compactor, stand_ins
+from brimline.compaction.compactor import Settings, State
+
+SUMMARY = "Your task is to create a detailed summary of the conversation so far, please."
+LOG = "\n".join(f"2026-01-08 12:00:{n % 60:02d} request {n} served" for n in range(400))
+
+
+def played(talk: Talk, state: State, *, now: float = 0.0, **fields: Any) -> compactor.Outcome:
+    """The next request of a conversation, a second after the one before."""
+    return compactor.compact(talk.body(**fields), state, Settings(), now=now)
+
+
+@pytest.mark.row("S2-10", "S2-27", "S2-28", "S2-34")
+def test_bulk_is_a_preview_from_its_first_request_on() -> None:
+    """Layer 1, at arrival: nothing that was sent before changes."""
+    talk, state = Talk(), State()
+    talk.step("Bash", {"command": "journalctl -u web"}, LOG)
+
+    outcome = played(talk, state)
+
+    content = outcome.body["messages"][2]["content"][0]["content"]
+    assert content.startswith("[brimline stored ")
+    assert len(content) < len(LOG) / 2
+    assert [one.outcome for one in outcome.report.layers] == ["applied", "nothing", "nothing"]
+    assert outcome.report.rewritten_tokens == 0
+    assert [block.text for block in outcome.originals.values()] == [LOG]
+
+
+def test_content_passes_at_arrival() -> None:
+    """The model asked for this file a moment ago."""
+    talk, state = Talk(), State()
+    talk.read("/w/parser.py", 20_000)
+    body = talk.body()
+
+    outcome = compactor.compact(body, state, Settings(), now=0.0)
+
+    assert outcome.body is body
+    assert not outcome.is_changed
+
+
+def test_the_same_call_again_passes() -> None:
+    """A way out that needs no permission."""
+    talk, state = Talk(), State()
+    talk.step("Bash", {"command": "journalctl -u web"}, LOG)
+    played(talk, state)
+    talk.step("Bash", {"command": "journalctl -u web"}, LOG)
+
+    outcome = played(talk, state, now=1.0)
+
+    assert outcome.body["messages"][4]["content"][0]["content"] == LOG
+    assert outcome.body["messages"][2]["content"][0]["content"] != LOG
+
+
+def cooled(state: State, steps: int = 25, **every: Any) -> tuple[Talk, list[compactor.Outcome]]:
+    """Three files are read and never mentioned again; every request is played."""
+    talk, outcomes = Talk(), []
+    for name in ("alpha", "beta", "gamma"):
+        talk.read(f"/w/{name}.py")
+        outcomes.append(played(talk, state, **every))
+    for _ in range(steps):
+        talk.idle(1)
+        outcomes.append(played(talk, state, **every))
+    return talk, outcomes
+
+
+@pytest.mark.row("S2-11", "S2-14", "S2-29", "S2-33")
+def test_what_nothing_refers_to_becomes_a_line_once_the_cache_has_expired() -> None:
+    """Layers 2 and 5: free, so all that waits is done."""
+    state = State()
+    talk, outcomes = cooled(state, 17)
+    assert not any(outcome.is_changed for outcome in outcomes)
+    talk.idle(1)
+
+    outcome = played(talk, state, now=1_000.0)
+
+    line = outcome.body["messages"][2]["content"][0]["content"]
+    assert line.startswith("[brimline: Read /w/alpha.py: ")
+    assert outcome.report.reason == "expired"
+    assert "Looked into module number alpha." in outcome.body["messages"][1]["content"][0]["text"]
+    assert {one.layer for one in outcome.report.layers if one.outcome == "applied"} == {2, 5}
+
+
+def test_a_warm_prefix_is_left_alone_until_waiting_has_cost_as_much_as_the_break() -> None:
+    """Ski rental: with little behind it a change pays soon, and then once."""
+    state = State()
+    _, outcomes = cooled(state, 60)
+
+    broke = [n for n, outcome in enumerate(outcomes) if outcome.report.rewritten_tokens]
+    assert len(broke) == 1
+    assert outcomes[broke[0]].report.reason == "due"
+    assert broke[0] > 20
+    assert not any(outcome.is_changed for outcome in outcomes[: broke[0]])
+
+
+def test_what_is_still_referred_to_stays() -> None:
+    """An action that names the file keeps it."""
+    state, talk = State(), Talk()
+    talk.read("/w/alpha.py")
+    talk.read("/w/beta.py")
+    for n in range(30):
+        talk.idle(1)
+        if n % 10 == 0:
+            talk.step("Bash", {"command": "wc -l /w/alpha.py"}, "600")
+    played(talk, state)
+    talk.idle(1)
+
+    outcome = played(talk, state, now=1_000.0)
+
+    results = [
+        block["content"] for _, block in flat(outcome.body) if block["type"] == "tool_result"
+    ]
+    assert "alpha_part9" in results[0]
+    assert results[1].startswith("[brimline: Read /w/beta.py")
+
+
+def test_near_the_brim_an_edit_does_not_wait() -> None:
+    """A compaction would cost more than any break."""
+    state = State()
+    talk, _ = cooled(state, 12)
+    compactor.observe(state, {}, {"input_tokens": 9_000})
+    talk.idle(1)
+
+    body = talk.body()
+    outcome = compactor.compact(body, state, Settings(window_tokens=10_000), now=0.0)
+
+    assert outcome.report.reason == "brim"
+    assert outcome.report.rewritten_tokens > 0
+
+
+def test_a_break_is_marked_for_the_cache_with_at_most_four_markers() -> None:
+    """Without a marker near the change the service would find none of the conversation."""
+    state = State()
+    _, outcomes = cooled(state, 60)
+    body = next(one.body for one in outcomes if one.report.rewritten_tokens)
+
+    text = json.dumps(body)
+    assert text.count('"cache_control"') == 3
+
+
+@pytest.mark.row("S2-18", "S2-38")
+def test_a_compaction_request_gets_what_stands_in_already_and_nothing_new() -> None:
+    """Left alone it would carry all originals; changed anew it would share no prefix."""
+    state = State()
+    talk, _ = cooled(state)
+    talk.idle(1)
+    before = flat(played(talk, state, now=1_000.0).body)
+    talk.read("/w/delta.py")
+    talk.step("Bash", {"command": "journalctl"}, LOG)
+    body = talk.body()
+    body["messages"].append({"role": "user", "content": [{"type": "text", "text": SUMMARY}]})
+
+    outcome = compactor.compact(body, state, Settings(), now=9_000.0)
+
+    assert outcome.report.kind == "compaction"
+    assert flat(outcome.body)[: len(before)] == before
+    assert outcome.fresh == {}
+    assert LOG in [block.get("content") for _, block in flat(outcome.body)]
+
+
+def test_a_fork_and_a_restart_get_the_same_bytes() -> None:
+    """What stands in belongs to its block, not to a session or a process."""
+    kept: dict[str, stand_ins.StandIn] = {}
+    state, talk = State(), Talk()
+    talk.step("Bash", {"command": "journalctl -u web"}, LOG)
+    first = compactor.compact(talk.body(), state, Settings(), now=0.0)
+    kept.update(first.fresh)
+    talk.idle(1)
+
+    other = compactor.compact(
+        talk.body(),
+        State(),
+        Settings(),
+        now=1.0,
+        lookup=lambda names: {name: kept[name] for name in names if name in kept},
+    )
+
+    assert flat(other.body)[: len(flat(first.body))] == flat(first.body)
+
+
+def test_a_block_of_another_content_is_another_block() -> None:
+    """Identifiers are chosen by others, and may come again."""
+    state, talk = State(), Talk()
+    talk.step("Bash", {"command": "journalctl -u web"}, LOG)
+    played(talk, state)
+    again = Talk()
+    again.step("Bash", {"command": "journalctl -u web"}, "nothing to show")
+
+    outcome = compactor.compact(again.body(), state, Settings(), now=1.0)
+
+    assert not outcome.is_changed
+
+
+@pytest.mark.parametrize("fields", [{"tools": []}, {"tool_choice": {"type": "tool", "name": "x"}}])
+def test_helpers_are_left_alone(fields: dict[str, Any]) -> None:
+    """Titles, pages, searches: they are no conversation."""
+    talk = Talk()
+    talk.step("Bash", {"command": "journalctl -u web"}, LOG)
+    body = talk.body(**fields)
+
+    assert compactor.compact(body, State(), Settings(), now=0.0).body is body
+
+
+@pytest.mark.row("S2-13", "S2-16", "S2-17")
+def test_a_refused_request_is_shortened_once_and_then_the_breaker_is_open() -> None:
+    """Layer 4: one retry, and none again before the conversation has shrunk."""
+    state, talk = State(), Talk()
+    for n in range(12):
+        talk.read(f"/w/file{n}.py", 9_000)
+    body = talk.body()
+    compactor.compact(body, state, Settings(), now=0.0)
+    told = "prompt is too long: 40000 tokens > 20000 maximum"
+
+    harder = compactor.refused(body, state, Settings(), told)
+
+    assert harder is not None
+    assert [(one.layer, one.outcome) for one in harder.report.layers] == [(4, "applied")]
+    assert harder.report.sent_tokens < harder.report.original_tokens / 2
+    compactor.gave_up(state, body)
+    assert compactor.refused(body, state, Settings(), told) is None
+    small = Talk()
+    small.read("/w/one.py")
+    compactor.compact(small.body(), state, Settings(), now=1.0)
+    assert state.refused_tokens is None
+
+
+def test_other_errors_are_no_business_of_layer_4() -> None:
+    """Only the service's own words count."""
+    talk = Talk()
+    talk.read("/w/alpha.py", 20_000)
+
+    assert compactor.refused(talk.body(), State(), Settings(), "overloaded") is None
+
+
+words = st.text(max_size=40)
+long_text = st.integers(0, 400).map(lambda n: "Some name_of_thing in path/to/file.py. " * n)
+text_block = st.builds(lambda t: {"type": "text", "text": t}, words | long_text)
+strange = st.recursive(
+    st.none() | st.booleans() | st.integers() | words,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3),
+    max_leaves=8,
+)
+call = st.builds(
+    lambda n, i: {"type": "tool_use", "id": f"t{n}", "name": "Edit", "input": i},
+    st.integers(0, 5),
+    st.dictionaries(words, long_text | strange, max_size=3),
+)
+result = st.builds(
+    lambda n, c: {"type": "tool_result", "tool_use_id": f"t{n}", "content": c},
+    st.integers(0, 5),
+    long_text | st.lists(text_block, max_size=2) | strange,
+)
+thinking = st.builds(lambda t: {"type": "thinking", "thinking": t, "signature": "s"}, long_text)
+image = st.just({"type": "image", "source": {"type": "base64", "data": "aGk="}})
+block = text_block | call | result | thinking | image | st.dictionaries(words, strange, max_size=2)
+message = st.fixed_dictionaries(
+    {
+        "role": st.sampled_from(["user", "assistant", "system"]),
+        "content": words | st.lists(block, max_size=4),
+    }
+)
+body_of = st.fixed_dictionaries(
+    {"tools": st.just([{"name": "Edit"}]), "messages": st.lists(message, max_size=60)}
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(body_of, st.booleans())
+def test_any_input_keeps_its_shape(body: dict[str, Any], is_refused: bool) -> None:
+    """Pairs, roles and order stay; what is not understood stays whole, as do words and thoughts."""
+    original, state = copy.deepcopy(body), State(at=0.0, sent=[])
+    outcome = compactor.compact(body, state, Settings(hot_requests=1), now=1e9)
+    if is_refused:
+        told = "prompt is too long: 9 tokens > 1 maximum"
+        outcome = compactor.refused(body, state, Settings(), told) or outcome
+
+    assert body == original
+    sent = outcome.body["messages"]
+    assert [one["role"] for one in sent] == [one["role"] for one in original["messages"]]
+    for now, before in zip(sent, original["messages"], strict=True):
+        if not isinstance(before["content"], list):
+            assert now == before
+            continue
+        for one, other in zip(now["content"], before["content"], strict=True):
+            _keeps(one, other, before["role"])
+    json.dumps(outcome.body)
+
+
+def _keeps(one: Any, other: dict[str, Any], role: str) -> None:
+    kind = other.get("type")
+    assert one.get("type") == kind
+    for name in ("id", "tool_use_id", "name"):
+        assert one.get(name) == other.get(name)
+    if kind in ("thinking", "image") or (kind == "text" and role != "assistant"):
+        assert {k: v for k, v in one.items() if k != "cache_control"} == other
+    if kind == "tool_use" and isinstance(other["input"], dict):
+        assert isinstance(one["input"], dict)
+        assert one["input"].keys() == other["input"].keys()
+    if kind == "text":
+        assert one["text"] or not other["text"]
+
+
+@settings(max_examples=40, deadline=None)
+@given(strange)
+def test_what_is_no_request_comes_back_as_it_is(body: Any) -> None:
+    """Whatever a client may send."""
+    for one in (body, {"tools": [1], "messages": body}, {"tools": body, "messages": []}):
+        assert compactor.compact(one, State(), Settings(), now=0.0).body is one
+
+
+def test_the_lifetime_of_a_cache_is_told_by_usage_or_markers() -> None:
+    """Five minutes or an hour; the service's own word is stronger."""
+    hour = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
+    body = {"system": [hour], "messages": []}
+
+    assert blocks.lifetime_s(body) == 3_600
+    usage = {"cache_creation": {"ephemeral_5m_input_tokens": 9, "ephemeral_1h_input_tokens": 0}}
+    assert blocks.lifetime_s(body, usage) == 300
+    assert blocks.lifetime_s({"messages": []}) is None

@@ -1,0 +1,239 @@
+"""What passes through a gateway, byte for byte, and what it does to requests that are too full."""
+
+from __future__ import annotations
+
+import gzip
+import http.client
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.compaction.talks import Talk, flat
+from tests.gateway.upstream import TIMEOUT_S, Answer, Gateway, Upstream
+
+from brimline.fast import paths
+from brimline.store import contents, stub
+
+SESSION = {"X-Claude-Code-Session-Id": "0f0e0d0c-1111-2222-3333-444455556666"}
+LOG = "\n".join(f"2026-01-08 12:00:{n % 60:02d} request {n} served" for n in range(400))
+TOO_LONG = {
+    "type": "invalid_request_error",
+    "message": "prompt is too long: 90 tokens > 10 maximum",
+}
+REFUSAL = Answer(400, json.dumps({"type": "error", "error": TOO_LONG}).encode())
+
+
+def bulky(steps: int = 0) -> Talk:
+    """A conversation with one result that is bulk."""
+    talk = Talk()
+    talk.step("Bash", {"command": "journalctl -u web"}, LOG)
+    talk.idle(steps)
+    return talk
+
+
+def raw_of(talk: Talk) -> bytes:
+    """A request in bytes."""
+    return json.dumps(talk.body()).encode()
+
+
+def errors(home_dir: str) -> list[Any]:
+    """The lines of the error log."""
+    try:
+        with open(paths.error_log(home_dir), encoding="utf-8") as file:
+            return [json.loads(line) for line in file]
+    except FileNotFoundError:
+        return []
+
+
+def test_what_nothing_applies_to_arrives_byte_for_byte(upstream: Upstream) -> None:
+    """Spacing, escapes, order, headers and query included; so does the answer."""
+    raw = b'{ "tools":[{"name":"x"}],"b":1.50, "messages":[{"role":"user","content":"\\u00e9"}] }'
+    packed = gzip.compress(b'{"usage": {}}')
+    upstream.answers = [Answer(200, packed, (("content-encoding", "gzip"), ("x-own", "1")))]
+    with Gateway(upstream.url + "/base") as gateway:
+        status, headers, body = gateway.ask(raw, {"x-api-key": "k", "TE": "trailers"})
+        gateway.ask(b'{"a": 1}', path="/v1/messages/count_tokens?beta=true")
+        gateway.ask(b"", path="/v1/models?limit=%2F1", method="GET")
+
+    first, second, third = upstream.arrived
+    assert first.raw == raw
+    assert first.path == "/base/v1/messages?beta=true"
+    assert first.headers["x-api-key"] == "k"
+    assert "te" not in first.headers
+    assert (status, body, headers["x-own"]) == (200, packed, "1")
+    assert (second.path, second.raw) == ("/base/v1/messages/count_tokens?beta=true", b'{"a": 1}')
+    assert (third.method, third.path) == ("GET", "/base/v1/models?limit=%2F1")
+
+
+def test_bulk_arrives_as_a_preview_and_its_original_is_in_the_store(
+    upstream: Upstream, home_dir: str
+) -> None:
+    """Whole, under the key that stands in the request; nothing else of the body is kept."""
+    with Gateway(upstream.url) as gateway:
+        gateway.ask(raw_of(bulky()), SESSION | {"x-api-key": "sk-secret"})
+
+    (_, _, (_, result)) = flat(upstream.arrived[0].body)
+    told = stub.parse(result["content"])
+    assert told is not None
+    assert contents.get(home_dir, told.key) == LOG.encode()
+    assert not errors(home_dir)
+    kept = b"".join(path.read_bytes() for path in Path(home_dir).rglob("*") if path.is_file())
+    assert b"sk-secret" not in kept
+    assert b"tidy up the parser" not in kept
+
+
+def test_with_layers_off_every_body_is_the_same(upstream: Upstream) -> None:
+    """Whatever it holds."""
+    with Gateway(upstream.url, "--layers", "off") as gateway:
+        gateway.ask(raw_of(bulky()), SESSION)
+
+    assert upstream.arrived[0].raw == raw_of(bulky())
+
+
+def test_a_killed_gateway_says_the_same_when_it_is_back(upstream: Upstream) -> None:
+    """Also to a fork, which has another session's id."""
+    with Gateway(upstream.url) as gateway:
+        gateway.ask(raw_of(bulky()), SESSION)
+        gateway.kill()
+    with Gateway(upstream.url) as gateway:
+        gateway.ask(raw_of(bulky(1)), SESSION)
+        gateway.ask(raw_of(bulky(2)), {"X-Claude-Code-Session-Id": "another"})
+
+    first, second, third = (flat(one.body) for one in upstream.arrived)
+    assert second[: len(first)] == first
+    assert third[: len(second)] == second
+
+
+def test_a_stream_is_given_as_it_comes(upstream: Upstream) -> None:
+    """The first event is there before the second is made."""
+    released = threading.Event()
+
+    def stream(handler: Any) -> None:
+        for part in (b"event: one\n\n", b"event: two\n\n"):
+            handler.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
+            handler.wfile.flush()
+            released.wait(TIMEOUT_S)
+        handler.wfile.write(b"0\r\n\r\n")
+
+    upstream.answers = [Answer(headers=(("content-type", "text/event-stream"),), stream=stream)]
+    with Gateway(upstream.url) as gateway:
+        connection = gateway.connect()
+        connection.request("POST", gateway.url.split("/", 3)[3].join(("/", "/v1/messages")), b"{}")
+        response = connection.getresponse()
+        first = response.read1(100)
+        released.set()
+        rest = response.read()
+        connection.close()
+
+    assert (first, rest) == (b"event: one\n\n", b"event: two\n\n")
+
+
+def test_an_answer_that_is_cut_is_cut_for_the_client_too(upstream: Upstream) -> None:
+    """It must not look whole."""
+
+    def stream(handler: Any) -> None:
+        handler.wfile.write(b"5\r\nhello\r\n")
+        handler.wfile.flush()
+        handler.connection.close()
+        handler.close_connection = True
+
+    upstream.answers = [Answer(stream=stream)]
+    with Gateway(upstream.url) as gateway, pytest.raises((OSError, http.client.HTTPException)):
+        gateway.ask(b"{}")
+
+
+def test_a_client_that_leaves_takes_its_request_along(upstream: Upstream) -> None:
+    """Nobody pays for an answer that nobody reads."""
+    gone = threading.Event()
+
+    def stream(handler: Any) -> None:
+        part = b"x" * 1_000
+        try:
+            while True:
+                handler.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
+                handler.wfile.flush()
+        except OSError:
+            gone.set()
+
+    upstream.answers = [Answer(stream=stream)]
+    with Gateway(upstream.url) as gateway:
+        connection = gateway.connect()
+        path = "/" + gateway.url.split("/", 3)[3]
+        connection.request("POST", f"{path}/v1/messages", b"{}")
+        connection.getresponse().read1(10)
+        connection.close()
+        assert gone.wait(TIMEOUT_S)
+
+
+def test_errors_of_the_service_reach_the_client_as_they_are(upstream: Upstream) -> None:
+    """With what they say about when to come back."""
+    upstream.answers = [Answer(529, b'{"busy": 1}', (("retry-after", "7"),))]
+    with Gateway(upstream.url) as gateway:
+        status, headers, body = gateway.ask(raw_of(bulky()), SESSION)
+
+    assert (status, headers["retry-after"], body) == (529, "7", b'{"busy": 1}')
+    assert len(upstream.arrived) == 1
+
+
+@pytest.mark.row("S2-13", "S2-16", "S2-17")
+def test_a_request_that_is_too_long_is_sent_once_more_and_shorter(upstream: Upstream) -> None:
+    """Then the refusal is the client's to deal with, and nothing is tried before it has shrunk."""
+    talk = Talk()
+    for n in range(8):
+        talk.read(f"/w/file{n}.py", 9_000)
+    upstream.answers = [REFUSAL, Answer(), REFUSAL, REFUSAL, REFUSAL]
+    with Gateway(upstream.url) as gateway:
+        assert gateway.ask(raw_of(talk), SESSION)[0] == 200
+        talk.idle(1)
+        status, _, body = gateway.ask(raw_of(talk), SESSION | {"x": "1"})
+        talk.idle(1)
+        gateway.ask(raw_of(talk), SESSION)
+
+    whole, shorter, *_ = upstream.arrived
+    assert len(shorter.raw) < len(whole.raw) / 2
+    assert (status, body) == (400, REFUSAL.body)
+    assert len(upstream.arrived) <= 5
+
+
+@pytest.mark.parametrize("what", ["store", "gateway"])
+def test_whatever_fails_of_ours_the_request_goes_on(
+    what: str, upstream: Upstream, home_dir: str, world: Path
+) -> None:
+    """As it was sent, with a line in the error log."""
+    with Gateway(upstream.url) as gateway:
+        if what == "store":
+            (world / "brimline").mkdir(exist_ok=True)
+            (world / "brimline" / "store").write_text("no folder")
+        else:
+            for name in ("", "-wal", "-shm"):
+                (world / "brimline" / "gateway" / f"stand-ins.sqlite3{name}").write_bytes(b"x" * 99)
+        status, _, _ = gateway.ask(raw_of(bulky()), SESSION)
+
+    assert status == 200
+    assert upstream.arrived[0].raw == raw_of(bulky())
+    assert [line["event"] for line in errors(home_dir)] == ["Gateway"]
+
+
+def test_only_loopback_names_and_the_secret_path_are_answered(upstream: Upstream) -> None:
+    """A page in a browser knows neither."""
+    with Gateway(upstream.url, "--path", "secret") as gateway:
+        assert gateway.url.endswith("/secret")
+        assert gateway.ask(b"{}", {"Host": "evil.example"})[0] == 403
+        gateway.url = gateway.url.removesuffix("/secret")
+        assert gateway.ask(b"{}")[0] == 404
+        assert gateway.ask(b"{}", path="/secret2/v1/messages")[0] == 404
+        assert gateway.ask(b"", {"content-length": str(65 << 20)}, "/secret/v1/messages")[0] == 413
+
+    assert upstream.arrived == []
+
+
+def test_a_service_that_cannot_be_reached_is_named(upstream: Upstream) -> None:
+    """In the shape in which the service tells of errors."""
+    upstream.close()
+    with Gateway(upstream.url) as gateway:
+        status, _, body = gateway.ask(raw_of(bulky()), SESSION)
+
+    assert status == 502
+    assert "cannot reach 127.0.0.1" in json.loads(body)["error"]["message"]
