@@ -27,7 +27,7 @@ KEYS = (
     "window_source compaction_tokens compaction_source ending tier_name velocity_tokens_per_op "
     "measured_by measured_at tail_tokens used_ratio tier effective_window_tokens "
     "compaction_enforced forecast_ops forecast_ops_low forecast_ops_high forecast_basis "
-    "compactions off"
+    "compactions off gateway_saved_tokens"
 )
 
 

@@ -31,7 +31,8 @@ _SPARK_CELLS = 60
 @output.command("history")
 @output.session_option
 @click.option("--compactions", is_flag=True, help="Only compactions, each on a line.")
-def history(session_id: str | None, compactions: bool, as_json: bool) -> None:
+@click.option("--cache", is_flag=True, help="Only the prompt cache: what broke its prefix.")
+def history(session_id: str | None, compactions: bool, cache: bool, as_json: bool) -> None:
     """Show sessions with turns, growth and compactions, sizes of summaries, what was kept out.
 
     Figures come from what hooks recorded; compactions also from the client's transcripts.
@@ -42,6 +43,11 @@ def history(session_id: str | None, compactions: bool, as_json: bool) -> None:
       brimline history --session 1f0c2d3e
       brimline history --compactions --json
     """
+    if cache:
+        from brimline.cli import cache_history
+
+        cache_history.show(session_id, as_json=as_json)
+        return
     home_dir = paths.home()
     named = "" if session_id is None else paths.safe_session_id(session_id)
     notes = _update(home_dir, find.beginning_with(named))

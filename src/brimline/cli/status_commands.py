@@ -66,7 +66,11 @@ def read_status(path: str, home_dir: str, project_dir: str) -> dict[str, Any]:
     reading.estimate_if_asked(found, last, path, rules)
     found.history = session.occupancies
     named = {"session_id": state.session_id, "transcript": os.path.abspath(path)}
-    rest = {"compactions": len(session.compactions), "off": state.is_off}
+    rest = {
+        "compactions": len(session.compactions),
+        "off": state.is_off,
+        "gateway_saved_tokens": state.last_line("Gateway").get("saved"),
+    }
     return named | _document(found) | rest
 
 
@@ -106,6 +110,9 @@ def render(report: dict[str, Any]) -> str:
             rows.append(("note", _NOTES[report["ending"]]))
         if report["forecast_ops_high"]:
             rows.append(("forecast", _forecast(report)))
+        if report["gateway_saved_tokens"]:
+            told = f"{report['gateway_saved_tokens']:,} tokens kept out of the last request"
+            rows.append(("gateway", told))
         rows.append(("compactions", f"{report['compactions']} so far"))
         rows.append(
             ("tune", "brimline config explain guard.tiers (also guard.ceiling, guard.preset)")
