@@ -139,6 +139,7 @@ def test_what_the_index_has_no_room_for_moves_to_the_archive(folder: Path, briml
 
     wide = [f"- [W{n}](https://example.com/w{n}) — {'wide ' * 60}".strip() for n in range(150)]
     (folder / "MEMORY.md").write_text("\n".join(wide) + "\n", encoding="utf-8")
+    assert "the client loads 25,000 bytes of" in brimline("memory", "lint").out
     add(brimline, "newer")
     index = (folder / "MEMORY.md").read_text(encoding="utf-8")
     assert len(index.encode()) <= 25_000

@@ -177,14 +177,6 @@ def test_a_long_path_keeps_its_end(brimline: Run, project_dir: str, words: str) 
     assert re.search(r"Bash +/bin/make x+…\n", told)
 
 
-def test_a_dry_run_names_the_command_with_its_options(brimline: Run, recorded: str) -> None:
-    """Whoever copies it gets what was shown."""
-    options = ["--strategy", "old", "--keep-recent", "3"]
-    seen = brimline("session", "purge", recorded, "--dry-run", *options)
-
-    assert f"  brimline session purge {recorded} {' '.join(options)}\n" in seen.out
-
-
 def test_it_purges_and_restores(brimline: Run, recorded: str) -> None:
     """The way back is named, and leads back; a second time there is nothing to do."""
     before = content(recorded)
@@ -204,7 +196,6 @@ def test_it_purges_and_restores(brimline: Run, recorded: str) -> None:
     assert back | {"backup": None} == {
         "path": recorded,
         "rewrites": 1,
-        "byte_exact": True,
         "problems": [],
         "applied": True,
         "bytes_after": len(before),
@@ -287,8 +278,8 @@ def test_a_session_that_another_command_rewrites_is_refused(
 @pytest.mark.parametrize(
     ("words", "code", "told"),
     [
-        ("inspect nowhere.jsonl", 1, "nowhere.jsonl is not there"),
-        ("purge .", 1, ". is no file"),
+        ("inspect nowhere.jsonl", 1, "cannot read nowhere.jsonl: No such file"),
+        ("purge .", 1, "cannot read .:"),
         ("repair {text}", 1, "is not a session's transcript"),
         ("purge x.jsonl --session x", 2, "by its file or by --session, not by both"),
         ("purge --session no/such", 1, "is no session id"),

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from .conftest import Refused, Run
 
 KEYS = (
-    "session_id transcript occupancy_tokens tail_tokens projected_tokens window_tokens "
-    "window_source effective_window_tokens compaction_tokens compaction_source "
-    "compaction_enforced ending margin_tokens used_ratio tier tier_name velocity_tokens_per_op "
-    "forecast_ops forecast_ops_low forecast_ops_high forecast_basis measured_by measured_at "
-    "compactions off"
+    "session_id transcript occupancy_tokens projected_tokens margin_tokens window_tokens "
+    "window_source compaction_tokens compaction_source ending tier_name velocity_tokens_per_op "
+    "measured_by measured_at tail_tokens used_ratio tier effective_window_tokens "
+    "compaction_enforced forecast_ops forecast_ops_low forecast_ops_high forecast_basis "
+    "compactions off gateway_saved_tokens"
 )
 
 

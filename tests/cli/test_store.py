@@ -224,17 +224,13 @@ def test_prune_can_remove_all_that_nothing_mentions(
     assert {blob.key for blob in contents.blobs(home_dir)} == {kept, fresh}
 
 
-def test_forget_removes_keys_or_a_session(home_dir: str, key: str, brimline: Run) -> None:
-    """What other sessions stored too stays with them."""
-    shared = put.put(home_dir, b"shared", {"session": "session-one"})
-    put.put(home_dir, b"shared", {"session": "session-two"})
-    alone = put.put(home_dir, b"alone", {})
+def test_forget_removes_an_output_and_its_words(home_dir: str, key: str, brimline: Run) -> None:
+    """From the store and from the search; others stay."""
+    other = put.put(home_dir, b"other", {})
     assert brimline("store", "search", "build", "--everywhere").code == 0
 
-    done = brimline("store", "forget", "--session", "session-one", "--yes", "--json").document
-    assert (done["session"], done["keys"], done["shared"]) == ("session-one", [key], [shared])
-    assert brimline("store", "forget", alone, "--yes").out == "1 output forgotten.\n"
-    assert {blob.key for blob in contents.blobs(home_dir)} == {shared}
+    assert brimline("store", "forget", key, "--yes").out == "1 output forgotten.\n"
+    assert {blob.key for blob in contents.blobs(home_dir)} == {other}
     kept = [path.read_bytes() for path in Path(stored.folder(home_dir)).iterdir()]
     assert not any(b"build" in content for content in kept)
 
@@ -245,7 +241,6 @@ def test_forget_removes_keys_or_a_session(home_dir: str, key: str, brimline: Run
         ["prune", "--max-size-mb", "0"],
         ["prune", "--unreferenced"],
         ["forget", "last"],
-        ["forget", "--session", "session-one"],
     ],
 )
 def test_without_a_terminal_deleting_needs_yes(
@@ -265,9 +260,6 @@ def test_without_a_terminal_deleting_needs_yes(
         ("get 0123456789abcdef", "is not in the store"),
         ("list --session nobody", "no session 'nobody' is known"),
         ("pin ../../etc", "is no key"),
-        ("forget --yes", "name either keys or one --session"),
-        ("forget last --session x --yes", "name either keys or one --session"),
-        ("forget --session nobody --yes", "no session 'nobody' is known to the store"),
         ("get last --lines five", "is no range"),
         ("get last --bytes 5", "is no range"),
         ("get last --lines 1:2 --bytes 1:2", "exclude each other"),

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brimline import config
-from brimline.fast import policy
+from brimline.fast import io, policy
 from brimline.hooks import entry
 from brimline.rules import lines, marked
 from brimline.testing import event
@@ -152,7 +152,7 @@ def test_rules_that_do_not_fit_are_counted(tree: Tree) -> None:
     assert len(found) == 61
     assert found[-1] == (
         "",
-        "[truncated] 42 marked rules had no room, see CLAUDE.md, CLAUDE.local.md",
+        "[truncated] 42 marked rules had no room: `brimline rules lint` names them",
     )
     assert sum(len(text) for _, text in found[:-1]) <= marked.MOST_CHARACTERS
 
@@ -195,7 +195,7 @@ def test_what_a_hostile_project_costs_is_bounded(
     tree.put("project/CLAUDE.md", text)
     os.mkfifo(tree.project / "CLAUDE.local.md")
     tree.put("home/.claude/CLAUDE.md", "- mine (CRITICAL)")
-    opened = counted(monkeypatch, os, "open")
+    opened = counted(monkeypatch, io, "read_file")
     looked_up = counted(monkeypatch, os.path, "realpath")
     read = counted(monkeypatch, lines._Reader, "take")
 

@@ -15,8 +15,6 @@ import tempfile
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import click
-
 import brimline
 from brimline import output, testing
 from brimline.fast import policy
@@ -103,8 +101,7 @@ STORY = (
 
 
 @output.command("demo")
-@click.option("--fast", is_flag=True, help="Do not pause between the steps.")
-def demo(fast: bool, as_json: bool) -> None:
+def demo(as_json: bool) -> None:
     """Watch a session fill up, with every message the model would see. No client needed.
 
     It plays in a temporary folder through the real hook entry and touches nothing else.
@@ -127,7 +124,7 @@ def demo(fast: bool, as_json: bool) -> None:
             from rich.console import Console
 
             console = Console(highlight=False)
-            show(player, console, paced=console.is_terminal and not fast)
+            show(player, console, paced=console.is_terminal)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from brimline.state.history import Session
 
 _RECENT_SESSIONS = 20
-_LAST_TURNS = 30
-_LAST_COMPACTIONS = 30
+_LAST_ROWS = 30
 _SHORT_ID = 8
 _BLOCKS, _PLAIN_BLOCKS = "▁▂▃▄▅▆▇█", "_.-=+*%#"
 _SPARK_CELLS = 60
@@ -32,7 +31,8 @@ _SPARK_CELLS = 60
 @output.command("history")
 @output.session_option
 @click.option("--compactions", is_flag=True, help="Only compactions, each on a line.")
-def history(session_id: str | None, compactions: bool, as_json: bool) -> None:
+@click.option("--cache", is_flag=True, help="Only the prompt cache: what broke its prefix.")
+def history(session_id: str | None, compactions: bool, cache: bool, as_json: bool) -> None:
     """Show sessions with turns, growth and compactions, sizes of summaries, what was kept out.
 
     Figures come from what hooks recorded; compactions also from the client's transcripts.
@@ -43,6 +43,11 @@ def history(session_id: str | None, compactions: bool, as_json: bool) -> None:
       brimline history --session 1f0c2d3e
       brimline history --compactions --json
     """
+    if cache:
+        from brimline.cli import cache_history
+
+        cache_history.show(session_id, as_json=as_json)
+        return
     home_dir = paths.home()
     named = "" if session_id is None else paths.safe_session_id(session_id)
     notes = _update(home_dir, find.beginning_with(named))
@@ -245,7 +250,7 @@ def _turns(found: list[dict[str, Any]]) -> list[str]:
             str(turn["requests"]),
             str(turn["compactions"] or ""),
         ]
-        for turn in found[-_LAST_TURNS:]
+        for turn in found[-_LAST_ROWS:]
     ]
     head = ["turn", "at", "in use", "growth", "requests", "compactions"]
     return [f"Turns{_of(rows, found)}", output.table(head, rows, right={0, 2, 3, 4, 5}, indent=2)]
@@ -280,7 +285,7 @@ def _compactions(found: list[dict[str, Any]]) -> list[str]:
             _held(one),
             "" if one["card_characters"] is None else f"{one['card_characters']:,}",
         ]
-        for one in found[-_LAST_COMPACTIONS:]
+        for one in found[-_LAST_ROWS:]
     ]
     head = ["at", "session", "trigger", "before", "after", "summary", "held", "card"]
     told = (

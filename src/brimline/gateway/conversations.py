@@ -201,7 +201,7 @@ class Conversations:
         if report.rewritten_tokens:
             fields |= {"broke": report.reason, "rewritten": round(report.rewritten_tokens)}
         if blocks.prompt_tokens(usage):
-            fields["occupancy"] = blocks.prompt_tokens(usage)
+            fields["prompt"] = blocks.prompt_tokens(usage)
         if passing.session:
             SessionState(self._home, passing.session).add_line("Gateway", fields)
 

@@ -44,6 +44,7 @@ def sessions(home_dir: str) -> dict[str, Known]:
     found: dict[str, Known] = {}
     names = set(io.names_in(paths.sessions_dir(home_dir)))
     names |= set(io.names_in(paths.carry_dir(home_dir))) - {links.CLIENTS, links.PROJECTS}
+    names |= removal.sessions(home_dir)
     for name in names | set(restore.noted_sessions(home_dir)):
         folders = (paths.session_dir(home_dir, name), paths.carry_session_dir(home_dir, name))
         files = [f"{folder}/{file}" for folder in folders for file in io.names_in(folder)]

@@ -224,6 +224,11 @@ def _renew(
     return True
 
 
+def spooled(home_dir: str, session_id: str) -> list[dict[str, Any]]:
+    """Every event of one session that is still on disk, oldest first."""
+    return _spooled(paths.session_dir(home_dir, session_id))[0]
+
+
 def _spool_stamp(folder: str) -> list[int]:
     """What tells whether a session's spool has changed: its size and time; empty without one."""
     found = [os.lstat(path) for path in _spool_files(folder) if os.path.lexists(path)]
