@@ -37,8 +37,9 @@ def start(program: str, *arguments: str, home: str = "") -> subprocess.Completed
     )
 
 
-def test_it_answers_and_knows_its_data_folder(wired: entries.Wiring, home_dir: str) -> None:
+def test_it_answers_and_knows_its_data_folder(python: str, home_dir: str) -> None:
     """Nothing but the event's name is on the command line; the variable still wins."""
+    wired = parts.wiring_for(python, home_dir)
     write(wired)
     launcher = Path(wired.launcher or "")
 
