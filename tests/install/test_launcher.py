@@ -64,11 +64,9 @@ def test_where_a_script_cannot_name_the_interpreter_code_is_given(
     """A blank ends the name, and some systems cut the line after 127 bytes."""
     assert entries.launcher_for(interpreter, home) is None
     assert entries.launcher_for("/" + "x" * 120, home) == f"{home}/bin/hook"
-    wired = entries.Wiring(interpreter, "/r", home)
+    code = [interpreter, "-I", "-S", "-c", bootstrap("/r", home), "Stop"]
 
-    assert wired.command("Stop") == [
-        interpreter, "-I", "-S", "-c", bootstrap("/r", home), "Stop"
-    ]  # fmt: skip
+    assert entries.Wiring(interpreter, "/r", home).command("Stop") == code
 
 
 def test_somebody_elses_program_in_its_place_stays_and_code_does_the_same(

@@ -178,7 +178,7 @@ def index_command(rebuild: bool, as_json: bool) -> None:
     exclude = config.load(home_dir, project).values["memory.exclude"]
     if rebuild:
         _memory().use(_read_again)
-    total = sum(map(deep.size_of, deep.sources(home_dir, project)))
+    total = deep.unread_bytes(home_dir, project)
     with output.Progress("Reading sessions", total) as progress:
         done = deep.take_in(home_dir, project, exclude, progress=progress.update)
     if not vectors.load():
