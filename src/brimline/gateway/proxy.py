@@ -151,10 +151,11 @@ class Proxy:
         try:
             await _stream(send, response, usage)
         finally:
-            # Also where the client left: many do as soon as they have heard the last event.
-            await response.aclose()
             if passing and known:
-                await asyncio.to_thread(known.answered, passing, usage.found())
+                # Not awaited: many clients leave as soon as they have heard the last event.
+                loop = asyncio.get_running_loop()
+                loop.run_in_executor(None, known.answered, passing, usage.found())
+            await response.aclose()
 
     async def _send(self, scope: Scope, target: bytes, raw: bytes) -> httpx2.Response:
         headers = _handed_on(scope["headers"])
