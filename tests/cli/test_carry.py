@@ -205,16 +205,3 @@ def test_a_checkpoint_is_written_on_demand(
     os.unlink(path)
     os.mkdir(path)  # stands in for a disk that refuses
     assert "could not be saved" in refused("carry", "checkpoint")
-
-
-def test_a_session_is_found_by_the_start_of_its_id(
-    brimline: Run, refused: Refused, project_dir: str, session: SessionBuilder
-) -> None:
-    """Where it fits several, more of it is asked for; a project without any is told so."""
-    other = conversation(project_dir, SESSION[:-1] + "9")
-
-    assert listed(brimline, "--session", SESSION)["session_id"] == SESSION
-    assert "2 sessions begin with '1f0c2d3e'" in refused("carry", "show", "--session", "1f0c2d3e")
-    for one in (session, other):
-        os.unlink(one.path)
-    assert "no session of this project was found" in refused("carry", "show")

@@ -69,16 +69,6 @@ def test_programs_get_stable_keys(project: Path, brimline: Run) -> None:
     assert (found["broken"], found["doubtful"]) == (2, 2)
 
 
-def test_the_sample_rule_for_docs_holds_for_docs_only(project: Path, brimline: Run) -> None:
-    """A rule file of the how-to guide: a convention as a rule with `paths:`, not as code."""
-    sample = re.search(r"```markdown\n(---\npaths:.*?)```", GUIDE.read_text("utf-8"), re.DOTALL)
-    assert sample
-    put(project / ".claude" / "rules" / "docs.md", sample[1])
-
-    assert ".claude/rules/docs.md" in brimline("rules", "explain", "docs/page.md").out
-    assert ".claude/rules/docs.md" not in brimline("rules", "explain", "src/main.py").out
-
-
 @pytest.mark.row("S2-05")
 def test_lint_ends_with_1_where_something_is_broken(project: Path, brimline: Run) -> None:
     """Doubtful findings count with `--strict` only."""

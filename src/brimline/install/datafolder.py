@@ -71,12 +71,9 @@ def files(home_dir: str) -> list[str]:
         for pattern, names in _OURS.items()
         for folder in _matching(home_dir, pattern)
         for name in sorted(io.names_in(folder))
-        if names and re.fullmatch(f"({names}){_LEFTOVER}", name) and _is_file(f"{folder}/{name}")
+        if names and re.fullmatch(f"({names}){_LEFTOVER}", name)
+        if not os.path.isdir(f"{folder}/{name}")
     ]
-
-
-def _is_file(path: str) -> bool:
-    return os.path.islink(path) or not os.path.isdir(path)
 
 
 def _matching(home_dir: str, pattern: str) -> list[str]:
