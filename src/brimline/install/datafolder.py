@@ -35,7 +35,7 @@ _OURS = {
     "sessions": "",
     # What a room leaves begins with its name, or with what it marks.
     "sessions/*": r"(statusline|checkpoint|telemetry)\.json|spool(\.\d+)?\.jsonl|reminder"
-    rf"|client|off|({_ROOMS}|spoke|window|compacted|carried|ceiling|quota|yields)-[\w.-]+",
+    rf"|client|off|({_ROOMS}|gateway|spoke|window|compacted|carried|ceiling|quota|yields)-[\w.-]+",
     "carry": "",
     "carry/*": r"(ledger|checkpoint|audit-\d+)\.json|(checkpoint|card)\.md|(notes|budget)\.jsonl",
     "carry/clients": r"\d+",
