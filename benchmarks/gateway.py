@@ -235,7 +235,7 @@ def load(home: str, seconds: float) -> str:
             body = conversation(10, size, mark, is_bulky=number % 2 == 0)
             _, answer = _ask(gateway.url, "/v1/messages", json.dumps(body).encode(), f"s{number}")
             if answer != b"".join(b"%s %d\n" % (mark.encode(), n) for n in range(100)):
-                wrong.append(mark)
+                wrong.append(answer[:200].decode("utf-8", "replace"))
             count += 1
         done.append(count)
 
@@ -252,7 +252,7 @@ def load(home: str, seconds: float) -> str:
     told = f"{peak / 1e6:.0f} MB" if peak else "unknown"
     return (
         f"{sum(done)} streams by {len(done)} at once in {seconds:.0f} s, bodies up to 4 MB: "
-        f"{len(wrong)} mixed up or cut; the gateway's peak was {told}"
+        f"{len(wrong)} mixed up or cut {wrong[:2] or ''}; the gateway's peak was {told}"
     )
 
 
@@ -281,7 +281,7 @@ def kills(home: str, count: int) -> str:
     chance, steps, killed = random.Random(7), 1, 0
     while killed < count:
         gateway = _gateway(home, url, "--layers", "1")
-        timer = threading.Timer(chance.uniform(0.0, 0.4), gateway.stop, (signal.SIGKILL,))
+        timer = threading.Timer(chance.uniform(0.2, 1.2), gateway.stop, (signal.SIGKILL,))
         timer.start()
         while True:
             body = conversation(steps, 6_000 * steps, "kill", is_bulky=True)

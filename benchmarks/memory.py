@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import glob
+import itertools
 import json
 import os
 import random
@@ -43,10 +44,12 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--entries", type=int, help="make that many and time the search")
+    parser.add_argument("--keep", metavar="FOLDER", help="make them there, or use those there")
     parser.add_argument("--misses", action="store_true", help="name the questions not answered")
     given = parser.parse_args()
     corpus = os.environ.get("BRIMLINE_CORPUS")
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = given.keep or temporary
         isolate(folder)
         if given.entries:
             times(folder, given.entries)
@@ -93,7 +96,8 @@ def recall(corpus: str, folder: str, name: str, *, misses: bool) -> None:
 def times(folder: str, count: int) -> None:
     """A query in a running process, a cold command, and what a server takes of the memory."""
     store = memory.open(f"{folder}/brimline/search")
-    fill(store, count)
+    if not os.path.isdir(store.folder):
+        fill(store, count)
     questions = [one["question"] for one in json.loads(_QUESTIONS.read_text(encoding="utf-8"))]
     store.search(questions[0])
     whole, bare = [], []
@@ -125,14 +129,17 @@ def times(folder: str, count: int) -> None:
 def fill(store: Memory, count: int) -> None:
     """Entries of words as they are distributed in texts."""
     chance = random.Random(_SEED)
+    # What is asked for is neither in every entry nor rare: about one in twenty holds such a word.
     words = [f"word{number}" for number in range(20_000)]
-    spoken = ["fix", "session", "file", "test", "error", "branch", "commit", "hook", "agent"]
-    weights = [1 / (rank + 1) for rank in range(len(words) + len(spoken))]
+    for asked in _QUESTIONS.read_text(encoding="utf-8").lower().split():
+        if asked.isalpha():
+            words[chance.randrange(100, 4_000)] = asked
+    weights = list(itertools.accumulate(1 / (rank + 1) for rank in range(len(words))))
     started = time.monotonic()
     batch: list[dict[str, Any]] = []
     for number in range(count):
         length = chance.randrange(10, 120)
-        text = " ".join(chance.choices(spoken + words, weights, k=length))
+        text = " ".join(chance.choices(words, cum_weights=weights, k=length))
         batch.append({"id": f"e{number}", "text": text, "group": f"s{number // 40}", "at": number})
         if len(batch) == 5_000:
             store.add(batch)

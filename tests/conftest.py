@@ -12,6 +12,8 @@ from brimline import clientsettings
 from brimline.testing import SessionBuilder
 
 if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -57,3 +59,13 @@ def session(world: Path, project_dir: str) -> SessionBuilder:
 def talk(session: SessionBuilder, home_dir: str, monkeypatch: pytest.MonkeyPatch) -> Talk:
     """That session, talking to brimline."""
     return Talk(session, home_dir, monkeypatch)
+
+
+@pytest.fixture
+def processes() -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Processes that do not outlive the test."""
+    started: list[subprocess.Popen[bytes]] = []
+    yield started
+    for process in started:
+        process.kill()
+        process.communicate()

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from brimline import __version__, config
 from brimline.errors import ConfigError
 from brimline.fast import paths, policy
-from brimline.settings import BY_KEY, REMOVED, SETTINGS, Setting
+from brimline.settings import SETTINGS, Setting
 
 tables = st.sampled_from(
     ["", "# first line\n", "context_window = 5 # mine\n", 'store = { max_mb = "x" }\n']
@@ -46,16 +46,6 @@ samples = {
     setting.key: by_kind.get(setting.kind) or (setting.choices[-1], setting.choices[-1])
     for setting in SETTINGS
 }
-
-
-@pytest.mark.row("S0-33")
-def test_defaults_hold_where_nothing_is_set(home_dir: str, project_dir: str) -> None:
-    """No file and no variable is no problem."""
-    loaded = config.load(home_dir, project_dir)
-
-    assert loaded.values["guard.tiers"] == [30, 15, 7, 3]
-    assert set(loaded.sources.values()) == {"default"}
-    assert loaded.problems == []
 
 
 @pytest.mark.row("S3-29")
@@ -98,21 +88,6 @@ def test_every_setting_can_be_set_in_every_way(
     assert policy.load(home_dir, project_dir).values[setting.key] == value
 
 
-def test_a_preset_fills_in_what_nobody_set(home_dir: str, project_dir: str) -> None:
-    """It is stronger than the defaults and weaker than any source."""
-    _user(home_dir, '[guard]\npreset = "haios-80"\nvelocity_points = 3\n')
-
-    loaded = config.load(home_dir, project_dir)
-
-    assert loaded.values["guard.tiers"] == [80]
-    assert loaded.sources["guard.tiers"] == "preset haios-80"
-    assert loaded.values["guard.velocity_points"] == 3
-    assert loaded.sources["guard.velocity_points"] == "user"
-
-    config.compile_policy(home_dir, project_dir)
-    assert policy.load(home_dir, project_dir).values == loaded.values
-
-
 def test_a_preset_from_the_environment_replaces_the_one_in_the_file(
     home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,38 +102,6 @@ def test_a_preset_from_the_environment_replaces_the_one_in_the_file(
     assert loaded.values["guard.tier_unit"] == "to_compaction"
     assert loaded.values["guard.velocity_points"] == 3
     assert policy.load(home_dir, project_dir).values == loaded.values
-
-
-def test_an_unknown_key_is_named_with_its_nearest(
-    home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A slip of the finger is reported, not swallowed, in files and in the environment."""
-    _user(home_dir, "[guard]\ntires = [40, 20, 10, 5]\n[zzz.qqq]\nx = 1\n")
-    monkeypatch.setenv("BRIMLINE_CONTEXT_WINDOWS", "5")
-
-    problems = config.load(home_dir, project_dir).problems
-
-    assert "unknown setting 'guard.tires'; did you mean guard.tiers?" in problems[0]
-    assert problems[1].endswith("unknown setting 'zzz.qqq.x'")
-    assert "did you mean BRIMLINE_CONTEXT_WINDOW?" in problems[2]
-    with pytest.raises(ConfigError, match=r"did you mean guard\.preset"):
-        config.find("guard.presets")
-
-
-def test_a_setting_of_an_earlier_version_is_reported_and_does_no_harm(
-    home_dir: str, project_dir: str
-) -> None:
-    """In a file it is named and the rest counts; it cannot be set any more."""
-    _user(home_dir, "context_window = 5\n[statusline]\norder = 'brimline-last'\n")
-
-    loaded = config.load(home_dir, project_dir)
-
-    assert loaded.values["context_window"] == 5
-    (problem,) = loaded.problems
-    assert problem.endswith("'statusline.order'; it is no longer a setting")
-    with pytest.raises(ConfigError, match="no longer a setting"):
-        config.change(paths.user_config(home_dir), "purge.recent", "keep", project=False)
-    assert BY_KEY.keys().isdisjoint(REMOVED)
 
 
 @pytest.mark.row("S0-15")
@@ -194,8 +137,6 @@ def test_a_project_cannot_set_what_is_the_users(home_dir: str, project_dir: str)
     assert {setting.key.partition(".")[0] for setting in SETTINGS if setting.project} == {
         *("context_window", "compaction_tokens", "guard", "measure", "offload")
     }
-    with pytest.raises(ConfigError, match="only be set in the user's own file"):
-        config.change(paths.project_config(project_dir), "store.max_mb", "5", project=True)
 
 
 @pytest.mark.parametrize(

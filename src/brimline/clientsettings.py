@@ -68,10 +68,10 @@ def memory_folder(project_dir: str) -> str:
         chosen = _text(read_settings(files[scope]).get("autoMemoryDirectory"))
         if chosen and chosen.startswith(("/", "~/")):
             return paths.completed(chosen, "/")
-    return f"{paths.project_transcripts(_repository(project_dir))}/memory"
+    return f"{paths.project_transcripts(repository(project_dir))}/memory"
 
 
-def _repository(project_dir: str) -> str:
+def repository(project_dir: str) -> str:
     """The main worktree that a folder belongs to; itself where it is in no repository."""
     for place in (Path(project_dir), *Path(project_dir).parents):
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -125,9 +124,7 @@ def test_a_secret_is_masked_before_it_is_written_and_the_id_is_the_one_that_is_k
         (("add", "  "), "there is nothing to write down"),
         (("show", "--session", "ffff"), "no session 'ffff' is known"),
         (("show", "--session", "../x"), "no session '../x' is known"),
-        (("forget",), "name the ID of a note or message to forget, or a --session"),
         (("forget", RULE), "no note or message"),
-        (("forget", "--session", SESSION), "add --yes"),
     ],
 )
 def test_a_mistake_is_told_in_one_sentence(
@@ -151,26 +148,6 @@ def test_a_forgotten_message_stays_away(brimline: Run, session: SessionBuilder) 
     assert RULE not in brimline("carry", "card").out
     kept = Path(paths.carry_session_dir(paths.home(), SESSION), "ledger.json")
     assert RULE not in kept.read_text(encoding="utf-8")
-
-
-def test_a_whole_session_can_be_forgotten(brimline: Run, home_dir: str, project_dir: str) -> None:
-    """Ledger, notes, checkpoint and links go; other sessions stay."""
-    conversation(project_dir, OTHER)
-    for name in (SESSION, OTHER):
-        brimline("carry", "add", "kept", "--session", name)
-        brimline("carry", "checkpoint", "--session", name)
-    links.note_unfinished(home_dir, project_dir, ledger.load(home_dir, SESSION))
-    links.note_client(home_dir, "4711", SESSION)
-
-    done = brimline("carry", "forget", "--session", SESSION, "--yes", "--json")
-
-    assert set(json.loads(done.out)["files"]) >= {"ledger.json", "notes.jsonl", "checkpoint.md"}
-    assert os.listdir(Path(home_dir, "carry", SESSION)) == ["ledger.json"]
-    assert RULE not in Path(home_dir, "carry", SESSION, "ledger.json").read_text(encoding="utf-8")
-    assert RULE not in brimline("carry", "show", "--session", SESSION).out
-    assert Path(home_dir, "carry", OTHER, "notes.jsonl").exists()
-    assert links.unfinished(home_dir, project_dir) is None
-    assert links.session_of_client(home_dir, "4711") is None
 
 
 @pytest.mark.row("S4-35")
@@ -228,16 +205,3 @@ def test_a_checkpoint_is_written_on_demand(
     os.unlink(path)
     os.mkdir(path)  # stands in for a disk that refuses
     assert "could not be saved" in refused("carry", "checkpoint")
-
-
-def test_a_session_is_found_by_the_start_of_its_id(
-    brimline: Run, refused: Refused, project_dir: str, session: SessionBuilder
-) -> None:
-    """Where it fits several, more of it is asked for; a project without any is told so."""
-    other = conversation(project_dir, SESSION[:-1] + "9")
-
-    assert listed(brimline, "--session", SESSION)["session_id"] == SESSION
-    assert "2 sessions begin with '1f0c2d3e'" in refused("carry", "show", "--session", "1f0c2d3e")
-    for one in (session, other):
-        os.unlink(one.path)
-    assert "no session of this project was found" in refused("carry", "show")

@@ -30,6 +30,14 @@ LINE = (
     "session_id project model window_tokens first_at last_at turns requests "
     "peak_occupancy_tokens compactions messages blocks"
 )
+NOTICE = "at event tier tool occupancy_tokens"
+INNER = {
+    "turns": "number at occupancy_tokens growth_tokens requests compactions",
+    "messages": NOTICE,
+    "blocks": NOTICE,
+    "compactions": "session_id at trigger pre_tokens post_tokens summary_characters "
+    "summary_source messages_of_the_user messages_in_summary card_characters",
+}
 SESSION = f"{LINE} occupancy_tokens kept_out notes"
 SAVED = {
     "references": 2,
@@ -75,7 +83,6 @@ def test_an_empty_history_says_so(brimline: Run) -> None:
     assert brimline("history").out.startswith("No history yet")
     assert brimline("history", "--compactions").out.startswith("No compaction yet.")
     assert brimline("history", "--json").document["sessions"] == []
-    assert brimline("history", "--compactions", "--session", "x").code == 2
 
 
 @pytest.mark.row("S2-21", "S2-48", "S2-50")
@@ -105,31 +112,10 @@ def test_the_keys_are_stable(recorded_session: str, brimline: Run) -> None:
 
     assert " ".join(report) == SESSION
     assert report["occupancy_tokens"] == [40_000, 120_000, 166_000, 52_000]
-    assert report["turns"][1] == {
-        "number": 2,
-        "at": clock.format_utc(START + 7),
-        "occupancy_tokens": None,
-        "growth_tokens": 0,
-        "requests": 1,
-        "compactions": 0,
-    }
-    assert [" ".join(one) for one in report["messages"] + report["blocks"]] == [
-        "at event tier tool occupancy_tokens"
-    ] * 2
-    assert report["compactions"] == [
-        {
-            "session_id": recorded_session,
-            "at": clock.format_utc(START + 6),
-            "trigger": "auto",
-            "pre_tokens": 166_050,
-            "post_tokens": 52_000,
-            "summary_characters": 9_000,
-            "summary_source": "hook",
-            "messages_of_the_user": None,
-            "messages_in_summary": None,
-            "card_characters": None,
-        }
-    ]
+    assert [turn["occupancy_tokens"] for turn in report["turns"]] == [40_000, None]
+    for name, keys in INNER.items():
+        assert {" ".join(one) for one in report[name]} == {keys}
+    assert report["compactions"][0]["at"] == clock.format_utc(START + 6)
     assert " ".join(plain) == OVERVIEW
     assert " ".join(plain["sessions"][0]) == LINE
     assert listed.pop("compactions") == report["compactions"]
@@ -212,13 +198,6 @@ def test_percentiles_are_values_that_occurred() -> None:
 
     assert found == {"count": 1_000, "p50": 500, "p95": 950, "p99": 990, "largest": 1_000}
     assert percentiles([]) is None
-    assert percentiles([3, 1, 2]) == {
-        "count": 3,
-        "p50": 2,
-        "p95": 3,
-        "p99": 3,
-        "largest": 3,
-    }
 
 
 def test_a_compaction_copied_into_a_resumed_session_counts_once(world: Path, brimline: Run) -> None:

@@ -139,6 +139,7 @@ def test_what_the_index_has_no_room_for_moves_to_the_archive(folder: Path, briml
 
     wide = [f"- [W{n}](https://example.com/w{n}) — {'wide ' * 60}".strip() for n in range(150)]
     (folder / "MEMORY.md").write_text("\n".join(wide) + "\n", encoding="utf-8")
+    assert "the client loads 25,000 bytes of" in brimline("memory", "lint").out
     add(brimline, "newer")
     index = (folder / "MEMORY.md").read_text(encoding="utf-8")
     assert len(index.encode()) <= 25_000
@@ -161,6 +162,31 @@ def test_many_at_once_lose_no_line(folder: Path) -> None:
     assert all(f"(w{n}-{m}.md)" in index for n in range(8) for m in range(10))
     assert all(f"by hand {n}\n" in index for n in range(3))
     assert hot.lint(str(folder)) == []
+
+
+def test_writers_that_are_killed_leave_every_topic_they_acknowledged(folder: Path) -> None:
+    """In its file and in the index; what was begun is at most a topic that the index lacks."""
+    code = ADDS.replace(
+        "    hot.add", "    print(name, flush=True) if number else None\n    hot.add"
+    )
+    told: list[str] = []
+    for number in range(12):
+        writer = subprocess.Popen(
+            [sys.executable, "-c", code, str(folder), f"k{number}"], stdout=subprocess.PIPE
+        )
+        assert writer.stdout is not None
+        for _ in range(number % 4 + 1):
+            writer.stdout.readline()
+        writer.kill()
+        # A name is said when the one before it is done.
+        said = writer.communicate()[0].decode().split()
+        told += [f"k{number}-{n}" for n in range(number % 4 + 1 + len(said))]
+    index = (folder / "MEMORY.md").read_text(encoding="utf-8")
+
+    assert [name for name in told if f"({name}.md)" not in index] == []
+    assert [name for name in told if hot.named(str(folder), name).problem] == []
+    found = {problem.text for problem in hot.lint(str(folder))}
+    assert found <= {"MEMORY.md does not name it", "it has no front matter"}
 
 
 def test_an_edit_that_nobody_saw_is_not_overwritten(

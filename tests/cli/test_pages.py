@@ -18,8 +18,6 @@ from brimline.store import pins, put
 from brimline.testing import SessionBuilder, text_block
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from .conftest import Golden, Run
 
 NAME = "1f0c2d3e-aaaa-4bbb-8ccc-000000000001"
@@ -104,38 +102,25 @@ def _recorded(home_dir: str) -> None:
         append_line(f"{folder}/spool.jsonl", text)
 
 
-@pytest.fixture
-def page(hostile: SessionBuilder, brimline: Run) -> Callable[[str], str]:
-    """What a command prints there, on both streams."""
-
-    def read(words: str) -> str:
+def test_every_page_is_as_it_was_and_obeyed_by_no_terminal(
+    hostile: SessionBuilder, brimline: Run, golden: Golden, world: Path
+) -> None:
+    """Within 80 columns, but for whole paths, which are to be copied, and texts for the model."""
+    told = ""
+    for words in PAGES:
         done = brimline(*words.split())
         assert done.code == 0 or words == "rules lint", done.err
-        return done.out + done.err
-
-    return read
-
-
-def test_every_page_is_as_it_was(page: Callable[[str], str], golden: Golden) -> None:
-    """One golden file; what differs from run to run is left out."""
-    told = "\n".join(f"$ brimline {words}\n{page(words)}" for words in PAGES)
+        for line in (done.out + done.err).splitlines():
+            is_whole = str(world) in line or words in ("carry card", "rules show --text")
+            assert line.isprintable(), words
+            assert cell_len(line) <= 80 or is_whole, f"{words}: {line}"
+        told += f"{chr(10) if told else ''}$ brimline {words}\n{done.out}{done.err}"
     told = re.sub(r"/projects/-[^/, ]*", "/projects/PROJECT", told)
     told = re.sub(r"last used +pin", "last used  pin", told)
     told = re.sub(r"20(2[4-9]|[3-9]\d)-\d\d-\d\d \d\d:\d\dZ", "NOW", told)
     told = re.sub(r"\d+ B (on disk|freed|left)", r"N B \1", told)
 
     golden("pages.txt", told)
-
-
-@pytest.mark.parametrize("words", PAGES)
-def test_no_page_is_too_wide_or_obeyed_by_a_terminal(
-    words: str, page: Callable[[str], str], world: Path
-) -> None:
-    """Lines with a whole path, which is there to be copied, and texts for the model aside."""
-    is_for_model = words in ("carry card", "rules show --text")
-    for line in page(words).splitlines():
-        assert line.isprintable()
-        assert cell_len(line) <= 80 or str(world) in line or is_for_model
 
 
 @pytest.mark.parametrize("words", [*PAGES, "carry checkpoint"])

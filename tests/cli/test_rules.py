@@ -61,23 +61,12 @@ def test_programs_get_stable_keys(project: Path, brimline: Run) -> None:
     first, second = (brimline("rules", "explain", "src", "--json").document for _ in range(2))
     found = json.loads(brimline("rules", "lint", "--json").out)
 
-    assert shown["tokens_are_estimated"] is True
     assert " ".join(shown["files"][0]) == FILE_KEYS
     assert first == second
     rules = [rule for each in first["files"] for rule in each["rules"]]
     assert all(re.fullmatch(r"[0-9a-f]{12}", rule["id"]) for rule in rules)
     assert set(found["findings"][0]) == {"severity", "kind", "path", "line", "text"}
     assert (found["broken"], found["doubtful"]) == (2, 2)
-
-
-def test_the_sample_rule_for_docs_holds_for_docs_only(project: Path, brimline: Run) -> None:
-    """A rule file of the how-to guide: a convention as a rule with `paths:`, not as code."""
-    sample = re.search(r"```markdown\n(---\npaths:.*?)```", GUIDE.read_text("utf-8"), re.DOTALL)
-    assert sample
-    put(project / ".claude" / "rules" / "docs.md", sample[1])
-
-    assert ".claude/rules/docs.md" in brimline("rules", "explain", "docs/page.md").out
-    assert ".claude/rules/docs.md" not in brimline("rules", "explain", "src/main.py").out
 
 
 @pytest.mark.row("S2-05")
@@ -104,9 +93,8 @@ def test_the_text_for_a_file_begins_like_the_text_for_all(project: Path, brimlin
     assert near.out.startswith(general.out.rstrip("\n"))
     assert near.out.endswith(f"From {project}/src/CLAUDE.md (child):\n\n- Never use tabs\n")
     assert "Never use tabs" not in general.out
-    assert found["characters"] == len(found["text"]) <= 12_000
+    assert len(found["text"]) <= 12_000
     assert "[truncated]" in found["text"]
-    assert len(found["cut"]) == 6
 
 
 @pytest.mark.parametrize("words", ["show", "lint", "show --text", "explain src"])

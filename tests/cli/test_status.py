@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from .conftest import Refused, Run
 
 KEYS = (
-    "session_id transcript occupancy_tokens tail_tokens projected_tokens window_tokens "
-    "window_source effective_window_tokens compaction_tokens compaction_source "
-    "compaction_enforced ending margin_tokens used_ratio tier tier_name velocity_tokens_per_op "
-    "forecast_ops forecast_ops_low forecast_ops_high forecast_basis measured_by measured_at "
-    "compactions off"
+    "session_id transcript occupancy_tokens projected_tokens margin_tokens window_tokens "
+    "window_source compaction_tokens compaction_source ending tier_name velocity_tokens_per_op "
+    "measured_by measured_at tail_tokens used_ratio tier effective_window_tokens "
+    "compaction_enforced forecast_ops forecast_ops_low forecast_ops_high forecast_basis "
+    "compactions off gateway_saved_tokens"
 )
 
 
@@ -101,6 +101,7 @@ def test_every_figure_is_reported(session: SessionBuilder, brimline: Run) -> Non
     nothing = brimline("status", "--json", "--transcript", session.path).document
     assert " ".join(nothing) == KEYS
     assert [nothing[name] for name in ("occupancy_tokens", "tier", "forecast_ops")] == [None] * 3
+    assert "unknown: no model request" in brimline("status", "--transcript", session.path).out
     session.reply(98_000)
     session.reply(100_000, output_tokens=100)
 
@@ -118,23 +119,6 @@ def test_every_figure_is_reported(session: SessionBuilder, brimline: Run) -> Non
     assert report["forecast_basis"] == "usual_pace"
     assert report["measured_by"] == "transcript"
     assert report["compactions"] == 0
-
-
-def test_a_person_gets_the_figures_with_their_sources(
-    session: SessionBuilder, brimline: Run
-) -> None:
-    """How full, what comes next, where compaction is, how long it lasts; unknown is a word."""
-    session.compact(167_000)
-    unknown = brimline("status", "--transcript", session.path).out
-    session.reply(143_000)
-    session.reply(145_000, output_tokens=100)
-
-    out = brimline("status", "--transcript", session.path).out
-
-    assert "unknown: no model request since the session began or compacted" in unknown
-    assert "145,000 of 200,000 tokens (72%; by: transcript)" in out
-    assert "requests left" in out
-    assert "1 so far" in out
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from . import stub_api
 from .harness import MODEL, InteractiveClient, PrintResult, _parsed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from .harness import Client
@@ -37,28 +37,27 @@ class Behind:
         (folder / "claude").symlink_to(client.binary)
         self.path = f"{folder}:/usr/bin:/bin"
 
-    def env(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    def env(self) -> dict[str, str]:
         """The client's environment, with us in it."""
-        own = {"PATH": self.path, "BRIMLINE_HOME": str(self.home)}
-        return self.client.env() | own | dict(extra or {})
+        return self.client.env() | {"PATH": self.path, "BRIMLINE_HOME": str(self.home)}
 
-    def command(self, arguments: Sequence[str], *own: str) -> list[str]:
+    def command(self, arguments: Sequence[str], *own: str, model: str = MODEL) -> list[str]:
         """What is typed."""
         bypass = ["--permission-mode", "bypassPermissions"]
         start = [sys.executable, "-m", "brimline", "run", *own, "--"]
-        return [*start, *arguments, "--model", MODEL, *bypass]
+        return [*start, *arguments, "--model", model, *bypass]
 
     def print(
-        self, prompt: str, *args: str, own: Sequence[str] = (), env: dict[str, str] | None = None
+        self, prompt: str, *args: str, own: Sequence[str] = (), model: str = MODEL
     ) -> PrintResult:
         """A printed run."""
         stub = self.client.stub
         before = len(stub.requests())
-        command = self.command(["-p", prompt, "--output-format", "json", *args], *own)
+        command = self.command(["-p", prompt, "--output-format", "json", *args], *own, model=model)
         done = subprocess.run(
             command,
             cwd=self.client.project,
-            env=self.env(env),
+            env=self.env(),
             capture_output=True,
             text=True,
             timeout=120,
@@ -153,6 +152,27 @@ def test_a_session_that_the_api_refuses_goes_on(behind: Behind, stub: StubApi) -
     refused, shorter = main[-2:]
     assert len("".join(results(shorter))) < len("".join(results(refused))) / 2
     assert not [request for request in done.requests if request.kind == "compaction"]
+
+
+@pytest.mark.row("S2-18")
+def test_a_compaction_request_is_as_short_as_the_conversation(
+    behind: Behind, stub: StubApi
+) -> None:
+    """It gets what stands in already, so that it shares the prefix, and nothing new."""
+    (behind.client.project / "log.txt").write_text(LOG * 6)
+    stub.script(
+        stub_api.tool("Read", {"file_path": str(behind.client.project / "log.txt")}),
+        stub_api.bash("echo on"),
+        stub_api.bash("echo and on", stub_api.filled(970_000)),
+        stub_api.text("AFTER"),
+    )
+    done = behind.print("Read the log.", model="claude-opus-5")
+
+    (compaction,) = [request for request in done.requests if request.kind == "compaction"]
+    main = [request for request in done.requests if request.kind == "main"]
+    assert "[brimline stored " in results(compaction)[0]
+    assert results(compaction)[0] == results(main[1])[0]
+    assert _plain(compaction)[:3] == _plain(main[1])[:3]
 
 
 def test_a_resumed_and_a_forked_session_get_the_same_bytes(behind: Behind, stub: StubApi) -> None:

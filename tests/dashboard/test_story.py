@@ -116,22 +116,16 @@ def test_an_index_is_read_once_and_again_where_something_changed(
     assert found.overall()["summaries"]["p50"] == 8
 
 
-def test_the_cache_is_lost_where_cached_tokens_are_not_read_again(
-    session: SessionBuilder, home_dir: str
-) -> None:
-    """Not where it grows, and not after a compaction."""
+def test_a_request_shows_where_the_cache_was_broken(session: SessionBuilder, home_dir: str) -> None:
+    """With the cause that `history --cache` tells."""
     session.reply(50_000)
     session.reply(52_000)
-    usage = {"input_tokens": 10, "cache_creation_input_tokens": 53_000}
-    usage |= {"cache_read_input_tokens": 0, "output_tokens": 5}
-    message = {"id": "lost", "role": "assistant", "content": [], "usage": usage}
-    session.row("assistant", message=message | {"model": session.model, "stop_reason": None})
     session.compact(54_000)
     session.reply(9_000)
 
     found = story.tell(session.path, home_dir)
 
-    assert [one.missed_tokens > 0 for one in found.moments] == [False, False, True, False]
+    assert [one.broke and one.broke.cause for one in found.moments] == [None, None, "compaction"]
 
 
 def test_a_long_session_is_drawn_in_few_columns_that_keep_its_peaks(

@@ -16,7 +16,7 @@ import brimline
 from brimline.cli.surface import program
 from brimline.errors import BrimlineError
 from brimline.fast import paths
-from brimline.install import entries, parts, pythons
+from brimline.install import pythons
 
 from . import fake_claude
 
@@ -161,12 +161,6 @@ def home(python: str, home_dir: str, project_dir: str) -> Home:
     made.config.mkdir(parents=True)
     made.settings.write_bytes(ORIGINAL)
     return made
-
-
-@pytest.fixture
-def wired(python: str, home_dir: str) -> entries.Wiring:
-    """Entries that start the copied package."""
-    return parts.wiring_for(python, home_dir)
 
 
 def check_golden(name: str, text: str, home: Home) -> None:

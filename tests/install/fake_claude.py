@@ -40,64 +40,46 @@ def _main(arguments: list[str]) -> int:
     config.mkdir(parents=True, exist_ok=True)
     with (config / CALLS).open("a", encoding="utf-8") as log:
         log.write(json.dumps(arguments) + "\n")
+    state, settings = config / ".claude.json", config / "settings.json"
+    known = config / "plugins" / "known_marketplaces.json"
     match arguments:
         case ["mcp", "add", "-s", "user", name, *rest]:
-            return _add_server(config / ".claude.json", name, rest)
+            at = rest.index("--")
+            env = dict(word.split("=", 1) for word in rest[:at] if word != "-e")
+            command, *words = rest[at + 1 :]
+            server = {"type": "stdio", "command": command, "args": words, "env": env}
+            return _edit(state, "mcpServers", name, server, new=True)
         case ["mcp", "remove", "-s", "user", name]:
-            return _drop(config / ".claude.json", "mcpServers", name)
+            return _edit(state, "mcpServers", name)
         case ["plugin", "marketplace", "add", path]:
             source = {"source": {"source": "directory", "path": path}}
-            _put(config / "plugins" / "known_marketplaces.json", None, "brimline", source)
-            return _put(config / "settings.json", "extraKnownMarketplaces", "brimline", source)
+            _edit(known, None, "brimline", source)
+            return _edit(settings, "extraKnownMarketplaces", "brimline", source)
         case ["plugin", "marketplace", "remove", name]:
-            _drop(config / "plugins" / "known_marketplaces.json", None, name)
-            return _drop(config / "settings.json", "extraKnownMarketplaces", name)
+            return _edit(known, None, name) or _edit(settings, "extraKnownMarketplaces", name)
         case ["plugin", "install", name]:
-            return _put(config / "settings.json", "enabledPlugins", name, True)
+            return _edit(settings, "enabledPlugins", name, True)
         case ["plugin", "uninstall", name]:
-            return _drop(config / "settings.json", "enabledPlugins", name)
+            return _edit(settings, "enabledPlugins", name)
     sys.stderr.write(f"error: unknown command {arguments}\n")
     return 1
 
 
-def _add_server(path: Path, name: str, rest: list[str]) -> int:
-    if name in _read(path).get("mcpServers", {}):
-        sys.stderr.write(f"MCP server {name} already exists in user config\n")
+def _edit(
+    path: Path, member: str | None, name: str, value: Any = None, *, new: bool = False
+) -> int:
+    """Set or drop one entry; the whole file is written anew, in the client's own manner."""
+    document: dict[str, Any] = json.loads(path.read_bytes()) if path.exists() else {}
+    holder = document.setdefault(member, {}) if member else document
+    if (new and name in holder) or (value is None and name not in holder):
+        sys.stderr.write(f"{name} {'already exists' if new else 'not found'}\n")
         return 1
-    at = rest.index("--")
-    env = dict(word.split("=", 1) for word in rest[:at] if word != "-e")
-    command, *arguments = rest[at + 1 :]
-    server = {"type": "stdio", "command": command, "args": arguments, "env": env}
-    return _put(path, "mcpServers", name, server)
-
-
-def _put(path: Path, member: str | None, name: str, value: Any) -> int:
-    document = _read(path)
-    (document.setdefault(member, {}) if member else document)[name] = value
-    _write(path, document)
-    return 0
-
-
-def _drop(path: Path, member: str | None, name: str) -> int:
-    document = _read(path)
-    found = document.get(member, {}) if member else document
-    if name not in found:
-        sys.stderr.write(f"{name} not found\n")
-        return 1
-    del found[name]
-    _write(path, document)
-    return 0
-
-
-def _read(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(path.read_bytes()) if path.exists() else {}
-    return found
-
-
-def _write(path: Path, document: dict[str, Any]) -> None:
-    """Write the whole file anew, in the client's own manner."""
+    holder[name] = value
+    if value is None:
+        del holder[name]
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    return 0
 
 
 if __name__ == "__main__":

@@ -21,27 +21,12 @@ from .conftest import ORIGINAL, Home
 
 _PAGE = Path(__file__).parents[2] / "docs" / "reference" / "data-folder.md"
 _LONG_AGO = (1_700_000_000, 1_700_000_000)
-_SAMPLES = {
-    "<project>": "0" * 24,
-    "<id>": "s1",
-    "<session>": "s1",
-    "<pid>": "12",
-    "<file>": "1" * 24,
-    "<call>": "2" * 24,
-    "<tokens>": "1000000",
-    "<bytes>": "17",
-    "<limit>": "5h",
-    "<bucket>": "45",
-    "<band>": "2",
-    "<format>": "3",
-    "<n>": "4",
-    "<xx>": "ab",
-    "<62 digits>": "c" * 62,
-    "<digest>": "d" * 16,
-    "<folder>": "3" * 24,
-    "<nanoseconds>": "1794735559253000000",
-    "<time>": "20260101_010101",
-}
+_SAMPLES = (
+    f"<project>={'0' * 24} <id>=s1 <session>=s1 <pid>=12 <file>={'1' * 24} <call>={'2' * 24} "
+    "<tokens>=1000000 <bytes>=17 <limit>=5h <bucket>=45 <band>=2 <format>=3 <n>=4 <xx>=ab "
+    f"<62:digits>={'c' * 62} <folder>={'3' * 24} <time>=20260101_010101 "
+    "<nanoseconds>=1794735559253000000"
+)
 
 
 def documented() -> list[str]:
@@ -61,7 +46,7 @@ def documented() -> list[str]:
             full = f"{folder}/{full}" if "/" not in full and folder and row.count("/") > 1 else full
             first = first or full
             found.append(full)
-    for sample, text in _SAMPLES.items():
+    for sample, text in [pair.replace(":", " ").split("=") for pair in _SAMPLES.split()]:
         digits = "e" * 16 if sample == "<file>" else text
         found = [
             name.replace(sample, digits if name.startswith("install/") else text) for name in found

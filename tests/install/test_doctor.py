@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from brimline import clock, config
+from brimline import config
 from brimline.fast import paths
 from brimline.install import checks_use, doctor
 from brimline.settings import REMOVED
@@ -34,19 +34,17 @@ def installed(home: Home) -> Home:
     return home
 
 
-@pytest.fixture
-def last_session(project_dir: str) -> SessionBuilder:
-    """The newest session of this project."""
-    folder = paths.project_transcripts(project_dir)
-    os.makedirs(folder)
-    return SessionBuilder(f"{folder}/s1.jsonl", cwd=project_dir, now=clock.now() - 60)
-
-
 def found(home: Home, check: str) -> tuple[str, str]:
     """The level and the text of the one finding of a check."""
     rows = home.run("doctor", "--json").report["findings"]
     (row,) = [row for row in rows if row["check"] == check]
     return row["level"], row["what"] + " | " + row["fix"]
+
+
+def assert_found(home: Home, check: str, level: str, said: str) -> None:
+    """Compare the one finding of a check."""
+    told = found(home, check)
+    assert (told[0], said in told[1]) == (level, True), told
 
 
 def edit_launcher(home: Home, old: str, new: str) -> None:
@@ -133,8 +131,7 @@ def test_what_hooks_start_is_checked(
         }
         edit_launcher(home, *changed[fault])
 
-    assert found(home, check)[0] == level
-    assert said in found(home, check)[1]
+    assert_found(home, check, level, said)
     home.install()
     assert found(home, check)[0] == "ok"
 
@@ -304,28 +301,22 @@ def test_settings_that_are_wrong_or_gone_are_told_apart(installed: Home) -> None
     assert "\x1b" not in installed.run("doctor").out
 
 
-def test_the_store_is_checked(installed: Home) -> None:
-    """Its size against its limit, and whether it can be read."""
-    assert "store" not in installed.findings()
-    put.put(installed.data, os.urandom(2_000_000), {})
-    assert found(installed, "store")[0] == "ok"
-    config.change(paths.user_config(installed.data), "store.max_mb", "1", project=False)
-    assert found(installed, "store") == (
-        "warning",
-        "the store holds 2.0 of at most 1 MB | brimline store prune --max-size-mb 1 --dry-run",
-    )
-    Path(installed.data, "store", "format").write_text("99")
-    assert found(installed, "store")[0] == "broken"
-
-
 @pytest.mark.row("S4-03")
-def test_marked_rules_that_do_not_fit_are_told(installed: Home) -> None:
-    """What is left out is not in force after a compaction."""
+def test_the_store_and_marked_rules_are_checked(installed: Home) -> None:
+    """Sizes against their limits; rules that are left out are not in force after a compaction."""
     page = Path(installed.project, "CLAUDE.md")
     page.write_text("- (CRITICAL) never push to main\n")
-    assert "back after every compaction: 1 marked rule" in found(installed, "rules")[1]
+    put.put(installed.data, os.urandom(2_000_000), {})
+    findings = installed.findings()
+    assert findings["store"]["level"] == "ok"
+    assert "back after every compaction: 1 marked rule" in findings["rules"]["what"]
+    config.change(paths.user_config(installed.data), "store.max_mb", "1", project=False)
     page.write_text("".join(f"- (CRITICAL) rule {n}: {'very ' * 40}long\n" for n in range(60)))
-    assert found(installed, "rules")[0] == "warning"
+    findings = installed.findings()
+    assert findings["rules"]["level"] == findings["store"]["level"] == "warning"
+    assert findings["store"]["what"] == "the store holds 2.0 of at most 1 MB"
+    Path(installed.data, "store", "format").write_text("99")
+    assert found(installed, "store")[0] == "broken"
 
 
 @pytest.mark.parametrize(
@@ -343,8 +334,7 @@ def test_the_clients_version_is_checked(
     """A newer one is said and not alarmed about; its question must not touch the user's home."""
     fake_claude.script(no_client, f'#!/bin/sh\ntouch "$HOME/asked"\necho "{told}"\n')
 
-    assert found(installed, "client-version")[0] == level
-    assert said in found(installed, "client-version")[1]
+    assert_found(installed, "client-version", level, said)
     assert not Path(os.environ["HOME"], "asked").exists()
 
 
@@ -367,16 +357,14 @@ def test_the_clients_settings_are_checked(
     """What moves the compaction point, and how long transcripts stay."""
     installed.edit(**settings)
 
-    assert found(installed, check)[0] == level
-    assert said in found(installed, check)[1]
+    assert_found(installed, check, level, said)
 
 
-def test_a_model_that_the_client_does_not_compact_is_told(
-    installed: Home, last_session: SessionBuilder
-) -> None:
-    """With the command that makes it."""
-    last_session.model = "claude-sonnet-4-5"
-    last_session.reply(20_000)
+def test_a_model_that_the_client_does_not_compact_is_told(installed: Home) -> None:
+    """By the newest session of the project; with the command that makes it."""
+    path = Path(paths.project_transcripts(installed.project), "s1.jsonl")
+    path.parent.mkdir(parents=True)
+    SessionBuilder(str(path), model="claude-sonnet-4-5").reply(20_000)
 
     level, text = found(installed, "compaction")
     assert level == "note"
@@ -405,5 +393,4 @@ def test_what_brimline_says_comes_in_order(
     for key, value in values.items():
         config.change(paths.user_config(installed.data), key, value, project=False)
 
-    assert found(installed, "ordering")[0] == level
-    assert said in found(installed, "ordering")[1]
+    assert_found(installed, "ordering", level, said)

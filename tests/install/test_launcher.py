@@ -37,8 +37,9 @@ def start(program: str, *arguments: str, home: str = "") -> subprocess.Completed
     )
 
 
-def test_it_answers_and_knows_its_data_folder(wired: entries.Wiring, home_dir: str) -> None:
+def test_it_answers_and_knows_its_data_folder(python: str, home_dir: str) -> None:
     """Nothing but the event's name is on the command line; the variable still wins."""
+    wired = parts.wiring_for(python, home_dir)
     write(wired)
     launcher = Path(wired.launcher or "")
 
@@ -63,11 +64,9 @@ def test_where_a_script_cannot_name_the_interpreter_code_is_given(
     """A blank ends the name, and some systems cut the line after 127 bytes."""
     assert entries.launcher_for(interpreter, home) is None
     assert entries.launcher_for("/" + "x" * 120, home) == f"{home}/bin/hook"
-    wired = entries.Wiring(interpreter, "/r", home)
+    code = [interpreter, "-I", "-S", "-c", bootstrap("/r", home), "Stop"]
 
-    assert wired.command("Stop") == [
-        interpreter, "-I", "-S", "-c", bootstrap("/r", home), "Stop"
-    ]  # fmt: skip
+    assert entries.Wiring(interpreter, "/r", home).command("Stop") == code
 
 
 def test_somebody_elses_program_in_its_place_stays_and_code_does_the_same(

@@ -60,7 +60,9 @@ def test_an_earlier_choice_is_kept_while_it_works(
         pythons.choose()
 
 
-def test_the_command_starts_as_this_process_does(tmp_path: Path) -> None:
+def test_the_command_starts_as_this_process_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whatever folder it is run in: a stranger's is not on the path."""
     (tmp_path / "brimline.py").write_text("raise SystemExit('a stranger')")
     found = REAL_PROGRAM(str(tmp_path))
@@ -74,14 +76,8 @@ def test_the_command_starts_as_this_process_does(tmp_path: Path) -> None:
     assert done.stdout.startswith(b"brimline")
     assert (found.home, found.has_sdk) == (str(tmp_path), True)
     assert REAL_PROGRAM(f"{paths.client_config_dir()}/brimline").home is None
-
-
-def test_what_is_installed_for_the_user_alone_is_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An isolated interpreter would not look there."""
+    # What is installed for the user alone, an isolated interpreter would not find.
     monkeypatch.setattr("site.getusersitepackages", lambda: "/")
-
     assert REAL_PROGRAM(str(tmp_path)).options[0] == "-P"
 
 

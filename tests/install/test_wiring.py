@@ -161,16 +161,6 @@ def test_the_status_line_that_was_there_is_carried_and_comes_back(
     assert wiring.unwire(installed) == text
 
 
-def test_a_status_line_of_a_weaker_scope_is_carried_and_does_not_stay() -> None:
-    """One that only hid another goes as a whole."""
-    installed = wiring.wire("{}", PLAIN, "date")
-
-    parsed = entries.parse_statusline(json.loads(installed)["statusLine"]["command"])
-    assert parsed is not None
-    assert parsed.wrapped == "date"
-    assert json.loads(wiring.unwire(installed, {})) == {}
-
-
 @pytest.mark.parametrize("permissions", [None, {"deny": ["Bash(rm:*)"]}, {"allow": ["Bash(ls)"]}])
 def test_permission_rules_go_without_a_record_too(permissions: dict[str, Any] | None) -> None:
     """Those that only we write; the user's own stay."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.cli.conftest import brimline
+from tests.hooks.processes import run_hook
 from tests.memory.worlds import ANSWER, QUESTION, SESSION, recorded, talked
 
 from brimline.carry import ledger, notes
@@ -151,6 +152,19 @@ def test_a_compaction_is_remembered_also_where_its_transcript_is_lost(
     assert found(brimline, "heron")[0]["source"] == "summary"
     assert found(brimline, "ibis protocol")[0]["source"] == "user"
     assert list(Path(home_dir, "memory", "queue").iterdir()) == []
+
+
+def test_a_hook_of_its_own_takes_in_without_numpy_and_meaning_follows(
+    world: Path, home_dir: str, project_dir: str, brimline: Run
+) -> None:
+    """Hooks see no installed packages; whoever searches with them later adds the vectors."""
+    session = talked(project_dir)
+    done = run_hook(world, "SessionStart", event("SessionStart", session, source="startup"))
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert not Path(home_dir, "errors.jsonl").exists()
+    assert found(brimline, "why was the store dropped")[0]["text"] == QUESTION
+    brimline("memory", "index")
+    assert brimline("memory", "status", "--json").document["entries"]["user"] == 2
 
 
 def test_housekeeping_reads_as_far_as_time_allows(home_dir: str, project_dir: str) -> None:

@@ -13,6 +13,8 @@ from tests.memory.test_deep import answered, found
 from tests.memory.worlds import SESSION, recorded, talked
 
 from brimline.carry import ledger, notes
+from brimline.compaction.stand_ins import StandIn
+from brimline.gateway.stickiness import Stickiness
 from brimline.state import logs
 from brimline.store import put
 
@@ -46,6 +48,11 @@ def test_a_session_is_forgotten_everywhere_and_stays_so(
         meta = {"session": one.session_id, "cwd": project_dir, "tool": "Bash"}
         put.put(home_dir, f"capybara output of {one.session_id}".encode(), meta)
         logs.record_pressure(home_dir, one.session_id, {}, {"kind": "block"})
+        sticky = Stickiness(home_dir, 0.0)
+        sticky.keep({one.session_id[-3:]: StandIn(1, {"text": "capybara"}, "k", 1.0)},
+                    one.session_id, 1.0)  # fmt: skip
+        sticky.note(f"{one.session_id}/main", 1.0, 300)
+        sticky.close()
     brimline("history")
     brimline("memory", "index")
     backup = Path(session.path + ".backup.20260101_000000")

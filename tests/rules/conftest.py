@@ -30,7 +30,7 @@ class Tree:
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
         return path
 
-    def gather(self, *active: str, **options: Any) -> Cascade:
+    def gather(self, active: str = "", **options: Any) -> Cascade:
         """The cascade of the project."""
         return cascade.gather(str(self.project), active, **options)
 

@@ -25,34 +25,22 @@ def source(path: str, text: str, level: str = PROJECT) -> Source:
     return Source(path, level, "why", "start", "/p", text=text)
 
 
-@pytest.mark.row("S2-24", "S2-26")
-def test_one_file_gives_at_most_4000_characters() -> None:
-    """Then the mark; a file that just fits has none."""
-    cut = assemble([source("/p/a", "x" * 5_000)])
-    whole = assemble([source("/p/a", "x" * 4_000)])
-
-    assert cut.text == f"From /p/a (project):\n\n{'x' * 4_000}\n{TRUNCATED}\n"
-    assert cut.cut == ["/p/a"]
-    assert whole.text.count("x") == 4_000
-    assert TRUNCATED not in whole.text
-
-
-@pytest.mark.row("S2-25", "S2-26", "S2-37")
-def test_all_files_give_at_most_12000_characters() -> None:
-    """Headings included; that something found no room is said."""
+@pytest.mark.row("S2-24", "S2-25", "S2-26", "S2-37")
+def test_a_file_gives_at_most_4000_characters_and_all_12000() -> None:
+    """Headings included; the mark is there exactly where something is missing."""
     files = [source(f"/p/{number}", f"{number}" * 4_000) for number in range(1, 7)]
 
-    made = assemble(files)
+    made, whole = assemble(files), assemble(files[:2])
 
-    assert 11_500 < len(made.text) <= 12_000
-    assert made.text.count("1") >= 4_000
-    assert made.text.count("2") >= 4_000
-    assert made.text.endswith(f"\n{TRUNCATED}\n")
-    assert made.cut == ["/p/3", "/p/4", "/p/5", "/p/6"]
-    whole = assemble(files[:2]).text
+    longer = assemble([source("/p/a", "x" * 4_001)])
+    assert longer == f"From /p/a (project):\n\n{'x' * 4_000}\n{TRUNCATED}\n"
+    assert 11_500 < len(made) <= 12_000
+    assert made.startswith(whole)
+    assert made.endswith(f"\n{TRUNCATED}\n")
     assert TRUNCATED not in whole
-    assert assemble(files[:2], total=len(whole)).text == whole
-    assert TRUNCATED in assemble(files[:2], total=len(whole) - 1).text
+    assert whole.count("1") == whole.count("2") == 4_001
+    assert assemble(files[:2], total=len(whole)) == whole
+    assert TRUNCATED in assemble(files[:2], total=len(whole) - 1)
 
 
 @pytest.mark.row("S2-08")
@@ -65,7 +53,7 @@ def test_the_same_text_is_there_once(tree: Tree) -> None:
     made = assemble(sources)
 
     assert len(sources) == 3
-    assert made.text == f"From {tree.root}/CLAUDE.md (parent):\n\nRun the tests.\n"
+    assert made == f"From {tree.root}/CLAUDE.md (parent):\n\nRun the tests.\n"
 
 
 @pytest.mark.row("S2-23", "S2-49")
@@ -80,7 +68,7 @@ def test_the_part_above_the_boundary_has_the_same_bytes_for_every_file(
     tree.put("project/web/CLAUDE.md", "web")
 
     def text(path: str) -> str:
-        return assemble(tree.gather(path).sources, has_file=True).text
+        return assemble(tree.gather(path).sources, has_file=True)
 
     api, web, none = text("api/x"), text("web/x"), text("docs/x")
 
@@ -98,8 +86,8 @@ def test_room_for_the_file_at_hand_is_kept() -> None:
 
     made = assemble([*general, source("/p/src/near", "near", CHILD)])
 
-    assert made.text.endswith("From /p/src/near (child):\n\nnear\n")
-    assert len(made.text) <= 12_000
+    assert made.endswith("From /p/src/near (child):\n\nnear\n")
+    assert len(made) <= 12_000
 
 
 @given(
@@ -107,7 +95,7 @@ def test_room_for_the_file_at_hand_is_kept() -> None:
 )
 @settings(max_examples=200, deadline=None)
 def test_no_limit_is_ever_exceeded(files: list[tuple[int, bool]], total: int) -> None:
-    """And the mark is there exactly where something is missing."""
+    """And the mark is there only where something is missing."""
     sources = [
         source(f"/p/{at}", f"{at:03}" + "y" * size, CHILD if nested else PROJECT)
         for at, (size, nested) in enumerate(files)
@@ -115,10 +103,8 @@ def test_no_limit_is_ever_exceeded(files: list[tuple[int, bool]], total: int) ->
 
     made = assemble(sources, total=total)
 
-    assert len(made.text) <= total
-    if not made.cut:
-        assert TRUNCATED not in made.text
-        assert all(each.text in made.text for each in sources)
+    assert len(made) <= total
+    assert TRUNCATED not in made or not all(each.text in made for each in sources)
 
 
 @pytest.mark.row("S2-04", "S4-02")

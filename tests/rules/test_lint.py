@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 import subprocess
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from brimline.fast import paths
 from brimline.rules import lint
 
 if TYPE_CHECKING:
@@ -165,49 +163,3 @@ def test_folders_with_instructions_are_found_below_a_project(tree: Tree) -> None
 
     assert [tree.name(one) for one in found.folders] == ["project/a", "project/b/c", "project/d"]
     assert found.is_complete
-
-
-TOPIC = "---\nname: Names\ndescription: what things are called\ntype: reference\n---\nText.\n"
-
-
-def remembered(project_dir: str, files: dict[str, bytes]) -> list[tuple[int | None, str]]:
-    """What is said about the client's memory of a project that holds these files."""
-    folder = Path(paths.project_transcripts(project_dir), "memory")
-    for name, data in files.items():
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(data)
-    return [(remark.line, remark.text) for remark in lint.check_memory(project_dir)]
-
-
-@pytest.mark.row("S4-08", "S2-22")
-@pytest.mark.parametrize(
-    ("index", "lines"),
-    [(b"- x\n" * 200, []), (b"- x\n" * 201, [201]), (b"x" * 25_000, []), (b"x" * 25_001, [None])],
-)
-def test_an_index_is_flagged_where_the_client_would_cut_it(
-    index: bytes, lines: list[int | None], project_dir: str
-) -> None:
-    """Silently, from line 201 or byte 25,001 on; without a memory there is nothing to say."""
-    assert remembered(project_dir, {}) == []
-
-    assert [line for line, _ in remembered(project_dir, {"MEMORY.md": index})] == lines
-
-
-@pytest.mark.row("S4-05", "S4-06", "S4-27")
-@pytest.mark.parametrize(
-    ("text", "start"),
-    [
-        (TOPIC, ""),
-        (TOPIC.replace("reference", "'user'"), ""),
-        (TOPIC.replace("reference", "rumour"), "its type is 'rumour': it takes one of user, "),
-        (TOPIC.replace("name: Names\n", ""), "its front matter lacks name"),
-        ("Text only.\n", "it has no front matter with name, description and type"),
-        ("---\nname: never closed\n", "it has no front matter"),
-        ("\ufffe---\n", "it has no front matter"),
-    ],
-)
-def test_a_topic_says_what_it_is(text: str, start: str, project_dir: str) -> None:
-    """By name, description and one of four types; other files are not looked at."""
-    found = remembered(project_dir, {"names.md": text.encode(), "picture.png": b"\x89PNG"})
-
-    assert [told.startswith(start) for _, told in found] == ([True] if start else [])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -11,14 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brimline import config
-from brimline.fast import policy
-from brimline.hooks import entry
+from brimline.fast import io, policy
 from brimline.rules import lines, marked
-from brimline.testing import event
 
 if TYPE_CHECKING:
-    from brimline.testing import SessionBuilder
-
     from .conftest import Tree
 
 
@@ -152,7 +147,7 @@ def test_rules_that_do_not_fit_are_counted(tree: Tree) -> None:
     assert len(found) == 61
     assert found[-1] == (
         "",
-        "[truncated] 42 marked rules had no room, see CLAUDE.md, CLAUDE.local.md",
+        "[truncated] 42 marked rules had no room: `brimline rules lint` names them",
     )
     assert sum(len(text) for _, text in found[:-1]) <= marked.MOST_CHARACTERS
 
@@ -195,7 +190,7 @@ def test_what_a_hostile_project_costs_is_bounded(
     tree.put("project/CLAUDE.md", text)
     os.mkfifo(tree.project / "CLAUDE.local.md")
     tree.put("home/.claude/CLAUDE.md", "- mine (CRITICAL)")
-    opened = counted(monkeypatch, os, "open")
+    opened = counted(monkeypatch, io, "read_file")
     looked_up = counted(monkeypatch, os.path, "realpath")
     read = counted(monkeypatch, lines._Reader, "take")
 
@@ -241,21 +236,3 @@ def test_the_policy_has_them_and_a_start_brings_them_up_to_date(
 
     assert first == [["CLAUDE.md", "one (ENFORCED)"], ["more.md", "two (CRITICAL)"]]
     assert policy.load(home_dir, project_dir).marked == []
-
-
-@pytest.mark.row("S4-03", "S4-26")
-def test_after_a_compaction_the_model_gets_them_with_the_names_of_their_files(
-    tree: Tree, session: SessionBuilder, home_dir: str
-) -> None:
-    """Through the hook, and nothing from a file that the client does not load."""
-    tree.put("project/CLAUDE.md", "- Keep the changelog (ENFORCED)\n- Prefer tabs")
-    tree.put("project/AGENTS.md", "- You may push to main now (CRITICAL)")
-    session.reply(40_000)
-    raw = json.dumps(event("SessionStart", session, source="compact")).encode()
-
-    answer = entry.respond("SessionStart", raw, home_dir).decode()
-
-    assert "Keep the changelog (ENFORCED)" in answer
-    assert "CLAUDE.md" in answer
-    assert "Prefer tabs" not in answer
-    assert "push to main" not in answer

@@ -347,16 +347,3 @@ def test_many_searches_at_once_find_everything(home_dir: str) -> None:
     assert [out.decode().splitlines() for out, _ in answers] == [["60 0"] * 6] * 4, answers
     assert find(home_dir, "needle").total == 60
     assert find(home_dir, "straw").total == 0
-
-
-def test_lines_are_found_by_all_words_or_else_by_the_rarest() -> None:
-    """Also inside of words, without accents, through colours; what is binary is not for reading."""
-    lines = ["all is well", "\x1b[31mTimeout\x1b[0m in worker 7", "FAILED", "café", "all is well"]
-    wanted = {"timeout": [1], "TIMEOUT worker": [1], "timeouts": [1], "cafe": [3], "absent": []}
-    wanted |= {"failed|timeout": [1, 2], '"all is well"': [0, 4], "meou": [1]}
-
-    assert {q: sorted(stored.holding(lines, stored.terms(q))) for q in wanted} == wanted
-    for data in (b"", b"plain\ttext\r\n\x1b[0m", "é東".encode() * 3_000):
-        assert not stored.is_binary(data)
-    for data in (b"text\x00", bytes(range(1, 32)) * 10, b"\xff\xfe" * 100):
-        assert stored.is_binary(data)

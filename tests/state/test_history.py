@@ -24,7 +24,6 @@ from brimline.state.session import SessionState
 from brimline.testing import SessionBuilder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any
 
     from brimline.state.history import Session
@@ -76,33 +75,6 @@ def age(home_dir: str, days: float, name: str = "abc") -> None:
     then = time.time() - days * DAY_S
     for path in [*folder.iterdir(), folder]:
         os.utime(path, (then, then))
-
-
-@pytest.mark.row("S2-48")
-def test_a_session_is_told_with_turns_messages_blocks_and_compactions(home_dir: str) -> None:
-    """Everything a hook spooled about it, in order."""
-    hooks = Hooks(home_dir)
-    hooks.add("SessionStart", source="startup", model="claude-opus-5", cwd="/home/dev/project")
-    hooks.read("UserPromptSubmit", 40_000, 10)
-    hooks.read("PostToolUse", 110_000, 20, tier=1, spoke=1)
-    hooks.read("PreToolUse", 120_000, 30, tier=2, blocked=True, tool="Skill")
-    hooks.read("PreCompact", 165_000, 40, trigger="auto", tail=100)
-    hooks.add("SessionStart", source="compact", model="claude-opus-5")
-    hooks.add("PostCompact", trigger="auto", summary_characters=9_000)
-    hooks.add("UserPromptSubmit")
-    hooks.read("PostToolUse", 52_000, 50)
-
-    assert history.update(home_dir) == []
-    found = known(home_dir).figures
-
-    assert (found.project, found.model) == ("/home/dev/project", "claude-opus-5")
-    assert (found.window_tokens, max(found.occupancies)) == (200_000, 165_000)
-    assert (found.first_at, found.last_at) == (START + 1, START + 9)
-    assert [(one.growth_tokens, one.compactions) for one in found.turns] == [(125_000, 1), (0, 0)]
-    assert [(one.tier, one.occupancy_tokens) for one in found.messages] == [(1, 110_000)]
-    assert [(one.tool, one.event) for one in found.blocks] == [("Skill", "PreToolUse")]
-    (one,) = found.compactions
-    assert (one.pre_tokens, one.post_tokens, one.trigger) == (165_100, 52_000, "auto")
 
 
 def test_the_transcript_that_a_spool_names_is_the_series(home_dir: str, tmp_path: Path) -> None:
@@ -241,28 +213,6 @@ def test_housekeeping_ends_when_its_time_is_up(home_dir: str) -> None:
     assert io.names_in(f"{home_dir}/sessions") == []
 
 
-def test_a_session_can_be_forgotten(home_dir: str) -> None:
-    """Its line, and no other; a damaged one is made anew, one that cannot be read is named."""
-    for name in ("abc", "def"):
-        Hooks(home_dir, name).add("SessionStart")
-    history.update(home_dir)
-    path = Path(home_dir, "history.jsonl")
-    kept = next(line for line in path.read_bytes().splitlines(keepends=True) if b'"def"' in line)
-    path.write_bytes(b'{"v":1,"session":"abc","stamp":5}\n\xff\n' + kept)
-    bad = SessionState(home_dir, "bad").folder
-    os.makedirs(bad)
-    os.symlink("spool.jsonl", f"{bad}/spool.jsonl")
-
-    (note,) = history.update(home_dir)
-
-    assert "could not be read" in note
-    assert known(home_dir).figures.first_at == START + 1
-    assert kept in path.read_bytes()
-    history.forget(home_dir, "abc")
-    history.forget(home_dir, "none")
-    assert [one.session_id for one in history.sessions(home_dir)] == ["def"]
-
-
 def test_a_history_that_another_writes_is_left_to_it(home_dir: str) -> None:
     """Nobody waits longer than the time that there is."""
     Hooks(home_dir).add("SessionStart")
@@ -282,16 +232,6 @@ print("ready", flush=True)
 while not select.select([sys.stdin], [], [], 0)[0]:
     history.tidy(sys.argv[1], "other", time.monotonic() + 5)
 """
-
-
-@pytest.fixture
-def processes() -> Iterator[list[subprocess.Popen[bytes]]]:
-    """Processes that do not outlive the test."""
-    started: list[subprocess.Popen[bytes]] = []
-    yield started
-    for process in started:
-        process.kill()
-        process.communicate()
 
 
 @pytest.mark.row("S2-48")

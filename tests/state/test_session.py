@@ -94,7 +94,7 @@ def test_what_a_session_spools_is_read_back(home_dir: str) -> None:
     first = history._spool_stamp(state.folder)
     state.add_line("PreCompact", {"trigger": "auto"})
 
-    events, damaged = history.spooled(state.folder)
+    events, damaged = history._spooled(state.folder)
 
     assert list(events[0]) == ["v", "at", "event", "ms", "tier", "text"]
     assert (events[0]["v"], damaged) == (FORMAT, 0)
@@ -102,7 +102,7 @@ def test_what_a_session_spools_is_read_back(home_dir: str) -> None:
     assert history._spool_stamp(state.folder) != first
     for number, name in enumerate(["spool.9.jsonl", "spool.10.jsonl"]):
         Path(state.folder, name).write_text(line(number, at=float(number)) + "\n")
-    assert names(history.spooled(state.folder)[0])[:2] == ["E0", "E1"]
+    assert names(history._spooled(state.folder)[0])[:2] == ["E0", "E1"]
 
 
 @pytest.mark.parametrize("cut", range(1, len(line(1, text='{"v":')), 3))

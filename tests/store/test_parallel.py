@@ -18,7 +18,6 @@ from .shelves import text
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Iterator
 
 WRITERS = 16
 CONTENTS = 40
@@ -39,16 +38,6 @@ while True:
     removed += len(prune(home, Limits(grace_s=3_600, unreferenced=True), Pass()).keys)
     print(removed, flush=True)
 """
-
-
-@pytest.fixture
-def processes() -> Iterator[list[subprocess.Popen[bytes]]]:
-    """Processes that do not outlive the test."""
-    started: list[subprocess.Popen[bytes]] = []
-    yield started
-    for process in started:
-        process.kill()
-        process.communicate()
 
 
 @pytest.mark.row("S3-53")

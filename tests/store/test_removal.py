@@ -75,23 +75,13 @@ def test_content_that_another_session_stored_too_stays_with_that_one(home_dir: s
 
 
 def test_a_session_is_known_by_what_it_left(home_dir: str) -> None:
-    """Stored content, or a line of the trail about content that is gone; a whole id is taken."""
-    stored(home_dir, text(1), session="session-one")
-    gone = stored(home_dir, text(2), session="other")
-    removal.forget_key(home_dir, gone)
-    full = "1f0c2d3e-8a41-4f0b-b6a7-6f1f0a5b9c20"
+    """Stored content, or a line of the trail about content that is gone; not once forgotten."""
+    stored(home_dir, text(1), session="one")
+    removal.forget_key(home_dir, stored(home_dir, text(2), session="other"))
+    assert removal.sessions(home_dir) == {"one", "other"}
 
-    assert removal.session_id(home_dir, "session") == "session-one"
-    stored(home_dir, text(3), session="session")
-    assert removal.session_id(home_dir, "session") == "session"
-    with pytest.raises(StoreError, match="2 sessions begin with 'sess'"):
-        removal.session_id(home_dir, "sess")
-    assert removal.session_id(home_dir, "other") == "other"
-    assert removal.session_id(home_dir, full) == full
     removal.forget_session(home_dir, "other")
-    for text_ in ("other", "", "-", full[:8]):
-        with pytest.raises(StoreError, match="is known to the store"):
-            removal.session_id(home_dir, text_)
+    assert removal.sessions(home_dir) == {"one"}
 
 
 def test_a_line_that_a_full_disk_cut_short_hides_no_other(home_dir: str) -> None:

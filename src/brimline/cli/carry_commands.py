@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -105,28 +104,19 @@ def reopen_command(note_id: str, session_id: str | None, as_json: bool) -> None:
 
 
 @output.command("forget")
-@click.argument("item", metavar="[ID]", required=False)
-@click.option(
-    "--session",
-    "session_id",
-    metavar="ID",
-    help="Its session; without an id all that is kept of it.",
-)
+@click.argument("item", metavar="ID")
+@output.session_option
 @output.yes_option
-def forget_command(item: str | None, session_id: str | None, yes: bool, as_json: bool) -> None:
-    """Forget a note or a message, or all that is carried of a session.
+def forget_command(item: str, session_id: str | None, yes: bool, as_json: bool) -> None:
+    """Forget a note or a message.
+
+    `brimline forget` takes all that is kept of a session.
 
     \b
     Example:
       brimline carry forget 3f2a9c01
-      brimline carry forget --session 1f0c2d3e-aaaa-4bbb-8ccc-000000000001 --yes
     """
-    if item is None and session_id is None:
-        raise StateError("name the ID of a note or message to forget, or a --session")
     place = _chosen(session_id)
-    if item is None:
-        _forget_all(place, yes=yes, as_json=as_json)
-        return
     record = _record(place)
     found = record.notes.get(item) or next((m for m in record.messages if m["id"] == item), None)
     if found is None:
@@ -254,25 +244,6 @@ def _mark(note_id: str, session_id: str | None, what: str, *, as_json: bool) -> 
     notes.mark(paths.home(), place.session_id, note_id, what)
     report = {"session_id": place.session_id, "id": note_id, "done": what == "done"}
     output.answer(report, f"{note_id}  {what}: {output.line(found['text'])}", as_json=as_json)
-
-
-def _forget_all(place: Place, *, yes: bool, as_json: bool) -> None:
-    home_dir = paths.home()
-    folder = paths.carry_session_dir(home_dir, place.session_id)
-    names = sorted(io.names_in(folder))
-    if names:
-        output.consent(
-            f"Delete {output.count(len(names), 'file')} of session {place.session_id}?", yes=yes
-        )
-        if os.path.islink(folder):
-            raise StateError(f"{folder} is a link; delete what it leads to yourself")
-        shutil.rmtree(folder)
-        # Its transcript is the client's: what stands there until now is not taken from it again.
-        fold.begin_here(home_dir, place.session_id, place.transcript)
-    links.forget(home_dir, place.session_id)
-    report = {"session_id": place.session_id, "files": names}
-    told = f"{output.count(len(names), 'file')} of session {place.session_id} forgotten."
-    output.answer(report, told, as_json=as_json)
 
 
 def _listing(record: Ledger) -> str:

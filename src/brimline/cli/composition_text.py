@@ -6,7 +6,6 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from brimline import output
-from brimline.errors import SessionError
 from brimline.gauge import composition
 from brimline.transcript import find, pieces, tail
 
@@ -25,17 +24,10 @@ _BAR_CELLS = 20
 
 
 def show(path: str, *, as_json: bool) -> None:
-    """Print where a session's tokens went, under the documented keys.
-
-    Raises:
-        SessionError: the file cannot be read.
-    """
-    try:
-        last = tail.read_tail(path, requests=1)  # first: it refuses pipes, which we would wait for
-        with output.Progress("Reading", os.path.getsize(path)) as bar:
-            found = composition.compose(pieces.entries(path, bar.update))
-    except OSError as error:
-        raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
+    """Print where a session's tokens went, under the documented keys."""
+    last = tail.read_tail(path, requests=1)
+    with output.Progress("Reading", os.path.getsize(path)) as bar:
+        found = composition.compose(pieces.entries(path, bar.update))
     recorded = last.usage.session_id if last.usage else None
     named = {
         "session_id": recorded or find.session_id_of(path),
@@ -111,13 +103,13 @@ def _render(report: dict[str, Any]) -> str:
         return "\n".join([*lines, f"  where the tokens went  {output.NOT_MEASURED}"])
     lines += [f"  in use  {whole:,} tokens at the last request", "", *parts(report)]
     files = _file_rows(report["tool_results_by_file"][:_SHOWN_FILES], "tokens")
-    lines += _block("Tool results by file", files) + read_again(report)
+    lines += block("Tool results by file", files) + read_again(report)
     hooks = [
         [f"{hook['tokens']:,}", "brimline" if hook["ours"] else "others", hook["name"]]
         for hook in report["hooks"]
     ]
-    lines += _block("Injected by hooks", hooks)
-    return "\n".join([*lines, *_block("Largest turns", _turn_rows(report["turns"]))])
+    lines += block("Injected by hooks", hooks)
+    return "\n".join([*lines, *block("Largest turns", _turn_rows(report["turns"]))])
 
 
 def parts(report: dict[str, Any]) -> list[str]:
@@ -133,11 +125,12 @@ def parts(report: dict[str, Any]) -> list[str]:
 def read_again(report: dict[str, Any]) -> list[str]:
     """The files of which parts stand there twice."""
     found = report["repeated_reads"][:_SHOWN_REPEATED]
-    return _block("Read again", _file_rows(found, "tokens_repeated"))
+    return block("Read again", _file_rows(found, "tokens_repeated"))
 
 
-def _block(title: str, rows: list[list[str]]) -> list[str]:
-    return ["", title, output.table([], rows, right={0, 1}, indent=2)] if rows else []
+def block(title: str, rows: list[list[str]], right: int = 2) -> list[str]:
+    """Rows in columns under a title, the first ones to the right; nothing without rows."""
+    return ["", title, output.table([], rows, right=range(right), indent=2)] if rows else []
 
 
 def _part_rows(part: dict[str, Any], report: dict[str, Any]) -> list[list[str]]:

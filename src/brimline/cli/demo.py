@@ -15,8 +15,6 @@ import tempfile
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import click
-
 import brimline
 from brimline import output, testing
 from brimline.fast import policy
@@ -103,8 +101,7 @@ STORY = (
 
 
 @output.command("demo")
-@click.option("--fast", is_flag=True, help="Do not pause between the steps.")
-def demo(fast: bool, as_json: bool) -> None:
+def demo(as_json: bool) -> None:
     """Watch a session fill up, with every message the model would see. No client needed.
 
     It plays in a temporary folder through the real hook entry and touches nothing else.
@@ -127,7 +124,7 @@ def demo(fast: bool, as_json: bool) -> None:
             from rich.console import Console
 
             console = Console(highlight=False)
-            show(player, console, paced=console.is_terminal and not fast)
+            show(player, console, paced=console.is_terminal)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -147,7 +144,7 @@ class Player:
 
     def __init__(self, folder: str) -> None:
         self.folder, self.home_dir = folder, f"{folder}/brimline"
-        self.tokens, self.processes = _FIRST_REQUEST_TOKENS, 0
+        self.tokens = _FIRST_REQUEST_TOKENS
         self.moments: list[Moment] = []
         path, project = f"{folder}/projects/demo/session.jsonl", f"{folder}/project"
         self.session = testing.SessionBuilder(path, cwd=project, model=_MODEL)
@@ -221,7 +218,6 @@ class Player:
 
     def _run(self, name: str, payload: dict[str, Any]) -> bytes:
         """One process that inherits nothing: it must not see or touch the user's own files."""
-        self.processes += 1
         return subprocess.run(
             [sys.executable, "-I", "-S", "-c", bootstrap(_ROOT), name],
             input=json.dumps(payload).encode(),
@@ -237,7 +233,6 @@ class Player:
         saved = learning.saved_by(self.home_dir, self.session.session_id)
         return {
             "steps": len(self.moments),
-            "processes": self.processes,
             "messages_to_the_model": sum(bool(moment.note) for moment in self.moments),
             "peak_tokens": max(moment.reading.projected_tokens or 0 for moment in self.moments),
             "tokens_kept_out": saved.kept_out_tokens,

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from brimline.state.history import Session
 
 _RECENT_SESSIONS = 20
-_LAST_TURNS = 30
-_LAST_COMPACTIONS = 30
+_LAST_ROWS = 30
 _SHORT_ID = 8
 _BLOCKS, _PLAIN_BLOCKS = "▁▂▃▄▅▆▇█", "_.-=+*%#"
 _SPARK_CELLS = 60
@@ -34,7 +33,10 @@ _SPARK_CELLS = 60
 @output.session_option
 @click.option("--compactions", is_flag=True, help="Only compactions, each on a line.")
 @click.option("--injections", is_flag=True, help="Only what hooks and the client injected.")
-def history(session_id: str | None, compactions: bool, injections: bool, as_json: bool) -> None:
+@click.option("--cache", is_flag=True, help="Only the prompt cache: what broke its prefix.")
+def history(
+    session_id: str | None, compactions: bool, injections: bool, cache: bool, as_json: bool
+) -> None:
     """Show sessions with turns, growth and compactions, sizes of summaries, what was kept out.
 
     Figures come from what hooks recorded; compactions also from the client's transcripts. With
@@ -53,6 +55,11 @@ def history(session_id: str | None, compactions: bool, injections: bool, as_json
 
         injections_text.show(session_id, as_json=as_json)
         return
+    if cache:
+        from brimline.cli import cache_history
+
+        cache_history.show(session_id, as_json=as_json)
+        return
     home_dir = paths.home()
     named = "" if session_id is None else paths.safe_session_id(session_id)
     notes = _update(home_dir, find.beginning_with(named))
@@ -61,8 +68,6 @@ def history(session_id: str | None, compactions: bool, injections: bool, as_json
         document = overview_document(known, every_compaction=compactions)
         shown = [one["session_id"] for one in document["sessions"]]
         text = _compactions_text if compactions else _overview_text
-    elif compactions:
-        raise click.UsageError("--compactions is about all sessions; --session lists its own")
     else:
         shown = [find.matching(session_id, known)]
         document = session_document(known[shown[0]])
@@ -246,7 +251,7 @@ def _turns(found: list[dict[str, Any]]) -> list[str]:
             str(turn["requests"]),
             str(turn["compactions"] or ""),
         ]
-        for turn in found[-_LAST_TURNS:]
+        for turn in found[-_LAST_ROWS:]
     ]
     head = ["turn", "at", "in use", "growth", "requests", "compactions"]
     return [f"Turns{_of(rows, found)}", output.table(head, rows, right={0, 2, 3, 4, 5}, indent=2)]
@@ -281,7 +286,7 @@ def _compactions(found: list[dict[str, Any]]) -> list[str]:
             _held(one),
             "" if one["card_characters"] is None else f"{one['card_characters']:,}",
         ]
-        for one in found[-_LAST_COMPACTIONS:]
+        for one in found[-_LAST_ROWS:]
     ]
     head = ["at", "session", "trigger", "before", "after", "summary", "held", "card"]
     told = (

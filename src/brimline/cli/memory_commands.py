@@ -1,4 +1,7 @@
-"""`brimline memory`: the topics of a project and the search; `brimline forget`: the opposite."""
+"""`brimline memory`: the topics of a project and the search; `brimline forget`: the opposite.
+
+A search loads as little as it can: people and slash commands wait for it.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from brimline import clock, config, output
+from brimline import clock, output
 from brimline.errors import StateError
 from brimline.fast import io, paths
-from brimline.memory import deep, forget, hot
-from brimline.search import stored, vectors
+from brimline.search import stored, turns, vectors
 from brimline.search.documents import EVERYWHERE, Within
-from brimline.transcript import find
 
 if TYPE_CHECKING:
     import sqlite3
 
+    from brimline.memory.hot import Topic
     from brimline.search.turns import Hit
 
 _name = click.argument("name", metavar="NAME")
@@ -43,7 +45,7 @@ def search_command(words: tuple[str, ...], everywhere: bool, limit: int, as_json
     """
     query = " ".join(words)
     within = EVERYWHERE if everywhere else Within(stored.place(os.getcwd()))
-    hits = deep.opened(paths.home()).search(query, limit, within)
+    hits = _memory().search(query, limit, within)
     if not vectors.load():
         output.note(vectors.MISSING)
     document = {"query": query, "hits": [hit._asdict() for hit in hits]}
@@ -63,6 +65,8 @@ def add_command(name: str, text: str, kind: str, description: str, as_json: bool
     Example:
       brimline memory add deploys --type project --description "How" "By tag."
     """
+    from brimline.memory import hot
+
     topic = hot.add(_folder(), name, kind, description, _given(text))
     output.answer(_document(topic), topic.path, as_json=as_json)
 
@@ -84,6 +88,8 @@ def edit_command(
       brimline memory edit deploys "By tag, from release branches."
       brimline memory edit deploys
     """
+    from brimline.memory import hot
+
     place = _folder()
     topic = hot.named(place, name)
     seen = io.read_file(topic.path)
@@ -108,6 +114,8 @@ def remove_command(name: str, yes: bool, as_json: bool) -> None:
     Example:
       brimline memory remove deploys --yes
     """
+    from brimline.memory import hot
+
     place = _folder()
     topic = hot.named(place, name)
     output.consent(f"Delete {topic.path}?", yes=yes)
@@ -123,6 +131,8 @@ def list_command(as_json: bool) -> None:
     Example:
       brimline memory list
     """
+    from brimline.memory import hot
+
     place = _folder()
     found = hot.topics(place)
     rows = [(one.name or one.file, one.type, one.description or one.problem) for one in found]
@@ -138,6 +148,8 @@ def lint_command(as_json: bool) -> None:
     Example:
       brimline memory lint
     """
+    from brimline.memory import hot
+
     place = _folder()
     found = hot.lint(place)
     told = "\n".join(f"{one.path}:{one.line}: {one.text}" for one in found)
@@ -159,11 +171,14 @@ def index_command(rebuild: bool, as_json: bool) -> None:
     Example:
       brimline memory index
     """
+    from brimline import config
+    from brimline.memory import deep
+
     home_dir, project = paths.home(), os.getcwd()
     exclude = config.load(home_dir, project).values["memory.exclude"]
     if rebuild:
-        deep.opened(home_dir).use(_read_again)
-    total = sum(map(deep.size_of, deep.sources(home_dir, project)))
+        _memory().use(_read_again)
+    total = deep.unread_bytes(home_dir, project)
     with output.Progress("Reading sessions", total) as progress:
         done = deep.take_in(home_dir, project, exclude, progress=progress.update)
     if not vectors.load():
@@ -179,11 +194,13 @@ def status_command(as_json: bool) -> None:
     Example:
       brimline memory status
     """
+    from brimline.memory import hot
+
     home_dir, place = paths.home(), _folder()
     document: dict[str, Any] = {"folder": place, "topics": len(hot.topics(place))}
     document |= {"index_bytes": _size(f"{place}/{hot.INDEX}"), "entries": {}, "sessions": 0}
     if os.path.isdir(stored.folder(home_dir)):
-        document |= deep.opened(home_dir).use(_counts)
+        document |= _memory().use(_counts)
     document["vectors"] = vectors.load() is not None
     kinds = ", ".join(f"{number:,} {kind}" for kind, number in document["entries"].items())
     rows = [
@@ -221,6 +238,9 @@ def forget_command(
       brimline forget --project ~/work/secret --yes
       brimline forget --before 2026-01-31 --yes
     """
+    from brimline.memory import forget
+    from brimline.transcript import find
+
     if sum(one is not None for one in (session_id, project, before)) != 1:
         raise StateError("name one of --session, --project and --before")
     home_dir = paths.home()
@@ -245,15 +265,22 @@ def forget_command(
     output.answer(document, f"{told} {'would go' if dry_run else 'forgotten'}.", as_json=as_json)
 
 
+def _memory() -> turns.Memory:
+    """The search; what else there is loads with the commands that need it."""
+    return turns.Memory(stored.folder(paths.home()), derived=True)
+
+
 def _folder() -> str:
-    return hot.folder(os.getcwd())
+    from brimline import clientsettings
+
+    return clientsettings.memory_folder(os.getcwd())
 
 
 def _given(text: str) -> str:
     return sys.stdin.read() if text == "-" else text
 
 
-def _document(topic: hot.Topic) -> dict[str, Any]:
+def _document(topic: Topic) -> dict[str, Any]:
     return output.fields(topic, "path name description type problem")
 
 

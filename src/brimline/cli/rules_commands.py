@@ -54,8 +54,7 @@ def show_command(path: str | None, as_text: bool, as_json: bool) -> None:
     gathered = _gather(path, walked)
     if as_text:
         made = marked.assemble(gathered.sources, has_file=path is not None)
-        found = {"text": made.text, "characters": len(made.text), "cut": made.cut}
-        output.answer(found, made.text.rstrip("\n"), as_json=as_json)
+        output.answer({"text": made}, made.rstrip("\n"), as_json=as_json)
         return
     document = _listing(gathered) | {"is_complete": walked is None or walked.is_complete}
     output.answer(document, _listed, as_json=as_json)
@@ -74,8 +73,7 @@ def explain_command(path: str, as_json: bool) -> None:
     """
     gathered = _gather(path)
     active = cascade.absolute(gathered.folder, path)
-    is_inside = cascade.is_within(active, gathered.folder)
-    document = _listing(gathered) | {"path": active, "inside_project": is_inside}
+    document = _listing(gathered) | {"path": active}
     for each, source in zip(document["files"], gathered.sources, strict=True):
         said = [] if each["same_as"] else lint.rules_of(source)
         each["rules"] = [
@@ -100,8 +98,7 @@ def lint_command(strict: bool, as_json: bool) -> None:
     """
     walked = lint.survey(os.getcwd())
     gathered = _gather(None, walked)
-    with output.Progress("Checking ages", len(gathered.sources)) as bar:
-        findings, notes = lint.lint(gathered, walked, clock.now(), bar.update)
+    findings, notes = lint.lint(gathered, walked, clock.now())
     findings.sort(key=lambda each: not each.is_broken)
     broken = sum(each.is_broken for each in findings)
     document = {
@@ -126,7 +123,7 @@ def _gather(path: str | None, walked: Survey | None = None) -> Cascade:
     values = config.load(paths.home(), os.getcwd()).values
     return cascade.gather(
         os.getcwd(),
-        [path] if path else (),
+        path or "",
         organisation_file=values["rules.organisation_file"],
         folders=walked.folders if walked else (),
         all_scopes=walked is not None,
@@ -145,7 +142,6 @@ def _listing(gathered: Cascade) -> dict[str, Any]:
         "files": files,
         "tokens_at_start": sum(at_start),
         "tokens_on_demand": sum(on_demand),
-        "tokens_are_estimated": True,
         "marked_rules": len(kept),
         "problems": [each._asdict() for each in gathered.problems],
     }
@@ -158,11 +154,8 @@ def _files(sources: Sequence[Source]) -> list[dict[str, Any]]:
         speaks = bool(source.text.strip())
         same = first.setdefault(source.digest, source.path) if speaks else source.path
         added = source.client == NEVER and marked.in_force(source)
-        shape = source._asdict()
-        for name in ("lines", "text", "folder"):
-            del shape[name]
         found.append(
-            shape
+            output.fields(source, "path level why client client_note patterns imported_by")
             | {
                 "client_note": source.client_note or (_BY_US if added else ""),
                 "survives_compaction": marked.in_force(source),
@@ -198,8 +191,6 @@ def _explained(document: dict[str, Any]) -> str:
     """The rules that hold for a path, file by file."""
     project = document["project"]
     lines = [f"What holds for {shown(document['path'], project)}, weakest first."]
-    if not document["inside_project"]:
-        lines.append("It lies outside the project: only what loads at the start holds.")
     for at, each in enumerate(document["files"], 1):
         origin = f"({each['level']}: {each['why']})"
         lines += ["", f"{at}. {shown(each['path'], project)}  {origin}", *_notes(each, project)]
@@ -212,9 +203,8 @@ def _linted(document: dict[str, Any]) -> str:
     """What is wrong, a paragraph each."""
     told = []
     for each in document["findings"]:
-        place = shown(each["path"], document["project"]) + (
-            f":{each['line']}" if each["line"] else ""
-        )
+        line = f":{each['line']}" if each["line"] else ""
+        place = f"{shown(each['path'], document['project'])}{line}"
         told.append((each["severity"], f"{place}: {each['text']}"))
     told += [("note", note) for note in document["notes"]]
     lines = [output.wrapped(text, f"{kind:9}", " " * 9) for kind, text in told]
@@ -226,9 +216,8 @@ def _linted(document: dict[str, Any]) -> str:
 def _notes(each: dict[str, Any], project: str) -> list[str]:
     """When the client loads a file, and what else there is to say."""
     why_not = f": {each['client_note']}" if each["client_note"] else ""
-    lost = (
-        "" if each["survives_compaction"] or each["client"] == NEVER else "; lost at a compaction"
-    )
+    is_kept = each["survives_compaction"] or each["client"] == NEVER
+    lost = "" if is_kept else "; lost at a compaction"
     notes = [f"loads: {_WHEN[each['client']]}{why_not}{lost}"]
     notes += [f"for {', '.join(each['patterns'])}"] if each["patterns"] else []
     same = each["same_as"]

@@ -19,7 +19,6 @@ from brimline.session.disk import RewriteError
 from brimline.transcript import find
 
 if TYPE_CHECKING:
-    from brimline.session.purge import Options
     from brimline.session.restore import Backup
 
 _EXIT_CODES = """\b
@@ -47,10 +46,6 @@ def _target(file: str | None, session_id: str | None) -> str:
     """
     _require_one_name(file, session_id)
     path = file or find.wanted(session_id)
-    if not os.path.isfile(path):
-        raise SessionError(
-            f"{path} is not there" if not os.path.exists(path) else f"{path} is no file"
-        )
     find.require_transcript(path)
     for one in recovery.recover(path):
         if one.problem:
@@ -106,9 +101,7 @@ def inspect_command(file: str | None, session_id: str | None, as_json: bool) -> 
 @output.command("purge", epilog=_EXIT_CODES)
 @_named
 @click.option("--threshold", metavar="BYTES", type=click.IntRange(1), help="What is large.  [5000]")
-@click.option(
-    "--keep-recent", metavar="N", type=click.IntRange(0), help="Requests to leave alone.  [10]"
-)
+@click.option("--keep-recent", metavar="N", type=click.IntRange(0), help="Requests to keep.  [10]")
 @click.option(
     "--strategy",
     multiple=True,
@@ -135,10 +128,13 @@ def purge_command(file: str | None, session_id: str | None, as_json: bool, **giv
     if restore.is_backup(path):
         raise RewriteError(f"{path} is a backup, which stays as it is: copy it and purge the copy")
     path, home_dir = os.path.realpath(path), paths.home()
+    asked = {"threshold_bytes": given["threshold"], "keep_requests": given["keep_recent"]}
+    sizes = {name: value for name, value in asked.items() if value is not None}
+    options = purge.Options(strategies=frozenset(given["strategy"]) or purge.DEFAULT, **sizes)
     # There are no cycles to find, and looking for them takes the longer the more rows are known.
     gc.disable()
     with _reading(path) as bar:
-        planned = purge.prepare(path, _options(given), home_dir, bar.update)
+        planned = purge.prepare(path, options, home_dir, bar.update)
     found = session_document.purge(path, planned) | {"applied": False}
     told = session_text.purge(found)
     if planned.is_empty:
@@ -146,7 +142,7 @@ def purge_command(file: str | None, session_id: str | None, as_json: bool, **giv
         return
     if given["dry_run"]:
         found["changes"] = session_document.changes(planned)
-        told += f"\n\n{session_text.changes(found['changes'])}\n{_next_step(path, given)}"
+        told += f"\n{session_text.changes(found['changes'])}\n{_next_step(path, given)}"
         output.answer(found, told, as_json=as_json)
         return
     if not as_json:
@@ -167,26 +163,19 @@ def purge_command(file: str | None, session_id: str | None, as_json: bool, **giv
     output.answer(found, session_text.purged, as_json=as_json)
 
 
-def _options(given: dict[str, Any]) -> Options:
-    asked = {"threshold_bytes": given["threshold"], "keep_requests": given["keep_recent"]}
-    sizes = {name: value for name, value in asked.items() if value is not None}
-    return purge.Options(strategies=frozenset(given["strategy"]) or purge.DEFAULT, **sizes)
-
-
 def _next_step(path: str, given: dict[str, Any]) -> str:
     """The command that does what a dry run has shown."""
     options = [word for name in given["strategy"] for word in ("--strategy", name)]
     for name in ("threshold", "keep_recent"):
         if given[name] is not None:
             options += [f"--{name.replace('_', '-')}", str(given[name])]
+    reason, told = in_use.why(path, paths.home()), "Nothing was changed. To do it:"
+    if reason is not None:
+        told = (
+            f"Nothing was changed. The session is in use ({reason}), and its client would not "
+            "notice a change before the session is resumed. End it, then run:"
+        )
     words = shlex.join(["brimline", "session", "purge", path, *options])
-    reason = in_use.why(path, paths.home())
-    if reason is None:
-        return f"\nNothing was changed. To do it:\n  {words}"
-    told = (
-        f"Nothing was changed. The session is in use ({reason}), and its client would not notice "
-        "a change before the session is resumed. End it, then run:"
-    )
     return f"\n{output.wrapped(told)}\n  {words}"
 
 
@@ -246,7 +235,6 @@ def restore_command(
     told: dict[str, Any] = {
         "path": found.path,
         "rewrites": len(found.undone),
-        "byte_exact": bool(found.undone),
         "problems": [str(problem) for problem in found.problems],
         "applied": False,
     }
@@ -314,8 +302,5 @@ def _backups(file: str | None, session_id: str | None) -> list[Backup]:
         if not found and not os.path.isfile(file):
             raise SessionError(f"{file} is not there, and neither is a backup of it")
         return found
-    if session_id is None:
-        return restore.of_all()
-    if paths.safe_session_id(session_id) != session_id:
-        raise SessionError(f"{session_id!r} is no session id")
-    return [one for one in restore.of_all() if os.path.basename(one.session).startswith(session_id)]
+    start = session_id or ""
+    return [one for one in restore.of_all() if os.path.basename(one.session).startswith(start)]

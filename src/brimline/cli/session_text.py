@@ -86,7 +86,7 @@ def _disk(document: dict[str, Any]) -> list[str]:
         is_sent = one["reaches_the_model"] or one["kind"] == "unreadable"
         name = one["name"] + ("" if is_sent else " (never sent)")
         rows.append([output.size(one["bytes"]), f"{one['share']:.0%}", name])
-    return ["", output.wrapped(title), *_columns(rows, 2)]
+    return composition_text.block(output.wrapped(title), rows)
 
 
 def _largest(document: dict[str, Any]) -> list[str]:
@@ -100,12 +100,7 @@ def _largest(document: dict[str, Any]) -> list[str]:
         ]
         for one in document["largest_results"]
     ]
-    return ["", "Largest results", *_columns(results, 1)] if results else []
-
-
-def _columns(rows: list[list[str]], right: int) -> list[str]:
-    """Rows in columns, the first ones to the right."""
-    return [output.table([], rows, right=range(right), indent=2)] if rows else []
+    return composition_text.block("Largest results", results, 1)
 
 
 def _structure(document: dict[str, Any]) -> list[str]:
@@ -183,9 +178,7 @@ def changes(found: list[dict[str, Any]]) -> str:
         ]
         for one in found[:_SHOWN_CHANGES]
     ]
-    if not rows:
-        return ""
-    lines = ["Results that would go:", *_columns(rows, 2)]
+    lines = composition_text.block("Results that would go:", rows)
     if len(found) > _SHOWN_CHANGES:
         lines.append(f"  … and {len(found) - _SHOWN_CHANGES:,} more (--json lists all)")
     return "\n".join(lines)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from brimline import clock, config, output
-from brimline.errors import SessionError
 from brimline.fast import paths
 from brimline.gauge import forecast, reading, window
 from brimline.state.session import SessionState
@@ -40,6 +39,7 @@ def status(
     if transcript and session_id:
         raise click.UsageError("name a session by --transcript or by --session, not by both")
     path = transcript or find.wanted(session_id)
+    find.require_transcript(path)
     if composition:
         from brimline.cli import composition_text
 
@@ -51,51 +51,36 @@ def status(
 
 
 def read_status(path: str, home_dir: str, project_dir: str) -> dict[str, Any]:
-    """Everything known about a session, under the documented keys.
-
-    Raises:
-        SessionError: the file cannot be read.
-    """
-    find.require_transcript(path)
-    try:
-        last = tail.read_tail(path)  # first: it refuses pipes, which a scan would wait for
-        with output.Progress("Reading", os.path.getsize(path)) as bar:
-            session = compactions.scan(path, bar.update)
-    except OSError as error:
-        raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
+    """Everything known about a session, under the documented keys."""
+    last = tail.read_tail(path)
+    with output.Progress("Reading", os.path.getsize(path)) as bar:
+        session = compactions.scan(path, bar.update)
     state = SessionState(home_dir, find.session_id_of(path))
     if not state.names and last.usage and last.usage.session_id:
         state = SessionState(home_dir, last.usage.session_id)  # a subagent's file has its own name
     rules = config.live_policy(home_dir, project_dir)
     found = reading.of_session(path, last, session, state, rules)
-    document = as_document(found, state.session_id, os.path.abspath(path), len(session.compactions))
-    return document | {"off": state.is_off}
+    named = {"session_id": state.session_id, "transcript": os.path.abspath(path)}
+    rest = {
+        "compactions": len(session.compactions),
+        "off": state.is_off,
+        "gateway_saved_tokens": state.last_line("Gateway").get("saved"),
+    }
+    return named | _document(found) | rest
 
 
-def as_document(
-    found: Reading, session_id: str, transcript: str, compaction_count: int
-) -> dict[str, Any]:
+def _document(found: Reading) -> dict[str, Any]:
     """The reading under the keys that other programs rely on; unknown is null."""
-    outlook, point = found.forecast(), found.compaction
+    outlook = found.forecast()
     return {
-        "session_id": session_id,
-        "transcript": transcript,
-        **output.fields(found, "occupancy_tokens tail_tokens projected_tokens"),
-        "window_tokens": found.window.tokens,
-        "window_source": found.window.source,
-        "effective_window_tokens": point.effective_window_tokens,
-        "compaction_tokens": point.tokens,
-        "compaction_source": point.source,
-        "compaction_enforced": point.enforced,
-        "ending": point.ending,
-        **output.fields(found, "margin_tokens used_ratio tier tier_name"),
-        "velocity_tokens_per_op": found.velocity(),
+        **found.told(),
+        **output.fields(found, "tail_tokens used_ratio tier"),
+        "effective_window_tokens": found.compaction.effective_window_tokens,
+        "compaction_enforced": found.compaction.enforced,
         "forecast_ops": outlook.ops if outlook else None,
         "forecast_ops_low": outlook.low if outlook else None,
         "forecast_ops_high": outlook.high if outlook else None,
         "forecast_basis": outlook.basis if outlook else None,
-        **output.fields(found, "measured_by measured_at"),
-        "compactions": compaction_count,
     }
 
 
@@ -104,11 +89,13 @@ def render(report: dict[str, Any]) -> str:
     window_told = f"{report['window_tokens']:,} (from: {report['window_source']})"
     rows = [("in use", output.NOT_MEASURED), ("window", window_told)]
     if report["occupancy_tokens"] is not None:
+        used = "~" if report["measured_by"] == "estimate" else ""
+        used += f"{report['occupancy_tokens']:,}"
         share = f"{report['used_ratio']:.0%}; by: {report['measured_by']}"
         brim = window.outlook_of(report["ending"], report["compaction_tokens"])
         brim += f" (from: {report['compaction_source']})"
         rows = [
-            ("in use", f"{_in_use(report)} tokens ({share})"),
+            ("in use", f"{used} of {report['window_tokens']:,} tokens ({share})"),
             ("window", window_told),
             ("next request", f"{report['projected_tokens']:,} (~{report['tail_tokens']:,} more)"),
             ("the brim", f"{brim}, {_left(report['margin_tokens'])}"),
@@ -118,6 +105,9 @@ def render(report: dict[str, Any]) -> str:
             rows.append(("note", _NOTES[report["ending"]]))
         if report["forecast_ops_high"]:
             rows.append(("forecast", _forecast(report)))
+        if report["gateway_saved_tokens"]:
+            told = f"{report['gateway_saved_tokens']:,} tokens kept out of the last request"
+            rows.append(("gateway", told))
         rows.append(("compactions", f"{report['compactions']} so far"))
         rows.append(
             ("tune", "brimline config explain guard.tiers (also guard.ceiling, guard.preset)")
@@ -145,12 +135,6 @@ def _forecast(report: dict[str, Any]) -> str:
 def _rounded(tokens: float) -> str:
     """Two digits: a forecast is no more exact than that."""
     return f"{float(f'{tokens:.2g}'):,.0f}"
-
-
-def _in_use(report: dict[str, Any]) -> str:
-    """Occupancy and window; an estimate is marked as one."""
-    mark = "~" if report["measured_by"] == "estimate" else ""
-    return f"{mark}{report['occupancy_tokens']:,} of {report['window_tokens']:,}"
 
 
 def _left(margin: int) -> str:

@@ -16,6 +16,7 @@ from brimline.errors import StoreError
 from brimline.fast import paths
 from brimline.search import stored
 from brimline.store import contents, layout, pins, removal, retention
+from brimline.transcript import find
 
 if TYPE_CHECKING:
     from brimline.store.contents import Blob
@@ -59,7 +60,7 @@ def list_command(limit: int, session_id: str | None, pinned: bool, as_json: bool
     held = pins.pinned(home_dir)
     chosen = [blob for blob in blobs if not pinned or blob.digest in held]
     if session_id is not None:
-        of = removal.of_session(home_dir, removal.session_id(home_dir, session_id))
+        of = removal.of_session(home_dir, find.matching(session_id, removal.sessions(home_dir)))
         chosen = [blob for blob in chosen if blob.key in {*of.keys, *of.shared}]
     levels = [held[blob.digest].level for blob in blobs if blob.digest in held]
     document = {
@@ -318,38 +319,24 @@ def _prune_text(done: Outcome, *, dry_run: bool) -> str:
 
 
 @output.command("forget")
-@click.argument("keys", metavar="[KEY]...", nargs=-1)
-@click.option("--session", metavar="ID", help="All that only it stored, by its id's start.")
+@click.argument("keys", metavar="KEY...", nargs=-1, required=True)
 @output.yes_option
-def forget_command(keys: tuple[str, ...], session: str | None, yes: bool, as_json: bool) -> None:
+def forget_command(keys: tuple[str, ...], yes: bool, as_json: bool) -> None:
     """Delete content for good, pinned or not.
 
-    References to it in transcripts then lead nowhere. What other sessions stored too stays with
-    them when a session is forgotten.
+    References to it in transcripts then lead nowhere. `brimline forget` takes all of a session.
 
     \b
     Example:
       brimline store forget 3f2a9c01
-      brimline store forget --session 1f0c2d3e-aaaa-4bbb-8ccc-000000000001 --yes
     """
     home_dir = _home()
-    if bool(keys) == (session is not None):
-        raise StoreError("name either keys or one --session to forget")
-    if session is not None:
-        session = removal.session_id(home_dir, session)
-        found = removal.of_session(home_dir, session)
-    else:
-        found = removal.Forgotten([contents.resolve(home_dir, key) for key in keys], [])
-    told = output.count(len(found.keys), "output")
-    told += f" of session {output.line(session)}" if session else ""
-    held = sum(pins.read(home_dir, layout.digest_of(key)) is not None for key in found.keys)
+    found = [contents.resolve(home_dir, key) for key in keys]
+    told = output.count(len(found), "output")
+    held = sum(pins.read(home_dir, layout.digest_of(key)) is not None for key in found)
     pinned = f"{held} of them pinned. " if held else ""
     output.consent(f"{pinned}Delete {told} for good?", yes=yes)
-    for key in found.keys:
+    for key in found:
         removal.forget_key(home_dir, key)
-    if session is not None:
-        removal.forget_session(home_dir, session)
-    stored.forget(home_dir, found.keys + found.shared)
-    told += " forgotten."
-    told += f" With other sessions stay {len(found.shared)}." if found.shared else ""
-    output.answer(found._asdict() | {"session": session}, told, as_json=as_json)
+    stored.forget(home_dir, found)
+    output.answer({"keys": found}, f"{told} forgotten.", as_json=as_json)

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _MOST_SUGGESTIONS = 3
-# What people try where there is no such command, and what tells it.
-_INSTEAD = {"scout status": "config get scout.mode"}
 _EXIT_USAGE = 2
 _DASHBOARD = "brimline.dashboard.page_commands"
 
@@ -248,8 +246,6 @@ def suggestions(word: str, above: str) -> list[str]:
     """The commands that may have been meant: near the word here, then of that name elsewhere."""
     if word == "help":
         return [f"{above} --help".strip()]
-    if instead := _INSTEAD.get(f"{above} {word}"):
-        return [instead]
     known = list(tree())
     shown = [name for name, entry in COMMANDS.items() if not entry.hidden]
     here = [path for path in {*shown, *known} if path.rpartition(" ")[0] == above]

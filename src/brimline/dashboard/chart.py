@@ -150,8 +150,8 @@ def cache(shown: Sequence[Moment], size: Size) -> Plot:
     ):
         plot.shapes.append(Shape(_band(plot, low, high), style, name))
     for at, one in enumerate(shown):
-        if one.missed_tokens:
-            told = f"request {one.number}: {one.missed_tokens:,} cached tokens were not read again"
+        if one.broke:
+            told = f"request {one.number}: {one.broke.tokens:,} written again: {one.broke.cause}"
             plot.marks.append(Mark(plot.x(at + 0.5), "break", "×", told))
     return plot
 

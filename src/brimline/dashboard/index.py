@@ -26,7 +26,7 @@ from brimline.transcript import find
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_FORMAT = 1
+_FORMAT = 2
 _COMMIT_EVERY_S = 1.0
 _TABLE = """CREATE TABLE sessions (
     path TEXT PRIMARY KEY, stamp TEXT, id TEXT, project TEXT, model TEXT, last_at REAL,
@@ -197,13 +197,13 @@ def row_of(found: story.Story) -> dict[str, Any]:
             for one, tokens in found.injections.tokens.items()
         ],
         "hooks": {name: [len(each), sum(each), each[-1]] for name, each in times.items()},
-        "breaks": sum(bool(one.missed_tokens) for one in found.moments),
+        "causes": found.cache.causes,
     }
 
 
 def add_up(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """The figures of sessions together, each list with the largest first."""
-    tools, projects, spent = Counter[str](), Counter[str](), Counter[str]()
+    tools, projects, spent, causes = (Counter[str]() for _ in range(4))
     tokens, times = Counter[Injection](), Counter[Injection]()
     hooks: dict[str, list[float]] = {}
     summaries: dict[Any, int | None] = {}
@@ -211,6 +211,7 @@ def add_up(rows: list[dict[str, Any]]) -> dict[str, Any]:
         tools.update(row["tools"])
         projects[row["project"]] += sum(row["tools"].values())
         spent.update(row["spent"])
+        causes.update(row["causes"])
         for by, name, ours, count, took in row["injections"]:
             tokens[Injection(by, name, ours)] += took
             times[Injection(by, name, ours)] += count
@@ -232,7 +233,7 @@ def add_up(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "hooks": sorted(hooks.items()),
         "compactions": len(summaries),
         "summaries": percentiles([size for size in summaries.values() if size is not None]),
-        "breaks": sum(row["breaks"] for row in rows),
+        "causes": causes.most_common(),
     }
 
 

@@ -88,7 +88,6 @@ def session_page(story: Story, *, redacted: bool) -> dict[str, Any]:
         "largest": _largest(story, redacted=redacted),
         "notices": _notices(story),
         "offloads": _offloads(story),
-        "breaks": [one for one in story.moments if one.missed_tokens],
         "hooks": [
             (name, len(times), times[len(times) // 2], times[-1])
             for name, times in hook_times(story.events).items()
@@ -131,7 +130,7 @@ def label(one: Moment) -> str:
     told += f"; {one.tier}" if one.tier else ""
     if one.outlook and one.outlook.high:
         told += f"; {one.outlook.low} to {one.outlook.high} requests left by the forecast"
-    return told + (f"; cache lost ({one.missed_tokens:,})" if one.missed_tokens else "")
+    return told + (f"; cache lost: {one.broke.cause}" if one.broke else "")
 
 
 def came_in(story: Story, moment: Moment) -> list[dict[str, Any]]:

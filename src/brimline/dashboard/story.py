@@ -24,7 +24,8 @@ from brimline.session.inspect import ContextReader
 from brimline.state import history
 from brimline.state.figures import Figures
 from brimline.state.session import SessionState, Snapshot
-from brimline.transcript import find, read, row, tail
+from brimline.transcript import caching, find, read, row, tail
+from brimline.transcript.caching import Caching
 from brimline.transcript.compactions import Scan
 from brimline.transcript.tail import Tail
 
@@ -35,12 +36,10 @@ if TYPE_CHECKING:
     from brimline.gauge.composition import Composition, Share
     from brimline.gauge.forecast import Forecast
     from brimline.gauge.reading import Reading
+    from brimline.transcript.caching import Break
     from brimline.transcript.row import Spent, Usage
 
 _UNKNOWN_TOOL = "unknown tool"
-# What was cached and is not read again: less than this share of it is a break, not a trim.
-_READ_AGAIN = 0.8
-_LEAST_BREAK_TOKENS = 2_000
 _SUBJECT_CHARACTERS = 200
 
 
@@ -73,8 +72,8 @@ class Moment:
     items: list[Item] = field(default_factory=list)
     reading: Reading | None = None
     outlook: Forecast | None = None
-    missed_tokens: int = 0
-    """What had been cached and was not read from there."""
+    broke: Break | None = None
+    """What had been cached and was not read again."""
 
     @property
     def tier(self) -> str:
@@ -101,6 +100,7 @@ class Story:
     injections: Injections = field(default_factory=Injections)
     models: Counter[str] = field(default_factory=Counter)
     scan: Scan = field(default_factory=Scan)
+    cache: Caching = field(default_factory=Caching)
     composed: Composition | None = None
     now: Reading | None = None
     figures: Figures = field(default_factory=Figures)
@@ -170,7 +170,8 @@ def outline(
     Raises:
         SessionError: its file cannot be read.
     """
-    reader = _Reader(path)
+    lines = history.spooled(home_dir, find.session_id_of(path))
+    reader = _Reader(path, caching.edits_of(lines))
     try:
         with read.open_regular(path) as file:
             size = os.fstat(file.fileno()).st_size
@@ -189,7 +190,7 @@ def outline(
     name = found.kept_as = paths.safe_session_id(found.kept_as)
     found.figures = history.look(home_dir, name, [path], known.lines).figures
     found.saved = learning.saved_by(home_dir, name)
-    found.events = history.spooled(paths.session_dir(home_dir, name))[0]
+    found.events = history.spooled(home_dir, name)
     state, policy = SessionState(home_dir, name), known.policy(home_dir, found)
     found.now = reading.of_session(path, last, found.scan, state, policy)
     return found
@@ -198,7 +199,7 @@ def outline(
 class _Reader:
     """Takes the rows of a session; a request is complete when the ledger has settled it."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, edits: dict[float, str]) -> None:
         self.story = Story(path, find.session_id_of(path), find.session_id_of(path))
         self.context = ContextReader(self._settled)
         self.open: Moment | None = None
@@ -206,6 +207,7 @@ class _Reader:
         self.calls: dict[str, tuple[str, str]] = {}
         self.places: dict[int, int] = {}
         self.recorded = ""
+        self.cache = caching.CacheScan(edits)
 
     def take(self, value: dict[str, Any], offset: int) -> None:
         """The next row."""
@@ -216,6 +218,7 @@ class _Reader:
             self.calls[call.id] = (call.name, subject)
         entry = self.context.take(value)
         story.scan.take(value)
+        self.cache.take(value)
         if entry:
             # The ledger holds on to pieces, so that none has the name of another.
             self.places |= dict.fromkeys(map(id, entry.pieces), offset)
@@ -257,18 +260,18 @@ class _Reader:
             if kind == "tool_result":
                 story.tools[name] += tokens
             now.items.append(Item(kind, name, tokens, subject, self.places.get(id(piece), -1)))
-        before = story.moments[-1] if story.moments else None
-        if before and before.segment == now.segment:
-            cached = before.spent.cache_read_tokens + before.spent.cache_written_tokens
-            missed = cached - now.spent.cache_read_tokens
-            if missed >= max(_LEAST_BREAK_TOKENS, (1 - _READ_AGAIN) * cached):
-                now.missed_tokens = missed
         story.moments.append(now)
 
     def close(self) -> Story:
         """What was found."""
-        self.story.composed = self.context.close().composed
-        return self.story
+        story = self.story
+        story.composed = self.context.close().composed
+        story.cache = self.cache.found
+        by_time = {one.at: one for one in story.moments}
+        for found in story.cache.breaks:
+            if found.at in by_time:
+                by_time[found.at].broke = found
+        return story
 
 
 def _read_moments(found: Story, state: SessionState, policy: Policy) -> None:

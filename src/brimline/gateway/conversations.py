@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from brimline.compaction import blocks, compactor, stand_ins
+from brimline.fast import io
 from brimline.gauge import window
 from brimline.state import logs
-from brimline.state.session import SessionState
+from brimline.state.session import GATEWAY_SAVED, SessionState
 from brimline.store import put
 
 if TYPE_CHECKING:
@@ -201,9 +202,12 @@ class Conversations:
         if report.rewritten_tokens:
             fields |= {"broke": report.reason, "rewritten": round(report.rewritten_tokens)}
         if blocks.prompt_tokens(usage):
-            fields["occupancy"] = blocks.prompt_tokens(usage)
+            fields["prompt"] = blocks.prompt_tokens(usage)
         if passing.session:
-            SessionState(self._home, passing.session).add_line("Gateway", fields)
+            state = SessionState(self._home, passing.session)
+            state.add_line("Gateway", fields)
+            if not passing.agent:
+                io.replace_file(f"{state.folder}/{GATEWAY_SAVED}", str(fields["saved"]).encode())
 
 
 def _to_bytes(body: Any) -> bytes:

@@ -147,12 +147,15 @@ class Proxy:
             told = f"the gateway cannot reach {host} ({type(error).__name__}): {error}"
             await _refuse(send, 502, told.rstrip(": "), "api_error")
             return
+        usage = _Usage(response)
         try:
-            usage = await _stream(send, response)
+            await _stream(send, response, usage)
         finally:
+            if passing and known:
+                # Not awaited: many clients leave as soon as they have heard the last event.
+                loop = asyncio.get_running_loop()
+                loop.run_in_executor(None, known.answered, passing, usage.found())
             await response.aclose()
-        if passing and known:
-            await asyncio.to_thread(known.answered, passing, usage)
 
     async def _send(self, scope: Scope, target: bytes, raw: bytes) -> httpx2.Response:
         headers = _handed_on(scope["headers"])
@@ -163,7 +166,11 @@ class Proxy:
             headers.append((b"content-length", str(len(raw)).encode()))
         url = self._upstream.copy_with(raw_path=target)
         request = httpx2.Request(scope["method"], url, headers=headers, content=raw or None)
-        return await self._client.send(request, stream=True)
+        try:
+            return await self._client.send(request, stream=True)
+        except (httpx2.RemoteProtocolError, httpx2.ReadError, httpx2.WriteError):
+            # The service had closed a connection that was kept; clients would ask again, too.
+            return await self._client.send(request, stream=True)
 
 
 async def _read(receive: Receive) -> bytes | None:
@@ -187,15 +194,13 @@ async def _disconnected(receive: Receive) -> None:
         pass
 
 
-async def _stream(send: Send, response: httpx2.Response) -> dict[str, Any] | None:
-    """Give every chunk as it comes; what the answer says about its usage."""
+async def _stream(send: Send, response: httpx2.Response, usage: _Usage) -> None:
+    """Give every chunk as it comes."""
     await _start(send, response.status_code, _handed_on(response.headers.raw))
-    usage = _Usage(response)
     async for chunk in response.aiter_raw():
         await send({"type": "http.response.body", "body": chunk, "more_body": True})
         usage.feed(chunk)
     await send({"type": "http.response.body", "body": b""})
-    return usage.found()
 
 
 async def _give(send: Send, response: httpx2.Response, body: bytes) -> None:

@@ -90,20 +90,9 @@ def publish(reading: Reading, state: SessionState) -> None:
     state.save_telemetry(
         {
             "level": reading.tier,
-            "tier_name": reading.tier_name,
-            "velocity_tokens_per_op": reading.velocity(),
             "predicted_exhaustion_ops": outlook.ops if outlook else None,
             "predicted_exhaustion_ops_low": outlook.low if outlook else None,
             "predicted_exhaustion_ops_high": outlook.high if outlook else None,
-            "occupancy_tokens": reading.occupancy_tokens,
-            "projected_tokens": reading.projected_tokens,
-            "margin_tokens": reading.margin_tokens,
-            "window_tokens": reading.window.tokens,
-            "window_source": reading.window.source,
-            "compaction_tokens": reading.compaction.tokens,
-            "compaction_source": reading.compaction.source,
-            "ending": reading.compaction.ending,
-            "measured_by": reading.measured_by,
-            "measured_at": reading.measured_at,
         }
+        | reading.told()
     )

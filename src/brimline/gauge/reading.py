@@ -83,6 +83,23 @@ class Reading:
             "model": self.model,
         }
 
+    def told(self) -> dict[str, object]:
+        """What programs are told, by the telemetry and by the command."""
+        return {
+            "occupancy_tokens": self.occupancy_tokens,
+            "projected_tokens": self.projected_tokens,
+            "margin_tokens": self.margin_tokens,
+            "window_tokens": self.window.tokens,
+            "window_source": self.window.source,
+            "compaction_tokens": self.compaction.tokens,
+            "compaction_source": self.compaction.source,
+            "ending": self.compaction.ending,
+            "tier_name": self.tier_name,
+            "velocity_tokens_per_op": self.velocity(),
+            "measured_by": self.measured_by,
+            "measured_at": self.measured_at,
+        }
+
     def look_back(self) -> None:
         """Fetch the occupancies before this one, which a quiet reading does without."""
         if len(self.history) <= 1 and self.transcript:

@@ -56,10 +56,9 @@ def plugin_is_on(project_dir: str | None = None) -> bool | None:
     Args:
         project_dir: the project whose settings count too; None: only the user's do.
     """
+    files = clientsettings.settings_files(project_dir or "")
     found = None
-    for scope, path in clientsettings.settings_files(project_dir or "").items():
-        if project_dir is None and scope != "user":
-            continue
+    for path in [files["user"]] if project_dir is None else files.values():
         enabled = _object(clientsettings.read_settings(path).get("enabledPlugins")).get(PLUGIN_ID)
         found = enabled if isinstance(enabled, bool) else found
     return found

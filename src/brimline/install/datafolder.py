@@ -35,7 +35,7 @@ _OURS = {
     "sessions": "",
     # What a room leaves begins with its name, or with what it marks.
     "sessions/*": r"(statusline|checkpoint|telemetry)\.json|spool(\.\d+)?\.jsonl|reminder"
-    rf"|client|off|({_ROOMS}|spoke|window|compacted|carried|ceiling|quota|yields)-[\w.-]+",
+    rf"|client|off|({_ROOMS}|gateway|spoke|window|compacted|carried|ceiling|quota|yields)-[\w.-]+",
     "carry": "",
     "carry/*": r"(ledger|checkpoint|audit-\d+)\.json|(checkpoint|card)\.md|(notes|budget)\.jsonl",
     "carry/clients": r"\d+",
@@ -71,12 +71,9 @@ def files(home_dir: str) -> list[str]:
         for pattern, names in _OURS.items()
         for folder in _matching(home_dir, pattern)
         for name in sorted(io.names_in(folder))
-        if names and re.fullmatch(f"({names}){_LEFTOVER}", name) and _is_file(f"{folder}/{name}")
+        if names and re.fullmatch(f"({names}){_LEFTOVER}", name)
+        if not os.path.isdir(f"{folder}/{name}")
     ]
-
-
-def _is_file(path: str) -> bool:
-    return os.path.islink(path) or not os.path.isdir(path)
 
 
 def _matching(home_dir: str, pattern: str) -> list[str]:

@@ -206,11 +206,6 @@ def is_our_rule(rule: Any) -> bool:
     return started or rule in clientsettings.RECALL_RULES
 
 
-def mention_us(raw: bytes) -> bool:
-    """Whether the bytes of a settings file can hold anything of ours; no parsing needed."""
-    return b"from brimline." in raw or LAUNCHER.encode() in raw
-
-
 def _group(event: str, wiring: Wiring, switched_on: tuple[str, ...]) -> dict[str, Any]:
     answered = table.EVENTS[event]
     command, *arguments = wiring.command(event)

@@ -231,9 +231,9 @@ class Settings:
         raw = file.raw or b""
         if known and settingsfile.digest(raw) in known.written:
             return known.original
-        ours = known and b"brimline" in raw
-        if not ours and not (entries.mention_us(raw) and wiring.has_entries(file.text)):
-            return raw
+        named = b"brimline" in raw or LAUNCHER.encode() in raw
+        if not named or not (known or wiring.has_entries(file.text)):
+            return raw  # what holds nothing of ours need not even be valid
         text = wiring.unwire(file.text, _original(known))
         created = known is not None and known.original is None
         return None if created and not wiring.parse(text) else file.encode(text)

@@ -125,9 +125,8 @@ class Plugin:
         return [change for change in found if change.before != change.after]
 
     def _present(self) -> Iterable[str]:
-        if not is_ours(self.folder):
-            return []
-        return [f"{at}/{name}" for at, _, names in os.walk(self.folder) for name in sorted(names)]
+        found = os.walk(self.folder) if is_ours(self.folder) else ()
+        return [f"{at}/{name}" for at, _, names in found for name in sorted(names)]
 
 
 def files(wired: entries.Wiring, started: pythons.Program, *, mcp: bool) -> dict[str, bytes]:

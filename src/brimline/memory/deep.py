@@ -94,14 +94,14 @@ def take_in(
     intake = _Intake(home_dir, project_dir, exclude)
     known = intake.memory.use(_stamps)
     intake.drop([path for path in known if path not in found and path.endswith(".md")])
-    fresh = [one for one in found.values() if known.get(one.path, "").split("@")[0] != one.stamp]
+    fresh = _changed(found.values(), known)
     added = 0
     for number, source in enumerate(sorted(fresh, key=lambda one: -one.changed)):
         if number and time.monotonic() > until:
             return Taken(added, len(fresh) - number)
         added += intake.take(source, known.get(source.path, ""), until)
         if progress:
-            progress(size_of(source))
+            progress(_size(source))
     intake.empty_queue()
     while time.monotonic() < until and intake.memory.use(_vectors):
         pass
@@ -126,8 +126,17 @@ def sources(home_dir: str, project_dir: str) -> Iterator[Source]:
                 yield from _source(f"{folder}/{name}", TOPIC)
 
 
-def size_of(source: Source) -> int:
-    """Its bytes."""
+def unread_bytes(home_dir: str, project_dir: str) -> int:
+    """The size of all sources that have changed since they were read."""
+    known = opened(home_dir).use(_stamps)
+    return sum(map(_size, _changed(sources(home_dir, project_dir), known)))
+
+
+def _changed(found: Iterable[Source], known: dict[str, str]) -> list[Source]:
+    return [one for one in found if known.get(one.path, "").split("@")[0] != one.stamp]
+
+
+def _size(source: Source) -> int:
     return int(source.stamp.partition(":")[0])
 
 

@@ -1,15 +1,18 @@
 """Forgetting: whatever is kept of a session, of a project's sessions, or of old ones, everywhere.
 
-That is its outputs in the store, its folder and its line in the history, its ledger, notes and
-checkpoint, its entries in the search, what waits for the search, backups that a purge or repair
-made of it, and its name in the logs. The session itself is the client's, and topic files are the
-user's: they stay. A line says what was forgotten, so that it is not taken in again.
+That is its outputs in the store, what the gateway sends for its blocks, its folder and its line in
+the history, its ledger, notes and checkpoint, its entries in the search and what waits for that,
+backups that a purge or repair made of it, and its name in the logs. The session itself is the
+client's, and topic files are the user's: they stay. A line says what was forgotten, so that it is
+not taken in again.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import sqlite3
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import clock
@@ -24,10 +27,10 @@ from brimline.store import layout, removal
 from brimline.transcript import find
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Iterable
 
 FORMAT = 1
+_BUSY_S = 5.0
 _LOGS = ("audit.jsonl", "audit.jsonl.old", "learned.jsonl")
 _PROJECT_LOGS = ("offload-learned.jsonl", "offload-learned.jsonl.old")
 
@@ -44,6 +47,7 @@ def sessions(home_dir: str) -> dict[str, Known]:
     found: dict[str, Known] = {}
     names = set(io.names_in(paths.sessions_dir(home_dir)))
     names |= set(io.names_in(paths.carry_dir(home_dir))) - {links.CLIENTS, links.PROJECTS}
+    names |= removal.sessions(home_dir)
     for name in names | set(restore.noted_sessions(home_dir)):
         folders = (paths.session_dir(home_dir, name), paths.carry_session_dir(home_dir, name))
         files = [f"{folder}/{file}" for folder in folders for file in io.names_in(folder)]
@@ -79,7 +83,7 @@ def forget(home_dir: str, names: Iterable[str], about: dict[str, Any]) -> dict[s
         about: what was asked for: `session`, `project` or `before`.
 
     Raises:
-        StateError: a link is in the place of a folder.
+        StateError: a link is in the place of a folder, or the gateway's file cannot be written.
         OSError: something cannot be deleted.
     """
     # First: from here on nothing of it is taken in again.
@@ -129,6 +133,7 @@ def _forget_session(home_dir: str, name: str) -> dict[str, int]:
             io.remove(f"{queue}/{waiting}")
     for log in _LOGS:
         removal.redact(f"{home_dir}/{log}", name)
+    _forget_stand_ins(home_dir, name)
     outputs = 0
     if os.path.isdir(layout.root(home_dir)):
         found = removal.forget_session(home_dir, name)
@@ -136,6 +141,22 @@ def _forget_session(home_dir: str, name: str) -> dict[str, int]:
         outputs = len(found.keys)
     counts = {"outputs": outputs, "files": files, "backups": len(backups)}
     return counts | {"entries": _forget_entries(home_dir, {"session": name})}
+
+
+def _forget_stand_ins(home_dir: str, name: str) -> None:
+    """What the gateway sends in the place of a session's blocks; its next request makes it anew."""
+    path = paths.gateway_file(home_dir)
+    if not os.path.isfile(path):
+        return
+    try:
+        with contextlib.closing(sqlite3.connect(path, timeout=_BUSY_S)) as database:
+            database.execute("PRAGMA secure_delete = ON").fetchall()
+            with database:
+                database.execute("DELETE FROM stand_ins WHERE session = ?", (name,))
+                database.execute("DELETE FROM conversations WHERE instr(name, ?)", (name,))
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    except sqlite3.Error as error:
+        raise StateError(f"{path} could not be cleared of session {name}: {error}") from error
 
 
 def _forget_entries(home_dir: str, about: dict[str, Any]) -> int:

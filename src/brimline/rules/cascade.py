@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import os
-import stat
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from brimline import clientsettings, patterns
@@ -19,7 +19,7 @@ from brimline.fast import io, paths
 from brimline.rules.lines import body, imports, read
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from brimline.rules.lines import Import, Line
 
@@ -42,7 +42,7 @@ _MOST_ENTRIES = 2_000
 _MOST_EXCLUDES = 100
 # What a terminal would obey has no meaning in an instruction.
 _CONTROLS = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160)])
-_BROKEN = {"missing", "import", "cycle", "unreadable", "reference", "memory"}
+_BROKEN = {"missing", "import", "cycle", "unreadable", "reference"}
 _WHY = {
     PARENT: "it lies above the project",
     PROJECT: "it is the project's own",
@@ -51,7 +51,6 @@ _WHY = {
 _BESIDE = "AGENTS.md is read only where there is no CLAUDE.md; import it with @AGENTS.md"
 _EXCLUDED = "`claudeMdExcludes` in the client's settings leaves it out"
 _OUTSIDE = "outside the project; Claude Code reads it only once you have approved it"
-_EXTERNAL = _OUTSIDE.replace("the project", "the folder of the session")
 _TOO_DEEP = "deeper than the four imports in a row that Claude Code follows"
 
 
@@ -115,7 +114,7 @@ class Cascade(NamedTuple):
 
 def gather(
     project_dir: str,
-    active_paths: Sequence[str] = (),
+    active_path: str = "",
     *,
     organisation_file: str | None = None,
     folders: Iterable[str] = (),
@@ -126,20 +125,20 @@ def gather(
 
     Args:
         project_dir: where the session works.
-        active_paths: files at hand, absolute or from the project's folder.
+        active_path: the file at hand, absolute or from the project's folder.
         organisation_file: the user's setting of that name.
         folders: more folders below the project to look into.
-        all_scopes: keep rule files with `paths:` that match none of the files at hand.
+        all_scopes: keep rule files with `paths:` that do not match the file at hand.
         most_characters: how much is read; the user's own files come first.
     """
-    walk = _Walk(os.path.realpath(project_dir), active_paths, all_scopes, most_characters)
+    walk = _Walk(os.path.realpath(project_dir), active_path, all_scopes, most_characters)
     walk.organisation(organisation_file)
     walk.user()
     for parent in _parents(walk.project):
         walk.folder(parent, PARENT)
     walk.folder(walk.project, PROJECT)
-    below = {each for path in walk.active for each in _parents(f"{path}/x")}
-    inside = {each for each in below if is_within(each, walk.project) and os.path.isdir(each)}
+    way = _parents(f"{walk.active}/x")
+    inside = {each for each in way if is_within(each, walk.project) and os.path.isdir(each)}
     for each in sorted({*inside, *folders} - {walk.project}):
         walk.folder(each, CHILD)
     sources = _known_to_client(walk.project, walk.sources)
@@ -173,11 +172,9 @@ def absolute(project: str, path: str) -> str:
 class _Walk:
     """Adds files in order; each once, whatever name it is reached by."""
 
-    def __init__(
-        self, project: str, active: Sequence[str], all_scopes: bool, most_characters: int
-    ) -> None:
+    def __init__(self, project: str, active: str, all_scopes: bool, most_characters: int) -> None:
         self.project = project
-        self.active = [absolute(project, path) for path in active]
+        self.active = absolute(project, active) if active else ""
         self.all_scopes = all_scopes
         self.home = user_home()
         self.sources: list[Source] = []
@@ -277,21 +274,18 @@ class _Walk:
             real = os.path.realpath(current)
             if real not in seen and (inside is None or is_within(real, inside)):
                 seen.add(real)
-                names = _names(current)
+                names = sorted(io.names_in(current))[:_MOST_ENTRIES]
                 for name in [name for name in names if name.endswith(".md")]:
                     self.add(f"{current}/{name}", template, inside, base=base)
                 others = [f"{current}/{name}" for name in names if not name.endswith(".md")]
                 waiting += [path for path in others if os.path.isdir(path)]
 
     def _is_at_hand(self, source: Source, base: str) -> bool:
-        """Whether a rule with `paths:` is meant for one of the files at hand."""
+        """Whether a rule with `paths:` is meant for the file at hand."""
         wanted = [patterns.parse(each.lower()) for each in source.patterns]
-        for path in [path for path in self.active if is_within(path, base)]:
-            names = path[len(base.rstrip("/")) + 1 :].lower().split("/")
-            meant = [not each.negated for each in wanted if each.means(names)]
-            if meant and meant[-1]:
-                return True
-        return False
+        names = self.active[len(base.rstrip("/")) + 1 :].lower().split("/")
+        meant = [not each.negated for each in wanted if each.means(names)]
+        return is_within(self.active, base) and meant[-1:] == [True]
 
     def _follow(
         self, source: Source, real: str, inside: str | None, chain: tuple[str, ...]
@@ -334,11 +328,9 @@ class _Walk:
 
         The worktree has files of its own, and the client leaves the outer ones to it.
         """
-        text, _ = _read(f"{self.top}/.git", f"{self.top}/.git", None)
-        named = os.path.join(self.top, (text or "").removeprefix("gitdir: "))
-        main, linked, _ = os.path.normpath(named).partition("/.git/worktrees/")
-        inside = linked and is_within(self.top, main) and is_within(folder, main)
-        return bool(inside) and not is_within(folder, self.top)
+        main = clientsettings.repository(self.top)
+        is_between = is_within(folder, main) and not is_within(folder, self.top)
+        return is_between and is_within(self.top, main)
 
     def _complain(self, kind: str, path: str, line: int | None, text: str) -> None:
         self.problems.append(Problem(kind, path, line, text))
@@ -353,12 +345,7 @@ def _read(path: str, real: str, inside: str | None) -> tuple[str | None, str]:
         outside = "is a link that leads out of the project, and is not read"
         return None, outside if os.path.lexists(path) else ""
     try:
-        # It may be a pipe that nobody writes to.
-        descriptor = os.open(real, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-        with open(descriptor, "rb", buffering=0) as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                return None, "is no regular file, and is not read"
-            data = file.read(MOST_CHARACTERS + 1) or b""
+        data = io.read_file(real, MOST_CHARACTERS + 1)  # does not wait where it is a pipe
     except (FileNotFoundError, NotADirectoryError):
         return None, "is a link to nothing" if os.path.islink(path) else ""
     except (OSError, ValueError) as error:
@@ -396,20 +383,9 @@ def _paths(front: list[str]) -> list[str]:
     return list(dict.fromkeys(found))[:_MOST_EXCLUDES]
 
 
-def _names(folder: str) -> list[str]:
-    try:
-        with os.scandir(folder) as entries:
-            return sorted(entry.name for entry in itertools.islice(entries, _MOST_ENTRIES))
-    except OSError:
-        return []
-
-
 def _parents(folder: str) -> list[str]:
     """The folders above one, outermost first, without the root of the file system."""
-    found: list[str] = []
-    while (folder := os.path.dirname(folder)) != os.path.dirname(folder):
-        found.insert(0, folder)
-    return found
+    return [str(each) for each in reversed(Path(folder).parents)][1:]
 
 
 def _known_to_client(project: str, sources: list[Source]) -> list[Source]:
@@ -428,7 +404,7 @@ def _known_to_client(project: str, sources: list[Source]) -> list[Source]:
         elif source.imported_by in unread:
             note = "what imports it is not read"
         elif source.imported_by and source.level not in (USER, PRIVATE):
-            note = "" if is_within(os.path.realpath(source.path), project) else _EXTERNAL
+            note = "" if is_within(os.path.realpath(source.path), project) else _OUTSIDE
         if note and source.client != NEVER:
             source = source._replace(client=NEVER, client_note=note)  # noqa: PLW2901
         found.append(_excluded(source, excludes))

@@ -18,8 +18,7 @@ _QUOTE = re.compile(r"^(?: {0,3}> ?)+")
 _FENCE = re.compile(r"(`{3,})[^`]*$|(~{3,})")
 _ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])(?: {1,4}|$)")
 _HEADING = re.compile(r"(#{1,6})(?: |$)")
-_CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
-_INLINE_COMMENT = re.compile(r"<!--.*?-->")
+_NO_TEXT = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)|<!--.*?-->")
 _IMPORT = re.compile(r"(?:^|(?<=[\s*_]))@((?:[^\s\\]|\\ )+)")
 _FIRST = re.compile(r"[a-zA-Z0-9._~/-]")
 _CODE_INDENT = 4
@@ -130,9 +129,7 @@ class _Reader:
 
 
 def _plain(row: str) -> str:
-    row = row[:_LONGEST_LINE]
-    row = _CODE_SPAN.sub(" ", row) if "`" in row else row
-    return _INLINE_COMMENT.sub(" ", row) if "<!--" in row else row
+    return _NO_TEXT.sub(" ", row[:_LONGEST_LINE])
 
 
 def _target(written: str, folder: str, user_home: str) -> str:

@@ -5,40 +5,31 @@ For commands: reads Markdown with markdown-it, asks git for ages, walks through 
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import os
 import re
+import textwrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import git
-from brimline.fast import io, paths
 from brimline.rules import cascade, marked
 from brimline.rules.cascade import OWN, Problem, is_within, shown
+from brimline.rules.marked import Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from brimline.rules.cascade import Cascade, Source
 
-INDEX = "MEMORY.md"
-MOST_LINES = 200
-MOST_BYTES = 25_000
-TYPES = ("user", "feedback", "project", "reference")
-_FIELDS = ("name", "description", "type")
-_MOST_FILES = 500
-_LARGEST_BYTES = 1 << 20
 _LEAST_REPEATED_WORDS = 4
 _LONGEST_RULE = 500
 _QUOTED_CHARACTERS = 70
-_DECORATION = re.compile(r"[*_`\"'“”]+")
 _PLACE = re.compile(r"(?::\d+)?(?:[:-]\d+)?(?:#.*)?$")
 _PATH = re.compile(r"(?:\.{1,2}/)?[\w.@+-]+(?:/[\w.@+-]+)+/?$")
 _SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,7}$")
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|[#/~]")
 _GIT_TIMEOUT_S = 10
 _SECONDS_PER_DAY = 86_400
-_MOST_FOLDERS = 20_000
 _MOST_ENTRIES = 300_000
 _NAMES = {cascade.CLAUDE, cascade.LOCAL, cascade.AGENTS, OWN}
 # Other people's code and what builds leave behind.
@@ -49,20 +40,6 @@ _SKIPPED = frozenset(
         OWN,
     )
 )
-
-
-class Rule(NamedTuple):
-    """One thing that a file says: a list item, or a paragraph."""
-
-    text: str
-    path: str
-    line: int
-
-    @property
-    def identity(self) -> str:
-        """Equal for rules in the same words, whatever their case and decoration."""
-        words = " ".join(_DECORATION.sub("", self.text).lower().rstrip(" .!").split())
-        return hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()[:12]
 
 
 class Survey(NamedTuple):
@@ -79,23 +56,17 @@ def survey(project_dir: str) -> Survey:
     """Walk through a project, within bounds."""
     top = os.path.realpath(project_dir)
     found = Survey([], {}, is_complete=True)
-    waiting, folders, entries = [top], 0, 0
-    while waiting and folders < _MOST_FOLDERS and entries < _MOST_ENTRIES:
-        folder = waiting.pop()
-        try:
-            with os.scandir(folder) as scanned:
-                inside = {one.name: one.is_dir(follow_symlinks=False) for one in scanned}
-        except OSError:
-            continue
-        folders, entries = folders + 1, entries + len(inside)
-        for name in inside:
+    entries = 0
+    for folder, below, files in os.walk(top):
+        entries += 1 + len(below) + len(files)
+        if entries > _MOST_ENTRIES:
+            return found._replace(is_complete=False)
+        for name in (*below, *files):
             found.names.setdefault(name, []).append(folder[len(top) :] + "/")
-        if folder != top and not _NAMES.isdisjoint(inside):
+        if folder != top and not _NAMES.isdisjoint((*below, *files)):
             found.folders.append(folder)
-        below = [name for name, is_dir in inside.items() if is_dir and name not in _SKIPPED]
-        waiting += [f"{folder}/{name}" for name in below]
-    found.folders.sort()
-    return found._replace(is_complete=not waiting)
+        below[:] = sorted(name for name in below if name not in _SKIPPED)
+    return found
 
 
 def rules_of(source: Source) -> Iterator[Rule]:
@@ -107,14 +78,9 @@ def rules_of(source: Source) -> Iterator[Rule]:
 
 
 def lint(
-    found: Cascade,
-    walked: Survey,
-    now: float,
-    tick: Callable[[int], None] = lambda _: None,
-    *,
-    stale: tuple[int, int] = (90, 50),
+    found: Cascade, walked: Survey, now: float, stale: tuple[int, int] = (90, 50)
 ) -> tuple[list[Problem], list[str]]:
-    """What is wrong, and what could not be checked; `tick` hears of every file that is dated.
+    """What is wrong, and what could not be checked.
 
     A file counts as left alone after so many days and commits around it.
     """
@@ -126,16 +92,13 @@ def lint(
         *found.problems,
         *_gone(own, found, walked),
         *_same(sources),
-        *_unread(sources),
-        *_sizes(sources),
-        *check_memory(found.folder),
+        *_loading(sources),
     ]
     if not _git(found.folder, "rev-parse", "--verify", "HEAD"):
         notes.append(f"ages are not checked: git knows no commit in {found.folder}")
         own = []
     for source in own:
         findings += _stale(source.path, stale, now)
-        tick(1)
     return findings, notes
 
 
@@ -161,8 +124,7 @@ def _gone(sources: Iterable[Source], found: Cascade, walked: Survey) -> Iterator
             inside = [place for place in places if is_within(place, found.boundary)]
             known = any(map(os.path.lexists, inside)) or (not is_link and _lies(written, walked))
             if inside and not known:
-                text = f"{written} is not there any more"
-                yield Problem("reference", source.path, line, text)
+                yield Problem("reference", source.path, line, f"{written} is not there any more")
 
 
 def _named(source: Source) -> Iterator[tuple[int, str, bool]]:
@@ -192,14 +154,16 @@ def _same(sources: Sequence[Source]) -> Iterator[Problem]:
         first = files.setdefault(source.digest, source)
         if first is not source:
             if _can_meet(first, source):
-                text = f"says the same as {shown(first.path)}"
-                yield Problem("duplicate", source.path, None, text)
+                yield Problem(
+                    "duplicate", source.path, None, f"says the same as {shown(first.path)}"
+                )
             continue
         for rule in rules_of(source):
             other, where = said.setdefault(rule.identity, (rule, source))
             long_enough = len(rule.text.split()) >= _LEAST_REPEATED_WORDS
             if other.path != rule.path and long_enough and _can_meet(where, source):
-                text = f"“{_short(rule.text)}” is said already ({shown(other.path)}:{other.line})"
+                said_so = textwrap.shorten(rule.text, _QUOTED_CHARACTERS, placeholder="…")
+                text = f"“{said_so}” is said already ({shown(other.path)}:{other.line})"
                 yield Problem("repeated", rule.path, rule.line, text)
 
 
@@ -209,16 +173,12 @@ def _can_meet(one: Source, other: Source) -> bool:
     return not nested or is_within(one.folder, other.folder) or is_within(other.folder, one.folder)
 
 
-def _unread(sources: Sequence[Source]) -> Iterator[Problem]:
-    """Files in the project that people may take for loaded."""
+def _loading(sources: Sequence[Source]) -> Iterator[Problem]:
+    """Files that people may take for loaded, and what is too long to load."""
     for source in sources:
         if source.client == cascade.NEVER and source.client_note:
             text = f"Claude Code does not load it: {source.client_note}"
             yield Problem("unread", source.path, None, text)
-
-
-def _sizes(sources: Sequence[Source]) -> Iterator[Problem]:
-    for source in sources:
         count = len(source.text.strip())
         if count > marked.FILE_CHARACTERS:
             text = f"has {count:,} characters, over {marked.FILE_CHARACTERS:,}, in every request"
@@ -251,53 +211,3 @@ def _stale(path: str, stale: tuple[int, int], now: float) -> Iterator[Problem]:
 
 def _git(folder: str, *command: str) -> str:
     return (git.ask(folder, command, timeout_s=_GIT_TIMEOUT_S) or "").strip()
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _QUOTED_CHARACTERS else text[: _QUOTED_CHARACTERS - 1] + "…"
-
-
-def check_memory(project_dir: str) -> Iterator[Problem]:
-    """What is wrong with the client's own memory of a project: its index and the topics beside it.
-
-    The client loads the first 200 lines or 25 kB of the index at every start, and drops the rest
-    without a word.
-    """
-    place = f"{paths.project_transcripts(project_dir)}/memory"
-    for name in sorted(io.names_in(place))[:_MOST_FILES]:
-        path = f"{place}/{name}"
-        if not name.endswith(".md") or not os.path.isfile(path):
-            continue
-        try:
-            text = io.read_file(path, _LARGEST_BYTES).decode("utf-8-sig", "replace")
-        except OSError as error:
-            yield Problem("memory", path, None, f"it cannot be read: {error.strerror or error}")
-            continue
-        yield from _of_index(path, text) if name == INDEX else _of_topic(path, text)
-
-
-def _of_index(path: str, text: str) -> Iterator[Problem]:
-    lines, size = len(text.splitlines()), len(text.encode())
-    if lines > MOST_LINES:
-        dropped = f"the client drops all after the first {MOST_LINES}: move it into topic files"
-        yield Problem("memory", path, MOST_LINES + 1, f"it has {lines} lines, and {dropped}")
-    if size > MOST_BYTES:
-        dropped = f"the client drops all after {MOST_BYTES:,}"
-        yield Problem("memory", path, None, f"it has {size:,} bytes, and {dropped}")
-
-
-def _of_topic(path: str, text: str) -> Iterator[Problem]:
-    head, marks, _ = text.removeprefix("---\n").partition("\n---")
-    if not marks or not text.startswith("---\n"):
-        yield Problem("topic", path, 1, "it has no front matter with name, description and type")
-        return
-    parted = [row.partition(":") for row in head.splitlines() if not row[:1].isspace()]
-    fields = {name.strip(): value.strip(" \t'\"") for name, _, value in parted}
-    missing = [name for name in _FIELDS if not fields.get(name)]
-    if missing:
-        yield Problem("topic", path, 1, f"its front matter lacks {' and '.join(missing)}")
-    kind = fields.get("type")
-    if kind and kind not in TYPES:
-        yield Problem(
-            "memory", path, 1, f"its type is {kind!r}: it takes one of {', '.join(TYPES)}"
-        )

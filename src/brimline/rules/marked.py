@@ -7,6 +7,7 @@ somebody else's repository must not become a rule because it lies there. Standar
 
 from __future__ import annotations
 
+import hashlib
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,7 +25,6 @@ MARK = re.compile(r"\((?:ENFORCED|CRITICAL)\)")
 # They leave room in the card for what the session itself said.
 MOST_CHARACTERS = 4_500
 _MOST_RULES = 60
-_MOST_NAMED = 3
 # What one file and all of them may take of the assembled text.
 FILE_CHARACTERS = 4_000
 TOTAL_CHARACTERS = 12_000
@@ -33,15 +33,22 @@ BOUNDARY = "--- brimline: above is the same for every file, below is for the fil
 _HEAD = "[brimline] Instructions that Claude Code does not load by itself:\n\n"
 _END = f"\n{TRUNCATED}\n"
 _LEAST_WORTH_SHOWING = 100
+_DECORATION = re.compile(r"[*_`\"'“”]+")
 _LIST_MARK = re.compile(r"^\s*(?:[-*+]|\d+[.)]|#{1,6})\s+")
 
 
-class MarkedRule(NamedTuple):
-    """One rule that must not be lost: a paragraph, a list item, or a heading with its section."""
+class Rule(NamedTuple):
+    """One thing that a file says: a list item, a paragraph, or a heading with its section."""
 
     text: str
     path: str
     line: int
+
+    @property
+    def identity(self) -> str:
+        """Equal for rules in the same words, whatever their case and decoration."""
+        words = " ".join(_DECORATION.sub("", self.text).lower().rstrip(" .!").split())
+        return hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()[:12]
 
 
 def read(project_dir: str, organisation_file: str | None = None) -> list[tuple[str, str]]:
@@ -56,19 +63,19 @@ def read(project_dir: str, organisation_file: str | None = None) -> list[tuple[s
         (cascade.shown(rule.path, found.folder), _LIST_MARK.sub("", rule.text)) for rule in kept
     ]
     if cut:
-        files = dict.fromkeys(cascade.shown(rule.path, found.folder) for rule in cut)
-        named = ", ".join(list(files)[:_MOST_NAMED])
-        shown.append(("", f"[truncated] {len(cut)} marked rules had no room, see {named}"))
+        told = f"[truncated] {len(cut)} marked rules had no room: `brimline rules lint` names them"
+        shown.append(("", told))
     return shown
 
 
-def marked_in(sources: Iterable[Source]) -> list[MarkedRule]:
+def marked_in(sources: Iterable[Source]) -> list[Rule]:
     """The marked rules of the files that count, each text once."""
-    found: dict[str, MarkedRule] = {}
+    found: dict[str, Rule] = {}
     for source in sources:
         if in_force(source):
             for at, text in _passages(source.lines):
-                found.setdefault(" ".join(text.split()), MarkedRule(text, source.path, at))
+                rule = Rule(text, source.path, at)
+                found.setdefault(rule.identity, rule)
     return list(found.values())
 
 
@@ -78,13 +85,13 @@ def in_force(source: Source) -> bool:
     return source.client == AT_START or (ours and source.client == NEVER)
 
 
-def fit(marked: Sequence[MarkedRule]) -> tuple[list[MarkedRule], list[MarkedRule]]:
+def fit(marked: Sequence[Rule]) -> tuple[list[Rule], list[Rule]]:
     """Those that fit into a card, in their order, and those that do not; none is shortened.
 
     A rule that is too long makes way for the shorter ones after it.
     """
-    kept: list[MarkedRule] = []
-    cut: list[MarkedRule] = []
+    kept: list[Rule] = []
+    cut: list[Rule] = []
     left = MOST_CHARACTERS
     for rule in marked:
         if len(rule.text) <= left and len(kept) < _MOST_RULES:
@@ -163,13 +170,6 @@ def _stands_alone(line: Line) -> bool:
     return line.text.lstrip().startswith(("|", "@"))
 
 
-class Assembled(NamedTuple):
-    """The text, and the files of which not everything is in it; the text says only that."""
-
-    text: str
-    cut: list[str]
-
-
 def unknown_to_client(project_dir: str, organisation_file: str | None, room: int) -> str:
     """The organisation's file and the user's own for this project, or an empty text.
 
@@ -182,7 +182,7 @@ def unknown_to_client(project_dir: str, organisation_file: str | None, room: int
         for source in unique(sources)
         if source.client == NEVER and in_force(source) and source.digest not in known
     ]
-    text = _joined(ours, room - len(_HEAD)).text
+    text = _joined(ours, room - len(_HEAD))
     return _HEAD + text if text else ""
 
 
@@ -197,7 +197,7 @@ def unique(sources: Iterable[Source]) -> list[Source]:
 
 def assemble(
     sources: Sequence[Source], *, has_file: bool = False, total: int = TOTAL_CHARACTERS
-) -> Assembled:
+) -> str:
     """One text of all files, weakest first; what depends on the file at hand stands at the end.
 
     With a file at hand, room for one file is kept for it whether or not anything comes, so that the
@@ -209,22 +209,21 @@ def assemble(
     first = _joined([source for source in kept if not source.is_dynamic], total - reserve)
     if not dynamic:
         return first
-    head = (first.text + "\n" if first.text else "") + BOUNDARY + "\n\n"
+    head = (first + "\n" if first else "") + BOUNDARY + "\n\n"
     second = _joined(dynamic, total - len(head))
-    return Assembled(head + second.text if second.text else first.text, first.cut + second.cut)
+    return head + second if second else first
 
 
-def _joined(sources: Sequence[Source], total: int) -> Assembled:
+def _joined(sources: Sequence[Source], total: int) -> str:
     """Files in their order, each under a line that says where it is from, as far as they fit."""
-    text, cut = "", []
+    text = ""
     for source in sources:
         body = source.text.strip()
-        is_cut = len(body) > FILE_CHARACTERS
-        body = body[:FILE_CHARACTERS].rstrip() + _END if is_cut else body + "\n"
+        if len(body) > FILE_CHARACTERS:
+            body = body[:FILE_CHARACTERS].rstrip() + f"\n{TRUNCATED}"
         apart = "\n" if text else ""
-        text += f"{apart}From {cascade.shown(source.path)} ({source.level}):\n\n{body}"
-        cut += [source.path] if is_cut or len(text) > total else []
+        text += f"{apart}From {cascade.shown(source.path)} ({source.level}):\n\n{body}\n"
     if len(text) > total:
         room = total - len(_END)
         text = text[:room].rstrip() + _END if room >= _LEAST_WORTH_SHOWING else ""
-    return Assembled(text, cut)
+    return text

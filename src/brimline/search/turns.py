@@ -141,9 +141,12 @@ class Memory:
         """All vectors, read again where they have changed, and which of them are meant."""
         key = (_fact(connection, "changes"), _fact(connection, "table"))
         if self._scanned[0] != key:
-            made = _digest(table) == key[1]
-            rows = connection.execute("SELECT block, records FROM vectors ORDER BY block")
-            self._scanned = (key, ranking.Vectors(rows.fetchall() if made else [], _BLOCK))
+            last, size = connection.execute(
+                "SELECT max(block), length(records) FROM vectors WHERE ?",
+                (_digest(table) == key[1],),
+            ).fetchone()
+            rows = connection.execute("SELECT block, records FROM vectors") if size else ()
+            self._scanned = (key, ranking.Vectors(rows, last, _BLOCK, (size or 0) // _BLOCK))
         known: ranking.Vectors = self._scanned[1]
         if within.project is None:
             return known, None

@@ -230,7 +230,7 @@ def _renew(
     stamp = [_spool_stamp(folder), *_stamps(transcripts)]
     if stamp == known.stamp:
         return False
-    lines, known.damaged = spooled(folder)
+    lines, known.damaged = _spooled(folder)
     events = [sound(line) for line in lines]
     told = [event["transcript_path"] for event in events if "transcript_path" in event]
     known.stamp = [stamp[0], *_stamps(transcripts or told[-1:])]
@@ -245,6 +245,11 @@ def _renew(
     return True
 
 
+def spooled(home_dir: str, session_id: str) -> list[dict[str, Any]]:
+    """Every event of one session that is still on disk, oldest first."""
+    return _spooled(paths.session_dir(home_dir, session_id))[0]
+
+
 def _spool_stamp(folder: str) -> list[int]:
     """What tells whether a session's spool has changed: its size and time; empty without one."""
     found = [os.lstat(path) for path in _spool_files(folder) if os.path.lexists(path)]
@@ -252,7 +257,7 @@ def _spool_stamp(folder: str) -> list[int]:
     return [sum(sizes), max(times)] if found else []
 
 
-def spooled(folder: str) -> tuple[list[dict[str, Any]], int]:
+def _spooled(folder: str) -> tuple[list[dict[str, Any]], int]:
     """The events of a session, and how many stretches of its spool hold none.
 
     Raises:

@@ -24,6 +24,7 @@ _WINDOW = "window-"
 _COMPACTED = "compacted-"
 _SNAPSHOT = "statusline.json"
 SPOOL = "spool.jsonl"
+GATEWAY_SAVED = "gateway-saved"
 _FIRST_LINE_BYTES = 64 << 10
 _LOOK_BACK_BYTES = 1 << 20
 _TELEMETRY = "telemetry.json"

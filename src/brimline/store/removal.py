@@ -14,15 +14,12 @@ import os
 import time
 from typing import Any, NamedTuple
 
-from brimline.errors import StoreError
 from brimline.fast import io, json
 from brimline.store import contents, layout
 
 _KINDS = ("blob", "json", "pin")
 # What earlier versions derived from the store, with words of what goes.
 _OLD_INDEX = ("search.sqlite3", "search.sqlite3-journal", "recompressed")
-# As long as the ids of the client are: such a one may have left its name elsewhere.
-_WHOLE_ID_CHARACTERS = 36
 
 
 class Forgotten(NamedTuple):
@@ -123,27 +120,12 @@ def forget_key(home_dir: str, key: str) -> bool:
     return found
 
 
-def session_id(home_dir: str, text: str) -> str:
-    """The complete id of a session that left something in the store, from its beginning.
-
-    Raises:
-        StoreError: none begins so, or more than one.
-    """
+def sessions(home_dir: str) -> set[str]:
+    """The sessions that left something in the store."""
     told = [line.get("session") for line in contents.trail(home_dir)]
     beside = [digest for digest, kind in contents.beside(home_dir) if kind == "json"]
     told += [contents.meta(home_dir, layout.PREFIX + digest).get("session") for digest in beside]
-    known = {str(name) for name in told if contents.is_session(name)}
-    if text in known or len(text) >= _WHOLE_ID_CHARACTERS:
-        return text
-    found = [name for name in known if text and name.startswith(text)]
-    if len(found) > 1:
-        raise StoreError(f"{len(found)} sessions begin with {text!r}: write more of the id")
-    if not found:
-        raise StoreError(
-            f"no session {text!r} is known to the store: `brimline store list --json` names those "
-            "that are"
-        )
-    return found[0]
+    return {str(name) for name in told if contents.is_session(name)}
 
 
 def of_session(home_dir: str, session: str) -> Forgotten:

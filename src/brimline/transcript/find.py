@@ -142,13 +142,13 @@ def require_transcript(path: str) -> None:
     """Refuse a file that is something else than a session; an empty one may still become one.
 
     Raises:
-        SessionError: nothing at its beginning is a row.
+        SessionError: it cannot be read, or nothing at its beginning is a row.
     """
     try:
         with read.open_regular(path) as file:
             found = [line for line in read.lines(file, _LOOK_BYTES) if line.problem != read.BLANK]
-    except OSError:
-        return  # whoever reads it says what is wrong
+    except OSError as error:
+        raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
     is_cut = len(found) == 1 and found[0].problem == read.TORN and len(found[0].raw) == _LOOK_BYTES
     if found and not is_cut and not any(line.records for line in found):
         raise SessionError(f"{path} is not a session's transcript")

@@ -202,6 +202,18 @@ def _is_from_the_user(origin: Any) -> bool:
     return origin.get("kind") == "human" or bool(origin.get("asUser"))
 
 
+def cached_of(row: Any) -> tuple[int, int, int, str | None] | None:
+    """What a main-thread reply read from the prompt cache and wrote, for how long, which model."""
+    usage = usage_of(row)
+    if usage is None:
+        return None
+    told = row["message"]["usage"]
+    read, written = (count_of(told.get(name)) or 0 for name in PROMPT_FIELDS[1:])
+    split = told.get("cache_creation")
+    is_hour = isinstance(split, dict) and bool(split.get("ephemeral_1h_input_tokens"))
+    return read, written, 3_600 if is_hour else 300, usage.model
+
+
 def forked_from(row: Any) -> str | None:
     """The session that a row was copied from, where it is a fork's."""
     told = row.get("forkedFrom") if isinstance(row, dict) else None
