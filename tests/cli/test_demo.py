@@ -41,7 +41,7 @@ def test_every_capability_speaks_and_nothing_is_left_behind(
     assert "501 rows" in instead["recall"]
     assert "Never touch prod_db." in instead["compact"]
     assert "48213" in instead["compact"]
-    assert figures["steps"] == len(moments) < figures["processes"]
+    assert figures["steps"] == len(moments)
     assert figures["tokens_kept_out"] > 8_000
     assert 160_000 < figures["peak_tokens"] < 167_000
     assert not [name for name in os.listdir(world) if name.startswith("brimline-demo-")]

@@ -144,7 +144,7 @@ class Player:
 
     def __init__(self, folder: str) -> None:
         self.folder, self.home_dir = folder, f"{folder}/brimline"
-        self.tokens, self.processes = _FIRST_REQUEST_TOKENS, 0
+        self.tokens = _FIRST_REQUEST_TOKENS
         self.moments: list[Moment] = []
         path, project = f"{folder}/projects/demo/session.jsonl", f"{folder}/project"
         self.session = testing.SessionBuilder(path, cwd=project, model=_MODEL)
@@ -218,7 +218,6 @@ class Player:
 
     def _run(self, name: str, payload: dict[str, Any]) -> bytes:
         """One process that inherits nothing: it must not see or touch the user's own files."""
-        self.processes += 1
         return subprocess.run(
             [sys.executable, "-I", "-S", "-c", bootstrap(_ROOT), name],
             input=json.dumps(payload).encode(),
@@ -234,7 +233,6 @@ class Player:
         saved = learning.saved_by(self.home_dir, self.session.session_id)
         return {
             "steps": len(self.moments),
-            "processes": self.processes,
             "messages_to_the_model": sum(bool(moment.note) for moment in self.moments),
             "peak_tokens": max(moment.reading.projected_tokens or 0 for moment in self.moments),
             "tokens_kept_out": saved.kept_out_tokens,

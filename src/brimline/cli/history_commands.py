@@ -56,8 +56,6 @@ def history(session_id: str | None, compactions: bool, cache: bool, as_json: boo
         document = overview_document(known, every_compaction=compactions)
         shown = [one["session_id"] for one in document["sessions"]]
         text = _compactions_text if compactions else _overview_text
-    elif compactions:
-        raise click.UsageError("--compactions is about all sessions; --session lists its own")
     else:
         shown = [find.matching(session_id, known)]
         document = session_document(known[shown[0]])

@@ -54,8 +54,7 @@ def show_command(path: str | None, as_text: bool, as_json: bool) -> None:
     gathered = _gather(path, walked)
     if as_text:
         made = marked.assemble(gathered.sources, has_file=path is not None)
-        found = {"text": made, "characters": len(made)}
-        output.answer(found, made.rstrip("\n"), as_json=as_json)
+        output.answer({"text": made}, made.rstrip("\n"), as_json=as_json)
         return
     document = _listing(gathered) | {"is_complete": walked is None or walked.is_complete}
     output.answer(document, _listed, as_json=as_json)
@@ -74,8 +73,7 @@ def explain_command(path: str, as_json: bool) -> None:
     """
     gathered = _gather(path)
     active = cascade.absolute(gathered.folder, path)
-    is_inside = cascade.is_within(active, gathered.folder)
-    document = _listing(gathered) | {"path": active, "inside_project": is_inside}
+    document = _listing(gathered) | {"path": active}
     for each, source in zip(document["files"], gathered.sources, strict=True):
         said = [] if each["same_as"] else lint.rules_of(source)
         each["rules"] = [
@@ -193,8 +191,6 @@ def _explained(document: dict[str, Any]) -> str:
     """The rules that hold for a path, file by file."""
     project = document["project"]
     lines = [f"What holds for {shown(document['path'], project)}, weakest first."]
-    if not document["inside_project"]:
-        lines.append("It lies outside the project: only what loads at the start holds.")
     for at, each in enumerate(document["files"], 1):
         origin = f"({each['level']}: {each['why']})"
         lines += ["", f"{at}. {shown(each['path'], project)}  {origin}", *_notes(each, project)]

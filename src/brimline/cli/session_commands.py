@@ -12,6 +12,7 @@ import click
 
 from brimline import clock, output
 from brimline.cli import session_document, session_text
+from brimline.errors import SessionError
 from brimline.fast import paths
 from brimline.session import in_use, inspect, purge, recovery, repair, restore
 from brimline.session.disk import RewriteError
@@ -289,9 +290,17 @@ def backups_command(
 
 
 def _backups(file: str | None, session_id: str | None) -> list[Backup]:
-    """The backups of what was named, else all; a session that is gone may have left some."""
+    """The backups of what was named, else all; a session that is gone may have left some.
+
+    Raises:
+        SessionError: there is neither that session nor a backup of it.
+    """
     _require_one_name(file, session_id)
     if file is not None:
-        return restore.of_session(file)
+        recovery.recover(file)
+        found = restore.of_session(file)
+        if not found and not os.path.isfile(file):
+            raise SessionError(f"{file} is not there, and neither is a backup of it")
+        return found
     start = session_id or ""
     return [one for one in restore.of_all() if os.path.basename(one.session).startswith(start)]
