@@ -64,6 +64,27 @@ def test_the_same_call_again_passes() -> None:
     assert outcome.body["messages"][2]["content"][0]["content"] != LOG
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments", "text", "never"),
+    [
+        ("Bash", {"command": "journalctl -u web"}, LOG, ("journalctl",)),
+        ("Bash", {"command": "brimline store get 4bcfa5306820"}, LOG, ()),
+        ("mcp__brimline__recall", {"key": "4bcfa5306820"}, LOG, ()),
+        ("Read", {"file_path": "/w/a.log"}, f"     1→[brimline stored 9 bytes]\n{LOG}", ()),
+    ],
+)
+def test_what_the_user_or_the_model_wants_to_see_passes(
+    tool: str, arguments: dict[str, Any], text: str, never: tuple[str, ...]
+) -> None:
+    """The user's list, what was recalled, and what a hook has replaced already."""
+    talk = Talk()
+    talk.step(tool, arguments, text)
+
+    outcome = compactor.compact(talk.body(), State(), Settings(never=never), now=0.0)
+
+    assert not outcome.is_changed
+
+
 def cooled(state: State, steps: int = 25, **every: Any) -> tuple[Talk, list[compactor.Outcome]]:
     """Three files are read and never mentioned again; every request is played."""
     talk, outcomes = Talk(), []

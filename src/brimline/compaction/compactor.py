@@ -51,6 +51,8 @@ class Settings:
     read_requests: int = 4
     """After so many requests content is held to the rules for bulk."""
     window_tokens: int = 200_000
+    never: tuple[str, ...] = ()
+    """Tools, files and commands whose results stay: patterns as in `offload.never`."""
 
 
 @dataclass
@@ -231,7 +233,7 @@ class _Case:
         self.drafts = {}
         limit = hot if hot is not None else self._hot_requests()
         for position, block in enumerate(self.found):
-            if block.kind == blocks.OTHER:
+            if block.kind == blocks.OTHER or self._stays(block):
                 continue
             standing = self.state.standing.get(block.id)
             if standing and standing.layer != stand_ins.PREVIEW:
@@ -244,6 +246,10 @@ class _Case:
                 draft = self._preview(position, block, age, is_hard=hot is not None)
             if draft is not None and (hot is not None or draft.layer in self.settings.layers):
                 self.drafts[position] = draft
+
+    def _stays(self, block: Block) -> bool:
+        never = self.settings.never
+        return bool(never) and stand_ins.is_named(block, never)
 
     def savings(self) -> float:
         """What all drafts together would save."""

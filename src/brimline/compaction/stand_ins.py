@@ -5,6 +5,7 @@ Layer 1 shows previews by offload's rules, layer 2 a line for a result, layer 5 
 
 from __future__ import annotations
 
+import fnmatch
 import hashlib
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -27,6 +28,8 @@ _LEAST_COLLAPSED_TOKENS = 60
 _LARGE_RESULT_CHARACTERS = 2_000
 _CONFIGURATION_BYTES = 100_000
 _OUR_MARK = "[brimline"
+# What the client puts before each line of a file.
+_NUMBERING = " 0123456789\t→"
 _REMINDER_END = "</system-reminder>"
 _SUBJECT_CHARACTERS = 80
 _SENTENCE_CHARACTERS = 200
@@ -60,7 +63,7 @@ def at_arrival(block: Block, clock: Clock, *, repeated: bool) -> StandIn | None:
         clock: what the conversation did so far.
         repeated: whether it is the same call again, right after its preview.
     """
-    if repeated or len(block.text) < BULK_BYTES or block.text.startswith(_OUR_MARK):
+    if repeated or len(block.text) < BULK_BYTES or _is_ours(block):
         return None
     if block.tool == "Read" and any(block.arguments.get(name) is not None for name in _PAGE):
         return None
@@ -69,7 +72,7 @@ def at_arrival(block: Block, clock: Clock, *, repeated: bool) -> StandIn | None:
 
 def when_read(block: Block, clock: Clock) -> StandIn | None:
     """A preview of content that is a few requests old: held to the rules for bulk."""
-    if len(block.text) < BULK_BYTES or block.text.startswith(_OUR_MARK):
+    if len(block.text) < BULK_BYTES or _is_ours(block):
         return None
     return _preview(block, clock, BULK_BYTES)
 
@@ -97,6 +100,13 @@ def when_cold(block: Block, clock: Clock) -> StandIn | None:
     return StandIn(MICRO if is_large else COLLAPSE, fields, key, tokens)
 
 
+def is_named(block: Block, patterns: tuple[str, ...]) -> bool:
+    """Whether a user's list holds the tool, the file or the beginning of the command."""
+    texts = [block.tool, subject_of(block), *shell.files_of(block.tool, block.arguments)]
+    forms = [form for one in patterns for form in (one, f"*/{one}", f"{one} *")]
+    return any(fnmatch.fnmatchcase(text, form) for text in texts for form in forms)
+
+
 def key_of(text: str) -> str:
     """The key under which the store keeps a text."""
     return layout.PREFIX + hashlib.sha256(to_bytes(text)).hexdigest()
@@ -111,6 +121,13 @@ def subject_of(block: Block) -> str:
     """What a call was about: a file, a command, a pattern."""
     found = [block.arguments.get(name) for name in _SUBJECTS]
     return next((" ".join(one.split()) for one in found if isinstance(one, str) and one), "")
+
+
+def _is_ours(block: Block) -> bool:
+    """Whether a hook has put a preview there already, or the model fetched what was kept out."""
+    if block.text.lstrip(_NUMBERING).startswith(_OUR_MARK):
+        return True
+    return shell.fetches(block.tool, block.arguments) is not None
 
 
 def _preview(block: Block, clock: Clock, content_bytes: int) -> StandIn | None:

@@ -12,7 +12,7 @@ import socket
 import sqlite3
 from typing import TYPE_CHECKING, NamedTuple
 
-from brimline import clock
+from brimline import clock, config
 from brimline.compaction.compactor import Settings
 from brimline.errors import BrimlineError
 from brimline.fast import paths
@@ -128,7 +128,7 @@ async def _serve(
                 f"{paths.gateway_file(home_dir)} cannot be used ({error}): "
                 "remove it, or start with --layers off"
             ) from None
-        known = Conversations(home_dir, Settings(layers=plan.layers), stickiness)
+        known = Conversations(home_dir, _settings(plan, home_dir), stickiness)
     app = Proxy(plan.upstream, plan.secret, known, _moment if plan.has_test_clock else _now)
     server.config.loaded_app = None
     server.config.app = app
@@ -145,6 +145,13 @@ async def _serve(
         await app.close()
         if stickiness:
             stickiness.close()
+
+
+def _settings(plan: Plan, home_dir: str) -> Settings:
+    """How hard the layers are: what the user keeps in the window stays in it here, too."""
+    values = config.live_policy(home_dir, os.getcwd()).values
+    layers = plan.layers - {1} if values["offload.preset"] == "off" else plan.layers
+    return Settings(layers=layers, never=tuple(values["offload.never"]))
 
 
 def _end(server: uvicorn.Server, lifeline: int) -> None:
