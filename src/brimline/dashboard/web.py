@@ -231,15 +231,14 @@ class Dashboard:
         """One stored output."""
         key = contents.resolve(self.home_dir, request.path_params["digest"])
         data = contents.get(self.home_dir, key, touch=False)
-        text = data[: 4 * pages.MOST_CHARACTERS].decode("utf-8", "replace")
-        text = text[: pages.MOST_CHARACTERS]
+        text = data[: pages.MOST_CHARACTERS].decode("utf-8", "replace")
         return self._page(
             "output.html",
             f"Output {key[7:15]}",
             key=key,
             size=len(data),
             text=text,
-            cut=len(data) > len(text.encode("utf-8", "replace")),
+            cut=len(data) > pages.MOST_CHARACTERS,
             about=contents.meta(self.home_dir, key),
             is_pinned=os.path.exists(layout.file(self.home_dir, layout.digest_of(key), "pin")),
         )

@@ -27,7 +27,6 @@ from brimline.transcript import compactions, find, read, row
 _USUAL_POST_TOKENS = 50_000
 _UNSEEN = 1 << 62
 _LOADS = ("Agent", "Task", "Skill")
-_LEAST_SHIFT_TOKENS = 1_000
 
 
 def main(path: str, copy: str) -> None:
@@ -102,7 +101,7 @@ class Rehearsal:
         post = post_tokens or self.posts[-1]
         self.posts.append(post)
         self.seen = pre_tokens or self.seen if trigger == "auto" else self.seen
-        if trigger != "manual" and self.is_enforced and self.shift < -_LEAST_SHIFT_TOKENS:
+        if trigger != "manual" and self.is_enforced and self.shift < 0:
             self.shift += max(0, before - post)
             return [self._say("postponed", "the recorded compaction was not needed yet", before)]
         self.shift = 0
