@@ -40,6 +40,7 @@ def grown(path: str) -> SessionBuilder:
         call = session.tool_call(tokens, command="cat part.py")
         text = CODE[:4_000]
         session.tool_result(call, text, toolUseResult=result | {"stdout": text})
+    session.prompt("and now?")
     session.compact(165_000, summary="Summary. " * 100)
     session.reply(40_000)
     return session

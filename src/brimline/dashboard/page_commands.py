@@ -100,9 +100,9 @@ def report(session: str, file: str, redact: bool, as_json: bool) -> None:
       brimline report 1f0c2d3e -o session.html --full
     """
     with _libraries():
-        from brimline.dashboard.report import render, write
+        from brimline.dashboard.report import single_file, write
     found = _told(session)
-    made = render(found, redacted=redact)
+    made = single_file(found, redacted=redact)
     write(file, made)
     document = {"session_id": found.session_id, "file": os.path.abspath(file), "redacted": redact}
     document |= {"bytes": len(made.encode()), "requests": len(found.moments)}
@@ -129,15 +129,15 @@ def replay(
       brimline replay 1f0c2d3e --preset haios-80
       brimline replay 1f0c2d3e --set offload.inline_bytes=4000 -o replay.html
     """
-    from brimline.dashboard.replay import play, render
+    from brimline.dashboard.replay import play, table
 
     path = _transcript(session)
     found = play(path, preset, list(chosen))
     if file is not None:
         with _libraries():
-            from brimline.dashboard import report as pages
-        pages.write(file, pages.render(_told(path), redacted=True, replay=found))
-    output.answer(found, render, as_json=as_json)
+            from brimline.dashboard.report import single_file, write
+        write(file, single_file(_told(path), redacted=True, replay=found))
+    output.answer(found, table, as_json=as_json)
 
 
 def _transcript(named: str) -> str:

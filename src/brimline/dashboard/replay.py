@@ -74,20 +74,20 @@ def _pair(text: str) -> tuple[str, str]:
     return key, value
 
 
-def render(document: dict[str, Any]) -> str:
+def table(document: dict[str, Any]) -> str:
     """For a person: what would have been different, then what would have happened when."""
     told = ", ".join(f"{key} = {value}" for key, value in document["settings"].items())
     fullest, recorded = (output.figure(document[f"peak_tokens{end}"]) for end in ("", "_recorded"))
-    rows = [
+    pairs = [
         ("settings", told or "those in force"),
         ("requests", f"{document['requests']:,}"),
         ("fullest", f"{fullest}; recorded {recorded}"),
         ("kept out", f"~{document['kept_out_tokens']:,} tokens"),
         ("compactions", str(document["compactions"])),
     ]
-    lines = [output.pairs(rows)]
+    lines = [output.pairs(pairs)]
     shown = document["events"][:_SHOWN]
-    table = [
+    rows = [
         [
             str(one["request"]),
             one["kind"],
@@ -96,8 +96,8 @@ def render(document: dict[str, Any]) -> str:
         ]
         for one in shown
     ]
-    if table:
-        lines += ["", output.table(["request", "what", "tokens", "of it"], table, right={0, 2})]
+    if rows:
+        lines += ["", output.table(["request", "what", "tokens", "of it"], rows, right={0, 2})]
     if len(document["events"]) > _SHOWN:
         lines.append(f"… {len(document['events']) - _SHOWN:,} more; --json has all of them")
     return "\n".join(lines)

@@ -33,7 +33,7 @@ def write(file: str, text: str) -> None:
         raise BrimlineError(f"{file} cannot be written: {error.strerror or error}") from error
 
 
-def render(found: Story, *, redacted: bool, replay: dict[str, Any] | None = None) -> str:
+def single_file(found: Story, *, redacted: bool, replay: dict[str, Any] | None = None) -> str:
     """The page with its style and script inside, which nothing else in it may run."""
     files = resources.files("brimline.dashboard").joinpath("static")
     style, script = (files.joinpath(name).read_text("utf-8") for name in ("page.css", "page.js"))
