@@ -70,7 +70,8 @@ def test_what_exists_is_mentioned_in_a_written_page() -> None:
 
 def test_options_that_pages_name_exist() -> None:
     """Those of ours, and a few of the client's and the benchmarks'."""
-    known = {name for c in COMMAND_LIST.values() for param in c.params for name in param.opts}
+    params = [param for c in COMMAND_LIST.values() for param in c.params]
+    known = {name for param in params for name in (*param.opts, *param.secondary_opts)}
     known |= {"--help", "--resume", "--plugin-dir", "--check", "--samples"}
 
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", WRITTEN)) - known == set()

@@ -14,6 +14,7 @@ from brimline import clock
 from brimline.cli import history_commands
 from brimline.fast.io import append_line
 from brimline.hooks import entry
+from brimline.state.figures import percentiles
 from brimline.state.session import SessionState
 from brimline.testing import SessionBuilder, event
 
@@ -193,10 +194,10 @@ def test_long_tables_end_with_the_latest(home_dir: str, world: Path, brimline: R
 @pytest.mark.row("S2-50")
 def test_percentiles_are_values_that_occurred() -> None:
     """By the nearest rank, so that a p99 of few is simply the largest."""
-    found = history_commands.percentiles(list(range(1, 1_001)))
+    found = percentiles(list(range(1, 1_001)))
 
     assert found == {"count": 1_000, "p50": 500, "p95": 950, "p99": 990, "largest": 1_000}
-    assert history_commands.percentiles([]) is None
+    assert percentiles([]) is None
 
 
 def test_a_compaction_copied_into_a_resumed_session_counts_once(world: Path, brimline: Run) -> None:

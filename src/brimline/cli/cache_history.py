@@ -36,8 +36,7 @@ def show(session_id: str | None, *, as_json: bool) -> None:
 def _session(file: str, progress: Any) -> dict[str, Any]:
     name = find.session_id_of(file)
     lines = [line for line in spooled(paths.home(), name) if line.get("event") == "Gateway"]
-    edits = {line["at"]: str(line["broke"]) for line in lines if "broke" in line}
-    found = caching.scan_cache(file, edits, progress)
+    found = caching.scan_cache(file, caching.edits_of(lines), progress)
     return {
         "session_id": name,
         **output.fields(found, "requests read_tokens written_tokens causes"),

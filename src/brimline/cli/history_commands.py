@@ -12,6 +12,7 @@ import click
 from brimline import clock, output
 from brimline.fast import paths
 from brimline.offload import learning
+from brimline.state.figures import percentiles
 from brimline.state.history import sessions, update
 from brimline.transcript import find
 
@@ -31,18 +32,29 @@ _SPARK_CELLS = 60
 @output.command("history")
 @output.session_option
 @click.option("--compactions", is_flag=True, help="Only compactions, each on a line.")
+@click.option("--injections", is_flag=True, help="Only what hooks and the client injected.")
 @click.option("--cache", is_flag=True, help="Only the prompt cache: what broke its prefix.")
-def history(session_id: str | None, compactions: bool, cache: bool, as_json: bool) -> None:
+def history(
+    session_id: str | None, compactions: bool, injections: bool, cache: bool, as_json: bool
+) -> None:
     """Show sessions with turns, growth and compactions, sizes of summaries, what was kept out.
 
-    Figures come from what hooks recorded; compactions also from the client's transcripts.
+    Figures come from what hooks recorded; compactions also from the client's transcripts. With
+    --injections: what hooks, rules and lists took beside the conversation, by session or in the
+    last 20.
 
     \b
     Example:
       brimline history
       brimline history --session 1f0c2d3e
+      brimline history --injections
       brimline history --compactions --json
     """
+    if injections:
+        from brimline.cli import injections_text
+
+        injections_text.show(session_id, as_json=as_json)
+        return
     if cache:
         from brimline.cli import cache_history
 
@@ -97,15 +109,6 @@ def overview_document(known: dict[str, Session], *, every_compaction: bool) -> d
     if every_compaction:
         document["compactions"] = [_compaction(one, name) for name, one in compactions]
     return document
-
-
-def percentiles(values: list[int]) -> dict[str, int] | None:
-    """How a figure is spread, each a value that occurred (nearest rank); None without any."""
-    if not values:
-        return None
-    ordered = sorted(values)
-    shares = {f"p{share}": ordered[-(-len(ordered) * share // 100) - 1] for share in (50, 95, 99)}
-    return {"count": len(ordered), **shares, "largest": ordered[-1]}
 
 
 def session_document(session: Session) -> dict[str, Any]:

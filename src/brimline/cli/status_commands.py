@@ -58,13 +58,8 @@ def read_status(path: str, home_dir: str, project_dir: str) -> dict[str, Any]:
     state = SessionState(home_dir, find.session_id_of(path))
     if not state.names and last.usage and last.usage.session_id:
         state = SessionState(home_dir, last.usage.session_id)  # a subagent's file has its own name
-    observed = max(
-        state.observed_window() or 0, window.proved_window(session.largest_occupancy_tokens) or 0
-    )
     rules = config.live_policy(home_dir, project_dir)
-    found = reading.make_reading(last, state.snapshot(), rules, observed or None)
-    reading.estimate_if_asked(found, last, path, rules)
-    found.history = session.occupancies
+    found = reading.of_session(path, last, session, state, rules)
     named = {"session_id": state.session_id, "transcript": os.path.abspath(path)}
     rest = {
         "compactions": len(session.compactions),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _MOST_SUGGESTIONS = 3
 _EXIT_USAGE = 2
+_DASHBOARD = "brimline.dashboard.page_commands"
 
 
 class Entry(NamedTuple):
@@ -214,6 +215,8 @@ COMMANDS = {
         "brimline.gateway.gateway_commands:gateway", "Shorten requests on their way to the service."
     ),
     "run": Entry("brimline.gateway.gateway_commands:run", "Run Claude Code behind a gateway."),
+    "dashboard": Entry(f"{_DASHBOARD}:dashboard", "Look at all sessions in the browser."),
+    "report": Entry(f"{_DASHBOARD}:report", "Write a session's page into one file."),
     "mcp": Entry("brimline.mcp.server:mcp", "Serve stored output to the model.", hidden=True),
     "hook": Entry("brimline.hooks.by_hand:hook", "Answer one hook event.", hidden=True),
     "statusline": Entry("brimline.hooks.by_hand:statusline", "Print the line.", hidden=True),

@@ -17,6 +17,9 @@ _PRIME = (1 << 89) - 1
 # As many as the systems follow themselves.
 _MOST_LINKS = 40
 
+# Figures of sessions for the pages, made from what is elsewhere.
+DASHBOARD_INDEX = "dashboard.sqlite3"
+
 
 def client_config_dir() -> str:
     """Claude Code's own configuration folder."""

@@ -15,10 +15,13 @@ from brimline.gauge.reading import characters_per_token
 from brimline.transcript.pieces import REPLY_KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from brimline.transcript.pieces import Entry, Piece
     from brimline.transcript.row import Usage
+
+    # Told of each request: its usage, what it was the first to carry, and the whole context.
+    Watch = Callable[[Usage, "list[Share]", Counter[str]], None]
 
 FLOOR, UNEXPLAINED = "floor", "unexplained"
 SYSTEM = "system prompt and tools"
@@ -163,10 +166,39 @@ def _weights(pieces: Sequence[Piece], model: str | None) -> list[int]:
     return [round(_PER_TOKEN * estimate_tokens(piece, model)) for piece in pieces]
 
 
-class _Share(NamedTuple):
+class Share(NamedTuple):
+    """What a piece took of the context; `kind` is the part that it counts for."""
+
     piece: Piece
     kind: str
     tokens: int
+
+
+class Injection(NamedTuple):
+    """Who put text into a context beside the user, the model and its tools."""
+
+    by: str
+    """`hook` or `client`."""
+    name: str
+    ours: bool = False
+
+
+class Injections:
+    """What each of them took, over all of a session; a text counts once, when it comes in."""
+
+    def __init__(self) -> None:
+        self.tokens: Counter[Injection] = Counter()
+        self.times: Counter[Injection] = Counter()
+        self._counted: dict[int, Piece] = {}
+
+    def take(self, shares: Iterable[Share]) -> None:
+        """Count what one request was the first to carry; what a compaction kept is not new."""
+        for piece, _, tokens in shares:
+            if piece.kind in ("hook", "client") and id(piece) not in self._counted:
+                self._counted[id(piece)] = piece
+                found = Injection(piece.kind, piece.name, piece.ours)
+                self.tokens[found] += tokens
+                self.times[found] += 1
 
 
 @dataclass(slots=True)
@@ -181,12 +213,13 @@ class _Request:
 class Ledger:
     """Follows a session: pieces wait for the request that first carries them."""
 
-    def __init__(self) -> None:
+    def __init__(self, watch: Watch | None = None) -> None:
+        self.watch = watch
         self.turns = [Turn(0, "")]
         self.waiting: list[tuple[Piece, Turn]] = []
         self.request: _Request | None = None
         self.before: _Request | None = None
-        self.shares: list[_Share] = []
+        self.shares: list[Share] = []
         self.parts: Counter[str] = Counter()
         self.summary_expected = False
 
@@ -261,11 +294,15 @@ class Ledger:
         left = growth - sum(shares)
         if left < 0 and request.turn.requests == 1:
             left += self._forget_thinking(request.turn, -left)
+        carried = []
         for (piece, turn), tokens in zip(request.pieces, shares, strict=True):
             kind = FLOOR if before is None and _is_standing(piece) else piece.kind
-            self.shares.append(_Share(piece, kind, tokens))
+            carried.append(Share(piece, kind, tokens))
             self._add(turn, kind, tokens)
+        self.shares += carried
         self._add(request.turn, rest, left)
+        if self.watch:
+            self.watch(request.usage, carried, self.parts)
 
     def _forget_thinking(self, turn: Turn, shortfall: int) -> int:
         """Take a shortfall out of earlier thoughts: a new prompt makes many models drop them."""
@@ -283,7 +320,7 @@ def _is_standing(piece: Piece) -> bool:
     return piece.kind == "client" and not piece.file
 
 
-def _break_down(found: Composition, shares: Sequence[_Share]) -> None:
+def _break_down(found: Composition, shares: Sequence[Share]) -> None:
     calls = {piece.call_id: piece for piece, _, _ in shares if piece.kind == "tool_input"}
     by_file: dict[str, list[tuple[Piece, int]]] = {}
     for piece, kind, tokens in shares:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from brimline.fast.policy import Policy
     from brimline.gauge.forecast import Forecast
     from brimline.state.session import SessionState, Snapshot
+    from brimline.transcript.compactions import Scan
 
 # Requests to look back once a tier is reached: the velocity rule and the forecast need them.
 HISTORY_REQUESTS = 21
@@ -157,6 +158,18 @@ def measure(
     if proved and reading.window.source == "observed" and proved != observed:
         state.remember_window(proved)
     return reading
+
+
+def of_session(
+    path: str, last: Tail, session: Scan, state: SessionState, policy: Policy
+) -> Reading:
+    """A session as it stands, by all of its file: for those who have the time to read it."""
+    proved = window.proved_window(session.largest_occupancy_tokens)
+    observed = max(state.observed_window() or 0, proved or 0)
+    found = make_reading(last, state.snapshot(), policy, observed or None)
+    estimate_if_asked(found, last, path, policy)
+    found.history = session.occupancies
+    return found
 
 
 def make_reading(

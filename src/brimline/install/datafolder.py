@@ -25,7 +25,7 @@ _DATABASE = r"(-wal|-shm|-journal)?"
 # Folder, then the names in it that only brimline writes. `*` stands for every folder there is.
 _OURS = {
     "": r"(errors|audit|learned|offload-learned)(\.\d+)?\.jsonl(\.old)?|learned\.json|libraries"
-    rf"|command|config\.toml|(history|series)\.(jsonl|lock)|series\.sqlite3(\.damaged-\d+)?{_DATABASE}",
+    rf"|command|config\.toml|(history|series)\.(jsonl|lock)|(series|dashboard)\.sqlite3(\.damaged-\d+)?{_DATABASE}",
     "policy": r"[0-9a-f]{24}\.json",
     "install": r"[0-9a-f]{16}(\.json|\.[0-9a-f]{16}\.original)|(program|commands|plugin)\.json"
     r"|client-edits\.(json|original)",

@@ -95,6 +95,8 @@ def forget(home_dir: str, names: Iterable[str], about: dict[str, Any]) -> dict[s
         for what, number in _forget_session(home_dir, name).items():
             counts[what] += number
     counts["entries"] += _forget_entries(home_dir, about)
+    for end in ("", "-journal"):
+        io.remove(f"{home_dir}/{paths.DASHBOARD_INDEX}{end}")  # it is made again without them
     if about.get("project"):
         io.remove(paths.policy_file(home_dir, about["project"]))
         for log in _PROJECT_LOGS:

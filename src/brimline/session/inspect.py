@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.gauge import composition
-from brimline.gauge.composition import Composition
+from brimline.gauge.composition import Composition, Injections
 from brimline.session.faults import Finder, Findings
 from brimline.session.survey import calls_in
 from brimline.transcript import find, pieces, read, row
@@ -131,6 +131,24 @@ def inspect(path: str, progress: Callable[[int], None] | None = None) -> Inspect
     return found
 
 
+def injections(path: str, progress: Callable[[int], None] | None = None) -> Injections:
+    """What hooks and the client put into a session beside the conversation.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    found = Injections()
+    reader = ContextReader(lambda _, shares, __: found.take(shares))
+    with read.open_regular(path) as file:
+        for line in read.lines(file, os.fstat(file.fileno()).st_size):
+            for record in line.records:
+                reader.take(record.value)
+            if progress:
+                progress(len(line.raw))
+    reader.close()
+    return found
+
+
 def inspect_lines(
     lines: Iterable[Line], progress: Callable[[int], None] | None = None
 ) -> Inspection:
@@ -148,7 +166,7 @@ class _Inspector:
         self.found = Inspection()
         self.finder = Finder()
         self.compactions = Scan()
-        self.context = _ContextReader()
+        self.context = ContextReader()
         self.results = _ResultReader()
         self.message_id: object = None
 
@@ -208,15 +226,16 @@ def _type(value: dict[str, Any]) -> str:
     return f"{name}/{subtype}" if isinstance(subtype, str) else name
 
 
-class _ContextReader:
+class ContextReader:
     """Keeps what the rows since the last compaction mean for the context."""
 
-    def __init__(self) -> None:
+    def __init__(self, watch: composition.Watch | None = None) -> None:
         self.segment = 0  # how many compactions there were
-        self._ledger = composition.Ledger()
+        self._ledger = composition.Ledger(watch)
         self._recent: deque[tuple[str | None, Entry]] = deque(maxlen=_REMEMBERED_ROWS)
 
     def take(self, value: dict[str, Any]) -> Entry | None:
+        """Account for the next row."""
         entry = pieces.entry_of(value)
         if entry is None:
             return None

@@ -144,6 +144,15 @@ def add_up(
     return found
 
 
+def percentiles(values: list[int]) -> dict[str, int] | None:
+    """How a figure is spread, each a value that occurred (nearest rank); None without any."""
+    if not values:
+        return None
+    ordered = sorted(values)
+    shares = {f"p{share}": ordered[-(-len(ordered) * share // 100) - 1] for share in (50, 95, 99)}
+    return {"count": len(ordered), **shares, "largest": ordered[-1]}
+
+
 def _walk(found: Figures, events: Sequence[Event], requests: list[Request]) -> None:
     """Put requests, compactions and notices where they belong by their time."""
     begun = [one.begun_at for one in found.compactions]

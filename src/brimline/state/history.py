@@ -112,7 +112,7 @@ def update(
 
     if not upgrade.fold_database(home_dir, until):
         return ["what an earlier version recorded is not all in yet: run it again"]
-    lines, given, notes, changed = _load(home_dir), _by_session(transcripts), [], []
+    lines, given, notes, changed = load(home_dir), _by_session(transcripts), [], []
     parent = paths.sessions_dir(home_dir)
     spooled = {name for name in io.names_in(parent) if name == paths.safe_session_id(name)}
     # A short look is not spent on sessions that surely have no news.
@@ -143,7 +143,7 @@ def write(home_dir: str, changed: list[Session], until: float) -> bool:
         with _locked(home_dir, until) as is_held:
             if not is_held:
                 return False
-            lines = _load(home_dir)
+            lines = load(home_dir)
             for one in changed:
                 # Of two that were made at once, the one that knows more stays.
                 there = _parse(lines.pop(one.session_id, None))
@@ -165,14 +165,35 @@ def forget(home_dir: str, session_id: str) -> None:
         OSError: the file cannot be written.
     """
     with _locked(home_dir, float("inf")):
-        lines = _load(home_dir)
+        lines = load(home_dir)
         if lines.pop(session_id, None):
             io.replace_file(_path(home_dir), b"".join(lines.values()))
 
 
 def sessions(home_dir: str) -> list[Session]:
     """Every known session, the one whose line was made last at the end."""
-    return [one for line in _load(home_dir).values() if (one := _parse(line))]
+    return [one for line in load(home_dir).values() if (one := _parse(line))]
+
+
+def look(
+    home_dir: str, session_id: str, transcripts: list[str], lines: dict[str, bytes] | None = None
+) -> Session:
+    """One session as its files are now; writes nothing.
+
+    Args:
+        home_dir: the data folder.
+        session_id: which one.
+        transcripts: its files.
+        lines: what `load` gave, for who looks at many.
+
+    Raises:
+        OSError: its spool or its transcript cannot be read.
+        StateError: the history cannot be read.
+    """
+    lines = load(home_dir) if lines is None else lines
+    known = _parse(lines.get(session_id)) or Session(session_id)
+    _renew(home_dir, known, transcripts, float("inf"), None)
+    return known
 
 
 def growth_statistics(
@@ -180,7 +201,7 @@ def growth_statistics(
 ) -> list[tuple[str | None, list[int]]]:
     """How recent sessions grew: model and occupancy at each request, between compactions."""
     segments: list[tuple[str | None, list[int]]] = []
-    for line in reversed(_load(home_dir).values()):
+    for line in reversed(load(home_dir).values()):
         if sum(len(segment) for _, segment in segments) >= most_requests:
             break
         found = _parse(line)
@@ -303,7 +324,7 @@ def _let_go(home_dir: str, session_id: str, until: float) -> None:
 
     The order is another one each time: what there was no time for today comes first some day.
     """
-    lines, parent, spooled_bytes = _load(home_dir), paths.sessions_dir(home_dir), 0
+    lines, parent, spooled_bytes = load(home_dir), paths.sessions_dir(home_dir), 0
     for name in random.sample(found := io.names_in(parent), len(found)):
         folder = f"{parent}/{name}"
         if time.monotonic() > until:
@@ -343,7 +364,7 @@ def _path(home_dir: str) -> str:
     return home_dir + "/history.jsonl"
 
 
-def _load(home_dir: str) -> dict[str, bytes]:
+def load(home_dir: str) -> dict[str, bytes]:
     """The lines by session, the one written last at the end."""
     try:
         data = io.read_file(_path(home_dir))

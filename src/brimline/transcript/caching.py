@@ -57,10 +57,16 @@ def scan_cache(
     Raises:
         OSError: the file cannot be read.
     """
-    scan = _Scan(edits)
+    scan = CacheScan(edits)
     for fields in read.rows(path, progress=progress):
         scan.take(fields)
     return scan.found
+
+
+def edits_of(lines: list[dict[str, Any]]) -> dict[float, str]:
+    """When a gateway edited what had been sent, and why, by the lines of a session's spool."""
+    told = [line for line in lines if line.get("event") == "Gateway" and "broke" in line]
+    return {line["at"]: str(line["broke"]) for line in told}
 
 
 class _Request(NamedTuple):
@@ -71,7 +77,9 @@ class _Request(NamedTuple):
     at: float = 0.0
 
 
-class _Scan:
+class CacheScan:
+    """Takes the rows of a session one after the other."""
+
     def __init__(self, edits: Mapping[float, str]) -> None:
         self.found = Caching()
         self._edits = edits
@@ -81,6 +89,7 @@ class _Scan:
         self._is_compacted = False
 
     def take(self, fields: dict[str, Any]) -> None:
+        """Look at the next row."""
         if row.is_boundary(fields):
             self._is_compacted = True
         kind = row.attachment_of(fields).get("type")

@@ -48,6 +48,19 @@ class Call:
         self.arguments = arguments
 
 
+class Spent:
+    """What one request cost, by how each part of it was billed."""
+
+    __slots__ = ("cache_read_tokens", "cache_written_tokens", "input_tokens", "output_tokens")
+
+    def __init__(self, row: Any) -> None:
+        told = message_of(row).get("usage")
+        counts = told if isinstance(told, dict) else {}
+        fresh, read, written = [count_of(counts.get(field)) or 0 for field in PROMPT_FIELDS]
+        self.input_tokens, self.cache_read_tokens, self.cache_written_tokens = fresh, read, written
+        self.output_tokens = count_of(counts.get("output_tokens")) or 0
+
+
 class Result:
     """What a tool answered: the text that the model got, and the client's own copy."""
 

@@ -1,0 +1,1 @@
+"""What sessions went through, as pages: in a browser, in a file, under other settings."""

@@ -1,0 +1,254 @@
+"""Where the lines of a chart run: steps, bands, ticks and marks as numbers for one SVG template.
+
+Pure. Colours are classes, which the style file fills, so that light and dark need one drawing. A
+drawing has at most `MOST_COLUMNS` columns, however long a session is: each shows the fullest of it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from brimline.gauge.composition import NAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from brimline.dashboard.story import Moment, Story
+
+MOST_COLUMNS = 240
+SPARK_CELLS = 40
+# From the bottom of a stack to its top: what stands first is what is always there.
+KINDS = (
+    *("floor", "summary", "client", "hook", "user", "assistant", "thinking"),
+    *("tool_input", "tool_result", "unexplained"),
+)
+# A brim far above all that was used would flatten the rest; then it is told, not drawn.
+FAR = 3.0
+_HEADROOM = 1.08
+_TICKS = 4
+_MILLION, _THOUSAND, _SMALL = 1_000_000, 1_000, 10_000
+
+
+class Size(NamedTuple):
+    """How large a drawing is, in its own units, and how much of it the labels take."""
+
+    width: int
+    height: int
+    left: int
+    bottom: int = 24
+
+
+# One for wide pages, one for a phone: letters are as large in either.
+SIZES = {"wide": Size(1000, 280, 58), "narrow": Size(360, 230, 46)}
+LOW_SIZES = {"wide": Size(1000, 130, 58), "narrow": Size(360, 120, 46)}
+
+
+class Shape(NamedTuple):
+    """A path, its class and what it stands for."""
+
+    path: str
+    style: str
+    name: str
+
+
+class Mark(NamedTuple):
+    """Something at one moment: a line from top to bottom, or a letter at the upper edge."""
+
+    x: float
+    style: str
+    letter: str
+    name: str
+
+
+@dataclass(slots=True)
+class Plot:
+    """All that the template needs to draw one chart."""
+
+    size: Size
+    count: int
+    top: float
+    """The value at the upper edge."""
+    shapes: list[Shape] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
+    rules: list[tuple[float, str]] = field(default_factory=list)
+    """Ticks: where, and the label."""
+    below: list[tuple[float, str]] = field(default_factory=list)
+
+    def x(self, column: float) -> float:
+        """Where a column begins."""
+        room = self.size.width - self.size.left
+        return round(self.size.left + room * column / max(1, self.count), 1)
+
+    def y(self, value: float) -> float:
+        """Where a value stands."""
+        room = self.size.height - self.size.bottom - 18
+        return round(18 + room * (1 - min(1.0, max(0.0, value / self.top))), 1)
+
+
+def columns(moments: Sequence[Moment]) -> list[Moment]:
+    """The requests that are drawn: all of them, or the fullest of each group of neighbours."""
+    count = min(len(moments), MOST_COLUMNS)
+    edges = [len(moments) * at // count for at in range(count + 1)] if count else [0]
+    groups = [moments[low:high] for low, high in itertools.pairwise(edges)]
+    return [max(group, key=lambda one: one.tokens) for group in groups]
+
+
+def occupancy(story: Story, shown: Sequence[Moment], size: Size) -> Plot:
+    """How full it was, stacked by what it consisted of, with the brim and what happened."""
+    peak = max((one.tokens for one in shown), default=0)
+    brims = [one.reading.compaction.tokens if one.reading else 0 for one in shown]
+    near = [brim for brim in brims if brim <= FAR * peak]
+    plot = _plot(size, len(shown), max(peak, *near, 1) * _HEADROOM)
+    floors = [0.0] * len(shown)
+    stacks = [_stack(one) for one in shown]
+    for kind in KINDS:
+        tops = [floor + stack.get(kind, 0.0) for floor, stack in zip(floors, stacks, strict=True)]
+        if any(top > floor for top, floor in zip(tops, floors, strict=True)):
+            plot.shapes.append(Shape(_band(plot, floors, tops), f"fill {kind}", NAMES[kind]))
+        floors = tops
+    if near:
+        plot.shapes.append(Shape(_steps(plot, brims), "line brim", "the brim"))
+    _add_marks(plot, story, shown)
+    return plot
+
+
+def forecasts(shown: Sequence[Moment], size: Size) -> Plot:
+    """How many requests were left at each moment: as it was forecast then, and as it came."""
+    lows = [one.outlook.low if one.outlook else 0 for one in shown]
+    highs = [one.outlook.high if one.outlook else 0 for one in shown]
+    middles = [one.outlook.ops if one.outlook else 0 for one in shown]
+    plot = _plot(size, len(shown), max(*highs, 1) * _HEADROOM if shown else 1.0)
+    plot.shapes.append(Shape(_band(plot, lows, highs), "fill band", "forecast, 4 of 5 within"))
+    plot.shapes.append(Shape(_steps(plot, middles), "line middle", "forecast, middle"))
+    ends: dict[int, int] = {}
+    for one in shown:
+        ends[one.segment] = max(ends.get(one.segment, 0), one.number)
+    last = max(ends, default=0)
+    for segment in sorted(ends):
+        left = [
+            float(ends[segment] - one.number) if one.segment == segment != last else None
+            for one in shown
+        ]
+        if any(value is not None for value in left):
+            plot.shapes.append(Shape(_line(plot, left), "line came", "as it came"))
+    return plot
+
+
+def cache(shown: Sequence[Moment], size: Size) -> Plot:
+    """What each request read from the cache and wrote to it, and where the cache was lost."""
+    read = [float(one.spent.cache_read_tokens) for one in shown]
+    written = [a + one.spent.cache_written_tokens for a, one in zip(read, shown, strict=True)]
+    every = [a + one.spent.input_tokens for a, one in zip(written, shown, strict=True)]
+    plot = _plot(size, len(shown), max(*every, 1) * _HEADROOM if shown else 1.0)
+    zeros = [0.0] * len(shown)
+    for low, high, style, name in (
+        (zeros, read, "fill read", "read from the cache"),
+        (read, written, "fill written", "written to the cache"),
+        (written, every, "fill fresh", "not cached"),
+    ):
+        plot.shapes.append(Shape(_band(plot, low, high), style, name))
+    for at, one in enumerate(shown):
+        if one.broke:
+            told = f"request {one.number}: {one.broke.tokens:,} written again: {one.broke.cause}"
+            plot.marks.append(Mark(plot.x(at + 0.5), "break", "×", told))
+    return plot
+
+
+def curve(values: Sequence[int], top: int, width: int = 120, height: int = 28) -> str:
+    """A small curve without labels, for a list."""
+    plot = Plot(Size(width, height, 0, 0), len(values), float(max(top, *values, 1)))
+    plot_y = [round(height - height * value / plot.top, 1) for value in values]
+    steps = "".join(f"V{y}H{plot.x(at + 1)}" for at, y in enumerate(plot_y))
+    return f"M0 {height}{steps}V{height}Z"
+
+
+def cells(values: Sequence[int]) -> list[int]:
+    """At most `SPARK_CELLS` values, each the largest of its share."""
+    count = min(len(values), SPARK_CELLS)
+    edges = [len(values) * at // count for at in range(count + 1)] if count else [0]
+    return [max(values[low:high]) for low, high in itertools.pairwise(edges)]
+
+
+def short(value: float) -> str:
+    """A number in few letters."""
+    for unit, letter in ((_MILLION, "M"), (_THOUSAND, "k")):
+        if value >= unit:
+            number = value / unit
+            return f"{number:.0f}{letter}" if value >= _SMALL else f"{number:.1f}{letter}"
+    return f"{value:.0f}"
+
+
+def _plot(size: Size, count: int, top: float) -> Plot:
+    plot = Plot(size, count, top)
+    step = _nice(top / _TICKS)
+    at = 0.0
+    while at <= top:
+        plot.rules.append((plot.y(at), short(at)))
+        at += step
+    return plot
+
+
+def _nice(step: float) -> float:
+    """The next round number."""
+    size = 10.0 ** (len(str(int(max(1.0, step)))) - 1)
+    return next((size * factor for factor in (1, 2, 5) if size * factor >= step), size * 10)
+
+
+def _stack(one: Moment) -> dict[str, float]:
+    """The parts so that they add up: what was dropped, of whatever, comes off all alike."""
+    parts = {kind: tokens for kind, tokens in one.parts.items() if tokens > 0}
+    scale = min(1.0, one.tokens / max(1, sum(parts.values())))
+    return {kind: tokens * scale for kind, tokens in parts.items()}
+
+
+def _add_marks(plot: Plot, story: Story, shown: Sequence[Moment]) -> None:
+    for at, one in enumerate(shown):
+        if at and one.segment != shown[at - 1].segment:
+            told = f"compacted before request {one.number}"
+            plot.marks.append(Mark(plot.x(at), "compaction", "", told))
+    for notice in story.figures.messages:
+        moment = story.at_time(notice.at)
+        place = _column(shown, moment.number) if moment else None
+        if moment and place is not None:
+            told = f"request {moment.number}: L{notice.tier} announced"
+            plot.marks.append(Mark(plot.x(place + 0.5), "tier", f"L{notice.tier}", told))
+    for at in range(0, plot.count, max(1, plot.count // 6)):
+        if plot.x(at) < plot.size.width - 30:
+            plot.below.append((plot.x(at), f"{shown[at].number}"))
+
+
+def _column(shown: Sequence[Moment], number: int) -> int | None:
+    return next((at for at, one in enumerate(shown) if one.number >= number), None)
+
+
+def _steps(plot: Plot, values: Sequence[float]) -> str:
+    """A line that holds each value for the width of its column; equal ones are one stretch."""
+    found: list[str] = []
+    last = None
+    for at, value in enumerate(values):
+        y = plot.y(value)
+        if y != last:
+            found.append(f"V{y}" if found else f"M{plot.x(at)} {y}")
+            last = y
+        found.append(f"H{plot.x(at + 1)}")
+    return "".join(found)
+
+
+def _band(plot: Plot, lows: Sequence[float], highs: Sequence[float]) -> str:
+    """What lies between two lines of steps."""
+    if not highs:
+        return ""
+    back = "".join(f"V{plot.y(low)}H{plot.x(at)}" for at, low in reversed(list(enumerate(lows))))
+    return f"{_steps(plot, highs)}{back}Z"
+
+
+def _line(plot: Plot, values: Sequence[float | None]) -> str:
+    """A line through the values that there are."""
+    points = [
+        f"{plot.x(at + 0.5)} {plot.y(value)}"
+        for at, value in enumerate(values)
+        if value is not None
+    ]
+    return "M" + "L".join(points)

@@ -1,0 +1,256 @@
+"""Figures of every session in one SQLite file, so that a page does not read the transcripts again.
+
+A row is made anew when the transcript or the spool of its session has changed. Nothing is only
+here: the file may be deleted at any time and is made again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sqlite3
+import time
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from brimline.dashboard import chart, story
+from brimline.errors import BrimlineError
+from brimline.fast import io, paths
+from brimline.gauge.composition import Injection
+from brimline.offload import learning
+from brimline.state import history
+from brimline.state.figures import percentiles
+from brimline.transcript import find
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_FORMAT = 2
+_COMMIT_EVERY_S = 1.0
+_TABLE = """CREATE TABLE sessions (
+    path TEXT PRIMARY KEY, stamp TEXT, id TEXT, project TEXT, model TEXT, last_at REAL,
+    peak INTEGER, compactions INTEGER, saved INTEGER, spent INTEGER, document TEXT)"""
+SORTS = {
+    "newest": "last_at DESC",
+    "fullest": "peak DESC",
+    "compacted": "compactions DESC",
+    "saved": "saved DESC",
+    "tokens": "spent DESC",
+}
+
+
+class Filter(NamedTuple):
+    """Which sessions are asked for."""
+
+    project: str = ""
+    model: str = ""
+    days: int = 0
+    sort: str = "newest"
+    page: int = 1
+
+
+class Index:
+    """The file, and how far it is up to date."""
+
+    def __init__(self, home_dir: str) -> None:
+        self.home_dir = home_dir
+        self.done = self.total = 0
+        self.is_current = False
+
+    def waiting_bytes(self) -> int:
+        """How much there is to read; 0 where all is as it was."""
+        with self._open() as base:
+            return sum(map(_size, self._stale(base)))
+
+    def refresh(self, progress: Callable[[int], None] | None = None) -> None:
+        """Read the sessions that have changed, the newest first; drop those that are gone."""
+        with self._open() as base:
+            stale = self._stale(base)
+            self.done, self.total = 0, sum(map(_size, stale))
+            last, same = time.monotonic(), story.Known(history.load(self.home_dir))
+            for path, now in stale.items():
+                with contextlib.suppress(BrimlineError, OSError):
+                    self._put(base, path, now, same)
+                self.done += _size(path)
+                if progress:
+                    progress(_size(path))
+                if time.monotonic() - last > _COMMIT_EVERY_S:
+                    base.commit()
+                    last = time.monotonic()
+        self.is_current = True
+
+    def _stale(self, base: sqlite3.Connection) -> dict[str, str]:
+        """The sessions that are to be read, the newest first; drops those that are gone."""
+        found = {path: stamp(self.home_dir, path) for path in _transcripts()}
+        known = dict(base.execute("SELECT path, stamp FROM sessions").fetchall())
+        gone = [(path,) for path in known.keys() - found.keys()]
+        base.executemany("DELETE FROM sessions WHERE path = ?", gone)
+        names = [path for path, now in found.items() if known.get(path) != now]
+        return {path: found[path] for path in sorted(names, key=find.modified, reverse=True)}
+
+    @property
+    def busy(self) -> tuple[int, int] | None:
+        """How many bytes of how many were read; None where nobody has to wait."""
+        return None if self.is_current or not self.total else (self.done, self.total)
+
+    def sessions(self, wanted: Filter, size: int) -> tuple[list[dict[str, Any]], int]:
+        """A page of the sessions that were asked for, and how many there are in all."""
+        where, values = ["1"], list[Any]()
+        for column, value in (("project", wanted.project), ("model", wanted.model)):
+            if value:
+                where.append(f"{column} = ?")
+                values.append(value)
+        if wanted.days:
+            where.append("last_at >= ?")
+            values.append(time.time() - wanted.days * 86_400)
+        chosen, order = " AND ".join(where), SORTS.get(wanted.sort, SORTS["newest"])
+        start = size * (max(1, wanted.page) - 1)
+        # Only names of ours are put into these; what was typed comes as a value.
+        counted = f"SELECT count(*) FROM sessions WHERE {chosen}"  # noqa: S608
+        asked = f"SELECT document FROM sessions WHERE {chosen} ORDER BY {order} LIMIT ? OFFSET ?"  # noqa: S608
+        with self._open() as base:
+            (count,) = base.execute(counted, values).fetchone()
+            rows = base.execute(asked, [*values, size, start]).fetchall()
+        return [json.loads(document) for (document,) in rows], count
+
+    def choices(self, column: str) -> list[str]:
+        """What can be filtered by: every `project` or `model` that occurs."""
+        asked = f"SELECT DISTINCT {column} FROM sessions WHERE {column} != '' ORDER BY 1"  # noqa: S608
+        with self._open() as base:
+            return [value for (value,) in base.execute(asked)]
+
+    def path_of(self, session_id: str) -> str:
+        """The file of a session.
+
+        Raises:
+            SessionError: there is none.
+        """
+        asked = "SELECT path FROM sessions WHERE id = ? ORDER BY last_at DESC"
+        with self._open() as base:
+            found = base.execute(asked, (session_id,)).fetchone()
+        return found[0] if found and os.path.isfile(found[0]) else find.by_id(session_id)
+
+    def overall(self) -> dict[str, Any]:
+        """All sessions added up."""
+        with self._open() as base:
+            rows = [json.loads(one) for (one,) in base.execute("SELECT document FROM sessions")]
+        return add_up(rows)
+
+    def _put(self, base: sqlite3.Connection, path: str, stamp: str, same: story.Known) -> None:
+        row = row_of(story.outline(path, self.home_dir, same))
+        values = [path, stamp, *[row[name] for name in ("id", "project", "model", "last_at")]]
+        values += [row["peak"] or 0, row["compactions"], row["saved_tokens"]]
+        values += [sum(row["spent"].values()), json.dumps(row)]
+        marks = ",".join("?" * len(values))
+        base.execute(f"REPLACE INTO sessions VALUES ({marks})", values)  # noqa: S608
+
+    @contextlib.contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        """A connection of one's own; a file that is damaged or of another version is made anew."""
+        path = f"{self.home_dir}/{paths.DASHBOARD_INDEX}"
+        io.make_folders(self.home_dir)
+        io.create_exclusively(path, b"")
+        base = sqlite3.connect(path, timeout=10)
+        try:
+            try:
+                (version,) = base.execute("PRAGMA user_version").fetchone()
+                if version != _FORMAT:
+                    base.execute("DROP TABLE IF EXISTS sessions")
+                    base.execute(_TABLE)
+                    base.execute(f"PRAGMA user_version = {_FORMAT}")
+            except sqlite3.DatabaseError as error:
+                os.unlink(path)
+                raise BrimlineError(f"{path} was damaged and is made anew: try again") from error
+            yield base
+            base.commit()
+        finally:
+            base.close()
+
+
+def row_of(found: story.Story) -> dict[str, Any]:
+    """What a list shows of a session, and what it adds to the whole."""
+    sizes = [one.summary_characters for one in found.figures.compactions]
+    occupancies = [one.tokens for one in found.moments]
+    times = story.hook_times(found.events)
+    return {
+        "id": found.session_id,
+        "project": found.project or "",
+        "model": found.model or "",
+        "first_at": found.moments[0].at if found.moments else None,
+        "last_at": found.moments[-1].at if found.moments else find.modified(found.path),
+        "bytes": found.size_bytes,
+        "turns": found.turns,
+        "requests": len(found.moments),
+        "peak": found.peak_tokens,
+        "window": found.now.window.tokens if found.now else None,
+        "curve": chart.cells(occupancies),
+        "compactions": len(found.scan.compactions),
+        "compaction_names": [one.uuid for one in found.figures.compactions],
+        "summaries": sizes,
+        "spent": found.spent,
+        "tools": found.tools,
+        "saved": list(found.saved),
+        "saved_tokens": found.saved.kept_out_tokens,
+        "injections": [
+            [*one, found.injections.times[one], tokens]
+            for one, tokens in found.injections.tokens.items()
+        ],
+        "hooks": {name: [len(each), sum(each), each[-1]] for name, each in times.items()},
+        "causes": found.cache.causes,
+    }
+
+
+def add_up(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """The figures of sessions together, each list with the largest first."""
+    tools, projects, spent, causes = (Counter[str]() for _ in range(4))
+    tokens, times = Counter[Injection](), Counter[Injection]()
+    hooks: dict[str, list[float]] = {}
+    summaries: dict[Any, int | None] = {}
+    for row in rows:
+        tools.update(row["tools"])
+        projects[row["project"]] += sum(row["tools"].values())
+        spent.update(row["spent"])
+        causes.update(row["causes"])
+        for by, name, ours, count, took in row["injections"]:
+            tokens[Injection(by, name, ours)] += took
+            times[Injection(by, name, ours)] += count
+        for event, (count, took_ms, longest_ms) in row["hooks"].items():
+            before = hooks.get(event, [0, 0.0, 0.0])
+            longest = max(before[2], longest_ms)
+            hooks[event] = [before[0] + count, before[1] + took_ms, longest]
+        # A compaction that was copied into a resumed session counts once.
+        for at, size in enumerate(row["summaries"]):
+            summaries.setdefault(row["compaction_names"][at] or (row["id"], at), size)
+    return {
+        "sessions": len(rows),
+        "tools": tools.most_common(),
+        "projects": projects.most_common(),
+        "spent": spent,
+        "saved": learning.total(learning.Saved(*row["saved"]) for row in rows),
+        "injections": [(one, times[one], count) for one, count in tokens.most_common()],
+        "injected": tokens.total(),
+        "hooks": sorted(hooks.items()),
+        "compactions": len(summaries),
+        "summaries": percentiles([size for size in summaries.values() if size is not None]),
+        "causes": causes.most_common(),
+    }
+
+
+def _transcripts() -> list[str]:
+    """Every session of the client; older ones keep those of subagents beside them."""
+    found = find.beginning_with()
+    return [path for path in found if not os.path.basename(path).startswith("agent-")]
+
+
+def stamp(home_dir: str, path: str) -> str:
+    """What tells whether a session has changed."""
+    spool = f"{paths.session_dir(home_dir, find.session_id_of(path))}/spool.jsonl"
+    return " ".join(f"{_size(file)}.{find.modified(file)}" for file in (path, spool))
+
+
+def _size(path: str) -> int:
+    try:
+        return os.path.getsize(path)
+    except OSError:
+        return 0

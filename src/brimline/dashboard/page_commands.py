@@ -1,0 +1,136 @@
+"""`brimline dashboard` and `report`: what their words mean; libraries are loaded when they run."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import socket
+import sys
+import threading
+import webbrowser
+from typing import TYPE_CHECKING
+
+import click
+
+from brimline import output
+from brimline.errors import BrimlineError
+from brimline.fast import paths
+from brimline.transcript import find
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from brimline.dashboard.story import Story
+    from brimline.dashboard.web import Dashboard
+
+MISSING = (
+    "pages need Jinja, Starlette and Uvicorn: in the clone that brimline came from, "
+    "`pip install '.[dashboard]'` (or `uv tool install '.[dashboard]'`) installs them"
+)
+_session_argument = click.argument("session", metavar="SESSION")
+
+
+@output.command("dashboard")
+@click.option(
+    "--port", metavar="N", type=click.IntRange(0, 65_535), default=0, help="0: a free one."
+)
+@click.option("--no-open", is_flag=True, help="Do not start the browser.")
+def dashboard(port: int, no_open: bool, as_json: bool) -> None:
+    """Look at all sessions in the browser: how they filled up, what it was, what it cost.
+
+    It answers on this machine only, to whoever has the address that it prints, until Ctrl-C. The
+    first start reads every session once.
+
+    \b
+    Example:
+      brimline dashboard
+      brimline dashboard --port 8377 --no-open
+    """
+    with _libraries():
+        import uvicorn
+
+        from brimline.dashboard import web
+    try:
+        listener = socket.create_server(("127.0.0.1", port))
+    except OSError as error:
+        raise BrimlineError(f"port {port} cannot be used: {error.strerror or error}") from error
+    port, secret = listener.getsockname()[1], secrets.token_urlsafe(24)
+    address = f"http://127.0.0.1:{port}/enter?key={secret}"
+    found = web.home()
+    told = f"{address}\nThe address holds a secret; it ends with this command: Ctrl-C."
+    output.answer({"url": address, "port": port}, told, as_json=as_json)
+    sys.stdout.flush()
+    threading.Thread(target=_refresh, args=(found,), daemon=True).start()
+    if not no_open and sys.stdout.isatty():
+        webbrowser.open(address)
+    settings = uvicorn.Config(
+        found.app(port, secret),
+        log_level="error",
+        access_log=False,
+        lifespan="off",
+        server_header=False,
+        timeout_graceful_shutdown=1,
+        timeout_keep_alive=75,
+    )
+    with contextlib.suppress(KeyboardInterrupt):
+        uvicorn.Server(settings).run(sockets=[listener])
+
+
+def _refresh(found: Dashboard) -> None:
+    """Read what has changed, with a bar where there is a terminal, then whenever somebody looks."""
+    with output.Progress("Reading sessions", found.index.waiting_bytes()) as bar:
+        found.index.refresh(bar.update)
+    found.refresh_forever()
+
+
+@output.command("report")
+@_session_argument
+@click.option("-o", "--output", "file", metavar="FILE", required=True, help="The file to write.")
+@click.option("--redact/--full", default=True, help="Without texts and paths (default), or with.")
+def report(session: str, file: str, redact: bool, as_json: bool) -> None:
+    """Write the page of a session into one HTML file, to look at or to share.
+
+    SESSION is an id, how it begins, or a file. Without --full it has no text of a message or a
+    tool; of a path it has the last name and of a command the first word.
+
+    \b
+    Example:
+      brimline report 1f0c2d3e -o session.html
+      brimline report 1f0c2d3e -o session.html --full
+    """
+    with _libraries():
+        from brimline.dashboard.report import render, write
+    found = _told(session)
+    made = render(found, redacted=redact)
+    write(file, made)
+    document = {"session_id": found.session_id, "file": os.path.abspath(file), "redacted": redact}
+    document |= {"bytes": len(made.encode()), "requests": len(found.moments)}
+    what = "figures only" if redact else "with texts, paths and commands: look before you share it"
+    told = f"{file}: {output.count(len(found.moments), 'request')}, {what}."
+    output.answer(document, told, as_json=as_json)
+
+
+def _told(named: str) -> Story:
+    """The session that is named by its file or its id, read."""
+    from brimline.dashboard import story
+
+    path = named if os.path.isfile(named) else find.by_id(named)
+    find.require_transcript(path)
+    with output.Progress("Reading", os.path.getsize(path)) as bar:
+        return story.tell(path, paths.home(), bar.update)
+
+
+@contextlib.contextmanager
+def _libraries() -> Iterator[None]:
+    """Say what to install where a library is missing.
+
+    Raises:
+        BrimlineError: one is.
+    """
+    try:
+        yield
+    except ImportError as error:
+        if (error.name or "").startswith("brimline"):
+            raise
+        raise BrimlineError(MISSING) from error

@@ -1,0 +1,246 @@
+"""The page of a session: what it shows, with texts and paths or without, and its templates."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from brimline import output
+from brimline.dashboard import chart
+from brimline.dashboard.story import hook_times, time_of
+from brimline.gauge import window
+from brimline.gauge.composition import NAMES
+from brimline.store import stub
+from brimline.transcript import read, row
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from brimline.dashboard.story import Item, Moment, Story
+
+_TOP = 12
+_SUBJECT_CHARACTERS = 120
+# Of one text; a page is to be read, and `brimline store get` has the rest.
+MOST_CHARACTERS = 60_000
+_MOST_ROWS = 60
+
+
+@cache
+def environment() -> Environment:
+    """The templates; everything that they print is escaped."""
+    made = Environment(
+        loader=PackageLoader("brimline.dashboard"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    made.filters |= {
+        "n": lambda value: "–" if value is None else f"{value:,}",
+        "short": chart.short,
+        "percent": lambda part, whole: f"{part / whole:.0%}" if whole and part is not None else "–",
+        "when": time_of,
+        "line": lambda text, most=_SUBJECT_CHARACTERS: output.line(text, most),
+        "text": output.printable,
+        "size": output.size,
+        "count": output.count,
+        "folder": lambda path: os.path.basename((path or "unknown").rstrip("/")) or "/",
+        "curve": chart.curve,
+    }
+    made.globals |= {"kinds": {kind: NAMES[kind] for kind in chart.KINDS}}
+    return made
+
+
+def render(template: str, **values: Any) -> str:
+    """A page; whatever a text holds, the result can be sent."""
+    made = environment().get_template(template).render(**values)
+    return made.encode("utf-8", "replace").decode()
+
+
+def session_page(story: Story, *, redacted: bool) -> dict[str, Any]:
+    """All that the page of a session shows."""
+    shown = chart.columns(story.moments)
+    project = (story.project or "unknown").rstrip("/")
+    return {
+        "story": story,
+        "project": os.path.basename(project) if redacted else project,
+        "redacted": redacted,
+        "headline": headline(story),
+        "plots": {
+            "occupancy": {
+                name: chart.occupancy(story, shown, size) for name, size in chart.SIZES.items()
+            },
+            "forecast": {
+                name: chart.forecasts(shown, size) for name, size in chart.LOW_SIZES.items()
+            },
+            "cache": {name: chart.cache(shown, size) for name, size in chart.LOW_SIZES.items()},
+        },
+        "drawn": [name for name in chart.KINDS if _is_drawn(story, name)],
+        "columns": [[one.number, label(one)] for one in shown],
+        "brim_is_far": _brim_is_far(shown),
+        "parts": _parts(story),
+        "spent": list(story.spent.items()),
+        "growth": _growth(story, redacted=redacted),
+        "largest": _largest(story, redacted=redacted),
+        "notices": _notices(story),
+        "offloads": _offloads(story),
+        "hooks": [
+            (name, len(times), times[len(times) // 2], times[-1])
+            for name, times in hook_times(story.events).items()
+        ],
+        "injections": [
+            (found, story.injections.times[found], tokens)
+            for found, tokens in story.injections.tokens.most_common(_TOP)
+        ],
+    }
+
+
+def _is_drawn(story: Story, kind: str) -> bool:
+    return any(one.parts.get(kind, 0) > 0 for one in story.moments)
+
+
+def headline(story: Story) -> str:
+    """Where it stands, in a sentence."""
+    now = story.now
+    if now is None or now.occupancy_tokens is None:
+        return output.NOT_MEASURED[0].upper() + output.NOT_MEASURED[1:] + "."
+    about = "~" if now.is_estimate else ""
+    told = f"{about}{now.occupancy_tokens:,} of {now.window.tokens:,} tokens in use"
+    outlook, margin = now.forecast(), now.margin_tokens or 0
+    brim = window.outlook_of(now.compaction.ending, now.compaction.tokens)
+    if margin < 0:
+        return f"{told}; {brim}: {-margin:,} past it."
+    left = f"{margin:,} tokens left"
+    if outlook and outlook.high:
+        left = (
+            f"about {output.count(outlook.ops, 'request')} left ({outlook.low} to {outlook.high})"
+        )
+    return f"{told}; {brim}: {left}."
+
+
+def label(one: Moment) -> str:
+    """One request in a line, for who points at it."""
+    told = f"Request {one.number}, {time_of(one.at)}: {one.tokens:,} tokens"
+    if one.reading:
+        told += f", {one.tokens / one.reading.window.tokens:.0%} of the window"
+    told += f"; {one.tier}" if one.tier else ""
+    if one.outlook and one.outlook.high:
+        told += f"; {one.outlook.low} to {one.outlook.high} requests left by the forecast"
+    return told + (f"; cache lost: {one.broke.cause}" if one.broke else "")
+
+
+def came_in(story: Story, moment: Moment) -> list[dict[str, Any]]:
+    """What a request was the first to carry, with the texts, as they stand in the file.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    tokens: dict[int, int] = {}
+    names: dict[int, list[Item]] = {}
+    for item in moment.items:
+        tokens[item.offset] = tokens.get(item.offset, 0) + item.tokens
+        names.setdefault(item.offset, []).append(item)
+    found = []
+    with read.open_regular(story.path) as file:
+        for offset in sorted(offset for offset in tokens if offset >= 0)[:_MOST_ROWS]:
+            file.seek(offset)
+            line = next(read.lines(file, offset=offset), None)
+            texts = (
+                [text for record in line.records for text in _texts(record.value)] if line else []
+            )
+            text = "\n\n".join(texts)
+            reference = stub.parse(text)
+            found.append(
+                {
+                    "items": names[offset],
+                    "tokens": tokens[offset],
+                    "text": text[:MOST_CHARACTERS],
+                    "cut": max(0, len(text) - MOST_CHARACTERS),
+                    "key": reference.key if reference else None,
+                }
+            )
+    return sorted(found, key=lambda one: -one["tokens"])
+
+
+def _texts(value: dict[str, Any]) -> list[str]:
+    """The words of a row that the model gets."""
+    rendered = row.rendered_of(value) or row.attachment_of(value)
+    found = row.texts_in(rendered or row.content_blocks(value))[::-1]
+    return [text for text in found if text.strip()]
+
+
+def shown_item(item: Item, *, redacted: bool) -> str:
+    """What an item is about: of a shared one the name of a file or of a program, no more."""
+    subject = item.subject
+    if redacted:
+        words = subject.split() if item.name == "Bash" or subject.startswith("/") else []
+        # Whoever sets a variable before a command may have put a secret there.
+        subject = os.path.basename(words[0])[:40] if words and "=" not in words[0] else ""
+    return output.line(f"{item.name or NAMES[item.kind]} {subject}", _SUBJECT_CHARACTERS)
+
+
+def _brim_is_far(shown: Sequence[Moment]) -> int | None:
+    """The brim where it is too far up to be drawn."""
+    peak = max((one.tokens for one in shown), default=0)
+    brims = [one.reading.compaction.tokens for one in shown if one.reading]
+    return brims[-1] if brims and min(brims) > chart.FAR * peak else None
+
+
+def _parts(story: Story) -> list[tuple[str, str, int]]:
+    """The last request, largest part first, what is unexplained at the end."""
+    found = story.composed.parts if story.composed else {}
+    order = sorted(found.items(), key=lambda part: (part[0] == "unexplained", -part[1]))
+    return [(kind, NAMES[kind], tokens) for kind, tokens in order if tokens]
+
+
+def _growth(story: Story, *, redacted: bool) -> list[dict[str, Any]]:
+    """The requests that added most, and what that was."""
+    found: list[dict[str, Any]] = []
+    for before, one in itertools.pairwise(story.moments):
+        if before.segment != one.segment:
+            continue
+        most = max(one.items, key=lambda item: item.tokens, default=None)
+        subject = shown_item(most, redacted=redacted) if most else ""
+        found.append({"moment": one, "added": one.tokens - before.tokens, "most": subject})
+    return sorted(found, key=lambda row: -row["added"])[:_TOP]
+
+
+def _largest(story: Story, *, redacted: bool) -> list[dict[str, Any]]:
+    every = [(item, one.number) for one in story.moments for item in one.items]
+    chosen = sorted(every, key=lambda pair: -pair[0].tokens)[:_TOP]
+    return [
+        {"item": item, "number": number, "subject": shown_item(item, redacted=redacted)}
+        for item, number in chosen
+    ]
+
+
+def _notices(story: Story) -> list[dict[str, Any]]:
+    said = [(one, f"L{one.tier} announced") for one in story.figures.messages]
+    said += [(one, f"{one.tool or one.event} refused") for one in story.figures.blocks]
+    return [
+        {"at": one.at, "told": told, "tokens": one.occupancy_tokens}
+        for one, told in sorted(said, key=lambda pair: pair[0].at)
+    ]
+
+
+def _offloads(story: Story) -> list[dict[str, Any]]:
+    """What was kept out of the window, and what came back."""
+    found = []
+    for event in story.events:
+        if event["event"] in ("Offloaded", "Recalled"):
+            key = event.get("key")
+            found.append(
+                {
+                    "at": event["at"],
+                    "tool": output.line(event.get("tool") or ""),
+                    "is_back": event["event"] == "Recalled",
+                    "bytes": event.get("bytes"),
+                    "shown": event.get("shown"),
+                    "key": key if isinstance(key, str) else None,
+                }
+            )
+    return found

@@ -1,0 +1,302 @@
+"""One session for a page, in one pass: every request, what it consists of, where it stood.
+
+Nothing is worked out here that another door tells too: parts come from the ledger that `status
+--composition` and `session inspect` use, readings from the one of `status`, compactions and
+messages from `history`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from brimline import clock, config
+from brimline.errors import SessionError
+from brimline.fast import paths
+from brimline.gauge import reading
+from brimline.gauge.composition import Injections
+from brimline.gauge.reading import HISTORY_REQUESTS
+from brimline.gauge.window import proved_window
+from brimline.offload import learning
+from brimline.session.inspect import ContextReader
+from brimline.state import history
+from brimline.state.figures import Figures
+from brimline.state.session import SessionState, Snapshot
+from brimline.transcript import caching, find, read, row, tail
+from brimline.transcript.caching import Caching
+from brimline.transcript.compactions import Scan
+from brimline.transcript.tail import Tail
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from brimline.fast.policy import Policy
+    from brimline.gauge.composition import Composition, Share
+    from brimline.gauge.forecast import Forecast
+    from brimline.gauge.reading import Reading
+    from brimline.transcript.caching import Break
+    from brimline.transcript.row import Spent, Usage
+
+_UNKNOWN_TOOL = "unknown tool"
+_SUBJECT_CHARACTERS = 200
+
+
+class Item(NamedTuple):
+    """Something that a request was the first to carry."""
+
+    kind: str
+    name: str
+    tokens: int
+    subject: str = ""
+    offset: int = -1
+    """Where its row stands in the file."""
+
+
+@dataclass(slots=True)
+class Moment:
+    """One request, and the time until the next one."""
+
+    number: int
+    at: float
+    segment: int
+    """How many compactions came before it."""
+    turn: int
+    start: int
+    """Where the first row of its reply stands in the file."""
+    spent: Spent
+    last: Tail
+    tokens: int = 0
+    parts: dict[str, int] = field(default_factory=dict)
+    items: list[Item] = field(default_factory=list)
+    reading: Reading | None = None
+    outlook: Forecast | None = None
+    broke: Break | None = None
+    """What had been cached and was not read again."""
+
+    @property
+    def tier(self) -> str:
+        """The tier that it was in; empty where it was calm."""
+        found = self.reading
+        return f"L{found.tier} {found.tier_name}" if found and found.tier else ""
+
+
+@dataclass(slots=True)
+class Story:
+    """A session from its first request to its last."""
+
+    path: str
+    session_id: str
+    """In the name of its file."""
+    kept_as: str
+    """The name under which hooks recorded it."""
+    size_bytes: int = 0
+    project: str | None = None
+    moments: list[Moment] = field(default_factory=list)
+    turns: int = 0
+    tools: Counter[str] = field(default_factory=Counter)
+    """Tokens of results by tool, over all of the session."""
+    injections: Injections = field(default_factory=Injections)
+    models: Counter[str] = field(default_factory=Counter)
+    scan: Scan = field(default_factory=Scan)
+    cache: Caching = field(default_factory=Caching)
+    composed: Composition | None = None
+    now: Reading | None = None
+    figures: Figures = field(default_factory=Figures)
+    saved: learning.Saved = field(default_factory=learning.Saved)
+    events: list[dict[str, Any]] = field(default_factory=list)
+    """The lines of its spool."""
+
+    @property
+    def peak_tokens(self) -> int | None:
+        """The fullest that it was."""
+        return max((one.tokens for one in self.moments), default=None)
+
+    @property
+    def model(self) -> str | None:
+        """The one that answered most often."""
+        return next((name for name, _ in self.models.most_common(1)), None)
+
+    @property
+    def spent(self) -> dict[str, int]:
+        """Tokens by how they were billed, over all requests."""
+        every = [one.spent for one in self.moments]
+        return {
+            "input": sum(one.input_tokens for one in every),
+            "cache read": sum(one.cache_read_tokens for one in every),
+            "cache written": sum(one.cache_written_tokens for one in every),
+            "output": sum(one.output_tokens for one in every),
+        }
+
+    def at_time(self, at: float) -> Moment | None:
+        """The last request that was answered by then."""
+        return next((one for one in reversed(self.moments) if one.at <= at), None)
+
+
+def tell(path: str, home_dir: str, progress: Callable[[int], None] | None = None) -> Story:
+    """Read a session and all that is kept of it, with a reading for every request.
+
+    Raises:
+        SessionError: its file cannot be read.
+    """
+    known = Known()
+    found = outline(path, home_dir, known, progress)
+    _read_moments(found, SessionState(home_dir, found.kept_as), known.policy(home_dir, found))
+    return found
+
+
+@dataclass(slots=True)
+class Known:
+    """What is the same for many sessions, and read once for all of them."""
+
+    lines: dict[str, bytes] | None = None
+    """Those of the history."""
+    policies: dict[str | None, Policy] = field(default_factory=dict)
+
+    def policy(self, home_dir: str, found: Story) -> Policy:
+        """The settings that hold for a session now."""
+        if found.project not in self.policies:
+            made = config.live_policy(home_dir, found.project or os.getcwd())
+            self.policies[found.project] = made
+        return self.policies[found.project]
+
+
+def outline(
+    path: str, home_dir: str, known: Known, progress: Callable[[int], None] | None = None
+) -> Story:
+    """The same without the readings of earlier requests: what an index needs.
+
+    Raises:
+        SessionError: its file cannot be read.
+    """
+    lines = history.spooled(home_dir, find.session_id_of(path))
+    reader = _Reader(path, caching.edits_of(lines))
+    try:
+        with read.open_regular(path) as file:
+            size = os.fstat(file.fileno()).st_size
+            for line in read.lines(file, size):
+                for record in line.records:
+                    reader.take(record.value, line.offset)
+                if progress:
+                    progress(len(line.raw))
+        last = tail.read_tail(path)
+    except OSError as error:
+        raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
+    found = reader.close()
+    found.size_bytes = size
+    if not SessionState(home_dir, found.kept_as).names and reader.recorded:
+        found.kept_as = reader.recorded  # a subagent's file has its own name
+    name = found.kept_as = paths.safe_session_id(found.kept_as)
+    found.figures = history.look(home_dir, name, [path], known.lines).figures
+    found.saved = learning.saved_by(home_dir, name)
+    found.events = history.spooled(home_dir, name)
+    state, policy = SessionState(home_dir, name), known.policy(home_dir, found)
+    found.now = reading.of_session(path, last, found.scan, state, policy)
+    return found
+
+
+class _Reader:
+    """Takes the rows of a session; a request is complete when the ledger has settled it."""
+
+    def __init__(self, path: str, edits: dict[float, str]) -> None:
+        self.story = Story(path, find.session_id_of(path), find.session_id_of(path))
+        self.context = ContextReader(self._settled)
+        self.open: Moment | None = None
+        self.history: list[int] = []
+        self.calls: dict[str, tuple[str, str]] = {}
+        self.places: dict[int, int] = {}
+        self.recorded = ""
+        self.cache = caching.CacheScan(edits)
+
+    def take(self, value: dict[str, Any], offset: int) -> None:
+        """The next row."""
+        story = self.story
+        story.project = story.project or row.cwd_of(value)
+        for call in row.calls(value):
+            subject = (row.subject_of(call.arguments) or "")[:_SUBJECT_CHARACTERS]
+            self.calls[call.id] = (call.name, subject)
+        entry = self.context.take(value)
+        story.scan.take(value)
+        self.cache.take(value)
+        if entry:
+            # The ledger holds on to pieces, so that none has the name of another.
+            self.places |= dict.fromkeys(map(id, entry.pieces), offset)
+            story.turns += entry.prompt is not None
+            if entry.is_boundary:
+                self.history = []
+        if entry and entry.usage:
+            self._measured(value, entry.usage, offset)
+        elif self.open:
+            self.open.last.result_characters += row.visible_characters(value)
+
+    def _measured(self, value: dict[str, Any], usage: Usage, offset: int) -> None:
+        story, segment = self.story, self.context.segment
+        self.recorded = usage.session_id or self.recorded
+        if self.open is None:
+            at = story.scan.requests[-1].at
+            number = len(story.moments) + 1
+            self.open = Moment(number, at, segment, story.turns, offset, row.Spent(value), Tail())
+            self.history.append(0)
+            story.models[usage.model or "unknown"] += 1
+        self.history[-1] = usage.prompt_tokens
+        now, last = self.open, self.open.last
+        now.spent = row.Spent(value)
+        last.usage, last.offset = usage, offset
+        last.reply_characters += row.visible_characters(value)
+        last.output_tokens = max(last.output_tokens, usage.output_tokens)
+        last.history = self.history[-HISTORY_REQUESTS:][::-1]
+
+    def _settled(self, usage: Usage, shares: list[Share], parts: Counter[str]) -> None:
+        now, story = self.open, self.story
+        if now is None:
+            return
+        self.open = None
+        now.tokens, now.parts = usage.prompt_tokens, dict(parts)
+        story.injections.take(shares)
+        for piece, kind, tokens in shares:
+            called = self.calls.get(piece.call_id, (_UNKNOWN_TOOL, ""))
+            name, subject = called if piece.call_id else (piece.name, piece.file)
+            if kind == "tool_result":
+                story.tools[name] += tokens
+            now.items.append(Item(kind, name, tokens, subject, self.places.get(id(piece), -1)))
+        story.moments.append(now)
+
+    def close(self) -> Story:
+        """What was found."""
+        story = self.story
+        story.composed = self.context.close().composed
+        story.cache = self.cache.found
+        by_time = {one.at: one for one in story.moments}
+        for found in story.cache.breaks:
+            if found.at in by_time:
+                by_time[found.at].broke = found
+        return story
+
+
+def _read_moments(found: Story, state: SessionState, policy: Policy) -> None:
+    """Take the reading of every request, as a hook would have taken it before the next one."""
+    told = state.snapshot()
+    # What the status line told last says how large the window is, not how full it was then.
+    window = told and Snapshot(at=0.0, window_tokens=told.window_tokens, model=told.model)
+    observed = state.observed_window()
+    for one in found.moments:
+        proved = proved_window(one.tokens)
+        observed = max(observed or 0, proved or 0) or None
+        one.reading = reading.make_reading(one.last, window, policy, observed)
+        one.reading.history = one.last.history[::-1]
+        one.outlook = one.reading.forecast()
+
+
+def hook_times(events: list[dict[str, Any]]) -> dict[str, list[float]]:
+    """How many milliseconds hooks took, by event, each list in order of size."""
+    found: dict[str, list[float]] = {}
+    for event in events:
+        if isinstance(event.get("ms"), int | float):
+            found.setdefault(event["event"], []).append(float(event["ms"]))
+    return {name: sorted(times) for name, times in sorted(found.items())}
+
+
+def time_of(at: float | None) -> str:
+    """A moment as pages show it: to the minute, in UTC."""
+    return "unknown" if not at else clock.format_utc(at)[:16].replace("T", " ") + "Z"

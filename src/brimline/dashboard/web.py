@@ -1,0 +1,374 @@
+"""The pages of `brimline dashboard`: who may ask, what is shown, the three things that may be done.
+
+Read-only but for pin, unpin and forget, which run the commands of those names. What another command
+tells (health, rules, memory, stored outputs) is asked of that command, so that both say the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hmac
+import json
+import os
+import secrets
+import subprocess
+import sys
+import threading
+import time
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlencode
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from brimline.dashboard import pages, story
+from brimline.dashboard.index import SORTS, Filter, Index, stamp
+from brimline.errors import BrimlineError
+from brimline.fast import paths
+from brimline.store import contents, layout
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+NAVIGATION = (
+    *(("/", "Sessions"), ("/overall", "Overall"), ("/stored", "Kept out"), ("/memory", "Memory")),
+    *(("/rules", "Rules"), ("/health", "Health")),
+)
+_PAGE_SIZE = 50
+_KEPT_STORIES = 2
+_REFRESH_S = 15.0
+_COMMAND_S = 60
+_LARGEST_FORM_BYTES = 10_000
+_MOST_DIGITS = 7
+_ACTIONS = {"pin": ["pin"], "unpin": ["unpin"], "forget": ["forget", "--yes"]}
+_ASSETS = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
+_GO_ON = (
+    '<!doctype html><html lang="en"><title>brimline</title>'
+    '<link rel="icon" href="/static/icon.svg">'
+    '<meta http-equiv="refresh" content="0;url=/"><a href="/">Go on to your sessions</a>'
+)
+_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+        "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+class Gate:
+    """Lets in whoever has the secret, from this machine and from our own pages only."""
+
+    def __init__(self, app: ASGIApp, port: int, secret: str) -> None:
+        self.app, self.secret = app, secret
+        self.hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
+        self.cookie = f"brimline_{port}"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or answer it."""
+        if scope["type"] != "http":
+            return
+        headers = {
+            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
+        }
+        refused = self._refuse(scope, headers)
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                more = [(name.lower().encode(), told.encode()) for name, told in _HEADERS.items()]
+                message["headers"] = [*message["headers"], *more]
+            await send(message)
+
+        await (refused or self.app)(scope, receive, guarded)
+
+    def _refuse(self, scope: Scope, headers: dict[str, str]) -> Response | None:
+        host = headers.get("host", "")
+        if host not in self.hosts:
+            return _plain("This page answers to its own address only.", 421)
+        origin = headers.get("origin")
+        if origin is not None and origin != f"http://{host}":
+            return _plain("This came from another page, and was refused.", 403)
+        if origin is None and scope["method"] not in ("GET", "HEAD"):
+            return _plain("This came from no page of ours, and was refused.", 403)
+        if scope["path"] == "/enter":
+            return self._enter(scope)
+        cookies = dict(
+            one.strip().partition("=")[::2] for one in headers.get("cookie", "").split(";")
+        )
+        if not _same(cookies.get(self.cookie, ""), self.secret):
+            told = "Open the address that `brimline dashboard` printed: it holds the secret."
+            return _plain(told, 403)
+        return None
+
+    def _enter(self, scope: Scope) -> Response:
+        """Turn the secret of the address into a cookie, so that no later address holds it."""
+        given = dict(parse_qsl(scope["query_string"].decode("latin-1"))).get("key", "")
+        if not _same(given, self.secret):
+            return _plain("This address is of an earlier start: use the one printed last.", 403)
+        # A page that leads on, not a redirect: those keep a strict cookie back after a click.
+        answer = HTMLResponse(_GO_ON)
+        answer.set_cookie(self.cookie, self.secret, httponly=True, samesite="strict")
+        return answer
+
+
+def _plain(text: str, status: int) -> Response:
+    return Response(text + "\n", status, media_type="text/plain")
+
+
+def _same(given: str, secret: str) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "replace"), secret.encode())
+
+
+class Dashboard:
+    """The answers to all addresses."""
+
+    def __init__(self, home_dir: str, index: Index) -> None:
+        self.home_dir, self.index = home_dir, index
+        self.token = secrets.token_urlsafe(24)
+        self.wanted = threading.Event()
+        self._stories: dict[tuple[str, str], story.Story] = {}
+        self._lock = threading.Lock()
+
+    def app(self, port: int, secret: str) -> ASGIApp:
+        """All of it behind the gate."""
+        routes = [
+            Route("/", self.sessions),
+            Route("/session/{name}", self.session),
+            Route("/session/{name}/request/{number:int}", self.request),
+            Route("/overall", self.overall),
+            Route("/stored", self.stored),
+            Route("/stored/{digest}", self.output),
+            Route("/stored/{digest}/{action}", self.act, methods=["POST"]),
+            Route("/memory", self.memory),
+            Route("/rules", self.rules),
+            Route("/health", self.health),
+            Route("/static/{name}", self.asset),
+        ]
+        failures: dict[Any, Any] = {HTTPException: self._failed, BrimlineError: self._failed}
+        failures |= {OSError: self._failed}
+        return Gate(Starlette(routes=routes, exception_handlers=failures), port, secret)
+
+    def refresh_forever(self) -> None:
+        """Keep the index up to date, as long as somebody looks."""
+        while self.wanted.wait():
+            self.wanted.clear()
+            with contextlib.suppress(BrimlineError, OSError):  # pages say what they cannot read
+                self.index.refresh()
+            time.sleep(_REFRESH_S)
+
+    def sessions(self, request: Request) -> Response:
+        """The list, filtered."""
+        self.wanted.set()
+        asked = request.query_params
+        wanted = Filter(
+            asked.get("project", ""),
+            asked.get("model", ""),
+            _number(asked.get("days"), 0),
+            asked.get("sort", "newest"),
+            _number(asked.get("page"), 1),
+        )
+        rows, count = self.index.sessions(wanted, _PAGE_SIZE)
+        more = {name: value for name, value in asked.items() if name != "page" and value}
+        return self._page(
+            "sessions.html",
+            "Sessions",
+            rows=rows,
+            count=count,
+            wanted=wanted,
+            pages=-(-count // _PAGE_SIZE),
+            query=urlencode(more),
+            projects=self.index.choices("project"),
+            models=self.index.choices("model"),
+            sorts=SORTS,
+        )
+
+    def session(self, request: Request) -> Response:
+        """One session; nothing where it is as the browser has it."""
+        path = self.index.path_of(request.path_params["name"])
+        now = stamp(self.home_dir, path)
+        if request.headers.get("x-stamp") == now:
+            return Response(status_code=204)
+        found = self._story(path, now)
+        values = pages.session_page(found, redacted=False)
+        return self._page("session.html", f"Session {found.session_id[:8]}", live=now, **values)
+
+    def request(self, request: Request) -> Response:
+        """What came in with one request, word for word."""
+        path = self.index.path_of(request.path_params["name"])
+        found = self._story(path, stamp(self.home_dir, path))
+        number = request.path_params["number"]
+        if not 1 <= number <= len(found.moments):
+            raise HTTPException(404, f"the session has {len(found.moments):,} requests")
+        moment = found.moments[number - 1]
+        return self._page(
+            "request.html",
+            f"Request {number}",
+            story=found,
+            moment=moment,
+            label=pages.label(moment),
+            rows=pages.came_in(found, moment),
+            shown_item=pages.shown_item,
+        )
+
+    def overall(self, _request: Request) -> Response:
+        """All sessions together."""
+        self.wanted.set()
+        return self._page("overall.html", "Overall", **self.index.overall())
+
+    def stored(self, _request: Request) -> Response:
+        """What was kept out of windows."""
+        return self._page("stored.html", "Kept out", **self._ask("store", "list", "--limit", "200"))
+
+    def output(self, request: Request) -> Response:
+        """One stored output."""
+        key = contents.resolve(self.home_dir, request.path_params["digest"])
+        data = contents.get(self.home_dir, key, touch=False)
+        text = data[: 4 * pages.MOST_CHARACTERS].decode("utf-8", "replace")
+        text = text[: pages.MOST_CHARACTERS]
+        return self._page(
+            "output.html",
+            f"Output {key[7:15]}",
+            key=key,
+            size=len(data),
+            text=text,
+            cut=len(data) > len(text.encode("utf-8", "replace")),
+            about=contents.meta(self.home_dir, key),
+            is_pinned=os.path.exists(layout.file(self.home_dir, layout.digest_of(key), "pin")),
+        )
+
+    async def act(self, request: Request) -> Response:
+        """Pin, unpin or forget an output: asked for by a form of ours, with its token."""
+        given: dict[str, str] = dict(parse_qsl((await _body(request)).decode("utf-8", "replace")))
+        action = _ACTIONS.get(request.path_params["action"])
+        if action is None:
+            raise HTTPException(404, "there is no such action")
+        if not _same(given.get("token", ""), self.token):
+            raise HTTPException(403, "the form is of an earlier start: load its page again")
+        if action[0] == "forget" and given.get("sure") != "yes":
+            raise HTTPException(400, "nothing was deleted: tick the box to say that you are sure")
+        key = contents.resolve(self.home_dir, request.path_params["digest"])
+        await run_in_threadpool(self._ask, "store", action[0], key, *action[1:])
+        there = "/stored" if action[0] == "forget" else f"/stored/{key[7:]}"
+        return RedirectResponse(there, 303)
+
+    def memory(self, request: Request) -> Response:
+        """Topics of a project, and the search over all that was said."""
+        query = request.query_params.get("q", "").strip()[:200]
+        folder = self._project(request)
+        topics = self._ask("memory", "list", cwd=folder)
+        hits = []
+        if query:
+            words = ("search", "--everywhere", "--limit", "20", "--", query)
+            hits = self._ask("memory", *words, cwd=folder)["hits"]
+        return self._page(
+            "memory.html", "Memory", query=query, hits=hits, **topics, **self._in(folder)
+        )
+
+    def rules(self, request: Request) -> Response:
+        """The instruction files of a project."""
+        folder = self._project(request)
+        found = self._ask("rules", "show", cwd=folder)
+        return self._page("rules.html", "Rules", found=found, **self._in(folder))
+
+    def health(self, request: Request) -> Response:
+        """What `doctor` finds."""
+        folder = self._project(request)
+        found = self._ask("doctor", cwd=folder)
+        return self._page("health.html", "Health", found=found, **self._in(folder))
+
+    def asset(self, request: Request) -> Response:
+        """Style, script and icon."""
+        name = request.path_params["name"]
+        if name not in _ASSETS:
+            raise HTTPException(404, "there is no such file")
+        data = resources.files("brimline.dashboard").joinpath("static", name).read_bytes()
+        return Response(data, media_type=_ASSETS[name])
+
+    def _page(self, template: str, title: str, **values: Any) -> HTMLResponse:
+        here = next((path for path, name in NAVIGATION if name == title), "")
+        known = {"navigation": NAVIGATION, "here": here, "busy": self.index.busy}
+        known |= {"token": self.token, "title": title}
+        return HTMLResponse(pages.render(template, **known | values))
+
+    def _failed(self, _request: Request, error: Exception) -> Response:
+        status = error.status_code if isinstance(error, HTTPException) else 404
+        told = error.detail if isinstance(error, HTTPException) else str(error)
+        page = self._page("message.html", "Not here", told=told)
+        page.status_code = status
+        return page
+
+    def _story(self, path: str, now: str) -> story.Story:
+        """A session as it is now; the last ones stay, for whoever clicks through them."""
+        with self._lock:
+            known = self._stories.pop((path, now), None)
+            found = known or story.tell(path, self.home_dir)
+            self._stories[path, now] = found
+            while len(self._stories) > _KEPT_STORIES:
+                del self._stories[next(iter(self._stories))]
+        return found
+
+    def _project(self, request: Request) -> str:
+        """The folder that is asked for: one in which there was a session, or where this runs."""
+        asked = request.query_params.get("project", "")
+        known = [folder for folder in self.index.choices("project") if os.path.isdir(folder)]
+        return asked if asked in known else os.getcwd()
+
+    def _in(self, folder: str) -> dict[str, Any]:
+        known = [one for one in self.index.choices("project") if os.path.isdir(one)]
+        return {"projects": sorted({*known, folder}), "project": folder}
+
+    def _ask(self, *words: str, cwd: str | None = None) -> dict[str, Any]:
+        """What a command of ours answers.
+
+        Raises:
+            BrimlineError: it could not.
+        """
+        at = 1 + (words[0] != "doctor")
+        command = [sys.executable, "-m", "brimline", *words[:at], "--json", *words[at:]]
+        environment = os.environ | {"BRIMLINE_HOME": self.home_dir}
+        try:
+            done = subprocess.run(
+                command,
+                cwd=cwd,
+                env=environment,
+                capture_output=True,
+                check=False,
+                timeout=_COMMAND_S,
+            )
+            found: dict[str, Any] = json.loads(done.stdout)
+        except (OSError, ValueError, subprocess.TimeoutExpired):
+            told = done.stderr.decode("utf-8", "replace").strip() if "done" in locals() else ""
+            raise BrimlineError(told or f"`brimline {words[0]}` did not answer") from None
+        return found
+
+
+async def _body(request: Request) -> bytes:
+    found = b""
+    async for part in request.stream():
+        found += part
+        if len(found) > _LARGEST_FORM_BYTES:
+            raise HTTPException(413, "this is longer than any form of ours")
+    return found
+
+
+def _number(text: str | None, otherwise: int) -> int:
+    return (
+        int(text)
+        if text and text.isascii() and text.isdigit() and len(text) < _MOST_DIGITS
+        else otherwise
+    )
+
+
+def home() -> Dashboard:
+    """The pages of this user."""
+    home_dir = paths.home()
+    return Dashboard(home_dir, Index(home_dir))

@@ -1,0 +1,93 @@
+"""A played session, and the dashboard over it as a process of its own."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlsplit
+
+import pytest
+from tests.dashboard.played import Played
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+class Answer(NamedTuple):
+    """What came back."""
+
+    status: int
+    text: str
+    headers: dict[str, str]
+
+
+class Served:
+    """A running dashboard; requests carry its cookie unless told otherwise."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdout is not None
+        lines = b""
+        while not lines.endswith(b"}\n"):
+            line = process.stdout.readline()
+            assert line, process.stderr and process.stderr.read()
+            lines += line
+        self.process, self.url = process, json.loads(lines)["url"]
+        self.host = urlsplit(self.url).netloc
+        entered = self.get(
+            f"/{self.url.partition('/enter')[0] and 'enter'}?{urlsplit(self.url).query}"
+        )
+        self.cookie = entered.headers["set-cookie"].partition(";")[0]
+
+    cookie = ""
+
+    def ask(self, method: str, path: str, body: str | None = None, **headers: str) -> Answer:
+        """One request on a connection of its own; `Host=""` and such replace what is sent."""
+        sent = {"Host": self.host, "Cookie": self.cookie} | {
+            name.replace("_", "-"): value for name, value in headers.items()
+        }
+        connection = http.client.HTTPConnection(self.host, timeout=60)
+        connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+        if body is not None:
+            sent["Content-Length"] = str(len(body))
+        for name, value in sent.items():
+            if value:
+                connection.putheader(name, value)
+        connection.endheaders(body.encode() if body is not None else None)
+        answer = connection.getresponse()
+        text = answer.read().decode("utf-8")
+        connection.close()
+        told = {name.lower(): value for name, value in answer.getheaders()}
+        return Answer(answer.status, text, told)
+
+    def get(self, path: str, **headers: str) -> Answer:
+        """A page."""
+        return self.ask("GET", path, **headers)
+
+    def settled(self) -> Served:
+        """Once every session is in."""
+        while "data-busy" in (page := self.get("/").text) or "/session/" not in page:
+            time.sleep(0.1)
+        return self
+
+
+@pytest.fixture
+def played(world: Path, home_dir: str) -> Played:
+    """A whole session."""
+    return Played(str(world / "home" / ".claude"), home_dir).play()
+
+
+@pytest.fixture
+def served(played: Played) -> Iterator[Served]:
+    """The dashboard over it."""
+    command = [sys.executable, "-m", "brimline", "dashboard", "--no-open", "--json"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        yield Served(process).settled()
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)

@@ -1,0 +1,241 @@
+"""The pages in a real Chromium: what is shown, clicked and typed, in all schemes and widths."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import Select, WebDriverWait
+from tests.dashboard.played import NAME
+
+from brimline.cli.surface import program
+from brimline.store import contents, pins
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.dashboard.conftest import Served
+    from tests.dashboard.played import Played
+
+CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+PICTURE = Path(__file__).parents[2] / "docs" / "images" / "session.png"
+# Set where it was installed for these tests, so that none is left out unnoticed.
+REQUIRED = os.environ.get("CHROMIUM_REQUIRED")
+OPTIONS = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-sync "
+    "--hide-scrollbars --disable-background-networking --disable-component-update "
+    "--disable-dev-shm-usage"
+)
+PAGES = (
+    *("/", f"/session/{NAME}", f"/session/{NAME}/request/3", "/overall"),
+    *("/stored", "/memory", "/rules", "/health"),
+)
+# The least contrast of any text with what is behind it.
+CONTRAST = """
+const linear = (x) => x <= .03928 ? x / 12.92 : ((x + .055) / 1.055) ** 2.4;
+const light = (c) => { const v = c.map(x => linear(x / 255));
+  return .2126 * v[0] + .7152 * v[1] + .0722 * v[2]; };
+const parts = (text) => (text.match(/[\\d.]+/g) || [0, 0, 0, 0]).map(Number);
+const behind = (e) => { for (; e; e = e.parentElement) {
+  const c = parts(getComputedStyle(e).backgroundColor);
+  if (c.length < 4 || c[3] > 0) return c.slice(0, 3); } return [255, 255, 255]; };
+const found = [];
+for (const e of document.querySelectorAll("body *")) {
+  const own = [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim());
+  if (!own || !e.getClientRects().length || e.closest("title,option,.skip")) continue;
+  const style = getComputedStyle(e);
+  const ink = parts(e.ownerSVGElement ? style.fill : style.color).slice(0, 3);
+  const [a, b] = [light(ink), light(behind(e))];
+  const ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
+  if (ratio < 4.5) found.push([e.tagName, e.textContent.trim().slice(0, 30), ratio]);
+}
+return found;
+"""
+
+
+class Browser:
+    """A window, and what it complained of and asked for."""
+
+    def __init__(self, driver: webdriver.Chrome) -> None:
+        self.driver = driver
+
+    def look(self, url: str, width: int = 1280, scheme: str = "light") -> None:
+        """Open a page in a width and a colour scheme."""
+        chosen = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", chosen)
+        self.resize(width, 900)
+        self.driver.get(url)
+
+    def resize(self, width: int, height: int) -> None:
+        """Make the window larger or smaller."""
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+    def complaints(self) -> list[str]:
+        """Everything on the console: errors of scripts, refused styles, missing files."""
+        return [one["message"] for one in self._log("browser")]
+
+    def asked(self) -> set[str]:
+        """Every address that was asked for."""
+        told = [json.loads(one["message"])["message"] for one in self._log("performance")]
+        sent = [one for one in told if one["method"] == "Network.requestWillBeSent"]
+        urls = {one["params"]["request"]["url"] for one in sent}
+        return {url for url in urls if not url.startswith(("chrome", "data:", "about:"))}
+
+    def _log(self, name: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.driver.get_log(name)  # type: ignore[no-untyped-call]
+        return found
+
+    def find(self, selector: str) -> Any:
+        """The first that fits."""
+        return self.driver.find_element(By.CSS_SELECTOR, selector)
+
+    def wait(self, until: Callable[[], object]) -> None:
+        """Until something is so; what the browser is still fetching is no failure."""
+        WebDriverWait(self.driver, 30, 0.1).until(lambda _: until())
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
+    """Chromium with a profile of its own; where it is not installed, one line says so."""
+    if not CHROMIUM or not DRIVER:
+        if REQUIRED:
+            pytest.fail("Chromium or its driver is missing, and CHROMIUM_REQUIRED is set")
+        pytest.skip("Chromium is not installed: apt-get install chromium chromium-driver")
+    folder = tmp_path_factory.mktemp("chromium")
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for option in (*OPTIONS.split(), f"--user-data-dir={folder}"):
+        options.add_argument(option)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    environment = os.environ | {"HOME": str(folder)}
+    service = webdriver.ChromeService(DRIVER, env=environment)
+    made = webdriver.Chrome(options=options, service=service)
+    try:
+        yield made
+    finally:
+        made.quit()
+
+
+@pytest.fixture
+def browser(driver: webdriver.Chrome, served: Served) -> Iterator[Browser]:
+    """A window that was let in, and is somewhere else before the dashboard ends."""
+    found = Browser(driver)
+    found.look(served.url)
+    found.wait(lambda: "Sessions" in driver.title)
+    assert "key=" not in driver.current_url
+    found.asked(), found.complaints()
+    yield found
+    found.look("about:blank")
+
+
+@pytest.mark.row("S2-48")
+def test_every_page_is_sound_in_both_schemes_and_all_widths(
+    browser: Browser, served: Served
+) -> None:
+    """No complaint, nothing from elsewhere, nothing cut off, nothing hard to read."""
+    browser.complaints()
+    for page in PAGES:
+        for width, scheme in ((1280, "light"), (360, "dark"), (1600, "light")):
+            browser.look(f"http://{served.host}{page}", width, scheme)
+            seen = f"{page} at {width} {scheme}"
+            assert browser.complaints() == [], seen
+            assert browser.driver.execute_script(CONTRAST) == [], seen
+            wide = "return document.documentElement.scrollWidth"
+            assert browser.driver.execute_script(wide) <= width, seen
+            if (page, width) == (PAGES[1], 1280) and os.environ.get("UPDATE_GOLDEN"):
+                browser.resize(1280, 1180)
+                browser.driver.save_screenshot(str(PICTURE))
+    assert {url for url in browser.asked() if not url.startswith(f"http://{served.host}/")} == set()
+
+
+def test_a_click_shows_what_came_in_and_so_do_keys(browser: Browser, served: Served) -> None:
+    """The text of a request, below the chart; arrows move, Enter opens."""
+    browser.look(f"http://{served.host}/session/{NAME}")
+    charts = browser.find(".charts")
+    last = browser.find("[data-readout]").text
+
+    charts.send_keys(Keys.HOME, Keys.ARROW_RIGHT)
+    assert browser.find("[data-readout]").text.startswith("Request 2,")
+    assert browser.find("[data-readout]").text != last
+    charts.send_keys(Keys.ARROW_LEFT, Keys.ENTER)
+    browser.wait(lambda: "the import drops rows" in browser.find("#detail").text)
+    chart = browser.find(".plot.pick svg.wide")
+    webdriver.ActionChains(browser.driver).move_to_element(chart).click().perform()
+    browser.wait(lambda: "Request 1 " not in browser.find("#detail").text)
+    assert browser.find("#detail pre").text
+    assert browser.complaints() == []
+
+
+def test_a_running_session_grows_on_the_page(
+    browser: Browser, served: Served, played: Played
+) -> None:
+    """Without a click, and what is open stays open."""
+    browser.look(f"http://{served.host}/session/{NAME}")
+    browser.find(".charts").send_keys(Keys.ENTER)
+    browser.wait(lambda: browser.find("#detail").is_displayed())
+    played.session.reply(51_234)
+
+    browser.wait(lambda: "51,234 of 200,000" in browser.find(".lead").text)
+
+    assert browser.find("#detail").is_displayed()
+    assert browser.complaints() == []
+
+
+def test_sessions_are_filtered_and_an_output_is_pinned(
+    browser: Browser, served: Served, home_dir: str
+) -> None:
+    """By choosing, and by pressing the button of a page that was reached by links."""
+    browser.look(f"http://{served.host}/")
+    Select(browser.find("select[name=days]")).select_by_value("1")
+    browser.wait(lambda: "days=1" in browser.driver.current_url)
+    browser.find(f'a[href="/session/{NAME}"]').click()
+    (blob,) = contents.blobs(home_dir)
+    browser.find(f'a[href="/stored/{blob.digest}"]').click()
+    assert "INFO batch 7: ok" in browser.find("pre").text
+
+    browser.find("form[action$=pin] button").click()
+    browser.wait(lambda: "pinned" in browser.find("h1").text)
+
+    assert pins.level_of(home_dir, blob.digest) == "soft"
+    assert browser.complaints() == []
+
+
+def test_all_links_and_fields_are_reached_by_keys_alone(browser: Browser, served: Served) -> None:
+    """In their order, the way to the content first, and each shows that it is meant."""
+    browser.look(f"http://{served.host}/")
+    reached = []
+    for _ in range(13):
+        webdriver.ActionChains(browser.driver).send_keys(Keys.TAB).perform()
+        script = "const e = document.activeElement; return [e.getAttribute('href') ?? e.name ?? "
+        script += "e.textContent, getComputedStyle(e).outlineStyle]"
+        reached.append(browser.driver.execute_script(script))
+
+    assert [name for name, _ in reached[:3]] == ["#main", "/", "/"]
+    assert {"/overall", "/health", "project", "sort"} <= {name for name, _ in reached}
+    assert {style for _, style in reached} == {"solid"}
+
+
+def test_a_report_opens_from_a_file(driver: webdriver.Chrome, played: Played) -> None:
+    """It draws, answers to keys, asks for nothing and complains of nothing."""
+    done = CliRunner().invoke(program, ["report", NAME, "-o", "report.html"])
+    assert done.exit_code == 0
+    browser = Browser(driver)
+    browser.asked()
+    address = Path("report.html").absolute().as_uri()
+
+    browser.look(address)
+    browser.find(".charts").send_keys(Keys.HOME)
+
+    assert browser.find("[data-readout]").text.startswith("Request 1,")
+    assert browser.find("path.fill.tool_result").is_displayed()
+    assert browser.asked() == {address}
+    assert browser.complaints() == []

@@ -1,0 +1,141 @@
+"""A session as pages tell it: with the figures of `status`, `history` and `session inspect`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+from tests.dashboard.played import NAME
+
+from brimline.cli.surface import program
+from brimline.dashboard import chart, index, story
+
+if TYPE_CHECKING:
+    from tests.dashboard.played import Played
+
+    from brimline.testing import SessionBuilder
+
+
+def document(*words: str) -> Any:
+    """What a command tells programs."""
+    done = CliRunner().invoke(program, [*words, "--json"])
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+def test_a_page_tells_what_status_tells(played: Played, home_dir: str) -> None:
+    """Occupancy, window, brim, margin, tier and forecast, each from the same reading."""
+    told = document("status", "--transcript", played.session.path)
+
+    found = story.tell(played.session.path, home_dir).now
+
+    assert found is not None
+    outlook = found.forecast()
+    assert outlook is not None
+    assert found.occupancy_tokens == told["occupancy_tokens"] == 43_000
+    assert found.projected_tokens == told["projected_tokens"]
+    assert found.window.tokens == told["window_tokens"]
+    assert found.compaction.tokens == told["compaction_tokens"]
+    assert found.margin_tokens == told["margin_tokens"]
+    assert found.tier == told["tier"]
+    assert [outlook.low, outlook.ops, outlook.high] == [
+        told[f"forecast_ops{end}"] for end in ("_low", "", "_high")
+    ]
+
+
+@pytest.mark.row("S2-48")
+def test_every_request_is_there_with_what_it_consists_of(played: Played, home_dir: str) -> None:
+    """As `session inspect` and `status --composition` have it; parts add up to the occupancy."""
+    inspected = document("session", "inspect", played.session.path)
+    composed = document("status", "--composition", "--transcript", played.session.path)
+
+    found = story.tell(played.session.path, home_dir)
+
+    assert [one.tokens for one in found.moments] == inspected["occupancy_tokens"]
+    assert found.turns == inspected["turns"]
+    assert found.peak_tokens == inspected["peak_tokens"]
+    assert len(found.scan.compactions) == inspected["compactions"] == 1
+    assert all(sum(one.parts.values()) == one.tokens for one in found.moments)
+    assert found.composed is not None
+    parts = {part["kind"]: part["tokens"] for part in composed["parts"] if part["tokens"]}
+    assert {kind: tokens for kind, tokens in found.composed.parts.items() if tokens} == parts
+
+
+@pytest.mark.row("S2-21", "S2-50")
+def test_a_page_tells_what_history_tells(played: Played, home_dir: str) -> None:
+    """Compactions, warnings, and what was kept out."""
+    told = document("history", "--session", NAME)
+
+    found = story.tell(played.session.path, home_dir)
+
+    assert [one.tier for one in found.figures.messages] == [one["tier"] for one in told["messages"]]
+    assert told["messages"]
+    assert [one.summary_characters for one in found.figures.compactions] == [
+        one["summary_characters"] for one in told["compactions"]
+    ]
+    assert found.saved.kept_out_tokens == told["kept_out"]["tokens_estimated"] > 0
+
+
+@pytest.mark.row("S2-02")
+def test_injections_add_up_and_are_the_same_on_the_page(played: Played, home_dir: str) -> None:
+    """By source, ours apart from others'; the sum is the whole."""
+    told = document("history", "--injections")
+
+    found = story.tell(played.session.path, home_dir).injections
+
+    assert sum(one["tokens"] for one in told["injections"]) == told["injected_tokens"] > 0
+    assert {(one["name"], one["ours"]): one["tokens"] for one in told["injections"]} == {
+        (one.name, one.ours): tokens for one, tokens in found.tokens.items()
+    }
+    assert {one["ours"] for one in told["injections"]} == {True, False}
+    assert told == document("history", "--injections", "--session", NAME)
+
+
+def test_an_index_is_read_once_and_again_where_something_changed(
+    played: Played, home_dir: str
+) -> None:
+    """By the size and time of transcript and spool; what is gone leaves it."""
+    found = index.Index(home_dir)
+    read: list[int] = []
+
+    found.refresh(read.append)
+    found.refresh(read.append)
+    assert len(read) == 1
+    played.session.reply(44_000)
+    assert found.waiting_bytes() > 0
+    found.refresh(read.append)
+
+    assert len(read) == 2
+    rows = story.tell(played.session.path, home_dir).moments
+    (row,), count = found.sessions(index.Filter(), 50)
+    assert (row["id"], row["requests"], count) == (NAME, len(rows), 1)
+    assert row["saved_tokens"] == story.tell(played.session.path, home_dir).saved.kept_out_tokens
+    assert found.sessions(index.Filter(model="another"), 50) == ([], 0)
+    assert found.overall()["summaries"]["p50"] == 8
+
+
+def test_a_request_shows_where_the_cache_was_broken(session: SessionBuilder, home_dir: str) -> None:
+    """With the cause that `history --cache` tells."""
+    session.reply(50_000)
+    session.reply(52_000)
+    session.compact(54_000)
+    session.reply(9_000)
+
+    found = story.tell(session.path, home_dir)
+
+    assert [one.broke and one.broke.cause for one in found.moments] == [None, None, "compaction"]
+
+
+def test_a_long_session_is_drawn_in_few_columns_that_keep_its_peaks(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """However many requests there are."""
+    for number in range(1_000):
+        session.reply(20_000 + 100 * number + (70_000 if number == 333 else 0))
+
+    shown = chart.columns(story.tell(session.path, home_dir).moments)
+
+    assert len(shown) == chart.MOST_COLUMNS
+    assert 334 in [one.number for one in shown]

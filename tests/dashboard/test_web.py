@@ -1,0 +1,160 @@
+"""`brimline dashboard` over HTTP: who gets in, what is refused, what may be done."""
+
+from __future__ import annotations
+
+import random
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import pytest
+from tests.dashboard.played import NAME
+
+from brimline.store import contents, pins
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.dashboard.conftest import Served
+    from tests.dashboard.played import Played
+
+PAGES = (
+    *("/", f"/session/{NAME}", f"/session/{NAME}/request/3", "/overall"),
+    *("/stored", "/memory", "/rules", "/health"),
+)
+
+
+def test_only_the_secret_its_own_host_and_its_own_pages_get_in(served: Served) -> None:
+    """All others are refused before anything is read."""
+    port = served.host.partition(":")[2]
+
+    assert served.get("/").status == 200
+    assert served.get("/", Cookie="").status == 403
+    assert served.get("/", Cookie=f"brimline_{port}=wrong").status == 403
+    assert served.get("/enter?key=wrong").status == 403
+    assert served.get("/", Host=f"evil.example:{port}").status == 421
+    assert served.get("/", Host="").status in (400, 421)
+    assert served.get("/", Origin="http://evil.example").status == 403
+    assert served.get("/static/page.js", Cookie="").status == 403
+    headers = served.get("/").headers
+    assert "script-src 'self'" in headers["content-security-policy"]
+    assert "unsafe" not in headers["content-security-policy"]
+
+
+@pytest.mark.row("S2-48")
+def test_every_page_answers_and_shows_foreign_marks_as_text(served: Served) -> None:
+    """Also the prompt that holds a script."""
+    for page in PAGES:
+        found = served.get(page)
+        assert found.status == 200, (page, found.text)
+        assert "<script>alert(" not in found.text
+        assert not re.search(r"\son\w+=|\sstyle=", found.text), page
+    assert "&lt;script&gt;alert(" in served.get(f"/session/{NAME}/request/1").text
+
+
+def test_a_running_session_is_sent_again_only_once_it_has_grown(
+    served: Served, played: Played
+) -> None:
+    """What the browser has is told by a stamp."""
+    page = served.get(f"/session/{NAME}").text
+    (stamp,) = re.findall(r'data-live="([^"]+)"', page)
+
+    assert served.get(f"/session/{NAME}", X_Stamp=stamp).status == 204
+    played.session.reply(47_123)
+    assert "47,123 of 200,000" in served.get(f"/session/{NAME}", X_Stamp=stamp).text
+
+
+def test_pin_unpin_and_forget_need_our_form(served: Served, home_dir: str) -> None:
+    """The token of the page, its origin, and for deleting a word more."""
+    (blob,) = contents.blobs(home_dir)
+    page = served.get(f"/stored/{blob.digest}").text
+    (token,) = set(re.findall(r'name="token" value="([^"]+)"', page))
+    origin = {"Origin": f"http://{served.host}"}
+
+    def act(action: str, body: str, **headers: str) -> int:
+        path = f"/stored/{blob.digest}/{action}"
+        return served.ask("POST", path, body, **origin | headers).status
+
+    assert act("pin", "token=wrong") == 403
+    assert act("pin", f"token={token}", Origin="http://evil.example") == 403
+    assert act("pin", f"token={token}", Origin="") == 403
+    assert served.get(f"/stored/{blob.digest}/pin").status == 405
+    assert pins.level_of(home_dir, blob.digest) == "none"
+    assert act("pin", f"token={token}") == 303
+    assert pins.level_of(home_dir, blob.digest) == "soft"
+    assert act("unpin", f"token={token}") == 303
+    assert pins.level_of(home_dir, blob.digest) == "none"
+    assert act("forget", f"token={token}") == 400
+    assert list(contents.blobs(home_dir))
+    assert act("forget", f"token={token}&sure=yes") == 303
+    assert not list(contents.blobs(home_dir))
+    assert act("pin", "x" * 20_000) == 413
+
+
+def test_no_parameter_leads_out_of_the_sessions(served: Served, world: Path) -> None:
+    """Neither a path nor a piece of one."""
+    secret = world / "secret.jsonl"
+    secret.write_text('{"type":"user","message":{"content":"top secret"}}\n', encoding="utf-8")
+    (world / "CLAUDE.md").write_text("top secret", encoding="utf-8")
+    for nasty in ("../secret", "..%2fsecret", f"{secret}", quote(str(secret), safe=""), "%00", "*"):
+        for page in ("/session/{}", "/session/{}/request/1", "/stored/{}", "/static/{}"):
+            found = served.get(page.format(nasty))
+            assert found.status in (400, 404, 405), (page, nasty)
+            assert "top secret" not in found.text
+        found = served.get(f"/rules?project={quote(nasty, safe='')}")
+        assert "top secret" not in found.text
+
+
+def test_random_requests_never_break_it(served: Served) -> None:
+    """A thousand of them: any answer but a failure of ours."""
+    source = random.Random(16)
+    words = [
+        "session",
+        NAME,
+        NAME[:8],
+        "request",
+        "1",
+        "99999",
+        "-1",
+        "stored",
+        "static",
+        "overall",
+    ]
+    words += [
+        "..",
+        "%2e%2e",
+        "%00",
+        "%ff",
+        "é",
+        "page.css",
+        "last",
+        "ab" * 32,
+        "?",
+        "<b>",
+        "'",
+        "*",
+    ]
+    names = ["project", "model", "days", "sort", "page", "q", "key", "x"]
+    methods = ["GET"] * 8 + ["HEAD", "POST", "PUT", "DELETE"]
+    for number in range(1_000):
+        path = "/" + "/".join(quote(w, safe="%") for w in source.choices(words, k=number % 5))
+        given = [f"{source.choice(names)}={quote(source.choice([*words, '9' * 30]))}" for _ in "ab"]
+        query = "?" + "&".join(given) if number % 2 else ""
+        if path.startswith(("/memory", "/rules", "/health")):
+            continue
+        method = source.choice(methods)
+        body = "token=x&sure=yes" if method != "GET" else None
+        status = served.ask(method, path + query, body, Origin=f"http://{served.host}").status
+        assert status < 500, (method, path, query)
+
+
+def test_a_port_that_is_taken_is_named(served: Served) -> None:
+    """In a sentence, with a code."""
+    from click.testing import CliRunner
+
+    from brimline.cli.surface import program
+
+    port = served.host.partition(":")[2]
+    done = CliRunner().invoke(program, ["dashboard", "--no-open", "--port", port])
+
+    assert f"port {port} cannot be used" in str(done.exception)
