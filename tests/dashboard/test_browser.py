@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 from selenium import webdriver
+from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
@@ -99,8 +100,9 @@ class Browser:
         return self.driver.find_element(By.CSS_SELECTOR, selector)
 
     def wait(self, until: Callable[[], object]) -> None:
-        """Until something is so; what the browser is still fetching is no failure."""
-        WebDriverWait(self.driver, 30, 0.1).until(lambda _: until())
+        """Until something is so; what is replaced at that moment is looked for again."""
+        waiting = WebDriverWait(self.driver, 60, 0.1, [WebDriverException])
+        waiting.until(lambda _: until())
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ import pytest
 from tests.dashboard.played import NAME
 
 from brimline.store import contents, pins
+from brimline.testing import SessionBuilder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -158,3 +159,27 @@ def test_a_port_that_is_taken_is_named(served: Served) -> None:
     done = CliRunner().invoke(program, ["dashboard", "--no-open", "--port", port])
 
     assert f"port {port} cannot be used" in str(done.exception)
+
+
+def test_hostile_sessions_are_text_and_a_line_of_10_mb_is_passed_over(
+    served: Served, played: Played
+) -> None:
+    """In names of files, tools, models and folders, in output, in what a hook said."""
+    nasty = "</title><script>alert(1)</script>\x1b[2J\x00\u202e\ud800"
+    name = "2f0c2d3e-aaaa-4bbb-8ccc-000000000002"
+    path = played.session.path.replace(NAME, name)
+    session = SessionBuilder(path, session_id=name, cwd=f"/tmp/{nasty}", model=nasty)
+    call = session.tool_call(30_000, nasty, file_path=f"/tmp/{nasty}")
+    session.tool_result(call, nasty * 50)
+    attached = {"type": "hook_additional_context", "hookName": nasty, "content": [nasty]}
+    session.row("attachment", attachment=attached)
+    session.raw('{"type":"user","message":{"content":"' + "x" * 10_000_000 + '"}}\n')
+    session.raw(b"\xff\xfe torn {\n")
+    session.reply(41_000)
+
+    for page in (f"/session/{name}", f"/session/{name}/request/2", "/", "/overall"):
+        found = served.get(page)
+        assert found.status == 200, page
+        assert "<script>alert(" not in found.text
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u202e]", found.text), page
+    assert "41,000 of" in served.get(f"/session/{name}").text

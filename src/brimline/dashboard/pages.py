@@ -54,9 +54,8 @@ def environment() -> Environment:
 
 
 def render(template: str, **values: Any) -> str:
-    """A page; whatever a text holds, the result can be sent."""
-    made = environment().get_template(template).render(**values)
-    return made.encode("utf-8", "replace").decode()
+    """A page without control characters, whatever the texts in it hold."""
+    return output.printable(environment().get_template(template).render(**values))
 
 
 def session_page(

@@ -1,0 +1,159 @@
+"""Times the dashboard over many generated sessions, as ratios to `status` and `session inspect`.
+
+    python benchmarks/dashboard.py [--sessions 5000] [--megabytes 2000]
+
+Sessions are made of one recorded shape (prompts, tool calls, results, a compaction), in a temporary
+home. Every figure is the median of five runs in this order: ours, theirs, ours, theirs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+import uuid
+from http.cookiejar import CookieJar
+from typing import Any
+
+from brimline.testing import SessionBuilder
+
+_RUNS = 5
+_PROGRAM = [sys.executable, "-m", "brimline"]
+_LINE = "    assert carry(rows, batch) == expected  # of the nightly import\n"
+
+
+def main() -> None:
+    """Make the sessions, measure, print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sessions", type=int, default=5_000)
+    parser.add_argument("--megabytes", type=int, default=2_000)
+    asked = parser.parse_args()
+    folder = tempfile.mkdtemp(prefix="brimline-bench-dashboard-")
+    os.environ |= {"HOME": folder, "CLAUDE_CONFIG_DIR": f"{folder}/.claude"}
+    os.environ["BRIMLINE_HOME"] = f"{folder}/brimline"
+    try:
+        large = generate(folder, asked.sessions, asked.megabytes * 1_000_000)
+        report(folder, large, asked.sessions)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def generate(folder: str, count: int, total_bytes: int) -> str:
+    """Write all sessions; returns the id of one of 4 MB."""
+    shape = f"{folder}/shape.jsonl"
+    write(shape, total_bytes // count)
+    with open(shape, encoding="utf-8") as file:
+        text = file.read()
+    for number in range(count):
+        name = str(uuid.UUID(int=number + 1))
+        place = f"{folder}/.claude/projects/-p{number % 50}"
+        os.makedirs(place, exist_ok=True)
+        with open(f"{place}/{name}.jsonl", "w", encoding="utf-8") as file:
+            file.write(text.replace("SESSION", name).replace("/project", f"/project{number % 50}"))
+    large = str(uuid.UUID(int=10**9))
+    write(f"{folder}/.claude/projects/-p0/{large}.jsonl", 4_000_000)
+    return large
+
+
+def write(path: str, size_bytes: int) -> None:
+    """One session of about a size: results of 6 kB, a request each, compacted when it is full."""
+    session = SessionBuilder(path, session_id="SESSION", cwd="/home/dev/project")
+    session.prompt("go on")
+    tokens = 24_000
+    while not os.path.exists(path) or os.path.getsize(path) < size_bytes:
+        call = session.tool_call(tokens, "Read", file_path=f"/src/part_{tokens % 97}.py")
+        session.tool_result(call, _LINE * 50)
+        tokens += 1_900
+        if tokens > 160_000:
+            session.compact(tokens, summary="Summary. " * 800)
+            tokens = 40_000
+
+
+def report(folder: str, large: str, count: int) -> None:
+    """Measure and print."""
+    size = sum(
+        os.path.getsize(f"{place}/{name}")
+        for place, _, names in os.walk(f"{folder}/.claude")
+        for name in names
+    )
+    begun = time.monotonic()
+    first = start()
+    while "data-busy" in (page := first.page("/")) or "/session/" not in page:
+        time.sleep(1)
+    indexed = time.monotonic() - begun
+    pages: dict[str, list[float]] = {name: [] for name in ("start", "status", "page", "inspect")}
+    for _ in range(_RUNS):
+        begun = time.monotonic()
+        later = start()
+        later.page("/")
+        pages["start"].append(time.monotonic() - begun)
+        later.stop()
+        pages["status"].append(timed("status", "--session", large))
+        # Another dashboard each time: the first has the page in its memory.
+        later = start()
+        begun = time.monotonic()
+        later.page(f"/session/{large}")
+        pages["page"].append(time.monotonic() - begun)
+        later.stop()
+        pages["inspect"].append(timed("session", "inspect", "--session", large))
+    middle = {name: statistics.median(times) for name, times in pages.items()}
+    first.stop()
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1_000
+    print(f"{count:,} sessions, {size / 1e6:,.0f} MB")
+    print(f"first index                      {indexed:8.1f} s")
+    print(f"later start to the first page    {middle['start'] / middle['status']:8.2f} x status")
+    print(f"page of a 4 MB session           {middle['page'] / middle['inspect']:8.2f} x inspect")
+    print(f"largest process                  {peak:8.0f} MB")
+    print(json.dumps(middle))
+
+
+def timed(*words: str) -> float:
+    """How long a command takes."""
+    begun = time.monotonic()
+    subprocess.run([*_PROGRAM, *words], check=True, stdout=subprocess.DEVNULL)
+    return time.monotonic() - begun
+
+
+class Running:
+    """A dashboard that was started, and who may look at it."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self.process = process
+        told = b""
+        while not told.endswith(b"}\n"):
+            told += process.stdout.readline() if process.stdout else b"}\n"
+        self.url = json.loads(told)["url"]
+        cookies: Any = urllib.request.HTTPCookieProcessor(CookieJar())
+        self.opener = urllib.request.build_opener(cookies)
+        self.page(re.sub(r"^http://[^/]+", "", self.url))
+
+    def page(self, path: str) -> str:
+        """What a page says."""
+        base = self.url.partition("/enter")[0]
+        with self.opener.open(base + path, timeout=600) as answer:
+            text: str = answer.read().decode()
+        return text
+
+    def stop(self) -> None:
+        """End it."""
+        self.process.terminate()
+        self.process.communicate()
+
+
+def start() -> Running:
+    """Start a dashboard."""
+    words = ["dashboard", "--no-open", "--json"]
+    return Running(subprocess.Popen([*_PROGRAM, *words], stdout=subprocess.PIPE))
+
+
+if __name__ == "__main__":
+    main()
