@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -151,9 +152,11 @@ def came_in(story: Story, moment: Moment) -> list[dict[str, Any]]:
 
 def _texts(value: dict[str, Any]) -> list[str]:
     """The words of a row that the model gets."""
-    rendered = row.rendered_of(value) or row.attachment_of(value)
-    found = row.texts_in(rendered or row.content_blocks(value))[::-1]
-    return [text for text in found if text.strip()]
+    if attached := row.attachment_of(value):
+        return row.texts_in(row.rendered_of(value) or attached)
+    said = [*row.thoughts(value), *row.content_texts(row.content_blocks(value))]
+    said += [json.dumps(one.arguments, indent=1, ensure_ascii=False) for one in row.calls(value)]
+    return [*said, *[one.text for one in row.results(value)]]
 
 
 def shown_item(item: Item, *, redacted: bool) -> str:

@@ -151,8 +151,8 @@ class Dashboard:
             Route("/health", self.health),
             Route("/static/{name}", self.asset),
         ]
-        failures: dict[Any, Any] = {HTTPException: self._failed, BrimlineError: self._failed}
-        failures |= {OSError: self._failed}
+        known = (HTTPException, BrimlineError, OSError)
+        failures: dict[Any, Any] = dict.fromkeys(known, self._failed)
         return Gate(Starlette(routes=routes, exception_handlers=failures), port, secret)
 
     def refresh_forever(self) -> None:
@@ -288,16 +288,14 @@ class Dashboard:
 
     def _page(self, template: str, title: str, **values: Any) -> HTMLResponse:
         here = next((path for path, name in NAVIGATION if name == title), "")
-        known = {"navigation": NAVIGATION, "here": here, "busy": self.index.busy}
-        known |= {"token": self.token, "title": title}
-        return HTMLResponse(pages.render(template, **known | values))
+        values |= {"navigation": NAVIGATION, "here": here, "busy": self.index.busy, "title": title}
+        return HTMLResponse(pages.render(template, token=self.token, **values))
 
     def _failed(self, _request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 404
         told = error.detail if isinstance(error, HTTPException) else str(error)
         page = self._page("message.html", "Not here", told=told)
-        page.status_code = status
-        return page
+        return HTMLResponse(page.body, status)
 
     def _story(self, path: str, now: str) -> story.Story:
         """A session as it is now; the last ones stay, for whoever clicks through them."""

@@ -379,6 +379,11 @@ def tagged(text: str, name: str) -> str:
     return inner.strip() if opening and closing else ""
 
 
+def thoughts(row: dict[str, Any]) -> list[str]:
+    """What the model thought, so far as the client keeps it."""
+    return [text_of(block.get("thinking")) for _, block in numbered_blocks(row, "thinking")]
+
+
 def content_text(content: Any) -> str:
     """The text of content: a string, or blocks of which some are text."""
     return "\n".join(content_texts(content))
