@@ -12,13 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from brimline.carry import card
+from brimline.mcp import tools
+from brimline.store import stub as stubs
+
 from . import stub_api
 from .harness import MODEL, InteractiveClient, PrintResult, _parsed
+from .test_mcp import Registered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from .brimline_home import Installed
     from .harness import Client
     from .stub_api import Request, StubApi
 
@@ -39,7 +45,9 @@ class Behind:
 
     def env(self) -> dict[str, str]:
         """The client's environment, with us in it."""
-        return self.client.env() | {"PATH": self.path, "BRIMLINE_HOME": str(self.home)}
+        own = {"PATH": self.path, "BRIMLINE_HOME": str(self.home)}
+        # Every tool is offered by itself, so that no search for it comes first.
+        return self.client.env(own | {"ENABLE_TOOL_SEARCH": "false"})
 
     def command(self, arguments: Sequence[str], *own: str, model: str = MODEL) -> list[str]:
         """What is typed."""
@@ -212,6 +220,44 @@ def test_a_subagent_has_a_conversation_of_its_own(behind: Behind, stub: StubApi)
 
     agent = [request for request in done.requests if request.kind == "subagent"]
     assert "[brimline stored " in results(agent[-1])[0]
+
+
+@pytest.mark.row("S3-77")
+def test_with_hooks_and_the_mcp_server_each_effect_comes_once(
+    behind: Behind, stub: StubApi, installed: Installed
+) -> None:
+    """What a hook replaced the gateway leaves alone, and it takes what no hook can reach.
+
+    What was recalled is shown; instructions and the card come once.
+    """
+    behind.home = installed.data
+    (behind.client.project / "log.txt").write_text(log := (LOG * 2)[:27_000])
+    stub.script(
+        stub_api.bash("cat log.txt"),
+        stub_api.agent(),
+        stub_api.tool("mcp__brimline__recall", {"query": "request 250 served"}),
+        stub_api.bash("echo on", stub_api.filled(970_000)),
+        stub_api.text("AFTER"),
+    )
+    stub.script_subagents(stub_api.bash("cat log.txt"), stub_api.text("SEEN"))
+    server = ["--mcp-config", str(Registered(behind.client).config)]
+    done = behind.print("Read the log.", *server, model="claude-opus-5")
+
+    (compaction,) = stub.requests("compaction")
+    *_, before, after = done.main
+    by_hook, _, recalled = before.results()[:3]
+    (by_gateway,) = stub.requests("subagent")[-1].results()
+    for shown in (by_hook, by_gateway):
+        assert shown.count("[brimline") == 1
+        assert "request 250 served" not in shown
+        reference = stubs.parse(shown)
+        assert reference
+        assert installed.command("store", "get", reference.key).stdout.decode() == log
+    assert "request 250 served" in recalled
+    assert before.seen_text().count(tools.INSTRUCTIONS) == 1
+    assert compaction.seen_text().count(card.INSTRUCTIONS) == 1
+    assert after.seen_text().count(card.OPENING) == 1
+    assert not installed.errors()
 
 
 def test_a_live_session_is_interrupted_cleared_and_left(behind: Behind, stub: StubApi) -> None:
