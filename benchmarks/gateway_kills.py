@@ -83,6 +83,7 @@ class Service:
 
     def __init__(self) -> None:
         self.arrived: list[Arrived] = []
+        self.stood_in: set[tuple[str, int]] = set()
         self.home = ""
         service = self
 
@@ -98,7 +99,9 @@ class Service:
                 if len(raw) < length:  # killed while it wrote
                     return
                 refused = length > _WINDOW_BYTES
-                decided = {name: at for name, at, _ in on_record(service.home)}
+                record = on_record(service.home)
+                service.stood_in.update((name, layer) for name, _, layer in record)
+                decided = {name: at for name, at, _ in record}
                 service.arrived.append(Arrived(self.headers[_REPLAYED], raw, decided, refused))
                 body = json.dumps(_answer(length * _WINDOW_TOKENS // _WINDOW_BYTES)).encode()
                 head = f"HTTP/1.1 {400 if refused else 200} -\r\ncontent-type: application/json\r\n"
@@ -192,10 +195,10 @@ def kills(home: str, count: int, session: str | None) -> str:
         _replay(service, asked, chance, tally, count)
         tally.requests += len(service.arrived)
         tally.refused += sum(one.was_refused for one in service.arrived)
-        tally.layers.update(layer for _, _, layer in on_record(service.home))
         by_time = {one.at: one.raw for one in asked}
         for before, now in itertools.pairwise(service.arrived):
             tally.faults += _unexplained(by_time[before.at], before, now)
+    tally.layers.update(layer for _, layer in service.stood_in)
     service.close()
     return str(tally)
 
@@ -248,7 +251,7 @@ def _compared(before: Arrived, now: Arrived) -> str:
         return "the same bytes"
     if _flat(before.raw) == _flat(now.raw):
         return "the same but for a cache marker"
-    return "with edits kept for a request that was not sent"
+    return "with edits kept for a later request"
 
 
 def _unexplained(raw: bytes, before: Arrived, now: Arrived) -> int:

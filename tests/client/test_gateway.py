@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -76,6 +77,13 @@ class Behind:
         transcript = self.client._transcript_of(result)
         requests = stub.requests()[before:]
         return PrintResult(done.returncode, done.stdout, done.stderr, result, requests, transcript)
+
+    def files(self, ending: str, contents: Sequence[str]) -> list[Path]:
+        """Files in the project."""
+        found = [self.client.project / f"f{n}.{ending}" for n in range(len(contents))]
+        for path, content in zip(found, contents, strict=True):
+            path.write_text(content)
+        return found
 
     def live(self, *args: str) -> InteractiveClient:
         """A session on a terminal."""
@@ -181,6 +189,29 @@ def test_a_compaction_request_is_as_short_as_the_conversation(
     assert "[brimline stored " in results(compaction)[0]
     assert results(compaction)[0] == results(main[1])[0]
     assert _plain(compaction)[:3] == _plain(main[1])[:3]
+
+
+@pytest.mark.row("S2-18")
+def test_a_conversation_beyond_the_window_is_compacted_from_what_was_sent(
+    behind: Behind, stub: StubApi
+) -> None:
+    """300,000 tokens as the client holds them: its compaction request fits, and hits the cache."""
+    bulk = behind.files("log", [f"{n} {(LOG * 2)[:26_500]}" for n in range(28)])
+    kept = behind.files("py", [SOURCE.replace("part_", f"part_{n}_") * 2 for n in range(20)])
+    read = bulk + kept
+    for start in range(0, len(read), 4):
+        calls = [("Read", {"file_path": str(path)}) for path in read[start : start + 4]]
+        stub.script(replace(stub_api.tools(*calls), usage={}))
+    done = behind.print("Read all.", own=["--compact-pct", "70"])
+
+    kinds = [request.kind for request in done.requests if request.kind != "count_tokens"]
+    assert kinds.count("compaction") == 1, kinds
+    (compaction,) = stub.requests("compaction")
+    before = done.main[kinds.index("compaction") - 1]
+    whole = sum(path.stat().st_size for path in read[: len(before.results())])
+    assert whole // 3 > 300_000
+    assert stub_api.measured(compaction.body) < 200_000
+    assert is_prefix(before, compaction)
 
 
 def test_a_resumed_and_a_forked_session_get_the_same_bytes(behind: Behind, stub: StubApi) -> None:
