@@ -191,7 +191,6 @@ def test_a_compaction_request_is_as_short_as_the_conversation(
     assert _plain(compaction)[:3] == _plain(main[1])[:3]
 
 
-@pytest.mark.row("S2-18")
 def test_a_conversation_beyond_the_window_is_compacted_from_what_was_sent(
     behind: Behind, stub: StubApi
 ) -> None:
@@ -253,7 +252,6 @@ def test_a_subagent_has_a_conversation_of_its_own(behind: Behind, stub: StubApi)
     assert "[brimline stored " in results(agent[-1])[0]
 
 
-@pytest.mark.row("S3-77")
 def test_with_hooks_and_the_mcp_server_each_effect_comes_once(
     behind: Behind, stub: StubApi, installed: Installed
 ) -> None:

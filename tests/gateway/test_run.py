@@ -83,7 +83,6 @@ def test_a_signal_reaches_the_client_and_nothing_is_left(
         socket.create_connection(("127.0.0.1", port), TIMEOUT_S)
 
 
-@pytest.mark.row("S3-77")
 def test_a_gateway_that_cannot_be_started_again_says_what_to_do(
     start: Path, home_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
