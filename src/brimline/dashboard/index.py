@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from brimline import output
 from brimline.dashboard import chart, story
 from brimline.errors import BrimlineError
 from brimline.fast import io, paths
@@ -24,13 +25,17 @@ from brimline.state.figures import percentiles
 from brimline.transcript import find
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-_FORMAT = 2
+_FORMAT = 3
 _COMMIT_EVERY_S = 1.0
 _TABLE = """CREATE TABLE sessions (
     path TEXT PRIMARY KEY, stamp TEXT, id TEXT, project TEXT, model TEXT, last_at REAL,
-    peak INTEGER, compactions INTEGER, saved INTEGER, spent INTEGER, document TEXT)"""
+    peak INTEGER, compactions INTEGER, saved INTEGER, spent INTEGER, document TEXT);
+CREATE INDEX by_id ON sessions (id);
+CREATE INDEX by_project ON sessions (project);
+CREATE INDEX by_model ON sessions (model);
+CREATE INDEX by_time ON sessions (last_at)"""
 SORTS = {
     "newest": "last_at DESC",
     "fullest": "peak DESC",
@@ -58,23 +63,18 @@ class Index:
         self.done = self.total = 0
         self.is_current = False
 
-    def waiting_bytes(self) -> int:
-        """How much there is to read; 0 where all is as it was."""
-        with self._open() as base:
-            return sum(map(_size, self._stale(base)))
-
-    def refresh(self, progress: Callable[[int], None] | None = None) -> None:
+    def refresh(self) -> None:
         """Read the sessions that have changed, the newest first; drop those that are gone."""
         with self._open() as base:
             stale = self._stale(base)
             self.done, self.total = 0, sum(map(_size, stale))
+            bar = output.Progress("Reading sessions", self.total)
             last, same = time.monotonic(), story.Known(history.load(self.home_dir))
             for path, now in stale.items():
                 with contextlib.suppress(BrimlineError, OSError):
                     self._put(base, path, now, same)
                 self.done += _size(path)
-                if progress:
-                    progress(_size(path))
+                bar.update(_size(path))
                 if time.monotonic() - last > _COMMIT_EVERY_S:
                     base.commit()
                     last = time.monotonic()
@@ -157,7 +157,7 @@ class Index:
                 (version,) = base.execute("PRAGMA user_version").fetchone()
                 if version != _FORMAT:
                     base.execute("DROP TABLE IF EXISTS sessions")
-                    base.execute(_TABLE)
+                    base.executescript(_TABLE)
                     base.execute(f"PRAGMA user_version = {_FORMAT}")
             except sqlite3.DatabaseError as error:
                 os.unlink(path)
@@ -245,7 +245,8 @@ def _transcripts() -> list[str]:
 def stamp(home_dir: str, path: str) -> str:
     """What tells whether a session has changed."""
     spool = f"{paths.session_dir(home_dir, find.session_id_of(path))}/spool.jsonl"
-    return " ".join(f"{_size(file)}.{find.modified(file)}" for file in (path, spool))
+    found = [os.stat(file) for file in (path, spool) if os.path.exists(file)]
+    return " ".join(f"{one.st_size}.{one.st_mtime_ns}" for one in found)
 
 
 def _size(path: str) -> int:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from brimline.dashboard.story import Story
-    from brimline.dashboard.web import Dashboard
 
 MISSING = (
     "pages need Jinja, Starlette and Uvicorn: in the clone that brimline came from, "
@@ -61,7 +60,7 @@ def dashboard(port: int, no_open: bool, as_json: bool) -> None:
     told = f"{address}\nThe address holds a secret; it ends with this command: Ctrl-C."
     output.answer({"url": address, "port": port}, told, as_json=as_json)
     sys.stdout.flush()
-    threading.Thread(target=_refresh, args=(found,), daemon=True).start()
+    threading.Thread(target=found.refresh_forever, daemon=True).start()
     if not no_open and sys.stdout.isatty():
         webbrowser.open(address)
     settings = uvicorn.Config(
@@ -75,13 +74,6 @@ def dashboard(port: int, no_open: bool, as_json: bool) -> None:
     )
     with contextlib.suppress(KeyboardInterrupt):
         uvicorn.Server(settings).run(sockets=[listener])
-
-
-def _refresh(found: Dashboard) -> None:
-    """Read what has changed, with a bar where there is a terminal, then whenever somebody looks."""
-    with output.Progress("Reading sessions", found.index.waiting_bytes()) as bar:
-        found.index.refresh(bar.update)
-    found.refresh_forever()
 
 
 @output.command("report")

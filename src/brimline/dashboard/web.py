@@ -40,7 +40,7 @@ NAVIGATION = (
 )
 _PAGE_SIZE = 50
 _KEPT_STORIES = 2
-_REFRESH_S = 15.0
+_REFRESH_S, _FIRST_LOOK_S = 15.0, 5.0
 _COMMAND_S = 60
 _LARGEST_FORM_BYTES = 10_000
 _MOST_DIGITS = 7
@@ -156,16 +156,18 @@ class Dashboard:
         return Gate(Starlette(routes=routes, exception_handlers=failures), port, secret)
 
     def refresh_forever(self) -> None:
-        """Keep the index up to date, as long as somebody looks."""
-        while self.wanted.wait():
+        """Keep the index up to date, as long as somebody looks; what is there is shown at once."""
+        if self.index.sessions(Filter(), 1)[1]:
+            self.wanted.wait(_FIRST_LOOK_S)
+        while True:
             self.wanted.clear()
             with contextlib.suppress(BrimlineError, OSError):  # pages say what they cannot read
                 self.index.refresh()
             time.sleep(_REFRESH_S)
+            self.wanted.wait()
 
     def sessions(self, request: Request) -> Response:
         """The list, filtered."""
-        self.wanted.set()
         asked = request.query_params
         wanted = Filter(
             asked.get("project", ""),
@@ -219,7 +221,6 @@ class Dashboard:
 
     def overall(self, _request: Request) -> Response:
         """All sessions together."""
-        self.wanted.set()
         return self._page("overall.html", "Overall", **self.index.overall())
 
     def stored(self, _request: Request) -> Response:
@@ -289,7 +290,9 @@ class Dashboard:
     def _page(self, template: str, title: str, **values: Any) -> HTMLResponse:
         here = next((path for path, name in NAVIGATION if name == title), "")
         values |= {"navigation": NAVIGATION, "here": here, "busy": self.index.busy, "title": title}
-        return HTMLResponse(pages.render(template, token=self.token, **values))
+        page = HTMLResponse(pages.render(template, token=self.token, **values))
+        self.wanted.set()  # what is there is sent before anything is read
+        return page
 
     def _failed(self, _request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 404
