@@ -99,16 +99,6 @@ def test_many_marked_rules_become_a_line_per_file() -> None:
     assert "Rule 3" not in text
 
 
-def test_it_says_what_it_does_not_know() -> None:
-    """What was not read, and that nothing could be saved; where there is nothing, nothing."""
-    assert card.card(ledger.Ledger("s")) == ""
-    made = record(unread_bytes=90_000_000)
-    say(made, "go")
-
-    assert "90 MB before that were not read" in card.card(made)
-    assert "could not be saved" in card.card(made, incomplete=True)
-
-
 @pytest.mark.row("S3-83")
 def test_instructions_are_short_and_hold_six_topics_and_marked_notes() -> None:
     """And they ask for rules and corrections word for word."""
