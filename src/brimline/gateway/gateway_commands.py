@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import sys
 from urllib.parse import urlsplit
 
@@ -72,7 +71,7 @@ def gateway(
     if not all(c.isascii() and (c.isalnum() or c in "-_.~") for c in secret):
         raise BrimlineError("--path takes letters, digits and - _ . ~ only")
     descriptor, lifeline = inherited or (None, None)
-    listening = serving.listen(port) if descriptor is None else socket.socket(fileno=descriptor)
+    listening = serving.listen(port) if descriptor is None else serving.inherited(descriptor)
     plan = serving.Plan(upstream, secret, layers, test_clock, lifeline)
 
     def tell() -> None:
