@@ -6,7 +6,7 @@ import itertools
 import json
 import threading
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Literal
@@ -21,6 +21,8 @@ COMPACTION_PROMPT = "Your task is to create a detailed summary of the conversati
 SUMMARY = "<analysis>\nstub\n</analysis>\n\n<summary>\nSTUB-SUMMARY of the work so far.\n</summary>"
 # Valid for every helper met so far: title generation asks for JSON, the others take any text.
 HELPER_REPLY = '{"title": "stub title", "isNewTopic": false}'
+
+_GATE_TIMEOUT_S = 60.0
 
 
 def filled(occupancy_tokens: int, output_tokens: int = 20) -> Json:
@@ -43,6 +45,8 @@ class Turn:
     usage: Json = field(default_factory=partial(filled, 10))
     status: int = 200
     error: str = ""
+    gate: threading.Event | None = None
+    """Keeps the stream open after the last block until this is set."""
 
     @property
     def stop_reason(self) -> str:
@@ -86,6 +90,11 @@ def agent(prompt: str = "look", usage: Json | None = None) -> Turn:
     """Answer with a subagent that is waited for."""
     task = {"description": "d", "prompt": prompt, "subagent_type": "general-purpose"}
     return tool("Agent", {**task, "run_in_background": False}, usage)
+
+
+def held(turn: Turn, gate: threading.Event) -> Turn:
+    """Stream a turn's blocks at once, but its end only when `gate` is set."""
+    return replace(turn, gate=gate)
 
 
 def too_long(used_tokens: int, maximum_tokens: int) -> Turn:
@@ -258,7 +267,7 @@ class _Handler(BaseHTTPRequestHandler):
             error = {"type": "invalid_request_error", "message": turn.error}
             self._send_json(turn.status, {"type": "error", "error": error})
         elif request.body.get("stream"):
-            self._send_stream(self._message(request, turn))
+            self._send_stream(turn, self._message(request, turn))
         else:
             self._send_json(200, self._message(request, turn))
 
@@ -283,7 +292,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(raw)
 
-    def _send_stream(self, message: Json) -> None:
+    def _send_stream(self, turn: Turn, message: Json) -> None:
         self.send_response(200)
         self.send_header("request-id", self.server.api.next_id("req"))
         self.send_header("content-type", "text/event-stream")
@@ -291,6 +300,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("connection", "close")
         self.end_headers()
         for event in _events(message):
+            if event["type"] == "message_delta" and turn.gate is not None:
+                turn.gate.wait(_GATE_TIMEOUT_S)
             self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
             self.wfile.flush()
         self.close_connection = True
