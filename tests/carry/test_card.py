@@ -49,6 +49,7 @@ def test_the_order_is_notes_rules_state_messages_newest_first() -> None:
     )
     places = [text.index(line) for line in wanted]
     assert places == sorted(places)
+    assert "Git:" not in card.card(record(branch="HEAD", plan="x"))
 
 
 def test_a_summary_holds_a_message_only_as_words_of_their_own() -> None:
