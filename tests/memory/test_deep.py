@@ -131,6 +131,10 @@ def test_other_projects_are_searched_on_request_and_excluded_ones_never_taken_in
     brimline("memory", "index", "--rebuild")
     assert "The inner albatross." not in json.dumps(found(brimline, "inner", "--everywhere"))
 
+    brimline("config", "set", "memory.exclude", "/")  # the documented way to switch it off
+    brimline("memory", "index")
+    assert brimline("memory", "status", "--json").document["entries"] == {}
+
 
 @pytest.mark.row("S2-19", "S2-47")
 def test_a_compaction_is_remembered_also_where_its_transcript_is_lost(
