@@ -191,10 +191,10 @@ def first_byte(home: str, rounds: int) -> str:
     service = _own(home, "service")
     bare, gateway = _own(home, "bare", service.url), _gateway(home, service.url)
     bodies = {
-        "bare": (bare, json.dumps(conversation(40, _MEGABYTE, "plain", is_bulky=False))),
+        "bare": (bare, json.dumps(conversation(3, _MEGABYTE, "plain", is_bulky=False))),
         "gateway, unchanged body": (
             gateway,
-            json.dumps(conversation(40, _MEGABYTE, "plain", is_bulky=False)),
+            json.dumps(conversation(3, _MEGABYTE, "plain", is_bulky=False)),
         ),
         "gateway, changed body": (
             gateway,

@@ -228,7 +228,7 @@ COMMANDS = {
 def program() -> None:
     """Keep a Claude Code session below the brim of its context window.
 
-    Every command takes --json, and its --help shows an example.
+    Every command but run takes --json, and its --help shows an example.
     """
 
 
