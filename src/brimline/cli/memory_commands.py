@@ -52,7 +52,8 @@ def search_command(words: tuple[str, ...], everywhere: bool, limit: int, as_json
     if not vectors.load():
         output.note(vectors.MISSING)
     document = {"query": query, "hits": [hit._asdict() for hit in hits]}
-    told = "\n\n".join([_shown(hit, words) for hit in hits]) or "Nothing was found; `brimline memory index` reads on."
+    told = "\n\n".join([_shown(hit, words) for hit in hits])
+    told = told or "Nothing was found; `brimline memory index` reads on."
     output.answer(document, told, as_json=as_json)
 
 
