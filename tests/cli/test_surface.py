@@ -32,7 +32,7 @@ forget budget
 rules: show explain lint
 config: list get set unset explain presets autocompact
 scout: on off init
-gateway run dashboard report"""
+gateway run dashboard report replay"""
 HIDDEN = ["mcp", "hook", "statusline"]
 
 

@@ -217,6 +217,7 @@ COMMANDS = {
     "run": Entry("brimline.gateway.gateway_commands:run", "Run Claude Code behind a gateway."),
     "dashboard": Entry(f"{_DASHBOARD}:dashboard", "Look at all sessions in the browser."),
     "report": Entry(f"{_DASHBOARD}:report", "Write a session's page into one file."),
+    "replay": Entry(f"{_DASHBOARD}:replay", "Play a session under other settings."),
     "mcp": Entry("brimline.mcp.server:mcp", "Serve stored output to the model.", hidden=True),
     "hook": Entry("brimline.hooks.by_hand:hook", "Answer one hook event.", hidden=True),
     "statusline": Entry("brimline.hooks.by_hand:statusline", "Print the line.", hidden=True),
