@@ -107,6 +107,7 @@ def test_it_says_what_it_does_not_know() -> None:
 
     assert "90 MB before that were not read" in card.card(made)
     assert "could not be saved" in card.card(made, incomplete=True)
+    assert "Git:" not in card.card(record(branch="HEAD", plan="x"))
 
 
 @pytest.mark.row("S3-83")

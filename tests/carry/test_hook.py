@@ -12,6 +12,7 @@ import pytest
 from brimline.carry import card, ledger
 from brimline.fast import io, paths
 from brimline.hooks import entry
+from brimline.state.session import SessionState
 from brimline.testing import SessionBuilder, event
 
 from .rows import ran
@@ -52,11 +53,15 @@ def test_before_instructions_after_the_card_and_nothing_later(
     answer: Answer, talk: SessionBuilder, home_dir: str
 ) -> None:
     """The summary is told what to hold, not what was said; the card comes once."""
+    SessionState(home_dir, talk.session_id).claim_level(4, 0)
     asked = answer(talk, "PreCompact", trigger="auto", custom_instructions=None)
     given = answer(talk, "SessionStart", source="compact")
     answer(talk, "PostCompact", trigger="auto", compact_summary=f"The user said: {RULE}")
     later = answer(talk, "UserPromptSubmit", prompt="go on")
+    second = answer(talk, "SessionStart", source="compact")
 
+    assert "context tiers before this compaction no longer holds" in given
+    assert "context tiers" not in second
     assert asked == card.INSTRUCTIONS
     assert given.startswith(card.OPENING)
     assert RULE in given

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from brimline import output
 from brimline.fast import paths
 from brimline.session import recovery
 from brimline.store import contents
@@ -169,7 +170,11 @@ def test_it_purges_and_restores(brimline: Run, recorded: str) -> None:
     back = brimline("session", "restore", recorded, "--yes", "--json").document
     no_more = brimline("session", "restore", recorded, "--yes")
 
-    assert f"Undo:   brimline session restore {recorded}" in done.out
+    assert (
+        f"Undo:   brimline session restore {recorded}\nPrune:  brimline session backups" in done.out
+    )
+    sizes = (output.size(len(text)) for text in (after, before))
+    assert "Purged: the session is {} ({} before)".format(*sizes) in done.out
     assert b"[brimline stored " in after
     assert len(before) - len(after) == looked["disk_bytes_saved"]
     assert [change["strategy"] for change in looked["changes"]] == ["old", "old"]
@@ -317,6 +322,9 @@ def test_a_repair_is_told_before_and_after(brimline: Run, broken: str, home_dir:
     assert second["before"]["faults"] == second["mended"] == []
     assert (second["changed"], second["backup"], second["is_still_written"]) == (False, None, False)
     assert "Sound: no faults." in brimline("session", "repair", broken).out
+    assert len(content(broken)) >= len(before)  # nothing comes back where nothing went
+    undo = brimline("session", "restore", broken, "--yes").out
+    assert "1 rewrite to undo, byte for byte" in " ".join(undo.split())
 
 
 def test_nothing_is_done_without_consent(brimline: Run, recorded: str, broken: str) -> None:

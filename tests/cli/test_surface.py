@@ -32,7 +32,7 @@ forget budget
 rules: show explain lint
 config: list get set unset explain presets autocompact
 scout: on off init
-gateway run dashboard report"""
+gateway run dashboard report replay"""
 HIDDEN = ["mcp", "hook", "statusline"]
 
 
@@ -87,6 +87,8 @@ def test_every_help_text_is_as_it_was(brimline: Run, golden: Golden) -> None:
     text = "\n".join(pages)
 
     assert max(map(len, text.splitlines())) <= 80
+    lists = [line for page in pages for line in page.partition("\nCommands:\n")[2].splitlines()]
+    assert not [line for line in lists if line.endswith("...")]
     golden("help.txt", text)
 
 
@@ -103,6 +105,8 @@ def test_every_help_text_is_as_it_was(brimline: Run, golden: Golden) -> None:
         ("help", "There is no command 'help': did you mean `brimline --help`?"),
         ("session help", "did you mean `brimline session --help`?"),
         ("frobnicate", "There is no command 'frobnicate'. See `brimline --help`."),
+        ("gateway --port 99999", "99999 is not in the range 0<=x<=65535"),
+        ("gateway --port -3", "-3 is not in the range 0<=x<=65535"),
         ("status --jsn", "No such option '--jsn'"),
         ("store get", "Missing argument 'KEY'. See `brimline store get --help`."),
         ("status more", "Got unexpected extra argument (more)"),

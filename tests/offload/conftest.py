@@ -62,9 +62,12 @@ class Player:
         called = {"tool_name": tool, "tool_input": tool_input, "tool_response": response}
         return self.turn("PostToolUse", **(called | fields))
 
-    def bash(self, command: str, output: str, **fields: Any) -> str | None:
+    def bash(
+        self, command: str, output: str, *, response: dict[str, Any] | None = None, **fields: Any
+    ) -> str | None:
         """A command ran; what the model gets instead of its output, if anything."""
-        response = {"stdout": output, "stderr": "", "interrupted": False, "isImage": False}
+        told = {"stdout": output, "stderr": "", "interrupted": False, "isImage": False}
+        response = told | (response or {})
         decision = hook.post_tool_use(self.result("Bash", {"command": command}, response, **fields))
         return decision.replacement["stdout"] if decision else None
 

@@ -26,12 +26,19 @@ def test_the_same_call_again_passes_once_per_preview(player: Player) -> None:
     assert [text is not None for text in shown] == [True, False, True, False]
 
 
-def test_the_reference_offers_it_for_calls_that_only_read(player: Player) -> None:
-    """Nobody is invited to push again; of a file pages can be had."""
+def test_the_reference_offers_it_for_calls_that_only_read(player: Player, tmp_path: Path) -> None:
+    """Nobody is invited to push again; of a file pages can be had.
+
+    What the client itself cuts would be cut again: there it is a preview every time.
+    """
+    kept = tmp_path / "kept.txt"
+    kept.write_text(LOG, encoding="utf-8")
+    cut = {"persistedOutputPath": str(kept), "persistedOutputSize": len(LOG)}
     given = [
         player.bash("cd x && git log --oneline | head -900", BUILD),
         player.bash("make deploy", BUILD),
         player.read("/p/a.py", SOURCE),
+        *[player.bash("cat app.log", LOG[:30_000], response=cut) for _ in range(2)],
     ]
 
     ends = [
@@ -42,6 +49,7 @@ def test_the_reference_offers_it_for_calls_that_only_read(player: Player) -> Non
         f" --lines A:B, recall with this key{again}",
         " --lines A:B, recall with this key.",
         f" --lines A:B, recall with this key, Read with offset and limit{again}",
+        *[" --lines A:B, recall with this key."] * 2,
     ]
 
 

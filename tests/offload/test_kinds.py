@@ -156,10 +156,8 @@ def test_the_users_lists_win(player: Player) -> None:
 def test_nothing_is_hidden_that_the_model_could_not_get_at(player: Player) -> None:
     """Without a rule for our recall only calls that may be repeated are replaced."""
     player.allowed = False
-    bypassed = {"permission_mode": "bypassPermissions"}
-
     assert player.bash("npm run build", LOG[:20_000]) is None
-    assert player.bash("npm run build", LOG[:20_000], **bypassed) is not None
+    assert player.bash("npm run build", LOG[:20_000], permission_mode="bypassPermissions")
     assert player.bash("cat app.log", LOG[:20_000]) is not None
     assert player.read("/p/app.log", LOG) is not None
 

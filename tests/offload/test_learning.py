@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from brimline.offload import learning
-from brimline.store import pins
+from brimline.store import pins, put
 
 from .conftest import LOG, Player
 
@@ -89,14 +89,20 @@ def test_what_was_kept_out_is_counted_from_the_spool(player: Player) -> None:
     assert 55_000 < found.kept_out < 65_000
 
 
-def test_a_call_that_was_repeated_counts_as_what_the_client_shows_of_it(player: Player) -> None:
-    """Of a very long output the client shows the beginning, also the second time."""
-    for _ in range(2):
-        player.bash("cat app.log", LOG[:60_000])
+def test_what_the_client_cuts_counts_as_what_it_shows_of_it(player: Player, tmp_path: Path) -> None:
+    """Of a very long output the client shows the beginning; fetching more of it saves nothing."""
+    kept = tmp_path / "kept.txt"
+    kept.write_text(LOG, encoding="utf-8")
+    response = {"persistedOutputPath": str(kept), "persistedOutputSize": len(LOG)}
+    shown = player.bash("cat app.log", LOG[:30_000], response=response)
+    assert shown is not None
+    assert learning.saved_by(player.home_dir, "s1").kept_out == 2_300 - len(shown)
+    player.bash(f"brimline store get {'sha256:' + put.sha256(LOG.encode())}", LOG[:20_000])
 
     found = learning.saved_by(player.home_dir, "s1")
 
-    assert (found.recalls, found.would, found.recalled) == (1, 2_300, 2_300)
+    assert (found.recalls, found.would, found.recalled) == (1, 2_300, 20_000)
+    assert found.kept_out_tokens == 0
 
 
 @pytest.mark.row("S3-11", "S3-59")

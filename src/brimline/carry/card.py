@@ -31,12 +31,15 @@ INSTRUCTIONS = (
 INSTRUCTIONS_CHARACTERS = 1_500
 # The client cuts what a hook prints here beyond this.
 _OWN_INSTRUCTIONS_CHARACTERS = 10_000
+_OUTDATED = " What brimline said of context tiers before this compaction no longer holds."
 _INCOMPLETE = " The checkpoint could not be saved; this may be incomplete."
 _UNREAD = " It knows the last part of the session: {0:,.0f} MB before that were not read."
 _NOTES_CHARACTERS, _PINNED_CHARACTERS, _RULES_CHARACTERS = 1_500, 1_200, 800
 _STATE_CHARACTERS, _MESSAGES_CHARACTERS, _MESSAGE_CHARACTERS = 2_000, 6_000, 600
 _LINE_CHARACTERS = 130
 _MB = 1_000_000
+# What the client writes for a branch where none is checked out, or there is no repository.
+_NO_BRANCH = "HEAD"
 # A message that stands in a longer one that is shown is not shown again; short ones may by chance.
 _CONTAINED_CHARACTERS = 40
 
@@ -67,6 +70,7 @@ def card(
     pinned: Sequence[Sequence[str]] = (),
     budget: int = BUDGET_CHARACTERS,
     incomplete: bool = False,
+    outdated: bool = False,
 ) -> str:
     """What the model gets back after a compaction; empty where there is nothing.
 
@@ -76,8 +80,9 @@ def card(
         pinned: texts that are pinned in the session's budget, by compartment.
         budget: the most characters.
         incomplete: whether the checkpoint before it could not be saved.
+        outdated: whether a tier was announced, in a message that the client may have kept.
     """
-    opening = OPENING + (_INCOMPLETE if incomplete else "")
+    opening = OPENING + (_OUTDATED if outdated else "") + (_INCOMPLETE if incomplete else "")
     if ledger.unread_bytes:
         opening += _UNREAD.format(max(1, ledger.unread_bytes / _MB))
     notes = _section("Notes", _within(_note_lines(ledger), _NOTES_CHARACTERS))
@@ -164,7 +169,7 @@ def _task_lines(ledger: Ledger) -> list[str]:
 
 
 def _git_lines(ledger: Ledger) -> list[str]:
-    lines = [f"- branch {ledger.branch}"] if ledger.branch else []
+    lines = [f"- branch {ledger.branch}"] if ledger.branch not in ("", _NO_BRANCH) else []
     lines += [f"- pull request made here: {address}" for address in reversed(ledger.pulls)]
     if ledger.commits:
         made = [f"{commit} {flat(subject, 70)}" for commit, subject in reversed(ledger.commits)]

@@ -185,6 +185,7 @@ def _card(turn: Turn) -> str:
         pinned=turn.attempt("budget", _pinned, turn) or (),
         budget=min(card.BUDGET_CHARACTERS, turn.note_room() - 2),
         incomplete=_INCOMPLETE in turn.state.names or not _is_saved(turn),
+        outdated=turn.state.has_spoken,
     )
     if text:
         turn.note("Carded", characters=len(text))

@@ -37,7 +37,7 @@ class Place(NamedTuple):
 @output.command("show")
 @output.session_option
 def show_command(session_id: str | None, as_json: bool) -> None:
-    """List notes and messages with their ids, and what else is recorded.
+    """List notes and messages with ids, and what else is known.
 
     \b
     Example:

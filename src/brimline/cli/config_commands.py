@@ -21,7 +21,7 @@ _project_option = click.option(
 
 @output.command("list")
 def list_command(as_json: bool) -> None:
-    """Print every setting in force, and the files that settings come from.
+    """Print every setting in force, and the files they come from.
 
     \b
     Example:
@@ -82,7 +82,7 @@ def set_command(key: str, value: str, project: bool, as_json: bool) -> None:
 @click.argument("key")
 @_project_option
 def unset_command(key: str, project: bool, as_json: bool) -> None:
-    """Take one setting out of a file: what is weaker is in force again.
+    """Take one setting out of a file. What is weaker is in force again.
 
     \b
     Example:
@@ -102,7 +102,7 @@ def unset_command(key: str, project: bool, as_json: bool) -> None:
 @output.command("explain")
 @click.argument("key", required=False)
 def explain_command(key: str | None, as_json: bool) -> None:
-    """Say for each setting what it does, its value, and which source set it.
+    """Say what each setting does, its value, and what set it.
 
     \b
     Example:

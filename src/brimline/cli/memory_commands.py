@@ -34,7 +34,7 @@ _LINE_CHARACTERS = 110
 @click.option("--everywhere", is_flag=True, help="In all projects, not only this one.")
 @click.option("--limit", default=10, show_default=True, type=click.IntRange(1, 100))
 def search_command(words: tuple[str, ...], everywhere: bool, limit: int, as_json: bool) -> None:
-    """Find what was said: messages, replies, summaries, checkpoints, notes, topics.
+    """Find what was said. That is messages, replies, summaries, checkpoints, notes, topics.
 
     It looks into what `brimline memory index` and housekeeping took in by now.
 
@@ -59,7 +59,7 @@ def search_command(words: tuple[str, ...], everywhere: bool, limit: int, as_json
 @click.option("--type", "kind", required=True, help="user, feedback, project or reference.")
 @click.option("--description", required=True, help="One line: what the index says about it.")
 def add_command(name: str, text: str, kind: str, description: str, as_json: bool) -> None:
-    """Write a topic, and its line in the index; TEXT may be `-` for standard input.
+    """Write a topic, and its line in the index. TEXT may be `-` for standard input.
 
     \b
     Example:
@@ -79,7 +79,7 @@ def add_command(name: str, text: str, kind: str, description: str, as_json: bool
 def edit_command(
     name: str, text: str | None, kind: str | None, description: str | None, as_json: bool
 ) -> None:
-    """Change a topic, and its line in the index; without any change to make, in your editor.
+    """Change a topic, and its line in the index. Without any change to make, in your editor.
 
     What was changed by others while you wrote is not overwritten.
 
@@ -142,7 +142,7 @@ def list_command(as_json: bool) -> None:
 
 @output.command("lint")
 def lint_command(as_json: bool) -> None:
-    """Check the topics and the index; the exit code is 1 where something is wrong.
+    """Check the topics and the index. The exit code is 1 where something is wrong.
 
     \b
     Example:
@@ -162,7 +162,7 @@ def lint_command(as_json: bool) -> None:
 @output.command("index")
 @click.option("--rebuild", is_flag=True, help="Read every source again, from its beginning.")
 def index_command(rebuild: bool, as_json: bool) -> None:
-    """Bring the search up to date with all sessions, checkpoints, notes and topics.
+    """Take all sessions, checkpoints, notes and topics in.
 
     Housekeeping does the same, a little at each session's start. What the client has deleted
     since it was read stays, also with --rebuild.
@@ -188,7 +188,7 @@ def index_command(rebuild: bool, as_json: bool) -> None:
 
 @output.command("status")
 def status_command(as_json: bool) -> None:
-    """Show what memory holds: topics of this project, entries by source, search by meaning.
+    """Show topics of this project, entries by source, the model.
 
     \b
     Example:

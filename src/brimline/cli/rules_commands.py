@@ -40,7 +40,7 @@ _ORDER = (
 @click.argument("path", metavar="[PATH]", required=False)
 @click.option("--text", "as_text", is_flag=True, help="Print all rules as one text.")
 def show_command(path: str | None, as_text: bool, as_json: bool) -> None:
-    """List what loads here, when and at what cost; with PATH, what holds for that file.
+    """List what loads here, when and at what cost. With PATH, what holds for that file.
 
     Tokens are estimated from the length. --text has at most 4,000 characters of a file and 12,000
     in all; what is cut says so, and what depends on PATH stands at the end.
@@ -63,7 +63,7 @@ def show_command(path: str | None, as_text: bool, as_json: bool) -> None:
 @output.command("explain")
 @click.argument("path", metavar="PATH")
 def explain_command(path: str, as_json: bool) -> None:
-    """Say which rules hold for a file or folder, where each is from, and which is nearer.
+    """Say which rules hold for a file or folder, and where from.
 
     PATH need not exist yet.
 
@@ -87,7 +87,7 @@ def explain_command(path: str, as_json: bool) -> None:
 @output.command("lint")
 @click.option("--strict", is_flag=True, help="End with code 1 on doubtful findings too.")
 def lint_command(strict: bool, as_json: bool) -> None:
-    """Check for missing files, circles, duplicates, stale, unread and oversized rules.
+    """Check for missing, circular, double, stale, large rules.
 
     Ends with code 1 where something is broken.
 

@@ -265,7 +265,7 @@ def restore_command(
 def backups_command(
     file: str | None, session_id: str | None, prune: float | None, yes: bool, as_json: bool
 ) -> None:
-    """List the backups that rewriting leaves beside sessions, newest first, or delete old ones.
+    """List backups of rewritten sessions, or delete old ones.
 
     A backup is a byte-exact copy from before the rewrite, which `session restore` needs; its name
     ends in the local time at which it was made.

@@ -186,12 +186,11 @@ def changes(found: list[dict[str, Any]]) -> str:
 
 def purged(document: dict[str, Any]) -> str:
     """What was done, and the way back."""
-    shrunk = f"{output.size(document['bytes'])} became {output.size(document['bytes_after'])}"
+    now, before = (output.size(document[name]) for name in ("bytes_after", "bytes"))
     saved = f"~{document['context_tokens_saved_estimated']:,} tokens smaller (estimated)"
-    lines = [
-        output.wrapped(f"Purged: {shrunk} on the disk, and the next request is {saved}."),
-        *_way_back(document["path"], document["backup"]),
-    ]
+    told = f"Purged: the session is {now} ({before} before), the next request {saved}."
+    lines = [output.wrapped(told), *_way_back(document["path"], document["backup"])]
+    lines.append("Prune:  brimline session backups --prune DAYS")
     if late := document["appended_lines"]:
         lines.append(f"Added what came meanwhile: {output.count(late, 'line')}.")
     return "\n".join([*lines, *_still_written(document)])
@@ -248,9 +247,10 @@ def restoration(found: Restoration) -> str:
             "restored already."
         )
     grown = sum(note.before.length - note.after.length for note in found.undone)
+    back = f", {output.size(grown)} come back" if grown > 0 else ""
     return output.wrapped(
-        f"{found.path}: {output.count(len(found.undone), 'rewrite')} to undo, {output.size(grown)} "
-        "come back, byte for byte; what was appended since stays."
+        f"{found.path}: {output.count(len(found.undone), 'rewrite')} to undo{back}, "
+        "byte for byte; what was appended since stays."
     )
 
 

@@ -114,7 +114,7 @@ def _list_text(document: dict[str, Any], *, reasons: bool) -> str:
 @click.option("--lines", metavar="A:B", help="Lines A to B, counted from 1.")
 @click.option("--bytes", "span", metavar="A:B", help="Bytes A up to B, counted from 0.")
 def get_command(key: str, lines: str | None, span: str | None, as_json: bool) -> None:
-    """Print what is stored, byte for byte; on a terminal without what a terminal would obey.
+    """Print what is stored, byte for byte. On a terminal without what a terminal would obey.
 
     Either end of a range may be left out, and one below 0 counts from the end.
 
@@ -168,7 +168,7 @@ def _content(part: bytes) -> dict[str, str | None]:
 @click.option("--everywhere", is_flag=True, help="In all projects, not only in this one.")
 @click.option("--limit", metavar="N", type=click.IntRange(1), default=10, show_default=True)
 def search_command(query: tuple[str, ...], everywhere: bool, limit: int, as_json: bool) -> None:
-    """Find stored outputs of this project by their words, the best first.
+    """Find outputs of this project by their words, the best first.
 
     Ends with code 1 where none is found. Of each output the first 200 kB are searched.
 
@@ -262,7 +262,7 @@ def prune_command(
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Remove outputs by age and size (without limits: those of the settings), and leftovers.
+    """Remove outputs by age and size. Without limits: those of the settings; and leftovers.
 
     By age goes what is not pinned. By size goes what is not pinned, last used longest ago first,
     then what is pinned soft. What transcripts mention or a hard pin holds stays. If a file that may

@@ -217,6 +217,7 @@ COMMANDS = {
     "run": Entry("brimline.gateway.gateway_commands:run", "Run Claude Code behind a gateway."),
     "dashboard": Entry(f"{_DASHBOARD}:dashboard", "Look at all sessions in the browser."),
     "report": Entry(f"{_DASHBOARD}:report", "Write a session's page into one file."),
+    "replay": Entry(f"{_DASHBOARD}:replay", "Play a session under other settings."),
     "mcp": Entry("brimline.mcp.server:mcp", "Serve stored output to the model.", hidden=True),
     "hook": Entry("brimline.hooks.by_hand:hook", "Answer one hook event.", hidden=True),
     "statusline": Entry("brimline.hooks.by_hand:statusline", "Print the line.", hidden=True),
@@ -228,7 +229,7 @@ COMMANDS = {
 def program() -> None:
     """Keep a Claude Code session below the brim of its context window.
 
-    Every command takes --json, and its --help shows an example.
+    Every command but run takes --json, and its --help shows an example.
     """
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from brimline.gauge.composition import NAMES
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from brimline.dashboard.story import Moment, Story
 
+Value = TypeVar("Value")
 MOST_COLUMNS = 240
 SPARK_CELLS = 40
 # From the bottom of a stack to its top: what stands first is what is always there.
@@ -34,6 +35,7 @@ _MILLION, _THOUSAND, _SMALL = 1_000_000, 1_000, 10_000
 class Size(NamedTuple):
     """How large a drawing is, in its own units, and how much of it the labels take."""
 
+    style: str
     width: int
     height: int
     left: int
@@ -41,8 +43,8 @@ class Size(NamedTuple):
 
 
 # One for wide pages, one for a phone: letters are as large in either.
-SIZES = {"wide": Size(1000, 280, 58), "narrow": Size(360, 230, 46)}
-LOW_SIZES = {"wide": Size(1000, 130, 58), "narrow": Size(360, 120, 46)}
+SIZES = (Size("wide", 1000, 280, 58), Size("narrow", 360, 230, 46))
+LOW_SIZES = (Size("wide", 1000, 130, 58), Size("narrow", 360, 120, 46))
 
 
 class Shape(NamedTuple):
@@ -75,6 +77,8 @@ class Plot:
     rules: list[tuple[float, str]] = field(default_factory=list)
     """Ticks: where, and the label."""
     below: list[tuple[float, str]] = field(default_factory=list)
+    far: int | None = None
+    """The brim, where it is too far up to be drawn."""
 
     def x(self, column: float) -> float:
         """Where a column begins."""
@@ -89,18 +93,23 @@ class Plot:
 
 def columns(moments: Sequence[Moment]) -> list[Moment]:
     """The requests that are drawn: all of them, or the fullest of each group of neighbours."""
-    count = min(len(moments), MOST_COLUMNS)
-    edges = [len(moments) * at // count for at in range(count + 1)] if count else [0]
-    groups = [moments[low:high] for low, high in itertools.pairwise(edges)]
-    return [max(group, key=lambda one: one.tokens) for group in groups]
+    return [max(group, key=lambda one: one.tokens) for group in _groups(moments, MOST_COLUMNS)]
 
 
-def occupancy(story: Story, shown: Sequence[Moment], size: Size) -> Plot:
-    """How full it was, stacked by what it consisted of, with the brim and what happened."""
+def occupancy(story: Story, shown: Sequence[Moment], size: Size, other: Sequence[int] = ()) -> Plot:
+    """How full it was, stacked by what it consisted of, with the brim and what happened.
+
+    Args:
+        story: the session.
+        shown: its columns.
+        size: of the drawing.
+        other: the size of each request under other settings, for a second curve.
+    """
     peak = max((one.tokens for one in shown), default=0)
+    others = [other[one.number - 1] for one in shown if one.number <= len(other)]
     brims = [one.reading.compaction.tokens if one.reading else 0 for one in shown]
     near = [brim for brim in brims if brim <= FAR * peak]
-    plot = _plot(size, len(shown), max(peak, *near, 1) * _HEADROOM)
+    plot = _plot(size, len(shown), max(peak, *near, *others, 1) * _HEADROOM)
     floors = [0.0] * len(shown)
     stacks = [_stack(one) for one in shown]
     for kind in KINDS:
@@ -108,8 +117,12 @@ def occupancy(story: Story, shown: Sequence[Moment], size: Size) -> Plot:
         if any(top > floor for top, floor in zip(tops, floors, strict=True)):
             plot.shapes.append(Shape(_band(plot, floors, tops), f"fill {kind}", NAMES[kind]))
         floors = tops
-    if near:
+    if brims and not near:
+        plot.far = brims[-1]
+    elif near:
         plot.shapes.append(Shape(_steps(plot, brims), "line brim", "the brim"))
+    if others:
+        plot.shapes.append(Shape(_steps(plot, others), "line other", "under other settings"))
     _add_marks(plot, story, shown)
     return plot
 
@@ -158,7 +171,7 @@ def cache(shown: Sequence[Moment], size: Size) -> Plot:
 
 def curve(values: Sequence[int], top: int, width: int = 120, height: int = 28) -> str:
     """A small curve without labels, for a list."""
-    plot = Plot(Size(width, height, 0, 0), len(values), float(max(top, *values, 1)))
+    plot = Plot(Size("spark", width, height, 0, 0), len(values), float(max(top, *values, 1)))
     plot_y = [round(height - height * value / plot.top, 1) for value in values]
     steps = "".join(f"V{y}H{plot.x(at + 1)}" for at, y in enumerate(plot_y))
     return f"M0 {height}{steps}V{height}Z"
@@ -166,9 +179,13 @@ def curve(values: Sequence[int], top: int, width: int = 120, height: int = 28) -
 
 def cells(values: Sequence[int]) -> list[int]:
     """At most `SPARK_CELLS` values, each the largest of its share."""
-    count = min(len(values), SPARK_CELLS)
+    return [max(group) for group in _groups(values, SPARK_CELLS)]
+
+
+def _groups(values: Sequence[Value], most: int) -> list[Sequence[Value]]:
+    count = min(len(values), most)
     edges = [len(values) * at // count for at in range(count + 1)] if count else [0]
-    return [max(values[low:high]) for low, high in itertools.pairwise(edges)]
+    return [values[low:high] for low, high in itertools.pairwise(edges)]
 
 
 def short(value: float) -> str:

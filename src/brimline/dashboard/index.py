@@ -204,7 +204,7 @@ def row_of(found: story.Story) -> dict[str, Any]:
 def add_up(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """The figures of sessions together, each list with the largest first."""
     tools, projects, spent, causes = (Counter[str]() for _ in range(4))
-    tokens, times = Counter[Injection](), Counter[Injection]()
+    tokens, counts = Counter[Injection](), Counter[Injection]()
     hooks: dict[str, list[float]] = {}
     summaries: dict[Any, int | None] = {}
     for row in rows:
@@ -212,13 +212,12 @@ def add_up(rows: list[dict[str, Any]]) -> dict[str, Any]:
         projects[row["project"]] += sum(row["tools"].values())
         spent.update(row["spent"])
         causes.update(row["causes"])
-        for by, name, ours, count, took in row["injections"]:
-            tokens[Injection(by, name, ours)] += took
-            times[Injection(by, name, ours)] += count
+        for by, name, ours, count, spent_tokens in row["injections"]:
+            tokens[Injection(by, name, ours)] += spent_tokens
+            counts[Injection(by, name, ours)] += count
         for event, (count, took_ms, longest_ms) in row["hooks"].items():
-            before = hooks.get(event, [0, 0.0, 0.0])
-            longest = max(before[2], longest_ms)
-            hooks[event] = [before[0] + count, before[1] + took_ms, longest]
+            times, took, longest = hooks.get(event, [0, 0.0, 0.0])
+            hooks[event] = [times + count, took + took_ms, max(longest, longest_ms)]
         # A compaction that was copied into a resumed session counts once.
         for at, size in enumerate(row["summaries"]):
             summaries.setdefault(row["compaction_names"][at] or (row["id"], at), size)
@@ -228,7 +227,7 @@ def add_up(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "projects": projects.most_common(),
         "spent": spent,
         "saved": learning.total(learning.Saved(*row["saved"]) for row in rows),
-        "injections": [(one, times[one], count) for one, count in tokens.most_common()],
+        "injections": [(one, counts[one], took) for one, took in tokens.most_common()],
         "injected": tokens.total(),
         "hooks": sorted(hooks.items()),
         "compactions": len(summaries),

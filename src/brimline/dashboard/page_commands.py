@@ -1,4 +1,4 @@
-"""`brimline dashboard` and `report`: what their words mean; libraries are loaded when they run."""
+"""`brimline dashboard`, `report`, `replay`: their words; libraries are loaded when one runs."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def dashboard(port: int, no_open: bool, as_json: bool) -> None:
         raise BrimlineError(f"port {port} cannot be used: {error.strerror or error}") from error
     port, secret = listener.getsockname()[1], secrets.token_urlsafe(24)
     address = f"http://127.0.0.1:{port}/enter?key={secret}"
-    found = web.home()
+    found = web.Dashboard(paths.home())
     told = f"{address}\nThe address holds a secret; it ends with this command: Ctrl-C."
     output.answer({"url": address, "port": port}, told, as_json=as_json)
     sys.stdout.flush()
@@ -100,9 +100,9 @@ def report(session: str, file: str, redact: bool, as_json: bool) -> None:
       brimline report 1f0c2d3e -o session.html --full
     """
     with _libraries():
-        from brimline.dashboard.report import render, write
+        from brimline.dashboard.report import single_file, write
     found = _told(session)
-    made = render(found, redacted=redact)
+    made = single_file(found, redacted=redact)
     write(file, made)
     document = {"session_id": found.session_id, "file": os.path.abspath(file), "redacted": redact}
     document |= {"bytes": len(made.encode()), "requests": len(found.moments)}
@@ -111,12 +111,47 @@ def report(session: str, file: str, redact: bool, as_json: bool) -> None:
     output.answer(document, told, as_json=as_json)
 
 
-def _told(named: str) -> Story:
-    """The session that is named by its file or its id, read."""
-    from brimline.dashboard import story
+@output.command("replay")
+@_session_argument
+@click.option("--preset", metavar="NAME", help="The preset that it is played under.")
+@click.option("--set", "chosen", metavar="KEY=VALUE", multiple=True, help="A setting; repeatable.")
+@click.option("-o", "--output", "file", metavar="FILE", help="Also write a page with both curves.")
+def replay(
+    session: str, preset: str | None, chosen: tuple[str, ...], file: str | None, as_json: bool
+) -> None:
+    """See what would have been said, kept out and compacted in a session under other settings.
 
+    The hooks are played every tool result again, in a temporary folder; nothing of yours changes.
+    Sizes after something was kept out are estimates, and the model's answers stay as they were.
+
+    \b
+    Example:
+      brimline replay 1f0c2d3e --preset haios-80
+      brimline replay 1f0c2d3e --set offload.inline_bytes=4000 -o replay.html
+    """
+    from brimline.dashboard.replay import play, table
+
+    path = _transcript(session)
+    found = play(path, preset, list(chosen))
+    if file is not None:
+        with _libraries():
+            from brimline.dashboard.report import single_file, write
+        write(file, single_file(_told(path), redacted=True, replay=found))
+    output.answer(found, table, as_json=as_json)
+
+
+def _transcript(named: str) -> str:
+    """The session that is named by its file or its id."""
     path = named if os.path.isfile(named) else find.by_id(named)
     find.require_transcript(path)
+    return path
+
+
+def _told(named: str) -> Story:
+    """The same, read."""
+    from brimline.dashboard import story
+
+    path = _transcript(named)
     with output.Progress("Reading", os.path.getsize(path)) as bar:
         return story.tell(path, paths.home(), bar.update)
 

@@ -18,8 +18,6 @@ from brimline.store import stub
 from brimline.transcript import read, row
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from brimline.dashboard.story import Item, Moment, Story
 
 _TOP = 12
@@ -61,46 +59,32 @@ def render(template: str, **values: Any) -> str:
     return made.encode("utf-8", "replace").decode()
 
 
-def session_page(story: Story, *, redacted: bool) -> dict[str, Any]:
+def session_page(
+    story: Story, *, redacted: bool, replay: dict[str, Any] | None = None
+) -> dict[str, Any]:
     """All that the page of a session shows."""
     shown = chart.columns(story.moments)
+    other = replay["occupancy_tokens"] if replay else []
     project = (story.project or "unknown").rstrip("/")
     return {
         "story": story,
         "project": os.path.basename(project) if redacted else project,
         "redacted": redacted,
+        "replay": replay,
         "headline": headline(story),
         "plots": {
-            "occupancy": {
-                name: chart.occupancy(story, shown, size) for name, size in chart.SIZES.items()
-            },
-            "forecast": {
-                name: chart.forecasts(shown, size) for name, size in chart.LOW_SIZES.items()
-            },
-            "cache": {name: chart.cache(shown, size) for name, size in chart.LOW_SIZES.items()},
+            "occupancy": [chart.occupancy(story, shown, size, other) for size in chart.SIZES],
+            "forecast": [chart.forecasts(shown, size) for size in chart.LOW_SIZES],
+            "cache": [chart.cache(shown, size) for size in chart.LOW_SIZES],
         },
-        "drawn": [name for name in chart.KINDS if _is_drawn(story, name)],
         "columns": [[one.number, label(one)] for one in shown],
-        "brim_is_far": _brim_is_far(shown),
         "parts": _parts(story),
-        "spent": list(story.spent.items()),
         "growth": _growth(story, redacted=redacted),
         "largest": _largest(story, redacted=redacted),
         "notices": _notices(story),
-        "offloads": _offloads(story),
-        "hooks": [
-            (name, len(times), times[len(times) // 2], times[-1])
-            for name, times in hook_times(story.events).items()
-        ],
-        "injections": [
-            (found, story.injections.times[found], tokens)
-            for found, tokens in story.injections.tokens.most_common(_TOP)
-        ],
+        "offloads": [one for one in story.events if one["event"] in ("Offloaded", "Recalled")],
+        "hooks": hook_times(story.events),
     }
-
-
-def _is_drawn(story: Story, kind: str) -> bool:
-    return any(one.parts.get(kind, 0) > 0 for one in story.moments)
 
 
 def headline(story: Story) -> str:
@@ -183,13 +167,6 @@ def shown_item(item: Item, *, redacted: bool) -> str:
     return output.line(f"{item.name or NAMES[item.kind]} {subject}", _SUBJECT_CHARACTERS)
 
 
-def _brim_is_far(shown: Sequence[Moment]) -> int | None:
-    """The brim where it is too far up to be drawn."""
-    peak = max((one.tokens for one in shown), default=0)
-    brims = [one.reading.compaction.tokens for one in shown if one.reading]
-    return brims[-1] if brims and min(brims) > chart.FAR * peak else None
-
-
 def _parts(story: Story) -> list[tuple[str, str, int]]:
     """The last request, largest part first, what is unexplained at the end."""
     found = story.composed.parts if story.composed else {}
@@ -225,22 +202,3 @@ def _notices(story: Story) -> list[dict[str, Any]]:
         {"at": one.at, "told": told, "tokens": one.occupancy_tokens}
         for one, told in sorted(said, key=lambda pair: pair[0].at)
     ]
-
-
-def _offloads(story: Story) -> list[dict[str, Any]]:
-    """What was kept out of the window, and what came back."""
-    found = []
-    for event in story.events:
-        if event["event"] in ("Offloaded", "Recalled"):
-            key = event.get("key")
-            found.append(
-                {
-                    "at": event["at"],
-                    "tool": output.line(event.get("tool") or ""),
-                    "is_back": event["event"] == "Recalled",
-                    "bytes": event.get("bytes"),
-                    "shown": event.get("shown"),
-                    "key": key if isinstance(key, str) else None,
-                }
-            )
-    return found

@@ -13,7 +13,6 @@ from markupsafe import Markup
 from brimline.dashboard import pages
 from brimline.errors import BrimlineError
 from brimline.fast import io
-from brimline.gauge.composition import NAMES
 
 if TYPE_CHECKING:
     from brimline.dashboard.story import Story
@@ -34,17 +33,17 @@ def write(file: str, text: str) -> None:
         raise BrimlineError(f"{file} cannot be written: {error.strerror or error}") from error
 
 
-def render(found: Story, *, redacted: bool, template: str = "report.html", **more: Any) -> str:
+def single_file(found: Story, *, redacted: bool, replay: dict[str, Any] | None = None) -> str:
     """The page with its style and script inside, which nothing else in it may run."""
     files = resources.files("brimline.dashboard").joinpath("static")
     style, script = (files.joinpath(name).read_text("utf-8") for name in ("page.css", "page.js"))
-    values = pages.session_page(found, redacted=redacted) | more
+    values = pages.session_page(found, redacted=redacted, replay=replay)
     if not redacted:
         values["texts"] = _texts(found)
     # Ours, and the same in every report.
     trusted = {"style": Markup(style), "script": Markup(script)}  # noqa: S704
     hashes = {"style_hash": _hash(style), "script_hash": _hash(script)}
-    return pages.render(template, **values, **trusted, **hashes)
+    return pages.render("report.html", **values, **trusted, **hashes)
 
 
 def _hash(text: str) -> str:
@@ -54,14 +53,12 @@ def _hash(text: str) -> str:
 def _texts(found: Story) -> list[dict[str, Any]]:
     """The texts of the largest items, so far as a report can hold them."""
     every = [(item, one) for one in found.moments for item in one.items]
-    chosen = sorted(every, key=lambda pair: -pair[0].tokens)[:_TEXTS]
     told = []
-    for item, moment in chosen:
-        name = f"{item.name or NAMES[item.kind]} {item.subject}"
-        rows = [row for row in pages.came_in(found, moment) if item in row["items"]]
-        for row in rows[:1]:
-            text, cut = row["text"][:_TEXT_CHARACTERS], row["cut"]
-            cut += len(row["text"]) - len(text)
-            fields = {"number": moment.number, "tokens": item.tokens, "name": name}
-            told.append(fields | {"text": text, "cut": cut})
+    for item, moment in sorted(every, key=lambda pair: -pair[0].tokens)[:_TEXTS]:
+        row = next((row for row in pages.came_in(found, moment) if item in row["items"]), None)
+        if row:
+            text = row["text"][:_TEXT_CHARACTERS]
+            fields = {"number": moment.number, "name": pages.shown_item(item, redacted=False)}
+            fields |= {"tokens": item.tokens, "cut": row["cut"] + len(row["text"]) - len(text)}
+            told.append(fields | {"text": text})
     return told

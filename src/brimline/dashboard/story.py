@@ -121,12 +121,11 @@ class Story:
     @property
     def spent(self) -> dict[str, int]:
         """Tokens by how they were billed, over all requests."""
-        every = [one.spent for one in self.moments]
         return {
-            "input": sum(one.input_tokens for one in every),
-            "cache read": sum(one.cache_read_tokens for one in every),
-            "cache written": sum(one.cache_written_tokens for one in every),
-            "output": sum(one.output_tokens for one in every),
+            name: sum(
+                getattr(one.spent, f"{name.replace(' ', '_')}_tokens") for one in self.moments
+            )
+            for name in ("input", "cache read", "cache written", "output")
         }
 
     def at_time(self, at: float) -> Moment | None:

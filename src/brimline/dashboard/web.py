@@ -28,7 +28,6 @@ from starlette.routing import Route
 from brimline.dashboard import pages, story
 from brimline.dashboard.index import SORTS, Filter, Index, stamp
 from brimline.errors import BrimlineError
-from brimline.fast import paths
 from brimline.store import contents, layout
 
 if TYPE_CHECKING:
@@ -60,7 +59,6 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
-    "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
 
@@ -131,8 +129,8 @@ def _same(given: str, secret: str) -> bool:
 class Dashboard:
     """The answers to all addresses."""
 
-    def __init__(self, home_dir: str, index: Index) -> None:
-        self.home_dir, self.index = home_dir, index
+    def __init__(self, home_dir: str) -> None:
+        self.home_dir, self.index = home_dir, Index(home_dir)
         self.token = secrets.token_urlsafe(24)
         self.wanted = threading.Event()
         self._stories: dict[tuple[str, str], story.Story] = {}
@@ -232,15 +230,14 @@ class Dashboard:
         """One stored output."""
         key = contents.resolve(self.home_dir, request.path_params["digest"])
         data = contents.get(self.home_dir, key, touch=False)
-        text = data[: 4 * pages.MOST_CHARACTERS].decode("utf-8", "replace")
-        text = text[: pages.MOST_CHARACTERS]
+        text = data[: pages.MOST_CHARACTERS].decode("utf-8", "replace")
         return self._page(
             "output.html",
             f"Output {key[7:15]}",
             key=key,
             size=len(data),
             text=text,
-            cut=len(data) > len(text.encode("utf-8", "replace")),
+            cut=len(data) > pages.MOST_CHARACTERS,
             about=contents.meta(self.home_dir, key),
             is_pinned=os.path.exists(layout.file(self.home_dir, layout.digest_of(key), "pin")),
         )
@@ -263,27 +260,23 @@ class Dashboard:
     def memory(self, request: Request) -> Response:
         """Topics of a project, and the search over all that was said."""
         query = request.query_params.get("q", "").strip()[:200]
-        folder = self._project(request)
-        topics = self._ask("memory", "list", cwd=folder)
-        hits = []
-        if query:
-            words = ("search", "--everywhere", "--limit", "20", "--", query)
-            hits = self._ask("memory", *words, cwd=folder)["hits"]
-        return self._page(
-            "memory.html", "Memory", query=query, hits=hits, **topics, **self._in(folder)
-        )
+        place = self._project(request)
+        topics = self._ask("memory", "list", cwd=place["project"])
+        words = ("memory", "search", "--everywhere", "--limit", "20", "--", query)
+        hits = self._ask(*words)["hits"] if query else []
+        return self._page("memory.html", "Memory", query=query, hits=hits, **topics, **place)
 
     def rules(self, request: Request) -> Response:
         """The instruction files of a project."""
-        folder = self._project(request)
-        found = self._ask("rules", "show", cwd=folder)
-        return self._page("rules.html", "Rules", found=found, **self._in(folder))
+        place = self._project(request)
+        found = self._ask("rules", "show", cwd=place["project"])
+        return self._page("rules.html", "Rules", found=found, **place)
 
     def health(self, request: Request) -> Response:
         """What `doctor` finds."""
-        folder = self._project(request)
-        found = self._ask("doctor", cwd=folder)
-        return self._page("health.html", "Health", found=found, **self._in(folder))
+        place = self._project(request)
+        found = self._ask("doctor", cwd=place["project"])
+        return self._page("health.html", "Health", found=found, **place)
 
     def asset(self, request: Request) -> Response:
         """Style, script and icon."""
@@ -316,15 +309,11 @@ class Dashboard:
                 del self._stories[next(iter(self._stories))]
         return found
 
-    def _project(self, request: Request) -> str:
-        """The folder that is asked for: one in which there was a session, or where this runs."""
-        asked = request.query_params.get("project", "")
-        known = [folder for folder in self.index.choices("project") if os.path.isdir(folder)]
-        return asked if asked in known else os.getcwd()
-
-    def _in(self, folder: str) -> dict[str, Any]:
+    def _project(self, request: Request) -> dict[str, Any]:
+        """The folder that is asked for, where there was a session in it, else where this runs."""
         known = [one for one in self.index.choices("project") if os.path.isdir(one)]
-        return {"projects": sorted({*known, folder}), "project": folder}
+        asked, here = request.query_params.get("project", ""), os.getcwd()
+        return {"projects": sorted({*known, here}), "project": asked if asked in known else here}
 
     def _ask(self, *words: str, cwd: str | None = None) -> dict[str, Any]:
         """What a command of ours answers.
@@ -334,20 +323,16 @@ class Dashboard:
         """
         at = 1 + (words[0] != "doctor")
         command = [sys.executable, "-m", "brimline", *words[:at], "--json", *words[at:]]
-        environment = os.environ | {"BRIMLINE_HOME": self.home_dir}
+        own = os.environ | {"BRIMLINE_HOME": self.home_dir}
         try:
             done = subprocess.run(
-                command,
-                cwd=cwd,
-                env=environment,
-                capture_output=True,
-                check=False,
-                timeout=_COMMAND_S,
+                command, capture_output=True, check=False, timeout=_COMMAND_S, cwd=cwd, env=own
             )
-            found: dict[str, Any] = json.loads(done.stdout)
+            found: dict[str, Any] = json.loads(done.stdout or b"null") or {}
         except (OSError, ValueError, subprocess.TimeoutExpired):
-            told = done.stderr.decode("utf-8", "replace").strip() if "done" in locals() else ""
-            raise BrimlineError(told or f"`brimline {words[0]}` did not answer") from None
+            raise BrimlineError(f"`brimline {words[0]}` did not answer") from None
+        if not found:
+            raise BrimlineError(done.stderr.decode("utf-8", "replace").strip())
         return found
 
 
@@ -366,9 +351,3 @@ def _number(text: str | None, otherwise: int) -> int:
         if text and text.isascii() and text.isdigit() and len(text) < _MOST_DIGITS
         else otherwise
     )
-
-
-def home() -> Dashboard:
-    """The pages of this user."""
-    home_dir = paths.home()
-    return Dashboard(home_dir, Index(home_dir))

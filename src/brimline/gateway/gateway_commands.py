@@ -34,7 +34,13 @@ def _upstream(_context: click.Context, _parameter: click.Parameter, url: str) ->
 
 
 @output.command("gateway")
-@click.option("--port", default=0, metavar="N", help="Port on loopback (default: any free one).")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    default=0,
+    metavar="N",
+    help="Port on loopback (default: any free one).",
+)
 @click.option(
     "--upstream",
     default="https://api.anthropic.com",
@@ -46,7 +52,7 @@ def _upstream(_context: click.Context, _parameter: click.Parameter, url: str) ->
 @click.option(
     "--layers", default="1,2,4,5", callback=_layers, metavar="LIST", help="Which apply, or off."
 )
-@click.option("--test-clock", is_flag=True, help="Take the time from x-replay-time.")
+@click.option("--test-clock", is_flag=True, hidden=True)  # the time is x-replay-time
 @click.option("--inherited", nargs=2, type=int, hidden=True)
 def gateway(
     port: int,

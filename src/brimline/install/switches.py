@@ -25,7 +25,7 @@ _REPLY_TOKENS = 20_000
 @click.argument("tokens", metavar="TOKENS|off")
 @click.option("--percent", type=click.IntRange(1, 100), help="Compact at this share already.")
 def autocompact(tokens: str, percent: int | None, as_json: bool) -> None:
-    """Make the client compact by itself at TOKENS less 33,000, or leave it to its default.
+    """Make the client compact at TOKENS less 33,000, or as usual.
 
     It writes `autoCompactWindow` into the user's settings of the client, and a percentage as
     `CLAUDE_AUTOCOMPACT_PCT_OVERRIDE` into their `env`; that can only lower the point. Running
@@ -142,7 +142,7 @@ def off(as_json: bool) -> None:
 @output.command("init")
 @click.option("--force", is_flag=True, help="Replace a .brimlineignore that is there.")
 def init(force: bool, as_json: bool) -> None:
-    """Write a first .brimlineignore: the default folders, or the lines of a .ckignore.
+    """Write a .brimlineignore: usual folders, or a .ckignore's.
 
     \b
     Example:

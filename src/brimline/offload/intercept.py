@@ -93,7 +93,12 @@ class _Case:
         main = self.line.main if self.line else None
         pattern = main.pattern if main else shell.pattern_of(tool, found.subject)
         self.learned_as = (turn.project, tool, pattern)
-        self.may_repeat = self.line.only_reads if self.line else tool in _REPEATABLE
+        most = preview.CLIENT_SHOWS_CHARACTERS.get(tool, tool_results.MCP_CHARACTERS)
+        # Whether the client would show no more than its beginning, now and when it is repeated.
+        is_long = tool not in ("Bash", "Read") and len(found.text) > most
+        self.is_cut = found.was_persisted or is_long
+        only_reads = self.line.only_reads if self.line else tool in _REPEATABLE
+        self.may_repeat = only_reads and not self.is_cut
 
     def passes(self) -> bool:
         """The answers to questions 3 to 9."""
@@ -155,7 +160,7 @@ class _Case:
         return not (turn.policy.client.get("recall_allowed") or bypassed or self.may_repeat)
 
     def _is_repeated(self) -> bool:
-        if not looks.claim_repeat(self.turn, self.call):
+        if self.is_cut or not looks.claim_repeat(self.turn, self.call):
             return False
         learning.note(self.turn.home, learning.RECALL, self.learned_as)
         self.turn.note("Recalled", tool=self.tool, shown=self._shown_by_client())
@@ -163,9 +168,7 @@ class _Case:
 
     def _shown_by_client(self) -> int:
         """How many characters the client shows of the result by itself."""
-        found, length = self.found, len(self.found.text)
-        is_large = self.tool != "Read" and length > tool_results.MCP_CHARACTERS
-        return _CLIENT_PREVIEW_CHARACTERS if found.was_persisted or is_large else length
+        return _CLIENT_PREVIEW_CHARACTERS if self.is_cut else len(self.found.text)
 
     def swap(self) -> Decision | None:
         """The answer to question 10, and the reference where it is no."""
@@ -181,7 +184,7 @@ class _Case:
             total = found.lines[2] if found.lines else self.source.total
             looks.note_preview(turn, found.subject, key, total)
         # A parallel twin that was first shows the preview, and this is its repetition.
-        while not looks.offer(turn, self.call):
+        while not self.is_cut and not looks.offer(turn, self.call):
             if self._is_repeated():
                 return None
         learning.note(turn.home, learning.STUB, self.learned_as, size, key)

@@ -136,8 +136,8 @@ class Saved(NamedTuple):
 
     @property
     def kept_out(self) -> int:
-        """What is left of it; below zero where it cost more than it saved."""
-        return self.would - self.shown - self.recalled
+        """What is left of it; what was fetched back may be more than the client had shown."""
+        return max(0, self.would - self.shown - self.recalled)
 
     @property
     def kept_out_tokens(self) -> int:

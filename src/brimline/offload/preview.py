@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # Of more than this the client itself shows no more than 2,000 characters: a preview that takes
 # more than that would make matters worse.
-_CLIENT_SHOWS_CHARACTERS = {"Bash": 30_000, "Grep": 20_000}
+CLIENT_SHOWS_CHARACTERS = {"Bash": 30_000, "Grep": 20_000}
 DIFF_CHARACTERS = 25_000
 _FILES_CHARACTERS = 1_000
 # How much is shown: of source code and prose a fifth, because names in them are often used next,
@@ -65,7 +65,7 @@ def make_preview(text: str, source: Source, kind: str, tool: str, subject: str) 
     is_long = len(text) > _LONG_LINE_CHARACTERS * (source.total + text.count("\r"))
     hint = _LONG_LINES if is_long else ""
     budget = _JSON_CHARACTERS if kind == kinds.JSON else _LEAST_CHARACTERS
-    is_shown_whole = len(text) <= _CLIENT_SHOWS_CHARACTERS.get(tool, len(text))
+    is_shown_whole = len(text) <= CLIENT_SHOWS_CHARACTERS.get(tool, len(text))
     if kind in (kinds.CODE, kinds.PROSE) and is_shown_whole:
         budget = max(budget, min(_MOST_CHARACTERS, int(_SHARE * len(text))))
     budget -= len(hint)

@@ -214,6 +214,19 @@ def cached_of(row: Any) -> tuple[int, int, int, str | None] | None:
     return read, written, 3_600 if is_hour else 300, usage.model
 
 
+def resized(row: dict[str, Any], prompt_tokens: int) -> dict[str, Any]:
+    """A reply as it would be recorded had its request taken so many tokens."""
+    message = message_of(row)
+    usage = dict.fromkeys(PROMPT_FIELDS, 0) | {PROMPT_FIELDS[1]: prompt_tokens}
+    return row | {"message": message | {"usage": {**message["usage"], **usage}}}
+
+
+def boundary(pre_tokens: int) -> dict[str, Any]:
+    """A compaction that the client did by itself, in as few words as it can be told."""
+    told = {"trigger": "auto", "preTokens": pre_tokens}
+    return {"type": "system", "subtype": "compact_boundary", "compactMetadata": told}
+
+
 def forked_from(row: Any) -> str | None:
     """The session that a row was copied from, where it is a fork's."""
     told = row.get("forkedFrom") if isinstance(row, dict) else None

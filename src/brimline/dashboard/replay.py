@@ -1,0 +1,103 @@
+"""A recorded session under other settings: what would have been said, kept out and compacted."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from typing import Any
+
+from brimline import output, settings
+from brimline.config import find
+from brimline.errors import BrimlineError, ConfigError
+from brimline.fast import paths
+
+# What the user's own settings and experience are, for a data folder to throw away.
+_TAKEN_ALONG = ("config.toml", "learned.json")
+_SHOWN = 60
+
+
+def play(path: str, preset: str | None, chosen: list[str]) -> dict[str, Any]:
+    """Play a session through the rooms in a process of its own, in a folder to throw away.
+
+    Raises:
+        BrimlineError: a setting is wrong, or the session cannot be played.
+    """
+    wanted = dict(_pair(text) for text in [f"guard.preset={preset}"] * bool(preset) + chosen)
+    folder = tempfile.mkdtemp(prefix="brimline-replay-")
+    try:
+        for name in _TAKEN_ALONG:
+            if os.path.isfile(source := f"{paths.home()}/{name}"):
+                shutil.copy(source, f"{folder}/{name}")
+        given = {settings.BY_KEY[key].env: text for key, text in wanted.items()}
+        done = subprocess.run(
+            [sys.executable, "-m", "brimline.hooks.rehearse", os.path.abspath(path), f"{folder}/s"],
+            env=os.environ | given | {"BRIMLINE_HOME": folder},
+            capture_output=True,
+            check=False,
+        )
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    if done.returncode:
+        told = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        raise BrimlineError(f"{path} could not be replayed: {told}")
+    return _document(wanted, [json.loads(line) for line in done.stdout.splitlines()])
+
+
+def _document(wanted: dict[str, str], steps: list[dict[str, Any]]) -> dict[str, Any]:
+    """What came of it, under the keys that other programs rely on."""
+    requests = [one for one in steps if one["kind"] == "request"]
+    return {
+        "settings": wanted,
+        "requests": len(requests),
+        "peak_tokens_recorded": max((one["recorded"] for one in requests), default=None),
+        "peak_tokens": max((one["tokens"] for one in requests), default=None),
+        "kept_out_tokens": sum(one["tokens"] for one in steps if one["kind"] == "offloaded"),
+        "compactions": sum(one["kind"] == "compacted" for one in steps),
+        "events": [one for one in steps if one["kind"] != "request"],
+        "occupancy_tokens": [one["tokens"] for one in requests],
+    }
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, sign, value = text.partition("=")
+    setting = find(key)
+    if not sign:
+        raise ConfigError(f"write --set {key}=VALUE")
+    try:
+        settings.coerce(setting, value)
+    except ValueError as error:
+        raise ConfigError(f"{key} {error}, not {value!r}") from None
+    return key, value
+
+
+def table(document: dict[str, Any]) -> str:
+    """For a person: what would have been different, then what would have happened when."""
+    told = ", ".join(f"{key} = {value}" for key, value in document["settings"].items())
+    fullest, recorded = (output.figure(document[f"peak_tokens{end}"]) for end in ("", "_recorded"))
+    pairs = [
+        ("settings", told or "those in force"),
+        ("requests", f"{document['requests']:,}"),
+        ("fullest", f"{fullest}; recorded {recorded}"),
+        ("kept out", f"~{document['kept_out_tokens']:,} tokens"),
+        ("compactions", str(document["compactions"])),
+    ]
+    lines = [output.pairs(pairs)]
+    shown = document["events"][:_SHOWN]
+    rows = [
+        [
+            str(one["request"]),
+            one["kind"],
+            output.figure(one["tokens"]),
+            output.line(one["text"], 200),
+        ]
+        for one in shown
+    ]
+    if rows:
+        lines += ["", output.table(["request", "what", "tokens", "of it"], rows, right={0, 2})]
+    if len(document["events"]) > _SHOWN:
+        lines.append(f"… {len(document['events']) - _SHOWN:,} more; --json has all of them")
+    return "\n".join(lines)

@@ -1,0 +1,158 @@
+"""A recorded session played to the rooms again, under the settings in force: what they would do.
+
+A process of its own, for `brimline replay`: it goes by its environment, so its data folder has to
+be one to throw away. The rooms see a copy of the transcript that grows row by row, in which every
+request is as large as it would have been: less what was kept out, and with the compactions that
+would have come. What it finds is printed as lines of JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+from brimline import config
+from brimline.decision import merge
+from brimline.fast import paths
+from brimline.gauge.reading import characters_per_token
+from brimline.hooks import table
+from brimline.hooks.entry import call
+from brimline.hooks.turn import Turn
+from brimline.hooks.wire import Event
+from brimline.offload import tool_results
+from brimline.transcript import compactions, find, read, row
+
+# After a compaction, where the recording has none to go by.
+_USUAL_POST_TOKENS = 50_000
+_UNSEEN = 1 << 62
+_LOADS = ("Agent", "Task", "Skill")
+
+
+def main(path: str, copy: str) -> None:
+    """Play a session and print what comes of it."""
+    home_dir, project = paths.home(), find.project_of(path) or "/"
+    config.compile_policy(home_dir, project)
+    with open(copy, "ab", buffering=0) as file:
+        rehearsal = Rehearsal(home_dir, project, copy, file)
+        for value in read.rows(path):
+            for found in rehearsal.take(value):
+                sys.stdout.write(json.dumps(found) + "\n")
+
+
+class Rehearsal:
+    """The session under other settings; `shift` is how much larger it would be by now."""
+
+    def __init__(self, home_dir: str, project: str, copy: str, file: Any) -> None:
+        self.home_dir, self.project, self.copy, self.file = home_dir, project, copy, file
+        self.scan = compactions.Scan()
+        self.shift = 0
+        self.brim = 0
+        self.seen = _UNSEEN
+        self.is_enforced = False
+        self.calls: dict[str, dict[str, Any]] = {}
+        self.posts = [_USUAL_POST_TOKENS]
+
+    def take(self, value: dict[str, Any]) -> list[dict[str, Any]]:
+        """The next row: what happens because of it, in the words of the output."""
+        if row.is_sidechain(value):
+            return []
+        if row.is_boundary(value):
+            return self._recorded_compaction(value)
+        found: list[dict[str, Any]] = []
+        for one in row.calls(value):
+            asked = self.calls[one.id] = {"tool_name": one.name, "tool_input": one.arguments}
+            found += self._ask("PreToolUse", asked) if one.name in _LOADS else []
+        for result in row.results(value):
+            if result.call_id in self.calls:
+                asked = self.calls.pop(result.call_id) | {"tool_response": result.copy}
+                found += self._ask("PostToolUse", asked)
+        if prompt := row.prompt_text(value):
+            # Only its length counts: no command in it is to be done again.
+            found += self._ask("UserPromptSubmit", {"prompt": "x" * len(prompt)})
+        if usage := row.usage_of(value):
+            return found + self._request(value, usage)
+        self._write(value)
+        return found
+
+    def _request(self, value: dict[str, Any], usage: row.Usage) -> list[dict[str, Any]]:
+        known = len(self.scan.requests)
+        self.scan.take(value)
+        tokens = max(1, usage.prompt_tokens + self.shift)
+        found = []
+        if len(self.scan.requests) > known:
+            if self.is_enforced and tokens >= self.brim:
+                found.append(self._say("compacted", f"at {tokens:,} tokens", tokens))
+                self._compact(row.boundary(tokens))
+                self.shift = min(self.posts[-1], tokens) - usage.prompt_tokens
+                tokens = max(1, usage.prompt_tokens + self.shift)
+            found.append(self._say("request", "", tokens) | {"recorded": usage.prompt_tokens})
+        self._write(row.resized(value, tokens))
+        return found
+
+    def _recorded_compaction(self, value: dict[str, Any]) -> list[dict[str, Any]]:
+        """It would have come then too, unless there would still have been room."""
+        known = len(self.scan.compactions)
+        before = self.scan.requests[-1].tokens if self.scan.requests else 0
+        self.scan.take(value)
+        if len(self.scan.compactions) == known:
+            return []
+        trigger, pre_tokens, post_tokens = row.compaction_of(value)
+        post = post_tokens or self.posts[-1]
+        self.posts.append(post)
+        self.seen = pre_tokens or self.seen if trigger == "auto" else self.seen
+        if trigger != "manual" and self.is_enforced and self.shift < 0:
+            self.shift += max(0, before - post)
+            return [self._say("postponed", "the recorded compaction was not needed yet", before)]
+        self.shift = 0
+        self._compact(value)
+        return [self._say("compacted", "as recorded", pre_tokens or before)]
+
+    def _compact(self, value: dict[str, Any]) -> None:
+        self._write(value)
+        self._ask("PostCompact", {"trigger": "auto", "compact_summary": ""})
+
+    def _ask(self, name: str, fields: dict[str, Any]) -> list[dict[str, Any]]:
+        """One event, put to the rooms that answer it."""
+        head = {"session_id": "rehearsal", "transcript_path": self.copy, "cwd": self.project}
+        payload = json.dumps(head | {"hook_event_name": name} | fields).encode("utf-8", "replace")
+        turn = Turn(Event(name, payload), self.home_dir)
+        for room, tools in table.EVENTS[name].rooms.items():
+            if tools in ("", "*") or turn.event.tool in tools.split("|"):
+                decision = turn.attempt(room, call, room, table.EVENTS[name].function, turn)
+                if decision:
+                    turn.decisions.append(decision)
+                    if decision.replacement is not None:
+                        turn.event.tool_response = decision.replacement
+        point = turn.reading.compaction
+        # Where this client has compacted is known better than from its settings.
+        self.brim = point.tokens if point.source == "config" else min(point.tokens, self.seen)
+        self.is_enforced = point.ending == "compaction"
+        return self._answered(turn, fields) if turn.decisions else []
+
+    def _answered(self, turn: Turn, fields: dict[str, Any]) -> list[dict[str, Any]]:
+        made, found = merge(turn.decisions), []
+        if made.replacement is not None:
+            tool, asked = turn.event.tool, turn.event.tool_input
+            texts = [
+                one.text if (one := tool_results.find(tool, asked, response)) else ""
+                for response in (fields["tool_response"], made.replacement)
+            ]
+            saved = (len(texts[0]) - len(texts[1])) / characters_per_token(turn.reading.model)
+            self.shift -= round(saved)
+            subject = " ".join((row.subject_of(asked) or "").split())
+            found.append(self._say("offloaded", f"{tool} {subject}", round(saved)))
+        if made.permission == "deny":
+            found.append(self._say("refused", made.reason, turn.reading.occupancy_tokens))
+        used, notes = turn.reading.occupancy_tokens, (*made.model_notes, *made.person_notes)
+        return found + [self._say("said", note, used) for note in notes]
+
+    def _say(self, kind: str, text: str, tokens: int | None) -> dict[str, Any]:
+        return {"kind": kind, "request": len(self.scan.requests), "text": text, "tokens": tokens}
+
+    def _write(self, value: dict[str, Any]) -> None:
+        self.file.write(json.dumps(value).encode("utf-8", "replace") + b"\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,110 @@
+"""`brimline replay`: a recorded session under other settings, by the rooms that hooks ask."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from click.testing import CliRunner
+from tests.dashboard.played import CODE, LOG, NAME
+
+from brimline.cli.surface import program
+from brimline.testing import SessionBuilder
+
+if TYPE_CHECKING:
+    from tests.dashboard.played import Played
+
+
+def replay(session: str, *words: str) -> dict[str, Any]:
+    """What it tells programs."""
+    done = CliRunner().invoke(program, ["replay", session, "--json", *words])
+    assert done.exit_code == 0, done.output
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def happened(found: dict[str, Any], kind: str) -> list[tuple[int, str]]:
+    """At which requests something happened, and the first words of it."""
+    return [(one["request"], one["text"][:30]) for one in found["events"] if one["kind"] == kind]
+
+
+def grown(path: str) -> SessionBuilder:
+    """A session of a time before brimline: one log of 45 kB, growth, a compaction."""
+    session = SessionBuilder(path)
+    session.prompt("go on")
+    call = session.tool_call(30_000, command="cat big.log")
+    result = {"stdout": LOG, "stderr": "", "interrupted": False, "isImage": False}
+    session.tool_result(call, LOG, toolUseResult=result)
+    for tokens in range(45_000, 165_000, 4_000):
+        call = session.tool_call(tokens, command="cat part.py")
+        text = CODE[:4_000]
+        session.tool_result(call, text, toolUseResult=result | {"stdout": text})
+    session.prompt("and now?")
+    session.compact(165_000, summary="Summary. " * 100)
+    session.reply(40_000)
+    return session
+
+
+def test_the_same_settings_say_what_the_hooks_said(played: Played) -> None:
+    """At the same requests, and nothing changes on the disk."""
+    told = json.loads(CliRunner().invoke(program, ["history", "--session", NAME, "--json"]).stdout)
+    before = sorted(map(str, Path(played.home_dir).rglob("*")))
+
+    found = replay(NAME)
+
+    tiers = [text.partition("tier L")[2][:1] for _, text in happened(found, "said")]
+    assert "".join(tiers).startswith("".join(str(one["tier"]) for one in told["messages"]))
+    assert found["compactions"] == 1
+    assert sorted(map(str, Path(played.home_dir).rglob("*"))) == before
+
+
+def test_what_would_have_been_kept_out_puts_off_what_follows(world: Path) -> None:
+    """The requests after it are smaller, the warnings later, the compaction not needed yet."""
+    path = grown(str(world / "session.jsonl")).path
+
+    off, on = replay(path, "--set", "offload.preset=off"), replay(path)
+
+    assert happened(off, "offloaded") == []
+    assert happened(on, "offloaded") == [(1, "Bash cat big.log")]
+    assert on["kept_out_tokens"] > 8_000
+    assert off["peak_tokens"] == off["peak_tokens_recorded"] == on["peak_tokens_recorded"]
+    assert on["occupancy_tokens"][5] == off["occupancy_tokens"][5] - on["kept_out_tokens"]
+    assert happened(on, "said")[0][0] > happened(off, "said")[0][0]
+    assert (happened(off, "postponed"), len(happened(on, "postponed"))) == ([], 1)
+
+
+def test_an_earlier_brim_compacts_more_often(world: Path) -> None:
+    """Wherever the session would have reached it."""
+    path = grown(str(world / "session.jsonl")).path
+
+    found = replay(path, "--set", "compaction_tokens=90000", "--preset", "default")
+
+    assert found["settings"] == {"guard.preset": "default", "compaction_tokens": "90000"}
+    assert found["compactions"] > 1
+    assert found["peak_tokens"] < 90_000
+
+
+def test_a_preset_has_its_own_words_and_the_page_both_curves(world: Path) -> None:
+    """The page is a report with a second line in its chart, without the texts."""
+    path = grown(str(world / "session.jsonl")).path
+
+    found = replay(path, "--preset", "haios-80", "--set", "offload.preset=off", "-o", "replay.html")
+
+    assert {text[:8] for _, text in happened(found, "said")} == {"CONTEXT:"}
+    page = Path("replay.html").read_text(encoding="utf-8")
+    assert 'class="line other"' in page
+    assert "guard.preset = haios-80" in page
+    assert "big.log" not in page
+
+
+def test_wrong_words_are_named(session: SessionBuilder) -> None:
+    """A setting that does not exist, one without a value, one with a wrong value."""
+    session.reply(9_000)
+    for words, told in (
+        ("guard.teirs=1", "there is no setting 'guard.teirs'"),
+        ("guard.preset", "write --set guard.preset=VALUE"),
+        ("guard.preset=x", "guard.preset takes one of"),
+    ):
+        done = CliRunner().invoke(program, ["replay", session.path, "--set", words])
+        assert told in str(done.exception)
