@@ -182,13 +182,13 @@ def test_a_running_session_grows_on_the_page(
 ) -> None:
     """Without a click, and what is open stays open."""
     browser.look(f"http://{served.host}/session/{NAME}")
-    browser.find(".charts").send_keys(Keys.ENTER)
+    browser.wait(lambda: browser.find(".charts").send_keys(Keys.ENTER) or True)
     browser.wait(lambda: browser.find("#detail").is_displayed())
     played.session.reply(51_234)
 
     browser.wait(lambda: "51,234 of 200,000" in browser.find(".lead").text)
 
-    assert browser.find("#detail").is_displayed()
+    browser.wait(lambda: browser.find("#detail").is_displayed())
     assert browser.complaints() == []
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brimline.transcript.compactions import scan
@@ -18,29 +18,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from brimline.testing import SessionBuilder
-
-
-@pytest.mark.row("S2-21", "S2-50")
-def test_a_compaction_has_trigger_tokens_and_size_of_its_summary(
-    session: SessionBuilder,
-) -> None:
-    """What was before is the client's figure, what came after is what the next request took."""
-    session.reply(160_000)
-    begun_at = session.now + 1
-    session.compact(167_000, "auto", "x" * 11_645)
-    session.prompt()
-    session.reply(50_800)
-    session.reply(52_000)
-    session.compact(90_000, "manual", "y" * 4_000)
-
-    first, second = scan(session.path).compactions
-
-    assert (first.trigger, first.pre_tokens, first.post_tokens) == ("auto", 167_000, 50_800)
-    assert first.summary_characters == 11_645
-    assert first.at == begun_at
-    assert (second.trigger, second.pre_tokens, second.post_tokens) == ("manual", 90_000, None)
-    assert second.summary_characters == 4_000
-    assert first.uuid != second.uuid
 
 
 def test_clients_differ_in_what_they_write(session: SessionBuilder) -> None:
@@ -82,12 +59,7 @@ def test_foreign_figures_are_unknown(figures: Any, session: SessionBuilder) -> N
     assert found.summary_characters == 0
 
 
-thorough = settings(
-    max_examples=150,
-    deadline=None,
-    database=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+thorough = settings(max_examples=150)
 
 
 @given(data=transcripts() | mutated_transcripts() | st.binary(max_size=200))

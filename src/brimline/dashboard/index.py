@@ -20,7 +20,7 @@ from brimline.errors import BrimlineError
 from brimline.fast import io, paths
 from brimline.gauge.composition import Injection
 from brimline.offload import learning
-from brimline.state import history
+from brimline.state import forgotten, history
 from brimline.state.figures import percentiles
 from brimline.transcript import find
 
@@ -68,21 +68,23 @@ class Index:
         with self._open() as base:
             stale = self._stale(base)
             self.done, self.total = 0, sum(map(_size, stale))
-            bar = output.Progress("Reading sessions", self.total)
             last, same = time.monotonic(), story.Known(history.load(self.home_dir))
-            for path, now in stale.items():
-                with contextlib.suppress(BrimlineError, OSError):
-                    self._put(base, path, now, same)
-                self.done += _size(path)
-                bar.update(_size(path))
-                if time.monotonic() - last > _COMMIT_EVERY_S:
-                    base.commit()
-                    last = time.monotonic()
+            with output.Progress("Reading sessions", self.total) as bar:
+                for path, now in stale.items():
+                    with contextlib.suppress(BrimlineError, OSError):
+                        self._put(base, path, now, same)
+                    self.done += _size(path)
+                    bar.update(_size(path))
+                    if time.monotonic() - last > _COMMIT_EVERY_S:
+                        base.commit()
+                        last = time.monotonic()
         self.is_current = True
 
     def _stale(self, base: sqlite3.Connection) -> dict[str, str]:
         """The sessions that are to be read, the newest first; drops those that are gone."""
-        found = {path: stamp(self.home_dir, path) for path in _transcripts()}
+        forgot = forgotten.sessions(self.home_dir)
+        files = [path for path in _transcripts() if not forgotten.is_silent(forgot, path)]
+        found = {path: stamp(self.home_dir, path) for path in files}
         known = dict(base.execute("SELECT path, stamp FROM sessions").fetchall())
         gone = [(path,) for path in known.keys() - found.keys()]
         base.executemany("DELETE FROM sessions WHERE path = ?", gone)

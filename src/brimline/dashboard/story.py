@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from brimline.transcript.caching import Break
     from brimline.transcript.row import Spent, Usage
 
-_UNKNOWN_TOOL = "unknown tool"
 _SUBJECT_CHARACTERS = 200
 
 
@@ -254,7 +253,7 @@ class _Reader:
         now.tokens, now.parts = usage.prompt_tokens, dict(parts)
         story.injections.take(shares)
         for piece, kind, tokens in shares:
-            called = self.calls.get(piece.call_id, (_UNKNOWN_TOOL, ""))
+            called = self.calls.get(piece.call_id, ("unknown tool", ""))
             name, subject = called if piece.call_id else (piece.name, piece.file)
             if kind == "tool_result":
                 story.tools[name] += tokens

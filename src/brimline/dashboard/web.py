@@ -11,6 +11,7 @@ import hmac
 import json
 import os
 import secrets
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -43,7 +44,6 @@ _KEPT_STORIES = 2
 _REFRESH_S, _FIRST_LOOK_S = 15.0, 5.0
 _COMMAND_S = 60
 _LARGEST_FORM_BYTES = 10_000
-_MOST_DIGITS = 7
 _ACTIONS = {"pin": ["pin"], "unpin": ["unpin"], "forget": ["forget", "--yes"]}
 _ASSETS = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
 _GO_ON = (
@@ -151,7 +151,7 @@ class Dashboard:
             Route("/health", self.health),
             Route("/static/{name}", self.asset),
         ]
-        known = (HTTPException, BrimlineError, OSError)
+        known = (HTTPException, BrimlineError, OSError, sqlite3.Error)
         failures: dict[Any, Any] = dict.fromkeys(known, self._failed)
         return Gate(Starlette(routes=routes, exception_handlers=failures), port, secret)
 
@@ -161,7 +161,7 @@ class Dashboard:
             self.wanted.wait(_FIRST_LOOK_S)
         while True:
             self.wanted.clear()
-            with contextlib.suppress(BrimlineError, OSError):  # pages say what they cannot read
+            with contextlib.suppress(BrimlineError, OSError, sqlite3.Error):  # pages tell of it
                 self.index.refresh()
             time.sleep(_REFRESH_S)
             self.wanted.wait()
@@ -347,8 +347,4 @@ async def _body(request: Request) -> bytes:
 
 
 def _number(text: str | None, otherwise: int) -> int:
-    return (
-        int(text)
-        if text and text.isascii() and text.isdigit() and len(text) < _MOST_DIGITS
-        else otherwise
-    )
+    return int(text[:6]) if text and text.isascii() and text.isdigit() else otherwise
