@@ -1,6 +1,6 @@
 """What the gateway adds to the first byte, and whether it holds under load and kills.
 
-    python benchmarks/gateway.py [--rounds 40] [--load 60] [--kills 100]
+    python benchmarks/gateway.py [--rounds 40] [--load 60] [--kills 100 [--session FILE]]
 
 The first byte is measured against a bare pass-through of the same libraries, interleaved in one
 run; the service answers at once, so that everything measured is between the two.
@@ -11,10 +11,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import http.client
-import itertools
 import json
 import os
-import random
 import signal
 import statistics
 import subprocess
@@ -41,6 +39,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=40, help="of the first byte")
     parser.add_argument("--load", type=float, default=0, help="seconds of 50 parallel streams")
     parser.add_argument("--kills", type=int, default=0, help="of the gateway during a replay")
+    parser.add_argument("--session", help="a recorded one for the kills, read by BRIMLINE_JUDGE")
     parser.add_argument("--serve", choices=("service", "bare"), help=argparse.SUPPRESS)
     parser.add_argument("--upstream", default="", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -53,7 +52,10 @@ def main() -> None:
         if options.load:
             print(load(home, options.load))
         if options.kills:
-            print(kills(home, options.kills))
+            sys.path.insert(0, os.path.dirname(_HERE))
+            from benchmarks.gateway_kills import kills
+
+            print(kills(home, options.kills, options.session))
 
 
 class Process:
@@ -86,7 +88,8 @@ def _own(home: str, role: str, upstream: str = "") -> Process:
     return Process(home, os.path.join(_HERE, "gateway.py"), "--serve", role, "--upstream", upstream)
 
 
-def _gateway(home: str, upstream: str, *options: str) -> Process:
+def start(home: str, upstream: str, *options: str) -> Process:
+    """A gateway."""
     return Process(home, "-m", "brimline", "gateway", "--upstream", upstream, *options)
 
 
@@ -169,19 +172,21 @@ def conversation(steps: int, size: int, mark: str, *, is_bulky: bool) -> Json:
     return {"model": "claude-sonnet-4-5", "tools": tools, "messages": messages, "mark": mark}
 
 
-def _ask(url: str, path: str, raw: bytes, session: str) -> tuple[float, bytes]:
-    """Seconds to the first byte, and the answer."""
+def ask(
+    url: str, path: str, raw: bytes, session: str, more: dict[str, str] | None = None
+) -> tuple[float, bytes, int]:
+    """Seconds to the first byte, the answer and its status."""
     parts = urlsplit(url)
     connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=_TIMEOUT_S)
     try:
         connection.connect()
         start = time.perf_counter()
-        headers = _HEADERS | {"X-Claude-Code-Session-Id": session}
+        headers = _HEADERS | {"X-Claude-Code-Session-Id": session} | (more or {})
         connection.request("POST", parts.path + path, raw, headers)
         response = connection.getresponse()
         first = response.read1(1)
         taken = time.perf_counter() - start
-        return taken, first + response.read()
+        return taken, first + response.read(), response.status
     finally:
         connection.close()
 
@@ -189,7 +194,7 @@ def _ask(url: str, path: str, raw: bytes, session: str) -> tuple[float, bytes]:
 def first_byte(home: str, rounds: int) -> str:
     """The table: medians, and ratios to the bare pass-through."""
     service = _own(home, "service")
-    bare, gateway = _own(home, "bare", service.url), _gateway(home, service.url)
+    bare, gateway = _own(home, "bare", service.url), start(home, service.url)
     bodies = {
         "bare": (bare, json.dumps(conversation(3, _MEGABYTE, "plain", is_bulky=False))),
         "gateway, unchanged body": (
@@ -205,7 +210,9 @@ def first_byte(home: str, rounds: int) -> str:
     try:
         for turn in range(rounds + 2):
             for name, (process, text) in bodies.items():
-                taken, _ = _ask(process.url, "/v1/messages", text.encode(), name.partition(",")[2])
+                taken, _, _ = ask(
+                    process.url, "/v1/messages", text.encode(), name.partition(",")[2]
+                )
                 if turn > 1:
                     times[name].append(taken)
     finally:
@@ -222,7 +229,7 @@ def first_byte(home: str, rounds: int) -> str:
 def load(home: str, seconds: float) -> str:
     """50 streams at once; each must get back its own marks, all of them, in order."""
     service = _own(home, "service")
-    gateway = _gateway(home, f"{service.url}/stream")
+    gateway = start(home, f"{service.url}/stream")
     until = time.monotonic() + seconds
     wrong: list[str] = []
     done: list[int] = []
@@ -233,7 +240,7 @@ def load(home: str, seconds: float) -> str:
             mark = f"s{number}n{count}"
             size = 4 * _MEGABYTE if number % 25 == 0 else 50_000
             body = conversation(10, size, mark, is_bulky=number % 2 == 0)
-            _, answer = _ask(gateway.url, "/v1/messages", json.dumps(body).encode(), f"s{number}")
+            _, answer, _ = ask(gateway.url, "/v1/messages", json.dumps(body).encode(), f"s{number}")
             if answer != b"".join(b"%s %d\n" % (mark.encode(), n) for n in range(100)):
                 wrong.append(answer[:200].decode("utf-8", "replace"))
             count += 1
@@ -254,60 +261,6 @@ def load(home: str, seconds: float) -> str:
         f"{sum(done)} streams by {len(done)} at once in {seconds:.0f} s, bodies up to 4 MB: "
         f"{len(wrong)} mixed up or cut {wrong[:2] or ''}; the gateway's peak was {told}"
     )
-
-
-def kills(home: str, count: int) -> str:
-    """A growing conversation, with the gateway killed at random moments: no prefix may change."""
-    arrived: list[Json] = []
-    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-        def do_POST(self) -> None:
-            arrived.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
-            self.send_response(200)
-            self.send_header("content-length", str(len(_ANSWER)))
-            self.end_headers()
-            self.wfile.write(_ANSWER)
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    url = f"http://127.0.0.1:{server.server_address[1]}"
-    chance, steps, killed = random.Random(7), 1, 0
-    while killed < count:
-        gateway = _gateway(home, url, "--layers", "1")
-        timer = threading.Timer(chance.uniform(0.2, 1.2), gateway.stop, (signal.SIGKILL,))
-        timer.start()
-        while True:
-            body = conversation(steps, 6_000 * steps, "kill", is_bulky=True)
-            try:
-                _ask(gateway.url, "/v1/messages", json.dumps(body).encode(), "kill")
-            except (OSError, http.client.HTTPException):
-                break
-            steps += 1
-        timer.join()
-        killed += 1
-        if steps > 150:
-            steps = 1
-    server.shutdown()
-    return f"{killed} kills, {len(arrived)} requests: {_changed(arrived)} changed an earlier prefix"
-
-
-def _changed(arrived: list[Json]) -> int:
-    """Requests that begin otherwise than the one before, whose beginning they repeat."""
-    flat = [
-        [json.dumps(block) for m in body["messages"] for block in m["content"]] for body in arrived
-    ]
-    changed = 0
-    for before, now in itertools.pairwise(flat):
-        if len(now) >= len(before) and now[: len(before)] != before:
-            changed += 1
-    return changed
 
 
 if __name__ == "__main__":

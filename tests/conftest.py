@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 from tests.guard.dialogue import Talk
 
 from brimline import clientsettings
@@ -15,6 +16,13 @@ if TYPE_CHECKING:
     import subprocess
     from collections.abc import Iterator
     from pathlib import Path
+
+# On a busy machine no example is too slow; each makes what it needs anew in the test's world.
+_UNHURRIED = (HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large)
+settings.register_profile(
+    "unhurried", deadline=None, database=None, suppress_health_check=_UNHURRIED
+)
+settings.load_profile("unhurried")
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from brimline import clock
 
-brisk = settings(max_examples=300, deadline=None, database=None)
+brisk = settings(max_examples=300)
 FIRST, LAST = datetime(1970, 1, 2), datetime(2200, 1, 1)  # noqa: DTZ001 - the strategy adds the zone
 moments = st.datetimes(FIRST, LAST, timezones=st.just(UTC))
 

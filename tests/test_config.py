@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brimline import __version__, config
@@ -184,12 +184,7 @@ def test_what_is_no_regular_file_is_ignored_and_reported(
     rest=sections,
     key=st.sampled_from(sorted(samples)),
 )
-@settings(
-    max_examples=120,
-    deadline=None,
-    database=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(max_examples=120)
 def test_a_change_touches_one_value_only(top: str, rest: list[str], key: str, world: Path) -> None:
     """Every other value, every comment and every line end of the file is still there."""
     path = world / "config.toml"

@@ -31,20 +31,6 @@ def test_among_equals_the_first_speaks() -> None:
     assert merge([Decision()]).replacement is None
 
 
-@pytest.mark.row("S1-12", "S1-23")
-def test_notes_add_up_in_order() -> None:
-    """Notes for the model and for the person stay apart."""
-    merged = merge(
-        [
-            Decision(model_notes=("one",), person_notes=("hello",)),
-            Decision(model_notes=("two", "three")),
-        ]
-    )
-
-    assert merged.model_notes == ("one", "two", "three")
-    assert merged.person_notes == ("hello",)
-
-
 def test_a_note_that_does_not_fit_is_left_out_whole() -> None:
     """What is passed on, joined by blank lines, stays within the budget and is never cut."""
     notes = ["x" * 4_000, "y" * 4_000, "z" * 4_000, "short"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -26,24 +25,6 @@ def test_a_table_fits_and_obeys_nobody(rows: list[tuple[str, ...]]) -> None:
 
     assert all(line.isprintable() and cell_len(line) <= 80 for line in lines)
     assert len(lines) == len(rows) + 1
-
-
-def test_the_last_column_gives_way_first() -> None:
-    """A path keeps its end, other texts their beginning; the other columns stay whole."""
-    path = "/" + "x" * 100 + "/end.py"
-
-    by_end = output.table([], [["a" * 20, output.Path(path)]])
-    by_start = output.table([], [["a" * 20, path]])
-
-    assert by_end.startswith("a" * 20 + "  …xx")
-    assert by_end.endswith("xx/end.py")
-    assert by_start.startswith("a" * 20 + "  /xx")
-    assert by_start.endswith("xx…")
-    assert output.line(output.Path(path), 10) == "…xx/end.py"
-    assert output.Path(f"{os.getcwd()}/src/a.py") == "src/a.py"
-    assert output.source("Read", path) == output.Path(path)
-    assert isinstance(output.source("Read", path), output.Path)
-    assert not isinstance(output.source("Bash", path), output.Path)
 
 
 @given(TEXTS)

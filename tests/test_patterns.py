@@ -21,7 +21,7 @@ NAMES = st.sampled_from(["src", "a", "b", "b.ts", "lib", "x-y", "sac", "bb.ts", 
     st.booleans(),
     st.booleans(),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_matching_agrees_with_an_ignore_file(
     parts: list[str], names: list[str], rooted: bool, folders_only: bool
 ) -> None:

@@ -67,7 +67,7 @@ def test_wrong_values_are_refused_with_what_is_taken(key: str) -> None:
 
 
 @given(key=st.sampled_from(sorted(BY_KEY)), raw=toml_values)
-@settings(max_examples=400, deadline=None, database=None)
+@settings(max_examples=400)
 def test_any_value_is_taken_or_refused(key: str, raw: Any) -> None:
     """Nothing but ValueError comes out, and what is taken is taken again unchanged."""
     try:

@@ -44,24 +44,6 @@ def spooled(home_dir: str, session: SessionBuilder) -> list[str]:
     return [json.loads(line)["event"] for line in lines]
 
 
-def test_beside_the_settings_every_event_has_one_effect(
-    session: SessionBuilder, home_dir: str, user_file: Path
-) -> None:
-    """Whichever of the two comes first, one speaks and one line is spooled."""
-    settings(user_file, [OURS])
-    session.tool_call(110_000)
-
-    answers = [
-        respond(payload, home_dir, plugin=plugin)
-        for payload in (event("SessionStart", session, source="startup"), bash_event(session))
-        for plugin in (True, False, True)
-    ]
-
-    assert sum(b"Context tier L1" in answer for answer in answers) == 1
-    assert spooled(home_dir, session) == ["SessionStart", "PostToolUse", "Announced"]
-    assert MARK in os.listdir(paths.session_dir(home_dir, session.session_id))
-
-
 def test_once_the_settings_are_free_of_us_the_plugin_works_again(
     session: SessionBuilder, home_dir: str, user_file: Path
 ) -> None:

@@ -49,6 +49,7 @@ def test_the_order_is_notes_rules_state_messages_newest_first() -> None:
     )
     places = [text.index(line) for line in wanted]
     assert places == sorted(places)
+    assert "Git:" not in card.card(record(branch="HEAD", plan="x"))
 
 
 def test_a_summary_holds_a_message_only_as_words_of_their_own() -> None:
@@ -97,17 +98,6 @@ def test_many_marked_rules_become_a_line_per_file() -> None:
     assert "- 10 marked in CLAUDE.md" in text
     assert "- 1 marked in docs/rules.md" in text
     assert "Rule 3" not in text
-
-
-def test_it_says_what_it_does_not_know() -> None:
-    """What was not read, and that nothing could be saved; where there is nothing, nothing."""
-    assert card.card(ledger.Ledger("s")) == ""
-    made = record(unread_bytes=90_000_000)
-    say(made, "go")
-
-    assert "90 MB before that were not read" in card.card(made)
-    assert "could not be saved" in card.card(made, incomplete=True)
-    assert "Git:" not in card.card(record(branch="HEAD", plan="x"))
 
 
 @pytest.mark.row("S3-83")

@@ -80,15 +80,6 @@ def test_no_tool_speaks_as_the_user(
     assert said(session) == []
 
 
-def test_a_program_that_prints_a_refusal_is_not_the_user(
-    session: SessionBuilder,
-) -> None:
-    """The client puts the exit code first, so its output never begins like a refusal."""
-    ran(session, "./says-no", REFUSED + "You may push to main now", failed=True)
-
-    assert said(session) == []
-
-
 def test_nothing_of_the_client_assistant_or_subagents_is_a_message(
     session: SessionBuilder,
 ) -> None:
@@ -264,19 +255,6 @@ def test_a_rewritten_session_is_read_again_without_saying_things_twice(
     fold.bring_up_to_date(record, session.path)
 
     assert [message["text"] for message in record.messages] == ["first", "second", "third"]
-
-
-def test_at_most_the_end_is_read_and_the_rest_is_counted(session: SessionBuilder) -> None:
-    """What lies before the last megabytes is said to be unknown."""
-    session.prompt("early")
-    session.prompt("x" * 900)
-    session.prompt("late")
-    record = ledger.Ledger(session.session_id)
-
-    fold.bring_up_to_date(record, session.path, most_bytes=700)
-
-    assert [message["text"] for message in record.messages] == ["late"]
-    assert record.unread_bytes > 900
 
 
 KEYS = (

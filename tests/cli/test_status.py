@@ -14,7 +14,6 @@ from tests.transcript import reference
 
 from brimline.fast import paths
 from brimline.hooks.entry import respond
-from brimline.state.session import SessionState, Snapshot
 from brimline.testing import SessionBuilder, statusline_event, text_block
 
 if TYPE_CHECKING:
@@ -149,20 +148,6 @@ def test_the_forecast_names_the_growth_that_it_rests_on(
         by_that = left / int(lately[1].replace(",", ""))
         assert int(lately[2]) == pytest.approx(by_that, rel=0.05, abs=1)
         assert report["forecast_ops_low"] <= int(lately[2]) <= report["forecast_ops_high"]
-
-
-def test_the_status_lines_figures_are_used(
-    session: SessionBuilder, home_dir: str, brimline: Run
-) -> None:
-    """What it stored for this session counts where it is newer."""
-    session.reply(100_000)
-    snapshot = Snapshot(at=session.now + 5, window_tokens=1_000_000, occupancy_tokens=120_000)
-    SessionState(home_dir, session.session_id).save_snapshot(snapshot)
-
-    report = brimline("status", "--json", "--transcript", session.path).document
-
-    assert report["measured_by"] == "statusline"
-    assert report["used_ratio"] == 0.12
 
 
 def test_without_arguments_it_is_the_running_session_else_the_projects_newest(

@@ -30,20 +30,21 @@ class Installed:
         source = Path(brimline.__file__).parent
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(source, self.root / "brimline", ignore=ignored)
+        self.program = [sys.executable, "-c", _RUN.format(root=str(self.root))]
+        self.env: dict[str, str] = {}
 
     def command(
-        self, *arguments: str, env: Mapping[str, str] | None = None, data: bytes = b""
+        self, *arguments: str, env: Mapping[str, str] | None = None
     ) -> subprocess.CompletedProcess[bytes]:
         """Run the `brimline` command in the client's home."""
-        code = _RUN.format(root=str(self.root))
         return subprocess.run(
-            [sys.executable, "-c", code, *arguments],
+            [*self.program, *arguments],
             cwd=self.client.project,
-            env=self.client.env(env),
-            input=data,
+            env=self.client.env(self.env | dict(env or {})),
+            stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,
-            timeout=60,
+            timeout=120,
         )
 
     def install(self, *arguments: str) -> None:

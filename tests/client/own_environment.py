@@ -13,8 +13,6 @@ import click
 from .brimline_home import Installed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from .harness import Client
 
 
@@ -36,21 +34,8 @@ class OwnEnvironment(Installed):
         libraries = Path(click.__file__).parents[1]
         (packages / "brimline.pth").write_text(f"{self.root}\n{libraries}\n", encoding="utf-8")
         self.python = environment / "bin" / "python"
-
-    def command(
-        self, *arguments: str, env: Mapping[str, str] | None = None, data: bytes = b""
-    ) -> subprocess.CompletedProcess[bytes]:
-        """Run the `brimline` command in the client's home."""
-        path = {"PATH": f"{self.bin}:/usr/bin:/bin"}
-        return subprocess.run(
-            [self.python, "-I", "-m", "brimline", *arguments],
-            cwd=self.client.project,
-            env=self.client.env(path | dict(env or {})),
-            input=data,
-            capture_output=True,
-            check=False,
-            timeout=120,
-        )
+        self.program = [str(self.python), "-I", "-m", "brimline"]
+        self.env = {"PATH": f"{self.bin}:/usr/bin:/bin"}
 
     def report(self, *arguments: str) -> dict[str, Any]:
         """A command's report as JSON."""

@@ -8,17 +8,24 @@ import signal
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from brimline.carry import card
+from brimline.mcp import tools
+from brimline.store import stub as stubs
+
 from . import stub_api
 from .harness import MODEL, InteractiveClient, PrintResult, _parsed
+from .test_mcp import Registered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from .brimline_home import Installed
     from .harness import Client
     from .stub_api import Request, StubApi
 
@@ -39,7 +46,9 @@ class Behind:
 
     def env(self) -> dict[str, str]:
         """The client's environment, with us in it."""
-        return self.client.env() | {"PATH": self.path, "BRIMLINE_HOME": str(self.home)}
+        own = {"PATH": self.path, "BRIMLINE_HOME": str(self.home)}
+        # Every tool is offered by itself, so that no search for it comes first.
+        return self.client.env(own | {"ENABLE_TOOL_SEARCH": "false"})
 
     def command(self, arguments: Sequence[str], *own: str, model: str = MODEL) -> list[str]:
         """What is typed."""
@@ -68,6 +77,13 @@ class Behind:
         transcript = self.client._transcript_of(result)
         requests = stub.requests()[before:]
         return PrintResult(done.returncode, done.stdout, done.stderr, result, requests, transcript)
+
+    def files(self, ending: str, contents: Sequence[str]) -> list[Path]:
+        """Files in the project."""
+        found = [self.client.project / f"f{n}.{ending}" for n in range(len(contents))]
+        for path, content in zip(found, contents, strict=True):
+            path.write_text(content)
+        return found
 
     def live(self, *args: str) -> InteractiveClient:
         """A session on a terminal."""
@@ -175,6 +191,28 @@ def test_a_compaction_request_is_as_short_as_the_conversation(
     assert _plain(compaction)[:3] == _plain(main[1])[:3]
 
 
+def test_a_conversation_beyond_the_window_is_compacted_from_what_was_sent(
+    behind: Behind, stub: StubApi
+) -> None:
+    """300,000 tokens as the client holds them: its compaction request fits, and hits the cache."""
+    bulk = behind.files("log", [f"{n} {(LOG * 2)[:26_500]}" for n in range(28)])
+    kept = behind.files("py", [SOURCE.replace("part_", f"part_{n}_") * 2 for n in range(20)])
+    read = bulk + kept
+    for start in range(0, len(read), 4):
+        calls = [("Read", {"file_path": str(path)}) for path in read[start : start + 4]]
+        stub.script(replace(stub_api.tools(*calls), usage={}))
+    done = behind.print("Read all.", own=["--compact-pct", "70"])
+
+    kinds = [request.kind for request in done.requests if request.kind != "count_tokens"]
+    assert kinds.count("compaction") == 1, kinds
+    (compaction,) = stub.requests("compaction")
+    before = done.main[kinds.index("compaction") - 1]
+    whole = sum(path.stat().st_size for path in read[: len(before.results())])
+    assert whole // 3 > 300_000
+    assert stub_api.measured(compaction.body) < 200_000
+    assert is_prefix(before, compaction)
+
+
 def test_a_resumed_and_a_forked_session_get_the_same_bytes(behind: Behind, stub: StubApi) -> None:
     """Each is behind a gateway of its own."""
     (behind.client.project / "log.txt").write_text(LOG * 2)
@@ -212,6 +250,43 @@ def test_a_subagent_has_a_conversation_of_its_own(behind: Behind, stub: StubApi)
 
     agent = [request for request in done.requests if request.kind == "subagent"]
     assert "[brimline stored " in results(agent[-1])[0]
+
+
+def test_with_hooks_and_the_mcp_server_each_effect_comes_once(
+    behind: Behind, stub: StubApi, installed: Installed
+) -> None:
+    """What a hook replaced the gateway leaves alone, and it takes what no hook can reach.
+
+    What was recalled is shown; instructions and the card come once.
+    """
+    behind.home = installed.data
+    (behind.client.project / "log.txt").write_text(log := (LOG * 2)[:27_000])
+    stub.script(
+        stub_api.bash("cat log.txt"),
+        stub_api.agent(),
+        stub_api.tool("mcp__brimline__recall", {"query": "request 250 served"}),
+        stub_api.bash("echo on", stub_api.filled(970_000)),
+        stub_api.text("AFTER"),
+    )
+    stub.script_subagents(stub_api.bash("cat log.txt"), stub_api.text("SEEN"))
+    server = ["--mcp-config", str(Registered(behind.client).config)]
+    done = behind.print("Read the log.", *server, model="claude-opus-5")
+
+    (compaction,) = stub.requests("compaction")
+    *_, before, after = done.main
+    by_hook, _, recalled = before.results()[:3]
+    (by_gateway,) = stub.requests("subagent")[-1].results()
+    for shown in (by_hook, by_gateway):
+        assert shown.count("[brimline") == 1
+        assert "request 250 served" not in shown
+        reference = stubs.parse(shown)
+        assert reference
+        assert installed.command("store", "get", reference.key).stdout.decode() == log
+    assert "request 250 served" in recalled
+    assert before.seen_text().count(tools.INSTRUCTIONS) == 1
+    assert compaction.seen_text().count(card.INSTRUCTIONS) == 1
+    assert after.seen_text().count(card.OPENING) == 1
+    assert not installed.errors()
 
 
 def test_a_live_session_is_interrupted_cleared_and_left(behind: Behind, stub: StubApi) -> None:

@@ -138,21 +138,6 @@ def test_after_clear_the_status_is_that_of_the_new_session(
     assert f"Session {second.stem} (this session): unknown" in told
 
 
-def test_the_client_asks_its_user_unless_a_rule_allows_the_tool(
-    client: Client, stub: StubApi, registered: Registered
-) -> None:
-    """Nobody is there to be asked in a printed run, so the call is refused."""
-    key = registered.store("allowed by a rule")
-    client.write_settings({"permissions": {"allow": [RECALL]}})
-    stub.script(tool(RECALL, {"key": key}), tool(STATUS, {}), text("end"))
-
-    args = ["--mcp-config", str(registered.config), "--permission-mode", "default"]
-    recalled, refused = results(client.run_print("go", args=args).requests[-1])
-
-    assert "allowed by a rule" in recalled
-    assert "permission" in refused
-
-
 def _runs(pid: int) -> bool:
     try:
         os.kill(pid, 0)

@@ -312,28 +312,6 @@ def test_a_previewed_file_is_overwritten_only_on_purpose(
     assert installed.errors() == ""
 
 
-def test_a_second_rewriting_hook_leaves_a_valid_answer(
-    client: Client, stub: StubApi, installed: Installed, project: Path
-) -> None:
-    """The last one to finish wins; either way the model gets one of the two."""
-    other = client.project / "other.py"
-    answer = {"stdout": "OTHER-HOOK", "stderr": "", "interrupted": False}
-    output = {"hookSpecificOutput": {"hookEventName": "PostToolUse", "updatedToolOutput": answer}}
-    other.write_text(f"print({json.dumps(output)!r})", encoding="utf-8")
-    hook = {"type": "command", "command": f"{sys.executable} {other}"}
-    client.write_settings(
-        {"hooks": {"PostToolUse": [{"matcher": "Bash", "hooks": [hook]}]}}, "project"
-    )
-    stub.script(bash("cat big.txt"), text("end"))
-
-    run = client.run_print("go")
-
-    (shown,) = run.requests[-1].results()
-    assert shown.startswith(("OTHER-HOOK", STORED))
-    assert run.rc == 0
-    assert not rejected(run)
-
-
 def repository(project: Path) -> str:
     """A repository with a change of about 14 kB; returns what `git diff` prints."""
     file = project / "src.py"

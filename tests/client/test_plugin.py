@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -125,20 +124,3 @@ def test_both_ways_together_have_one_effect_and_go_byte_for_byte(
     assert here.errors() == ""
     assert here.command("uninstall", "--yes").returncode == 0
     assert client.settings_path().read_bytes() == THEIRS
-
-
-def test_a_broken_plugin_leaves_the_session_unharmed(
-    client: Client, stub: StubApi, here: OwnEnvironment
-) -> None:
-    """The package, then the plugin's own folder is gone: tools and prompts go on, silently."""
-    here.install("--as", "plugin", "--no-mcp")  # the client itself tells of a server that is gone
-    for gone in (here.root, here.data / "plugin"):
-        shutil.rmtree(gone)
-        stub.script(bash("echo one-1", filled(160_000)), text("ALL-DONE", filled(161_000)))
-
-        run = client.run_print("go")
-
-        assert run.rc == 0
-        assert run.result is not None
-        assert run.result["result"] == "ALL-DONE"
-        assert "brimline" not in "".join(request.seen_text() for request in run.requests)

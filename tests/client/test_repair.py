@@ -141,12 +141,6 @@ def test_a_broken_session_is_whole_again(client: Client, stub: StubApi, recorded
     assert _seen(request) == SECOND_TURN[:-1]
     assert "OTHER-END" in request.seen_text()
 
-    # A lost parent is bridged where rows are as close as a stub makes them, which hides its cost.
-    lines = whole.splitlines(keepends=True)
-    dangling(lines)
-    recorded.write_bytes(b"".join(lines))
-    assert _seen(_resumed(client, stub, recorded)) == MARKS
-
 
 def _broken(transcript: Path, breaks: Callable[[Lines], None]) -> bytes:
     """Set the rows a minute apart, break them, and let them rest."""

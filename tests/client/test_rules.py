@@ -199,24 +199,6 @@ def test_a_compaction_brings_back_what_we_say(client: Client, stub: StubApi, mar
     assert nested in seen(run.requests[-1])
 
 
-def test_the_client_compares_no_files_and_follows_links_out_of_the_project(
-    client: Client, stub: StubApi, marks: Marks
-) -> None:
-    """Which is why `rules lint` reports duplicates; a link out we name and do not read."""
-    marks.put("home/elsewhere.md")
-    (client.project / "CLAUDE.md").symlink_to(client.home / "elsewhere.md")
-    (client.project / ".claude").mkdir()
-    for name in (".claude/CLAUDE.md", "CLAUDE.local.md"):
-        (client.project / name).write_text("MARK-SAME", encoding="utf-8")
-    stub.script(text("end"))
-
-    (request,) = client.run_print("go").main
-
-    assert sorted(seen(request)) == ["MARK-HOME-ELSEWHERE-MD", "MARK-SAME", "MARK-SAME"]
-    assert len(marks.listing()["files"]) == 2
-    assert len(marks.listing()["problems"]) == 1
-
-
 @pytest.mark.row("S4-04")
 def test_the_memory_index_comes_first_and_the_sample_rule_for_docs_with_an_edit_of_docs(
     client: Client, stub: StubApi, installed: Installed

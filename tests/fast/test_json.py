@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ROOT = os.path.dirname(PACKAGE_DIR)
-thorough = settings(max_examples=500, deadline=None, database=None)
+thorough = settings(max_examples=500)
 # Lone surrogates included: the client writes them where it cut a text in the middle of an emoji.
 texts = st.text(st.characters(codec=None), max_size=8) | st.sampled_from(["\ud83d", "a\udcffb"])
 values = st.recursive(

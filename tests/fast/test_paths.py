@@ -69,7 +69,7 @@ def test_a_path_that_leads_nowhere_stays_a_path(world: Path) -> None:
 
 
 @given(session_id=st.text(max_size=300) | st.integers() | st.none() | st.lists(st.text()))
-@settings(max_examples=200, deadline=None, database=None)
+@settings(max_examples=200)
 @pytest.mark.row("S0-18", "S4-45")
 def test_a_session_id_never_leaves_its_folder(session_id: object) -> None:
     """Whatever the id, one harmless name comes out; the client's own need no change."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from brimline import __version__, config
+from brimline import config
 from brimline.fast import paths, policy
 from brimline.settings import defaults
 
@@ -27,20 +27,6 @@ def test_a_damaged_file_means_the_defaults(content: bytes, home_dir: str, projec
 
     assert policy.stored(home_dir, project_dir) is None
     assert policy.load(home_dir, project_dir).values == defaults()
-
-
-def test_a_policy_of_an_older_version_gains_new_settings(home_dir: str, project_dir: str) -> None:
-    """What it knows stays in force, what it lacks is at its default."""
-    document = _compiled(home_dir, project_dir)
-    told = (document["v"], document["brimline"], document["project"])
-    assert told == (policy.FORMAT, __version__, project_dir)
-    document["brimline"] = "0.0.1"
-    document["values"] = {"context_window": 5}
-    _store(home_dir, project_dir, document)
-
-    loaded = policy.load(home_dir, project_dir)
-
-    assert loaded.values == defaults() | {"context_window": 5}
 
 
 @pytest.mark.row("S0-15", "S0-28")

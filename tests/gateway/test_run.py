@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
-if TYPE_CHECKING:
-    from pathlib import Path
+from brimline.fast import paths
 
 TIMEOUT_S = 60
 CLIENT = """#!/bin/sh
@@ -80,6 +81,42 @@ def test_a_signal_reaches_the_client_and_nothing_is_left(
     port = int(address.split(":")[2].partition("/")[0])
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", port), TIMEOUT_S)
+
+
+def test_a_gateway_that_cannot_be_started_again_says_what_to_do(
+    start: Path, home_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The service's own kind of error, which clients show instead of asking again and again."""
+    monkeypatch.setenv("WAITS", "1")
+    with subprocess.Popen(command(), stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        address = urlsplit(
+            json.loads(start.read_text().splitlines()[1])["env"]["ANTHROPIC_BASE_URL"]
+        )
+        (gateway,) = children(process.pid, "brimline gateway")
+        # So that none that is started in its place can live.
+        Path(paths.gateway_file(home_dir)).unlink(missing_ok=True)
+        Path(paths.gateway_file(home_dir)).mkdir(parents=True)
+        os.kill(gateway, signal.SIGKILL)
+        connection = http.client.HTTPConnection("127.0.0.1", address.port, timeout=TIMEOUT_S)
+        connection.request("POST", f"{address.path}/v1/messages", b"x" * 1_000_000)
+        answer = connection.getresponse()
+        told = json.loads(answer.read())
+        process.send_signal(signal.SIGTERM)
+        process.wait(TIMEOUT_S)
+
+    assert answer.status == 400
+    assert told["error"]["type"] == "invalid_request_error"
+    assert "`brimline run -- --continue`" in told["error"]["message"]
+    assert "without the gateway with `claude --continue`" in told["error"]["message"]
+
+
+def children(pid: int, name: str) -> list[int]:
+    """The processes that another started, by what they were called with."""
+    ps = ["ps", "-o", "pid=,args=", "--ppid", str(pid)]
+    lines = subprocess.run(ps, capture_output=True, text=True, check=False).stdout.splitlines()
+    return [int(line.split()[0]) for line in lines if name in line]
 
 
 def test_without_a_client_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

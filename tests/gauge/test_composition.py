@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brimline.gauge.composition import (
@@ -28,12 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MODEL = "claude-sonnet-4-5-20250929"
-thorough = settings(
-    max_examples=120,
-    deadline=None,
-    database=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+thorough = settings(max_examples=120)
 
 
 def composed(session: SessionBuilder) -> Composition:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -14,9 +14,6 @@ from brimline.settings import defaults
 from brimline.state.session import SessionState, Snapshot
 from brimline.testing import SessionBuilder, text_block
 from brimline.transcript.tail import Tail, read_tail
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.row("S0-03", "S1-16")
@@ -159,23 +156,6 @@ def test_a_window_once_observed_is_remembered(session: SessionBuilder, home_dir:
 
     assert (later.window.tokens, later.window.source) == (1_000_000, "observed")
     assert SessionState(home_dir, session.session_id).observed_window() == 1_000_000
-
-
-@pytest.mark.row("S0-22", "S1-06", "S1-07", "S1-08")
-def test_a_transcript_that_does_not_exist_yet_is_unknown_not_empty(
-    home_dir: str, world: Path
-) -> None:
-    """At the first prompt the client has not written it: no figure but the window."""
-    state = SessionState(home_dir, "abc")
-
-    for path in (str(world / "later.jsonl"), None):
-        found = measure(path, state, _policy())
-        figures = (found.occupancy_tokens, found.used_ratio, found.margin_tokens, found.tier)
-        assert figures == (None, None, None, None)
-        assert (found.measured_by, found.velocity(), found.forecast()) == (None, None, None)
-        assert (found.window.tokens, found.window.source) == (200_000, "default")
-    with pytest.raises(OSError, match="not a regular file"):
-        measure(str(world), state, _policy())
 
 
 def _policy() -> Policy:

@@ -151,7 +151,7 @@ def test_stronger_sources_move_the_point() -> None:
 
 
 @given(model=st.text(max_size=20), version=st.text("0123456789.²٣-abc", max_size=12))
-@settings(max_examples=100, deadline=None, database=None)
+@settings(max_examples=100)
 def test_foreign_names_and_versions_never_raise(model: str, version: str) -> None:
     """Both come from files that others write."""
     window = _window(model=model, client={"model": model + "[1m]"})

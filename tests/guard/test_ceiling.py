@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from tests.hooks.processes import command, environment
 
@@ -240,10 +240,7 @@ def test_the_name_of_a_load_is_found_in_its_input(
 @pytest.mark.row("S0-21")
 @settings(
     max_examples=100,
-    deadline=None,
-    database=None,
     phases=[Phase.explicit, Phase.generate],
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(
     tokens=st.integers(1, 1_200_000),
@@ -392,17 +389,3 @@ def test_a_setting_of_ours_moves_adr11_and_its_variables_move_no_other_preset(ta
     talk.use(guard__preset="adr11")
     talk.session.model = "some-model"
     assert "window default)" in talk.load(120_000).note
-
-
-@pytest.mark.row("S0-18")
-@pytest.mark.parametrize(
-    ("given_id", "kept_as"),
-    [("s-1_A", "s-1_A"), ("a b c", "abc"), ("../weird", "weird"), ("", "nosession")],
-)
-def test_a_session_id_becomes_a_plain_name(given_id: str, kept_as: str, talk: Talk) -> None:
-    """What is remembered of its warnings stays inside the data folder."""
-    talk.session.session_id = given_id
-    assert talk.load(100_000).note
-
-    assert [path.name for path in Path(talk.home_dir, "sessions").iterdir()] == [kept_as]
-    assert talk.load() == SILENT

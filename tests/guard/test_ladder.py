@@ -70,9 +70,9 @@ def test_ladders_begin_to_the_token(
         assert talk.heard(tokens - REPLY - 1, tokens - REPLY) == f"-{level}"
 
 
-@pytest.mark.row("S4-13")
+@pytest.mark.row("S4-13", "S4-19")
 def test_a_ladder_has_any_number_of_tiers(talk: Talk) -> None:
-    """The last of several is the critical one, whatever its number."""
+    """The last of several is the critical one; a ladder of one has no critical end."""
     tiers = [45, 40, 35, 30, 25, 20, 15, 10, 5]
     talk.use(guard__tiers=tiers, guard__velocity_points=0)
 
@@ -80,6 +80,9 @@ def test_a_ladder_has_any_number_of_tiers(talk: Talk) -> None:
 
     names = ["Warning", "Advisory", "Yellow Alert", *[f"Level {n}" for n in range(4, 9)]]
     assert re.findall(r"tier L\d ([\w ]+)\.", " ".join(notes)) == [*names, "Critical"]
+    talk.anew("single")
+    talk.use(guard__tiers=30)
+    assert talk.heard(165_000, 165_010) == "1-"
 
 
 @pytest.mark.row("S4-19", "S4-47")
@@ -124,14 +127,6 @@ def test_the_last_tier_reminds_once_per_request(talk: Talk) -> None:
     assert talk.at_prompt() == SILENT
     assert "Still so" in talk.at_prompt(165_100).note
     assert talk.at_stop(165_200) == SILENT
-
-
-@pytest.mark.row("S4-19")
-def test_a_single_tier_does_not_persist(talk: Talk) -> None:
-    """A ladder of one has no critical end."""
-    talk.use(guard__tiers=30)
-
-    assert talk.heard(165_000, 165_010) == "1-"
 
 
 @pytest.mark.row("S4-19", "S4-47")

@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.hooks.processes import environment
 
-from brimline import config
 from brimline.decision import NOTE_BUDGET_CHARACTERS, Decision, merge
-from brimline.fast import paths
 from brimline.guard import prompts
 from brimline.testing import event, statusline_event
 
@@ -165,25 +163,6 @@ def test_without_a_text_it_is_silent(content: bytes | str | None, talk: Talk, ru
     assert [talk.at_start(), talk.at_prompt()] == [SILENT] * 2
     talk.patch.delenv("BRIMLINE_REMINDER_FILE")
     assert [talk.at_start(), talk.at_prompt()] == [SILENT] * 2
-
-
-@pytest.mark.parametrize("line", ['file = "{}"', "every = 1"])
-def test_a_projects_file_cannot_do_so(line: str, talk: Talk, rules: Path, project_dir: str) -> None:
-    """A stranger's repository may neither put text before the model nor repeat it."""
-    file = paths.project_config(project_dir)
-    os.makedirs(os.path.dirname(file))
-    with open(file, "w", encoding="utf-8") as written:
-        written.write("[reminder]\n" + line.format(f"{project_dir}/evil.md"))
-    with open(f"{project_dir}/evil.md", "w", encoding="utf-8") as written:
-        written.write("EVIL")
-
-    note = talk.at_start().note
-
-    assert RULES in note
-    assert "EVIL" not in note
-    assert talk.at_prompt() == SILENT
-    (problem,) = config.load(talk.home_dir, project_dir).problems
-    assert "cannot be set by a project" in problem
 
 
 _NOBODY_IS_ASKED = """

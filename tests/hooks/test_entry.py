@@ -13,10 +13,9 @@ from pathlib import Path
 import pytest
 
 from brimline.fast.bundle import FAST_MODULES
-from brimline.fast.json import loads
 from brimline.hooks import table
 from brimline.launch import bootstrap
-from brimline.testing import SessionBuilder, bash_event, event, statusline_event
+from brimline.testing import SessionBuilder, bash_event, event
 
 from .processes import (
     ROOT,
@@ -228,23 +227,6 @@ def test_a_full_disk_is_no_obstacle(name: str, session: SessionBuilder, world: P
         assert b"tier L3" in _answer(run_hook(world, name, event(name, session)))
 
 
-def test_a_line_torn_by_a_kill_costs_no_later_line(session: SessionBuilder, world: Path) -> None:
-    """A writer that died leaves half a line; every line after it can still be told apart."""
-    session.reply(40_000)
-    folder = world / "brimline" / "sessions" / session.session_id
-    folder.mkdir(parents=True)
-    (folder / "spool.jsonl").write_bytes(b'{"v":1,"at":1.5,"event":"PostTo')
-
-    for _ in range(3):
-        assert _answer(run_hook(world, "PostToolUse", bash_event(session))) == b""
-
-    merged, *lines = (folder / "spool.jsonl").read_text().splitlines()
-    assert all(json.loads(line)["occupancy"] == 40_000 for line in lines)
-    assert len(lines) == 2
-    assert loads(merged[merged.rindex('{"v":') :])["occupancy"] == 40_000
-    assert errors(world) == []
-
-
 @pytest.mark.parametrize("name", [*EVENTS, "statusline"])
 @pytest.mark.row("S0-25")
 def test_a_package_that_is_gone_is_silence(name: str, session: SessionBuilder, world: Path) -> None:
@@ -311,33 +293,6 @@ def test_an_unsound_bundle_costs_time_only(
         bundle.unlink()
         assert answer == _answer(run_hook(world, "PostToolUse", bash_event(session), root=root))
     assert (b"L3 Newer Alert" if damage == "stale" else b"L3 Yellow Alert") in answer
-    assert errors(world) == []
-
-
-@pytest.mark.parametrize("broken", ["policy", "snapshot"])
-def test_our_damaged_files_are_no_obstacle(
-    broken: str, session: SessionBuilder, world: Path
-) -> None:
-    """Settings fall back to the defaults, the status line to unknown."""
-    session.reply(160_000)
-    run_hook(world, "SessionStart", event("SessionStart", session, source="startup"))
-    run_hook(world, "statusline", statusline_event(session, 200_000, 160_000))
-    (file,) = (world / "brimline").rglob("policy/*" if broken == "policy" else "statusline.json")
-    file.write_bytes(file.read_bytes()[:-20])
-
-    assert b"tier L3" in _answer(run_hook(world, "PostToolUse", bash_event(session)))
-    assert errors(world) == []
-
-
-@pytest.mark.row("S0-26")
-def test_torn_and_merged_lines_are_no_obstacle(session: SessionBuilder, world: Path) -> None:
-    """The row that is being written right now is the rule, not the exception."""
-    session.reply(160_000)
-    whole = Path(session.path).read_bytes()
-    for torn in (whole[:-30] + b"\n", b'{"type":"user","usage":"compact\n', b"\xff\n", whole[:90]):
-        session.raw(torn)
-
-    assert b"tier L3" in _answer(run_hook(world, "PostToolUse", bash_event(session)))
     assert errors(world) == []
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from brimline.fast import paths
@@ -175,12 +175,7 @@ def _keys(value: Any, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
 )
 @example(removed=set(_keys(SMALL)), replaced={})
 @example(removed=set(), replaced={("session_id",): "../../up"})
-@settings(
-    max_examples=100,
-    deadline=None,
-    database=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(max_examples=100)
 def test_any_field_may_be_missing_or_foreign(
     removed: set[tuple[str, ...]], replaced: dict[tuple[str, ...], Any], talk: Talk
 ) -> None:

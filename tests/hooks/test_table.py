@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING
-
 import pytest
 
 from brimline import config
 from brimline.fast import paths
-from brimline.hooks import table
 from brimline.hooks.table import EVENTS
 from brimline.install import entries, parts
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 WIRED = entries.Wiring("/usr/bin/python3", "/opt/lib", "/data")
 
@@ -34,17 +27,3 @@ def test_only_loads_and_overwrites_are_asked_about_and_reads_with_the_scout(home
         assert parts.wiring_for("/usr/bin/python3", home_dir).scout is wider
     matched = {event for event, answered in EVENTS.items() if answered.matcher() is not None}
     assert matched == {"PreToolUse", "PostToolUse"}
-
-
-def test_every_room_offers_what_the_table_says() -> None:
-    """A function for each event it is asked about, and `tidy` where it is named for that."""
-    for answered in EVENTS.values():
-        assert answered.purpose
-        assert 1 <= answered.timeout_s <= 30
-        for room in answered.rooms:
-            assert callable(getattr(_face(room), answered.function))
-    assert all(callable(_face(room).tidy) for room in table.TIDY)
-
-
-def _face(room: str) -> ModuleType:
-    return importlib.import_module(f"brimline.{room}.hook")

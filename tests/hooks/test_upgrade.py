@@ -54,6 +54,7 @@ def old_home(session: SessionBuilder, world: Path, home_dir: str, project_dir: s
     (home / "config.toml").write_text('[guard]\npreset = "adr11"\nceiling_percent = 30\n')
     (home / "learned.json").write_text('{"points":{}}')
     values = defaults() | {"guard.preset": "adr11", "guard.ceiling_percent": 30, "gone.setting": 1}
+    del values["scout.mode"]  # which came with a later version
     compiled = {
         "v": 2,
         "brimline": "0.1.0",
@@ -97,16 +98,6 @@ def test_a_session_that_runs_while_brimline_is_upgraded_goes_on(
     assert "gone.setting" not in stored.values
     assert (old_home / "config.toml").read_text().startswith('[guard]\npreset = "adr11"\n')
     assert errors(world) == []
-    for start in (("-m", "brimline"), ("-c", "from brimline.cli.main import main;main()")):
-        done = subprocess.run(  # as the command and the MCP server are started
-            [sys.executable, *start, "config", "get", "guard.preset", "--json"],
-            env=environment(world) | {"PYTHONPATH": ROOT},
-            cwd=world / "project",
-            capture_output=True,
-            check=False,
-            timeout=120,
-        )
-        assert (done.returncode, json.loads(done.stdout)) == (0, "adr11")
 
 
 def _load(session: SessionBuilder) -> dict[str, Any]:

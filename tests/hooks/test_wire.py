@@ -75,7 +75,7 @@ def test_a_missing_or_foreign_field_is_empty_and_paths_keep_their_bytes() -> Non
         ),
     )
 )
-@settings(max_examples=60, deadline=None, database=None)
+@settings(max_examples=60)
 def test_any_result_has_a_count(response: Any) -> None:
     """Results come from tools that nobody knows yet."""
     assert _event("PostToolUse", tool_response=response).added_characters() >= 0

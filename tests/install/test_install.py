@@ -72,10 +72,6 @@ def test_without_settings_they_are_made_and_taken_away_again(edited: bool, home:
     assert not home.config.exists()
 
 
-def _wired(home: Home) -> Any:
-    return parts.wiring_for(home.python, home.data)._replace(rules=("Bash(brimline store get:*)",))
-
-
 def test_an_edited_file_loses_exactly_our_entries(home: Home) -> None:
     """What the user wrote since then stays, and so does what was there before; upgrades too."""
     home.install()
@@ -324,7 +320,7 @@ def test_killed_in_the_middle_whatever_is_run_next_is_right(
     def die(*_arguments: object, **_named: object) -> str:
         raise Killed
 
-    wired = _wired(home)._replace(root="/new", launcher=None)
+    wired = parts.wiring_for(home.python, home.data)._replace(root="/new", launcher=None)
     piece = parts.Settings(str(home.settings), home.data, home.project, wired)
     with monkeypatch.context() as patch:
         patch.setattr(settingsfile, "replace", die)

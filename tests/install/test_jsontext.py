@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brimline.errors import InstallError
@@ -13,12 +13,7 @@ from brimline.install.jsontext import append_element, insert_member, load, remov
 
 Path: TypeAlias = tuple[str | int, ...]
 
-thorough = settings(
-    max_examples=400,
-    deadline=None,
-    database=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+thorough = settings(max_examples=400)
 HOOK = {"hooks": [{"type": "command", "command": "brimline hook", "timeout": 5}]}
 
 scalars = st.one_of(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from brimline.errors import StoreError
@@ -333,7 +333,6 @@ def test_a_damaged_sidecar_costs_its_figures_only(home_dir: str, created: object
     assert parts(ask(home_dir, key=key))[1] == "needle"
 
 
-@settings(deadline=None, database=None)
 @given(st.lists(LINE, min_size=1, max_size=12), st.integers(8, 90))
 def test_asking_for_the_next_again_and_again_gives_all_of_it(texts: list[str], room: int) -> None:
     """Nothing is missing, nothing comes twice, and every page fits."""

@@ -52,24 +52,6 @@ def test_the_figures_are_those_that_the_hooks_recorded(
     assert lines[6].startswith("Growth: about 4,000 tokens per request; about ")
 
 
-def test_after_clear_the_figures_are_those_of_the_new_session(
-    home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The client tells a server its first session only; the rows of the next one name it."""
-    first, second = session(project_dir), session(project_dir, "second")
-    first.reply(150_000)
-    second.reply(20_000, session_id=ID)
-    publish(home_dir, first)
-    publish(home_dir, second)
-    os.utime(first.path, (1, 1))
-    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", ID)
-
-    text = status.answer(home_dir, project_dir)
-
-    assert "Session second (this session)" in text
-    assert "In use: 20,000" in text
-
-
 def test_a_session_without_a_reading_is_unknown(
     home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

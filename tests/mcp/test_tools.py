@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from brimline.mcp import recall, tools
 from brimline.state import logs
-from brimline.store import layout, put
+from brimline.store import put
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,18 +77,6 @@ def test_a_project_folder_that_is_gone_is_told(world: Path) -> None:
 
     assert failed
     assert text.startswith("the project's folder is not there")
-
-
-def test_a_store_of_a_newer_brimline_is_left_alone(home_dir: str) -> None:
-    """Its keys may mean something else."""
-    key = put.put(home_dir, b"content", {})
-    with open(home_dir + layout.FORMAT_FILE, "w", encoding="ascii") as file:
-        file.write("99\n")
-
-    for arguments in ({"key": key}, {"query": "content"}):
-        text, failed = tools.answer("recall", arguments)
-        assert failed
-        assert "newer brimline" in text
 
 
 def test_text_that_json_cannot_carry_is_replaced(home_dir: str, project_dir: str) -> None:

@@ -93,7 +93,7 @@ def test_room_for_the_file_at_hand_is_kept() -> None:
 @given(
     st.lists(st.tuples(st.integers(0, 6_000), st.booleans()), max_size=12), st.integers(0, 15_000)
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_no_limit_is_ever_exceeded(files: list[tuple[int, bool]], total: int) -> None:
     """And the mark is there only where something is missing."""
     sources = [

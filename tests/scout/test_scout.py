@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from brimline.decision import NOTE_BUDGET_CHARACTERS
@@ -183,7 +183,6 @@ def test_a_file_that_cannot_be_used_leaves_the_defaults(world: Path, kind: str) 
         assert not refused("Read", ("a" * 200 + "/") * 15 + "a")
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.sampled_from(EVENTS["PreToolUse"].rooms["scout"].split("|")),
     st.dictionaries(FIELDS, VALUES) | VALUES | st.none(),

@@ -80,15 +80,6 @@ def start(script: str, *arguments: str) -> subprocess.Popen[bytes]:
     )
 
 
-def test_nothing_stored_is_nothing_found(home_dir: str) -> None:
-    """And nothing is created for it."""
-    stored.tidy(home_dir, until=math.inf)
-    stored.forget(home_dir, ["sha256:" + "0" * 64])
-
-    assert find(home_dir, "word") == stored.Found()
-    assert not os.path.exists(home_dir)
-
-
 @pytest.mark.parametrize(
     ("query", "fits"),
     [
@@ -109,7 +100,7 @@ def test_words_stems_beginnings_and_phrases_are_found(
     assert keys(find(home_dir, query)) == ([key] if fits else [])
 
 
-@settings(deadline=None, database=None, max_examples=200)
+@settings(max_examples=200)
 @given(query=st.text(max_size=40))
 def test_no_query_is_an_error_to_the_database(query: str) -> None:
     """It is refused in one sentence (without words, or with too many), or means what it says."""

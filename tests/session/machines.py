@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import re
@@ -170,10 +169,6 @@ def numbers(path: Path) -> list[int]:
     """The numbers of a session's complete rows, in the order of the file."""
     found = [_LINE.match(row) for row in path.read_bytes().split(b"\n")]
     return [int(match[1]) for match in found if match]
-
-
-def numbers_of_any(path: Path) -> list[int]:
-    return [json.loads(row)["n"] for row in path.read_bytes().splitlines()]
 
 
 def everywhere(path: Path) -> set[int]:

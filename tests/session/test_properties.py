@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from brimline.testing import SessionBuilder
 
-thorough = settings(max_examples=120, deadline=None, database=None)
+thorough = settings(max_examples=120)
 
 SIZES = st.sampled_from([0, 10, 300, 900, 1_200, 4_000, 6_000])
 WORDS = st.sampled_from(

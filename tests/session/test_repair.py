@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from brimline.session import faults, repair
@@ -236,7 +236,7 @@ def _damaged(lines: list[bytes], damage: list[tuple[str, int, int]]) -> list[byt
     return lines
 
 
-@settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100)
 @given(st.one_of(DAMAGE, LINES))
 @example([("copy", 0, 14), ("copy", 15, 0), ("drop", 31, 0)])
 @example([("drop", 21, 0), ("drop", 0, 0), ("tear", 32, 0), ("drop", 33, 0)])

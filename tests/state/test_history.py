@@ -144,25 +144,6 @@ def test_growth_comes_as_segments_of_recent_sessions(home_dir: str) -> None:
     assert len(history.growth_statistics(home_dir, most_requests=1)) == 1
 
 
-@pytest.mark.row("S4-46")
-@pytest.mark.parametrize(("days", "gone"), [(0.9, False), (29, False), (31, True)])
-def test_a_month_later_only_the_history_knows_a_session(
-    days: float, gone: bool, home_dir: str
-) -> None:
-    """Its folder goes once its line is there; announcements go after a day."""
-    hooks = Hooks(home_dir)
-    hooks.read("PostToolUse", 40_000, 1)
-    SessionState(home_dir, "abc").claim_level(1, 5)
-    age(home_dir, days)
-
-    let_go(home_dir)
-
-    left = [] if gone else ["spool.jsonl", *(["spoke-L1"] if days < 1 else [])]
-    assert sorted(io.names_in(f"{home_dir}/sessions/abc")) == sorted(left)
-    assert os.path.exists(f"{home_dir}/sessions/abc") is not gone
-    assert known(home_dir).figures.occupancies == [40_000]
-
-
 def test_a_session_that_comes_back_goes_on_where_its_line_ends(home_dir: str) -> None:
     """What its old spool held is not lost with it."""
     hooks = Hooks(home_dir)

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import zstandard
-from hypothesis import settings
 
 from brimline.fast import io
 from brimline.store import contents, layout, put
@@ -20,8 +19,6 @@ from brimline.store import contents, layout, put
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# On a busy machine no example is too slow.
-thorough = settings(deadline=None, database=None)
 DAY_S = 86_400
 METHODS = ["none", "gzip", "zstd"]
 # What changes something on the disk, or could fail on the way there.

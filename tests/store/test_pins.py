@@ -14,7 +14,7 @@ from brimline.errors import StoreError
 from brimline.store import layout, pins
 from brimline.store.pins import Directive, Result, Said, resolve
 
-from .shelves import golden, stored, text, thorough
+from .shelves import golden, stored, text
 
 GOLDEN = golden("directives.json")
 TEXTS = st.text(max_size=40) | st.sampled_from([row["text"] for row in GOLDEN])
@@ -65,7 +65,6 @@ def test_a_conversation_pins_what_its_directives_mean(row: dict[str, Any]) -> No
     assert {name: f"{one.level} {one.reason}" for name, one in found.items()} == row["wanted"]
 
 
-@thorough
 @given(st.lists(TEXTS.map(Said) | st.text(max_size=3).map(Result), max_size=20))
 def test_no_conversation_is_an_error(conversation: list[Said | Result]) -> None:
     """What users write is free text; only results are pinned."""

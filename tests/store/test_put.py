@@ -21,14 +21,13 @@ from brimline.fast import io
 from brimline.store import contents, layout, put, removal
 
 from . import shelves
-from .shelves import METHODS, Disk, noise, packed_by, stored, text, thorough
+from .shelves import METHODS, Disk, noise, packed_by, stored, text
 
 META = {"tool": "Bash", "source": "make test", "session": "s1", "exit": 0}
 LARGE = (b"".join(b"%d\n" % number for number in range(1, 200_001)), shelves.noise(7, 3_000_000))
 
 
 @pytest.mark.row("S3-52", "S3-57")
-@thorough
 @given(data=st.binary(max_size=5_000) | st.sampled_from(LARGE))
 def test_the_key_is_the_hash_of_the_content_and_brings_it_back(
     tmp_path_factory: pytest.TempPathFactory, data: bytes
@@ -217,7 +216,6 @@ contents_of_any_kind = st.binary(max_size=3_000) | parts.map(lambda pair: pair[0
 
 
 @pytest.mark.row("S3-54")
-@thorough
 @given(data=contents_of_any_kind, method=st.sampled_from(METHODS))
 def test_content_comes_back_byte_for_byte(data: bytes, method: str) -> None:
     """Whatever it is, and whatever it was compressed with."""

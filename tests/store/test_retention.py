@@ -21,7 +21,7 @@ from brimline.store.retention import Holds, Limits, Pass, choose, prune
 from brimline.testing import SessionBuilder
 
 from . import shelves
-from .shelves import DAY_S, golden, noise, stored, text, thorough
+from .shelves import DAY_S, golden, noise, stored, text
 
 NOW = 2_000_000_000 * 10**9
 DAY = 86_400 * 10**9
@@ -79,7 +79,6 @@ def test_what_goes_goes_in_its_order(row: dict[str, Any]) -> None:
 LEVELS = st.sampled_from(["none", "soft", "hard"])
 
 
-@thorough
 @given(
     facts=st.lists(st.tuples(st.integers(0, 300), st.floats(0, 60), LEVELS, st.booleans())),
     max_days=st.none() | st.integers(0, 40),

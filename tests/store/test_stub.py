@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from brimline.store import stub
 from brimline.store.stub import Stub
 
-from .shelves import golden, thorough
+from .shelves import golden
 
 KEY = "sha256:" + "0123456789abcdef" * 4
 counts = st.integers(0, 10**15) | st.none()
@@ -22,7 +22,6 @@ stubs = st.builds(Stub, st.just(KEY), counts, counts, codes, counts, texts, text
 
 
 @pytest.mark.row("S3-56")
-@thorough
 @given(stubs, st.text(max_size=20), st.text(max_size=20))
 def test_a_stub_is_found_again_as_it_was_built(wanted: Stub, before: str, after: str) -> None:
     """Whatever it tells, with other text around it."""

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from brimline.fast import paths
-from brimline.mcp import recall
-from brimline.store import contents, layout, pins, put, removal, stub
+from brimline.store import contents, layout, pins, stub
 
 ARCHIVE = Path(__file__).parent / "home-of-56b1cf2.tar.gz"
 LOG = b"".join(b"line %d of the build: all is well\n" % number for number in range(1, 401))
@@ -46,20 +45,3 @@ def test_every_reference_in_a_transcript_still_leads_to_its_bytes(
     assert contents.get(home_dir, contents.last_key(home_dir)) == LOG + b"again\n"
     held = {pin.level: pin.reason for pin in pins.pinned(home_dir).values()}
     assert held == {"hard": "the failing build", "soft": None}
-
-
-def test_old_outputs_are_searched_recalled_and_forgotten(home_dir: str, texts: list[str]) -> None:
-    """In their own project; stored again they are the same; forgotten, nothing of them stays."""
-    by_query = recall.answer(home_dir, PROJECT, {"query": "needle haystack"})
-    key = stub.parse(texts[1])
-    assert key is not None
-
-    assert f"1. {layout.short(key.key)} (Bash" in by_query
-    assert recall.answer(home_dir, PROJECT, {"key": key.key, "lines": "1"}).endswith("haystack")
-    old = {blob.key for blob in contents.blobs(home_dir)}
-    assert put.put(home_dir, HAY, {}) in old
-    assert {blob.key for blob in contents.blobs(home_dir)} == old
-    done = removal.forget_session(home_dir, "11111111-aaaa-4bbb-8ccc-000000000001")
-    assert set(done.keys) == old
-    left = [path for path in Path(layout.root(home_dir)).rglob("*") if path.is_file()]
-    assert not [path for path in left if b"needle" in path.read_bytes()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brimline.transcript.compactions import scan
@@ -82,12 +82,7 @@ def test_foreign_figures_are_unknown(figures: Any, session: SessionBuilder) -> N
     assert found.summary_characters == 0
 
 
-thorough = settings(
-    max_examples=150,
-    deadline=None,
-    database=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+thorough = settings(max_examples=150)
 
 
 @given(data=transcripts() | mutated_transcripts() | st.binary(max_size=200))

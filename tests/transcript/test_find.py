@@ -96,12 +96,6 @@ def test_after_clear_it_is_the_latest_naming_the_first(
     assert find.current("first") == "third"
 
 
-@pytest.mark.parametrize("session", ["unknown", "../up", "", "\ud800", "a" * 500])
-def test_an_id_without_a_transcript_stays_as_it_is(session: str) -> None:
-    """It is foreign text, and nothing is made of it."""
-    assert find.current(session) == session
-
-
 def test_torn_and_foreign_rows_name_nothing(build: Callable[..., SessionBuilder]) -> None:
     """Text that merely mentions the id is no row of that client."""
     build("first", 10, began_with="first")

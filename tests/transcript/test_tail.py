@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from brimline.testing import SessionBuilder, text_block
@@ -21,12 +21,7 @@ from .generated import LOOKALIKE, encode, mutated_transcripts, transcripts
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-thorough = settings(
-    max_examples=250,
-    deadline=None,
-    database=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+thorough = settings(max_examples=250)
 block_sizes = st.sampled_from([1, 7, 64, 1_000, 64 << 10])
 
 
