@@ -194,9 +194,9 @@ def test_an_edit_keeps_mode_and_line_ends_and_refuses_to_empty(place: Path) -> N
     for one in (path, index):
         one.chmod(0o644)
     before = contents(place)
-    for change in ({"text": ""}, {"text": " \n"}, {"description": ""}, {"kind": ""}):
+    for kind, about, text in ((None, None, "\n"), (None, "", "x"), ("", "x", "x")):
         with pytest.raises(StateError):
-            hot.edit(str(place), "old", **change)
+            hot.edit(str(place), "old", kind=kind, description=about, text=text)
     assert contents(place) == before
 
     hot.edit(str(place), "old", text="One.\nTwo.", description="y")
