@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from brimline import presets
 from brimline.cli.surface import COMMANDS, program
 from brimline.hooks.table import EVENTS
+from brimline.mcp.tools import TOOLS
 from brimline.settings import SETTINGS
 from brimline.testing import bash_event, event, statusline_event
 
@@ -244,12 +245,18 @@ def _anchors(page: Path) -> set[str]:
 
 
 def test_what_was_once_claimed_and_untrue_is_not_claimed_again() -> None:
-    """How many hooks there are; that backups lie beside a session, and outside the data folder."""
+    """How many hooks and tools there are; that backups lie beside a session; what memory reads."""
     counted = ["seven", "eight", "nine", "ten", "eleven", "twelve"]
     told = re.findall(rf"\b(?:adds|has|runs|installs) ({'|'.join(counted)}) hooks", WRITTEN)
 
     assert {counted.index(word) + 7 for word in told} <= {len(EVENTS)}
     assert "loses nothing that matters" not in WRITTEN
+    assert "Replies of the model are not stored" not in WRITTEN
+    assert "Not there yet: memory" not in WRITTEN
+    for page in ("README.md", "docs/explanation/safety.md", "docs/how-to/troubleshoot.md"):
+        assert "brimline config set memory.exclude /`" in PAGES[page]
+    recall = PAGES["docs/how-to/recall-stored-output.md"]
+    assert [tool["name"] for tool in TOOLS if f"\n| `{tool['name']}`" not in recall] == []
     for page in ("safety", "data-folder"):
         text = next(text for name, text in PAGES.items() if name.endswith(f"/{page}.md"))
         assert re.search(r"\.backup\.\S+ .*\*\*beside (a|the) session\*\*", text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,7 +18,6 @@ from hypothesis import strategies as st
 
 from brimline.budget import items, operations
 from brimline.cli import surface
-from brimline.errors import StateError
 from brimline.fast import paths
 from brimline.hooks import entry
 from brimline.mcp import tools
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ID = "1f0c2d3e-8a41-4f0b-b6a7-6f1f0a5b9c20"
+OTHER = "2a0c2d3e-8a41-4f0b-b6a7-6f1f0a5b9c20"
 WINDOW = 10_000  # of which ambient_knowledge has 2,000
 
 
@@ -36,6 +37,8 @@ def talk(project_dir: str, monkeypatch: pytest.MonkeyPatch) -> SessionBuilder:
     monkeypatch.chdir(project_dir)
     path = f"{paths.project_transcripts(project_dir)}/{ID}.jsonl"
     session = SessionBuilder(path, ID, project_dir)
+    elsewhere = f"{paths.project_transcripts(f'{project_dir}-2')}/{OTHER}.jsonl"
+    SessionBuilder(elsewhere, OTHER, f"{project_dir}-2").prompt("Another project.")
     session.prompt("Make the import faster.")
     session.tool_result(session.tool_call(40_000), "x" * 4_000)
     session.reply(42_000)
@@ -96,8 +99,9 @@ def test_the_model_adds_pins_evicts_and_estimates(home_dir: str) -> None:
         ("remove", {"id": "beef"}, "no item begins with the id 'beef'"),
         ("remove", {"id": ["beef"]}, "no item begins"),
         ("evict", {"compartment": "ambient_knowledge"}, "nothing that is not pinned"),
-        ("get", {"session": "../../etc"}, "no session id"),
-        ("get", {"session": "00000000-0000-4000-8000-000000000000"}, "session"),
+        ("get", {"session": "../../etc"}, "no session of this project"),
+        ("get", {"session": "00000000-0000-4000-8000-000000000000"}, "no session of this project"),
+        ("add", {"session": OTHER, "compartment": "active_task", "text": "x"}, "of this project"),
     ],
 )
 def test_what_is_wrong_with_a_call_is_said_in_a_sentence(
@@ -236,6 +240,26 @@ def test_pinned_safety_and_task_come_back_after_a_compaction(
     assert "PINNED-ELSEWHERE" not in text
 
 
+def test_what_is_too_much_for_the_card_or_an_answer_is_counted(
+    talk: SessionBuilder, home_dir: str
+) -> None:
+    """Many rules leave room for the task; a long list says how much more there is."""
+    asked("add", compartment="active_task", text="KEPT-TASK", pinned=True)
+    for number in range(40):
+        asked("add", compartment="safety_constraints", text=f"Rule {number}: " + "never " * 30)
+    raw = json.dumps(event("SessionStart", talk, source="compact")).encode()
+    card = json.loads(entry.respond("SessionStart", raw, home_dir))
+    text = card["hookSpecificOutput"]["additionalContext"]
+    told = asked("list")
+
+    assert "KEPT-TASK" in text
+    assert "Rule 39: " in text
+    shown = text.count("- Rule ")
+    assert f"- [{40 - shown} more: `context_budget` lists them]" in text
+    assert len(told) < 6_000
+    assert re.search(r"\[\d+ more lines: name a compartment", told)
+
+
 def test_a_damaged_file_costs_the_damaged_lines_only(home_dir: str) -> None:
     """Torn, foreign and binary lines; what is added behind a torn one counts."""
     asked("add", compartment="active_task", text="FIRST")
@@ -252,14 +276,15 @@ def test_a_damaged_file_costs_the_damaged_lines_only(home_dir: str) -> None:
 def test_a_file_that_grew_too_large_takes_no_more(
     home_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A sentence, and what it holds stays."""
-    monkeypatch.setattr(items, "_LARGEST_BYTES", 1_000)
-    asked("add", compartment="active_task", text="FIRST" * 20)
-    with pytest.raises(StateError, match="full"):
-        items.add(
-            home_dir, ID, {"compartment": items.TASK, "text": "x" * 900, "pinned": 0, "priority": 1}
-        )
-    assert len(held(home_dir)) == 1
+    """A sentence; what it holds stays, and can be removed while there is room for that."""
+    monkeypatch.setattr(items, "_LARGEST_BYTES", 1_500)
+    monkeypatch.setattr(items, "_KEPT_BYTES", 500)
+    asked("add", compartment="active_task", text="FIRST")
+    assert "is full" in refused("add", compartment="active_task", text="x" * 900)
+    assert held(home_dir) == {"FIRST"}
+    (name,) = items.load(home_dir, ID).items
+    asked("remove", id=name)
+    assert held(home_dir) == set()
 
 
 WRITER = """

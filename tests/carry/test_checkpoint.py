@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 from brimline import git
 from brimline.carry import checkpoint, ledger
 from brimline.errors import StateError
-from brimline.fast import io, paths
+from brimline.fast import io
 from brimline.store import contents
 
 if TYPE_CHECKING:
@@ -28,19 +27,6 @@ def save(home_dir: str, project_dir: str, **more: Any) -> dict[str, Any]:
     ledger.add_message(record, "Never touch billing.", "2026-01-01T00:00:00Z", "prompt")
     about = {"trigger": "auto", "transcript": "/t.jsonl", "figures": {"occupancy": 160_000}}
     return checkpoint.save(home_dir, record, project_dir=project_dir, **about | more)
-
-
-@pytest.mark.row("S4-22", "S4-25", "S4-40", "S1-18")
-def test_it_is_written_for_people_and_programs(home_dir: str, project_dir: str) -> None:
-    """By the hook itself, with the reading and the messages in full."""
-    save(home_dir, project_dir)
-
-    folder = Path(paths.carry_session_dir(home_dir, SESSION))
-    text = (folder / "checkpoint.md").read_text(encoding="utf-8")
-    assert "Never touch billing." in text
-    assert "- tokens in use: 160,000" in text
-    document = json.loads((folder / "checkpoint.json").read_text(encoding="utf-8"))
-    assert document["ledger"]["messages"][0]["text"] == "Never touch billing."
 
 
 @pytest.mark.row("S4-22")

@@ -198,7 +198,9 @@ def test_a_checkpoint_is_written_on_demand(
     path, *others = done.out.splitlines()
     assert (done.code, done.err) == (0, "")
     assert path == f"{home_dir}/carry/{SESSION}/checkpoint.md"
-    assert RULE in Path(path).read_text(encoding="utf-8")
+    text = Path(path).read_text(encoding="utf-8")
+    assert RULE in text
+    assert "- tokens in use: 41,000" in text
     assert others == [f"not kept: {project_dir}/gone.md: No such file or directory"]
     report = brimline("carry", "checkpoint", "--json").document
     assert list(report) == ["session_id", "path", "files"]

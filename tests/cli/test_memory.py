@@ -70,19 +70,23 @@ def test_topic_and_index_stay_in_step(folder: Path, brimline: Run) -> None:
 @pytest.mark.row("S4-05")
 def test_what_is_no_topic_is_refused(folder: Path, brimline: Run, refused: Refused) -> None:
     """A type nobody knows, a name or a content that is there already, a topic that is not."""
-    add(brimline, "one", "Some text.")
+    add(brimline, "one", "Some text that is long enough.")
     about = ("--type", "user", "--description")
     assert "no type 'secret'" in refused(
         "memory", "add", "x", "y", "--type", "secret", "--description", "z"
     )
     assert "there already" in refused("memory", "add", "ONE", "Other.", *about, "Other")
-    assert "says the same" in refused("memory", "add", "two", "Some text.", *about, "Other")
-    assert "says the same" in refused("memory", "add", "two", "Other.", *about, "About one")
+    assert "says the same" in refused(
+        "memory", "add", "two", "Some text that is long enough.", *about, "Other"
+    )
+    assert "a path" in refused("memory", "add", "../evil", "Other.", *about, "Other")
     refused("memory", "add", "two", " ", *about, "Other")
     refused("memory", "edit", "nobody", "text")
     refused("memory", "edit", "one")
     refused("memory", "remove", "nobody", "--yes")
     assert len(list(folder.iterdir())) == 2
+    for name in ("über uns 🚀", "three"):  # equal, but too short to be the same thing
+        assert brimline("memory", "add", name, "t", *about, "d").code == 0
 
 
 @pytest.mark.row("S4-06", "S4-08", "S2-22")

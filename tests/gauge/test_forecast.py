@@ -49,14 +49,6 @@ def test_there_is_a_forecast_from_the_second_reading_to_the_point() -> None:
         assert figures(uneven(1_000), tokens_left, prior_for(None)) == (0, 0, 0)
 
 
-def test_two_equal_readings_are_answered_from_the_prior_alone() -> None:
-    """The same request read twice says nothing about growth, and is no reason for silence."""
-    low, ops, high = figures([100_000, 100_000], 60_000, Prior(1_000, 1.0))
-
-    assert 55 <= ops <= 75
-    assert low < ops < high
-
-
 def test_a_burst_of_growth_moves_the_forecast_far_less_than_the_last_three_requests_would() -> None:
     """Three requests at ten times the usual speed do not mean a tenth of the operations."""
     calm = uneven(1_000)

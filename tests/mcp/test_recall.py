@@ -96,18 +96,6 @@ def test_a_line_too_long_for_one_answer_is_shown_in_parts(home_dir: str) -> None
     assert parts(rest)[1] == "𝄞" * 500
 
 
-def test_a_range_of_lines_is_exact(home_dir: str) -> None:
-    """Counted from 1, both ends included."""
-    key = keep(home_dir, NUMBERED)
-
-    head, body = parts(ask(home_dir, key=key, lines="100:102"))
-
-    assert head.endswith(": lines 100-102 of 5,000]")
-    assert body.splitlines() == [f"line {number} of the output" for number in (100, 101, 102)]
-    assert parts(ask(home_dir, key=key, lines=4_999))[1] == "line 4999 of the output"
-    assert parts(ask(home_dir, key=key, lines="-1:"))[1] == "line 5000 of the output"
-
-
 def test_key_and_query_show_the_lines_that_hold_the_words(home_dir: str) -> None:
     """With numbers that can be asked for; those of the whole output, also within a range."""
     key = keep(home_dir, NUMBERED)
@@ -122,6 +110,7 @@ def test_key_and_query_show_the_lines_that_hold_the_words(home_dir: str) -> None
         str(number) for number in range(70, 80)
     ]
     assert "0 of 5,000 lines hold 'absent'" in ask(home_dir, key=key, query="absent")
+    assert parts(ask(home_dir, key=key, lines=4_999))[1] == "line 4999 of the output"
 
 
 def test_of_a_long_line_the_part_around_the_word_is_shown(home_dir: str) -> None:

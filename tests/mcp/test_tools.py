@@ -43,7 +43,7 @@ def test_the_schema_names_the_arguments_that_recall_takes() -> None:
 
     assert tuple(schema["properties"]) == recall.Asked._fields
     writing = [tool["name"] for tool in tools.TOOLS if not tool["annotations"]["readOnlyHint"]]
-    assert writing == ["remember"]
+    assert writing == ["remember", "context_budget"]
 
 
 def test_a_fault_of_the_disk_is_told_and_a_defect_recorded(

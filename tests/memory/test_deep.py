@@ -93,18 +93,19 @@ def test_notes_checkpoints_and_topics_are_found_and_go_with_their_files(
     notes.add(home_dir, SESSION, ledger.KEEP, "Never touch the ostrich tables.")
     brimline("carry", "checkpoint", "--session", SESSION)
     topic = ("memory", "add", "deploys", "--type", "project", "--description", "How we deploy")
-    brimline(*topic, "By tag, from the flamingo branch.")
-    brimline("memory", "index")
+    brimline(*topic, "By tag.\n\nAsk.\n\nWait.\n\nFrom the flamingo branch.")
+    assert [hit["source"] for hit in found(brimline, "flamingo")] == ["topic"]  # at once
+    shown = brimline("memory", "search", "flamingo").out
+    assert ("From the flamingo branch." in shown, "type:" in shown) == (True, False)
+    assert "6 entries added, 7 in all." in brimline("memory", "index", "--rebuild").out
 
     assert found(brimline, "ostrich")[0]["source"] == "note"
     assert found(brimline, "flamingo")[0]["source"] == "topic"
     assert found(brimline, "toucan")[0]["source"] == "checkpoint"
     brimline("memory", "edit", "deploys", "By tag, from the pelican branch.")
-    brimline("memory", "index")
     assert found(brimline, "pelican")[0]["source"] == "topic"
     assert "flamingo" not in json.dumps(found(brimline, "flamingo"))
     brimline("memory", "remove", "deploys", "--yes")
-    brimline("memory", "index")
     assert "topic" not in {hit["source"] for hit in found(brimline, "pelican")}
     assert os.path.exists(session.path)
 
@@ -130,6 +131,10 @@ def test_other_projects_are_searched_on_request_and_excluded_ones_never_taken_in
     assert "The inner albatross." not in texts
     brimline("memory", "index", "--rebuild")
     assert "The inner albatross." not in json.dumps(found(brimline, "inner", "--everywhere"))
+
+    brimline("config", "set", "memory.exclude", "/")  # the documented way to switch it off
+    brimline("memory", "index")
+    assert brimline("memory", "status", "--json").document["entries"] == {}
 
 
 @pytest.mark.row("S2-19", "S2-47")

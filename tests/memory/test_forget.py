@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,24 +61,31 @@ def test_a_session_is_forgotten_everywhere_and_stays_so(
 
     would = brimline("forget", "--session", SESSION, "--dry-run", "--json").document
     assert would["session_ids"] == [SESSION]
+    told = brimline("forget", "--session", SESSION, "--dry-run").out
+    assert re.search(r"1 session, \d+ entries, 1 output and 1 backup would go", told)
     assert found(brimline, "capybara plan")
     done = brimline("forget", "--session", SESSION, "--yes", "--json").document
     assert (done["sessions"], done["outputs"], done["backups"]) == (1, 1, 1)
+    assert done == would | {"dry_run": False}
     brimline("memory", "index")
     brimline("memory", "index", "--rebuild")
     answered(home_dir, other, "SessionStart", source="startup")
+    assert SESSION not in brimline("history", "--compactions", "--json").out
+    assert brimline("history", "--session", SESSION).code == 1
 
     kept = everything(home_dir)
     holding = {name for name, data in kept.items() if SESSION.encode() in data or SESSION in name}
     # That nothing is taken in again, and from where its own file is read on, is known by its id.
-    assert holding <= {"memory/forgotten.jsonl", f"carry/{SESSION}/ledger.json"} | {
-        name for name in holding if name.startswith("search/")
-    }
+    assert holding == {"memory/forgotten.jsonl"}
     assert not backup.exists()
     assert all(b"capybara plan" not in data for data in kept.values())
     assert os.path.exists(session.path)
     assert SESSION not in {hit["group"].partition("/")[0] for hit in found(brimline, "capybara")}
     assert found(brimline, "marmot")[0]["group"] == OTHER
+    session.prompt("The otter plan.")  # it goes on, and begins anew
+    answered(home_dir, session, "Stop")
+    told = brimline("carry", "show", "--session", SESSION).out
+    assert ("otter" in told, "capybara" in told) == (True, False)
 
 
 def test_a_project_or_an_old_time_is_forgotten_with_all_its_sessions(

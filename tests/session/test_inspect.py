@@ -61,19 +61,6 @@ def test_every_byte_is_of_one_kind(session: SessionBuilder) -> None:
     assert kinds["unreadable"] == 101
 
 
-def test_the_context_at_the_last_request_and_what_came_since(
-    session: SessionBuilder,
-) -> None:
-    """The one is measured, the other estimated."""
-    worked(session)
-    session.prompt("x" * 3_000)
-    context = inspecting.inspect(session.path).context
-
-    assert context.measured_tokens == context.composed.parts.total() == 23_000
-    assert 800 < context.since_tokens < 1_500
-    assert context.next_tokens == 23_000 + context.since_tokens
-
-
 @pytest.mark.parametrize("names", ["one by one", "the ends"])
 def test_rows_a_compaction_kept_are_in_the_context(session: SessionBuilder, names: str) -> None:
     """Newer boundaries name them, older ones the first and the last."""

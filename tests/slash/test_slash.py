@@ -189,6 +189,9 @@ def test_recall_shows_a_key_and_finds_words(home_dir: str, session: SessionBuild
         f"/brim:recall {key}", home_dir, session
     )
     assert "--all zebra" in said("/brim:recall --all zebra", home_dir, session)
+    put.put(home_dir, b"a walrus", {"cwd": session.cwd, "session": session.session_id})
+    told = said("/brim:recall walrus", home_dir, session)
+    assert ("a walrus" in told, "Nothing was found" in told) == (True, False)
     assert "KEY" in said("/brim:recall", home_dir, session)
 
 

@@ -20,29 +20,6 @@ if TYPE_CHECKING:
     from brimline.testing import SessionBuilder
 
 
-@pytest.mark.row("S2-21", "S2-50")
-def test_a_compaction_has_trigger_tokens_and_size_of_its_summary(
-    session: SessionBuilder,
-) -> None:
-    """What was before is the client's figure, what came after is what the next request took."""
-    session.reply(160_000)
-    begun_at = session.now + 1
-    session.compact(167_000, "auto", "x" * 11_645)
-    session.prompt()
-    session.reply(50_800)
-    session.reply(52_000)
-    session.compact(90_000, "manual", "y" * 4_000)
-
-    first, second = scan(session.path).compactions
-
-    assert (first.trigger, first.pre_tokens, first.post_tokens) == ("auto", 167_000, 50_800)
-    assert first.summary_characters == 11_645
-    assert first.at == begun_at
-    assert (second.trigger, second.pre_tokens, second.post_tokens) == ("manual", 90_000, None)
-    assert second.summary_characters == 4_000
-    assert first.uuid != second.uuid
-
-
 def test_clients_differ_in_what_they_write(session: SessionBuilder) -> None:
     """An expected size until a request was made, blocks, the summary alone; no subagent's rows."""
     figures = {"trigger": "auto", "preTokens": 167_000, "postTokens": 30_000}

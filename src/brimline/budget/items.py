@@ -32,7 +32,9 @@ ALERT_PERCENT = 90
 PRIORITIES = range(11)
 LOG_ENTRIES = 200
 PREVIEW_CHARACTERS = 80
+# More is not read; the last part is kept for changes to what is there.
 _LARGEST_BYTES = 8 << 20
+_KEPT_BYTES = 1 << 20
 _ID_BYTES = 4
 
 
@@ -82,9 +84,6 @@ def add(home_dir: str, session_id: str, item: dict[str, Any]) -> dict[str, Any]:
         OSError: it cannot be written.
         StateError: so much was written down for this session that no more is taken.
     """
-    path = _path(home_dir, session_id)
-    if _size(path) > _LARGEST_BYTES - 4 * len(item["text"].encode()):
-        raise StateError("this session's budget file is full: it takes no more items")
     made = {
         **item,
         "id": io.system.urandom(_ID_BYTES).hex(),
@@ -92,7 +91,7 @@ def add(home_dir: str, session_id: str, item: dict[str, Any]) -> dict[str, Any]:
         "tokens": estimate(item["text"]),
         "pinned": item["pinned"] or item["compartment"] == SAFETY,
     }
-    _append(path, {"add": made})
+    _append(_path(home_dir, session_id), {"add": made}, _LARGEST_BYTES - _KEPT_BYTES)
     return made
 
 
@@ -101,9 +100,10 @@ def change(home_dir: str, session_id: str, what: str, items: Iterable[str]) -> N
 
     Raises:
         OSError: it cannot be written.
+        StateError: so much was written down for this session that no more is taken.
     """
     for item in items:
-        _append(_path(home_dir, session_id), {"do": what, "id": item})
+        _append(_path(home_dir, session_id), {"do": what, "id": item}, _LARGEST_BYTES)
 
 
 def estimate(text: str) -> int:
@@ -141,14 +141,12 @@ def too_many(budget: Budget, window_tokens: int) -> list[dict[str, Any]]:
     return found
 
 
-def handed_back(home_dir: str, session_id: str) -> list[str]:
-    """The pinned texts that come back after a compaction: of safety, then of the task at hand."""
+def handed_back(home_dir: str, session_id: str) -> list[list[str]]:
+    """The pinned texts that come back after a compaction: of safety, and of the task at hand."""
     budget = load(home_dir, session_id)
     return [
-        item["text"]
+        [item["text"] for item in reversed(budget.of(compartment)) if item["pinned"]]
         for compartment in (SAFETY, TASK)
-        for item in reversed(budget.of(compartment))
-        if item["pinned"]
     ]
 
 
@@ -175,10 +173,12 @@ def _lines(home_dir: str, session_id: str) -> Iterator[dict[str, Any]]:
                 yield line
 
 
-def _append(path: str, fields: dict[str, Any]) -> None:
-    line = {"v": FORMAT, "at": round(time.time(), 3)} | fields
+def _append(path: str, fields: dict[str, Any], most: int) -> None:
     # On a line of its own also behind one that a full disk cut off.
-    io.append_line(path, "\n" + json.dumps(line))
+    line = "\n" + json.dumps({"v": FORMAT, "at": round(time.time(), 3)} | fields)
+    if _size(path) + len(line.encode()) > most:
+        raise StateError("this session's budget file is full: it takes no more")
+    io.append_line(path, line)
 
 
 def _size(path: str) -> int:

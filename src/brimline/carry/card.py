@@ -34,7 +34,7 @@ _OWN_INSTRUCTIONS_CHARACTERS = 10_000
 _OUTDATED = " What brimline said of context tiers before this compaction no longer holds."
 _INCOMPLETE = " The checkpoint could not be saved; this may be incomplete."
 _UNREAD = " It knows the last part of the session: {0:,.0f} MB before that were not read."
-_NOTES_CHARACTERS, _PINNED_CHARACTERS, _RULES_CHARACTERS = 1_500, 1_000, 800
+_NOTES_CHARACTERS, _PINNED_CHARACTERS, _RULES_CHARACTERS = 1_500, 1_200, 800
 _STATE_CHARACTERS, _MESSAGES_CHARACTERS, _MESSAGE_CHARACTERS = 2_000, 6_000, 600
 _LINE_CHARACTERS = 130
 _MB = 1_000_000
@@ -67,7 +67,7 @@ def card(
     ledger: Ledger,
     marked_rules: Sequence[Sequence[str]] = (),
     *,
-    pinned: Sequence[str] = (),
+    pinned: Sequence[Sequence[str]] = (),
     budget: int = BUDGET_CHARACTERS,
     incomplete: bool = False,
     outdated: bool = False,
@@ -77,7 +77,7 @@ def card(
     Args:
         ledger: the session's record, with the person's notes.
         marked_rules: file and text of each rule that is marked to survive.
-        pinned: texts that are pinned in the session's budget.
+        pinned: texts that are pinned in the session's budget, by compartment.
         budget: the most characters.
         incomplete: whether the checkpoint before it could not be saved.
         outdated: whether a tier was announced, in a message that the client may have kept.
@@ -86,8 +86,7 @@ def card(
     if ledger.unread_bytes:
         opening += _UNREAD.format(max(1, ledger.unread_bytes / _MB))
     notes = _section("Notes", _within(_note_lines(ledger), _NOTES_CHARACTERS))
-    lines = [f"- {flat(clean(text), _MESSAGE_CHARACTERS)}" for text in pinned]
-    kept = _section("Pinned in the budget", _within(lines, _PINNED_CHARACTERS))
+    kept = _section("Pinned in the budget", _pinned_lines(pinned))
     rules = _section("Rules that are always in force", _rule_lines(marked_rules))
     fixed = opening + notes + kept + rules
     state = _state(ledger, min(_STATE_CHARACTERS, budget - len(fixed)))
@@ -104,6 +103,16 @@ def _note_lines(ledger: Ledger) -> list[str]:
         f"- {words.get(note['kind'], note['kind'])}: {flat(note['text'], _MESSAGE_CHARACTERS)}"
         for note in reversed(open_notes)
     ]
+
+
+def _pinned_lines(pinned: Sequence[Sequence[str]]) -> list[str]:
+    """Of each compartment the newest, as far as its room goes; how many more is said."""
+    lines = []
+    for texts in pinned:
+        shown = _within([f"- {flat(clean(text), 300)}" for text in texts], _PINNED_CHARACTERS)
+        left = len(texts) - len(shown)
+        lines += [*shown, f"- [{left} more: `context_budget` lists them]"] if left else shown
+    return lines
 
 
 def _rule_lines(marked_rules: Sequence[Sequence[str]]) -> list[str]:

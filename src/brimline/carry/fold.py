@@ -13,7 +13,7 @@ from _blake2 import blake2b
 
 from brimline.carry import commands
 from brimline.carry.clean import clean
-from brimline.carry.ledger import DECIDE, KEEP, Ledger, add_message, add_note, is_paste, save
+from brimline.carry.ledger import DECIDE, KEEP, Ledger, add_message, add_note, is_paste
 from brimline.fast import paths
 from brimline.transcript import read, row, words
 from brimline.transcript.row import text_of
@@ -90,21 +90,15 @@ def bring_up_to_date(
     return True
 
 
-def begin_here(home_dir: str, session_id: str, transcript: str | None) -> None:
-    """Take nothing from a transcript that stands in it now.
-
-    Raises:
-        OSError: that cannot be noted.
-    """
+def end_of(transcript: str | None) -> dict[str, Any]:
+    """The cursor of a ledger that takes nothing from a transcript that stands in it now."""
     try:
         file = read.open_regular(transcript or "")
     except (OSError, ValueError):
-        return
+        return {}
     with file:
         end = file.seek(0, 2)
-        record = Ledger(session_id)
-        record.cursor = {"offset": end, "print": _fingerprint(file, end)}
-        save(home_dir, record)
+        return {"offset": end, "print": _fingerprint(file, end)}
 
 
 def _rows_on(line: read.Line) -> list[dict[str, Any]]:

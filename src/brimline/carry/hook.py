@@ -192,7 +192,7 @@ def _card(turn: Turn) -> str:
     return text
 
 
-def _pinned(turn: Turn) -> list[str]:
+def _pinned(turn: Turn) -> list[list[str]]:
     """What is pinned in the session's budget, where it has one."""
     from brimline.fast import io, paths
 

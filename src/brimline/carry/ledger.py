@@ -121,11 +121,20 @@ def add_note(ledger: Ledger, kind: str, text: str, at: Any, source: str = "user"
 
 
 def load(home_dir: str, session_id: str) -> Ledger:
-    """The ledger as it was last saved; an empty one where there is none, or a damaged one."""
+    """The ledger as it was last saved; an empty one where there is none, or a damaged one.
+
+    Of a session that was forgotten it begins where the transcript ended then.
+    """
     path = f"{paths.carry_session_dir(home_dir, session_id)}/{LEDGER_FILE}"
     try:
         raw = io.read_file(path, _LARGEST_LEDGER).decode("utf-8", "surrogatepass")
         document = json.loads(raw)
+    except FileNotFoundError:
+        from brimline.state import forgotten
+
+        found = Ledger(session_id)
+        found.cursor = forgotten.sessions(home_dir).get(session_id, {}).get("cursor", {})
+        return found
     except (OSError, ValueError):
         document = None
     return from_document(document, session_id)

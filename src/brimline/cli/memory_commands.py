@@ -5,6 +5,7 @@ A search loads as little as it can: people and slash commands wait for it.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from datetime import datetime
@@ -13,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from brimline import clock, output
-from brimline.errors import StateError
+from brimline.errors import BrimlineError, StateError
 from brimline.fast import io, paths
 from brimline.search import stored, turns, vectors
 from brimline.search.documents import EVERYWHERE, Within
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Sequence
 
     from brimline.memory.hot import Topic
     from brimline.search.turns import Hit
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 _name = click.argument("name", metavar="NAME")
 _SHOWN_LINES = 3
 _LINE_CHARACTERS = 110
+_TELLING = 4
 
 
 @output.command("search")
@@ -49,7 +52,8 @@ def search_command(words: tuple[str, ...], everywhere: bool, limit: int, as_json
     if not vectors.load():
         output.note(vectors.MISSING)
     document = {"query": query, "hits": [hit._asdict() for hit in hits]}
-    told = "\n\n".join(map(_shown, hits)) or "Nothing was found; `brimline memory index` reads on."
+    told = "\n\n".join([_shown(hit, words) for hit in hits])
+    told = told or "Nothing was found; `brimline memory index` reads on."
     output.answer(document, told, as_json=as_json)
 
 
@@ -68,6 +72,7 @@ def add_command(name: str, text: str, kind: str, description: str, as_json: bool
     from brimline.memory import hot
 
     topic = hot.add(_folder(), name, kind, description, _given(text))
+    _renew(topic)
     output.answer(_document(topic), topic.path, as_json=as_json)
 
 
@@ -101,6 +106,7 @@ def edit_command(
             raise click.Abort
     given = None if text is None else _given(text)
     done = hot.edit(place, name, kind=kind, description=description, text=given, seen=seen)
+    _renew(done)
     output.answer(_document(done), done.path, as_json=as_json)
 
 
@@ -120,6 +126,7 @@ def remove_command(name: str, yes: bool, as_json: bool) -> None:
     topic = hot.named(place, name)
     output.consent(f"Delete {topic.path}?", yes=yes)
     hot.remove(place, name)
+    _renew(topic)
     output.answer(_document(topic), f"{topic.path} is deleted.", as_json=as_json)
 
 
@@ -183,7 +190,9 @@ def index_command(rebuild: bool, as_json: bool) -> None:
         done = deep.take_in(home_dir, project, exclude, progress=progress.update)
     if not vectors.load():
         output.note(vectors.MISSING)
-    output.answer(done._asdict(), f"{done.added:,} entries added.", as_json=as_json)
+    total = sum(_memory().use(_counts)["entries"].values())
+    told = f"{_entries(done.added)} added, {total:,} in all."
+    output.answer(done._asdict(), told, as_json=as_json)
 
 
 @output.command("status")
@@ -259,10 +268,25 @@ def forget_command(
         about = {"before": moment}
     told = output.count(len(names), "session")
     document: dict[str, Any] = {"session_ids": sorted(names), "dry_run": dry_run}
-    if not dry_run:
+    if dry_run:
+        document |= forget.would_forget(home_dir, names, about)
+        told = f"{_with_counts(document)} would go."
+    else:
         output.consent(f"Delete all that is kept of {told}, for good?", yes=yes)
         document |= forget.forget(home_dir, names, about)
-    output.answer(document, f"{told} {'would go' if dry_run else 'forgotten'}.", as_json=as_json)
+        told = f"{told} forgotten."
+    output.answer(document, told, as_json=as_json)
+
+
+def _with_counts(document: dict[str, Any]) -> str:
+    """How much forgetting would delete."""
+    parts = [output.count(document[f"{name}s"], name) for name in ("session", "output", "backup")]
+    parts.insert(1, _entries(document["entries"]))
+    return ", ".join(parts[:-1]) + f" and {parts[-1]}"
+
+
+def _entries(number: int) -> str:
+    return "1 entry" if number == 1 else f"{number:,} entries"
 
 
 def _memory() -> turns.Memory:
@@ -276,6 +300,17 @@ def _folder() -> str:
     return clientsettings.memory_folder(os.getcwd())
 
 
+def _renew(topic: Topic) -> None:
+    """Let the search know at once; the topic stands without it, and housekeeping tries again."""
+    from brimline import config
+    from brimline.memory import deep
+
+    home_dir, project = paths.home(), os.getcwd()
+    with contextlib.suppress(BrimlineError):
+        exclude = config.load(home_dir, project).values["memory.exclude"]
+        deep.renew_topic(home_dir, project, topic.path, exclude)
+
+
 def _given(text: str) -> str:
     return sys.stdin.read() if text == "-" else text
 
@@ -284,14 +319,18 @@ def _document(topic: Topic) -> dict[str, Any]:
     return output.fields(topic, "path name description type problem")
 
 
-def _shown(hit: Hit) -> str:
-    """One entry for a person: where it is from, and how it begins."""
+def _shown(hit: Hit, words: Sequence[str]) -> str:
+    """One entry for a person: where it is from, and the lines from the first that fits."""
     when = output.minute(clock.format_utc(hit.at)) if hit.at else "unknown time"
     about = [when, hit.source, hit.group.partition("/")[0][:8] if hit.group[:1] != "/" else hit.id]
     lines = [line for line in hit.text.split("\n") if line.strip()]
-    shown = [f"  {output.line(line, _LINE_CHARACTERS)}" for line in lines[:_SHOWN_LINES]]
-    more = ["  …"] if len(lines) > _SHOWN_LINES else []
-    return "\n".join(["  ".join(about), *shown, *more])
+    sought = [word for word in " ".join(words).casefold().split() if len(word) >= _TELLING]
+    fitting = [at for at, line in enumerate(lines) if any(w in line.casefold() for w in sought)]
+    first = fitting[0] if fitting and fitting[0] >= _SHOWN_LINES else 0
+    end = first + _SHOWN_LINES
+    shown = [f"  {output.line(line, _LINE_CHARACTERS)}" for line in lines[first:end]]
+    before, after = ["  …"][: bool(first)], ["  …"][: len(lines) > end]
+    return "\n".join(["  ".join(about), *before, *shown, *after])
 
 
 def _read_again(connection: sqlite3.Connection) -> None:

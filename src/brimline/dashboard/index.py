@@ -19,7 +19,7 @@ from brimline.errors import BrimlineError
 from brimline.fast import io, paths
 from brimline.gauge.composition import Injection
 from brimline.offload import learning
-from brimline.state import history
+from brimline.state import forgotten, history
 from brimline.state.figures import percentiles
 from brimline.transcript import find
 
@@ -82,7 +82,9 @@ class Index:
 
     def _stale(self, base: sqlite3.Connection) -> dict[str, str]:
         """The sessions that are to be read, the newest first; drops those that are gone."""
-        found = {path: stamp(self.home_dir, path) for path in _transcripts()}
+        forgot = forgotten.sessions(self.home_dir)
+        files = [path for path in _transcripts() if not forgotten.is_silent(forgot, path)]
+        found = {path: stamp(self.home_dir, path) for path in files}
         known = dict(base.execute("SELECT path, stamp FROM sessions").fetchall())
         gone = [(path,) for path in known.keys() - found.keys()]
         base.executemany("DELETE FROM sessions WHERE path = ?", gone)

@@ -238,7 +238,8 @@ def _what_changes(found: list[Part], plans: list[Plan], wired: entries.Wiring) -
     if any(parts.ALLOWED in plan.notes for plan in plans):
         lines.append("allow   the model to fetch stored output unasked (not with --no-allow)")
     undo = ["undo    brimline uninstall", "diff    brimline install --dry-run --diff"]
-    return [*lines, f"python  {wired.interpreter}", f"data    {wired.home}", *undo]
+    kept = "keep    figures, large results, and what was said, in past sessions too"
+    return [*lines, f"python  {wired.interpreter}", f"data    {wired.home}", kept, *undo]
 
 
 def _remarks(plan: Plan) -> list[str]:

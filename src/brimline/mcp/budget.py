@@ -11,6 +11,8 @@ from brimline.fast import io, paths
 from brimline.state.session import SessionState
 from brimline.transcript import find
 
+_MOST_CHARACTERS = 5_000
+
 
 def answer(home_dir: str, project_dir: str, arguments: dict[str, Any]) -> str:
     """Do one operation, and say what came of it.
@@ -26,14 +28,20 @@ def answer(home_dir: str, project_dir: str, arguments: dict[str, Any]) -> str:
     if isinstance(given.get("text"), str):
         given["text"] = clean(given["text"])
     window = SessionState(home_dir, session).telemetry().get("window_tokens")
-    return operations.told(operations.run(home_dir, session, window, operation, given))
+    told = operations.told(operations.run(home_dir, session, window, operation, given))
+    if len(told) <= _MOST_CHARACTERS:
+        return told
+    shown = told[:_MOST_CHARACTERS].rpartition("\n")[0]
+    left = told.count("\n") - shown.count("\n")
+    return f"{shown}\n[{left} more lines: name a compartment, or remove what is not needed]"
 
 
 def _session(project_dir: str, named: Any) -> str:
     """The session that was named, else the one the client is in, else the project's newest."""
     if named is not None:
-        if not isinstance(named, str) or paths.safe_session_id(named) != named:
-            raise SessionError("`session` is no session id: leave it out for this session")
-        return find.session_id_of(find.by_id(named))
+        folder = paths.project_transcripts(project_dir)
+        if not isinstance(named, str) or f"{named}.jsonl" not in io.names_in(folder):
+            raise SessionError("`session` is no session of this project: leave it out for this one")
+        return named
     first = io.env("CLAUDE_CODE_SESSION_ID")
     return find.current(first) if first else find.session_id_of(find.newest(project_dir))

@@ -196,7 +196,12 @@ def _found(home_dir: str, project_dir: str, asked: Asked) -> str:
     if not asked.lines:  # those are for more of the outputs
         room = SEARCH_ROOM // 2
         said = remembered.find(home_dir, project_dir, asked.query, room, everywhere=wanted)
-    outputs = _hits(home_dir, None if wanted else project_dir, asked, SEARCH_ROOM - len(said))
+    try:
+        outputs = _hits(home_dir, None if wanted else project_dir, asked, SEARCH_ROOM - len(said))
+    except StoreError as error:
+        if not said:
+            raise
+        return f"{said}\n[stored outputs were not searched: {error}]"
     return f"{said}\n{outputs}" if said and "\n" in outputs else said or outputs
 
 

@@ -24,7 +24,7 @@ _LONGEST_NOTE = 600
 
 def _tool(name: str, description: str, properties: dict[str, Any], **more: Any) -> dict[str, Any]:
     schema = {"type": "object", "properties": properties} | more
-    untouched = {"readOnlyHint": name != REMEMBER, "openWorldHint": False}
+    untouched = {"readOnlyHint": name not in (REMEMBER, BUDGET), "openWorldHint": False}
     return {
         "name": name,
         "description": description,

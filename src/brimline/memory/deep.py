@@ -23,6 +23,7 @@ from brimline.fast import io, paths
 from brimline.memory import hot
 from brimline.search import stored, turns, vectors
 from brimline.search.turns import Entry, Memory
+from brimline.state import forgotten
 from brimline.transcript import find, read, row, words
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 USER, REPLY, SUMMARY = "user", "reply", "summary"
 SESSION, CHECKPOINT, NOTE, TOPIC = "session", "checkpoint", "note", "topic"
-FORGOTTEN, QUEUE = "forgotten.jsonl", "queue"
+QUEUE = "queue"
 # A text is split where a paragraph ends; a longer one than all of these is cut.
 _PIECE_CHARACTERS = 1_500
 _MOST_PIECES = 12
@@ -108,10 +109,25 @@ def take_in(
     return Taken(added, 0)
 
 
+def renew_topic(home_dir: str, project_dir: str, path: str, exclude: Sequence[str] = ()) -> None:
+    """Take in a topic that was changed just now, or out where it is gone.
+
+    Raises:
+        StoreError: the search cannot be used.
+    """
+    intake = _Intake(home_dir, project_dir, exclude)
+    for source in _source(path, TOPIC):
+        intake.take(source, "", float("inf"))
+    if not os.path.lexists(path):
+        intake.drop([path])
+
+
 def sources(home_dir: str, project_dir: str) -> Iterator[Source]:
     """Every file that entries come from."""
+    gone = forgotten.sessions(home_dir)
     for path in find.beginning_with():
-        if not os.path.basename(path).startswith("agent-"):
+        is_agent = os.path.basename(path).startswith("agent-")
+        if not is_agent and not forgotten.is_silent(gone, path):
             yield from _source(path, SESSION)
     for name in io.names_in(paths.carry_dir(home_dir)):
         if name not in (links.CLIENTS, links.PROJECTS):
@@ -194,17 +210,7 @@ class Refused:
 
     def __init__(self, home_dir: str, exclude: Sequence[str]) -> None:
         self.folders = [os.path.expanduser(one).rstrip("/") for one in exclude]
-        self._forgotten: list[dict[str, Any]] = []
-        try:
-            raw = io.read_file(f"{home_dir}/memory/{FORGOTTEN}").decode("utf-8", "replace")
-        except OSError:
-            return
-        for line in raw.splitlines():
-            try:
-                told = json.loads(line)
-            except ValueError:
-                continue
-            self._forgotten += [told] if isinstance(told, dict) else []
+        self._forgotten = forgotten.lines(home_dir)
 
     def __call__(self, entry: Entry) -> bool:
         """Whether it stays out."""
@@ -355,7 +361,8 @@ def _of_topic(source: Source, project_dir: str) -> Entry:
     if folder != hot.folder(project_dir):
         sessions = glob.glob(f"{glob.escape(os.path.dirname(folder))}/*.jsonl")
         project = next((one for one in map(find.project_of, sessions) if one), "")
-    text = io.read_file(source.path, _LARGEST_FILE).decode("utf-8", "replace")
+    raw = io.read_file(source.path, _LARGEST_FILE)
+    text = hot.without_front_matter(raw.decode("utf-8", "replace"))
     return Entry(source.path, text, source.path, source.changed, TOPIC, stored.place(project))
 
 

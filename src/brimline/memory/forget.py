@@ -18,18 +18,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from brimline import clock
 from brimline.carry import fold, ledger, links
 from brimline.errors import SessionError, StateError
-from brimline.fast import io, json, paths
+from brimline.fast import io, paths
 from brimline.memory import deep
 from brimline.search import stored, turns
 from brimline.session import restore
-from brimline.state import history
+from brimline.state import forgotten, history
 from brimline.store import layout, removal
 from brimline.transcript import find
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-FORMAT = 1
 _BUSY_S = 5.0
 _LOGS = ("audit.jsonl", "audit.jsonl.old", "learned.jsonl")
 _PROJECT_LOGS = ("offload-learned.jsonl", "offload-learned.jsonl.old")
@@ -87,8 +86,8 @@ def forget(home_dir: str, names: Iterable[str], about: dict[str, Any]) -> dict[s
         OSError: something cannot be deleted.
     """
     # First: from here on nothing of it is taken in again.
-    line = {"v": FORMAT, "at": round(clock.now(), 3)} | about
-    io.append_line(f"{home_dir}/memory/{deep.FORGOTTEN}", json.dumps(line))
+    if "session" not in about:
+        forgotten.note(home_dir, clock.now(), about)
     counts = {"sessions": 0, "outputs": 0, "entries": 0, "files": 0, "backups": 0}
     for name in names:
         counts["sessions"] += 1
@@ -105,26 +104,17 @@ def forget(home_dir: str, names: Iterable[str], about: dict[str, Any]) -> dict[s
 
 
 def _forget_session(home_dir: str, name: str) -> dict[str, int]:
-    transcript = None
-    try:
-        transcript = find.by_id(name)
-        backups = [backup.path for backup in restore.of_session(transcript)]
-    except SessionError:
-        backups = []
+    transcript, backups = _transcript(name)
+    cursor = fold.end_of(transcript)
+    forgotten.note(home_dir, clock.now(), {"session": name, "cursor": cursor})
     files = 0
-    for folder in (
-        paths.session_dir(home_dir, name),
-        paths.carry_session_dir(home_dir, name),
-        f"{home_dir}/backups/purges/{paths.safe_session_id(name)}",
-    ):
+    for folder in _folders(home_dir, name):
         if os.path.islink(folder):
             raise StateError(f"{folder} is a link; delete what it leads to yourself")
         files += len(io.names_in(folder))
         shutil.rmtree(folder, ignore_errors=not os.path.isdir(folder))
     history.forget(home_dir, name)
     links.forget(home_dir, name)
-    if files:
-        fold.begin_here(home_dir, name, transcript)
     for path in backups:
         io.remove(path)
     queue = f"{home_dir}/memory/{deep.QUEUE}"
@@ -141,6 +131,38 @@ def _forget_session(home_dir: str, name: str) -> dict[str, int]:
         outputs = len(found.keys)
     counts = {"outputs": outputs, "files": files, "backups": len(backups)}
     return counts | {"entries": _forget_entries(home_dir, {"session": name})}
+
+
+def would_forget(home_dir: str, names: Iterable[str], about: dict[str, Any]) -> dict[str, int]:
+    """What `forget` would delete, as the same counts; changes nothing."""
+    counts = {"sessions": 0, "outputs": 0, "entries": 0, "files": 0, "backups": 0}
+    entries = _entries(home_dir, about)
+    for name in names:
+        counts["sessions"] += 1
+        folders = _folders(home_dir, name)
+        counts["files"] += sum(len(io.names_in(folder)) for folder in folders)
+        counts["backups"] += len(_transcript(name)[1])
+        if os.path.isdir(layout.root(home_dir)):
+            counts["outputs"] += len(removal.of_session(home_dir, name).keys)
+        entries |= _entries(home_dir, {"session": name})
+    return counts | {"entries": len(entries)}
+
+
+def _transcript(name: str) -> tuple[str | None, list[str]]:
+    """A session's file, and its backups."""
+    try:
+        transcript = find.by_id(name)
+    except SessionError:
+        return None, []
+    return transcript, [backup.path for backup in restore.of_session(transcript)]
+
+
+def _folders(home_dir: str, name: str) -> tuple[str, ...]:
+    return (
+        paths.session_dir(home_dir, name),
+        paths.carry_session_dir(home_dir, name),
+        f"{home_dir}/backups/purges/{paths.safe_session_id(name)}",
+    )
 
 
 def _forget_stand_ins(home_dir: str, name: str) -> None:
@@ -160,17 +182,38 @@ def _forget_stand_ins(home_dir: str, name: str) -> None:
 
 
 def _forget_entries(home_dir: str, about: dict[str, Any]) -> int:
-    """Take entries out of the search; topic files are the user's own."""
+    """Take entries out of the search, and where a session's file was read to."""
     if not os.path.isdir(stored.folder(home_dir)):
         return 0
+
+    def work(connection: sqlite3.Connection) -> int:
+        if about.get("session"):
+            asked = "DELETE FROM facts WHERE name GLOB 'file:*' AND instr(name, ?)"
+            connection.execute(asked, (about["session"],))
+        return turns.remove(connection, *_condition(about))
+
+    return deep.opened(home_dir).use(work)
+
+
+def _entries(home_dir: str, about: dict[str, Any]) -> set[int]:
+    """The numbers of the entries that are meant."""
+    if not os.path.isdir(stored.folder(home_dir)):
+        return set()
+    condition, values = _condition(about)
+    asked = f"SELECT id FROM entries WHERE {condition}"  # noqa: S608 - conditions are ours
+    memory = deep.opened(home_dir)
+    return memory.use(lambda base: {row[0] for row in base.execute(asked, values)})
+
+
+def _condition(about: dict[str, Any]) -> tuple[str, tuple[Any]]:
+    """Which entries are meant; topic files are the user's own."""
     conditions = {
         "session": ("session = ?1 OR session GLOB ?1 || '/*'", about.get("session")),
         "project": ("project = ?1 AND source <> 'topic'", about.get("project")),
         "before": ("at < ?1 AND source <> 'topic'", about.get("before")),
     }
     condition, value = next(conditions[name] for name in conditions if about.get(name))
-    memory = deep.opened(home_dir)
-    return memory.use(lambda connection: turns.remove(connection, condition, (value,)))
+    return condition, (value,)
 
 
 def _merge(found: dict[str, Known], name: str, project: str, at: float) -> None:

@@ -27,6 +27,8 @@ MOST_LINES, MOST_BYTES = 200, 25_000
 _LARGEST_FILE = 1 << 20
 _TRIES = 20
 _LINE_CHARACTERS = 200
+# Two topics may say "yes"; a longer text is not needed twice.
+_LEAST_SAME = 20
 _LINK = re.compile(r"^\s*[-*] \[([^\]]*)\]\(([^)\s]+)\)")
 _ARCHIVED = "- [Older entries](archive.md) — what the index has no room for"
 _SLUG = re.compile(r"[^\w]+")
@@ -79,6 +81,8 @@ def add(
     """
     name, description, text = (clean(" ".join(name.split())), _flat(description), clean(text))
     _check_type(kind)
+    if name.startswith((".", "/", "~")):
+        raise StateError(f"{name!r} is no name for a topic: it looks like a path")
     if not name or not description or not text.strip():
         raise StateError("a topic needs a name, a description and a text")
     front = {"name": name, "description": description, "type": kind}
@@ -89,7 +93,8 @@ def add(
     for known in topics(place):
         if known.name.casefold() == name.casefold() or known.path == path:
             raise StateError(f"{known.path} is there already: `brimline memory edit` changes it")
-        if known.text.strip() == text.strip() or known.description == description:
+        is_same = known.text.strip() == text.strip() and len(text.strip()) >= _LEAST_SAME
+        if is_same:
             raise StateError(f"{known.path} says the same already: `brimline memory edit` it")
     io.make_folders(place)
     if not io.create_exclusively(path, _document(front, text)):
@@ -243,6 +248,16 @@ def parsed(path: str, raw: bytes) -> Topic:
         problem = f"its type {kind!r} is none of {', '.join(TYPES)}"
         line = next((n for n, one in enumerate(lines[:end], 1) if "type:" in one), 1)
     return Topic(path, **texts, text=text, front=front, problem=problem, line=line)
+
+
+def without_front_matter(text: str) -> str:
+    """What a topic says, its name and description before it, without the rest of its head."""
+    head, mark, rest = text.replace("\r\n", "\n").removeprefix("---\n").partition("\n---\n")
+    if not mark or not text.startswith("---"):
+        return text
+    said = [re.match(r"(?:name|description):\s*(.*)", line) for line in head.split("\n")]
+    title = ": ".join(one[1].strip("'\"") for one in said if one)
+    return f"{title}\n{rest.strip()}" if title else rest.strip()
 
 
 def _check_type(kind: str) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 MAGIC = b"BRIMVEC1"
-MISSING = "`pip install 'brimline[memory]'` adds search by meaning; words alone are searched now"
+MISSING = "by words alone; `pip install '.[memory]'` in the clone adds meaning"
 _LONGEST_WORD = 100
 _MARKED = 1_000
 # Words of letters and digits; every other mark, and every Chinese character, stands for itself.

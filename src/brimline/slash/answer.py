@@ -25,6 +25,8 @@ PROGRAM_FILES = ("install/program.json", "plugin/program.json")
 # A screenful or two; the rest is for a shell.
 _SHOWN_CHARACTERS = 6_000
 _PROMPT = re.compile(r"/(?:[\w-]+:)?brim:([\w-]+)[ \t]*(.*)", re.DOTALL)
+# How the searches say that they found nothing.
+_NOTHING = re.compile(r"^(?:Nothing was found;|brimline: none of )", re.MULTILINE)
 _PIN_KINDS = (pins.LAST, pins.NEXT, pins.START, pins.END)
 _KEY = re.compile(r"(?:sha256:)?[0-9a-f]{6,64}")
 
@@ -56,7 +58,10 @@ def _recall(turn: Turn, _command: SlashCommand, arguments: str) -> str:
     if _KEY.fullmatch(arguments):
         return _run(turn, ["store", "get", "--", arguments])
     searches = (["memory", "search", "--limit", "5"], ["store", "search"])
-    return "\n\n".join([_run(turn, [*words, "--", arguments]) for words in searches])
+    told = [_run(turn, [*words, "--", arguments]) for words in searches]
+    # Where one of them finds nothing, the other tells all that there is.
+    found = [text for text in told if not _NOTHING.search(text)]
+    return "\n\n".join(found or told)
 
 
 def _run(turn: Turn, words: list[str]) -> str:

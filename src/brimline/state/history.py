@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from brimline.errors import StateError
 from brimline.fast import io, json, paths
+from brimline.state import forgotten
 from brimline.state.figures import Figures, add_up, readings, sound, worth_keeping
 from brimline.state.session import SPOOL
 from brimline.transcript import compactions, find
@@ -112,7 +113,9 @@ def update(
 
     if not upgrade.fold_database(home_dir, until):
         return ["what an earlier version recorded is not all in yet: run it again"]
-    lines, given, notes, changed = load(home_dir), _by_session(transcripts), [], []
+    gone = forgotten.sessions(home_dir)
+    given = _by_session(path for path in transcripts if not forgotten.is_silent(gone, path))
+    lines, notes, changed = load(home_dir), list[str](), list[Session]()
     parent = paths.sessions_dir(home_dir)
     spooled = {name for name in io.names_in(parent) if name == paths.safe_session_id(name)}
     # A short look is not spent on sessions that surely have no news.
@@ -120,7 +123,8 @@ def update(
     for name in reversed(names):
         known = _parse(lines.get(name)) or Session(name)
         try:
-            if _renew(home_dir, known, given.get(name, []), until, progress):
+            is_new = _renew(home_dir, known, given.get(name, []), until, progress)
+            if is_new and (name not in gone or _cut(known, gone[name]["at"])):
                 changed.append(known)
         except TimeoutError:
             notes.append("not everything that hooks recorded is in yet: run it again")
@@ -243,6 +247,14 @@ def _renew(
     known.requests = _older(known.requests, requests) + requests
     known.recorded = _older(known.recorded, recorded) + recorded
     return True
+
+
+def _cut(known: Session, since: float) -> bool:
+    """Leave out what was forgotten; False where nothing is left."""
+    known.events = [one for one in known.events if _at(one) >= since]
+    known.requests = [one for one in known.requests if _at(one) >= since]
+    known.recorded = [one for one in known.recorded if _at(one) >= since]
+    return bool(known.events or known.requests or known.recorded)
 
 
 def spooled(home_dir: str, session_id: str) -> list[dict[str, Any]]:
