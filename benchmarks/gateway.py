@@ -10,8 +10,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import collections
 import http.client
+import itertools
 import json
+import logging
 import os
 import signal
 import statistics
@@ -101,6 +104,7 @@ def _serve(role: str, upstream: str) -> None:
     listening = serving.listen(0)
     print(f"http://127.0.0.1:{listening.getsockname()[1]}", flush=True)
     app: Any = _service if role == "service" else _Bare(upstream)
+    logging.disable()  # of streams that are cut on purpose
     config = uvicorn.Config(app, lifespan="off", log_config=None, access_log=False)
     uvicorn.Server(config).run(sockets=[listening])
 
@@ -120,14 +124,23 @@ async def _service(scope: Json, receive: Any, send: Any) -> None:
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     if scope["path"].startswith("/stream"):
         # The body's mark comes back in every part, so that a mix-up shows.
-        mark = json.loads(body)["mark"].encode()
-        for n in range(100):
-            part = b"%s %d\n" % (mark, n)
+        mark = json.loads(body)["mark"]
+        for part in parts_of(mark):
             await send({"type": "http.response.body", "body": part, "more_body": True})
-            await asyncio.sleep(0.005)
+            if not mark.startswith("slow"):
+                await asyncio.sleep(0.005)
+        if mark.startswith("cut"):
+            raise ConnectionError("in the middle")
     await send(
         {"type": "http.response.body", "body": b"" if "stream" in scope["path"] else _ANSWER}
     )
+
+
+def parts_of(mark: str) -> list[bytes]:
+    """What is streamed for a mark: to slow readers 30 MB, to one that is cut off half."""
+    count = 50 if mark.startswith("cut") else 100
+    padding = b"." * (300_000 if mark.startswith("slow") else 0)
+    return [b"%s %d%s\n" % (mark.encode(), n, padding) for n in range(count)]
 
 
 class _Bare:
@@ -173,9 +186,14 @@ def conversation(steps: int, size: int, mark: str, *, is_bulky: bool) -> Json:
 
 
 def ask(
-    url: str, path: str, raw: bytes, session: str, more: dict[str, str] | None = None
+    url: str,
+    path: str,
+    raw: bytes,
+    session: str,
+    more: dict[str, str] | None = None,
+    pause_s: float = 0.0,
 ) -> tuple[float, bytes, int]:
-    """Seconds to the first byte, the answer and its status."""
+    """Seconds to the first byte, the answer and its status; after a pause, if one is made."""
     parts = urlsplit(url)
     connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=_TIMEOUT_S)
     try:
@@ -186,6 +204,7 @@ def ask(
         response = connection.getresponse()
         first = response.read1(1)
         taken = time.perf_counter() - start
+        time.sleep(pause_s)
         return taken, first + response.read(), response.status
     finally:
         connection.close()
@@ -227,24 +246,28 @@ def first_byte(home: str, rounds: int) -> str:
 
 
 def load(home: str, seconds: float) -> str:
-    """50 streams at once; each must get back its own marks, all of them, in order."""
+    """50 streams at once; each must get back its own marks, all of them, in order.
+
+    Of ten, one reads nothing for two seconds while 30 MB wait for it, and one is cut off by the
+    service: it must hear all that was sent and that it is not the end.
+    """
     service = _own(home, "service")
     gateway = start(home, f"{service.url}/stream")
     until = time.monotonic() + seconds
     wrong: list[str] = []
-    done: list[int] = []
+    done: collections.Counter[str] = collections.Counter()
 
     def stream(number: int) -> None:
-        count = 0
-        while time.monotonic() < until:
-            mark = f"s{number}n{count}"
+        kind = {8: "slow", 9: "cut"}.get(number % 10, "usual")
+        for count in itertools.count():
+            if time.monotonic() >= until:
+                break
+            mark = f"{kind}{number}n{count}"
             size = 4 * _MEGABYTE if number % 25 == 0 else 50_000
             body = conversation(10, size, mark, is_bulky=number % 2 == 0)
-            _, answer, _ = ask(gateway.url, "/v1/messages", json.dumps(body).encode(), f"s{number}")
-            if answer != b"".join(b"%s %d\n" % (mark.encode(), n) for n in range(100)):
-                wrong.append(answer[:200].decode("utf-8", "replace"))
-            count += 1
-        done.append(count)
+            if not _is_whole(gateway.url, mark, json.dumps(body).encode()):
+                wrong.append(mark)
+            done[kind] += 1
 
     threads = [threading.Thread(target=stream, args=(number,)) for number in range(50)]
     try:
@@ -258,9 +281,23 @@ def load(home: str, seconds: float) -> str:
         service.stop()
     told = f"{peak / 1e6:.0f} MB" if peak else "unknown"
     return (
-        f"{sum(done)} streams by {len(done)} at once in {seconds:.0f} s, bodies up to 4 MB: "
-        f"{len(wrong)} mixed up or cut {wrong[:2] or ''}; the gateway's peak was {told}"
+        f"{done.total()} streams, {len(threads)} at once for {seconds:.0f} s, bodies up to 4 MB; "
+        f"{done['slow']} to slow readers, {done['cut']} cut by the service: {len(wrong)} mixed up, "
+        f"lost or ended as if whole {wrong[:2] or ''}; the gateway's peak was {told}"
     )
+
+
+def _is_whole(url: str, mark: str, raw: bytes) -> bool:
+    """Whether a stream brings what the service sends for its mark, and ends as it ended there."""
+    expected = b"".join(parts_of(mark))
+    pause_s = 2.0 if mark.startswith("slow") else 0.0
+    try:
+        _, answer, _ = ask(url, "/v1/messages", raw, mark, pause_s=pause_s)
+    except http.client.IncompleteRead as error:
+        return mark.startswith("cut") and error.partial == expected[1:]
+    except (OSError, http.client.HTTPException):
+        return False
+    return not mark.startswith("cut") and answer == expected
 
 
 if __name__ == "__main__":

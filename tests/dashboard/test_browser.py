@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 from selenium import webdriver
+from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
@@ -100,7 +101,9 @@ class Browser:
 
     def wait(self, until: Callable[[], object]) -> None:
         """Until something is so; what the browser is still fetching is no failure."""
-        WebDriverWait(self.driver, 30, 0.1).until(lambda _: until())
+        # A page that renews itself may take an element away between two looks.
+        stale = [StaleElementReferenceException]
+        WebDriverWait(self.driver, 30, 0.1, stale).until(lambda _: until())
 
 
 @pytest.fixture(scope="module")
@@ -180,13 +183,13 @@ def test_a_running_session_grows_on_the_page(
 ) -> None:
     """Without a click, and what is open stays open."""
     browser.look(f"http://{served.host}/session/{NAME}")
-    browser.find(".charts").send_keys(Keys.ENTER)
+    browser.wait(lambda: browser.find(".charts").send_keys(Keys.ENTER) or True)
     browser.wait(lambda: browser.find("#detail").is_displayed())
     played.session.reply(51_234)
 
     browser.wait(lambda: "51,234 of 200,000" in browser.find(".lead").text)
 
-    assert browser.find("#detail").is_displayed()
+    browser.wait(lambda: browser.find("#detail").is_displayed())
     assert browser.complaints() == []
 
 

@@ -131,7 +131,7 @@ def test_a_stream_is_given_as_it_comes(upstream: Upstream) -> None:
 
 
 def test_an_answer_that_is_cut_is_cut_for_the_client_too(upstream: Upstream) -> None:
-    """It must not look whole."""
+    """It must not look whole; and it is no failure of ours to be told at length."""
 
     def stream(handler: Any) -> None:
         handler.wfile.write(b"5\r\nhello\r\n")
@@ -140,8 +140,14 @@ def test_an_answer_that_is_cut_is_cut_for_the_client_too(upstream: Upstream) -> 
         handler.close_connection = True
 
     upstream.answers = [Answer(stream=stream)]
-    with Gateway(upstream.url) as gateway, pytest.raises((OSError, http.client.HTTPException)):
-        gateway.ask(b"{}")
+    with Gateway(upstream.url) as gateway:
+        with pytest.raises((OSError, http.client.HTTPException)):
+            gateway.ask(b"{}")
+        gateway.process.terminate()
+        assert gateway.process.stdout is not None
+        said = gateway.process.stdout.read()
+
+    assert b"Traceback" not in said
 
 
 def test_a_client_that_leaves_takes_its_request_along(upstream: Upstream) -> None:

@@ -150,6 +150,8 @@ class Proxy:
         usage = _Usage(response)
         try:
             await _stream(send, response, usage)
+        except httpx2.RequestError:
+            pass  # the service broke off; an answer without its end tells the client the same
         finally:
             if passing and known:
                 # Not awaited: many clients leave as soon as they have heard the last event.
