@@ -18,7 +18,7 @@ from brimline.fast import paths, policy
 from brimline.settings import SETTINGS, Setting
 
 tables = st.sampled_from(
-    ["", "# first line\n", "context_window = 5 # mine\n", 'store = { max_mb = "x" }\n']
+    ["", "# first line\n", "context_window = 5000 # mine\n", 'store = { max_mb = "x" }\n']
 )
 sections = st.lists(
     st.sampled_from(
@@ -45,7 +45,7 @@ by_kind: dict[str, tuple[str, Any]] = {
 samples = {
     setting.key: by_kind.get(setting.kind) or (setting.choices[-1], setting.choices[-1])
     for setting in SETTINGS
-}
+} | {"statusline.format": ("used, cost", ["used", "cost"])}
 
 
 @pytest.mark.row("S3-29")
@@ -53,13 +53,13 @@ def test_stronger_sources_win(
     home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Defaults, user file, project file, environment: each later one overrides key by key."""
-    _user(home_dir, 'context_window = 1\ncompaction_tokens = 1\nguard.preset = "off"\n')
-    _project(project_dir, "context_window = 2\ncompaction_tokens = 2\n")
-    monkeypatch.setenv("BRIMLINE_CONTEXT_WINDOW", "3")
+    _user(home_dir, 'context_window = 1000\ncompaction_tokens = 1\nguard.preset = "off"\n')
+    _project(project_dir, "context_window = 2000\ncompaction_tokens = 2\n")
+    monkeypatch.setenv("BRIMLINE_CONTEXT_WINDOW", "3000")
 
     loaded = config.load(home_dir, project_dir)
 
-    assert loaded.values["context_window"] == 3
+    assert loaded.values["context_window"] == 3_000
     assert loaded.values["compaction_tokens"] == 2
     assert loaded.values["guard.preset"] == "off"
     assert loaded.sources["context_window"] == "environment (BRIMLINE_CONTEXT_WINDOW)"
@@ -120,18 +120,18 @@ def test_a_wrong_value_keeps_the_weaker_one_and_is_reported(
     assert loaded.values["guard.tiers"] == [30, 15, 7, 3]
     assert loaded.values["guard.preset"] == "default"
     assert len(loaded.problems) == 4
-    assert "context_window takes a whole number of tokens above 0, not 'big'" in loaded.problems[0]
+    assert "context_window takes a whole number of tokens, 1,000 or above" in loaded.problems[0]
     assert loaded.problems[0].startswith(paths.user_config(home_dir))
     assert "150000 stays in force" in loaded.problems[2]
 
 
 def test_a_project_cannot_set_what_is_the_users(home_dir: str, project_dir: str) -> None:
     """A stranger's repository moves thresholds only; the rest is ignored and reported."""
-    _project(project_dir, "context_window = 7\n[store]\nmax_mb = 5\n")
+    _project(project_dir, "context_window = 7000\n[store]\nmax_mb = 5\n")
 
     loaded = config.load(home_dir, project_dir)
 
-    assert loaded.values["context_window"] == 7
+    assert loaded.values["context_window"] == 7_000
     assert loaded.values["store.max_mb"] == 500
     assert "store.max_mb cannot be set by a project" in loaded.problems[0]
     assert {setting.key.partition(".")[0] for setting in SETTINGS if setting.project} == {
@@ -148,13 +148,13 @@ def test_a_broken_file_is_ignored_and_reported(
     content: bytes, home_dir: str, project_dir: str
 ) -> None:
     """The other sources still count."""
-    _user(home_dir, "context_window = 5\n")
+    _user(home_dir, "context_window = 5000\n")
     _project(project_dir, "")
     Path(paths.project_config(project_dir)).write_bytes(content)
 
     loaded = config.load(home_dir, project_dir)
 
-    assert loaded.values["context_window"] == 5
+    assert loaded.values["context_window"] == 5_000
     assert loaded.problems[0].startswith(f"{paths.project_config(project_dir)} is ignored: ")
 
 
@@ -226,19 +226,19 @@ def test_a_link_of_the_users_is_followed_and_a_projects_is_not(
     """Dotfiles stay linked; a stranger's repository cannot name the file that is written."""
     for number, path in enumerate((paths.user_config(home_dir), paths.project_config(project_dir))):
         target = world / f"target-{number}.toml"
-        target.write_text("context_window = 5\n")
+        target.write_text("context_window = 5000\n")
         Path(path).parent.mkdir()
         Path(path).symlink_to(target)
 
-    config.change(paths.user_config(home_dir), "context_window", "6", project=False)
+    config.change(paths.user_config(home_dir), "context_window", "6000", project=False)
     with pytest.raises(ConfigError, match="is a link"):
-        config.change(paths.project_config(project_dir), "context_window", "7", project=True)
+        config.change(paths.project_config(project_dir), "context_window", "7000", project=True)
 
     assert Path(paths.user_config(home_dir)).is_symlink()
     assert stat.S_IMODE((world / "target-0.toml").stat().st_mode) == 0o600
-    assert (world / "target-0.toml").read_text() == "context_window = 6\n"
+    assert (world / "target-0.toml").read_text() == "context_window = 6000\n"
     assert Path(paths.project_config(project_dir)).is_symlink()
-    assert (world / "target-1.toml").read_text() == "context_window = 5\n"
+    assert (world / "target-1.toml").read_text() == "context_window = 5000\n"
 
 
 def test_a_refresh_compiles_only_after_a_change(
@@ -254,7 +254,7 @@ def test_a_refresh_compiles_only_after_a_change(
     assert compiled.stat().st_ino == first
 
     for path, text in (
-        (paths.user_config(home_dir), "context_window = 5\n"),
+        (paths.user_config(home_dir), "context_window = 5000\n"),
         (paths.project_config(project_dir), "compaction_tokens = 4\n"),
         (f"{project_dir}/.claude/settings.json", '{"autoCompactWindow": 3}'),
     ):
@@ -266,7 +266,7 @@ def test_a_refresh_compiles_only_after_a_change(
     monkeypatch.delenv("BRIMLINE_GUARD_PRESET")
     loaded = policy.load(home_dir, project_dir)
     assert loaded.values["guard.preset"] == "default"
-    assert loaded.values["context_window"] == 5
+    assert loaded.values["context_window"] == 5_000
     assert loaded.values["compaction_tokens"] == 4
     assert loaded.client["autocompact_window"] == 3
 

@@ -30,13 +30,14 @@ accepted: list[tuple[str, Any, Any]] = [
     ("guard.velocity_points", 0, 0),
     ("guard.recovery_skills", "continue, handoff,", ["continue", "handoff"]),
     ("guard.recovery_skills", [], []),
+    ("statusline.format", "tier,cost", ["tier", "cost"]),
     ("carry.enabled", "Yes", True),
     ("carry.enabled", False, False),
     ("reminder.file", "~/notes.md", "~/notes.md"),
     ("reminder.every", "5", 5),
 ]
 refused: dict[str, list[Any]] = {
-    "context_window": [0, -5, True, 1.5, "many", "²", 10**400, "9" * 5_000],
+    "context_window": [0, -5, 12, True, 1.5, "many", "²", 10**400, "9" * 5_000],
     "guard.preset": ["loud", 5],
     "guard.tiers": [
         *([], list(range(10)), [30, 15, 15, 3], [10**12], [30, 15, 7, -3], [30, 15, 7, "x"]),
@@ -45,6 +46,8 @@ refused: dict[str, list[Any]] = {
     ],
     "guard.velocity_points": [-1, "fast", float("nan"), 10**400],
     "guard.recovery_skills": [[1], 5],
+    "statusline.format": ["foo", ["tier", "foo"], 5],
+    "store.max_mb": [0, -1, 0.5, "x"],
     "carry.enabled": [2, "maybe", []],
     "reminder.file": ["", "a\0b", 5],
     "reminder.every": [1.5, -1],

@@ -77,13 +77,29 @@ def repository(project_dir: str) -> str:
         try:
             if (place / ".git").is_file():
                 told = io.read_file(f"{place}/.git", _MOST_BYTES).decode("utf-8", "replace")
-                linked = paths.completed(told.removeprefix("gitdir:").strip(), str(place))
-                return linked.partition("/.git/worktrees/")[0] if "/.git/" in linked else str(place)
+                return _main_worktree(str(place), told) or str(place)
             if (place / ".git").exists():
                 return str(place)
         except OSError:
             break
     return project_dir
+
+
+def _main_worktree(place: str, told: str) -> str | None:
+    """The one that a folder's `.git` file names, if that knows of the folder: anybody can name it.
+
+    A submodule has none.
+    """
+    linked = paths.completed(told.removeprefix("gitdir:").strip(), place)
+    main, mark, _ = linked.partition("/.git/worktrees/")
+    if not mark:
+        return None
+    try:
+        back = io.read_file(f"{linked}/gitdir", _MOST_BYTES).decode("utf-8", "replace").strip()
+        known = Path(paths.completed(back, linked).removesuffix("/.git")).resolve()
+        return main if known == Path(place).resolve() else None
+    except (OSError, ValueError):
+        return None
 
 
 def recall_allowed(project_dir: str) -> bool:

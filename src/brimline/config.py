@@ -134,7 +134,11 @@ def _edit(path: str, key: str, value: Any, *, project: bool) -> bool:
                 del document[parents[0]]
         else:
             table[name] = value
-        _replace(path, tomlkit.dumps(document).encode(), project=project)
+        text = tomlkit.dumps(document)
+        if project and not text.strip():
+            io.remove(path)
+        else:
+            _replace(path, text.encode(), project=project)
     except (OSError, TOMLKitError, TypeError, AttributeError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot change {path}: {error}") from error
     return True

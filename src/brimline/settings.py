@@ -32,14 +32,15 @@ def coerce(setting: Setting, raw: Any) -> Any:
     return _COERCIONS[setting.kind](setting, raw)
 
 
-def _tokens(_: Setting, raw: Any) -> int:
+def _tokens(setting: Setting, raw: Any) -> int:
     if isinstance(raw, str):
         digits = raw.strip().replace("_", "")
         plain = digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS
         raw = int(digits) if plain else None
-    if isinstance(raw, int) and not isinstance(raw, bool) and 0 < raw < 10**_MOST_DIGITS:
+    least = max(1, setting.least)
+    if isinstance(raw, int) and not isinstance(raw, bool) and least <= raw < 10**_MOST_DIGITS:
         return raw
-    raise ValueError("takes a whole number of tokens above 0")
+    raise ValueError(f"takes a whole number of tokens, {least:,} or above")
 
 
 def _choice(setting: Setting, raw: Any) -> str:
@@ -62,13 +63,13 @@ def _numbers(setting: Setting, raw: Any) -> list[float]:
     return numbers
 
 
-def _number(_: Setting, raw: Any) -> float:
+def _number(setting: Setting, raw: Any) -> float:
     try:
         value = -1.0 if isinstance(raw, bool) else float(raw)
     except (TypeError, ValueError, OverflowError):
         value = -1.0
-    if not 0 <= value < 10**_MOST_DIGITS:  # also refuses what is no number at all
-        raise ValueError("takes a number, 0 or above")
+    if not setting.least <= value < 10**_MOST_DIGITS:  # also refuses what is no number at all
+        raise ValueError(f"takes a number, {setting.least} or above")
     return int(value) if value == int(value) else value
 
 
@@ -94,11 +95,14 @@ def _path(_: Setting, raw: Any) -> str:
     raise ValueError("takes a path")
 
 
-def _texts(_: Setting, raw: Any) -> list[str]:
+def _texts(setting: Setting, raw: Any) -> list[str]:
     items = [item.strip() for item in raw.split(",")] if isinstance(raw, str) else raw
     if isinstance(items, list) and all(isinstance(item, str) for item in items):
-        return [item for item in items if item]
-    raise ValueError("takes a list of texts")
+        texts = [item for item in items if item]
+        if not setting.choices or set(texts) <= set(setting.choices):
+            return texts
+    known = f" out of {', '.join(setting.choices)}" if setting.choices else ""
+    raise ValueError(f"takes a list of texts{known}")
 
 
 _COERCIONS: dict[str, Any] = {

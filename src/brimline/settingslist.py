@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 class Setting:
     """One thing a user can set."""
 
-    __slots__ = ("choices", "default", "doc", "key", "kind", "project")
+    __slots__ = ("choices", "default", "doc", "key", "kind", "least", "project")
 
     def __init__(
         self,
@@ -23,6 +23,7 @@ class Setting:
         doc: str,
         *,
         choices: tuple[str, ...] = (),
+        least: int = 0,
         project: bool = True,
     ) -> None:
         self.key = key
@@ -30,6 +31,7 @@ class Setting:
         self.default = default
         self.doc = doc
         self.choices = choices
+        self.least = least
         self.project = project
 
     @property
@@ -49,6 +51,7 @@ SETTINGS = (
         "tokens",
         None,
         "Size of the model's context window in tokens. Unset: found out by itself.",
+        least=1_000,
     ),
     Setting(
         "compaction_tokens",
@@ -116,6 +119,7 @@ SETTINGS = (
         ["forecast", "tier", "used"],
         "What follows the distance in the status line, in this order: `forecast`, `tier`, `used`, "
         "`model`, `cost`, `branch`, `limits`. What a terminal has no room for is left out.",
+        choices=("forecast", "tier", "used", "model", "cost", "branch", "limits"),
     ),
     _own(
         "scout.mode",
@@ -196,11 +200,13 @@ SETTINGS = (
         "Where each session leaves a line when it ends: a folder of daily notes, such as an "
         "Obsidian vault, or the note's path in strftime form, such as `~/notes/%Y-%m-%d.md`.",
     ),
-    _own(
+    Setting(
         "store.max_mb",
         "number",
         500,
         "Most megabytes the store may take on the disk; what sessions refer to is kept above it.",
+        least=1,
+        project=False,
     ),
     _own(
         "store.max_age_days",

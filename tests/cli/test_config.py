@@ -38,7 +38,7 @@ def test_a_setting_is_taken_out_again(home_dir: str, project_dir: str, brimline:
     Path(home_dir).mkdir()
     file = Path(paths.user_config(home_dir))
     file.write_text("# keep me\n[guard]\ntiers = [9]\npreset = 'off' # why\n")
-    brimline("config", "set", "--project", "context_window", "5")
+    brimline("config", "set", "--project", "context_window", "5000")
 
     done = brimline("config", "unset", "guard.tiers")
     again = brimline("config", "unset", "guard.tiers", "--json").document
@@ -54,6 +54,7 @@ def test_a_setting_is_taken_out_again(home_dir: str, project_dir: str, brimline:
     file.write_text(file.read_text() + "[store]\n")
     assert "store" not in brimline("config", "list").err
     assert (of_project["removed"], of_project["value"]) == (True, None)
+    assert not Path(paths.project_config(project_dir)).exists(), "nothing was left in it"
 
 
 def test_a_setting_of_an_earlier_version_can_be_taken_out(
@@ -88,6 +89,9 @@ def test_tiers_run_with_their_unit(home_dir: str, brimline: Run, refused: Refuse
     for wrong, right in (("5,10", "10,5"), ("70,80,90", "90,80,70"), ("30,3,7", "30,7,3")):
         told = refused("config", "set", "guard.tiers", wrong)
         assert f"guard.tiers must fall in the unit to_compaction: write {right}, or" in told
+    told = refused("config", "set", "guard.tiers", "120,50")
+    assert "guard.tiers must be 0 to 100 in the unit to_compaction, or" in told
+    assert "1,000 or above, not '-5'" in refused("config", "set", "context_window", "-5")
     assert not Path(home_dir).exists()
     assert brimline("config", "set", "guard.tier_unit", "used").code == 0
     assert brimline("config", "set", "guard.tiers", "70,80,90").code == 0
@@ -135,12 +139,12 @@ def test_a_setting_that_has_no_effect_is_pointed_out(
     project_dir: str, brimline: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The project's file or the environment may be stronger than what was just written."""
-    brimline("config", "set", "--project", "context_window", "5")
-    done = brimline("config", "set", "context_window", "6")
+    brimline("config", "set", "--project", "context_window", "5000")
+    done = brimline("config", "set", "context_window", "6000")
     assert done.err == "note: context_window is overridden by project\n"
 
-    monkeypatch.setenv("BRIMLINE_CONTEXT_WINDOW", "7")
-    done = brimline("config", "set", "--project", "context_window", "8")
+    monkeypatch.setenv("BRIMLINE_CONTEXT_WINDOW", "7000")
+    done = brimline("config", "set", "--project", "context_window", "8000")
     assert "overridden by environment (BRIMLINE_CONTEXT_WINDOW)" in done.err
 
 

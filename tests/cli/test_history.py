@@ -259,7 +259,7 @@ def test_what_was_kept_out_is_told_per_session_and_in_total(home_dir: str, briml
 
     assert brimline("history", "--json").document["kept_out"] == SAVED
     assert brimline("history", "--session", "1f0c2", "--json").document["kept_out"] == SAVED
-    assert f"Kept out in these sessions: {told}" in brimline("history").out
+    assert f"Kept out in these: {told}" in brimline("history").out
     assert f"  kept out  {told}" in brimline("history", "--session", "1f0c2").out
     assert "  kept out  nothing yet\n" in brimline("history", "--session", "other").out
 

@@ -11,7 +11,7 @@ import pytest
 
 from brimline.errors import StateError
 from brimline.fast import paths
-from brimline.memory import hot
+from brimline.memory import hot, textfile
 
 if TYPE_CHECKING:
     from .conftest import Refused, Run
@@ -159,7 +159,7 @@ def test_many_at_once_lose_no_line(folder: Path) -> None:
     ]
     by_hand = [f"by hand {number}" for number in range(3)]
     for line in by_hand:
-        hot._change(str(folder / "MEMORY.md"), lambda lines: [*lines, line])  # noqa: B023
+        textfile.change(str(folder / "MEMORY.md"), lambda lines: [*lines, line])  # noqa: B023
     assert [one.wait() for one in writers] == [0] * 8
     index = (folder / "MEMORY.md").read_text(encoding="utf-8")
 
@@ -205,7 +205,7 @@ def test_an_edit_that_nobody_saw_is_not_overwritten(
         hot.edit(str(folder), "one", text="mine", seen=seen)
     assert path.read_bytes().endswith(b"By hand.\n")
 
-    index, read, calls = folder / "MEMORY.md", hot._read, list[str]()
+    index, read, calls = folder / "MEMORY.md", textfile.read, list[str]()
 
     def interrupted(name: str) -> bytes:
         data = read(name)
@@ -214,7 +214,7 @@ def test_an_edit_that_nobody_saw_is_not_overwritten(
             index.write_bytes(data + b"- [By hand](one.md) by hand\n")
         return data
 
-    monkeypatch.setattr(hot, "_read", interrupted)
+    monkeypatch.setattr(textfile, "read", interrupted)
     add(brimline, "two")
     text = index.read_text(encoding="utf-8")
     assert "by hand" in text
@@ -230,8 +230,19 @@ def test_the_folder_is_the_one_the_client_uses(world: Path, folder: Path) -> Non
     (project / ".git" / "worktrees" / "tree").mkdir(parents=True)
     worktree.mkdir()
     (worktree / ".git").write_text(f"gitdir: {project}/.git/worktrees/tree\n", encoding="utf-8")
+    back = project / ".git" / "worktrees" / "tree" / "gitdir"
     assert hot.folder(str(inner)) == str(folder)
+    # Anybody can name a repository: it has to know of the worktree.
+    for told in (None, f"{world}/other/.git\n"):
+        back.write_text(told, encoding="utf-8") if told else None
+        assert hot.folder(f"{worktree}") == f"{paths.project_transcripts(str(worktree))}/memory"
+    back.write_text(f"{worktree}/.git\n", encoding="utf-8")
     assert hot.folder(str(worktree)) == str(folder)
+
+    part = project / "part"
+    part.mkdir()
+    (part / ".git").write_text("gitdir: ../.git/modules/part\n", encoding="utf-8")
+    assert hot.folder(str(part)) == f"{paths.project_transcripts(str(part))}/memory"
 
     (project / ".claude").mkdir()
     (project / ".claude" / "settings.json").write_text('{"autoMemoryDirectory": "/etc"}')

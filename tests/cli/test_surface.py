@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -229,6 +230,22 @@ def test_an_output_that_cannot_be_written_is_what_is_blamed() -> None:
     assert done.returncode == 1
     told = b"brimline: standard output cannot be written: No space left on device\n"
     assert done.stderr == told
+
+
+def test_a_name_that_the_locale_cannot_write_leaves_no_traceback(world: Path) -> None:
+    """One line says what to do."""
+    program = {"type": "command", "command": f"{world}/h\u00e9/bin/hook", "args": ["Stop"]}
+    settings = world / "home/.claude/settings.json"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text(json.dumps({"hooks": {"Stop": [{"hooks": [program]}]}}), encoding="utf-8")
+    plain = {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    folder = {"CLAUDE_CONFIG_DIR": str(settings.parent)}
+
+    done = process("doctor", env=os.environ | plain | folder)
+
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.stderr.startswith(b"brimline: this locale cannot name ")
+    assert done.stderr.count(b"\n") == 1
 
 
 @pytest.mark.parametrize(

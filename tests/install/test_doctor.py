@@ -380,6 +380,7 @@ def test_a_model_that_the_client_does_not_compact_is_told(installed: Home) -> No
         ({"guard.preset": "off"}, "note", "switched off"),
         ({"compaction_tokens": "300000"}, "warning", "beyond the window of 200,000"),
         ({"guard.tier_unit": "tokens", "guard.tiers": "90000,170000"}, "warning", "not in this"),
+        ({"guard.tier_unit": "tokens"}, "warning", "config set guard.tiers 107000,137000,"),
         ({"guard.tier_unit": "used", "guard.tiers": "30,60"}, "warning", "first tier 60,000"),
         ({"guard.tier_unit": "remaining", "guard.tiers": "50,40"}, "ok", "first tier 100,000"),
         ({"guard.ceiling_percent": "90"}, "warning", "ceiling 180,000, first tier 107,000"),

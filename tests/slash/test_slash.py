@@ -220,6 +220,8 @@ def test_a_purge_is_only_shown(home_dir: str, session: SessionBuilder) -> None:
     line = f"brimline session purge {session.path} --keep-recent 2"
     assert re.findall("brimline session purge.*", text) == [line]
     assert text.endswith(f"claude --resume {session.session_id}")
+    assert "--yes does nothing here" in said("/brim:purge --keep-recent 2 --yes", home_dir, session)
+    assert Path(session.path).read_bytes() == before
 
 
 @pytest.mark.parametrize("content", [None, "nonsense", '["/no/such/python"]', "[1]", '"x"'])

@@ -237,7 +237,8 @@ _DONE = {
 def _compartment_line(one: dict[str, Any]) -> str:
     return (
         f"{one['name']:20} {one['used_tokens']:>8,} of {one['tokens']:,} tokens"
-        f" ({one['percent']:.0f} %), {one['items']} items, {one['pinned']} pinned"
+        f" ({one['percent']:.0f} %), {one['items']} item{'s' * (one['items'] != 1)}, "
+        f"{one['pinned']} pinned"
     )
 
 

@@ -14,6 +14,7 @@ from brimline.fast import paths
 from brimline.gauge.window import FALLING_UNITS
 from brimline.settings import BY_KEY, SETTINGS, coerce
 
+_MOST_POINTS = 100
 _project_option = click.option(
     "--project", is_flag=True, help="This project's file instead of the user's."
 )
@@ -76,6 +77,9 @@ def set_command(key: str, value: str, project: bool, as_json: bool) -> None:
     source = _load().sources[key]
     if source != ("project" if project else "user"):
         output.note(f"{key} is overridden by {source}")
+
+
+set_command.context_settings = output.HELP | {"ignore_unknown_options": True}  # such as -5
 
 
 @output.command("unset")
@@ -169,10 +173,12 @@ def _require_order(text: str) -> None:
     unit = _load().values["guard.tier_unit"]
     falls = unit in FALLING_UNITS
     right = sorted(tiers, reverse=falls)
-    if tiers != right:
-        way, written = "fall" if falls else "rise", ",".join(map(str, right))
-        told = f"guard.tiers must {way} in the unit {unit}: write {written}"
-        raise ConfigError(f"{told}, or set guard.tier_unit first")
+    told = f"{'fall' if falls else 'rise'} in the unit {unit}: write {','.join(map(str, right))}"
+    if unit != "tokens" and max(tiers) > _MOST_POINTS:
+        told = f"be 0 to {_MOST_POINTS} in the unit {unit}"
+    elif tiers == right:
+        return
+    raise ConfigError(f"guard.tiers must {told}, or set guard.tier_unit first")
 
 
 def _load() -> config.Config:

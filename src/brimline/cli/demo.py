@@ -231,9 +231,11 @@ class Player:
     def figures(self) -> dict[str, Any]:
         """What was played, as the hooks noted it."""
         saved = learning.saved_by(self.home_dir, self.session.session_id)
+        cards = sum(moment.step.kind == "compact" for moment in self.moments)
         return {
             "steps": len(self.moments),
-            "messages_to_the_model": sum(bool(moment.note) for moment in self.moments),
+            "messages_to_the_model": cards
+            + sum(moment.note.count("[brimline]") for moment in self.moments),
             "peak_tokens": max(moment.reading.projected_tokens or 0 for moment in self.moments),
             "tokens_kept_out": saved.kept_out_tokens,
         }
@@ -290,4 +292,5 @@ def _bar(found: Reading) -> Text:
     used, point = min(cells), cells[1]
     text = Text("█" * used, _COLOURS[found.tier or 0]).append("·" * (point - used), "dim")
     text.append("┃", "bold").append("╱" * (_BAR_CELLS - point - 1), "dim")
-    return text.append(f" {found.used_ratio:4.0%}  L{found.tier}" if found.used_ratio else "")
+    share = (found.projected_tokens or 0) / found.window.tokens
+    return text.append(f" {share:4.0%}  L{found.tier}" if share else "")

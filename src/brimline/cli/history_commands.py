@@ -191,7 +191,7 @@ def _overview_text(document: dict[str, Any]) -> str:
         head = ["last active", "session", "turns", "fullest", "compacted", "project"]
         lines = [f"Sessions, newest first ({len(shown)} of {document['session_count']})"]
         lines.append(output.table(head, rows, right={2, 3, 4}))
-        lines.append(f"Kept out in these sessions: {_kept_out_text(document['kept_out'])}")
+        lines.append(f"Kept out in these: {_kept_out_text(document['kept_out'])}")
     return "\n".join([*lines, "", _summary_sizes(document)])
 
 

@@ -201,7 +201,8 @@ def search_command(query: tuple[str, ...], everywhere: bool, limit: int, as_json
         output.note(f"not indexed yet: {output.count(found.pending, 'output')}; ask again")
     if not found.hits:
         outputs = output.count(len(found.states), "stored output")
-        raise StoreError(f"none of {outputs} holds {output.line(asked)}")
+        more = "" if everywhere else "; --everywhere asks all projects"
+        raise StoreError(f"none of {outputs} holds {output.line(asked)}{more}")
 
 
 def _hit(hit: Any, wanted: list[str]) -> dict[str, Any]:

@@ -279,6 +279,9 @@ def run() -> int:
         return error.exit_code
     except BrokenPipeError:
         raise
+    except UnicodeEncodeError as error:
+        output.complain(f"brimline: this locale cannot name {error.object!a}: set LC_ALL=C.UTF-8")
+        return 1
     except OSError as error:
         subject = os.fsdecode(error.filename or "the current folder, or another file")
         output.complain(f"brimline: {subject}: {error.strerror or error}")

@@ -96,7 +96,7 @@ def _line(payload: dict[str, Any], home_dir: str, rules: policy.Policy) -> str:
         parts.insert(1, "off: /brim:on")
     elif snapshot.silence[1] >= _SILENT_REQUESTS:
         parts.insert(1, "hooks are silent: brimline doctor")
-    return _coloured(_fitted(parts), reading)
+    return _coloured(_fitted(parts, fields.get("tier")), reading)
 
 
 def _saved(state: SessionState) -> int:
@@ -165,12 +165,14 @@ def _plain(text: Any) -> str:
     return "".join([letter for letter in known if letter.isprintable()])
 
 
-def _fitted(parts: list[str]) -> str:
-    """As many of the leading parts as the terminal has room for; the first one always."""
+def _fitted(parts: list[str], tier: str | None) -> str:
+    """What the terminal has room for: the first part always, then the tier, then one by one."""
     columns = io.whole_number(io.env("COLUMNS") or "")
-    while columns and len(parts) > 1 and len(" · ".join(parts)) > columns - _CLIENT_COLUMNS:
-        parts = parts[:-1]
-    return " · ".join(parts)
+    kept = parts[:1]
+    for part in sorted(parts[1:], key=lambda part: part != tier):
+        if not columns or len(" · ".join([*kept, part])) <= columns - _CLIENT_COLUMNS:
+            kept.append(part)
+    return " · ".join([part for part in parts if part in kept])
 
 
 def _coloured(text: str, reading: Reading) -> str:

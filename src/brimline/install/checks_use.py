@@ -36,6 +36,8 @@ _TESTED_CLIENT = (2, 1, 325)
 # A window of 100,000 was seen to be honoured, one of 50,000 was not.
 LEAST_WINDOW_TOKENS = 100_000
 _FEW_CLEANUP_DAYS = 7
+# More than this is no percentage: tiers are meant in tokens.
+_MOST_POINTS = 100
 
 
 def _data_folder(home_dir: str, _project_dir: str) -> Iterator[Said]:
@@ -175,6 +177,10 @@ def _ordering(values: dict[str, Any], reading: Reading) -> Said:
     chain = ", ".join(f"{name} {tokens:,}" for name, tokens in named if tokens is not None)
     said = {"chain": chain, "point": f"{point:,}", "window": f"{window:,}"}
     said["usual"] = str(max(1, window - COMPACTION_RESERVE_TOKENS))
+    said["fix"] = "explain guard.tiers"
+    if values["guard.tier_unit"] == "tokens" and max([0, *tiers]) <= _MOST_POINTS:
+        points = _tier_tokens(values | {"guard.tier_unit": "to_compaction"}, reading)
+        said["fix"] = f"set guard.tiers {','.join(map(str, points))}"
     if ceiling is None and not tiers:
         return "warnings-off", said
     if point > window:

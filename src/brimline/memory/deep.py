@@ -137,9 +137,8 @@ def sources(home_dir: str, project_dir: str) -> Iterator[Source]:
             yield from _source(f"{folder}/{ledger.LEDGER_FILE}", NOTE)
     folders = glob.glob(f"{glob.escape(paths.client_config_dir())}/projects/*/memory")
     for folder in dict.fromkeys([hot.folder(project_dir), *folders]):
-        for name in io.names_in(folder):
-            if name.endswith(".md") and name != hot.INDEX:
-                yield from _source(f"{folder}/{name}", TOPIC)
+        for name in hot.files(folder):
+            yield from _source(f"{folder}/{name}", TOPIC)
 
 
 def unread_bytes(home_dir: str, project_dir: str) -> int:

@@ -7,7 +7,7 @@ moment: where it was changed meanwhile, the change is made again from there, or 
 
 from __future__ import annotations
 
-import contextlib
+import codecs
 import os
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,23 +15,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from brimline import clientsettings
 from brimline.carry.clean import clean
 from brimline.errors import StateError
-from brimline.fast import io, paths
+from brimline.fast import io
+from brimline.memory import hotindex, textfile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-INDEX, ARCHIVE = "MEMORY.md", "archive.md"
+INDEX, ARCHIVE = hotindex.INDEX, hotindex.ARCHIVE
 TYPES = ("user", "feedback", "project", "reference")
-# The client loads no more than this of the index.
-MOST_LINES, MOST_BYTES = 200, 25_000
-_LARGEST_FILE = 1 << 20
-_TRIES = 20
-_LINE_CHARACTERS = 200
 # Two topics may say "yes"; a longer text is not needed twice.
 _LEAST_SAME = 20
-_LINK = re.compile(r"^\s*[-*] \[([^\]]*)\]\(([^)\s]+)\)")
-_ARCHIVED = "- [Older entries](archive.md) — what the index has no room for"
+# What the library lets through for values that do not fit their tags, and for deep nesting.
+_BAD_VALUES = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
 _SLUG = re.compile(r"[^\w]+")
+_SLUG_BYTES = 60
+# These names are not for topics, however a file system compares them.
+_RESERVED = (INDEX.casefold(), ARCHIVE)
 
 
 class Topic(NamedTuple):
@@ -65,10 +64,17 @@ def folder(project_dir: str) -> str:
     return clientsettings.memory_folder(project_dir)
 
 
+def files(place: str) -> list[str]:
+    """The names of what may be topics, links left out; none where the folder is a link."""
+    try:
+        return [name for name in _names(place) if not os.path.islink(f"{place}/{name}")]
+    except StateError:
+        return []
+
+
 def topics(place: str) -> list[Topic]:
-    """Every topic file, by name."""
-    names = [name for name in io.names_in(place) if name.endswith(".md") and name != INDEX]
-    return [parsed(f"{place}/{name}", _read(f"{place}/{name}")) for name in sorted(names)]
+    """Every topic file, by name; what cannot be read is there with its problem."""
+    return [_topic(f"{place}/{name}") for name in _names(place)]
 
 
 def add(
@@ -79,7 +85,7 @@ def add(
     Raises:
         StateError: the type is unknown, a part is missing, or it is there already.
     """
-    name, description, text = (clean(" ".join(name.split())), _flat(description), clean(text))
+    name, description, text = (_flat(name), _flat(description), clean(text))
     _check_type(kind)
     if name.startswith((".", "/", "~")):
         raise StateError(f"{name!r} is no name for a topic: it looks like a path")
@@ -87,20 +93,25 @@ def add(
         raise StateError("a topic needs a name, a description and a text")
     front = {"name": name, "description": description, "type": kind}
     front |= {"source": source} if source else {}
-    path = f"{place}/{_SLUG.sub('-', name.casefold()).strip('-') or 'topic'}.md"
-    if path.endswith(f"/{INDEX}"):
-        path = f"{place}/topic-memory.md"
+    document = _document(front, text)
+    path = _free_path(place, name)
+    textfile.check_size(path, document.encode())
+    _check_indexes(place)
     for known in topics(place):
-        if known.name.casefold() == name.casefold() or known.path == path:
+        if known.name.casefold() == name.casefold():
             raise StateError(f"{known.path} is there already: `brimline memory edit` changes it")
         is_same = known.text.strip() == text.strip() and len(text.strip()) >= _LEAST_SAME
         if is_same:
             raise StateError(f"{known.path} says the same already: `brimline memory edit` it")
     io.make_folders(place)
-    if not io.create_exclusively(path, _document(front, text)):
+    if not io.create_exclusively(path, document.encode()):
         raise StateError(f"{path} is there already: `brimline memory edit` changes it")
     topic = Topic(path, name, description, kind, text, front)
-    _change_index(place, lambda lines: _with_topic(lines, topic))
+    try:
+        _put_in_index(place, topic)
+    except StateError:
+        io.remove(path)
+        raise
     return topic
 
 
@@ -127,13 +138,18 @@ def edit(
         StateError: there is no such topic, it cannot be read, or it is not what was seen.
     """
     topic = named(place, name)
-    before = _read(topic.path)
     if topic.problem:
         raise StateError(f"{topic.path}:{topic.line}: {topic.problem}; mend it by hand first")
+    before = textfile.read(topic.path)
     if seen is not None and seen != before:
         raise StateError(f"{topic.path} was changed meanwhile: nothing was written")
     if kind is not None:
         _check_type(kind)
+    if (text is not None and not text.strip()) or (
+        description is not None and not _flat(description)
+    ):
+        raise StateError("a topic needs a description and a text: `brimline memory remove` it")
+    _check_indexes(place)
     changed = topic._replace(
         type=kind or topic.type,
         description=_flat(description) if description else topic.description,
@@ -144,10 +160,9 @@ def edit(
         front["type"] = changed.type
     else:
         front["metadata"] = front["metadata"] | {"type": changed.type}
-    with _locked(place):
-        if not _replaced(topic.path, before, _document(front, changed.text)):
-            raise StateError(f"{topic.path} was changed meanwhile: nothing was written")
-    _change_index(place, lambda lines: _with_topic(lines, changed))
+    if not textfile.replace(topic.path, before, _document(front, changed.text)):
+        raise StateError(f"{topic.path} was changed meanwhile: nothing was written")
+    _put_in_index(place, changed)
     return changed
 
 
@@ -158,10 +173,13 @@ def remove(place: str, name: str) -> Topic:
         StateError: there is no such topic.
     """
     topic = named(place, name)
+    if os.path.isdir(topic.path) and not os.path.islink(topic.path):
+        raise StateError(f"{topic.path} is a folder: delete it by hand")
+    _check_indexes(place, besides=topic.file)
     # The line first: what the index does not name is found by `lint`, a dead link misleads.
     for index in (INDEX, ARCHIVE):
         if topic.file != index and os.path.lexists(f"{place}/{index}"):
-            _change(f"{place}/{index}", lambda lines: _without(lines, topic.file))
+            textfile.change(f"{place}/{index}", lambda lines: hotindex.without(lines, topic.file))
     io.remove(topic.path)
     return topic
 
@@ -170,12 +188,18 @@ def named(place: str, name: str) -> Topic:
     """The topic of a name, or of a file.
 
     Raises:
-        StateError: there is none.
+        StateError: there is none, or more than one.
     """
-    for topic in topics(place):
-        if name in (topic.name, topic.file, topic.file.removesuffix(".md")):
-            return topic
-    raise StateError(f"there is no topic {name!r} in {place}: `brimline memory list` has them")
+    known = topics(place)
+    found = [one for one in known if name == one.file] or [
+        one for one in known if name in (one.name, one.file.removesuffix(".md"))
+    ]
+    if len(found) > 1:
+        names = ", ".join(one.file for one in found)
+        raise StateError(f"{len(found)} topics are called {name!r}: give one of {names}")
+    if not found:
+        raise StateError(f"there is no topic {name!r} in {place}: `brimline memory list` has them")
+    return found[0]
 
 
 def lint(place: str) -> list[Problem]:
@@ -186,10 +210,14 @@ def lint(place: str) -> list[Problem]:
     linked: dict[str, str] = {}
     for index in (INDEX, ARCHIVE):
         path = f"{place}/{index}"
-        for number, line in enumerate(_lines(_read(path)), 1):
-            match = _LINK.match(line)
-            target = match[2] if match else ""
-            if not match or "://" in target:
+        try:
+            lines = textfile.lines(textfile.read(path))
+        except StateError as error:
+            found += [Problem(path, 1, _why(path, error))] if index == INDEX else []
+            continue
+        for number, line in enumerate(lines, 1):
+            target = hotindex.target(line)
+            if not target or "://" in target:
                 continue
             if target not in files and not os.path.lexists(f"{place}/{target}"):
                 found.append(Problem(path, number, f"{target} is not there"))
@@ -200,25 +228,25 @@ def lint(place: str) -> list[Problem]:
     lost = [topic.path for topic in known if topic.file not in linked]
     found += [Problem(path, 1, f"{INDEX} does not name it") for path in lost]
     found += _duplicates(known)
-    index_text = _read(f"{place}/{INDEX}")
-    over = len(_lines(index_text)) - MOST_LINES
-    if over > 0:
-        told = f"the client loads {MOST_LINES} lines: {over} more are not seen"
-        found.append(Problem(f"{place}/{INDEX}", MOST_LINES + 1, told))
-    if len(index_text) > MOST_BYTES:
-        told = f"the client loads {MOST_BYTES:,} bytes of {len(index_text):,}"
-        found.append(Problem(f"{place}/{INDEX}", 1, told))
-    return found
+    return [*found, *_too_long(f"{place}/{INDEX}")]
 
 
 def shown_index(place: str, room: int) -> str:
     """The index as far as there is room, with a mark where it is cut."""
-    text = _read(f"{place}/{INDEX}")[:MOST_BYTES].decode("utf-8", "replace").strip()
-    lines = text.split("\n")
-    cut = "\n".join(lines[:MOST_LINES])
+    try:
+        raw = textfile.beginning(f"{place}/{INDEX}", hotindex.MOST_BYTES + 1)
+    except StateError:
+        return ""
+    # This decoder leaves out a character that the limit cuts in two.
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    text = decoder.decode(raw[: hotindex.MOST_BYTES]).strip()
+    cut = "\n".join(text.split("\n")[: hotindex.MOST_LINES])
     if len(cut) > room:
-        cut = cut[: max(0, room - len("\n[truncated]"))].rpartition("\n")[0]
-    return cut if cut == text else f"{cut}\n[truncated]"
+        cut = cut[: max(0, room - len("\n[truncated]"))]
+        whole = cut.rpartition("\n")[0]
+        if whole and len(cut) - len(whole) <= hotindex.LINE_CHARACTERS:
+            cut = whole
+    return cut if cut == text and len(raw) <= hotindex.MOST_BYTES else f"{cut}\n[truncated]"
 
 
 def parsed(path: str, raw: bytes) -> Topic:
@@ -232,7 +260,7 @@ def parsed(path: str, raw: bytes) -> Topic:
     text = "\n".join(lines[end + 1 :]).strip("\n")
     try:
         front = yaml.safe_load("\n".join(lines[1:end]))
-    except (yaml.YAMLError, ValueError) as error:
+    except (yaml.YAMLError, *_BAD_VALUES) as error:
         mark = getattr(error, "problem_mark", None)
         told = str(getattr(error, "problem", None) or error).split("\n")[0]
         line = mark.line + 2 if mark else 1
@@ -275,125 +303,81 @@ def _duplicates(known: list[Topic]) -> Iterator[Problem]:
             seen.setdefault(said, topic.file)
 
 
-def _change_index(place: str, change: Callable[[list[str]], list[str]]) -> None:
-    """Change the index; what no longer fits goes to the archive first, so that nothing is lost."""
+def _too_long(path: str) -> Iterator[Problem]:
+    try:
+        raw = textfile.read(path)
+    except StateError:
+        return
+    over = len(textfile.lines(raw)) - hotindex.MOST_LINES
+    if over > 0:
+        told = f"the client loads {hotindex.MOST_LINES} lines: {over} more are not seen"
+        yield Problem(path, hotindex.MOST_LINES + 1, told)
+    if len(raw) > hotindex.MOST_BYTES:
+        told = f"the client loads {hotindex.MOST_BYTES:,} bytes of {len(raw):,}"
+        yield Problem(path, 1, told)
+
+
+def _names(place: str) -> list[str]:
+    textfile.check_folder(place)
+    return sorted(name for name in io.names_in(place) if name.endswith(".md") and name != INDEX)
+
+
+def _topic(path: str) -> Topic:
+    try:
+        return parsed(path, textfile.read(path))
+    except StateError as error:
+        return Topic(path, problem=_why(path, error))
+
+
+def _why(path: str, error: StateError) -> str:
+    return f"it {str(error).removeprefix(path).strip()}"
+
+
+def _free_path(place: str, name: str) -> str:
+    """Where a new topic goes: names that differ in signs alone are numbered."""
+    slug = _SLUG.sub("-", name.casefold()).encode()[:_SLUG_BYTES].decode("utf-8", "ignore")
+    slug = slug.strip("-") or "topic"
+    number, file = 1, f"{slug}.md"
+    while file in _RESERVED or os.path.lexists(f"{place}/{file}"):
+        number += 1
+        file = f"{slug}-{number}.md"
+    return f"{place}/{file}"
+
+
+def _check_indexes(place: str, besides: str = "") -> None:
+    """Refuse a change that would end half-way, at an index or archive that cannot be changed."""
+    for index in (INDEX, ARCHIVE):
+        if index != besides:
+            textfile.read(f"{place}/{index}")
+
+
+def _put_in_index(place: str, topic: Topic) -> None:
+    """Name a topic; what no longer fits goes to the archive first, so that nothing is lost."""
 
     def fitting(lines: list[str]) -> list[str]:
-        kept, moved = _within_limits(change(lines))
+        named_too = hotindex.with_topic(lines, topic.file, topic.name, topic.description)
+        kept, moved = hotindex.within_limits(named_too, topic.file)
         if moved:
             _archive(place, moved)
         return kept
 
-    _change(f"{place}/{INDEX}", fitting)
+    textfile.change(f"{place}/{INDEX}", fitting)
+    if topic.file != ARCHIVE and os.path.lexists(f"{place}/{ARCHIVE}"):
+        textfile.change(f"{place}/{ARCHIVE}", lambda lines: hotindex.without(lines, topic.file))
 
 
-def _with_topic(lines: list[str], topic: Topic) -> list[str]:
-    """The index with the line of a topic: in its place, else before all others."""
-    said = f"- [{topic.name}]({topic.file}) — {topic.description}"
-    own = said if len(said) <= _LINE_CHARACTERS else said[: _LINE_CHARACTERS - 1] + "…"
-    links = [at for at, line in enumerate(lines) if _LINK.match(line)]
-    for at in links:
-        if _target(lines[at]) == topic.file:
-            return [*lines[:at], own, *lines[at + 1 :]]
-    first = links[0] if links else len(lines)
-    return [*lines[:first], own, *lines[first:]]
-
-
-def _without(lines: list[str], file: str) -> list[str]:
-    return [line for line in lines if _target(line) != file]
-
-
-def _target(line: str) -> str:
-    match = _LINK.match(line)
-    return match[2] if match else ""
-
-
-def _within_limits(lines: list[str]) -> tuple[list[str], list[str]]:
-    """The lines that fit, and the oldest entries, which do not."""
-    moved: list[str] = []
-    kept = list(lines)
-    while len(kept) > MOST_LINES or _size(kept) > MOST_BYTES:
-        links = [at for at, line in enumerate(kept) if _target(line) not in ("", ARCHIVE)]
-        if not links:
-            break
-        moved.append(kept.pop(links[-1]))
-        if ARCHIVE not in map(_target, kept):
-            kept.append(_ARCHIVED)
-    return kept, moved[::-1]
-
-
-def _archive(place: str, moved: list[str]) -> None:
+def _archive(place: str, moved: list[list[str]]) -> None:
     front = {"name": "archive", "description": "Older entries of the index", "type": "reference"}
-    io.create_exclusively(f"{place}/{ARCHIVE}", _document(front, ""))
-
-    def with_moved(lines: list[str]) -> list[str]:
-        fresh = [line for line in moved if line not in lines]
-        first = next((at for at, line in enumerate(lines) if _LINK.match(line)), len(lines))
-        return [*lines[:first], *fresh, *lines[first:]]
-
-    _change(f"{place}/{ARCHIVE}", with_moved)
+    io.create_exclusively(f"{place}/{ARCHIVE}", _document(front, "").encode())
+    textfile.change(f"{place}/{ARCHIVE}", lambda lines: hotindex.with_moved(lines, moved))
 
 
-def _change(path: str, change: Callable[[list[str]], list[str]]) -> None:
-    """Change a file by its lines, from what it holds at that moment.
-
-    Raises:
-        StateError: it is changed by somebody else all the time.
-    """
-    for _ in range(_TRIES):
-        before = _read(path)
-        lines = "".join([f"{line}\n" for line in change(_lines(before))])
-        after = lines.encode("utf-8", "surrogateescape")
-        with _locked(os.path.dirname(path)):
-            if after == before or _replaced(path, before, after):
-                return
-    raise StateError(f"{path} is being changed by another program: try again")
-
-
-def _replaced(path: str, before: bytes, after: bytes) -> bool:
-    """Put a new file in the place of one that still holds what was seen."""
-    if _read(path) != before:
-        return False
-    io.replace_file(os.path.realpath(path), after)
-    return True
-
-
-@contextlib.contextmanager
-def _locked(place: str) -> Iterator[None]:
-    """Let one process of ours at a time compare and replace; it ends with the process."""
-    lock = f"{paths.home()}/memory/{paths.fingerprint(place)}.lock"
-    io.create_exclusively(lock, b"")
-    with open(lock, "rb") as file:
-        with contextlib.suppress(ImportError):
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
-def _document(front: dict[str, Any], text: str) -> bytes:
+def _document(front: dict[str, Any], text: str) -> str:
     import yaml
 
     head = yaml.safe_dump(front, sort_keys=False, allow_unicode=True, width=1_000)
-    return f"---\n{head}---\n\n{text.strip()}\n".encode("utf-8", "replace")
-
-
-def _read(path: str) -> bytes:
-    """A file's content; empty where there is none."""
-    try:
-        return io.read_file(path, _LARGEST_FILE)
-    except FileNotFoundError:
-        return b""
-
-
-def _lines(raw: bytes) -> list[str]:
-    text = raw.decode("utf-8", "surrogateescape").rstrip("\n")
-    return text.split("\n") if text else []
-
-
-def _size(lines: list[str]) -> int:
-    return sum(len(line.encode("utf-8", "surrogateescape")) + 1 for line in lines)
+    return f"---\n{head}---\n\n{text.strip()}\n".encode("utf-8", "replace").decode()
 
 
 def _flat(text: str) -> str:
-    return clean(" ".join(text.split()))
+    return clean(" ".join(text.encode("utf-8", "replace").decode().split()))

@@ -93,6 +93,8 @@ def _purge(turn: Turn, command: SlashCommand, arguments: str) -> str:
     preview = _from_shell(turn, command, arguments)
     if "\n  brimline session purge" not in preview:
         return preview  # there is nothing to purge, or no answer
+    if "--yes" in arguments.split():
+        preview = f"brimline: --yes does nothing here, the shell command purges.\n{preview}"
     return f"{preview}\nand resume it with\n  claude --resume {turn.event.session_id}"
 
 

@@ -1,0 +1,108 @@
+"""The lines of the index: a topic's own, and what moves to the archive when there is no room. Pure.
+
+An entry is a line with the indented lines below it; the last one is the oldest.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+INDEX, ARCHIVE = "MEMORY.md", "archive.md"
+# The client loads no more than this of the index.
+MOST_LINES, MOST_BYTES = 200, 25_000
+LINE_CHARACTERS = 200
+_NAME_CHARACTERS = 60
+_LINK = re.compile(r"^\s*[-*] \[((?:\\.|[^\\])*?)\]\(([^)\s]+)\)")
+_ENTRY = re.compile(r"[-*+] |\d+[.)] ")
+_ARCHIVED = f"- [Older entries]({ARCHIVE}) — what the index has no room for"
+# In this order they move: entries, headings, what is said below a line that stays; such lines.
+_OLDER, _HEADING, _BELOW, _STAYS = range(4)
+
+
+class _Block(NamedTuple):
+    """Lines that move together; those of the lowest rank move first, the last of them before."""
+
+    rank: int
+    lines: list[str]
+
+
+def target(line: str) -> str:
+    """The file that a line of the index leads to, if any."""
+    match = _LINK.match(line)
+    return match[2] if match else ""
+
+
+def with_topic(lines: list[str], file: str, name: str, description: str) -> list[str]:
+    """The index with the line of a topic: in its place, else before all other entries."""
+    shown = name if len(name) <= _NAME_CHARACTERS else f"{name[: _NAME_CHARACTERS - 1]}…"
+    label = re.sub(r"([\[\]\\])", r"\\\1", shown)
+    said = f"- [{label}]({file}) — {description}"
+    own = said if len(said) <= LINE_CHARACTERS else said[: LINE_CHARACTERS - 1] + "…"
+    for at, line in enumerate(lines):
+        if target(line) == file:
+            return [*lines[:at], own, *lines[at + 1 :]]
+    first = _first_entry(lines)
+    return [*lines[:first], own, *lines[first:]]
+
+
+def without(lines: list[str], file: str) -> list[str]:
+    """The index without the lines that name a topic."""
+    return [line for line in lines if target(line) != file]
+
+
+def within_limits(lines: list[str], own: str) -> tuple[list[str], list[list[str]]]:
+    """The lines that fit, and the oldest entries, which do not; the line of one topic stays."""
+    if len(lines) <= MOST_LINES and size(lines) <= MOST_BYTES:
+        return lines, []
+    blocks = _blocks(lines, own)
+    if not any(target(block.lines[0]) == ARCHIVE for block in blocks):
+        blocks.append(_Block(_STAYS, [_ARCHIVED]))
+    count, taken = sum(len(block.lines) for block in blocks), sum(size(one.lines) for one in blocks)
+    moved = set[int]()
+    for at in sorted(range(len(blocks)), key=lambda at: (blocks[at].rank, -at)):
+        if (count <= MOST_LINES and taken <= MOST_BYTES) or blocks[at].rank == _STAYS:
+            break
+        moved.add(at)
+        count, taken = count - len(blocks[at].lines), taken - size(blocks[at].lines)
+    kept = [line for at, one in enumerate(blocks) if at not in moved for line in one.lines]
+    return kept, [_trimmed(blocks[at].lines) for at in sorted(moved)]
+
+
+def with_moved(lines: list[str], moved: list[list[str]]) -> list[str]:
+    """The archive with entries of the index before its own, those that it has already once."""
+    text = "\n".join(["", *lines, ""])
+    fresh = [line for one in moved if "\n".join(["", *one, ""]) not in text for line in one]
+    head = lines.index("---", 1) + 1 if lines[:1] == ["---"] and "---" in lines[1:] else 0
+    first = head + _first_entry(lines[head:])
+    return [*lines[:first], *fresh, *lines[first:]]
+
+
+def size(lines: list[str]) -> int:
+    """How many bytes the lines take at most: the end of one may take two."""
+    return sum(len(line.encode("utf-8", "surrogateescape")) + 2 for line in lines)
+
+
+def _first_entry(lines: list[str]) -> int:
+    return next((at for at, line in enumerate(lines) if _ENTRY.match(line.lstrip())), len(lines))
+
+
+def _blocks(lines: list[str], own: str) -> list[_Block]:
+    """The lines in their order, by what moves together."""
+    blocks: list[_Block] = []
+    for line in lines:
+        if target(line) in (own, ARCHIVE):
+            blocks.append(_Block(_STAYS, [line]))
+        elif blocks and (not line.strip() or line[:1].isspace()):
+            if blocks[-1].rank == _STAYS:
+                blocks.append(_Block(_BELOW, []))
+            blocks[-1].lines.append(line)
+        else:
+            blocks.append(_Block(_HEADING if line.startswith("#") else _OLDER, [line]))
+    return blocks
+
+
+def _trimmed(lines: list[str]) -> list[str]:
+    while lines and not lines[-1].strip():
+        lines = lines[:-1]
+    return lines

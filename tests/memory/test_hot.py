@@ -1,0 +1,207 @@
+"""The client's memory folder, as people and strangers leave it: large, linked, crooked files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from brimline.errors import StateError
+from brimline.fast import paths
+from brimline.memory import deep, hot
+
+TOPIC = "---\nname: {0}\ndescription: About {0}\ntype: user\n---\n\nText of {0}.\n"
+OVER = 1 << 20
+
+
+@pytest.fixture
+def place(project_dir: str) -> Path:
+    """The memory of this project."""
+    folder = Path(paths.project_transcripts(project_dir), "memory")
+    folder.mkdir(parents=True)
+    return folder
+
+
+def put(place: Path, file: str, text: str) -> Path:
+    """A file as somebody left it, to the byte."""
+    path = place / file
+    path.write_bytes(text.encode())
+    return path
+
+
+def add(place: Path, name: str, text: str = "") -> hot.Topic:
+    """Write a topic."""
+    return hot.add(str(place), name, "user", f"About {name}", text or f"Text of {name}.")
+
+
+def contents(place: Path) -> dict[str, bytes]:
+    """Every file."""
+    return {path.name: path.read_bytes() for path in place.iterdir() if path.is_file()}
+
+
+@pytest.mark.parametrize("file", ["MEMORY.md", "archive.md", "old.md"])
+def test_what_is_too_large_to_be_read_is_not_written(place: Path, file: str) -> None:
+    """Not its first part either; a topic that could not be edited again is refused."""
+    put(place, "old.md", TOPIC.format("old"))
+    put(place, file, TOPIC.format("old") + "- a line\n" * (OVER // 9))
+    before = contents(place)
+    with pytest.raises(StateError, match="is larger than"):
+        hot.edit(str(place), "old", text="changed")
+    with pytest.raises(StateError, match="is larger than"):
+        add(place, "new", "x" * (OVER if file == "old.md" else 1))
+
+    assert contents(place) == before
+    assert any(f.path.endswith(file) and "is larger" in f.text for f in hot.lint(str(place)))
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [f"- prefers thing {n}" for n in range(300)],
+        [f"- prefers {n} {'é' * 300}" for n in range(150)],
+        [
+            "# Ours",
+            "",
+            *[f"- [T{n}](https://x.y/{n})\n  - first of {n}\n  same" for n in range(90)],
+        ],
+        [f"Plain words {n}" for n in range(300)],
+        [f"# Heading {n}" for n in range(300)],
+        ["x" * 30_000],
+    ],
+)
+def test_an_index_of_any_lines_is_kept_within_the_limits(place: Path, lines: list[str]) -> None:
+    """With the new topic and the archive in it; all that moved is in the archive, in its order."""
+    put(place, "MEMORY.md", "\n".join(lines) + "\n")
+    add(place, "new")
+    index = (place / "MEMORY.md").read_text(encoding="utf-8")
+    archive = (place / "archive.md").read_text(encoding="utf-8")
+
+    assert index.count("\n") <= 200
+    assert len(index.encode()) <= 25_000
+    assert "(new.md)" in index
+    assert "(archive.md)" in index
+    moved = [block for block in lines if f"\n{block}\n" not in f"\n{index}"]
+    assert moved == [block for block in lines if block][-len(moved) :]
+    assert "\n".join(moved) in archive
+    # A topic that is changed comes back from the archive.
+    put(place, "MEMORY.md", "")
+    put(place, "archive.md", TOPIC.format("archive") + "- [new](new.md) — x\n")
+    hot.edit(str(place), "new", description="y")
+    assert hot.lint(str(place)) == []
+
+
+def test_nothing_is_read_or_written_through_a_link(
+    place: Path, project_dir: str, tmp_path: Path
+) -> None:
+    """Index, topic, a folder in the project; the client's own folder may be a link."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    secret = put(outside, "secret.md", TOPIC.format("secret"))
+    (place / "topic.md").symlink_to(secret)
+    with pytest.raises(StateError, match="is a link"):
+        hot.edit(str(place), "topic.md", text="changed")
+    assert "is a link" in hot.lint(str(place))[0].text
+    found = {one.path for one in deep.sources(paths.home(), project_dir)}
+    assert str(place / "topic.md") not in found
+
+    (place / "MEMORY.md").symlink_to(secret)
+    with pytest.raises(StateError, match="is a link"):
+        add(place, "new")
+    assert hot.shown_index(str(place), 1_000) == ""
+    linked = Path(project_dir, "linked")
+    linked.symlink_to(outside)
+    with pytest.raises(StateError, match="is a link"):
+        add(linked, "new")
+    assert hot.files(str(linked)) == []
+    assert contents(outside) == {"secret.md": TOPIC.format("secret").encode()}
+    own = place.parent / "own"
+    own.symlink_to(outside)
+    assert add(own, "new").file == "new.md"
+
+
+def test_one_bad_file_stops_nothing_else(place: Path) -> None:
+    """It is reported with its line; other topics are listed, changed, removed."""
+    put(place, "deep.md", f"---\nname: {'[' * 5_000}\n---\nx\n")
+    put(place, "when.md", "---\nname: !!timestamp x\n---\nx\n")
+    (place / "dir.md").mkdir()
+    os.mkfifo(place / "pipe.md")
+    add(place, "good")
+    hot.edit(str(place), "good", text="Better.")
+    told = {Path(one.path).name: (one.line, one.text) for one in reversed(hot.lint(str(place)))}
+
+    assert told["dir.md"] == (1, "it is not a file")
+    assert told["pipe.md"] == (1, "it is not a file")
+    assert told["deep.md"][1].startswith("its front matter is no YAML")
+    assert told["when.md"][1].startswith("its front matter is no YAML")
+    with pytest.raises(StateError, match="is a folder"):
+        hot.remove(str(place), "dir.md")
+    hot.remove(str(place), "good")
+    assert len(hot.topics(str(place))) == 4
+
+
+def test_any_name_has_a_file_and_a_line_of_its_own(place: Path) -> None:
+    """Names that differ in signs alone, brackets, links in names, long names, reserved names."""
+    names = ["C++", "C#", "🎉", "🦀", "a]b", "[masked]", "x](c.md) y", "memory", "archive"]
+    names += ["long " * 100, "é" * 300, "back\\slash"]
+    made = [add(place, name) for name in names]
+    assert len({one.file for one in made}) == len(names)
+    assert not {"MEMORY.md", "archive.md", "memory.md"} & {one.file for one in made}
+    assert hot.lint(str(place)) == []
+    for one in made:
+        hot.edit(str(place), one.name, text=f"Changed {one.name}")
+        hot.remove(str(place), one.name)
+    assert contents(place) == {"MEMORY.md": b""}
+
+
+def test_of_two_topics_of_one_name_the_file_is_asked_for(place: Path) -> None:
+    """Neither is changed by chance."""
+    for file in ("a.md", "b.md"):
+        put(place, file, TOPIC.format("same"))
+    with pytest.raises(StateError, match=r"2 topics are called 'same': give one of a\.md, b\.md"):
+        hot.remove(str(place), "same")
+    hot.remove(str(place), "b.md")
+    assert [one.file for one in hot.topics(str(place))] == ["a.md"]
+
+
+@pytest.mark.parametrize(
+    ("text", "room"),
+    [
+        ("é" * 20_000, 30_000),
+        ("x" + "é" * 20_000, 30_000),
+        ("x" * 30_000, 9_000),
+        ("- short\n" + "x" * 20_000, 9_000),
+        ("- line\n" * 201, 9_000),
+        ("x" * 25_001, 90_000),
+    ],
+)
+def test_an_index_that_is_cut_says_so(place: Path, text: str, room: int) -> None:
+    """Between characters; a long line is cut rather than left out."""
+    put(place, "MEMORY.md", text)
+    shown = hot.shown_index(str(place), room)
+    head = shown.removesuffix("\n[truncated]")
+
+    assert head != shown
+    assert text.startswith(head)
+    assert len(shown) <= room
+    assert len(head) > min(room, 1_400) * 0.9
+
+
+def test_an_edit_keeps_mode_and_line_ends_and_refuses_to_empty(place: Path) -> None:
+    """Of the topic and of the index."""
+    path = put(place, "old.md", TOPIC.format("old").replace("\n", "\r\n"))
+    index = put(place, "MEMORY.md", "# Ours\r\n\r\n- [old](old.md) — x\r\n")
+    for one in (path, index):
+        one.chmod(0o644)
+    before = contents(place)
+    for kind, about, text in ((None, None, "\n"), (None, "", "x"), ("", "x", "x")):
+        with pytest.raises(StateError):
+            hot.edit(str(place), "old", kind=kind, description=about, text=text)
+    assert contents(place) == before
+
+    hot.edit(str(place), "old", text="One.\nTwo.", description="y")
+    add(place, "new")
+    for one in (path, index):
+        raw = one.read_bytes()
+        assert raw.count(b"\n") == raw.count(b"\r\n") > 3
+        assert one.stat().st_mode & 0o777 == 0o644
