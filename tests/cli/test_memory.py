@@ -83,8 +83,12 @@ def test_what_is_no_topic_is_refused(folder: Path, brimline: Run, refused: Refus
     refused("memory", "add", "two", " ", *about, "Other")
     refused("memory", "edit", "nobody", "text")
     refused("memory", "edit", "one")
+    refused("memory", "edit", "one", "")
+    refused("memory", "edit", "one", "--description", "")
     refused("memory", "remove", "nobody", "--yes")
     assert len(list(folder.iterdir())) == 2
+    (folder / "dir.md").mkdir()
+    assert "dir.md is not a file" in refused("memory", "edit", "dir.md", "text")
     for name in ("über uns 🚀", "three"):  # equal, but too short to be the same thing
         assert brimline("memory", "add", name, "t", *about, "d").code == 0
 

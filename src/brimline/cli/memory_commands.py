@@ -15,7 +15,7 @@ import click
 
 from brimline import clock, output
 from brimline.errors import BrimlineError, StateError
-from brimline.fast import io, paths
+from brimline.fast import paths
 from brimline.search import stored, turns, vectors
 from brimline.search.documents import EVERYWHERE, Within
 
@@ -93,11 +93,11 @@ def edit_command(
       brimline memory edit deploys "By tag, from release branches."
       brimline memory edit deploys
     """
-    from brimline.memory import hot
+    from brimline.memory import hot, textfile
 
     place = _folder()
     topic = hot.named(place, name)
-    seen = io.read_file(topic.path)
+    seen = textfile.read(topic.path)
     if text is None and kind is None and description is None:
         if not sys.stdin.isatty():
             raise StateError("there is nothing to change: give a TEXT, --type or --description")

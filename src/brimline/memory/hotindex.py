@@ -5,6 +5,7 @@ An entry is a line with the indented lines below it; the last one is the oldest.
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import NamedTuple
 
@@ -71,11 +72,11 @@ def within_limits(lines: list[str], own: str) -> tuple[list[str], list[list[str]
 
 def with_moved(lines: list[str], moved: list[list[str]]) -> list[str]:
     """The archive with entries of the index before its own, those that it has already once."""
-    text = "\n".join(["", *lines, ""])
-    fresh = [line for one in moved if "\n".join(["", *one, ""]) not in text for line in one]
+    known, text = set(lines), _text(lines)
+    fresh = [one for one in moved if not known.issuperset(one) or _text(one) not in text]
     head = lines.index("---", 1) + 1 if lines[:1] == ["---"] and "---" in lines[1:] else 0
     first = head + _first_entry(lines[head:])
-    return [*lines[:first], *fresh, *lines[first:]]
+    return [*lines[:first], *itertools.chain(*fresh), *lines[first:]]
 
 
 def size(lines: list[str]) -> int:
@@ -100,6 +101,10 @@ def _blocks(lines: list[str], own: str) -> list[_Block]:
         else:
             blocks.append(_Block(_HEADING if line.startswith("#") else _OLDER, [line]))
     return blocks
+
+
+def _text(lines: list[str]) -> str:
+    return "\n".join(["", *lines, ""])
 
 
 def _trimmed(lines: list[str]) -> list[str]:
