@@ -12,6 +12,7 @@ import pytest
 from brimline.errors import StateError
 from brimline.fast import paths
 from brimline.memory import hot, textfile
+from brimline.search import documents
 
 if TYPE_CHECKING:
     from .conftest import Refused, Run
@@ -254,3 +255,21 @@ def test_the_folder_is_the_one_the_client_uses(world: Path, folder: Path) -> Non
     config.mkdir(parents=True, exist_ok=True)
     (config / "settings.json").write_text('{"autoMemoryDirectory": "~/notes"}', encoding="utf-8")
     assert hot.folder(str(project)) == f"{world}/home/notes"
+
+
+def test_a_damaged_search_file_is_told_and_no_empty_name_forgets(
+    home_dir: str, brimline: Run, refused: Refused, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is begun anew, which costs what the client has deleted meanwhile."""
+    monkeypatch.setattr(documents, "renewed", [])
+    add(brimline, "deploys", "By tag, never on Fridays.")
+    assert "never on Fridays" in brimline("memory", "search", "fridays").out
+    (file,) = Path(home_dir, "search").glob("*.sqlite3")
+    file.write_bytes(b"\0" * 16 + file.read_bytes()[16:])
+
+    done = brimline("memory", "search", "fridays")
+
+    assert "the search file was damaged and begun anew" in done.err
+    brimline("memory", "index", "--rebuild")
+    assert "never on Fridays" in brimline("memory", "search", "fridays").out
+    assert refused("forget", "--project", "", "--yes").endswith("is empty: name a folder\n")

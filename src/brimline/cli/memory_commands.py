@@ -16,7 +16,7 @@ import click
 from brimline import clock, output
 from brimline.errors import BrimlineError, StateError
 from brimline.fast import paths
-from brimline.search import stored, turns, vectors
+from brimline.search import documents, stored, turns, vectors
 from brimline.search.documents import EVERYWHERE, Within
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ def search_command(words: tuple[str, ...], everywhere: bool, limit: int, as_json
     query = " ".join(words)
     within = EVERYWHERE if everywhere else Within(stored.place(os.getcwd()))
     hits = _memory().search(query, limit, within)
+    _say_if_renewed()
     if not vectors.load():
         output.note(vectors.MISSING)
     document = {"query": query, "hits": [hit._asdict() for hit in hits]}
@@ -188,6 +189,7 @@ def index_command(rebuild: bool, as_json: bool) -> None:
     total = deep.unread_bytes(home_dir, project)
     with output.Progress("Reading sessions", total) as progress:
         done = deep.take_in(home_dir, project, exclude, progress=progress.update)
+    _say_if_renewed()
     if not vectors.load():
         output.note(vectors.MISSING)
     total = sum(_memory().use(_counts)["entries"].values())
@@ -210,6 +212,7 @@ def status_command(as_json: bool) -> None:
     document |= {"index_bytes": _size(f"{place}/{hot.INDEX}"), "entries": {}, "sessions": 0}
     if os.path.isdir(stored.folder(home_dir)):
         document |= _memory().use(_counts)
+        _say_if_renewed()
     document["vectors"] = vectors.load() is not None
     kinds = ", ".join(f"{number:,} {kind}" for kind, number in document["entries"].items())
     rows = [
@@ -259,6 +262,8 @@ def forget_command(
         names = [find.matching(session_id, known)]
         about = {"session": names[0]}
     elif project is not None:
+        if not project.strip():
+            raise StateError("--project is empty: name a folder")
         place = stored.place(os.path.abspath(os.path.expanduser(project)))
         names = [name for name, one in known.items() if stored.is_within(one.project, place)]
         about = {"project": place}
@@ -274,8 +279,17 @@ def forget_command(
     else:
         output.consent(f"Delete all that is kept of {told}, for good?", yes=yes)
         document |= forget.forget(home_dir, names, about)
-        told = f"{told} forgotten."
+        told = f"{_with_counts(document)} forgotten."
     output.answer(document, told, as_json=as_json)
+
+
+def _say_if_renewed() -> None:
+    """Say that a damaged search file was replaced, and what that costs."""
+    if documents.renewed:
+        output.note(
+            "the search file was damaged and begun anew: `brimline memory index` fills it from "
+            "the sessions there are; of those that Claude Code has deleted nothing is left in it"
+        )
 
 
 def _with_counts(document: dict[str, Any]) -> str:

@@ -135,6 +135,10 @@ class Hit(NamedTuple):
     snippet: str
 
 
+# The damaged files that this process began anew.
+renewed: list[str] = []
+
+
 def use(
     folder: str,
     work: Callable[[sqlite3.Connection], Answer],
@@ -264,6 +268,7 @@ def _renew(folder: str, damaged: str) -> None:
     io.create_exclusively(f"{folder}/{FORMAT}-{number}.sqlite3", b"")
     for ending in ("", "-wal", "-shm"):
         io.remove(damaged + ending)
+    renewed.append(damaged)
 
 
 def _connected(path: str) -> sqlite3.Connection:
