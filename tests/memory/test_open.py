@@ -64,6 +64,9 @@ def test_an_answer_is_found_by_the_words_of_its_question(world: Path, world_of_w
     assert (hit.text, hit.group, hit.at > 0) == (TALK[1][1], "one", True)
     assert ids(store, "") == []
     assert ids(store, '"NEAR( * shelter') != []
+    store.add(said([("s", "Wir wohnen in der Lange Straße."), ("i", "İstanbul: mon résumé")], "de"))
+    for query, name in (("Straße", "s"), ("İstanbul", "i"), ("re\u0301sume\u0301", "i")):
+        assert ids(store, query, 1) == [name]
 
 
 def test_a_changed_entry_replaces_the_one_of_its_name(world: Path, world_of_words: str) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
+import unicodedata
 import zlib
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -233,8 +234,9 @@ def expression(query: str) -> str:
 
     A name such as `checkOne` or `check_one` is searched as it is, and by its parts.
     """
-    words = list(dict.fromkeys(_TOKEN.findall(query.casefold())))[:_MOST_TERMS]
-    telling = [word for word in words if word not in _STOP_WORDS] or words
+    # As they are: SQLite folds case and accents of both sides alike.
+    words = list(dict.fromkeys(_TOKEN.findall(unicodedata.normalize("NFC", query))))[:_MOST_TERMS]
+    telling = [word for word in words if word.lower() not in _STOP_WORDS] or words
     return " OR ".join(f'"{word}"' for word in telling)
 
 
