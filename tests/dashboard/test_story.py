@@ -139,3 +139,22 @@ def test_a_long_session_is_drawn_in_few_columns_that_keep_its_peaks(
 
     assert len(shown) == chart.MOST_COLUMNS
     assert 334 in [one.number for one in shown]
+
+
+def test_an_unknown_forecast_is_a_gap_not_a_zero(session: SessionBuilder, home_dir: str) -> None:
+    """Before the second request, and right after a compaction, nobody knows."""
+    for tokens in (50_000, 52_000, 54_000):
+        session.reply(tokens)
+    session.compact(54_000)
+    for tokens in (9_000, 11_000, 13_000):
+        session.reply(tokens)
+    shown = chart.columns(story.tell(session.path, home_dir).moments)
+    known = [one.outlook is not None for one in shown]
+
+    plot = chart.forecasts(shown, chart.LOW_SIZES[0])
+
+    (middle,) = [shape.path for shape in plot.shapes if shape.style == "line middle"]
+    stretches = "".join("x" if one else " " for one in known).split()
+    assert not all(known)
+    assert middle.count("M") == len(stretches)
+    assert f" {plot.y(0)}" not in middle

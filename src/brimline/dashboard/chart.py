@@ -131,7 +131,7 @@ def forecasts(shown: Sequence[Moment], size: Size) -> Plot:
     """How many requests were left at each moment: as it was forecast then, and as it came."""
     lows = [one.outlook.low if one.outlook else 0 for one in shown]
     highs = [one.outlook.high if one.outlook else 0 for one in shown]
-    middles = [one.outlook.ops if one.outlook else 0 for one in shown]
+    middles = [one.outlook.ops if one.outlook else None for one in shown]
     plot = _plot(size, len(shown), max(*highs, 1) * _HEADROOM if shown else 1.0)
     plot.shapes.append(Shape(_band(plot, lows, highs), "fill band", "forecast, 4 of 5 within"))
     plot.shapes.append(Shape(_steps(plot, middles), "line middle", "forecast, middle"))
@@ -240,14 +240,17 @@ def _column(shown: Sequence[Moment], number: int) -> int | None:
     return next((at for at, one in enumerate(shown) if one.number >= number), None)
 
 
-def _steps(plot: Plot, values: Sequence[float]) -> str:
-    """A line that holds each value for the width of its column; equal ones are one stretch."""
+def _steps(plot: Plot, values: Sequence[float | None]) -> str:
+    """A line that holds each value for the width of its column; a gap where there is none."""
     found: list[str] = []
     last = None
     for at, value in enumerate(values):
+        if value is None:
+            last = None
+            continue
         y = plot.y(value)
         if y != last:
-            found.append(f"V{y}" if found else f"M{plot.x(at)} {y}")
+            found.append(f"M{plot.x(at)} {y}" if last is None else f"V{y}")
             last = y
         found.append(f"H{plot.x(at + 1)}")
     return "".join(found)
