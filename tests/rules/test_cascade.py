@@ -231,8 +231,8 @@ def test_a_worktree_inside_its_repository_does_not_load_twice(tree: Tree) -> Non
     """The client leaves the outer project's files to the worktree; private ones still hold."""
     tree.put("project/CLAUDE.md", "outer")
     tree.put("project/CLAUDE.local.md", "private")
-    tree.put("project/.git/worktrees/w/HEAD", "")
     inner = tree.project / "trees" / "w"
+    tree.put("project/.git/worktrees/w/gitdir", f"{inner}/.git\n")
     tree.put("project/trees/w/.git", f"gitdir: {tree.project}/.git/worktrees/w\n")
     tree.put("project/trees/w/CLAUDE.md", "inner")
     tree.project = inner
