@@ -12,7 +12,7 @@ demo: $(READY)
 
 # All tests, the real Claude Code client included (it is fetched once with npm).
 test: $(READY)
-	$(BIN)/python -m pytest -n 2 tests
+	$(BIN)/python -m pytest -n 2 --dist worksteal tests
 
 # The same with more of it: seeds, kills, hooks at once.
 test-long: $(READY)

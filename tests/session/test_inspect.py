@@ -121,5 +121,6 @@ def test_memory_grows_by_some_bytes_a_row_only() -> None:
     finally:
         tracemalloc.stop()
 
-    assert held / count < 800
-    assert peak / count < 900
+    # As objects a row takes more than 3,000; what else the process does meanwhile counts too.
+    assert held / count < 1_200
+    assert peak / count < 1_300
