@@ -300,7 +300,7 @@ def test_an_empty_name_is_wrong_usage(
     """A script whose variable is empty does not mean the newest session."""
     sure = ["--yes"] if command in ("purge", "repair", "restore") else []
 
-    refused("session", command, *arguments, *sure, code=2)
+    assert "session" in refused("session", command, *arguments, *sure, code=2)
 
 
 @pytest.mark.row("S3-48")

@@ -117,9 +117,17 @@ def test_a_project_or_an_old_time_is_forgotten_with_all_its_sessions(
 
 
 @pytest.mark.parametrize(
-    "words", [(), ("--session", "x", "--before", "2026-01-01"), ("--before", "soon"),
-              ("--session", "nobody")],
-)  # fmt: skip
-def test_what_is_unclear_is_refused(refused: Refused, words: tuple[str, ...]) -> None:
+    ("words", "sentence"),
+    [
+        ((), "name one of --session, --project and --before"),
+        (("--session", "x", "--before", "2026-01-01"), "name one of"),
+        (("--before", "soon"), "soon"),
+        (("--session", "nobody"), "nobody"),
+    ],
+)
+def test_what_is_unclear_is_refused(
+    refused: Refused, words: tuple[str, ...], sentence: str, home_dir: str
+) -> None:
     """With one sentence; nothing is touched."""
-    refused("forget", *words, "--yes")
+    assert sentence in refused("forget", *words, "--yes")
+    assert not Path(home_dir, "memory", "forgotten.jsonl").exists()

@@ -247,7 +247,7 @@ def forget_command(
     \b
     Example:
       brimline forget --session 1f0c2d3e --dry-run
-      brimline forget --project ~/work/secret --yes
+      brimline forget --project ~/clients/acme --yes
       brimline forget --before 2026-01-31 --yes
     """
     from brimline.memory import forget
