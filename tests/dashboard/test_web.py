@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import http.client
 import random
 import re
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import pytest
+from tests.dashboard.conftest import PATIENCE_S
 from tests.dashboard.played import NAME
 
+from brimline.dashboard import index
 from brimline.store import contents, pins
 from brimline.testing import SessionBuilder
 
@@ -151,14 +158,38 @@ def test_random_requests_never_break_it(served: Served) -> None:
 
 def test_a_port_that_is_taken_is_named(served: Served) -> None:
     """In a sentence, with a code."""
-    from click.testing import CliRunner
-
-    from brimline.cli.surface import program
-
     port = served.host.partition(":")[2]
-    done = CliRunner().invoke(program, ["dashboard", "--no-open", "--port", port])
+    command = [sys.executable, "-m", "brimline", "dashboard", "--no-open", "--port", port]
 
-    assert f"port {port} cannot be used" in str(done.exception)
+    done = subprocess.run(command, capture_output=True, timeout=PATIENCE_S, check=False)
+
+    assert done.returncode == 1
+    assert f"port {port} cannot be used" in done.stderr.decode()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_ends_at_once_while_pages_are_open(served: Served, number: signal.Signals) -> None:
+    """With a connection that a browser keeps, and an answer that is still being made."""
+    kept = http.client.HTTPConnection(served.host, timeout=PATIENCE_S)
+    kept.request("GET", f"/session/{NAME}", headers={"Cookie": served.cookie})
+    kept.getresponse().read()
+    asked = http.client.HTTPConnection(served.host, timeout=PATIENCE_S)
+    asked.request("GET", "/health", headers={"Cookie": served.cookie})
+
+    served.process.send_signal(number)
+
+    assert served.process.wait(timeout=PATIENCE_S) in (0, -number)
+    kept.close()
+    asked.close()
+
+
+def test_pages_that_are_asked_for_at_once_share_a_new_index(home_dir: str) -> None:
+    """None of them takes the half-made file of another for a damaged one."""
+    for number in range(20):
+        found = index.Index(f"{home_dir}/{number}")
+        with ThreadPoolExecutor(4) as pool:
+            asked = [pool.submit(found.sessions, index.Filter(), 50) for _ in range(4)]
+        assert [one.result(PATIENCE_S) for one in asked] == [([], 0)] * 4
 
 
 def test_hostile_sessions_are_text_and_a_line_of_10_mb_is_passed_over(

@@ -157,11 +157,11 @@ class Dashboard:
 
     def refresh_forever(self) -> None:
         """Keep the index up to date, as long as somebody looks; what is there is shown at once."""
-        if self.index.sessions(Filter(), 1)[1]:
-            self.wanted.wait(_FIRST_LOOK_S)
         while True:
-            self.wanted.clear()
             with contextlib.suppress(BrimlineError, OSError, sqlite3.Error):  # pages tell of it
+                if not self.index.is_current and self.index.sessions(Filter(), 1)[1]:
+                    self.wanted.wait(_FIRST_LOOK_S)
+                self.wanted.clear()
                 self.index.refresh()
             time.sleep(_REFRESH_S)
             self.wanted.wait()
