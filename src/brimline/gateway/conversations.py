@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from brimline.compaction import blocks, compactor, stand_ins
@@ -43,6 +43,8 @@ class Passing:
     outcome: Outcome | None = None
     settings: Settings | None = None
     was_refused: bool = False
+    fresh: list[list[Any]] = field(default_factory=list)
+    """Of each block that is replaced from now on: layer, key and tokens saved."""
 
 
 class _Known:
@@ -175,6 +177,10 @@ class Conversations:
             compactor.undo(passing.known.state, outcome)
             raise
         passing.outcome = outcome
+        passing.fresh += [
+            [one.layer, one.key, round(outcome.originals[one.key].tokens - one.tokens)]
+            for one in outcome.fresh.values()
+        ]
         if outcome.is_changed:
             passing.raw = _to_bytes(outcome.body)
 
@@ -197,6 +203,8 @@ class Conversations:
             "layers": [[one.layer, one.outcome, one.blocks, round(one.saved_tokens)]
                        for one in report.layers if one.outcome not in ("nothing", "off")],
         }  # fmt: skip
+        if passing.fresh:
+            fields["fresh"] = passing.fresh
         if passing.agent:
             fields["agent"] = passing.agent
         if report.rewritten_tokens:
