@@ -24,6 +24,8 @@ _WINDOW = "window-"
 _COMPACTED = "compacted-"
 _SNAPSHOT = "statusline.json"
 SPOOL = "spool.jsonl"
+# Of others than hooks, whose silence the spool's time tells; `spool.*` is read as one.
+_SPOOLS = {"Gateway": "spool.gateway.jsonl"}
 GATEWAY_SAVED = "gateway-saved"
 _FIRST_LINE_BYTES = 64 << 10
 _LOOK_BACK_BYTES = 1 << 20
@@ -117,13 +119,14 @@ class SessionState:
         """Append one event to the session's spool, with the milliseconds that this hook took."""
         own_ms = round(time.process_time() * 1000, 1)
         line = {"v": FORMAT, "at": round(time.time(), 3), "event": event, "ms": own_ms} | fields
-        io.append_line(f"{self.folder}/{SPOOL}", json.dumps(line))
+        io.append_line(f"{self.folder}/{_SPOOLS.get(event, SPOOL)}", json.dumps(line))
 
     def last_line(self, event: str) -> dict[str, Any]:
         """The latest spooled line of an event, if it is not too long ago; empty without one."""
         mark = f'"event":"{event}"'.encode()
+        path = f"{self.folder}/{_SPOOLS.get(event, SPOOL)}"
         try:
-            found = tail.rows_backward(f"{self.folder}/{SPOOL}", mark, _LOOK_BACK_BYTES)
+            found = tail.rows_backward(path, mark, _LOOK_BACK_BYTES)
             return next((row for row in found if isinstance(row, dict)), {})
         except OSError:
             return {}
