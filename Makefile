@@ -12,11 +12,11 @@ demo: $(READY)
 
 # All tests, the real Claude Code client included (it is fetched once with npm).
 test: $(READY)
-	$(BIN)/python -m pytest -n 2 --dist worksteal tests
+	$(BIN)/python -m pytest -n 2 tests
 
 # The same with more of it: seeds, kills, hooks at once.
 test-long: $(READY)
-	$(BIN)/python -m pytest -n 2 -m long tests
+	$(BIN)/python -m pytest -n 2 -m long --timeout 1800 tests
 
 # Lint, format, types, layers, generated docs.
 check: $(READY)

@@ -106,6 +106,8 @@ def report(folder: str, large: str, count: int) -> None:
         later.stop()
         pages["inspect"].append(timed("session", "inspect", "--session", large))
     middle = {name: statistics.median(times) for name, times in pages.items()}
+    for path in (f"/session/{large}", "/overall"):
+        first.page(path)
     first.stop()
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1_000
     print(f"{count:,} sessions, {size / 1e6:,.0f} MB")
@@ -130,7 +132,10 @@ class Running:
         self.process = process
         told = b""
         while not told.endswith(b"}\n"):
-            told += process.stdout.readline() if process.stdout else b"}\n"
+            line = process.stdout.readline() if process.stdout else b""
+            if not line:
+                raise SystemExit("the dashboard did not start")
+            told += line
         self.url = json.loads(told)["url"]
         cookies: Any = urllib.request.HTTPCookieProcessor(CookieJar())
         self.opener = urllib.request.build_opener(cookies)
@@ -146,7 +151,7 @@ class Running:
     def stop(self) -> None:
         """End it."""
         self.process.terminate()
-        self.process.communicate()
+        self.process.communicate(timeout=60)
 
 
 def start() -> Running:

@@ -1,9 +1,9 @@
 """Kills of a gateway in the middle of conversations to which all layers apply.
 
 After every restart the last request that had arrived is sent again, unchanged and at its own time:
-what arrives must be what arrived before. One exception is no change of ours to hide: an edit that
-was decided and kept for a later request, which was killed before it was sent. The record on disk
-tells which blocks those are; whatever else differs in a block that was sent before is a fault.
+the same bytes must arrive, markers for the cache included; only one that was refused for its length
+may arrive shorter. Between two requests a block that was sent before may change by a decision that
+was on record before the later one was sent; whatever else differs is a fault.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Tally:
         return (
             f"{self.kills} kills, {self.requests} requests, {self.refused} refused as too long; "
             f"stand-ins by {layers}; the last request again after the restart: {again}; "
-            f"earlier blocks changed without a decision on record: {self.faults}"
+            f"blocks changed between requests without a decision on record: {self.faults}"
         )
 
 
@@ -136,7 +136,9 @@ def on_record(home: str) -> list[tuple[str, float, int]]:
     try:
         database = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
         try:
-            return database.execute("SELECT block, at, layer FROM stand_ins").fetchall()
+            return database.execute(
+                "SELECT block, at, layer FROM stand_ins ORDER BY request"
+            ).fetchall()
         finally:
             database.close()
     except sqlite3.Error:
@@ -257,9 +259,7 @@ def _flat(raw: bytes) -> list[Json]:
 def _compared(before: Arrived, now: Arrived) -> str:
     if before.raw == now.raw:
         return "the same bytes"
-    if _flat(before.raw) == _flat(now.raw):
-        return "the same but for a cache marker"
-    return "with edits kept for a later request"
+    return "shorter after its refusal" if before.was_refused else "OTHER BYTES"
 
 
 def _unexplained(raw: bytes, before: Arrived, now: Arrived) -> int:

@@ -239,7 +239,7 @@ class Client:
                 stdout, stderr = process.communicate(timeout=_PRINT_TIMEOUT_S)
             except subprocess.TimeoutExpired:
                 _kill_group(process)
-                stdout, stderr = process.communicate()
+                stdout, stderr = process.communicate(timeout=_PRINT_TIMEOUT_S)
                 raise ClientTimeoutError(f"no end\n{stdout}\n{stderr}") from None
         return process.returncode, stdout, stderr
 

@@ -123,10 +123,10 @@ def _plain(request: Request) -> list[Any]:
 def test_a_run_uses_tools_streams_and_ends_with_the_clients_code(
     behind: Behind, stub: StubApi
 ) -> None:
-    """Bulk of a failed command, which no hook can reach, arrives as a preview; nothing is left."""
+    """Bulk arrives as a preview; nothing is left."""
     (behind.client.project / "log.txt").write_text(LOG * 2)
     stub.script(
-        stub_api.bash("cat log.txt; exit 3"),
+        stub_api.bash("echo before"),
         stub_api.tool("Read", {"file_path": str(behind.client.project / "log.txt")}),
         stub_api.text("READ-IT"),
     )
@@ -139,6 +139,21 @@ def test_a_run_uses_tools_streams_and_ends_with_the_clients_code(
     assert "[brimline stored " in results(main[-1])[-1]
     assert is_prefix(main[1], main[2])
     assert not [name for name in os.listdir(behind.client.tmp) if "brimline" in name]
+
+
+def test_what_a_failed_command_said_is_shown_and_then_let_go(behind: Behind, stub: StubApi) -> None:
+    """No hook can reach it; the client cuts it to 10,000 characters itself."""
+    (behind.client.project / "log.txt").write_text(LOG * 2)
+    stub.script(stub_api.bash("cat log.txt; exit 3"))
+    stub.script(*(stub_api.bash(f"sleep 0.{n}") for n in range(6)), stub_api.text("ON"))
+    done = behind.print("Look at the log.")
+
+    _, first, *_, last = done.main
+    failed = [request.blocks("tool_result")[0] for request in (first, last)]
+    assert [one["is_error"] for one in failed] == [True, True]
+    assert 8_000 < len(first.results()[0]) < 12_000
+    assert "[brimline stored " not in first.results()[0]
+    assert "[brimline stored " in last.results()[0]
 
 
 def test_bedrock_and_vertex_are_refused_with_a_sentence(behind: Behind, stub: StubApi) -> None:

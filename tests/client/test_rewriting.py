@@ -36,6 +36,7 @@ def test_a_running_client_is_known_and_its_rows_go_to_the_file_that_has_the_name
     home_dir = str(client.home / "brimline")
     with client.interactive() as session:
         session.say("one", "FIRST")
+        session.wait_until(lambda: bool(client.transcripts()))
         (path,) = client.transcripts()
         session.wait_until(lambda: _has_reply(path, "FIRST"))
         os.utime(path, (1_700_000_000, 1_700_000_000))

@@ -39,6 +39,25 @@ def test_bulk_is_a_preview_from_its_first_request_on() -> None:
     assert [block.text for block in outcome.originals.values()] == [LOG]
 
 
+@pytest.mark.parametrize("is_error", [True, False])
+def test_what_failed_is_content(is_error: bool) -> None:
+    """Whole at first as far as anybody reads it; a few requests later by the rules for bulk."""
+    talk, state = Talk(), State()
+    for text in (LOG, LOG * 2):
+        talk.step("Bash", {"command": "make check"}, f"Exit code 2\n{text}")
+        talk.messages[-1]["content"][0]["is_error"] = is_error
+        at_first = played(talk, state).body["messages"]
+    for _ in range(8):
+        talk.idle(1)
+        later = played(talk, state).body["messages"]
+
+    assert LOG in at_first[2]["content"][0]["content"]
+    for shown in (at_first[4], later[2], later[4]):
+        (result,) = shown["content"]
+        assert result["content"].startswith("[brimline stored ")
+        assert result["is_error"] is is_error
+
+
 def test_content_passes_at_arrival() -> None:
     """The model asked for this file a moment ago."""
     talk, state = Talk(), State()

@@ -6,8 +6,10 @@ import http.client
 import json
 import subprocess
 import sys
+import tempfile
+import threading
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 import pytest
@@ -16,6 +18,9 @@ from tests.dashboard.played import Played
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+# No test waits longer than this for anything: a failure that is told, not a run that hangs.
+PATIENCE_S = 60.0
 
 
 class Answer(NamedTuple):
@@ -29,13 +34,16 @@ class Answer(NamedTuple):
 class Served:
     """A running dashboard; requests carry its cookie unless told otherwise."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], complaints: IO[bytes]) -> None:
         assert process.stdout is not None
+        too_late = threading.Timer(PATIENCE_S, process.kill)
+        too_late.start()
         lines = b""
         while not lines.endswith(b"}\n"):
             line = process.stdout.readline()
-            assert line, process.stderr and process.stderr.read()
+            assert line, complaints.seek(0) or complaints.read()
             lines += line
+        too_late.cancel()
         self.process, self.url = process, json.loads(lines)["url"]
         self.host = urlsplit(self.url).netloc
         entered = self.get(
@@ -50,7 +58,7 @@ class Served:
         sent = {"Host": self.host, "Cookie": self.cookie} | {
             name.replace("_", "-"): value for name, value in headers.items()
         }
-        connection = http.client.HTTPConnection(self.host, timeout=60)
+        connection = http.client.HTTPConnection(self.host, timeout=PATIENCE_S)
         connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
         if body is not None:
             sent["Content-Length"] = str(len(body))
@@ -70,7 +78,9 @@ class Served:
 
     def settled(self) -> Served:
         """Once every session is in."""
+        until = time.monotonic() + PATIENCE_S
         while "data-busy" in (page := self.get("/").text) or "/session/" not in page:
+            assert time.monotonic() < until, page
             time.sleep(0.1)
         return self
 
@@ -85,9 +95,14 @@ def played(world: Path, home_dir: str) -> Played:
 def served(played: Played) -> Iterator[Served]:
     """The dashboard over it."""
     command = [sys.executable, "-m", "brimline", "dashboard", "--no-open", "--json"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    try:
-        yield Served(process).settled()
-    finally:
-        process.terminate()
-        process.communicate(timeout=30)
+    # To a file: a pipe that nobody reads would stop the process once it is full.
+    with tempfile.TemporaryFile() as complaints:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=complaints)
+        try:
+            yield Served(process, complaints).settled()
+        finally:
+            process.terminate()
+            try:
+                process.communicate(timeout=PATIENCE_S)
+            finally:
+                process.kill()

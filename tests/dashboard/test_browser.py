@@ -15,6 +15,7 @@ from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
+from tests.dashboard.conftest import PATIENCE_S
 from tests.dashboard.played import NAME
 
 from brimline.cli.surface import program
@@ -60,6 +61,12 @@ for (const e of document.querySelectorAll("body *")) {
 }
 return found;
 """
+# Whether the page is there as it is to be seen: its style, in this width and scheme.
+STYLED = """
+return document.readyState === "complete" && innerWidth === arguments[0]
+  && matchMedia(`(prefers-color-scheme: ${arguments[1]})`).matches
+  && getComputedStyle(document.documentElement).getPropertyValue("--ink") !== "";
+"""
 
 
 class Browser:
@@ -74,6 +81,8 @@ class Browser:
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", chosen)
         self.resize(width, 900)
         self.driver.get(url)
+        if url != "about:blank":
+            self.wait(lambda: self.driver.execute_script(STYLED, width, scheme))
 
     def resize(self, width: int, height: int) -> None:
         """Make the window larger or smaller."""
@@ -101,7 +110,7 @@ class Browser:
 
     def wait(self, until: Callable[[], object]) -> None:
         """Until something is so; what is replaced at that moment is looked for again."""
-        waiting = WebDriverWait(self.driver, 60, 0.1, [WebDriverException])
+        waiting = WebDriverWait(self.driver, PATIENCE_S, 0.1, [WebDriverException])
         waiting.until(lambda _: until())
 
 
@@ -121,6 +130,8 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrom
     environment = os.environ | {"HOME": str(folder)}
     service = webdriver.ChromeService(DRIVER, env=environment)
     made = webdriver.Chrome(options=options, service=service)
+    made.set_page_load_timeout(PATIENCE_S)
+    made.set_script_timeout(PATIENCE_S)
     try:
         yield made
     finally:

@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+import html
+import http.client
+import json
 import random
 import re
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import pytest
+from click.testing import CliRunner
+from tests.dashboard.conftest import PATIENCE_S
 from tests.dashboard.played import NAME
+from tests.gateway.test_proxy import LOG, bulky, raw_of
 
+from brimline.cli.surface import program
+from brimline.compaction.compactor import Settings
+from brimline.dashboard import index, story
+from brimline.gateway.conversations import Conversations
+from brimline.gateway.stickiness import Stickiness
 from brimline.store import contents, pins
 from brimline.testing import SessionBuilder
 
@@ -51,6 +67,28 @@ def test_every_page_answers_and_shows_foreign_marks_as_text(served: Served) -> N
         assert "<script>alert(" not in found.text
         assert not re.search(r"\son\w+=|\sstyle=", found.text), page
     assert "&lt;script&gt;alert(" in served.get(f"/session/{NAME}/request/1").text
+
+
+def test_a_request_tells_what_the_gateway_replaced_with_the_text_by_its_key(
+    served: Served, played: Played, home_dir: str
+) -> None:
+    """The figure is that of `status`; the text is what the client had sent."""
+    known = Conversations(home_dir, Settings(), Stickiness(home_dir, time.time()))
+    headers = {b"x-claude-code-session-id": NAME.encode()}
+    passing = known.prepare(raw_of(bulky()), headers, time.time())
+    known.answered(passing, {"input_tokens": 10, "cache_read_input_tokens": 48_990})
+    played.session.reply(49_000)
+    told = CliRunner().invoke(program, ["status", "--session", NAME, "--json"]).stdout
+    saved = json.loads(told)["gateway_saved_tokens"]
+    moments = story.tell(played.session.path, home_dir).moments
+
+    page = served.get(f"/session/{NAME}/request/{len(moments)}").text
+
+    assert f"{saved:,} tokens shorter" in page
+    assert "journalctl -u web" in page
+    (place,) = set(re.findall(r'href="(/stored/[0-9a-f]{64})"', page))
+    assert LOG.splitlines()[-9] in html.unescape(served.get(place).text)
+    assert f"−{saved:,}" in served.get(f"/session/{NAME}").text
 
 
 def test_a_running_session_is_sent_again_only_once_it_has_grown(
@@ -151,14 +189,38 @@ def test_random_requests_never_break_it(served: Served) -> None:
 
 def test_a_port_that_is_taken_is_named(served: Served) -> None:
     """In a sentence, with a code."""
-    from click.testing import CliRunner
-
-    from brimline.cli.surface import program
-
     port = served.host.partition(":")[2]
-    done = CliRunner().invoke(program, ["dashboard", "--no-open", "--port", port])
+    command = [sys.executable, "-m", "brimline", "dashboard", "--no-open", "--port", port]
 
-    assert f"port {port} cannot be used" in str(done.exception)
+    done = subprocess.run(command, capture_output=True, timeout=PATIENCE_S, check=False)
+
+    assert done.returncode == 1
+    assert f"port {port} cannot be used" in done.stderr.decode()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_ends_at_once_while_pages_are_open(served: Served, number: signal.Signals) -> None:
+    """With a connection that a browser keeps, and an answer that is still being made."""
+    kept = http.client.HTTPConnection(served.host, timeout=PATIENCE_S)
+    kept.request("GET", f"/session/{NAME}", headers={"Cookie": served.cookie})
+    kept.getresponse().read()
+    asked = http.client.HTTPConnection(served.host, timeout=PATIENCE_S)
+    asked.request("GET", "/health", headers={"Cookie": served.cookie})
+
+    served.process.send_signal(number)
+
+    assert served.process.wait(timeout=PATIENCE_S) in (0, -number)
+    kept.close()
+    asked.close()
+
+
+def test_pages_that_are_asked_for_at_once_share_a_new_index(home_dir: str) -> None:
+    """None of them takes the half-made file of another for a damaged one."""
+    for number in range(20):
+        found = index.Index(f"{home_dir}/{number}")
+        with ThreadPoolExecutor(4) as pool:
+            asked = [pool.submit(found.sessions, index.Filter(), 50) for _ in range(4)]
+        assert [one.result(PATIENCE_S) for one in asked] == [([], 0)] * 4
 
 
 def test_hostile_sessions_are_text_and_a_line_of_10_mb_is_passed_over(

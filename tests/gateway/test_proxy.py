@@ -6,6 +6,7 @@ import gzip
 import http.client
 import json
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,16 @@ import pytest
 from tests.compaction.talks import Talk, flat
 from tests.gateway.upstream import TIMEOUT_S, Answer, Gateway, Upstream
 
+from brimline.compaction import compactor
+from brimline.compaction.compactor import Settings, State
 from brimline.fast import paths
 from brimline.store import contents, stub
 
 SESSION = {"X-Claude-Code-Session-Id": "0f0e0d0c-1111-2222-3333-444455556666"}
 LOG = "\n".join(f"2026-01-08 12:00:{n % 60:02d} request {n} served" for n in range(400))
+# What stood in a month ago is dropped when a gateway starts.
+BEGINNING = time.time()
+AT_ONCE = {"x-replay-time": str(BEGINNING)}
 TOO_LONG = {
     "type": "invalid_request_error",
     "message": "prompt is too long: 90 tokens > 10 maximum",
@@ -106,6 +112,66 @@ def test_a_killed_gateway_says_the_same_when_it_is_back(upstream: Upstream) -> N
     assert third[: len(second)] == second
 
 
+def test_a_request_that_is_asked_again_is_sent_in_the_same_bytes(upstream: Upstream) -> None:
+    """Markers included, after kills too; also one whose successor was edited but never sent."""
+    requests: list[bytes] = []
+    talk, state = Talk(), State()
+    edited = compactor.compact(talk.body(), state, Settings(), now=0.0)
+    while edited.marked is None:
+        talk.idle(1) if len(requests) > 2 else talk.read(f"/w/file{len(requests)}.py")
+        requests.append(raw_of(talk))
+        edited = compactor.compact(talk.body(), state, Settings(), now=0.0)
+    *earlier, last, breaking = requests
+    upstream.answers = [Answer(headers=(("connection", "close"),)) for _ in requests]
+    with Gateway(upstream.url, "--test-clock") as gateway:
+        for raw in (*earlier, last):
+            gateway.ask(raw, SESSION | AT_ONCE)
+        before = upstream.arrived[-1].raw
+        upstream.close()
+        assert gateway.ask(breaking, SESSION | AT_ONCE)[0] == 502
+        gateway.kill()
+    back = Upstream()
+    for some in ((last, breaking), (breaking, last)):
+        with Gateway(back.url, "--test-clock") as gateway:
+            for raw in some:
+                gateway.ask(raw, SESSION | AT_ONCE)
+            gateway.kill()
+    back.close()
+
+    once, edited_once, edited_again, again = (one.raw for one in back.arrived)
+    assert once == before == again
+    assert edited_once == edited_again
+    assert edited_once.count(b'"cache_control"') == breaking.count(b'"cache_control"') + 1
+
+
+def test_a_conversation_keeps_what_it_sent_whatever_another_decides(upstream: Upstream) -> None:
+    """A subagent's window holds the same file, and lets go of it first."""
+    file = f"<system-reminder>\nNote: /w/notes.py was changed.\n{LOG}</system-reminder>"
+    talk, other = Talk(), Talk()
+    for one in (talk, other):
+        one.messages[0]["content"].append({"type": "text", "text": file})
+    small = {"X-Claude-Code-Session-Id": "main"} | AT_ONCE
+    with Gateway(upstream.url, "--test-clock", "--layers", "5") as gateway:
+        talk.idle(1)
+        gateway.ask(raw_of(talk), small)
+        other.idle(30)
+        agent = small | {"X-Claude-Code-Agent-Id": "a1"}
+        gateway.ask(raw_of(other), agent)
+        other.idle(1)
+        gateway.ask(raw_of(other), agent | {"x-replay-time": str(BEGINNING + 9_000)})
+        talk.idle(1)
+        gateway.ask(raw_of(talk), small)
+        gateway.kill()
+    with Gateway(upstream.url, "--test-clock", "--layers", "5") as gateway:
+        talk.idle(1)
+        gateway.ask(raw_of(talk), small)
+
+    *_, let_go, before, after = (flat(one.body) for one in upstream.arrived)
+    assert "[brimline" in let_go[1][1]["text"]
+    assert before[1][1]["text"] == file
+    assert after[: len(before)] == before
+
+
 def test_a_stream_is_given_as_it_comes(upstream: Upstream) -> None:
     """The first event is there before the second is made."""
     released = threading.Event()
@@ -130,8 +196,8 @@ def test_a_stream_is_given_as_it_comes(upstream: Upstream) -> None:
     assert (first, rest) == (b"event: one\n\n", b"event: two\n\n")
 
 
-def test_an_answer_that_is_cut_is_cut_for_the_client_too(upstream: Upstream) -> None:
-    """It must not look whole; and it is no failure of ours to be told at length."""
+def test_an_answer_that_is_cut_is_cut_for_the_client_too(upstream: Upstream, home_dir: str) -> None:
+    """It must not look whole; and it is no failure of ours to be told of."""
 
     def stream(handler: Any) -> None:
         handler.wfile.write(b"5\r\nhello\r\n")
@@ -147,7 +213,32 @@ def test_an_answer_that_is_cut_is_cut_for_the_client_too(upstream: Upstream) -> 
         assert gateway.process.stdout is not None
         said = gateway.process.stdout.read()
 
-    assert b"Traceback" not in said
+    assert said == b""
+    assert not errors(home_dir)
+
+
+def test_what_a_client_does_not_read_is_not_fetched(upstream: Upstream) -> None:
+    """The service has to wait: the gateway holds no more than a piece."""
+    waits = threading.Event()
+
+    def stream(handler: Any) -> None:
+        part = b"x" * 1_000_000
+        handler.connection.settimeout(2.0)
+        try:
+            for _ in range(64):
+                handler.connection.sendall(b"%x\r\n%s\r\n" % (len(part), part))
+        except TimeoutError:
+            waits.set()
+        handler.close_connection = True
+
+    upstream.answers = [Answer(stream=stream)]
+    with Gateway(upstream.url) as gateway:
+        connection = gateway.connect()
+        path = "/" + gateway.url.split("/", 3)[3]
+        connection.request("POST", f"{path}/v1/messages", b"{}")
+        connection.getresponse().read1(10)
+        assert waits.wait(TIMEOUT_S)
+        connection.close()
 
 
 def test_a_client_that_leaves_takes_its_request_along(upstream: Upstream) -> None:

@@ -127,6 +127,8 @@ def test_it_says_when_the_hooks_have_fallen_silent(talk: Talk) -> None:
     """Six requests without a word from any hook; the next one that is heard ends it."""
 
     def drawn(tokens: int | None) -> str:
+        # What the gateway writes is no word of a hook.
+        SessionState(talk.home_dir, talk.session.session_id).add_line("Gateway", {"saved": 1})
         return _shown(statusline_event(talk.session, 200_000, tokens), talk.home_dir)
 
     talk.send(bash_event(talk.session))

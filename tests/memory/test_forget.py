@@ -15,7 +15,7 @@ from tests.memory.worlds import SESSION, recorded, talked
 
 from brimline.carry import ledger, notes
 from brimline.compaction.stand_ins import StandIn
-from brimline.gateway.stickiness import Stickiness
+from brimline.gateway.stickiness import Sent, Stickiness
 from brimline.state import logs
 from brimline.store import put
 
@@ -50,9 +50,8 @@ def test_a_session_is_forgotten_everywhere_and_stays_so(
         put.put(home_dir, f"capybara output of {one.session_id}".encode(), meta)
         logs.record_pressure(home_dir, one.session_id, {}, {"kind": "block"})
         sticky = Stickiness(home_dir, 0.0)
-        sticky.keep({one.session_id[-3:]: StandIn(1, {"text": "capybara"}, "k", 1.0)},
-                    one.session_id, 1.0)  # fmt: skip
-        sticky.note(f"{one.session_id}/main", 1.0, 300)
+        stands = {one.session_id[-3:]: StandIn(1, {"text": "capybara"}, "k", 1.0)}
+        sticky.keep(f"{one.session_id}/", Sent("h", 1, "p", None, 300, 1.0), stands)
         sticky.close()
     brimline("history")
     brimline("memory", "index")

@@ -117,6 +117,8 @@ class Outcome:
     originals: dict[str, Block] = field(default_factory=dict)
     """The same blocks, by the key under which the store is to keep their text."""
     is_changed: bool = False
+    marked: int | None = None
+    """The block before which the cache is to be looked up, where one that was sent changed."""
 
 
 def compact(
@@ -154,6 +156,15 @@ def compact(
     state.estimated_tokens = outcome.report.sent_tokens
     if state.refused_tokens is not None and outcome.report.original_tokens < state.refused_tokens:
         state.refused_tokens = None
+    return outcome
+
+
+def again(body: Any, standing: Mapping[str, StandIn | None], marked: int | None) -> Outcome:
+    """A request that was sent before, with what stood in then and its marker: the same bytes."""
+    case = _Case(body, blocks.read(body) or [], State(standing=dict(standing)), Settings())
+    outcome = case.outcome("conversation")
+    if marked is not None:
+        outcome.body, outcome.marked = blocks.mark(outcome.body, case.found, marked), marked
     return outcome
 
 
@@ -308,6 +319,7 @@ class _Case:
             outcome.body, outcome.is_changed = blocks.rebuild(self.body, fields), True
             if first < self.warm:
                 outcome.body = blocks.mark(outcome.body, self.found, first)
+                outcome.marked = first
         return outcome
 
     def _layers(self, applied: list[int], only: int | None) -> list[LayerOutcome]:

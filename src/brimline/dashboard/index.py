@@ -27,15 +27,17 @@ from brimline.transcript import find
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_FORMAT = 3
+_FORMAT = 4
 _COMMIT_EVERY_S = 1.0
-_TABLE = """CREATE TABLE sessions (
+_TABLE = f"""DROP TABLE IF EXISTS sessions;
+CREATE TABLE sessions (
     path TEXT PRIMARY KEY, stamp TEXT, id TEXT, project TEXT, model TEXT, last_at REAL,
     peak INTEGER, compactions INTEGER, saved INTEGER, spent INTEGER, document TEXT);
 CREATE INDEX by_id ON sessions (id);
 CREATE INDEX by_project ON sessions (project);
 CREATE INDEX by_model ON sessions (model);
-CREATE INDEX by_time ON sessions (last_at)"""
+CREATE INDEX by_time ON sessions (last_at);
+PRAGMA user_version = {_FORMAT}"""
 SORTS = {
     "newest": "last_at DESC",
     "fullest": "peak DESC",
@@ -156,18 +158,25 @@ class Index:
         base = sqlite3.connect(path, timeout=10)
         try:
             try:
-                (version,) = base.execute("PRAGMA user_version").fetchone()
-                if version != _FORMAT:
-                    base.execute("DROP TABLE IF EXISTS sessions")
-                    base.executescript(_TABLE)
-                    base.execute(f"PRAGMA user_version = {_FORMAT}")
+                if _version(base) != _FORMAT:
+                    base.execute("BEGIN IMMEDIATE")  # others may be about to make it, too
+                    for statement in _TABLE.split(";") if _version(base) != _FORMAT else ():
+                        base.execute(statement)
+                    base.commit()
+            except sqlite3.OperationalError:
+                raise  # another has it: that is no damage
             except sqlite3.DatabaseError as error:
-                os.unlink(path)
+                io.remove(path)
                 raise BrimlineError(f"{path} was damaged and is made anew: try again") from error
             yield base
             base.commit()
         finally:
             base.close()
+
+
+def _version(base: sqlite3.Connection) -> int:
+    found: int = base.execute("PRAGMA user_version").fetchone()[0]
+    return found
 
 
 def row_of(found: story.Story) -> dict[str, Any]:
@@ -194,6 +203,7 @@ def row_of(found: story.Story) -> dict[str, Any]:
         "tools": found.tools,
         "saved": list(found.saved),
         "saved_tokens": found.saved.kept_out_tokens,
+        "cost_usd": found.cost_usd,
         "injections": [
             [*one, found.injections.times[one], tokens]
             for one, tokens in found.injections.tokens.items()
@@ -246,8 +256,9 @@ def _transcripts() -> list[str]:
 
 def stamp(home_dir: str, path: str) -> str:
     """What tells whether a session has changed."""
-    spool = f"{paths.session_dir(home_dir, find.session_id_of(path))}/spool.jsonl"
-    found = [os.stat(file) for file in (path, spool) if os.path.exists(file)]
+    own = paths.session_dir(home_dir, find.session_id_of(path))
+    files = (path, f"{own}/spool.jsonl", f"{own}/statusline.json")
+    found = [os.stat(file) for file in files if os.path.exists(file)]
     return " ".join(f"{one.st_size}.{one.st_mtime_ns}" for one in found)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import secrets
 import socket
@@ -72,8 +73,12 @@ def dashboard(port: int, no_open: bool, as_json: bool) -> None:
         timeout_graceful_shutdown=1,
         timeout_keep_alive=75,
     )
+    server = uvicorn.Server(settings)
+    # Whoever ends it knows that answers are cut off, and does not wait for those under way.
+    logging.getLogger("uvicorn.error").addFilter(lambda _: not server.should_exit)
     with contextlib.suppress(KeyboardInterrupt):
-        uvicorn.Server(settings).run(sockets=[listener])
+        server.run(sockets=[listener])
+    os._exit(0)
 
 
 @output.command("report")

@@ -157,11 +157,11 @@ class Dashboard:
 
     def refresh_forever(self) -> None:
         """Keep the index up to date, as long as somebody looks; what is there is shown at once."""
-        if self.index.sessions(Filter(), 1)[1]:
-            self.wanted.wait(_FIRST_LOOK_S)
         while True:
-            self.wanted.clear()
             with contextlib.suppress(BrimlineError, OSError, sqlite3.Error):  # pages tell of it
+                if not self.index.is_current and self.index.sessions(Filter(), 1)[1]:
+                    self.wanted.wait(_FIRST_LOOK_S)
+                self.wanted.clear()
                 self.index.refresh()
             time.sleep(_REFRESH_S)
             self.wanted.wait()
@@ -216,8 +216,14 @@ class Dashboard:
             moment=moment,
             label=pages.label(moment),
             rows=pages.came_in(found, moment),
-            shown_item=pages.shown_item,
+            replaced=[
+                (*one, contents.meta(self.home_dir, one[1]), self._has(one[1]))
+                for one in moment.replaced
+            ],
         )
+
+    def _has(self, key: str) -> bool:
+        return os.path.exists(layout.file(self.home_dir, layout.digest_of(key)))
 
     def overall(self, _request: Request) -> Response:
         """All sessions together."""

@@ -5,14 +5,17 @@ Whatever fails here, the request goes on as the client sent it, with a line in t
 
 from __future__ import annotations
 
+import hashlib
 import json
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from brimline.compaction import blocks, compactor, stand_ins
 from brimline.fast import io
+from brimline.gateway.stickiness import Sent
 from brimline.gauge import window
 from brimline.state import logs
 from brimline.state.session import GATEWAY_SAVED, SessionState
@@ -42,7 +45,10 @@ class Passing:
     known: _Known | None = None
     outcome: Outcome | None = None
     settings: Settings | None = None
+    sent: Sent | None = None
     was_refused: bool = False
+    fresh: list[list[Any]] = field(default_factory=list)
+    """Of each block that is replaced from now on: layer, key and tokens saved."""
 
 
 class _Known:
@@ -71,7 +77,7 @@ class Conversations:
             return Passing(raw)
         return passing
 
-    def harder(self, passing: Passing, answer: bytes, now: float) -> bool:
+    def harder(self, passing: Passing, answer: bytes) -> bool:
         """After a refusal: whether there is a shorter form of the request, now in its place."""
         if passing.known is None or passing.settings is None or passing.was_refused:
             return False
@@ -83,11 +89,11 @@ class Conversations:
                     passing.known.state,
                     passing.settings,
                     answer.decode("utf-8", "replace"),
-                    self._stickiness.find,
+                    partial(self._stickiness.find, conversation=passing.name),
                 )
                 if outcome is None:
                     return False
-                self._adopt(passing, outcome, now)
+                self._adopt(passing, outcome)
         except Exception as error:  # noqa: BLE001
             self.failed(error)
             return False
@@ -128,7 +134,8 @@ class Conversations:
         passing.session = passing.session or blocks.session_of(body)
         passing.agent = headers.get(_AGENT_HEADER, b"").decode("latin-1")
         passing.name = f"{passing.session}/{passing.agent}"
-        passing.known = self._conversation(passing.name)
+        requests = self._stickiness.requests(passing.name)
+        passing.known = self._conversation(passing.name, body, requests)
         state = passing.known.state
         size = window.resolve_window(
             configured=None,
@@ -141,40 +148,71 @@ class Conversations:
         )
         passing.settings = replace(self._settings, window_tokens=size.tokens)
         with passing.known.lock:
-            outcome = compactor.compact(
-                body, state, passing.settings, now=now, lookup=self._stickiness.find
-            )
-            self._adopt(passing, outcome, now)
-            if outcome.report.kind == "conversation":
-                self._stickiness.note(passing.name, now, state.lifetime_s)
+            outcome = self._again(passing, state, requests, now)
+            self._adopt(passing, outcome or self._edited(passing, state, passing.settings, now))
 
-    def _conversation(self, name: str) -> _Known:
+    def _again(
+        self, passing: Passing, state: State, requests: list[Sent], now: float
+    ) -> Outcome | None:
+        """The bytes that were sent for the same request: after a restart, or asked once more."""
+        told = _hash(passing.raw)
+        before = next((one for one in requests if one.hash == told), None)
+        if before is None:
+            return None
+        names = [block.id for block in blocks.read(passing.body) or ()]
+        standing = self._stickiness.sent_with(names, passing.name, before.number)
+        state.at = now
+        passing.sent = before._replace(at=now)
+        return compactor.again(passing.body, standing, before.marked)
+
+    def _edited(self, passing: Passing, state: State, settings: Settings, now: float) -> Outcome:
+        """What the layers make of a request that was not sent before."""
+        find = partial(self._stickiness.find, conversation=passing.name)
+        outcome = compactor.compact(passing.body, state, settings, now=now, lookup=find)
+        if outcome.report.kind in ("conversation", "compaction"):
+            told, line = _hash(passing.raw), state.sent or []
+            passing.sent = Sent(told, len(line), _hash(*line), None, state.lifetime_s, now)
+        return outcome
+
+    def _conversation(self, name: str, body: Any, requests: list[Sent]) -> _Known:
         with self._lock:
-            known = self._known.pop(name, None)
-            if known is None:
-                state = compactor.State()
-                last = self._stickiness.conversation(name)
-                if last:
-                    state.at, state.lifetime_s = last
-                known = _Known(state)
+            known = self._known.pop(name, None) or _Known(self._remembered(name, body, requests))
             self._known[name] = known
             while len(self._known) > _MOST_CONVERSATIONS:
                 self._known.popitem(last=False)
             return known
 
-    def _adopt(self, passing: Passing, outcome: Outcome, now: float) -> None:
+    def _remembered(self, name: str, body: Any, requests: list[Sent]) -> State:
+        """What is on disk of a conversation: what it sent, and with what in the place of which."""
+        state = compactor.State()
+        if requests:
+            last = requests[0]
+            state.at, state.lifetime_s = last.at, last.lifetime_s
+            names = [block.id for block in (blocks.read(body) or ())[: last.blocks]]
+            if names and _hash(*names) == last.prefix:
+                state.sent = names
+                state.standing = dict.fromkeys(names) | self._stickiness.sent_with(names, name)
+        return state
+
+    def _adopt(self, passing: Passing, outcome: Outcome) -> None:
         """Keep what is new before it is sent; where that fails, nothing of it is."""
         if passing.known is None:
             return
         try:
             for block in outcome.originals.values():
                 self._store(block, passing)
-            if outcome.fresh:
-                self._stickiness.keep(outcome.fresh, passing.session, now)
+            if passing.sent:
+                sent = passing.sent._replace(marked=outcome.marked)
+                number = self._stickiness.keep(passing.name, sent, outcome.fresh)
+                passing.sent = sent._replace(number=number)
         except BaseException:
             compactor.undo(passing.known.state, outcome)
             raise
         passing.outcome = outcome
+        passing.fresh += [
+            [one.layer, one.key, round(outcome.originals[one.key].tokens - one.tokens)]
+            for one in outcome.fresh.values()
+        ]
         if outcome.is_changed:
             passing.raw = _to_bytes(outcome.body)
 
@@ -197,6 +235,8 @@ class Conversations:
             "layers": [[one.layer, one.outcome, one.blocks, round(one.saved_tokens)]
                        for one in report.layers if one.outcome not in ("nothing", "off")],
         }  # fmt: skip
+        if passing.fresh:
+            fields["fresh"] = passing.fresh
         if passing.agent:
             fields["agent"] = passing.agent
         if report.rewritten_tokens:
@@ -208,6 +248,13 @@ class Conversations:
             state.add_line("Gateway", fields)
             if not passing.agent:
                 io.replace_file(f"{state.folder}/{GATEWAY_SAVED}", str(fields["saved"]).encode())
+
+
+def _hash(*parts: str | bytes) -> str:
+    told = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        told.update(part.encode() if isinstance(part, str) else part)
+    return told.hexdigest()
 
 
 def _to_bytes(body: Any) -> bytes:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 LARGEST_BODY_BYTES = 64 << 20
 MOST_CONNECTIONS = 256
 _LARGEST_REFUSAL_BYTES = 64 << 10
-_LARGEST_ANSWER_BYTES = 8 << 20
+_LARGEST_ANSWER_BYTES = 1 << 20
 _LARGEST_START_BYTES = 64 << 10
 _CONNECT_TIMEOUT_S = 30.0
 _HOSTS = ("127.0.0.1", "localhost")
@@ -132,7 +132,7 @@ class Proxy:
             if passing and known and response.status_code == _BAD_REQUEST:
                 refusal = await _bounded(response)
                 if _TOO_LONG in _decoded(response, refusal) and await asyncio.to_thread(
-                    known.harder, passing, _decoded(response, refusal), now
+                    known.harder, passing, _decoded(response, refusal)
                 ):
                     await response.aclose()
                     response = await self._send(scope, target, passing.raw)
@@ -279,6 +279,8 @@ class _Usage:
         if self._left > 0:
             self._left -= len(chunk)
             self._parts.append(chunk)
+        elif not self._is_stream:
+            self._parts = []  # no message of a model is that long
 
     def found(self) -> dict[str, Any] | None:
         """The usage; None where it cannot be told."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import importlib.util
+import logging
 import os
 import secrets
 import signal
@@ -16,6 +17,7 @@ from brimline import clock, config
 from brimline.compaction.compactor import Settings
 from brimline.errors import BrimlineError
 from brimline.fast import paths
+from brimline.state import logs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -135,6 +137,9 @@ async def _serve(
                 "remove it, or start with --layers off"
             ) from None
         known = Conversations(home_dir, _settings(plan, home_dir), stickiness)
+    server_log = logging.getLogger("uvicorn")
+    server_log.addHandler(_Failures(home_dir))
+    server_log.propagate = False
     app = Proxy(plan.upstream, plan.secret, known, _moment if plan.has_test_clock else _now)
     server.config.loaded_app = None
     server.config.app = app
@@ -151,6 +156,19 @@ async def _serve(
         await app.close()
         if stickiness:
             stickiness.close()
+
+
+class _Failures(logging.Handler):
+    """What the server says of failures of ours is a line in the error log, all else is dropped."""
+
+    def __init__(self, home_dir: str) -> None:
+        super().__init__(logging.ERROR)
+        self._home = home_dir
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.exc_info and record.exc_info[1]:
+            with contextlib.suppress(OSError):
+                logs.record_failure(self._home, "Gateway", record.exc_info[1])
 
 
 def _settings(plan: Plan, home_dir: str) -> Settings:

@@ -1,7 +1,8 @@
 """What stands in for which block, on disk: a restart, a fork and a second gateway say the same.
 
-One SQLite file for all conversations, because a stand-in belongs to its block. It is committed
-before the request that holds it is sent; no more than that is needed against a killed process.
+One SQLite file for all conversations. A block that a conversation has not sent before gets what
+stands in for it anywhere; from then on no other conversation changes that. All of a request is
+committed before it is sent; no more than that is needed against a killed process.
 """
 
 from __future__ import annotations
@@ -10,26 +11,53 @@ import json
 import os
 import sqlite3
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.compaction.stand_ins import StandIn
 from brimline.fast import io, paths
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
-_FORMAT = 1
+_FORMAT = 2
 _KEPT_S = 30 * 86_400
 _AT_ONCE = 500
 _WAIT_S = 5.0
+# Of each conversation: the one that may have been stopped before it was sent, and the one before.
+_REQUESTS = 2
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS stand_ins (
-    block TEXT PRIMARY KEY, layer INTEGER, fields TEXT, key TEXT, tokens REAL, session TEXT, at REAL
+    block TEXT, conversation TEXT, request INTEGER,
+    layer INTEGER, fields TEXT, key TEXT, tokens REAL, at REAL,
+    PRIMARY KEY (block, conversation, request)
 ) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS conversations (
-    name TEXT PRIMARY KEY, at REAL, lifetime_s INTEGER
-) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS requests (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, conversation TEXT, hash TEXT, blocks INTEGER,
+    prefix TEXT, marked INTEGER, lifetime_s INTEGER, at REAL
+);
+CREATE INDEX IF NOT EXISTS requests_of ON requests (conversation);
 """
+_ROWS = """
+SELECT block, conversation, layer, fields, key, tokens, at FROM stand_ins WHERE block IN (?)
+AND conversation = coalesce(?, conversation) AND request <= coalesce(?, request) ORDER BY request
+"""
+
+
+class Sent(NamedTuple):
+    """A request of a conversation, as it was sent or was about to be."""
+
+    hash: str
+    """Of its bytes as the client gave them."""
+    blocks: int
+    prefix: str
+    """A hash of all its blocks."""
+    marked: int | None
+    """The block before which our marker for the cache stands."""
+    lifetime_s: int
+    """How long the cache keeps it."""
+    at: float
+    number: int | None = None
+    """The later, the larger; None before it is kept."""
 
 
 class Stickiness:
@@ -51,56 +79,96 @@ class Stickiness:
         run = self._database.execute
         run("PRAGMA journal_mode = WAL")
         run("PRAGMA synchronous = NORMAL")
-        if run("PRAGMA user_version").fetchone()[0] > _FORMAT:
+        (written,) = run("PRAGMA user_version").fetchone()
+        if written > _FORMAT:
             raise OSError(f"a newer brimline wrote {path}")
+        if written < _FORMAT:
+            run("DROP TABLE IF EXISTS stand_ins")
         self._database.executescript(f"{_SCHEMA}PRAGMA user_version = {_FORMAT};")
-        for table in ("stand_ins", "conversations"):
+        for table in ("stand_ins", "requests"):
             run(f"DELETE FROM {table} WHERE at < ?", (now - _KEPT_S,))  # noqa: S608 - ours
 
-    def find(self, names: list[str]) -> dict[str, StandIn]:
-        """What stands in for blocks."""
-        found: dict[str, StandIn] = {}
+    def find(self, names: list[str], conversation: str) -> dict[str, StandIn]:
+        """What stands in for blocks that a conversation has not sent before; now its own."""
+        own: dict[str, StandIn] = {}
+        others: dict[str, tuple[object, ...]] = {}
+        for block, whose, *what, at in self._rows(names):
+            if whose == conversation:
+                own[block] = _stand_in(what)
+            else:
+                others[block] = (block, conversation, 0, *what, at)
+        taken = [row for block, row in others.items() if block not in own]
+        if taken:
+            with self._lock, self._database:
+                self._database.execute("BEGIN IMMEDIATE")
+                self._put(taken)
+        return {str(row[0]): _stand_in(row[3:7]) for row in taken} | own
+
+    def sent_with(
+        self, names: list[str], conversation: str, number: int | None = None
+    ) -> dict[str, StandIn]:
+        """What stood in for a conversation's own blocks in a request of it; else in its last."""
+        rows = self._rows(names, conversation, number)
+        return {block: _stand_in(what) for block, _, *what, _ in rows}
+
+    def _rows(
+        self, names: list[str], conversation: str | None = None, number: int | None = None
+    ) -> list[tuple[Any, ...]]:
+        """In the order in which they were decided."""
+        found: list[tuple[Any, ...]] = []
         with self._lock:
             for start in range(0, len(names), _AT_ONCE):
                 some = names[start : start + _AT_ONCE]
-                marks = ",".join("?" * len(some))
-                rows = self._database.execute(
-                    f"SELECT block, layer, fields, key, tokens FROM stand_ins"  # noqa: S608
-                    f" WHERE block IN ({marks})",
-                    some,
-                )
-                for block, layer, fields, key, tokens in rows:
-                    found[block] = StandIn(layer, json.loads(fields), key, tokens)
+                query = _ROWS.replace("?", ",".join("?" * len(some)), 1)
+                found += self._database.execute(query, (*some, conversation, number))
         return found
 
-    def keep(self, fresh: Mapping[str, StandIn], session: str, now: float) -> None:
-        """From now on these stand in: all of them, or an error and none."""
-        rows = [
-            (block, one.layer, json.dumps(one.fields), one.key, one.tokens, session, now)
-            for block, one in fresh.items()
-        ]
+    def requests(self, conversation: str) -> list[Sent]:
+        """What a conversation sent last, the last one first."""
+        with self._lock:
+            rows = self._database.execute(
+                "SELECT hash, blocks, prefix, marked, lifetime_s, at, number FROM requests"
+                " WHERE conversation = ? ORDER BY number DESC",
+                (conversation,),
+            ).fetchall()
+        return [Sent(*row) for row in rows]
+
+    def keep(self, conversation: str, sent: Sent, fresh: Mapping[str, StandIn]) -> int:
+        """A request is about to be sent with these stand-ins: all is kept, or an error and none.
+
+        Returns its number.
+        """
         with self._lock, self._database:
-            self._database.execute("BEGIN IMMEDIATE")
-            self._database.executemany(
-                "INSERT OR REPLACE INTO stand_ins VALUES (?, ?, ?, ?, ?, ?, ?)", rows
+            run = self._database.execute
+            run("BEGIN IMMEDIATE")
+            number = run(
+                "INSERT OR REPLACE INTO requests (conversation, hash, blocks, prefix, marked,"
+                " lifetime_s, at, number) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (conversation, *sent),
+            ).lastrowid
+            run(
+                "DELETE FROM requests WHERE conversation = ? AND number NOT IN (SELECT number FROM"
+                " requests WHERE conversation = ? ORDER BY number DESC LIMIT ?)",
+                (conversation, conversation, _REQUESTS),
             )
+            self._put(
+                (block, conversation, number, one.layer, json.dumps(one.fields), one.key,
+                 one.tokens, sent.at)
+                for block, one in fresh.items()
+            )  # fmt: skip
+        return number or 0
 
-    def conversation(self, name: str) -> tuple[float, int] | None:
-        """When a conversation was last sent, and how long the cache keeps it."""
-        with self._lock:
-            row = self._database.execute(
-                "SELECT at, lifetime_s FROM conversations WHERE name = ?", (name,)
-            ).fetchone()
-        return (row[0], row[1]) if row else None
-
-    def note(self, name: str, at: float, lifetime_s: int) -> None:
-        """A conversation was sent."""
-        with self._lock:
-            self._database.execute(
-                "INSERT OR REPLACE INTO conversations VALUES (?, ?, ?)", (name, at, lifetime_s)
-            )
+    def _put(self, rows: Iterable[tuple[object, ...]]) -> None:
+        self._database.executemany(
+            "INSERT OR REPLACE INTO stand_ins VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows
+        )
 
     def close(self) -> None:
         """Leave one file behind."""
         with self._lock:
             self._database.close()
+
+
+def _stand_in(row: Sequence[Any]) -> StandIn:
+    layer, fields, key, tokens = row
+    return StandIn(layer, json.loads(fields), key, tokens)

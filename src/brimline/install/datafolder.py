@@ -34,7 +34,7 @@ _OURS = {
     "backups/purges/*": r"\d+\.jsonl|unfinished",
     "sessions": "",
     # What a room leaves begins with its name, or with what it marks.
-    "sessions/*": r"(statusline|checkpoint|telemetry)\.json|spool(\.\d+)?\.jsonl|reminder"
+    "sessions/*": r"(statusline|checkpoint|telemetry)\.json|spool(\.\d+|\.gateway)?\.jsonl|reminder"
     rf"|client|off|({_ROOMS}|gateway|spoke|window|compacted|carried|ceiling|quota|yields)-[\w.-]+",
     "carry": "",
     "carry/*": r"(ledger|checkpoint|audit-\d+)\.json|(checkpoint|card)\.md|(notes|budget)\.jsonl",

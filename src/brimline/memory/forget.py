@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _BUSY_S = 5.0
-_LOGS = ("audit.jsonl", "audit.jsonl.old", "learned.jsonl")
+_LOGS = ("audit.jsonl", "audit.jsonl.old", "errors.jsonl", "errors.jsonl.old", "learned.jsonl")
 _PROJECT_LOGS = ("offload-learned.jsonl", "offload-learned.jsonl.old")
 
 
@@ -174,8 +174,8 @@ def _forget_stand_ins(home_dir: str, name: str) -> None:
         with contextlib.closing(sqlite3.connect(path, timeout=_BUSY_S)) as database:
             database.execute("PRAGMA secure_delete = ON").fetchall()
             with database:
-                database.execute("DELETE FROM stand_ins WHERE session = ?", (name,))
-                database.execute("DELETE FROM conversations WHERE instr(name, ?)", (name,))
+                for table in ("stand_ins", "requests"):
+                    database.execute(f"DELETE FROM {table} WHERE instr(conversation, ?)", (name,))  # noqa: S608 - ours
             database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     except sqlite3.Error as error:
         raise StateError(f"{path} could not be cleared of session {name}: {error}") from error

@@ -24,6 +24,8 @@ _WINDOW = "window-"
 _COMPACTED = "compacted-"
 _SNAPSHOT = "statusline.json"
 SPOOL = "spool.jsonl"
+# Of others than hooks, whose silence the spool's time tells; `spool.*` is read as one.
+_SPOOLS = {"Gateway": "spool.gateway.jsonl"}
 GATEWAY_SAVED = "gateway-saved"
 _FIRST_LINE_BYTES = 64 << 10
 _LOOK_BACK_BYTES = 1 << 20
@@ -34,7 +36,7 @@ _OFF = "off"
 class Snapshot:
     """What the status line last told about a session; each part may be unknown."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what the client tells
         self,
         *,
         at: float,
@@ -44,6 +46,7 @@ class Snapshot:
         model: str | None = None,
         rate_limits: dict[str, Any] | None = None,
         silence: list[float] | None = None,
+        cost_usd: float | None = None,
     ) -> None:
         self.at = at
         self.window_tokens = window_tokens
@@ -51,6 +54,7 @@ class Snapshot:
         self.output_tokens = output_tokens
         self.model = model
         self.rate_limits = rate_limits
+        self.cost_usd = cost_usd
         # When the last hook left a line, and how many requests came since.
         self.silence = silence or [0.0, 0]
 
@@ -60,6 +64,7 @@ class Snapshot:
         return (
             isinstance(self.at, int | float)
             and isinstance(self.silence, list)
+            and (self.cost_usd is None or isinstance(self.cost_usd, int | float))
             and all(count is None or isinstance(count, int) for count in counts)
             and (self.model is None or isinstance(self.model, str))
         )
@@ -114,13 +119,14 @@ class SessionState:
         """Append one event to the session's spool, with the milliseconds that this hook took."""
         own_ms = round(time.process_time() * 1000, 1)
         line = {"v": FORMAT, "at": round(time.time(), 3), "event": event, "ms": own_ms} | fields
-        io.append_line(f"{self.folder}/{SPOOL}", json.dumps(line))
+        io.append_line(f"{self.folder}/{_SPOOLS.get(event, SPOOL)}", json.dumps(line))
 
     def last_line(self, event: str) -> dict[str, Any]:
         """The latest spooled line of an event, if it is not too long ago; empty without one."""
         mark = f'"event":"{event}"'.encode()
+        path = f"{self.folder}/{_SPOOLS.get(event, SPOOL)}"
         try:
-            found = tail.rows_backward(f"{self.folder}/{SPOOL}", mark, _LOOK_BACK_BYTES)
+            found = tail.rows_backward(path, mark, _LOOK_BACK_BYTES)
             return next((row for row in found if isinstance(row, dict)), {})
         except OSError:
             return {}
