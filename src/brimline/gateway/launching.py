@@ -145,8 +145,8 @@ def _attend(command: list[str]) -> int:
         before[number] = signal.signal(number, lambda *_: None)
     try:
         process = subprocess.Popen(command)
-        for number in early:
-            pass_on(number)
+        for missed in early:
+            pass_on(missed)
         code = process.wait()
     finally:
         for number, handler in before.items():
