@@ -74,9 +74,10 @@ class Played:
             self.call(tokens, text, f"cat src/importer/part_{step}.py")
             tokens += added + 120
         self.send(event("PreCompact", session, trigger="auto", custom_instructions=""))
-        self.send(event("SessionStart", session, source="compact"))
+        card = self.send(event("SessionStart", session, source="compact"))
         self.send(event("PostCompact", session, trigger="auto", compact_summary="Summary."))
         session.compact(161_000, summary="The summary. " * 200)
+        self.inject("SessionStart:compact", card["hookSpecificOutput"]["additionalContext"])
         session.prompt("Now the weekly one.")
         self.call(41_000, "ok " * 500)
         session.reply(43_000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +11,9 @@ from click.testing import CliRunner
 from tests.dashboard.played import NAME
 
 from brimline.cli.surface import program
-from brimline.testing import SessionBuilder, text_block
+from brimline.hooks import statusline
+from brimline.hooks.entry import open_turn
+from brimline.testing import SessionBuilder, event, statusline_event, text_block
 
 if TYPE_CHECKING:
     from tests.dashboard.played import Played
@@ -44,7 +47,35 @@ def test_a_full_report_has_the_texts_and_says_so(played: Played) -> None:
     assert "look through it before you share it" in made
     assert "# of the import" in made
     assert "cat logs/import.log" in made
+    assert not re.search(r"(src|href)=\"(?!#)|data-session", made)
     assert "<script>alert(" not in made
+
+
+def test_the_card_is_in_a_full_report_only(played: Played) -> None:
+    """It holds the user's own words."""
+    assert "[brimline card]" in report(NAME, "--full")
+    assert "[brimline card]" not in report(NAME)
+
+
+def test_failures_of_hooks_and_the_cost_that_the_client_counts_are_told(played: Played) -> None:
+    """Those of this session alone; what an error says is not for others."""
+    payload = json.dumps(event("Stop", played.session)).encode()
+    other = payload.replace(NAME.encode(), b"another")
+    for raw, text in ((payload, "mine"), (other, "not mine")):
+        turn = open_turn("Stop", raw, played.home_dir)
+        assert turn is not None
+        turn.attempt("carry", int, text)
+    told = statusline_event(played.session, window_tokens=200_000, occupancy_tokens=43_000)
+    told |= {"cost": {"total_cost_usd": 1.234}}
+    statusline.respond(json.dumps(told).encode(), played.home_dir)
+
+    full, shared = report(NAME, "--full"), report(NAME)
+
+    assert "1 failure;" in full
+    assert "&#39;mine&#39;" in full
+    assert "1 failure;" in shared
+    assert "mine" not in shared
+    assert "$1.23" in shared
 
 
 def test_a_session_without_a_request_is_a_page_too(session: SessionBuilder) -> None:

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import html
 import http.client
+import json
 import random
 import re
 import signal
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import pytest
+from click.testing import CliRunner
 from tests.dashboard.conftest import PATIENCE_S
 from tests.dashboard.played import NAME
+from tests.gateway.test_proxy import LOG, bulky, raw_of
 
-from brimline.dashboard import index
+from brimline.cli.surface import program
+from brimline.compaction.compactor import Settings
+from brimline.dashboard import index, story
+from brimline.gateway.conversations import Conversations
+from brimline.gateway.stickiness import Stickiness
 from brimline.store import contents, pins
 from brimline.testing import SessionBuilder
 
@@ -58,6 +67,28 @@ def test_every_page_answers_and_shows_foreign_marks_as_text(served: Served) -> N
         assert "<script>alert(" not in found.text
         assert not re.search(r"\son\w+=|\sstyle=", found.text), page
     assert "&lt;script&gt;alert(" in served.get(f"/session/{NAME}/request/1").text
+
+
+def test_a_request_tells_what_the_gateway_replaced_with_the_text_by_its_key(
+    served: Served, played: Played, home_dir: str
+) -> None:
+    """The figure is that of `status`; the text is what the client had sent."""
+    known = Conversations(home_dir, Settings(), Stickiness(home_dir, time.time()))
+    headers = {b"x-claude-code-session-id": NAME.encode()}
+    passing = known.prepare(raw_of(bulky()), headers, time.time())
+    known.answered(passing, {"input_tokens": 10, "cache_read_input_tokens": 48_990})
+    played.session.reply(49_000)
+    told = CliRunner().invoke(program, ["status", "--session", NAME, "--json"]).stdout
+    saved = json.loads(told)["gateway_saved_tokens"]
+    moments = story.tell(played.session.path, home_dir).moments
+
+    page = served.get(f"/session/{NAME}/request/{len(moments)}").text
+
+    assert f"{saved:,} tokens shorter" in page
+    assert "journalctl -u web" in page
+    (place,) = set(re.findall(r'href="(/stored/[0-9a-f]{64})"', page))
+    assert LOG.splitlines()[-9] in html.unescape(served.get(place).text)
+    assert f"−{saved:,}" in served.get(f"/session/{NAME}").text
 
 
 def test_a_running_session_is_sent_again_only_once_it_has_grown(

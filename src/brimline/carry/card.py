@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from brimline.carry.ledger import Ledger
 
 BUDGET_CHARACTERS = 9_000
+MARK = "[brimline card]"
 OPENING = (
-    "[brimline card] Recorded from the session itself, not from a summary: what the user wrote, "
+    f"{MARK} Recorded from the session itself, not from a summary: what the user wrote, "
     "word for word, and the state of the work as tool calls left it. Where messages differ, the "
     "later one wins."
 )

@@ -250,7 +250,7 @@ def _note_incomplete(turn: Turn, error: Any) -> None:
     from brimline.fast import io
     from brimline.state import logs
 
-    logs.record_failure(turn.home, "PreCompact", error)
+    logs.record_failure(turn.home, "PreCompact", error, turn.event.session_id)
     io.create_exclusively(f"{turn.state.folder}/{_INCOMPLETE}", b"")
 
 

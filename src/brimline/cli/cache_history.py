@@ -35,8 +35,9 @@ def show(session_id: str | None, *, as_json: bool) -> None:
 
 def _session(file: str, progress: Any) -> dict[str, Any]:
     name = find.session_id_of(file)
-    lines = [line for line in spooled(paths.home(), name) if line.get("event") == "Gateway"]
+    lines = spooled(paths.home(), name)
     found = caching.scan_cache(file, caching.edits_of(lines), progress)
+    saved, rewritten = caching.by_gateway(lines)
     return {
         "session_id": name,
         **output.fields(found, "requests read_tokens written_tokens causes"),
@@ -44,14 +45,9 @@ def _session(file: str, progress: Any) -> dict[str, Any]:
             {"at": clock.format_utc(one.at), "tokens": one.tokens, "cause": one.cause}
             for one in found.breaks
         ],
-        "gateway_saved_tokens": max([_count(line, "saved") for line in lines], default=None),
-        "gateway_rewritten_tokens": sum(_count(line, "rewritten") for line in lines),
+        "gateway_saved_tokens": saved,
+        "gateway_rewritten_tokens": rewritten,
     }
-
-
-def _count(line: dict[str, Any], name: str) -> int:
-    value = line.get(name)
-    return value if isinstance(value, int) else 0
 
 
 def _text(sessions: list[dict[str, Any]], in_full: bool) -> str:

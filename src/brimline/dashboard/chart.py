@@ -135,17 +135,13 @@ def forecasts(shown: Sequence[Moment], size: Size) -> Plot:
     plot = _plot(size, len(shown), max(*highs, 1) * _HEADROOM if shown else 1.0)
     plot.shapes.append(Shape(_band(plot, lows, highs), "fill band", "forecast, 4 of 5 within"))
     plot.shapes.append(Shape(_steps(plot, middles), "line middle", "forecast, middle"))
-    ends: dict[int, int] = {}
-    for one in shown:
-        ends[one.segment] = max(ends.get(one.segment, 0), one.number)
-    last = max(ends, default=0)
-    for segment in sorted(ends):
-        left = [
-            float(ends[segment] - one.number) if one.segment == segment != last else None
-            for one in shown
-        ]
-        if any(value is not None for value in left):
-            plot.shapes.append(Shape(_line(plot, left), "line came", "as it came"))
+    ends = {one.segment: one.number for one in shown}
+    # How many are left in the last stretch, nobody knows yet.
+    left = [
+        None if one.segment == shown[-1].segment else ends[one.segment] - one.number
+        for one in shown
+    ]
+    plot.shapes.append(Shape(_steps(plot, left), "line came", "as it came"))
     return plot
 
 
@@ -171,10 +167,12 @@ def cache(shown: Sequence[Moment], size: Size) -> Plot:
 
 def curve(values: Sequence[int], top: int, width: int = 120, height: int = 28) -> str:
     """A small curve without labels, for a list."""
-    plot = Plot(Size("spark", width, height, 0, 0), len(values), float(max(top, *values, 1)))
-    plot_y = [round(height - height * value / plot.top, 1) for value in values]
-    steps = "".join(f"V{y}H{plot.x(at + 1)}" for at, y in enumerate(plot_y))
-    return f"M0 {height}{steps}V{height}Z"
+    whole = max(top, *values, 1)
+    steps = [
+        f"V{height - height * value / whole:.1f}H{width * at / len(values):.1f}"
+        for at, value in enumerate(values, 1)
+    ]
+    return f"M0 {height}{''.join(steps)}V{height}Z"
 
 
 def cells(values: Sequence[int]) -> list[int]:
@@ -262,13 +260,3 @@ def _band(plot: Plot, lows: Sequence[float], highs: Sequence[float]) -> str:
         return ""
     back = "".join(f"V{plot.y(low)}H{plot.x(at)}" for at, low in reversed(list(enumerate(lows))))
     return f"{_steps(plot, highs)}{back}Z"
-
-
-def _line(plot: Plot, values: Sequence[float | None]) -> str:
-    """A line through the values that there are."""
-    points = [
-        f"{plot.x(at + 0.5)} {plot.y(value)}"
-        for at, value in enumerate(values)
-        if value is not None
-    ]
-    return "M" + "L".join(points)

@@ -27,7 +27,7 @@ from brimline.transcript import find
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_FORMAT = 3
+_FORMAT = 4
 _COMMIT_EVERY_S = 1.0
 _TABLE = f"""DROP TABLE IF EXISTS sessions;
 CREATE TABLE sessions (
@@ -203,6 +203,7 @@ def row_of(found: story.Story) -> dict[str, Any]:
         "tools": found.tools,
         "saved": list(found.saved),
         "saved_tokens": found.saved.kept_out_tokens,
+        "cost_usd": found.cost_usd,
         "injections": [
             [*one, found.injections.times[one], tokens]
             for one, tokens in found.injections.tokens.items()
@@ -255,8 +256,9 @@ def _transcripts() -> list[str]:
 
 def stamp(home_dir: str, path: str) -> str:
     """What tells whether a session has changed."""
-    spool = f"{paths.session_dir(home_dir, find.session_id_of(path))}/spool.jsonl"
-    found = [os.stat(file) for file in (path, spool) if os.path.exists(file)]
+    own = paths.session_dir(home_dir, find.session_id_of(path))
+    files = (path, f"{own}/spool.jsonl", f"{own}/statusline.json")
+    found = [os.stat(file) for file in files if os.path.exists(file)]
     return " ".join(f"{one.st_size}.{one.st_mtime_ns}" for one in found)
 
 

@@ -6,17 +6,18 @@ import itertools
 import json
 import os
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from brimline import output
+from brimline.carry import card
 from brimline.dashboard import chart
 from brimline.dashboard.story import hook_times, time_of
 from brimline.gauge import window
 from brimline.gauge.composition import NAMES
 from brimline.store import stub
-from brimline.transcript import read, row
+from brimline.transcript import caching, read, row
 
 if TYPE_CHECKING:
     from brimline.dashboard.story import Item, Moment, Story
@@ -50,7 +51,7 @@ def environment() -> Environment:
         "folder": lambda path: os.path.basename((path or "unknown").rstrip("/")) or "/",
         "curve": chart.curve,
     }
-    made.globals |= {"kinds": {kind: NAMES[kind] for kind in chart.KINDS}}
+    made.globals["shown_item"] = shown_item
     return made
 
 
@@ -70,6 +71,7 @@ def session_page(
         "story": story,
         "project": os.path.basename(project) if redacted else project,
         "redacted": redacted,
+        "single": False,
         "replay": replay,
         "headline": headline(story),
         "plots": {
@@ -80,10 +82,15 @@ def session_page(
         "columns": [[one.number, label(one)] for one in shown],
         "parts": _parts(story),
         "growth": _growth(story, redacted=redacted),
-        "largest": _largest(story, redacted=redacted),
+        "largest": [
+            (number, item.tokens, shown_item(item, redacted=redacted))
+            for number, item in largest(story, _TOP)
+        ],
         "notices": _notices(story),
         "offloads": [one for one in story.events if one["event"] in ("Offloaded", "Recalled")],
         "hooks": hook_times(story.events),
+        "gateway": caching.by_gateway(story.events),
+        "cards": [] if redacted else _cards(story),
     }
 
 
@@ -123,31 +130,33 @@ def came_in(story: Story, moment: Moment) -> list[dict[str, Any]]:
     Raises:
         OSError: the file cannot be read.
     """
-    tokens: dict[int, int] = {}
-    names: dict[int, list[Item]] = {}
+    by_row: dict[int, list[Item]] = {}
     for item in moment.items:
-        tokens[item.offset] = tokens.get(item.offset, 0) + item.tokens
-        names.setdefault(item.offset, []).append(item)
+        by_row.setdefault(item.offset, []).append(item)
+    by_row.pop(-1, None)
     found = []
     with read.open_regular(story.path) as file:
-        for offset in sorted(offset for offset in tokens if offset >= 0)[:_MOST_ROWS]:
-            file.seek(offset)
-            line = next(read.lines(file, offset=offset), None)
-            texts = (
-                [text for record in line.records for text in _texts(record.value)] if line else []
-            )
-            text = "\n\n".join(texts)
+        for offset in sorted(by_row)[:_MOST_ROWS]:
+            text = text_at(file, offset)
             reference = stub.parse(text)
             found.append(
                 {
-                    "items": names[offset],
-                    "tokens": tokens[offset],
+                    "items": by_row[offset],
+                    "tokens": sum(item.tokens for item in by_row[offset]),
                     "text": text[:MOST_CHARACTERS],
                     "cut": max(0, len(text) - MOST_CHARACTERS),
                     "key": reference.key if reference else None,
                 }
             )
     return sorted(found, key=lambda one: -one["tokens"])
+
+
+def text_at(file: BinaryIO, offset: int) -> str:
+    """What the row that stands there says."""
+    file.seek(offset)
+    line = next(read.lines(file, offset=offset), None)
+    records = line.records if line else ()
+    return "\n\n".join([text for record in records for text in _texts(record.value)])
 
 
 def _texts(value: dict[str, Any]) -> list[str]:
@@ -166,7 +175,8 @@ def shown_item(item: Item, *, redacted: bool) -> str:
         words = subject.split() if item.name == "Bash" or subject.startswith("/") else []
         # Whoever sets a variable before a command may have put a secret there.
         subject = os.path.basename(words[0])[:40] if words and "=" not in words[0] else ""
-    return output.line(f"{item.name or NAMES[item.kind]} {subject}", _SUBJECT_CHARACTERS)
+    name = f": {item.name} {subject}" if item.name else ""
+    return output.line(f"{NAMES[item.kind]}{name}", _SUBJECT_CHARACTERS)
 
 
 def _parts(story: Story) -> list[tuple[str, str, int]]:
@@ -176,25 +186,39 @@ def _parts(story: Story) -> list[tuple[str, str, int]]:
     return [(kind, NAMES[kind], tokens) for kind, tokens in order if tokens]
 
 
-def _growth(story: Story, *, redacted: bool) -> list[dict[str, Any]]:
-    """The requests that added most, and what that was."""
-    found: list[dict[str, Any]] = []
-    for before, one in itertools.pairwise(story.moments):
-        if before.segment != one.segment:
-            continue
-        most = max(one.items, key=lambda item: item.tokens, default=None)
-        subject = shown_item(most, redacted=redacted) if most else ""
-        found.append({"moment": one, "added": one.tokens - before.tokens, "most": subject})
-    return sorted(found, key=lambda row: -row["added"])[:_TOP]
+def _cards(story: Story) -> list[tuple[int, str]]:
+    """The first request after each compaction, with the card that it got."""
+    firsts = {one.segment: one for one in reversed(story.moments) if one.segment}
+    found = []
+    with read.open_regular(story.path) as file:
+        for one in reversed(firsts.values()):
+            for offset in {item.offset for item in one.items if item.kind == "hook"}:
+                _, mark, text = text_at(file, offset).partition(card.MARK)
+                found += [(one.number, mark + text)] * bool(mark)
+    return found
 
 
-def _largest(story: Story, *, redacted: bool) -> list[dict[str, Any]]:
-    every = [(item, one.number) for one in story.moments for item in one.items]
-    chosen = sorted(every, key=lambda pair: -pair[0].tokens)[:_TOP]
-    return [
-        {"item": item, "number": number, "subject": shown_item(item, redacted=redacted)}
-        for item, number in chosen
+def _growth(story: Story, *, redacted: bool) -> list[tuple[int, int, str]]:
+    """The requests that added most: number, tokens, and what most of that was."""
+    added = [
+        (one.tokens - before.tokens, one)
+        for before, one in itertools.pairwise(story.moments)
+        if before.segment == one.segment and one.items
     ]
+    return [
+        (one.number, tokens, shown_item(max(one.items, key=_tokens), redacted=redacted))
+        for tokens, one in sorted(added, key=lambda pair: -pair[0])[:_TOP]
+    ]
+
+
+def largest(story: Story, most: int) -> list[tuple[int, Item]]:
+    """The largest items of all requests, each with the number of its request."""
+    every = [(one.number, item) for one in story.moments for item in one.items]
+    return sorted(every, key=lambda pair: -pair[1].tokens)[:most]
+
+
+def _tokens(item: Item) -> int:
+    return item.tokens
 
 
 def _notices(story: Story) -> list[dict[str, Any]]:

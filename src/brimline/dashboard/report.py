@@ -13,12 +13,12 @@ from markupsafe import Markup
 from brimline.dashboard import pages
 from brimline.errors import BrimlineError
 from brimline.fast import io
+from brimline.transcript import read
 
 if TYPE_CHECKING:
-    from brimline.dashboard.story import Story
+    from brimline.dashboard.story import Item, Story
 
 _TEXTS = 40
-_TEXT_CHARACTERS = 20_000
 
 
 def write(file: str, text: str) -> None:
@@ -38,8 +38,7 @@ def single_file(found: Story, *, redacted: bool, replay: dict[str, Any] | None =
     files = resources.files("brimline.dashboard").joinpath("static")
     style, script = (files.joinpath(name).read_text("utf-8") for name in ("page.css", "page.js"))
     values = pages.session_page(found, redacted=redacted, replay=replay)
-    if not redacted:
-        values["texts"] = _texts(found)
+    values |= {"single": True, "texts": [] if redacted else _texts(found)}
     # Ours, and the same in every report.
     trusted = {"style": Markup(style), "script": Markup(script)}  # noqa: S704
     hashes = {"style_hash": _hash(style), "script_hash": _hash(script)}
@@ -50,15 +49,11 @@ def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _texts(found: Story) -> list[dict[str, Any]]:
-    """The texts of the largest items, so far as a report can hold them."""
-    every = [(item, one) for one in found.moments for item in one.items]
-    told = []
-    for item, moment in sorted(every, key=lambda pair: -pair[0].tokens)[:_TEXTS]:
-        row = next((row for row in pages.came_in(found, moment) if item in row["items"]), None)
-        if row:
-            text = row["text"][:_TEXT_CHARACTERS]
-            fields = {"number": moment.number, "name": pages.shown_item(item, redacted=False)}
-            fields |= {"tokens": item.tokens, "cut": row["cut"] + len(row["text"]) - len(text)}
-            told.append(fields | {"text": text})
-    return told
+def _texts(found: Story) -> list[tuple[int, Item, str]]:
+    """The largest items, each with its request and its text."""
+    with read.open_regular(found.path) as file:
+        return [
+            (number, item, pages.text_at(file, item.offset))
+            for number, item in pages.largest(found, _TEXTS)
+            if item.offset >= 0
+        ]

@@ -8,22 +8,24 @@ messages from `history`.
 from __future__ import annotations
 
 import os
+from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import clock, config
 from brimline.errors import SessionError
-from brimline.fast import paths
 from brimline.gauge import reading
 from brimline.gauge.composition import Injections
 from brimline.gauge.reading import HISTORY_REQUESTS
 from brimline.gauge.window import proved_window
+from brimline.hooks import table
 from brimline.offload import learning
 from brimline.session.inspect import ContextReader
-from brimline.state import history
+from brimline.state import history, logs
 from brimline.state.figures import Figures
 from brimline.state.session import SessionState, Snapshot
+from brimline.store import layout
 from brimline.transcript import caching, find, read, row, tail
 from brimline.transcript.caching import Caching
 from brimline.transcript.compactions import Scan
@@ -40,6 +42,10 @@ if TYPE_CHECKING:
     from brimline.transcript.row import Spent, Usage
 
 _SUBJECT_CHARACTERS = 200
+# The client may write a row a moment after the gateway has written its line.
+_SLACK_S = 5.0
+_KINDS: dict[str, Any] = dict.fromkeys(("bytes", "shown", "saved"), int)
+_KINDS |= {"key": str, "fresh": list, "ms": int | float}
 
 
 class Item(NamedTuple):
@@ -73,6 +79,10 @@ class Moment:
     outlook: Forecast | None = None
     broke: Break | None = None
     """What had been cached and was not read again."""
+    shorter_by: int = 0
+    """Tokens that a gateway took out on the way to the service."""
+    replaced: list[tuple[int, str, int]] = field(default_factory=list)
+    """Of what it replaced for the first time: layer, key and tokens saved."""
 
     @property
     def tier(self) -> str:
@@ -91,6 +101,7 @@ class Story:
     kept_as: str
     """The name under which hooks recorded it."""
     size_bytes: int = 0
+    broken_lines: int = 0
     project: str | None = None
     moments: list[Moment] = field(default_factory=list)
     turns: int = 0
@@ -106,6 +117,10 @@ class Story:
     saved: learning.Saved = field(default_factory=learning.Saved)
     events: list[dict[str, Any]] = field(default_factory=list)
     """The lines of its spool."""
+    failures: list[dict[str, Any]] = field(default_factory=list)
+    """Of hooks that could not do all that they should."""
+    cost_usd: float | None = None
+    """By the client's own count."""
 
     @property
     def peak_tokens(self) -> int | None:
@@ -120,16 +135,18 @@ class Story:
     @property
     def spent(self) -> dict[str, int]:
         """Tokens by how they were billed, over all requests."""
+        fields = ("input_tokens", "cache_read_tokens", "cache_written_tokens", "output_tokens")
         return {
-            name: sum(
-                getattr(one.spent, f"{name.replace(' ', '_')}_tokens") for one in self.moments
+            name.removesuffix("_tokens").replace("_", " "): sum(
+                getattr(one.spent, name) for one in self.moments
             )
-            for name in ("input", "cache read", "cache written", "output")
+            for name in fields
         }
 
     def at_time(self, at: float) -> Moment | None:
         """The last request that was answered by then."""
-        return next((one for one in reversed(self.moments) if one.at <= at), None)
+        place = bisect_right(self.moments, at, key=lambda one: one.at)
+        return self.moments[place - 1] if place else None
 
 
 def tell(path: str, home_dir: str, progress: Callable[[int], None] | None = None) -> Story:
@@ -141,6 +158,9 @@ def tell(path: str, home_dir: str, progress: Callable[[int], None] | None = None
     known = Known()
     found = outline(path, home_dir, known, progress)
     _read_moments(found, SessionState(home_dir, found.kept_as), known.policy(home_dir, found))
+    _read_gateway(found)
+    failed = logs.recent_failures(home_dir, 0.0)
+    found.failures = [one for one in failed if one.get("session") == found.kept_as]
     return found
 
 
@@ -176,6 +196,7 @@ def outline(
             for line in read.lines(file, size):
                 for record in line.records:
                     reader.take(record.value, line.offset)
+                reader.story.broken_lines += line.problem in read.BROKEN
                 if progress:
                     progress(len(line.raw))
         last = tail.read_tail(path)
@@ -183,15 +204,22 @@ def outline(
         raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
     found = reader.close()
     found.size_bytes = size
-    if not SessionState(home_dir, found.kept_as).names and reader.recorded:
-        found.kept_as = reader.recorded  # a subagent's file has its own name
-    name = found.kept_as = paths.safe_session_id(found.kept_as)
+    state = SessionState(home_dir, found.kept_as)
+    if not state.names and reader.recorded:
+        state = SessionState(home_dir, reader.recorded)  # a subagent's file has its own name
+    name = found.kept_as = state.session_id
     found.figures = history.look(home_dir, name, [path], known.lines).figures
     found.saved = learning.saved_by(home_dir, name)
-    found.events = history.spooled(home_dir, name)
-    state, policy = SessionState(home_dir, name), known.policy(home_dir, found)
-    found.now = reading.of_session(path, last, found.scan, state, policy)
+    found.events = [_sound(line) for line in history.spooled(home_dir, name)]
+    found.now = reading.of_session(path, last, found.scan, state, known.policy(home_dir, found))
+    if told := state.snapshot():
+        found.cost_usd = told.cost_usd
     return found
+
+
+def _sound(line: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a line that are of their kind."""
+    return {name: one for name, one in line.items() if isinstance(one, _KINDS.get(name, object))}
 
 
 class _Reader:
@@ -286,11 +314,32 @@ def _read_moments(found: Story, state: SessionState, policy: Policy) -> None:
         one.outlook = one.reading.forecast()
 
 
+def _read_gateway(found: Story) -> None:
+    """Find the request of each line that a gateway left: one is written when the answer ended."""
+    for line in found.events:
+        if line["event"] != "Gateway" or line.get("agent"):
+            continue
+        near = [found.at_time(line["at"] + slack) for slack in (_SLACK_S, 0.0)]
+        same = [one for one in near if one and one.tokens == line.get("prompt")]
+        if one := (same or near)[-1]:
+            one.shorter_by = line.get("saved", 0)
+            one.replaced += [
+                (layer, key, saved)
+                for layer, key, saved in filter(_is_replacement, line.get("fresh", ()))
+            ]
+
+
+def _is_replacement(each: Any) -> bool:
+    """Whether a piece of a line is as the gateway writes it."""
+    kinds = [type(one) for one in each] if isinstance(each, list) else []
+    return kinds == [int, str, int] and layout.is_digest(each[1].removeprefix(layout.PREFIX))
+
+
 def hook_times(events: list[dict[str, Any]]) -> dict[str, list[float]]:
     """How many milliseconds hooks took, by event, each list in order of size."""
     found: dict[str, list[float]] = {}
     for event in events:
-        if isinstance(event.get("ms"), int | float):
+        if "ms" in event and event["event"] in table.EVENTS:
             found.setdefault(event["event"], []).append(float(event["ms"]))
     return {name: sorted(times) for name, times in sorted(found.items())}
 

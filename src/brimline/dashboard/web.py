@@ -216,8 +216,14 @@ class Dashboard:
             moment=moment,
             label=pages.label(moment),
             rows=pages.came_in(found, moment),
-            shown_item=pages.shown_item,
+            replaced=[
+                (*one, contents.meta(self.home_dir, one[1]), self._has(one[1]))
+                for one in moment.replaced
+            ],
         )
+
+    def _has(self, key: str) -> bool:
+        return os.path.exists(layout.file(self.home_dir, layout.digest_of(key)))
 
     def overall(self, _request: Request) -> Response:
         """All sessions together."""

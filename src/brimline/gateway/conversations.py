@@ -9,7 +9,7 @@ import hashlib
 import json
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +50,8 @@ class Passing:
     settings: Settings | None = None
     sent: Sent | None = None
     was_refused: bool = False
+    fresh: list[list[Any]] = field(default_factory=list)
+    """Of each block that is replaced from now on: layer, key and tokens saved."""
 
 
 class _Known:
@@ -238,6 +240,10 @@ class Conversations:
             compactor.undo(passing.known.state, outcome)
             raise
         passing.outcome = outcome
+        passing.fresh += [
+            [one.layer, one.key, round(outcome.originals[one.key].tokens - one.tokens)]
+            for one in outcome.fresh.values()
+        ]
         if outcome.is_changed:
             passing.raw = _to_bytes(outcome.body)
 
@@ -260,6 +266,8 @@ class Conversations:
             "layers": [[one.layer, one.outcome, one.blocks, round(one.saved_tokens)]
                        for one in report.layers if one.outcome not in ("nothing", "off")],
         }  # fmt: skip
+        if passing.fresh:
+            fields["fresh"] = passing.fresh
         if passing.agent:
             fields["agent"] = passing.agent
         if report.rewritten_tokens:

@@ -46,15 +46,15 @@ def main(arguments: list[str] | None = None) -> None:
         elif turn := open_turn(name, raw, home_dir, extra):
             answer = ask_rooms(turn)
     except BaseException as error:  # noqa: BLE001 - nothing of ours may reach the session
+        log_failure(home_dir, name, error, turn)
         turn = None
-        log_failure(home_dir, name, error)
     _write(answer)
     if turn and name == table.TIDY_AFTER:
         try:
             _leave_in_time()
             tidy(turn)
         except BaseException as error:  # noqa: BLE001 - the answer is given
-            log_failure(home_dir, name, error)
+            log_failure(home_dir, name, error, turn)
     # Skipping the interpreter's own shutdown saves a tenth of the whole cost.
     io.system._exit(0)  # noqa: SLF001 - its public name
 
@@ -132,12 +132,15 @@ def tidy(turn: Turn, seconds: float = TIDY_S) -> None:
     turn.attempt("settings", turn.refresh_settings)  # what was learned is part of them
 
 
-def log_failure(home_dir: str | None, name: str, error: BaseException) -> None:
+def log_failure(
+    home_dir: str | None, name: str, error: BaseException, turn: Turn | None = None
+) -> None:
     """Leave one line that `doctor` and the status line show; failing at that too is final."""
     try:
         from brimline.state import logs
 
-        logs.record_failure(home_dir or paths.home(), name, error)
+        session = turn.event.session_id if turn else ""
+        logs.record_failure(home_dir or paths.home(), name, error, session)
     except BaseException:  # noqa: BLE001, S110 - there is nobody left to tell
         pass
 

@@ -59,6 +59,7 @@ def snapshot_of(payload: dict[str, Any], at: float) -> Snapshot:
         output_tokens=_count(usage.get("output_tokens")) or None,
         model=model if isinstance(model, str) else None,
         rate_limits=_table(payload.get("rate_limits")) or None,
+        cost_usd=_cost(payload),
     )
 
 
@@ -138,17 +139,23 @@ def _figures(reading: Reading) -> dict[str, str]:
 
 def _told(payload: dict[str, Any]) -> dict[str, str]:
     """What the client tells besides, each where it does."""
-    model, cost = _table(payload.get("model")), _table(payload.get("cost"))
-    spent, limits = cost.get("total_cost_usd"), _table(payload.get("rate_limits"))
+    model, cost = _table(payload.get("model")), _cost(payload)
+    limits = _table(payload.get("rate_limits"))
     shares = [(name, _table(limits.get(key)).get("used_percentage")) for key, name in _LIMITS]
     return {
         "model": _plain(model.get("display_name") or model.get("id")),
-        "cost": f"${spent:.2f}" if isinstance(spent, int | float) else "",
+        "cost": f"${cost:.2f}" if cost is not None else "",
         "branch": _branch(_project(payload)),
         "limits": " ".join(
             [f"{name} {share:.0f}%" for name, share in shares if isinstance(share, int | float)]
         ),
     }
+
+
+def _cost(payload: dict[str, Any]) -> float | None:
+    """What the session has cost, by the client's own count."""
+    found = _table(payload.get("cost")).get("total_cost_usd")
+    return found if isinstance(found, int | float) else None
 
 
 def _branch(project_dir: str) -> str:

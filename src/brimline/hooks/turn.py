@@ -79,7 +79,7 @@ class Turn:
         except Exception as error:  # noqa: BLE001 - whatever it is, the session goes on
             from brimline.hooks.entry import log_failure
 
-            log_failure(self.home, what, error)
+            log_failure(self.home, what, error, self)
             return None
 
     def note(self, kind: str, **fields: Any) -> None:

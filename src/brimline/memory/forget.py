@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _BUSY_S = 5.0
-_LOGS = ("audit.jsonl", "audit.jsonl.old", "learned.jsonl")
+_LOGS = ("audit.jsonl", "audit.jsonl.old", "errors.jsonl", "errors.jsonl.old", "learned.jsonl")
 _PROJECT_LOGS = ("offload-learned.jsonl", "offload-learned.jsonl.old")
 
 

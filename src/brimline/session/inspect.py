@@ -179,7 +179,7 @@ class _Inspector:
         for record in line.records:
             used += record.end - record.start
             self._take_row(record)
-        is_broken = line.problem in (read.TORN, read.INVALID, read.TOO_LONG)
+        is_broken = line.problem in read.BROKEN
         found.disk_bytes[UNREADABLE if is_broken else ENVELOPE] += len(line.raw) - used
 
     def close(self) -> Inspection:

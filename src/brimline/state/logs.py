@@ -19,7 +19,7 @@ PRESSURE = "CONTEXT_PRESSURE"
 _MESSAGE_LENGTH = 300
 
 
-def record_failure(home_dir: str, event: str, error: BaseException) -> None:
+def record_failure(home_dir: str, event: str, error: BaseException, session: str = "") -> None:
     """Append one failure. The previous log is kept as `.old` once the current one is full."""
     path = paths.error_log(home_dir)
     line = {
@@ -29,7 +29,7 @@ def record_failure(home_dir: str, event: str, error: BaseException) -> None:
         "error": type(error).__name__,
         "message": str(error)[:_MESSAGE_LENGTH],
         "where": _place(error),
-    }
+    } | ({"session": paths.safe_session_id(session)} if session else {})
     io.rotate(path, _ERRORS_LIMIT_BYTES)
     io.append_line(path, json.dumps(line))
 

@@ -36,7 +36,7 @@ _OFF = "off"
 class Snapshot:
     """What the status line last told about a session; each part may be unknown."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what the client tells
         self,
         *,
         at: float,
@@ -46,6 +46,7 @@ class Snapshot:
         model: str | None = None,
         rate_limits: dict[str, Any] | None = None,
         silence: list[float] | None = None,
+        cost_usd: float | None = None,
     ) -> None:
         self.at = at
         self.window_tokens = window_tokens
@@ -53,6 +54,7 @@ class Snapshot:
         self.output_tokens = output_tokens
         self.model = model
         self.rate_limits = rate_limits
+        self.cost_usd = cost_usd
         # When the last hook left a line, and how many requests came since.
         self.silence = silence or [0.0, 0]
 
@@ -62,6 +64,7 @@ class Snapshot:
         return (
             isinstance(self.at, int | float)
             and isinstance(self.silence, list)
+            and (self.cost_usd is None or isinstance(self.cost_usd, int | float))
             and all(count is None or isinstance(count, int) for count in counts)
             and (self.model is None or isinstance(self.model, str))
         )

@@ -69,6 +69,16 @@ def edits_of(lines: list[dict[str, Any]]) -> dict[float, str]:
     return {line["at"]: str(line["broke"]) for line in told}
 
 
+def by_gateway(lines: list[dict[str, Any]]) -> tuple[int | None, int]:
+    """The most that a gateway kept out of one request, and what it had written again in all."""
+    told = [line for line in lines if line.get("event") == "Gateway"]
+    saved, rewritten = (
+        [value for line in told if isinstance(value := line.get(name), int)]
+        for name in ("saved", "rewritten")
+    )
+    return max(saved, default=None), sum(rewritten)
+
+
 class _Request(NamedTuple):
     read_tokens: int = 0
     written_tokens: int = 0

@@ -10,7 +10,7 @@ from brimline.transcript import read, row
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-OUR_MARK = "[brimline]"
+OUR_MARK = "[brimline"
 # A reply's own pieces; everything else is what it was answered with.
 REPLY_KINDS = frozenset({"assistant", "thinking", "tool_input"})
 # Loading a deferred tool's schema added about 1,000 tokens each in recorded sessions.

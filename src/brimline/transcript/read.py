@@ -24,6 +24,7 @@ PART_BYTES = 1 << 20
 _LONGEST_ROW_BYTES = 32 << 20
 
 BLANK, TORN, INVALID, TOO_LONG = "blank", "torn", "invalid", "too long"
+BROKEN = (TORN, INVALID, TOO_LONG)
 BOM = b"\xef\xbb\xbf"
 # A line without one of these measures nothing and is no compaction. Quotes inside JSON texts are
 # escaped, so only a real key can match the first.
