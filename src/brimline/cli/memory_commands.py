@@ -203,7 +203,7 @@ def index_command(rebuild: bool, as_json: bool) -> None:
 @output.command("sync")
 @click.option("--rebuild", is_flag=True, help="Send everything, also what the server has had.")
 def sync_command(rebuild: bool, as_json: bool) -> None:
-    """Send what is new to the team's server. What is gone here is deleted there.
+    """Send what is new to the team's server. What is gone here goes there too.
 
     The MCP server does the same every few minutes. What fails stays in the queue.
 
@@ -228,7 +228,7 @@ def sync_command(rebuild: bool, as_json: bool) -> None:
 
 @output.command("status")
 def status_command(as_json: bool) -> None:
-    """Show topics of this project, entries by source, the model, the team's server.
+    """Show topics, entries by source, the team's server.
 
     \b
     Example:
