@@ -188,8 +188,7 @@ def span(first: str | None, last: str | None) -> str:
 
 def width() -> int:
     """How many columns there are to fill."""
-    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else _WIDTH
-    return max(_LEAST_WIDTH, columns)
+    return max(_LEAST_WIDTH, shutil.get_terminal_size((_WIDTH, 24)).columns)
 
 
 def wrapped(text: str, indent: str = "", hanging: str | None = None) -> str:

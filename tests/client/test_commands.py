@@ -69,10 +69,10 @@ def test_commands_make_no_request_nor_stay(
 
 
 def test_commands_on_the_screen(client: Client, stub: StubApi, here: OwnEnvironment) -> None:
-    """In the interactive client: the text is shown, no request is made, nothing stays."""
+    """In the interactive client: the text as we broke it; no request is made, nothing stays."""
     stub.script(text("hi there", filled(43_210)), text("all done", filled(43_300)))
-    shown = ANSWERS | {"status": "43,210", "pin": "no large", "unpin": "no large"}
-    with client.interactive() as screen:
+    shown = ANSWERS | {"status": "156,770 tokens left", "pin": "no large", "unpin": "no large"}
+    with client.interactive(columns=80) as screen:
         screen.say("hello", "hi there")
         before = len(stub.requests())
         for words, answer in shown.items():

@@ -88,7 +88,7 @@ def test_an_edited_file_loses_exactly_our_entries(home: Home) -> None:
 
 @pytest.mark.parametrize("existed", [True, False])
 def test_a_project_that_has_moved_is_put_back_too(existed: bool, home: Home, world: Path) -> None:
-    """Uninstalling in its new place restores it to the byte, and leaves no `{}` of ours."""
+    """Elsewhere it is named; there it is restored to the byte, and no `{}` of ours is left."""
     local = Path(home.project, ".claude", "settings.json")
     if existed:
         local.parent.mkdir()
@@ -96,10 +96,14 @@ def test_a_project_that_has_moved_is_put_back_too(existed: bool, home: Home, wor
     home.install("--scope", "project")
     moved = world / "moved"
     shutil.move(home.project, moved)
+    os.chdir(world)
+    elsewhere = home.run("uninstall", "--yes")
     os.chdir(moved)
 
-    home.uninstall()
+    there = home.run("uninstall", "--yes")
 
+    assert f"{home.project} is gone" in " ".join(elsewhere.out.split())
+    assert "is gone" not in there.out
     assert (moved / ".claude").exists() is existed
     if existed:
         assert (moved / ".claude" / "settings.json").read_bytes() == b"{ }"

@@ -100,10 +100,10 @@ def settings_path(scope: str, project_dir: str) -> str:
 
 
 def known_paths(home_dir: str, project_dir: str) -> list[str]:
-    """Every settings file that may hold entries of ours: the recorded ones and those in reach."""
-    recorded = [record.path for record in records.load_all(home_dir)]
+    """Every settings file that may hold entries of ours: those in reach and the recorded ones."""
     near = [settings_path(scope, project_dir) for scope in SCOPES]
-    return list(dict.fromkeys([*recorded, *near]))
+    recorded = [record.path for record in records.load_all(home_dir)]
+    return list(dict.fromkeys([*near, *recorded]))
 
 
 def entries_in(path: str) -> list[entries.Installed]:
@@ -213,7 +213,10 @@ class Settings:
     def _remove(self, *, do: bool) -> Plan:
         file = settingsfile.read(self.path)
         if file.raw is None:
-            return Plan()
+            project = os.path.dirname(os.path.dirname(self.path))
+            gone = records.load(self.home_dir, self.path) and not os.path.isdir(project)
+            note = f"{project} is gone; where it has moved, run `brimline uninstall` in it."
+            return Plan(notes=[note] if gone else [])
         known = records.load(self.home_dir, self.path, file.raw)
         try:
             after = self._without_us(file, known)

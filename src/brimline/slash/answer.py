@@ -70,7 +70,8 @@ def _run(turn: Turn, words: list[str]) -> str:
     program = _program(turn.home)
     if program is None:
         return _instead("its installation does not say how to start it", line)
-    variables = {"BRIMLINE_HOME": turn.home, "NO_COLOR": "1", "COLUMNS": "80"}
+    # Of 80 columns the client leaves about 70 to a hook's text.
+    variables = {"BRIMLINE_HOME": turn.home, "NO_COLOR": "1", "COLUMNS": "70"}
     try:
         done = subprocess.run(
             [*program, *words],
