@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 _REPLAYED = "x-replay-time"
-# To the service a body of so many bytes fills the window.
-_WINDOW_TOKENS, _WINDOW_BYTES = 200_000, 70_000
+# To the service a body of so many bytes fills the window, of one that was made or recorded.
+_WINDOW_TOKENS, _MADE_BYTES, _RECORDED_BYTES = 200_000, 70_000, 600_000
 _MOST_STEPS = 400
 _OK = 200
 _SETTLED_S = 0.1
@@ -81,7 +81,7 @@ class Tally:
 class Service:
     """Keeps what arrives, and refuses what exceeds the window."""
 
-    def __init__(self) -> None:
+    def __init__(self, window_bytes: int) -> None:
         self.arrived: list[Arrived] = []
         self.stood_in: set[tuple[str, int]] = set()
         self.home = ""
@@ -98,12 +98,12 @@ class Service:
                 raw = self.rfile.read(length)
                 if len(raw) < length:  # killed while it wrote
                     return
-                refused = length > _WINDOW_BYTES
+                refused = length > window_bytes
                 record = on_record(service.home)
                 service.stood_in.update((name, layer) for name, _, layer in record)
                 decided = {name: at for name, at, _ in record}
                 service.arrived.append(Arrived(self.headers[_REPLAYED], raw, decided, refused))
-                body = json.dumps(_answer(length * _WINDOW_TOKENS // _WINDOW_BYTES)).encode()
+                body = json.dumps(_answer(length * _WINDOW_TOKENS // window_bytes)).encode()
                 head = f"HTTP/1.1 {400 if refused else 200} -\r\ncontent-type: application/json\r\n"
                 head += f"content-length: {len(body)}\r\n\r\n"
                 try:
@@ -194,7 +194,8 @@ def recorded(path: str) -> Iterator[Asked]:
 
 def kills(home: str, count: int, session: str | None) -> str:
     """Conversations one after the other until so many kills; each with a record of its own."""
-    chance, tally, service = random.Random(7), Tally(), Service()
+    chance, tally = random.Random(7), Tally()
+    service = Service(_RECORDED_BYTES if session else _MADE_BYTES)
     for number in itertools.count():
         if tally.kills >= count:
             break

@@ -317,14 +317,15 @@ body_of = st.fixed_dictionaries(
 
 
 @settings(max_examples=60, deadline=None)
-@given(body_of, st.booleans())
-def test_any_input_keeps_its_shape(body: dict[str, Any], is_refused: bool) -> None:
+@given(body_of, st.booleans(), st.booleans())
+def test_any_input_keeps_its_shape(body: dict[str, Any], is_refused: bool, is_bound: bool) -> None:
     """Pairs, roles and order stay; what is not understood stays whole, as do words and thoughts."""
     original, state = copy.deepcopy(body), State(at=0.0, sent=[])
-    outcome = compactor.compact(body, state, Settings(hot_requests=1), now=1e9)
+    rules = Settings(hot_requests=1, is_bound=is_bound)
+    outcome = compactor.compact(body, state, rules, now=1e9)
     if is_refused:
         told = "prompt is too long: 9 tokens > 1 maximum"
-        outcome = compactor.refused(body, state, Settings(), told) or outcome
+        outcome = compactor.refused(body, state, rules, told) or outcome
 
     assert body == original
     sent = outcome.body["messages"]
@@ -335,6 +336,9 @@ def test_any_input_keeps_its_shape(body: dict[str, Any], is_refused: bool) -> No
             continue
         for one, other in zip(now["content"], before["content"], strict=True):
             _keeps(one, other, before["role"])
+    thought = [n for n, one in enumerate(sent) if '"type": "thinking"' in json.dumps(one)]
+    if is_bound and thought:
+        assert sent[: thought[-1]] == original["messages"][: thought[-1]]
     json.dumps(outcome.body)
 
 

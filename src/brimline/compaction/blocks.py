@@ -19,6 +19,7 @@ RESULT, CALL, PROSE, FILE, OTHER = "result", "call", "prose", "file", "other"
 _RESULT_RATIO, _TEXT_RATIO, _SIGNATURE_RATIO = 2.85, 3.2, 8
 _RESULT_FRAME, _CALL_FRAME, _TEXT_FRAME = 12, 25, 4
 _IMAGE_TOKENS = 1_500
+_THINKING = ("thinking", "redacted_thinking")
 MOST_MARKERS = 4
 _MARKER = "cache_control"
 _LIFETIMES_S = {"5m": 300, "1h": 3_600}
@@ -48,6 +49,7 @@ class Block(NamedTuple):
     """Of a call and its result: what pairs them."""
     tool: str = ""
     arguments: Mapping[str, Any] = {}
+    is_thinking: bool = False
 
 
 def read(body: Any) -> list[Block] | None:
@@ -102,7 +104,7 @@ def mark(body: dict[str, Any], blocks: list[Block], before: int) -> dict[str, An
         if not isinstance(content, list):
             continue
         known = content[block.place]
-        if known.get("type") not in ("thinking", "redacted_thinking"):
+        if not block.is_thinking:
             if _MARKER in known or (known.get("type") == "text" and not known.get("text")):
                 return body
             lifetime = {"ttl": "1h"} if lifetime_s(body) == _LIFETIMES_S["1h"] else {}
@@ -173,6 +175,11 @@ def wants_summary(blocks: list[Block]) -> bool:
         if block.kind == OTHER and _SUMMARY_WANTED in block.text:
             return True
     return False
+
+
+def behind_thinking(blocks: list[Block]) -> int:
+    """The first position behind all thinking."""
+    return next((at for at in range(len(blocks), 0, -1) if blocks[at - 1].is_thinking), 0)
 
 
 def lifetime_s(body: Mapping[str, Any], usage: Mapping[str, Any] | None = None) -> int | None:
@@ -247,7 +254,10 @@ def _read(
         text = _dumps({name: value for name, value in block.items() if name != _MARKER})
         tokens = _IMAGE_TOKENS if what in ("image", "document") else len(text) / _TEXT_RATIO
     name = _id(role, what, call, tool if kind == CALL else str(block.get("is_error")), text)
-    return Block(number, place, role, kind, name, text, tokens, step, call, tool, arguments)
+    is_thinking = what in _THINKING
+    return Block(
+        number, place, role, kind, name, text, tokens, step, call, tool, arguments, is_thinking
+    )
 
 
 def _is_file(role: str, text: str) -> bool:

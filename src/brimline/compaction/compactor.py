@@ -51,6 +51,8 @@ class Settings:
     read_requests: int = 4
     """After so many requests content is held to the rules for bulk."""
     window_tokens: int = 200_000
+    is_bound: bool = False
+    """Whether the model takes back its thinking only with nothing changed before it."""
     never: tuple[str, ...] = ()
     """Tools, files and commands whose results stay: patterns as in `offload.never`."""
 
@@ -217,6 +219,12 @@ def undo(state: State, outcome: Outcome) -> None:
         state.standing.pop(name, None)
 
 
+def before_thinking(body: Any, outcome: Outcome) -> set[str]:
+    """Of what is new in a request, that before thinking which was made without it."""
+    found = blocks.read(body) or []
+    return {block.id for block in found[: blocks.behind_thinking(found)]} & outcome.fresh.keys()
+
+
 def _look_up(state: State, found: Iterable[Block], lookup: Lookup | None) -> None:
     unknown = [block.id for block in found if block.id not in state.standing]
     known = lookup(unknown) if lookup and unknown else {}
@@ -243,8 +251,9 @@ class _Case:
         self.warm = self._warm_blocks()
         self.drafts = {}
         limit = hot if hot is not None else self._hot_requests()
+        first = blocks.behind_thinking(self.found) if self.settings.is_bound else 0
         for position, block in enumerate(self.found):
-            if block.kind == blocks.OTHER or self._stays(block):
+            if position < first or block.kind == blocks.OTHER or self._stays(block):
                 continue
             standing = self.state.standing.get(block.id)
             if standing and standing.layer != stand_ins.PREVIEW:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from brimline.compaction.compactor import Outcome, Settings, State
+    from brimline.compaction.stand_ins import StandIn
     from brimline.gateway.stickiness import Stickiness
 
 # So many are known at a time; of others only what is on disk.
@@ -38,6 +39,8 @@ class Passing:
 
     raw: bytes
     """As it is to be sent."""
+    original: bytes
+    """As the client sent it."""
     body: Any = None
     name: str = ""
     session: str = ""
@@ -65,16 +68,17 @@ class Conversations:
         self._settings = settings
         self._stickiness = stickiness
         self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._bound: set[str] = set()
         self._lock = threading.Lock()
 
     def prepare(self, raw: bytes, headers: Mapping[bytes, bytes], now: float) -> Passing:
         """A request with what the layers say."""
-        passing = Passing(raw)
+        passing = Passing(raw, raw)
         try:
             self._prepare(passing, headers, now)
         except Exception as error:  # noqa: BLE001 - the session goes on
             self.failed(error)
-            return Passing(raw)
+            return Passing(raw, raw)
         return passing
 
     def harder(self, passing: Passing, answer: bytes) -> bool:
@@ -93,11 +97,34 @@ class Conversations:
                 )
                 if outcome is None:
                     return False
+                outcome.fresh = (passing.outcome.fresh if passing.outcome else {}) | outcome.fresh
                 self._adopt(passing, outcome)
         except Exception as error:  # noqa: BLE001
             self.failed(error)
             return False
         return True
+
+    def take_back(self, passing: Passing) -> bool:
+        """After a refusal of thinking that was made without our edits: whether some are undone.
+
+        Its model is known for that from now on.
+        """
+        known, outcome, sent = passing.known, passing.outcome, passing.sent
+        if known is None or outcome is None or sent is None or sent.number is None:
+            return False
+        try:
+            with known.lock:
+                self._bound.add(str(passing.body.get("model")))
+                gone = compactor.before_thinking(passing.body, outcome)
+                self._stickiness.take_back(passing.name, sent.number, gone)
+                standing = self._standing(passing, sent.number)
+                known.state.standing |= {name: standing.get(name) for name in gone}
+                passing.raw = passing.original
+                self._adopt(passing, compactor.again(passing.body, standing, None))
+        except Exception as error:  # noqa: BLE001
+            self.failed(error)
+            return False
+        return bool(gone)
 
     def gave_up(self, passing: Passing) -> None:
         """The shorter form was refused too."""
@@ -146,7 +173,8 @@ class Conversations:
             model=str(body.get("model")),
             requested_model="[1m]" if b"context-1m" in headers.get(b"anthropic-beta", b"") else "",
         )
-        passing.settings = replace(self._settings, window_tokens=size.tokens)
+        is_bound = str(body.get("model")) in self._bound
+        passing.settings = replace(self._settings, window_tokens=size.tokens, is_bound=is_bound)
         with passing.known.lock:
             outcome = self._again(passing, state, requests, now)
             self._adopt(passing, outcome or self._edited(passing, state, passing.settings, now))
@@ -159,11 +187,14 @@ class Conversations:
         before = next((one for one in requests if one.hash == told), None)
         if before is None:
             return None
-        names = [block.id for block in blocks.read(passing.body) or ()]
-        standing = self._stickiness.sent_with(names, passing.name, before.number)
+        standing = self._standing(passing, before.number)
         state.at = now
         passing.sent = before._replace(at=now)
         return compactor.again(passing.body, standing, before.marked)
+
+    def _standing(self, passing: Passing, number: int | None) -> Mapping[str, StandIn]:
+        names = [block.id for block in blocks.read(passing.body) or ()]
+        return self._stickiness.sent_with(names, passing.name, number)
 
     def _edited(self, passing: Passing, state: State, settings: Settings, now: float) -> Outcome:
         """What the layers make of a request that was not sent before."""

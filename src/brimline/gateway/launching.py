@@ -129,9 +129,12 @@ def _upstream(env: dict[str, Any]) -> str:
 def _attend(command: list[str]) -> int:
     """The client in the foreground: the terminal and its keys are all the client's."""
     process: subprocess.Popen[bytes] | None = None
+    early: list[int] = []
 
-    def pass_on(number: int, _frame: object) -> None:
-        if process is not None:
+    def pass_on(number: int, _frame: object = None) -> None:
+        if process is None:
+            early.append(number)  # it is being started
+        else:
             with contextlib.suppress(ProcessLookupError):
                 process.send_signal(number)
 
@@ -142,6 +145,8 @@ def _attend(command: list[str]) -> int:
         before[number] = signal.signal(number, lambda *_: None)
     try:
         process = subprocess.Popen(command)
+        for missed in early:
+            pass_on(missed)
         code = process.wait()
     finally:
         for number, handler in before.items():

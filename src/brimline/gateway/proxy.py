@@ -44,6 +44,8 @@ _OF_ONE_CONNECTION = frozenset(
 _MESSAGES = b"/v1/messages"
 _BAD_REQUEST = 400
 _TOO_LONG = b"prompt is too long"
+# Newer models take their thinking back only with nothing changed before it.
+_BOUND = b"bound to a different conversation"
 
 
 class Proxy:
@@ -130,18 +132,14 @@ class Proxy:
         try:
             response = await self._send(scope, target, raw)
             if passing and known and response.status_code == _BAD_REQUEST:
-                refusal = await _bounded(response)
-                if _TOO_LONG in _decoded(response, refusal) and await asyncio.to_thread(
-                    known.harder, passing, _decoded(response, refusal)
-                ):
-                    await response.aclose()
-                    response = await self._send(scope, target, passing.raw)
-                    if response.status_code >= _BAD_REQUEST:
-                        await asyncio.to_thread(known.gave_up, passing)
-                else:
-                    await _give(send, response, refusal)
+                refused = await _bounded(response)
+                again = await self._otherwise(scope, target, passing, response, refused)
+                if again is None:
+                    await _give(send, response, refused)
                     await response.aclose()
                     return
+                await response.aclose()
+                response = again
         except httpx2.RequestError as error:
             host = self._upstream.host
             told = f"the gateway cannot reach {host} ({type(error).__name__}): {error}"
@@ -158,6 +156,27 @@ class Proxy:
                 loop = asyncio.get_running_loop()
                 loop.run_in_executor(None, known.answered, passing, usage.found())
             await response.aclose()
+
+    async def _otherwise(
+        self, scope: Scope, target: bytes, passing: Passing, response: httpx2.Response, body: bytes
+    ) -> httpx2.Response | None:
+        """The answer to another form of a refused request; None where there is none to try."""
+        known, told = self._conversations, _decoded(response, body)
+        if known is None:
+            return None
+        if _BOUND in told and await asyncio.to_thread(known.take_back, passing):
+            return await self._send(scope, target, passing.raw)
+        if _TOO_LONG not in told or not await asyncio.to_thread(known.harder, passing, told):
+            return None
+        again = await self._send(scope, target, passing.raw)
+        if again.status_code == _BAD_REQUEST:
+            told = _decoded(again, await _bounded(again))
+            await asyncio.to_thread(known.gave_up, passing)
+            if _BOUND in told:
+                await asyncio.to_thread(known.take_back, passing)
+            await again.aclose()
+            return None
+        return again
 
     async def _send(self, scope: Scope, target: bytes, raw: bytes) -> httpx2.Response:
         headers = _handed_on(scope["headers"])

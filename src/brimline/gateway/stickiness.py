@@ -158,6 +158,15 @@ class Stickiness:
             )  # fmt: skip
         return number or 0
 
+    def take_back(self, conversation: str, number: int, names: Iterable[str]) -> None:
+        """What a request was to say in the place of these blocks is not said."""
+        with self._lock, self._database:
+            self._database.execute("BEGIN IMMEDIATE")
+            self._database.executemany(
+                "DELETE FROM stand_ins WHERE block = ? AND conversation = ? AND request = ?",
+                [(name, conversation, number) for name in names],
+            )
+
     def _put(self, rows: Iterable[tuple[object, ...]]) -> None:
         self._database.executemany(
             "INSERT OR REPLACE INTO stand_ins VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows
