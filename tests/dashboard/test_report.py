@@ -104,6 +104,11 @@ def test_what_cannot_be_reported_is_said_in_a_sentence(played: Played) -> None:
     Path("taken").touch()
     missing = CliRunner().invoke(program, ["report", "ffff", "-o", "report.html"])
     unwritable = CliRunner().invoke(program, ["report", NAME, "-o", "taken/report.html"])
+    other = CliRunner().invoke(program, ["report", NAME, "-o", played.session.path])
+    nowhere = CliRunner().invoke(program, ["report", NAME, "-o", "-"])
 
     assert "no session ffff was found" in str(missing.exception)
     assert "taken/report.html cannot be written" in str(unwritable.exception)
+    assert "no page of ours" in str(other.exception)
+    assert "-o takes the name of a file" in str(nowhere.exception)
+    assert report(NAME) == report(NAME)

@@ -52,8 +52,8 @@ class Filter(NamedTuple):
 
     project: str = ""
     model: str = ""
-    days: int = 0
     sort: str = "newest"
+    days: int = 0
     page: int = 1
 
 
@@ -69,14 +69,15 @@ class Index:
         """Read the sessions that have changed, the newest first; drop those that are gone."""
         with self._open() as base:
             stale = self._stale(base)
-            self.done, self.total = 0, sum(map(_size, stale))
-            last, same = time.monotonic(), story.Known(history.load(self.home_dir))
+            self.done, self.total = 0, sum(map(_size, stale.values()))
+            same = story.policies(self.home_dir), history.load(self.home_dir)
+            last = time.monotonic()
             with output.Progress("Reading sessions", self.total) as bar:
                 for path, now in stale.items():
                     with contextlib.suppress(BrimlineError, OSError):
-                        self._put(base, path, now, same)
-                    self.done += _size(path)
-                    bar.update(_size(path))
+                        self._put(base, path, now, story.outline(path, self.home_dir, *same))
+                    self.done += _size(now)
+                    bar.update(_size(now))
                     if time.monotonic() - last > _COMMIT_EVERY_S:
                         base.commit()
                         last = time.monotonic()
@@ -109,7 +110,7 @@ class Index:
             where.append("last_at >= ?")
             values.append(time.time() - wanted.days * 86_400)
         chosen, order = " AND ".join(where), SORTS.get(wanted.sort, SORTS["newest"])
-        start = size * (max(1, wanted.page) - 1)
+        start = size * (wanted.page - 1)
         # Only names of ours are put into these; what was typed comes as a value.
         counted = f"SELECT count(*) FROM sessions WHERE {chosen}"  # noqa: S608
         asked = f"SELECT document FROM sessions WHERE {chosen} ORDER BY {order} LIMIT ? OFFSET ?"  # noqa: S608
@@ -141,8 +142,8 @@ class Index:
             rows = [json.loads(one) for (one,) in base.execute("SELECT document FROM sessions")]
         return add_up(rows)
 
-    def _put(self, base: sqlite3.Connection, path: str, stamp: str, same: story.Known) -> None:
-        row = row_of(story.outline(path, self.home_dir, same))
+    def _put(self, base: sqlite3.Connection, path: str, stamp: str, found: story.Story) -> None:
+        row = row_of(found)
         values = [path, stamp, *[row[name] for name in ("id", "project", "model", "last_at")]]
         values += [row["peak"] or 0, row["compactions"], row["saved_tokens"]]
         values += [sum(row["spent"].values()), json.dumps(row)]
@@ -188,10 +189,7 @@ def row_of(found: story.Story) -> dict[str, Any]:
         "id": found.session_id,
         "project": found.project or "",
         "model": found.model or "",
-        "first_at": found.moments[0].at if found.moments else None,
         "last_at": found.moments[-1].at if found.moments else find.modified(found.path),
-        "bytes": found.size_bytes,
-        "turns": found.turns,
         "requests": len(found.moments),
         "peak": found.peak_tokens,
         "window": found.now.window.tokens if found.now else None,
@@ -262,8 +260,5 @@ def stamp(home_dir: str, path: str) -> str:
     return " ".join(f"{one.st_size}.{one.st_mtime_ns}" for one in found)
 
 
-def _size(path: str) -> int:
-    try:
-        return os.path.getsize(path)
-    except OSError:
-        return 0
+def _size(stamp: str) -> int:
+    return int(stamp.partition(".")[0] or 0)

@@ -134,6 +134,7 @@ def replay(
         with _libraries():
             from brimline.dashboard.report import single_file, write
         write(file, single_file(_told(path), redacted=True, replay=found))
+        found["file"] = os.path.abspath(file)
     output.answer(found, table, as_json=as_json)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import operator
 import os
 from functools import cache
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -21,12 +22,14 @@ from brimline.transcript import caching, read, row
 
 if TYPE_CHECKING:
     from brimline.dashboard.story import Item, Moment, Story
+    from brimline.state.figures import Notice
 
 _TOP = 12
 _SUBJECT_CHARACTERS = 120
+_MOST_ROWS = 60
+_TOKENS = operator.attrgetter("tokens")
 # Of one text; a page is to be read, and `brimline store get` has the rest.
 MOST_CHARACTERS = 60_000
-_MOST_ROWS = 60
 
 
 @cache
@@ -50,8 +53,9 @@ def environment() -> Environment:
         "count": output.count,
         "folder": lambda path: os.path.basename((path or "unknown").rstrip("/")) or "/",
         "curve": chart.curve,
+        "reference": stub.parse,
     }
-    made.globals["shown_item"] = shown_item
+    made.globals |= {"shown_item": shown_item, "most_characters": MOST_CHARACTERS, "names": NAMES}
     return made
 
 
@@ -80,12 +84,8 @@ def session_page(
             "cache": [chart.cache(shown, size) for size in chart.LOW_SIZES],
         },
         "columns": [[one.number, label(one)] for one in shown],
-        "parts": _parts(story),
-        "growth": _growth(story, redacted=redacted),
-        "largest": [
-            (number, item.tokens, shown_item(item, redacted=redacted))
-            for number, item in largest(story, _TOP)
-        ],
+        "growth": _growth(story),
+        "largest": largest(story, _TOP),
         "notices": _notices(story),
         "offloads": [one for one in story.events if one["event"] in ("Offloaded", "Recalled")],
         "hooks": hook_times(story.events),
@@ -101,15 +101,13 @@ def headline(story: Story) -> str:
         return output.NOT_MEASURED[0].upper() + output.NOT_MEASURED[1:] + "."
     about = "~" if now.is_estimate else ""
     told = f"{about}{now.occupancy_tokens:,} of {now.window.tokens:,} tokens in use"
-    outlook, margin = now.forecast(), now.margin_tokens or 0
+    ahead, margin = now.forecast(), now.margin_tokens or 0
     brim = window.outlook_of(now.compaction.ending, now.compaction.tokens)
     if margin < 0:
         return f"{told}; {brim}: {-margin:,} past it."
     left = f"{margin:,} tokens left"
-    if outlook and outlook.high:
-        left = (
-            f"about {output.count(outlook.ops, 'request')} left ({outlook.low} to {outlook.high})"
-        )
+    if ahead and ahead.high:
+        left = f"about {output.count(ahead.ops, 'request')} left ({ahead.low} to {ahead.high})"
     return f"{told}; {brim}: {left}."
 
 
@@ -118,13 +116,13 @@ def label(one: Moment) -> str:
     told = f"Request {one.number}, {time_of(one.at)}: {one.tokens:,} tokens"
     if one.reading:
         told += f", {one.tokens / one.reading.window.tokens:.0%} of the window"
-    told += f"; {one.tier}" if one.tier else ""
+        told += f"; L{one.reading.tier} {one.reading.tier_name}" if one.reading.tier else ""
     if one.outlook and one.outlook.high:
         told += f"; {one.outlook.low} to {one.outlook.high} requests left by the forecast"
     return told + (f"; cache lost: {one.broke.cause}" if one.broke else "")
 
 
-def came_in(story: Story, moment: Moment) -> list[dict[str, Any]]:
+def came_in(story: Story, moment: Moment) -> list[tuple[list[Item], str]]:
     """What a request was the first to carry, with the texts, as they stand in the file.
 
     Raises:
@@ -134,21 +132,9 @@ def came_in(story: Story, moment: Moment) -> list[dict[str, Any]]:
     for item in moment.items:
         by_row.setdefault(item.offset, []).append(item)
     by_row.pop(-1, None)
-    found = []
     with read.open_regular(story.path) as file:
-        for offset in sorted(by_row)[:_MOST_ROWS]:
-            text = text_at(file, offset)
-            reference = stub.parse(text)
-            found.append(
-                {
-                    "items": by_row[offset],
-                    "tokens": sum(item.tokens for item in by_row[offset]),
-                    "text": text[:MOST_CHARACTERS],
-                    "cut": max(0, len(text) - MOST_CHARACTERS),
-                    "key": reference.key if reference else None,
-                }
-            )
-    return sorted(found, key=lambda one: -one["tokens"])
+        found = [(by_row[at], text_at(file, at)) for at in sorted(by_row)[:_MOST_ROWS]]
+    return sorted(found, key=lambda row: -sum(map(_TOKENS, row[0])))
 
 
 def text_at(file: BinaryIO, offset: int) -> str:
@@ -179,52 +165,35 @@ def shown_item(item: Item, *, redacted: bool) -> str:
     return output.line(f"{NAMES[item.kind]}{name}", _SUBJECT_CHARACTERS)
 
 
-def _parts(story: Story) -> list[tuple[str, str, int]]:
-    """The last request, largest part first, what is unexplained at the end."""
-    found = story.composed.parts if story.composed else {}
-    order = sorted(found.items(), key=lambda part: (part[0] == "unexplained", -part[1]))
-    return [(kind, NAMES[kind], tokens) for kind, tokens in order if tokens]
-
-
 def _cards(story: Story) -> list[tuple[int, str]]:
     """The first request after each compaction, with the card that it got."""
     firsts = {one.segment: one for one in reversed(story.moments) if one.segment}
     found = []
     with read.open_regular(story.path) as file:
         for one in reversed(firsts.values()):
-            for offset in {item.offset for item in one.items if item.kind == "hook"}:
+            for offset in {item.offset for item in one.items if item.kind == "hook"} - {-1}:
                 _, mark, text = text_at(file, offset).partition(card.MARK)
                 found += [(one.number, mark + text)] * bool(mark)
     return found
 
 
-def _growth(story: Story, *, redacted: bool) -> list[tuple[int, int, str]]:
+def _growth(story: Story) -> list[tuple[int, int, Item]]:
     """The requests that added most: number, tokens, and what most of that was."""
-    added = [
-        (one.tokens - before.tokens, one)
+    found = [
+        (one.number, one.tokens - before.tokens, max(one.items, key=_TOKENS))
         for before, one in itertools.pairwise(story.moments)
         if before.segment == one.segment and one.items
     ]
-    return [
-        (one.number, tokens, shown_item(max(one.items, key=_tokens), redacted=redacted))
-        for tokens, one in sorted(added, key=lambda pair: -pair[0])[:_TOP]
-    ]
+    return sorted(found, key=lambda row: -row[1])[:_TOP]
 
 
 def largest(story: Story, most: int) -> list[tuple[int, Item]]:
     """The largest items of all requests, each with the number of its request."""
     every = [(one.number, item) for one in story.moments for item in one.items]
-    return sorted(every, key=lambda pair: -pair[1].tokens)[:most]
+    return sorted(every, key=lambda row: -row[1].tokens)[:most]
 
 
-def _tokens(item: Item) -> int:
-    return item.tokens
-
-
-def _notices(story: Story) -> list[dict[str, Any]]:
+def _notices(story: Story) -> list[tuple[Notice, str]]:
     said = [(one, f"L{one.tier} announced") for one in story.figures.messages]
     said += [(one, f"{one.tool or one.event} refused") for one in story.figures.blocks]
-    return [
-        {"at": one.at, "told": told, "tokens": one.occupancy_tokens}
-        for one, told in sorted(said, key=lambda pair: pair[0].at)
-    ]
+    return sorted(said, key=lambda row: row[0].at)

@@ -84,9 +84,9 @@ def table(document: dict[str, Any]) -> str:
         ("fullest", f"{fullest}; recorded {recorded}"),
         ("kept out", f"~{document['kept_out_tokens']:,} tokens"),
         ("compactions", str(document["compactions"])),
+        *[("page", document[name]) for name in ("file",) if name in document],
     ]
     lines = [output.pairs(pairs)]
-    shown = document["events"][:_SHOWN]
     rows = [
         [
             str(one["request"]),
@@ -94,7 +94,7 @@ def table(document: dict[str, Any]) -> str:
             output.figure(one["tokens"]),
             output.line(one["text"], 200),
         ]
-        for one in shown
+        for one in document["events"][:_SHOWN]
     ]
     if rows:
         lines += ["", output.table(["request", "what", "tokens", "of it"], rows, right={0, 2})]

@@ -19,15 +19,20 @@ if TYPE_CHECKING:
     from brimline.dashboard.story import Item, Story
 
 _TEXTS = 40
+_START = b"<!doctype html>"
 
 
 def write(file: str, text: str) -> None:
-    """Put a page where it was asked for.
+    """Put a page where it was asked for, over an earlier one if need be, but over nothing else.
 
     Raises:
         BrimlineError: it cannot be written.
     """
+    if not file.strip("-"):
+        raise BrimlineError("-o takes the name of a file")
     try:
+        if os.path.exists(file) and io.read_file(file, len(_START)) != _START:
+            raise BrimlineError(f"{file} is there and no page of ours: choose another name")
         io.replace_file(os.path.abspath(file), text.encode())
     except OSError as error:
         raise BrimlineError(f"{file} cannot be written: {error.strerror or error}") from error

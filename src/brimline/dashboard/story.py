@@ -11,6 +11,7 @@ import os
 from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import clock, config
@@ -67,9 +68,6 @@ class Moment:
     at: float
     segment: int
     """How many compactions came before it."""
-    turn: int
-    start: int
-    """Where the first row of its reply stands in the file."""
     spent: Spent
     last: Tail
     tokens: int = 0
@@ -81,14 +79,8 @@ class Moment:
     """What had been cached and was not read again."""
     shorter_by: int = 0
     """Tokens that a gateway took out on the way to the service."""
-    replaced: list[tuple[int, str, int]] = field(default_factory=list)
+    replaced: list[list[Any]] = field(default_factory=list)
     """Of what it replaced for the first time: layer, key and tokens saved."""
-
-    @property
-    def tier(self) -> str:
-        """The tier that it was in; empty where it was calm."""
-        found = self.reading
-        return f"L{found.tier} {found.tier_name}" if found and found.tier else ""
 
 
 @dataclass(slots=True)
@@ -155,41 +147,41 @@ def tell(path: str, home_dir: str, progress: Callable[[int], None] | None = None
     Raises:
         SessionError: its file cannot be read.
     """
-    known = Known()
-    found = outline(path, home_dir, known, progress)
-    _read_moments(found, SessionState(home_dir, found.kept_as), known.policy(home_dir, found))
+    policy_of = policies(home_dir)
+    found = outline(path, home_dir, policy_of, progress=progress)
+    _read_moments(found, SessionState(home_dir, found.kept_as), policy_of(found.project))
     _read_gateway(found)
     failed = logs.recent_failures(home_dir, 0.0)
     found.failures = [one for one in failed if one.get("session") == found.kept_as]
     return found
 
 
-@dataclass(slots=True)
-class Known:
-    """What is the same for many sessions, and read once for all of them."""
-
-    lines: dict[str, bytes] | None = None
-    """Those of the history."""
-    policies: dict[str | None, Policy] = field(default_factory=dict)
-
-    def policy(self, home_dir: str, found: Story) -> Policy:
-        """The settings that hold for a session now."""
-        if found.project not in self.policies:
-            made = config.live_policy(home_dir, found.project or os.getcwd())
-            self.policies[found.project] = made
-        return self.policies[found.project]
+def policies(home_dir: str) -> Callable[[str | None], Policy]:
+    """The settings that hold in a project now, read once for each."""
+    return cache(lambda project: config.live_policy(home_dir, project or os.getcwd()))
 
 
 def outline(
-    path: str, home_dir: str, known: Known, progress: Callable[[int], None] | None = None
+    path: str,
+    home_dir: str,
+    policy_of: Callable[[str | None], Policy],
+    lines: dict[str, bytes] | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> Story:
     """The same without the readings of earlier requests: what an index needs.
+
+    Args:
+        path: of the session.
+        home_dir: the data folder.
+        policy_of: the settings that hold in a project.
+        lines: those of the history, for who has them.
+        progress: called with the number of bytes of each line.
 
     Raises:
         SessionError: its file cannot be read.
     """
-    lines = history.spooled(home_dir, find.session_id_of(path))
-    reader = _Reader(path, caching.edits_of(lines))
+    spooled = history.spooled(home_dir, find.session_id_of(path))
+    reader = _Reader(path, caching.edits_of(spooled))
     try:
         with read.open_regular(path) as file:
             size = os.fstat(file.fileno()).st_size
@@ -208,10 +200,10 @@ def outline(
     if not state.names and reader.recorded:
         state = SessionState(home_dir, reader.recorded)  # a subagent's file has its own name
     name = found.kept_as = state.session_id
-    found.figures = history.look(home_dir, name, [path], known.lines).figures
+    found.figures = history.look(home_dir, name, [path], lines).figures
     found.saved = learning.saved_by(home_dir, name)
     found.events = [_sound(line) for line in history.spooled(home_dir, name)]
-    found.now = reading.of_session(path, last, found.scan, state, known.policy(home_dir, found))
+    found.now = reading.of_session(path, last, found.scan, state, policy_of(found.project))
     if told := state.snapshot():
         found.cost_usd = told.cost_usd
     return found
@@ -262,7 +254,7 @@ class _Reader:
         if self.open is None:
             at = story.scan.requests[-1].at
             number = len(story.moments) + 1
-            self.open = Moment(number, at, segment, story.turns, offset, row.Spent(value), Tail())
+            self.open = Moment(number, at, segment, row.Spent(value), Tail())
             self.history.append(0)
             story.models[usage.model or "unknown"] += 1
         self.history[-1] = usage.prompt_tokens
@@ -323,10 +315,7 @@ def _read_gateway(found: Story) -> None:
         same = [one for one in near if one and one.tokens == line.get("prompt")]
         if one := (same or near)[-1]:
             one.shorter_by = line.get("saved", 0)
-            one.replaced += [
-                (layer, key, saved)
-                for layer, key, saved in filter(_is_replacement, line.get("fresh", ()))
-            ]
+            one.replaced += filter(_is_replacement, line.get("fresh", ()))
 
 
 def _is_replacement(each: Any) -> bool:

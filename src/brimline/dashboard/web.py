@@ -16,15 +16,17 @@ import subprocess
 import sys
 import threading
 import time
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection
 from starlette.responses import HTMLResponse, RedirectResponse, Response
-from starlette.routing import Route
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
 
 from brimline.dashboard import pages, story
 from brimline.dashboard.index import SORTS, Filter, Index, stamp
@@ -45,7 +47,6 @@ _REFRESH_S, _FIRST_LOOK_S = 15.0, 5.0
 _COMMAND_S = 60
 _LARGEST_FORM_BYTES = 10_000
 _ACTIONS = {"pin": ["pin"], "unpin": ["unpin"], "forget": ["forget", "--yes"]}
-_ASSETS = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
 _GO_ON = (
     '<!doctype html><html lang="en"><title>brimline</title>'
     '<link rel="icon" href="/static/icon.svg">'
@@ -75,41 +76,33 @@ class Gate:
         """Pass a request on, or answer it."""
         if scope["type"] != "http":
             return
-        headers = {
-            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
-        }
-        refused = self._refuse(scope, headers)
+        refused = self._refuse(HTTPConnection(scope))
 
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                more = [(name.lower().encode(), told.encode()) for name, told in _HEADERS.items()]
-                message["headers"] = [*message["headers"], *more]
+                MutableHeaders(scope=message).update(_HEADERS)
             await send(message)
 
         await (refused or self.app)(scope, receive, guarded)
 
-    def _refuse(self, scope: Scope, headers: dict[str, str]) -> Response | None:
-        host = headers.get("host", "")
+    def _refuse(self, asked: HTTPConnection) -> Response | None:
+        host = asked.headers.get("host", "")
         if host not in self.hosts:
             return _plain("This page answers to its own address only.", 421)
-        origin = headers.get("origin")
+        origin = asked.headers.get("origin")
         if origin is not None and origin != f"http://{host}":
             return _plain("This came from another page, and was refused.", 403)
-        if origin is None and scope["method"] not in ("GET", "HEAD"):
+        if origin is None and asked.scope["method"] not in ("GET", "HEAD"):
             return _plain("This came from no page of ours, and was refused.", 403)
-        if scope["path"] == "/enter":
-            return self._enter(scope)
-        cookies = dict(
-            one.strip().partition("=")[::2] for one in headers.get("cookie", "").split(";")
-        )
-        if not _same(cookies.get(self.cookie, ""), self.secret):
+        if asked.scope["path"] == "/enter":
+            return self._enter(asked.query_params.get("key", ""))
+        if not _same(asked.cookies.get(self.cookie, ""), self.secret):
             told = "Open the address that `brimline dashboard` printed: it holds the secret."
             return _plain(told, 403)
         return None
 
-    def _enter(self, scope: Scope) -> Response:
+    def _enter(self, given: str) -> Response:
         """Turn the secret of the address into a cookie, so that no later address holds it."""
-        given = dict(parse_qsl(scope["query_string"].decode("latin-1"))).get("key", "")
         if not _same(given, self.secret):
             return _plain("This address is of an earlier start: use the one printed last.", 403)
         # A page that leads on, not a redirect: those keep a strict cookie back after a click.
@@ -149,7 +142,7 @@ class Dashboard:
             Route("/memory", self.memory),
             Route("/rules", self.rules),
             Route("/health", self.health),
-            Route("/static/{name}", self.asset),
+            Mount("/static", StaticFiles(packages=[("brimline.dashboard", "static")])),
         ]
         known = (HTTPException, BrimlineError, OSError, sqlite3.Error)
         failures: dict[Any, Any] = dict.fromkeys(known, self._failed)
@@ -169,13 +162,9 @@ class Dashboard:
     def sessions(self, request: Request) -> Response:
         """The list, filtered."""
         asked = request.query_params
-        wanted = Filter(
-            asked.get("project", ""),
-            asked.get("model", ""),
-            _number(asked.get("days"), 0),
-            asked.get("sort", "newest"),
-            _number(asked.get("page"), 1),
-        )
+        project, model, sort = (asked.get(name, "") for name in ("project", "model", "sort"))
+        days, page = (_number(asked.get(name, "")) for name in ("days", "page"))
+        wanted = Filter(project, model, sort, days, max(1, page))
         rows, count = self.index.sessions(wanted, _PAGE_SIZE)
         more = {name: value for name, value in asked.items() if name != "page" and value}
         return self._page(
@@ -216,14 +205,8 @@ class Dashboard:
             moment=moment,
             label=pages.label(moment),
             rows=pages.came_in(found, moment),
-            replaced=[
-                (*one, contents.meta(self.home_dir, one[1]), self._has(one[1]))
-                for one in moment.replaced
-            ],
+            replaced=[(*one, contents.meta(self.home_dir, one[1])) for one in moment.replaced],
         )
-
-    def _has(self, key: str) -> bool:
-        return os.path.exists(layout.file(self.home_dir, layout.digest_of(key)))
 
     def overall(self, _request: Request) -> Response:
         """All sessions together."""
@@ -285,14 +268,6 @@ class Dashboard:
         found = self._ask("doctor", cwd=place["project"])
         return self._page("health.html", "Health", found=found, **place)
 
-    def asset(self, request: Request) -> Response:
-        """Style, script and icon."""
-        name = request.path_params["name"]
-        if name not in _ASSETS:
-            raise HTTPException(404, "there is no such file")
-        data = resources.files("brimline.dashboard").joinpath("static", name).read_bytes()
-        return Response(data, media_type=_ASSETS[name])
-
     def _page(self, template: str, title: str, **values: Any) -> HTMLResponse:
         here = next((path for path, name in NAVIGATION if name == title), "")
         values |= {"navigation": NAVIGATION, "here": here, "busy": self.index.busy, "title": title}
@@ -352,5 +327,5 @@ async def _body(request: Request) -> bytes:
     return found
 
 
-def _number(text: str | None, otherwise: int) -> int:
-    return int(text[:6]) if text and text.isascii() and text.isdigit() else otherwise
+def _number(text: str) -> int:
+    return int(text[:6]) if text.isascii() and text.isdigit() else 0
