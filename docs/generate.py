@@ -16,7 +16,7 @@ from rich.console import Console
 
 from brimline.cli.surface import COMMANDS, program
 from brimline.hooks.table import EVENTS
-from brimline.settings import SETTINGS
+from brimline.settings import SETTINGS, Setting
 
 DOCS = Path(__file__).parent
 _HEAD = "<!-- Made by `make docs` from the code; do not edit. -->\n\n"
@@ -88,7 +88,7 @@ def _settings() -> str:
             f"## `{setting.key}`\n",
             f"{setting.doc}{choices}\n",
             (
-                f"Kind: {setting.kind}. Default: {default}. Environment: `{setting.env}`. "
+                f"Kind: {setting.kind}. Default: {default}. Environment: {_variable(setting)}. "
                 f"In a project's file: {'yes' if setting.project else 'no'}.\n"
             ),
         ]
@@ -100,6 +100,10 @@ def _settings() -> str:
         ),
     ]
     return "\n".join(lines)
+
+
+def _variable(setting: Setting) -> str:
+    return f"`{setting.env}`" if setting.environment else "no"
 
 
 def _events() -> str:

@@ -41,6 +41,7 @@ by_kind: dict[str, tuple[str, Any]] = {
     "flag": ("on", True),
     "texts": ("one, two", ["one", "two"]),
     "path": ("~/notes.md", "~/notes.md"),
+    "url": ("qdrant+http://host/team", "qdrant+http://host/team"),
 }
 samples = {
     setting.key: by_kind.get(setting.kind) or (setting.choices[-1], setting.choices[-1])
@@ -74,7 +75,7 @@ def test_stronger_sources_win(
 def test_every_setting_can_be_set_in_every_way(
     setting: Setting, home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By command into the user's file, and by its variable, with the same result."""
+    """By command into the user's file, and by its variable, where it has one."""
     text, value = samples[setting.key]
 
     config.change(paths.user_config(home_dir), setting.key, text, project=False)
@@ -83,6 +84,11 @@ def test_every_setting_can_be_set_in_every_way(
     Path(paths.user_config(home_dir)).unlink()
     monkeypatch.setenv(setting.env, text)
     loaded = config.load(home_dir, project_dir)
+    if not setting.environment:
+        assert loaded.values[setting.key] == setting.default
+        told = f"{setting.env} is ignored: only the user's file can set {setting.key}"
+        assert loaded.problems == [told]
+        return
     assert loaded.values[setting.key] == value
     assert loaded.sources[setting.key] == f"environment ({setting.env})"
     assert policy.load(home_dir, project_dir).values[setting.key] == value

@@ -217,6 +217,8 @@ def _merge_environment(config: Config) -> None:
             close = difflib.get_close_matches(name, by_env, 1)
             hint = f"; did you mean {close[0]}?" if close else ""
             config.problems.append(f"the environment: {name} is no setting{hint}")
+        elif not setting.environment:
+            config.problems.append(f"{name} is ignored: only the user's file can set {setting.key}")
         elif raw := io.env(name):
             _set(config, setting, raw, f"environment ({name})", "the environment")
 

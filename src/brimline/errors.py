@@ -5,7 +5,8 @@ BrimlineError           one sentence for the user: the thing and the remedy
 ├── InstallError        the client's settings could not be changed, or changed safely
 ├── SessionError        a session or transcript cannot be found or read
 ├── StateError          what brimline keeps cannot be read or written
-└── StoreError          a stored output cannot be had, or a key, query or range is wrong
+├── StoreError          a stored output cannot be had, or a key, query or range is wrong
+└── TeamError           the team's server cannot be asked, or what it holds does not fit
 """
 
 from __future__ import annotations
@@ -35,3 +36,7 @@ class StateError(BrimlineError):
 
 class StoreError(BrimlineError):
     """A stored output is missing, damaged or cannot be read, or a key, query or range is wrong."""
+
+
+class TeamError(BrimlineError):
+    """The team's server cannot be asked, or says no, or what it holds does not fit."""

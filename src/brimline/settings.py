@@ -105,6 +105,12 @@ def _texts(setting: Setting, raw: Any) -> list[str]:
     raise ValueError(f"takes a list of texts{known}")
 
 
+def _url(_: Setting, raw: Any) -> str:
+    if isinstance(raw, str) and raw.strip().startswith(("qdrant+https://", "qdrant+http://")):
+        return raw.strip()
+    raise ValueError("takes an address such as qdrant+https://host/collection")
+
+
 _COERCIONS: dict[str, Any] = {
     "tokens": _tokens,
     "choice": _choice,
@@ -114,4 +120,5 @@ _COERCIONS: dict[str, Any] = {
     "flag": _flag,
     "texts": _texts,
     "path": _path,
+    "url": _url,
 }

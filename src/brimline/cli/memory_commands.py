@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from brimline import clock, output
-from brimline.errors import BrimlineError, StateError
+from brimline.errors import BrimlineError, StateError, TeamError
 from brimline.fast import paths
 from brimline.search import documents, stored, turns, vectors
 from brimline.search.documents import EVERYWHERE, Within
+from brimline.team import together
 
 if TYPE_CHECKING:
     import sqlite3
@@ -48,11 +49,13 @@ def search_command(words: tuple[str, ...], everywhere: bool, limit: int, as_json
     """
     query = " ".join(words)
     within = EVERYWHERE if everywhere else Within(stored.place(os.getcwd()))
-    hits = _memory().search(query, limit, within)
+    hits, problem = together.search(paths.home(), os.getcwd(), _memory(), query, limit, within)
     _say_if_renewed()
+    if problem:
+        output.note(f"from this machine alone: {problem}")
     if not vectors.load():
         output.note(vectors.MISSING)
-    document = {"query": query, "hits": [hit._asdict() for hit in hits]}
+    document = {"query": query, "hits": [hit._asdict() for hit in hits], "problem": problem}
     told = "\n\n".join([_shown(hit, words) for hit in hits])
     told = told or "Nothing was found; `brimline memory index` reads on."
     output.answer(document, told, as_json=as_json)
@@ -197,9 +200,35 @@ def index_command(rebuild: bool, as_json: bool) -> None:
     output.answer(done._asdict(), told, as_json=as_json)
 
 
+@output.command("sync")
+@click.option("--rebuild", is_flag=True, help="Send everything, also what the server has had.")
+def sync_command(rebuild: bool, as_json: bool) -> None:
+    """Send what is new to the team's server. What is gone here goes there too.
+
+    The MCP server does the same every few minutes. What fails stays in the queue.
+
+    \b
+    Example:
+      brimline memory sync
+    """
+    from brimline import config
+    from brimline.memory import deep
+
+    home_dir, project = paths.home(), os.getcwd()
+    queue = together.queue_of(home_dir, project)
+    if queue is None:
+        raise TeamError("there is no team's server: `brimline config set memory.url` names one")
+    deep.take_in(home_dir, project, config.load(home_dir, project).values["memory.exclude"])
+    waiting = queue.waiting(rebuild=rebuild)
+    with output.Progress("Sending", waiting.total) as progress:
+        done = queue.drain(waiting, progress=progress.update)
+    told = f"{done['sent']:,} sent to {queue.place.name}, {done['deleted']:,} deleted there."
+    output.answer(done, told, as_json=as_json)
+
+
 @output.command("status")
 def status_command(as_json: bool) -> None:
-    """Show topics of this project, entries by source, the model.
+    """Show topics, entries by source, the team's server.
 
     \b
     Example:
@@ -221,6 +250,9 @@ def status_command(as_json: bool) -> None:
         ("search", f"{kinds or 'nothing yet'}; {output.count(document['sessions'], 'session')}"),
         ("meaning", "searched too" if document["vectors"] else vectors.MISSING),
     ]
+    queue = together.queue_of(home_dir, os.getcwd())
+    document["team"] = together.status(queue) if queue else None
+    rows += [("team", together.told(document["team"]))] if queue else []
     output.answer(document, output.pairs(rows), as_json=as_json)
 
 
@@ -280,6 +312,8 @@ def forget_command(
         output.consent(f"Delete all that is kept of {told}, for good?", yes=yes)
         document |= forget.forget(home_dir, names, about)
         told = f"{_with_counts(document)} forgotten."
+        if together.is_wanted(home_dir):
+            output.note("`brimline memory sync` deletes it on the team's server too")
     output.answer(document, told, as_json=as_json)
 
 
@@ -337,6 +371,7 @@ def _shown(hit: Hit, words: Sequence[str]) -> str:
     """One entry for a person: where it is from, and the lines from the first that fits."""
     when = output.minute(clock.format_utc(hit.at)) if hit.at else "unknown time"
     about = [when, hit.source, hit.group.partition("/")[0][:8] if hit.group[:1] != "/" else hit.id]
+    about += [f"by {hit.author}"] if hit.author else []
     lines = [line for line in hit.text.split("\n") if line.strip()]
     sought = [word for word in " ".join(words).casefold().split() if len(word) >= _TELLING]
     fitting = [at for at, line in enumerate(lines) if any(w in line.casefold() for w in sought)]

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 FORMAT = 2
 _ENV_PREFIX = "BRIMLINE_"
-# The folder, the switch, and what our own benchmarks and tests are pointed at.
+# The folder, the switch, a key, and what our own benchmarks and tests are pointed at.
 _NO_SETTINGS = (
-    *("BRIMLINE_HOME", "BRIMLINE_OFF"),
+    *("BRIMLINE_HOME", "BRIMLINE_OFF", "BRIMLINE_QDRANT_API_KEY"),
     *("BRIMLINE_CORPUS", "BRIMLINE_GROWTH", "BRIMLINE_CLIENT_CACHE"),
 )
 _OFF_SWITCHES = ("BRIMLINE_OFF", "CLAUDE_HOOKS_PASSTHROUGH")
@@ -132,7 +132,7 @@ def _from_defaults() -> Policy:
 def _apply_environment(policy: Policy, names: list[str]) -> None:
     from brimline import presets, settings
 
-    by_env = {setting.env: setting for setting in settings.SETTINGS}
+    by_env = {setting.env: setting for setting in settings.SETTINGS if setting.environment}
     explicit = set(policy.explicit)
     for name in names:
         setting = by_env.get(name)

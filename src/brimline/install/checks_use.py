@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from brimline import clock, config, output, presets
-from brimline.errors import SessionError, StoreError
+from brimline.errors import BrimlineError, SessionError, StoreError
 from brimline.fast import io, paths, policy
 from brimline.gauge.reading import Reading, measure
 from brimline.gauge.window import COMPACTION_RESERVE_TOKENS
@@ -20,6 +20,7 @@ from brimline.rules import marked
 from brimline.state import logs
 from brimline.state.session import SessionState
 from brimline.store import contents, layout, retention
+from brimline.team import together
 from brimline.transcript import find
 
 if TYPE_CHECKING:
@@ -105,6 +106,18 @@ def _store(home_dir: str, project_dir: str) -> Iterator[Said]:
     said = {"used": f"{used_mb:,.1f}", "limit": f"{limit_mb:g}"}
     said["blobs"] = output.count(len(kept), "blob")
     yield "store" if used_mb <= limit_mb else "store-full", said
+
+
+def _team(home_dir: str, project_dir: str) -> Iterator[Said]:
+    """The team's server, where one is named."""
+    try:
+        queue = together.queue_of(home_dir, project_dir)
+        said = together.status(queue) if queue else None
+    except BrimlineError as error:
+        yield "team-wrong", {"problem": error}
+        return
+    if said:
+        yield "team-away" if said["problem"] else "team", {"told": together.told(said)}
 
 
 def _rules(home_dir: str, project_dir: str) -> Iterator[Said]:
@@ -212,6 +225,6 @@ def _retention(home_dir: str, project_dir: str) -> Iterator[Said]:
 
 
 CHECKS = (
-    *(_data_folder, _own_errors, _configuration, _store, _rules),
+    *(_data_folder, _own_errors, _configuration, _store, _team, _rules),
     *(_version, _compaction, _retention),
 )

@@ -20,6 +20,7 @@ from brimline.memory import deep, hot
 from brimline.output import line
 from brimline.search import stored, turns, vectors
 from brimline.search.documents import EVERYWHERE, Within
+from brimline.team import together
 
 KEY = re.compile(r"m(\d{1,12})")
 WAIT_S = 1.0
@@ -29,6 +30,8 @@ _HIT_CHARACTERS = 320
 _ENTRY_CHARACTERS = 1_300
 _AGES = ((86_400, "d"), (3_600, "h"), (60, "min"))
 _intake = threading.Lock()
+# What was found on the team's server, by the number it was given.
+_elsewhere: dict[int, turns.Hit] = {}
 
 
 def find(home_dir: str, project_dir: str, query: str, room: int, *, everywhere: bool) -> str:
@@ -37,11 +40,13 @@ def find(home_dir: str, project_dir: str, query: str, room: int, *, everywhere: 
     Raises:
         StoreError: the search cannot be used.
     """
-    _bring_up_to_date(home_dir, project_dir)
-    if not os.path.isdir(stored.folder(home_dir)):
+    bring_up_to_date(home_dir, project_dir)
+    if not os.path.isdir(stored.folder(home_dir)) and not together.is_wanted(home_dir):
         return ""  # nothing was ever taken in
     within = EVERYWHERE if everywhere else Within(stored.place(project_dir))
-    hits = _memory(home_dir).search(query, _MOST_HITS, within)
+    memory = _memory(home_dir)
+    hits, problem = together.search(home_dir, project_dir, memory, query, _MOST_HITS, within)
+    _elsewhere.update({hit.number: hit for hit in hits if hit.author})
     rows = []
     for hit in hits:
         row = f"m{hit.number} {_told(hit)}: {line(hit.text, _HIT_CHARACTERS)}"
@@ -49,11 +54,10 @@ def find(home_dir: str, project_dir: str, query: str, room: int, *, everywhere: 
         if room < 0:
             break
         rows.append(row)
-    if not rows:
-        return ""
     how = "" if vectors.load() else " (by words alone)"
     head = f'[brimline recall: said before, best first{how}; key="m…" shows one with its context]'
-    return "\n".join([head, *rows])
+    note = f"[from this machine alone: {line(problem, _HIT_CHARACTERS)}]"
+    return "\n".join([*([head] if rows else []), *rows, *([note] if problem else [])])
 
 
 def shown(home_dir: str, project_dir: str, number: int, *, everywhere: bool) -> str:
@@ -63,6 +67,8 @@ def shown(home_dir: str, project_dir: str, number: int, *, everywhere: bool) -> 
         StoreError: there is none, or it is another project's.
     """
     found = _memory(home_dir).use(lambda connection: turns.around(connection, number))
+    if number in _elsewhere:
+        found, everywhere = [_elsewhere[number]], True
     own = next((hit for hit in found if hit.number == number), None)
     if own is None:
         raise StoreError(f"there is no entry m{number}: search for it again")
@@ -98,7 +104,7 @@ def _memory(home_dir: str) -> turns.Memory:
     return deep.opened(home_dir)
 
 
-def _bring_up_to_date(home_dir: str, project_dir: str) -> None:
+def bring_up_to_date(home_dir: str, project_dir: str) -> None:
     """Take in what is new, for a moment; longer work goes on behind the answer."""
 
     def work() -> None:
@@ -115,7 +121,7 @@ def _bring_up_to_date(home_dir: str, project_dir: str) -> None:
 def _told(hit: turns.Hit) -> str:
     """Where it comes from and how old it is."""
     where = "" if hit.group.startswith("/") else f", session {hit.group[:8]}"
-    return f"({hit.source}, {_age(hit.at)}{where})"
+    return f"({hit.source}, {_age(hit.at)}{where}{f', by {hit.author}' if hit.author else ''})"
 
 
 def _age(at: float) -> str:

@@ -5,7 +5,10 @@ Nothing of ours is loaded or read before the first call of a tool, and the SDK o
 
 from __future__ import annotations
 
+import itertools
 import signal
+import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
     from mcp.server import Server, ServerRequestContext
     from mcp.types import CallToolRequestParams, CallToolResult, ListToolsResult
 
+# By then the client has what it waits for.
+_SHARE_AFTER_S, _SHARE_EVERY_S = 2.0, 300.0
 MISSING = (
     "the MCP server needs the MCP SDK, version 2: in the clone that brimline came from, "
     "`pip install '.[mcp]'` (or `uv tool install '.[mcp]'`) installs it"
@@ -44,6 +49,7 @@ def mcp() -> None:
         raise BrimlineError(MISSING) from error
     # The client says goodbye with SIGINT; there is nothing to clean up and nobody to tell.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    threading.Thread(target=_share, daemon=True).start()
     anyio.run(_serve, server)
 
 
@@ -61,6 +67,15 @@ def build() -> Server[Any]:
         on_list_tools=_list_tools,
         on_call_tool=_call_tool,
     )
+
+
+def _share() -> None:
+    """Keep the team's server up to date, where the user has named one."""
+    for wait_s in itertools.chain([_SHARE_AFTER_S], itertools.repeat(_SHARE_EVERY_S)):
+        time.sleep(wait_s)
+        from brimline.mcp import tools
+
+        tools.share()
 
 
 async def _serve(server: Server[Any]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from typing import Any
 
 from brimline.errors import BrimlineError, SessionError
@@ -20,6 +21,7 @@ INSTRUCTIONS = (
     "Text that begins `[brimline stored ...: sha256:...]` is a preview: `recall` gets the rest."
 )
 _LONGEST_NOTE = 600
+_SHARE_S = 20.0
 
 
 def _tool(name: str, description: str, properties: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -106,6 +108,19 @@ def answer(name: str, arguments: dict[str, Any]) -> tuple[str, bool]:
         failed = True
     # Paths may hold bytes that are no text, which JSON cannot carry.
     return told.encode("utf-8", "replace").decode(), failed
+
+
+def share() -> None:
+    """Send what waits for the team's server, where there is one; what is wrong, `doctor` tells."""
+    from brimline.team import together
+
+    with contextlib.suppress(BrimlineError, OSError):
+        queue = together.queue_of(paths.home(), _project_dir())
+        if queue:
+            from brimline.mcp import remembered
+
+            remembered.bring_up_to_date(paths.home(), _project_dir())
+            queue.drain(queue.waiting(), until=time.monotonic() + _SHARE_S)
 
 
 def _dispatched(name: str, arguments: dict[str, Any]) -> str:

@@ -4,7 +4,8 @@ It is a copy of its sources and can be made anew at any time, so what is damaged
 mended; where no file can be written, the same happens in memory. The file is named by format and
 generation (`1-4.sqlite3`): versions with other formats have files of their own, and nobody opens
 the remains of a generation that was replaced. WAL lets many processes read while one writes.
-`documents` are stored outputs, `entries` are for memory: texts that follow each other in a group.
+`documents` are stored outputs, `entries` are for memory: texts that follow each other in a group,
+`shared` is what a team's server has of them.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 _LAYOUT = (
-    2  # also in the schema; a version with another one adds its tables, and none is in the way
+    3  # also in the schema; a version with another one adds its tables, and none is in the way
 )
 _BUSY_S = 5.0
 _ATTEMPTS = 3
@@ -82,8 +83,11 @@ _SCHEMA = """
     END;
     CREATE TABLE IF NOT EXISTS vectors (block INTEGER PRIMARY KEY, records BLOB NOT NULL);
     CREATE TABLE IF NOT EXISTS projects (number INTEGER PRIMARY KEY, project TEXT UNIQUE NOT NULL);
+    CREATE TABLE IF NOT EXISTS shared (
+        server TEXT NOT NULL, point TEXT NOT NULL, state TEXT NOT NULL, PRIMARY KEY (server, point)
+    ) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-    PRAGMA user_version = 2;
+    PRAGMA user_version = 3;
     COMMIT;
 """
 # Inside a folder is what continues its path after a slash, the character before `0`.

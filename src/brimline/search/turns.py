@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from brimline.search.vectors import Table
 
     Answer = TypeVar("Answer")
+    Others = Callable[[], Sequence["Other"]]
 
 # How many candidates each way of searching offers.
 CANDIDATES = 200
@@ -33,6 +34,7 @@ _MOST_BEFORE = 1_500
 _MOST_TERMS = 60
 _AT_ONCE = 500
 _TOKEN = re.compile(r"[^\W_]+")
+TOKENS = "tokenize='porter unicode61 remove_diacritics 2'"
 # Every text has them, and a question most of all.
 _STOP_WORDS = frozenset(
     """a about all am an and any are as at be been being but by can could did do does for from had
@@ -70,6 +72,16 @@ class Hit(NamedTuple):
     project: str
     number: int
     score: float
+    author: str = ""
+    """Who shared it, where it is from elsewhere."""
+
+
+class Other(NamedTuple):
+    """An entry from elsewhere, how well it fits, and the one before it there."""
+
+    hit: Hit
+    found: ranking.Found
+    before: str
 
 
 class Memory:
@@ -106,14 +118,24 @@ class Memory:
         return added
 
     def search(
-        self, query: str, limit: int = 10, within: Within = documents.EVERYWHERE
+        self,
+        query: str,
+        limit: int = 10,
+        within: Within = documents.EVERYWHERE,
+        others: Others = tuple,
     ) -> list[Hit]:
         """The entries that fit a query, the best first.
+
+        Args:
+            query: words, or a question.
+            limit: how many at most.
+            within: the project that is meant.
+            others: entries from elsewhere, asked for when those of here are found.
 
         Raises:
             StoreError: the file cannot be used.
         """
-        return self.use(lambda found: self._search(found, query, limit, within))
+        return self.use(lambda found: self._search(found, query, limit, within, others))
 
     def use(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
         """Let some work have the database.
@@ -124,7 +146,7 @@ class Memory:
         return documents.use(self.folder, work, in_memory=False, derived=self._derived)
 
     def _search(
-        self, connection: sqlite3.Connection, query: str, limit: int, within: Within
+        self, connection: sqlite3.Connection, query: str, limit: int, within: Within, others: Others
     ) -> list[Hit]:
         found = _by_words(connection, query, within)
         table = vectors.load()
@@ -134,9 +156,16 @@ class Memory:
         places = ", ".join("?" * len(ids))
         asked = f"SELECT id, before_id FROM entries WHERE id IN ({places})"  # noqa: S608
         before = dict(connection.execute(asked, ids).fetchall())
-        scores = ranking.fused({key: one for key, one in found.items() if key in before}, before)
+        found = {key: one for key, one in found.items() if key in before}
+        elsewhere = {-number: one for number, one in enumerate(others(), 1)}
+        numbers = {one.hit.id: key for key, one in elsewhere.items()}
+        found |= {key: one.found for key, one in elsewhere.items()}
+        before |= {key: numbers.get(one.before) for key, one in elsewhere.items()}
+        scores = ranking.fused(found, before)
         best = sorted(scores, key=lambda key: (-scores[key], key))[:limit]
-        return _hits(connection, best, scores)
+        hits = [elsewhere[key].hit._replace(score=scores[key]) for key in best if key < 0]
+        hits += _hits(connection, [key for key in best if key > 0], scores)
+        return sorted(hits, key=lambda hit: -hit.score)
 
     def _vectors(self, connection: sqlite3.Connection, table: Table, within: Within) -> Any:
         """All vectors, read again where they have changed, and which of them are meant."""
@@ -144,7 +173,7 @@ class Memory:
         if self._scanned[0] != key:
             last, size = connection.execute(
                 "SELECT max(block), length(records) FROM vectors WHERE ?",
-                (_digest(table) == key[1],),
+                (digest(table) == key[1],),
             ).fetchone()
             rows = connection.execute("SELECT block, records FROM vectors") if size else ()
             self._scanned = (key, ranking.Vectors(rows, last, _BLOCK, (size or 0) // _BLOCK))
@@ -205,11 +234,11 @@ def around(connection: sqlite3.Connection, number: int) -> list[Hit]:
 
 def make_vectors(connection: sqlite3.Connection, table: Table) -> int:
     """Give entries that have none their vector, as part of a transaction; how many got one."""
-    digest = _digest(table)
-    if _fact(connection, "table") != digest:
+    mark = digest(table)
+    if _fact(connection, "table") != mark:
         connection.execute("DELETE FROM vectors")
         connection.execute("UPDATE entries SET has_vector = 0 WHERE has_vector")
-        _set_fact(connection, "table", digest)
+        _set_fact(connection, "table", mark)
     asked = (
         "SELECT id, before_id, project, text, before FROM entries WHERE NOT has_vector "
         "ORDER BY id LIMIT ?"
@@ -234,10 +263,14 @@ def expression(query: str) -> str:
 
     A name such as `checkOne` or `check_one` is searched as it is, and by its parts.
     """
+    return " OR ".join(f'"{word}"' for word in telling(query))
+
+
+def telling(query: str) -> list[str]:
+    """The words of a question that tell what is sought."""
     # As they are: SQLite folds case and accents of both sides alike.
     words = list(dict.fromkeys(_TOKEN.findall(unicodedata.normalize("NFC", query))))[:_MOST_TERMS]
-    telling = [word for word in words if word.lower() not in _STOP_WORDS] or words
-    return " OR ".join(f'"{word}"' for word in telling)
+    return [word for word in words if word.lower() not in _STOP_WORDS] or words
 
 
 def _entry(given: Mapping[str, Any]) -> Entry:
@@ -341,10 +374,11 @@ def _hits(
         f"WHERE id IN ({', '.join('?' * len(ids))})"
     )
     rows = {row[0]: row[1:] for row in connection.execute(asked, ids)}
-    return [Hit._make((*rows[key], scores[key])) for key in ids]
+    return [Hit._make((*rows[key], scores[key], "")) for key in ids]
 
 
-def _digest(table: Table) -> str:
+def digest(table: Table) -> str:
+    """By which vectors of one table are told from those of another."""
     return f"{zlib.crc32(table.mark):08x}"
 
 

@@ -1,0 +1,175 @@
+"""An entry as a point on the server and back: its id by content, its vectors, its payload.
+
+BM25 comes in two halves: weights of the words in a text here, how rare a word is on the server. The
+words are those of the local search, as SQLite's tokenizer has them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sqlite3
+import uuid
+import zlib
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from brimline import git
+from brimline.carry.clean import clean
+from brimline.errors import TeamError
+from brimline.search import ranking, turns, vectors
+from brimline.search.turns import CANDIDATES, Hit, Other
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from brimline.search.vectors import Table
+
+WORDS, PAIR = "words", "pair"
+INDEXED = ("project", "session", "author")
+MOST_CHARACTERS = 20_000
+_SPACE = uuid.UUID("5b0f3f0c-6f0a-4d0e-9a55-0d6f1c1f7a11")
+# As SQLite has them; how long a text and the one before it are on average is not known here.
+_K1, _B, _USUAL_WORDS = 1.2, 0.75, 100
+_REMOTE = re.compile(r"(?:[\w+.-]+://)?(?:[^@/]*@)?([^:/@]+)(?::\d+(?=/))?[:/]+(.+?)(?:\.git)?/*")
+_LABEL_CHARACTERS = 100
+_FIRST_NUMBER = 10**11
+
+
+class Item(NamedTuple):
+    """An entry on its way to the server: project and session by names that all machines know."""
+
+    id: str
+    text: str
+    before: str
+    previous: str
+    project: str
+    session: str
+    at: float
+    source: str
+
+
+def table() -> Table:
+    """The table of vectors, without which there are no points.
+
+    Raises:
+        TeamError: there is none.
+    """
+    found = vectors.load()
+    if found is None:
+        raise TeamError(f"a team's memory is searched by meaning: {vectors.MISSING}")
+    return found
+
+
+def project_label(folder: str) -> str:
+    """A project by what its repository is cloned from, else by its folder's name."""
+    told = git.ask(folder, ("config", "--get", "remote.origin.url")) if folder else None
+    match = _REMOTE.fullmatch((told or "").strip())
+    return f"{match[1]}/{match[2]}".lower() if match else folder.rstrip("/").rpartition("/")[2]
+
+
+def point_id(project: str, session: str, ref: str, text: str) -> str:
+    """The same on every machine that has the same text of the same session."""
+    parts = (project, session, ref.rpartition("/")[2], text)
+    return str(uuid.uuid5(_SPACE, "\0".join(parts)))
+
+
+def vector_name(table: Table) -> str:
+    """The model is part of the name: vectors of another one have another."""
+    return f"meaning-{turns.digest(table)}"
+
+
+def schema(table: Table) -> dict[str, Any]:
+    """What a collection is made of."""
+    return {
+        "vectors": {vector_name(table): {"size": table.dimensions, "distance": "Cosine"}},
+        "sparse_vectors": {name: {"modifier": "idf"} for name in (WORDS, PAIR)},
+    }
+
+
+def points(items: Sequence[Item], table: Table, author: str) -> list[dict[str, Any]]:
+    """Entries as the server takes them."""
+    dense = ranking.blended(
+        table.encode([item.text for item in items]), table.encode([item.before for item in items])
+    )
+    sparse = _weights([(item.before, item.text) for item in items])
+    made = []
+    for item, vector, (words, pair) in zip(items, dense, sparse, strict=True):
+        payload = item._asdict() | {"author": author}
+        del payload["before"]  # its words are in the vectors, and itself in its own point
+        by_name = {vector_name(table): _rounded(vector), WORDS: words, PAIR: pair}
+        made.append({"id": payload.pop("id"), "vector": by_name, "payload": payload})
+    return made
+
+
+def questions(query: str, table: Table, project: str | None) -> list[dict[str, Any]]:
+    """One request: all candidates, scored by meaning, by words, by words with the entry before."""
+    ((words, _),) = _weights([("", " ".join(turns.telling(query)))])
+    asked = {"indices": words["indices"], "values": [1.0] * len(words["indices"])}
+    meaning = _rounded(table.encode([query])[0])
+    only = {"must": [{"key": "project", "match": {"value": project}}]} if project else None
+    name = vector_name(table)
+    ways = [(name, meaning), (PAIR, asked)][: 1 + bool(words["indices"])]
+    of_each = {"limit": CANDIDATES, "filter": only}
+    prefetch = [of_each | {"using": using, "query": sought} for using, sought in ways]
+    common = {"prefetch": prefetch, "limit": 2 * CANDIDATES}
+    ways += [(WORDS, asked)] if ways[1:] else []
+    return [common | {"using": u, "query": q, "with_payload": u == name} for u, q in ways]
+
+
+def others(answers: Any) -> list[Other]:
+    """What the server found.
+
+    Raises:
+        TeamError: these are no answers to our questions.
+    """
+    try:
+        scores = [{p["id"]: float(p["score"]) for p in answer["points"]} for answer in answers]
+        meaning, pair, words = [*scores, {}, {}][:3]
+        return [
+            Other(
+                _hit(str(point["id"]), point["payload"]),
+                ranking.Found(*(kind.get(point["id"], 0.0) for kind in (words, pair, meaning))),
+                str(point["payload"]["previous"]),
+            )
+            for point in answers[0]["points"]
+        ]
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise TeamError("what the team's server holds are no entries of brimline's") from error
+
+
+def _hit(key: str, payload: dict[str, Any]) -> Hit:
+    """A stranger's text: nothing in it is obeyed by a terminal, and it is not endless."""
+    text = clean(str(payload["text"]))[:MOST_CHARACTERS]
+    session, source, project, author = (
+        " ".join(clean(str(payload[name])).split())[:_LABEL_CHARACTERS]
+        for name in ("session", "source", "project", "author")
+    )
+    at, number = float(payload["at"]), _FIRST_NUMBER + zlib.crc32(key.encode())
+    return Hit(key, text, session, at, source, project, number, 0.0, author or "the team")
+
+
+def _weights(pairs: Sequence[tuple[str, str]]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Of each text, and of it with the one before, what its words weigh."""
+    made: list[tuple[dict[int, float], dict[int, float]]] = [({}, {}) for _ in pairs]
+    with contextlib.closing(sqlite3.connect(":memory:")) as base:
+        base.execute(f"CREATE VIRTUAL TABLE held USING fts5(before, text, {turns.TOKENS})")
+        base.execute("CREATE VIRTUAL TABLE words USING fts5vocab(held, instance)")
+        rows = [(number, *pair) for number, pair in enumerate(pairs)]
+        base.executemany("INSERT INTO held (rowid, before, text) VALUES (?, ?, ?)", rows)
+        asked = "SELECT doc, term, sum(col = 'text'), count(*) FROM words GROUP BY doc, term"
+        counts = base.execute(asked).fetchall()
+    length = dict.fromkeys(range(len(pairs)), 0)
+    for number, _, _, both in counts:
+        length[number] += both
+    for number, term, own, both in counts:
+        damping = _K1 * (1 - _B + _B * length[number] / _USUAL_WORDS)
+        key = zlib.crc32(term.encode())
+        for weights, count in zip(made[number], (own, both), strict=True):
+            if count:
+                weights[key] = weights.get(key, 0.0) + count * (_K1 + 1) / (count + damping)
+    sparse = [[{"indices": list(w), "values": _rounded(w.values())} for w in two] for two in made]
+    return [(own, both) for own, both in sparse]
+
+
+def _rounded(values: Any) -> list[float]:
+    return [round(float(value), 5) for value in values]

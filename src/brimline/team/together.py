@@ -1,0 +1,132 @@
+"""The search over both: what is here, and what the team's server has, within a moment."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from brimline.carry.clean import clean
+from brimline.errors import BrimlineError, TeamError
+from brimline.fast import io, paths
+
+if TYPE_CHECKING:
+    from brimline.search.documents import Within
+    from brimline.search.turns import Hit, Memory, Other
+    from brimline.team.qdrant import Place, Server
+    from brimline.team.queue import Queue
+
+WAIT_S = 0.3
+# An answer that comes too late leaves a connection for the next question.
+_LATE_S, _STATUS_S = 2.0, 3.0
+
+
+def is_wanted(home_dir: str) -> bool:
+    """Whether the user may have named a server: nothing is loaded to find out."""
+    try:
+        return b"qdrant+" in io.read_file(paths.user_config(home_dir))
+    except OSError:
+        return False
+
+
+def queue_of(home_dir: str, project_dir: str) -> Queue | None:
+    """What waits for the team's server; None where the user has named none.
+
+    Raises:
+        TeamError: `memory.url` is wrong, or a package is missing.
+    """
+    if not is_wanted(home_dir):
+        return None
+    from brimline import config
+    from brimline.team.qdrant import parse
+    from brimline.team.queue import Queue
+
+    values = config.load(home_dir, project_dir, environment=False).values
+    url, outputs = values["memory.url"], values["memory.share_outputs"]
+    return Queue(home_dir, parse(url), outputs=outputs) if url else None
+
+
+def search(
+    home_dir: str, project_dir: str, memory: Memory, query: str, limit: int, within: Within
+) -> tuple[list[Hit], str]:
+    """The entries of both that fit a query, and why the server's are missing, if they are.
+
+    Raises:
+        StoreError: the search here cannot be used.
+    """
+    try:
+        queue = queue_of(home_dir, project_dir)
+        question = _Question(queue, query, within) if queue else None
+    except TeamError as error:
+        return memory.search(query, limit, within), str(error)
+    if question is None:
+        return memory.search(query, limit, within), ""
+    return memory.search(query, limit, within, question.answer), question.problem
+
+
+class _Question:
+    """One that is asked beside the search here."""
+
+    def __init__(self, queue: Queue, query: str, within: Within) -> None:
+        from brimline.team import points
+
+        self.problem, self._queue, self._server = "", queue, _server(queue.place)
+        self._found: list[Other] | BrimlineError | None = None
+        project = None if within.project is None else points.project_label(within.project)
+        self._asked = {"searches": points.questions(query, points.table(), project)}
+        self._until = time.monotonic() + WAIT_S
+        self._thread = threading.Thread(target=self._ask, daemon=True)
+        self._thread.start()
+
+    def answer(self) -> list[Other]:
+        """What was found there; nothing where it takes too long."""
+        self._thread.join(max(0.0, self._until - time.monotonic()))
+        found = self._found
+        if isinstance(found, list):
+            return found
+        self.problem = str(found or "the team's server did not answer in time")
+        return []
+
+    def _ask(self) -> None:
+        from brimline.team import points
+
+        try:
+            answers = self._server.of_collection("POST", "/points/query/batch", self._asked)
+            self._found = self._queue.foreign(points.others(answers))
+        except BrimlineError as error:
+            self._found = error
+
+
+@functools.lru_cache(maxsize=1)
+def _server(place: Place) -> Server:
+    from brimline.team.qdrant import Server
+
+    return Server(place, _LATE_S)
+
+
+def status(queue: Queue) -> dict[str, Any]:
+    """How it is with the server, and how much waits for it.
+
+    Raises:
+        StoreError: the search cannot be used.
+    """
+    from brimline.team.qdrant import Server
+
+    told: dict[str, Any] = {"server": queue.place.name, "waiting": queue.waiting().total}
+    told |= {"version": None, "points": None, "problem": ""}
+    try:
+        with contextlib.closing(Server(queue.place, _STATUS_S)) as server:
+            told["version"] = clean(str(server.ask("GET", "/")["version"]))[:20]
+            told["points"] = int(server.of_collection("POST", "/points/count", {})["count"])
+    except (TeamError, LookupError, TypeError, ValueError) as error:
+        told["problem"] = str(error)
+    return told
+
+
+def told(status: dict[str, Any]) -> str:
+    """The same in a line."""
+    version, number = status["version"], status["points"]
+    here = f"{status['server']}, Qdrant {version}: {number} points"
+    return f"{status['problem'] or here}; {status['waiting']:,} waiting here"

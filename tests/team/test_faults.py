@@ -1,0 +1,282 @@
+"""Whatever is wrong with the server: one clear sentence, the search here unharmed, nothing lost."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import ssl
+import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.cli.conftest import PROGRAM
+from tests.team.conftest import KEY
+
+from brimline.errors import TeamError
+from brimline.fast import paths
+from brimline.memory import deep
+from brimline.team import points, qdrant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from tests.team.homes import Homes
+    from tests.team.servers import Node
+
+
+SAID = "The importer retries five times."
+
+
+@pytest.fixture
+def anna(homes: Homes) -> Homes:
+    """Somebody who has said something that is in the search, and has no server yet."""
+    homes.say("anna", SAID)
+    homes("memory", "index")
+    return homes
+
+
+@pytest.fixture
+def fake() -> Iterator[Callable[[int, dict[str, str], bytes], str]]:
+    """A server on loopback that answers every request alike; where it is, and what it was sent."""
+    servers: list[HTTPServer] = []
+
+    def start(status: int, headers: dict[str, str], body: bytes) -> str:
+        class Handler(BaseHTTPRequestHandler):
+            def _answer(self) -> None:
+                self.rfile.read(int(self.headers.get("content-length") or 0))
+                self.send_response(status)
+                for name, value in ({"content-length": str(len(body))} | headers).items():
+                    self.send_header(name, value)
+                self.end_headers()
+                with contextlib.suppress(OSError):
+                    self.wfile.write(body)
+
+            do_GET = do_POST = do_PUT = _answer  # noqa: N815 - as the library has it
+
+            def log_message(self, *_: Any) -> None:
+                """Nobody is told."""
+
+        servers.append(HTTPServer(("127.0.0.1", 0), Handler))
+        threading.Thread(target=servers[-1].serve_forever, daemon=True).start()
+        return f"127.0.0.1:{servers[-1].server_port}"
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+def unharmed(homes: Homes, problem: str, *, waiting: int = 2) -> None:
+    """Sync, search, status and doctor all say it; what was said is found, and waits."""
+    synced = homes("memory", "sync")
+    assert (synced.code, synced.err.count("\n")) == (1, 1), synced
+    assert problem in synced.err
+    found = homes("memory", "search", "importer retries", "--json")
+    assert found.document["hits"][0]["text"] == SAID
+    assert problem in found.err
+    status = homes("memory", "status", "--json").document["team"]
+    assert problem in status["problem"]
+    assert status["waiting"] == waiting
+    assert "the team's memory" in homes("doctor").out
+    assert KEY not in synced.err + found.err + json.dumps(status)
+
+
+def test_a_wrong_key_is_named_by_its_variable(
+    anna: Homes, node: Node, collection: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And no key as well."""
+    anna.join("anna", f"qdrant+http://{node.host}/{collection}")
+    monkeypatch.setenv("BRIMLINE_QDRANT_API_KEY", "another")
+    unharmed(anna, "refuses the key: is BRIMLINE_QDRANT_API_KEY right?")
+
+
+def test_a_collection_of_another_model_is_left_alone(
+    anna: Homes, node: Node, collection: str
+) -> None:
+    """Another dimension or another name: nothing is written."""
+    body = {"vectors": {"meaning-0": {"size": 384, "distance": "Cosine"}}}
+    node.ask(f"/collections/{collection}", body, "PUT")
+    anna.join("anna", f"qdrant+http://{node.host}/{collection}")
+    synced = anna("memory", "sync")
+    assert "was made for another model ({'meaning-0': 384})" in synced.err
+    assert "nothing was written" in synced.err
+    assert node.ask(f"/collections/{collection}/points/count", {"exact": True})["count"] == 0
+    found = anna("memory", "search", "importer retries", "--json")
+    assert found.document["hits"][0]["text"] == SAID
+    assert "from this machine alone" in found.err
+
+
+def test_a_server_without_tls_is_told(anna: Homes, node: Node, collection: str) -> None:
+    """Whoever wrote https for a server that speaks http."""
+    anna.join("anna", f"qdrant+https://{node.host}/{collection}")
+    unharmed(anna, "does not speak TLS: is it qdrant+http?")
+
+
+def test_a_certificate_that_nobody_vouches_for_is_refused(
+    anna: Homes, tmp_path: Path, collection: str
+) -> None:
+    """The key is not sent before that is settled."""
+    names = ("-keyout", tmp_path / "key.pem", "-out", tmp_path / "certificate.pem")
+    made = ("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost")
+    subprocess.run(["openssl", *made, *names], check=True, capture_output=True, timeout=60)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "certificate.pem", tmp_path / "key.pem")
+    server = HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        anna.join("anna", f"qdrant+https://127.0.0.1:{server.server_port}/{collection}")
+        unharmed(anna, "is not trusted")
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_a_connection_that_nobody_answers_ends(
+    anna: Homes, collection: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is accepted by the system alone, as of a machine that hangs."""
+    import socket
+
+    from brimline.team import together
+
+    monkeypatch.setattr(qdrant.Server.__init__, "__defaults__", (0.2,))
+    monkeypatch.setattr(together, "_STATUS_S", 0.2)
+    monkeypatch.setattr(together, "WAIT_S", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        anna.join("anna", f"qdrant+http://127.0.0.1:{silent.getsockname()[1]}/{collection}")
+        unharmed(anna, "did not answer in time")
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "body", "problem"),
+    [
+        (200, {"content-type": "text/html"}, b"<html>Welcome</html>", "not answer as a Qdrant"),
+        (502, {"content-type": "text/html"}, b"<html>Bad Gateway</html>", "says 502"),
+        (200, {}, b"[" * 100_000, "not answer as a Qdrant"),
+        (200, {}, b'{"result": "' + b"x" * (9 << 20) + b'"}', "too much to be a Qdrant server"),
+        (307, {"location": "http://127.0.0.1:1/"}, b"", "leads elsewhere"),
+        (400, {}, b'{"status":{"error":"your \x1b[31mkey is ' + KEY.encode() + b'"}}', "says 400"),
+    ],
+)
+def test_a_server_that_is_no_qdrant_is_told(
+    anna: Homes,
+    fake: Callable[[int, dict[str, str], bytes], str],
+    status: int,
+    headers: dict[str, str],
+    body: bytes,
+    problem: str,
+) -> None:
+    """A page, an endless answer, a way elsewhere, a message that repeats the key."""
+    anna.join("anna", f"qdrant+http://{fake(status, headers, body)}/memory")
+    unharmed(anna, problem)
+
+
+def test_a_dead_server_is_told_and_left(anna: Homes) -> None:
+    """Nobody listens there."""
+    anna.join("anna", "qdrant+http://127.0.0.1:9/memory")
+    unharmed(anna, "cannot be reached")
+
+
+def test_entries_of_a_megabyte_pass_both_ways(anna: Homes, node: Node, collection: str) -> None:
+    """Their beginning is shared; one that somebody else left there is cut."""
+    anna.join("anna", f"qdrant+http://{node.host}/{collection}")
+    long = {"id": "long", "text": "walrus " * 150_000, "project": os.getcwd()}
+    deep.opened(paths.home()).add([long])
+    assert anna.sync()["waiting"] == 0
+    payload: dict[str, Any] = {
+        "text": "\x1b[2Jgiant " + "otter " * 200_000,
+        "author": "mal\nory",
+        "previous": "",
+    }
+    payload |= {"project": "importer", "session": "s", "at": 1.0, "source": "user"}
+    vectors = points.schema(points.table())["vectors"]
+    vector = {name: [0.1] * one["size"] for name, one in vectors.items()}
+    point = {"id": 1, "vector": vector, "payload": payload}
+    node.ask(f"/collections/{collection}/points?wait=true", {"points": [point]}, "PUT")
+    anna.join("ben", f"qdrant+http://{node.host}/{collection}")
+    hits = {hit["text"][:10]: hit for hit in anna.find("walrus giant otter")}
+    assert len(hits["walrus wal"]["text"]) == points.MOST_CHARACTERS
+    assert len(hits["[2Jgiant o"]["text"]) == points.MOST_CHARACTERS
+    assert hits["[2Jgiant o"]["author"] == "mal ory"
+
+
+def test_points_that_are_not_ours_spoil_nothing(anna: Homes, node: Node, collection: str) -> None:
+    """A payload without what ours have: the search here answers."""
+    anna.join("anna", f"qdrant+http://{node.host}/{collection}")
+    anna.sync()
+    vectors = points.schema(points.table())["vectors"]
+    vector = {name: [0.1] * one["size"] for name, one in vectors.items()}
+    strange = {"id": 1, "vector": vector, "payload": {"project": "importer", "text": ["a"]}}
+    node.ask(f"/collections/{collection}/points?wait=true", {"points": [strange]}, "PUT")
+    found = anna("memory", "search", "importer retries", "--json")
+    assert found.document["hits"][0]["text"] == SAID
+    assert "no entries of brimline's" in found.err
+
+
+def test_a_full_disk_under_the_queue_loses_nothing(
+    anna: Homes, node: Node, collection: str
+) -> None:
+    """The list cannot be written: the next sync goes on."""
+    project = anna.join("anna", f"qdrant+http://{node.host}/{collection}")
+    limit = (
+        "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
+    )
+    command = [sys.executable, "-c", limit + PROGRAM[2], "memory", "sync"]
+    done = subprocess.run(command, cwd=project, capture_output=True, check=False, timeout=60)
+    assert done.returncode == 1
+    assert b"the search index cannot be used" in done.stderr
+    assert anna.find("importer retries")[0]["text"] == SAID
+    assert anna.sync()["waiting"] == 0
+    assert node.ask(f"/collections/{collection}/points/count", {"exact": True})["count"] == 2
+
+
+@pytest.mark.parametrize(
+    ("url", "problem"),
+    [
+        ("qdrant+http://host", "has another form"),
+        ("qdrant+http://host/a/b", "has another form"),
+        ("qdrant+http://host/a?replication=x", "has another form"),
+        ("qdrant+http://anna:secret@host/a", "holds a key"),
+    ],
+)
+def test_a_wrong_address_is_told_without_repeating_it(anna: Homes, url: str, problem: str) -> None:
+    """It may hold a key."""
+    anna.join("anna", url)
+    for command in (("memory", "sync"), ("memory", "search", "importer")):
+        told = anna(*command)
+        assert problem in told.err
+        assert "secret" not in told.err
+    assert "the team's memory cannot be used" in anna("doctor").out
+
+
+def test_addresses_have_authors_several_nodes_and_ports() -> None:
+    """As they are written."""
+    place = qdrant.parse("qdrant+https://Anna%20K@a.example,[::1]:7000,c/team?replication=2")
+    assert place.hosts == ("https://a.example:6333", "https://[::1]:7000", "https://c:6333")
+    assert (place.author, place.collection, place.replicas) == ("Anna K", "team", 2)
+    with pytest.raises(TeamError, match="another form"):
+        qdrant.parse("http://host/team")
+
+
+def test_a_projects_file_and_the_environment_cannot_name_a_server(
+    anna: Homes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both may be a stranger's; `doctor` says that they are ignored."""
+    project = anna.enter("anna")
+    os.makedirs(f"{project}/.claude")
+    with open(paths.project_config(project), "w", encoding="utf-8") as file:
+        file.write('[memory]\nurl = "qdrant+http://127.0.0.1:9/stolen"\n')
+    monkeypatch.setenv("BRIMLINE_MEMORY_URL", "qdrant+http://127.0.0.1:9/stolen")
+    found = anna("memory", "search", "importer retries")
+    assert (found.err, SAID in found.out) == ("", True)
+    assert "there is no team's server" in anna("memory", "sync").err
+    told = " ".join(anna("doctor").out.split())
+    assert "memory.url cannot be set by a project and is ignored" in told
+    assert "BRIMLINE_MEMORY_URL is ignored" in told

@@ -1,0 +1,211 @@
+"""Two homes on one real server: what each finds, what is forgotten, what comes back."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.team.conftest import KEY
+from tests.team.homes import SESSIONS
+
+from brimline.mcp import tools
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.team.homes import Homes
+    from tests.team.servers import Node
+
+
+def url(node: Node, collection: str, author: str) -> str:
+    """What `memory.url` is set to."""
+    return f"qdrant+http://{author}@{node.host}/{collection}"
+
+
+@pytest.fixture
+def team(homes: Homes, node: Node, collection: str) -> Homes:
+    """Both at the same server; anna has said something, and nothing is sent yet."""
+    for name in ("anna", "ben"):
+        homes.join(name, url(node, collection, name))
+    homes.say(
+        "anna", "The importer retries five times.", "My token is ghp_abcdefghijklmnopqrst0123."
+    )
+    return homes
+
+
+def everything(node: Node, collection: str) -> list[dict[str, Any]]:
+    """All points of a collection, as the server has them."""
+    asked = {"limit": 1_000, "with_payload": True, "with_vector": True}
+    points: list[dict[str, Any]]
+    points = node.ask(f"/collections/{collection}/points/scroll", asked)["points"]
+    return points
+
+
+def test_two_homes_find_each_others_memories_after_one_sync(
+    team: Homes, node: Node, collection: str
+) -> None:
+    """With author, session, time and source, secrets masked; each entry once, own ones locally."""
+    assert team.sync() == {"sent": 4, "deleted": 0, "waiting": 0}
+    assert team.sync() == {"sent": 0, "deleted": 0, "waiting": 0}
+    assert [hit["author"] for hit in team.find("importer retries")][:2] == ["", ""]
+
+    team.enter("ben")
+    hits = team.find("how often does the importer retry?")
+    assert hits[0]["text"] == "The importer retries five times."
+    assert (hits[0]["author"], hits[0]["source"], hits[0]["project"]) == (
+        "anna",
+        "user",
+        "importer",
+    )
+    assert hits[0]["at"] == pytest.approx(1_790_000_000, abs=3_600)
+    assert len({hit["id"] for hit in hits}) == len(hits) == 4
+    kept = json.dumps(everything(node, collection))
+    assert "ghp_" not in kept
+    assert str(team.enter("anna")) not in kept
+
+
+def test_what_one_forgets_is_gone_for_both(team: Homes, node: Node, collection: str) -> None:
+    """At once where it was forgotten, with its next sync everywhere."""
+    team.sync()
+    team.say("ben", "The importer is written in Rust.")
+    team.sync()
+    assert "anna" in {hit["author"] for hit in team.find("importer retries")}
+    team.enter("anna")
+    done = team("forget", "--session", SESSIONS["anna"], "--yes")
+    assert "memory sync" in done.err
+    assert {hit["author"] for hit in team.find("importer retries")} == {"ben"}
+    assert team.sync() == {"sent": 0, "deleted": 4, "waiting": 0}
+
+    assert {hit["author"] for hit in team.find("importer retries")} == {"ben"}
+    team.enter("ben")
+    assert {hit["author"] for hit in team.find("importer retries")} == {""}
+    assert {one["payload"]["author"] for one in everything(node, collection)} == {"ben"}
+
+
+def test_a_topic_that_changes_or_goes_does_so_on_the_server(
+    team: Homes, node: Node, collection: str
+) -> None:
+    """The text of before is not left behind."""
+    team.enter("anna")
+    team("memory", "add", "deploys", "--type", "project", "--description", "How", "On Fridays.")
+    team.sync()
+    team("memory", "edit", "deploys", "On Mondays.")
+    assert team.sync() == {"sent": 1, "deleted": 1, "waiting": 0}
+    topics = [
+        p["payload"] for p in everything(node, collection) if p["payload"]["source"] == "topic"
+    ]
+    assert [(one["text"], one["session"]) for one in topics] == [
+        ("deploys: How\nOn Mondays.", "topic")
+    ]
+    team("memory", "remove", "deploys", "--yes")
+    assert team.sync()["deleted"] == 1
+
+
+def test_a_server_that_starts_empty_gets_all_of_it_again(
+    team: Homes, node: Node, collection: str
+) -> None:
+    """By `--rebuild`, also after the search file itself was lost."""
+    team.enter("anna")
+    team.sync()
+    node.drop(collection)
+    assert team.sync("--rebuild")["sent"] == 4
+    team.enter("ben")
+    assert team.find("importer retries")[0]["author"] == "anna"
+
+
+def test_what_was_forgotten_before_the_list_was_lost_goes_too(
+    team: Homes, node: Node, collection: str, world: Path
+) -> None:
+    """A search file that was made anew deletes nothing but that."""
+    team.enter("anna")
+    team("memory", "add", "deploys", "--type", "project", "--description", "How", "On Fridays.")
+    team.sync()
+    team("forget", "--session", SESSIONS["anna"], "--yes")
+    for file in (world / "anna" / "brimline" / "search").iterdir():
+        file.unlink()
+    team("memory", "remove", "deploys", "--yes")
+    team.sync()
+    assert [p["payload"]["source"] for p in everything(node, collection)] == ["topic"]
+
+
+def test_only_the_project_at_hand_is_searched_unless_everywhere(
+    team: Homes, monkeypatch: pytest.MonkeyPatch, world: Path
+) -> None:
+    """A project is what its repository is cloned from, whatever its folder is called."""
+    project = team.enter("anna")
+    for command in (
+        ("init", "-q"),
+        ("remote", "add", "origin", "git@Example.org:team/Importer.git"),
+    ):
+        subprocess.run(["git", *command], cwd=project, check=True, timeout=30)
+    team.sync()
+    team.enter("ben")
+    assert team.find("importer retries") == []
+    assert (
+        team.find("importer retries", "--everywhere")[0]["project"] == "example.org/team/importer"
+    )
+    clone = world / "ben" / "elsewhere"
+    clone.mkdir()
+    monkeypatch.chdir(clone)
+    remote = "https://ben:secret@example.org/team/importer"
+    for command in (("init", "-q"), ("remote", "add", "origin", remote)):
+        subprocess.run(["git", *command], cwd=clone, check=True, timeout=30)
+    assert team.find("importer retries")[0]["author"] == "anna"
+
+
+def test_outputs_stay_here_unless_they_are_shared(team: Homes, node: Node, collection: str) -> None:
+    """Of each its command and beginning, masked; switched off again, they leave."""
+    from brimline.fast import paths
+    from brimline.search import stored
+    from brimline.store import put
+
+    project = team.enter("anna")
+    output = b"walrus log\npassword=hunter2hunter2\n" + b"x" * 5_000
+    put.put(paths.home(), output, {"tool": "Bash", "source": "make walrus", "cwd": project})
+    stored.tidy(paths.home(), until=float("inf"))
+    assert team.sync()["sent"] == 4
+    team("config", "set", "memory.share_outputs", "true")
+    assert team.sync()["sent"] == 1
+    kept = [
+        p["payload"] for p in everything(node, collection) if p["payload"]["source"] == "output"
+    ]
+    assert kept[0]["text"].startswith("Bash make walrus\nwalrus log\npassword=[masked]")
+    assert len(kept[0]["text"]) < 1_600
+    team("config", "unset", "memory.share_outputs")
+    assert team.sync()["deleted"] == 1
+
+
+def test_the_model_is_told_whose_it_is_and_can_read_it_whole(team: Homes) -> None:
+    """A hit of the server has a key as any other."""
+    team.sync()
+    team.enter("ben")
+    told, failed = tools.answer("recall", {"query": "importer retries"})
+    line = next(line for line in told.split("\n") if "five times" in line)
+    assert not failed
+    assert ", by anna)" in line
+    told, failed = tools.answer("recall", {"key": line.split()[0]})
+    assert not failed
+    assert "The importer retries five times." in told
+
+
+def test_the_mcp_server_sends_what_waits(team: Homes) -> None:
+    """Without anybody asking for it."""
+    team.enter("anna")
+    tools.share()
+    assert team("memory", "status", "--json").document["team"]["waiting"] == 0
+    team.enter("ben")
+    assert team.find("importer retries")[0]["author"] == "anna"
+
+
+def test_status_and_doctor_tell_how_it_is(team: Homes, node: Node, collection: str) -> None:
+    """Reachable, version, how many points, how many wait; the key is nowhere."""
+    team.enter("anna")
+    team("memory", "index")
+    team("memory", "sync")
+    told = f"{node.host}/{collection}, Qdrant 1.16.3: 4 points; 0 waiting here"
+    for command in ("memory status", "doctor"):
+        said = team(*command.split()).out
+        assert told in " ".join(said.split())
+        assert KEY not in said
