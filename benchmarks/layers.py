@@ -23,6 +23,7 @@ from brimline.gauge import window
 _POLICIES: dict[str, dict[str, Any]] = {
     "L1 alone": {"layers": frozenset({1})},
     "layers, edit at once": {"waiting_weight": float("inf")},
+    "layers, thinking bound": {"is_bound": True},
     "layers, as shipped": {},
 }
 # The service's own editing, by its documented defaults: beyond so many tokens all results but the

@@ -7,6 +7,7 @@ import http.client
 import json
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -221,6 +222,46 @@ def test_an_answer_that_is_cut_is_cut_for_the_client_too(upstream: Upstream, hom
 
     assert said == b""
     assert not errors(home_dir)
+
+
+def test_many_at_once_get_their_own_answers(upstream: Upstream) -> None:
+    """In pieces, to bodies of up to 4 MB, some cut off: nothing is mixed up or looks whole."""
+
+    def parts(mark: str) -> list[bytes]:
+        return [f"{mark} {n}\n".encode() for n in range(30)]
+
+    def stream(handler: Any) -> None:
+        mark = handler.headers["x-mark"]
+        for part in parts(mark):
+            handler.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
+            handler.wfile.flush()
+        if mark.startswith("cut"):
+            handler.connection.close()
+            handler.close_connection = True
+        else:
+            handler.wfile.write(b"0\r\n\r\n")
+
+    def ask(number: int) -> bytes:
+        mark = f"{'cut' if number % 5 == 4 else 'whole'}{number}"
+        talk = bulky()
+        lines = 400_000 if number % 10 == 0 else 500
+        talk.step("Read", {"file_path": f"/w/{mark}.py", "offset": 1}, "value = 1\n" * lines)
+        try:
+            answer = gateway.ask(raw_of(talk), {"x-mark": mark, "X-Claude-Code-Session-Id": mark})
+        except http.client.IncompleteRead as error:
+            return b"cut" * mark.startswith("cut") + error.partial
+        return answer[2]
+
+    upstream.answers = [Answer(stream=stream) for _ in range(40)]
+    with Gateway(upstream.url) as gateway, ThreadPoolExecutor(40) as pool:
+        answers = list(pool.map(ask, range(40)))
+
+    assert answers[0] == b"".join(parts("whole0"))
+    for number, answer in enumerate(answers):
+        is_cut = number % 5 == 4
+        assert answer == b"cut" * is_cut + b"".join(parts(f"{'cut' * is_cut or 'whole'}{number}"))
+    for one in upstream.arrived:
+        assert f"/w/{one.headers['x-mark']}.py".encode() in one.raw
 
 
 def test_what_a_client_does_not_read_is_not_fetched(upstream: Upstream) -> None:

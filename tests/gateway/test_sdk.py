@@ -24,7 +24,7 @@ def stub() -> Iterator[StubApi]:
     """A service that speaks the whole protocol."""
     found = StubApi()
     found.start()
-    found.script(*[text("from the stub")] * 3)
+    found.script(*[text("from the stub")] * 4)
     yield found
     found.stop()
 
@@ -41,9 +41,11 @@ def body() -> dict[str, Any]:
 def test_the_sdk_gets_its_answers_through_the_gateway(stub: StubApi) -> None:
     """In every way it has of asking."""
 
-    async def ask(url: str) -> Any:
+    async def ask(url: str) -> tuple[Any, str]:
         async with anthropic.AsyncAnthropic(base_url=url, api_key="k") as client:
-            return await client.messages.create(**body())
+            whole = await client.messages.create(**body())
+            async with client.messages.stream(**body()) as stream:
+                return whole, "".join([part async for part in stream.text_stream])
 
     with (
         Gateway(stub.url) as gateway,
@@ -52,9 +54,10 @@ def test_the_sdk_gets_its_answers_through_the_gateway(stub: StubApi) -> None:
         plain = client.messages.create(**body())
         with client.messages.stream(**body()) as stream:
             streamed = "".join(stream.text_stream)
-        other = asyncio.run(ask(gateway.url))
+        other, other_streamed = asyncio.run(ask(gateway.url))
 
-    assert plain.content[0].text == other.content[0].text == streamed == "from the stub"
+    assert plain.content[0].text == other.content[0].text == "from the stub"
+    assert streamed == other_streamed == "from the stub"
     shown = [request.blocks("tool_result")[0]["content"] for request in stub.requests()]
     assert len(set(shown)) == 1
     assert shown[0].startswith("[brimline stored ")
