@@ -92,7 +92,7 @@ def test_a_wrong_key_is_named_by_its_variable(
     """And no key as well."""
     anna.join("anna", f"qdrant+http://{node.host}/{collection}")
     monkeypatch.setenv("BRIMLINE_QDRANT_API_KEY", "another")
-    unharmed(anna, "refuses the key: is BRIMLINE_QDRANT_API_KEY right?")
+    unharmed(anna, "it refuses the key: is BRIMLINE_QDRANT_API_KEY right?")
 
 
 def test_a_collection_of_another_model_is_left_alone(
@@ -177,10 +177,14 @@ def test_a_server_that_is_no_qdrant_is_told(
     unharmed(anna, problem)
 
 
-def test_a_dead_server_is_told_and_left(anna: Homes) -> None:
-    """Nobody listens there."""
+@pytest.mark.row("S4-09", "S4-40")
+def test_a_dead_server_is_told_and_files_and_search_go_on(anna: Homes) -> None:
+    """Nobody listens there; topics are kept and listed, and found."""
     anna.join("anna", "qdrant+http://127.0.0.1:9/memory")
     unharmed(anna, "cannot be reached")
+    anna("memory", "add", "deploys", "--type", "project", "--description", "How", "On Fridays.")
+    assert "deploys" in anna("memory", "list").out
+    assert "On Fridays." in anna.find("deploys")[0]["text"]
 
 
 def test_entries_of_a_megabyte_pass_both_ways(anna: Homes, node: Node, collection: str) -> None:
@@ -207,16 +211,34 @@ def test_entries_of_a_megabyte_pass_both_ways(anna: Homes, node: Node, collectio
 
 
 def test_points_that_are_not_ours_spoil_nothing(anna: Homes, node: Node, collection: str) -> None:
-    """A payload without what ours have: the search here answers."""
+    """Without what ours have, or with texts and times that are none: they are left out."""
     anna.join("anna", f"qdrant+http://{node.host}/{collection}")
     anna.sync()
     vectors = points.schema(points.table())["vectors"]
     vector = {name: [0.1] * one["size"] for name, one in vectors.items()}
-    strange = {"id": 1, "vector": vector, "payload": {"project": "importer", "text": ["a"]}}
-    node.ask(f"/collections/{collection}/points?wait=true", {"points": [strange]}, "PUT")
-    found = anna("memory", "search", "importer retries", "--json")
-    assert found.document["hits"][0]["text"] == SAID
-    assert "no entries of brimline's" in found.err
+    labels: dict[str, Any] = {
+        "previous": "",
+        "project": "importer",
+        "session": "",
+        "source": "",
+        "author": "",
+    }
+    strange: list[dict[str, Any]] = [
+        {},
+        {"text": ["a"], "at": 1},
+        {"text": "soon", "at": "now"},
+        {"text": "x", "at": 1e99},
+    ]
+    made = [
+        {"id": number, "vector": vector, "payload": labels | one}
+        for number, one in enumerate(strange, 1)
+    ]
+    node.ask(f"/collections/{collection}/points?wait=true", {"points": made}, "PUT")
+    anna.join("ben", f"qdrant+http://{node.host}/{collection}")
+    found = anna("memory", "search", "importer retries")
+    assert SAID in found.out
+    assert found.err == ""
+    assert {hit["text"] for hit in anna.find("importer retries")} == {SAID, "Noted.", "x"}
 
 
 def test_a_full_disk_under_the_queue_loses_nothing(

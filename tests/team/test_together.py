@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.cli.conftest import PROGRAM
 from tests.team.conftest import KEY
 from tests.team.homes import SESSIONS
 
@@ -190,12 +192,20 @@ def test_the_model_is_told_whose_it_is_and_can_read_it_whole(team: Homes) -> Non
     assert "The importer retries five times." in told
 
 
-def test_the_mcp_server_sends_what_waits(team: Homes) -> None:
-    """Without anybody asking for it."""
-    team.enter("anna")
-    tools.share()
-    assert team("memory", "status", "--json").document["team"]["waiting"] == 0
+def test_the_mcp_server_sends_what_waits(
+    team: Homes, processes: list[subprocess.Popen[bytes]]
+) -> None:
+    """Without anybody asking for it, a moment after it was started."""
+    project = team.enter("anna")
+    server = subprocess.Popen(
+        [*PROGRAM, "mcp"], cwd=project, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+    )
+    processes.append(server)
+    until = time.monotonic() + 60
     team.enter("ben")
+    while not team("memory", "search", "importer retries", "--json").document["hits"]:
+        assert time.monotonic() < until, "nothing was sent"
+        time.sleep(0.2)
     assert team.find("importer retries")[0]["author"] == "anna"
 
 

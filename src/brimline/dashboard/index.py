@@ -268,9 +268,9 @@ def _transcripts() -> list[str]:
 def stamp(home_dir: str, path: str) -> str:
     """What tells whether a session has changed."""
     own = paths.session_dir(home_dir, find.session_id_of(path))
-    files = (path, f"{own}/spool.jsonl", f"{own}/statusline.json")
-    found = [os.stat(file) for file in files if os.path.exists(file)]
-    return " ".join(f"{one.st_size}.{one.st_mtime_ns}" for one in found)
+    found = map(os.stat, filter(os.path.exists, (path, f"{own}/statusline.json")))
+    told = [f"{one.st_size}.{one.st_mtime_ns}" for one in found]
+    return " ".join([*told, *map(str, history.spool_stamp(own))])
 
 
 def _size(stamp: str) -> int:

@@ -20,7 +20,6 @@ from brimline.carry.clean import clean
 from brimline.errors import TeamError
 from brimline.fast import paths
 from brimline.memory import deep
-from brimline.search import stored
 from brimline.state import forgotten
 from brimline.team import points
 from brimline.team.qdrant import NOT_FOUND, RefusedError, Server
@@ -157,8 +156,7 @@ class Queue:
 
     def _item(self, row: Any) -> points.Item:
         _, ref, folder, group, at, source, text, before, previous, said = row
-        if source == stored.SOURCE:
-            text = clean(text)  # the others were when they were taken in
+        text = clean(text) if source == "output" else text  # the others were when taken in
         # The path of a topic file stays here.
         project, session = self._label(folder), "topic" if group.startswith("/") else group
         return points.Item(
@@ -228,10 +226,9 @@ def prepare(server: Server, table: Table) -> None:
             f"{server.place.name} was made for another model ({clean(str(there))[:100]}) than "
             f"this brimline's ({own}): name another collection in memory.url; nothing was written"
         )
-    for field in points.INDEXED:
-        if field not in (told.get("payload_schema") or {}):
-            body = {"field_name": field, "field_schema": "keyword"}
-            server.of_collection("PUT", "/index?wait=true", body)
+    for field in points.INDEXED - (told.get("payload_schema") or {}).keys():
+        body = {"field_name": field, "field_schema": "keyword"}
+        server.of_collection("PUT", "/index?wait=true", body)
 
 
 def _batches(found: list[str], until: float) -> Iterator[list[str]]:
