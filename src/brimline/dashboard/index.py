@@ -147,7 +147,7 @@ class Index:
     def _put(self, base: sqlite3.Connection, path: str, stamp: str, found: story.Story) -> None:
         row = row_of(found)
         # The name of a file need not be text.
-        values = [os.fsencode(path), stamp]
+        values: list[Any] = [os.fsencode(path), stamp]
         values += [row[name] for name in ("id", "project", "model", "last_at")]
         values += [row["peak"] or 0, row["compactions"], row["saved_tokens"]]
         values += [sum(row["spent"].values()), json.dumps(row)]
