@@ -122,10 +122,6 @@ class Node:
         number: int = asked["count"]
         return number
 
-    def drop(self, collection: str) -> None:
-        """Begin anew, with nothing in it."""
-        self.ask(f"/collections/{collection}", method="DELETE")
-
 
 class Cluster:
     """Three nodes that know each other."""
