@@ -2,29 +2,45 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import os
+import pty
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tty
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+import certifi
 import pytest
 
-from brimline.fast import paths
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.gateway.upstream import Upstream
 
 TIMEOUT_S = 60
 CLIENT = """#!/bin/sh
 printf '%s\\n' "$@" > "$TOLD"
+cp -p "$2" "$TOLD.settings"
 if [ "$WAITS" ]; then
-  trap 'exit 9' TERM
+  trap 'printf x >> "$TOLD.signals"; sleep 0.3; exit 9' TERM INT QUIT
   echo ready
   while :; do sleep 0.05; done
 fi
 exit 7
+"""
+# Makes the terminal on standard input its own, and becomes what it is told.
+ON_TERMINAL = """
+import fcntl, os, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execv(sys.argv[1], sys.argv[1:])
 """
 
 
@@ -38,6 +54,12 @@ def start(world: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
     monkeypatch.setenv("TOLD", str(world / "told"))
     return world / "told"
+
+
+def settings(start: Path) -> dict[str, Any]:
+    """What the client was given by --settings."""
+    found: dict[str, Any] = json.loads(start.with_suffix(".settings").read_text())
+    return found
 
 
 def command(*words: str) -> list[str]:
@@ -54,9 +76,9 @@ def test_the_client_gets_its_arguments_and_gives_its_exit_code(start: Path) -> N
     done = subprocess.run(words, check=False, timeout=TIMEOUT_S)
 
     assert done.returncode == 7
-    first, settings, *rest = start.read_text().splitlines()
+    first, _, *rest = start.read_text().splitlines()
     assert (first, rest) == ("--settings", ["-p", "hi"])
-    told = json.loads(settings)
+    told = settings(start)
     assert told["model"] == "opus"
     assert told["env"].pop("ANTHROPIC_BASE_URL").startswith("http://127.0.0.1:")
     assert told["env"] == {
@@ -66,50 +88,110 @@ def test_the_client_gets_its_arguments_and_gives_its_exit_code(start: Path) -> N
     }
 
 
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGQUIT"])
 def test_a_signal_reaches_the_client_and_nothing_is_left(
-    start: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, start: Path, home_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever stops us stops the client, which may take its time."""
-    monkeypatch.setenv("WAITS", "1")
-    with subprocess.Popen(command(), stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"ready\n"
-        address = json.loads(start.read_text().splitlines()[1])["env"]["ANTHROPIC_BASE_URL"]
-        process.send_signal(signal.SIGTERM)
+    with waiting(monkeypatch) as process:
+        address = settings(start)["env"]["ANTHROPIC_BASE_URL"]
+        process.send_signal(getattr(signal, name))
         assert process.wait(TIMEOUT_S) == 9
 
     port = int(address.split(":")[2].partition("/")[0])
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", port), TIMEOUT_S)
+    assert not list(Path(home_dir).rglob("run-*"))
+
+
+@pytest.mark.parametrize("has_keys", [True, False])
+def test_a_key_on_the_terminal_reaches_the_client_once(
+    has_keys: bool, start: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The terminal tells both of us; one that makes no signals of keys leaves it to us."""
+    monkeypatch.setenv("WAITS", "1")
+    ours, theirs = pty.openpty()
+    if not has_keys:
+        tty.setraw(theirs)
+    process = subprocess.Popen(
+        [sys.executable, "-c", ON_TERMINAL, *command()],
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        if has_keys:
+            os.write(ours, b"\x1c")
+        else:
+            process.send_signal(signal.SIGQUIT)
+        assert process.wait(TIMEOUT_S) == 9
+        assert start.with_suffix(".signals").read_text() == "x"
+    finally:
+        process.kill()
+        process.communicate(timeout=TIMEOUT_S)
+        os.close(ours)
+        os.close(theirs)
 
 
 def test_a_gateway_that_cannot_be_started_again_says_what_to_do(
-    start: Path, home_dir: str, monkeypatch: pytest.MonkeyPatch
+    start: Path, world: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The service's own kind of error, which clients show instead of asking again and again."""
-    monkeypatch.setenv("WAITS", "1")
-    with subprocess.Popen(command(), stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"ready\n"
-        address = urlsplit(
-            json.loads(start.read_text().splitlines()[1])["env"]["ANTHROPIC_BASE_URL"]
-        )
+    authorities = world / "authorities.pem"
+    shutil.copy(certifi.where(), authorities)
+    monkeypatch.setenv("SSL_CERT_FILE", str(authorities))
+    with waiting(monkeypatch) as process:
+        authorities.unlink()
         (gateway,) = children(process.pid, "brimline gateway")
-        # So that none that is started in its place can live.
-        Path(paths.gateway_file(home_dir)).unlink(missing_ok=True)
-        Path(paths.gateway_file(home_dir)).mkdir(parents=True)
         os.kill(gateway, signal.SIGKILL)
-        connection = http.client.HTTPConnection("127.0.0.1", address.port, timeout=TIMEOUT_S)
-        connection.request("POST", f"{address.path}/v1/messages", b"x" * 1_000_000)
-        answer = connection.getresponse()
-        told = json.loads(answer.read())
-        process.send_signal(signal.SIGTERM)
-        process.wait(TIMEOUT_S)
+        answer, told = ask(start, b"x" * 1_000_000)
 
     assert answer.status == 400
     assert told["error"]["type"] == "invalid_request_error"
     assert "`brimline run -- --continue`" in told["error"]["message"]
     assert "without the gateway with `claude --continue`" in told["error"]["message"]
+    assert "SSL_CERT_FILE" in told["error"]["message"]
+
+
+def test_a_young_gateway_that_is_killed_is_back(
+    start: Path, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever asks meanwhile waits, and gets an answer."""
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", upstream.url)
+    with waiting(monkeypatch) as process:
+        for _ in range(2):
+            (gateway,) = children(process.pid, "brimline gateway")
+            os.kill(gateway, signal.SIGKILL)
+            answer, _ = ask(start, b"{}")
+            assert answer.status == 200
+
+
+@contextlib.contextmanager
+def waiting(monkeypatch: pytest.MonkeyPatch) -> Iterator[subprocess.Popen[bytes]]:
+    """A run whose client waits for a signal."""
+    monkeypatch.setenv("WAITS", "1")
+    # In a session of its own there is no terminal whose keys could be meant.
+    process = subprocess.Popen(command(), stdout=subprocess.PIPE, start_new_session=True)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        yield process
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=TIMEOUT_S)
+
+
+def ask(start: Path, raw: bytes) -> tuple[http.client.HTTPResponse, Any]:
+    """A request to the address that the client was given."""
+    address = urlsplit(settings(start)["env"]["ANTHROPIC_BASE_URL"])
+    connection = http.client.HTTPConnection("127.0.0.1", address.port, timeout=TIMEOUT_S)
+    connection.request("POST", f"{address.path}/v1/messages", raw)
+    answer = connection.getresponse()
+    told = json.loads(answer.read())
+    connection.close()
+    return answer, told
 
 
 def children(pid: int, name: str) -> list[int]:
