@@ -195,8 +195,8 @@ def test_conversations_that_begin_alike_are_told_apart(upstream: Upstream) -> No
                     talk.read(f"/w/{side}{step}.py") if step < 4 else talk.idle(1)
 
     assert alone == beside
-    for side in alone.values():
-        assert "[brimline" in json.dumps(side[-1])
+    for found in alone.values():
+        assert "[brimline" in json.dumps(found[-1])
 
 
 def test_a_stream_is_given_as_it_comes(upstream: Upstream) -> None:
