@@ -157,7 +157,8 @@ def test_every_page_is_sound_in_both_schemes_and_all_widths(
     """No complaint, nothing from elsewhere, nothing cut off, nothing hard to read."""
     browser.complaints()
     for page in PAGES:
-        for width, scheme in ((1280, "light"), (360, "dark"), (1600, "light")):
+        between = ((760, "light"), (1010, "dark")) if page == "/" else ()
+        for width, scheme in ((1280, "light"), (360, "dark"), (1600, "light"), *between):
             browser.look(f"http://{served.host}{page}", width, scheme)
             seen = f"{page} at {width} {scheme}"
             assert browser.complaints() == [], seen

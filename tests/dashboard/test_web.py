@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -24,14 +25,13 @@ from tests.gateway.test_proxy import LOG, bulky, raw_of
 from brimline.cli.surface import program
 from brimline.compaction.compactor import Settings
 from brimline.dashboard import index, story
+from brimline.fast import paths
 from brimline.gateway.conversations import Conversations
 from brimline.gateway.stickiness import Stickiness
 from brimline.store import contents, pins
 from brimline.testing import SessionBuilder
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.dashboard.conftest import Served
     from tests.dashboard.played import Played
 
@@ -78,11 +78,12 @@ def test_a_request_tells_what_the_gateway_replaced_with_the_text_by_its_key(
     passing = known.prepare(raw_of(bulky()), headers, time.time())
     known.answered(passing, {"input_tokens": 10, "cache_read_input_tokens": 48_990})
     played.session.reply(49_000)
+    played.session.reply(50_000)
     told = CliRunner().invoke(program, ["status", "--session", NAME, "--json"]).stdout
     saved = json.loads(told)["gateway_saved_tokens"]
     moments = story.tell(played.session.path, home_dir).moments
 
-    page = served.get(f"/session/{NAME}/request/{len(moments)}").text
+    page = served.get(f"/session/{NAME}/request/{len(moments) - 1}").text
 
     assert f"{saved:,} tokens shorter" in page
     assert "journalctl -u web" in page
@@ -214,6 +215,41 @@ def test_it_ends_at_once_while_pages_are_open(served: Served, number: signal.Sig
     asked.close()
 
 
+def test_looking_at_a_project_runs_nothing_of_it(served: Served, played: Played) -> None:
+    """A module of ours may have a namesake in its folder."""
+    for name in ("click", "json", "secrets"):
+        Path(f"{name}.py").write_text(f"open('{name}.ran', 'w')")
+
+    told = {page: served.get(page) for page in ("/memory", "/rules", "/health")}
+    done = CliRunner().invoke(program, ["replay", played.session.path, "--json"])
+
+    assert [page for page, answer in told.items() if "Not here" in answer.text] == []
+    assert done.exit_code == 0, done.output
+    assert sorted(Path().glob("*.ran")) == []
+
+
+def test_a_damaged_index_is_made_anew(served: Served, home_dir: str) -> None:
+    """Also where only its inner pages are."""
+    path = Path(home_dir, paths.DASHBOARD_INDEX)
+    path.write_bytes(path.read_bytes()[:4096] + b"\x5a" * (path.stat().st_size - 4096))
+
+    served.get("/")
+
+    assert f"/session/{NAME}" in served.settled().get("/").text
+
+
+def test_an_index_that_cannot_be_is_named_and_the_rest_is_shown(
+    served: Served, home_dir: str
+) -> None:
+    """A folder in its place is as good as one that is read-only, for root too."""
+    path = Path(home_dir, paths.DASHBOARD_INDEX)
+    path.unlink()
+    path.mkdir()
+
+    assert "cannot be" in served.get("/").text
+    assert "Not here" not in served.get("/health").text
+
+
 def test_pages_that_are_asked_for_at_once_share_a_new_index(home_dir: str) -> None:
     """None of them takes the half-made file of another for a damaged one."""
     for number in range(20):
@@ -238,6 +274,12 @@ def test_hostile_sessions_are_text_and_a_line_of_10_mb_is_passed_over(
     session.raw('{"type":"user","message":{"content":"' + "x" * 10_000_000 + '"}}\n')
     session.raw(b"\xff\xfe torn {\n")
     session.reply(41_000)
+    # No text at all, in the name of a file.
+    Path(path.replace("-000000000002", "-\udcff")).write_bytes(Path(path).read_bytes())
+    until = time.monotonic() + PATIENCE_S
+    while served.get("/").text.count('href="/session/') < 3:
+        assert time.monotonic() < until
+        time.sleep(0.2)
 
     for page in (f"/session/{name}", f"/session/{name}/request/2", "/", "/overall"):
         found = served.get(page)

@@ -89,9 +89,9 @@ def test_a_tier_is_claimed_once_and_released_and_a_request_once(home_dir: str) -
 def test_what_a_session_spools_is_read_back(home_dir: str) -> None:
     """One line each, whatever text; a stamp tells of news; spools put away earlier come first."""
     state = SessionState(home_dir, "abc")
-    assert history._spool_stamp(state.folder) == []
+    assert history.spool_stamp(state.folder) == []
     state.add_line("PostToolUse", {"tier": 1, "text": "a\nb\ud800"})
-    first = history._spool_stamp(state.folder)
+    first = history.spool_stamp(state.folder)
     state.add_line("PreCompact", {"trigger": "auto"})
 
     events, damaged = history._spooled(state.folder)
@@ -99,7 +99,7 @@ def test_what_a_session_spools_is_read_back(home_dir: str) -> None:
     assert list(events[0]) == ["v", "at", "event", "ms", "tier", "text"]
     assert (events[0]["v"], damaged) == (FORMAT, 0)
     assert names(events) == ["PostToolUse", "PreCompact"]
-    assert history._spool_stamp(state.folder) != first
+    assert history.spool_stamp(state.folder) != first
     for number, name in enumerate(["spool.9.jsonl", "spool.10.jsonl"]):
         Path(state.folder, name).write_text(line(number, at=float(number)) + "\n")
     assert names(history._spooled(state.folder)[0])[:2] == ["E0", "E1"]

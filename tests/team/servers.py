@@ -116,9 +116,19 @@ class Node:
         with urllib.request.urlopen(request, timeout=10) as answer:
             return json.load(answer)["result"]
 
-    def drop(self, collection: str) -> None:
-        """Begin anew, with nothing in it."""
-        self.ask(f"/collections/{collection}", method="DELETE")
+    def has_points(self, collection: str) -> bool:
+        """Whether the collection is there, with something in it."""
+        try:
+            return self.count(collection) > 0
+        except urllib.error.HTTPError as error:
+            error.close()
+            return False
+
+    def count(self, collection: str) -> int:
+        """How many points it knows of."""
+        asked = self.ask(f"/collections/{collection}/points/count", {"exact": True})
+        number: int = asked["count"]
+        return number
 
 
 class Cluster:
@@ -142,6 +152,13 @@ class Cluster:
         """What `memory.url` is set to."""
         hosts = ",".join(node.host for node in self.nodes)
         return f"qdrant+http://{hosts}/{collection}?replication=2"
+
+    def is_whole(self, collection: str) -> bool:
+        """Whether every node takes every copy for complete."""
+        told = [node.ask(f"/collections/{collection}/cluster") for node in self.nodes]
+        copies = [one["local_shards"] + one["remote_shards"] for one in told]
+        states = {copy["state"] for one in copies for copy in one}
+        return states == {"Active"} and not any(one["shard_transfers"] for one in told)
 
     def kill(self) -> None:
         """End all of them."""

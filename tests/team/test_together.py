@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.cli.conftest import PROGRAM
 from tests.team.conftest import KEY
 from tests.team.homes import SESSIONS
+from tests.team.servers import Node
 
 from brimline.mcp import tools
 
@@ -16,7 +20,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.team.homes import Homes
-    from tests.team.servers import Node
 
 
 def url(node: Node, collection: str, author: str) -> str:
@@ -104,15 +107,25 @@ def test_a_topic_that_changes_or_goes_does_so_on_the_server(
 
 
 def test_a_server_that_starts_empty_gets_all_of_it_again(
-    team: Homes, node: Node, collection: str
+    homes: Homes, qdrant: Path, tmp_path: Path
 ) -> None:
-    """By `--rebuild`, also after the search file itself was lost."""
-    team.enter("anna")
-    team.sync()
-    node.drop(collection)
-    assert team.sync("--rebuild")["sent"] == 4
-    team.enter("ben")
-    assert team.find("importer retries")[0]["author"] == "anna"
+    """Its disk was lost: `--rebuild` sends everything, whatever it had confirmed."""
+    node = Node(qdrant, tmp_path / "node", peer=False)
+    try:
+        node.start()
+        for name in ("anna", "ben"):
+            homes.join(name, url(node, "memory", name))
+        homes.say("anna", "The importer retries five times.")
+        assert homes.sync()["sent"] == 2
+        node.kill()
+        shutil.rmtree(tmp_path / "node" / "storage")
+        node.start()
+        assert homes.sync()["sent"] == 0
+        assert homes.sync("--rebuild")["sent"] == 2
+        homes.enter("ben")
+        assert homes.find("importer retries")[0]["author"] == "anna"
+    finally:
+        node.kill()
 
 
 def test_what_was_forgotten_before_the_list_was_lost_goes_too(
@@ -135,12 +148,13 @@ def test_only_the_project_at_hand_is_searched_unless_everywhere(
 ) -> None:
     """A project is what its repository is cloned from, whatever its folder is called."""
     project = team.enter("anna")
+    assert team.sync()["sent"] == 4
     for command in (
         ("init", "-q"),
         ("remote", "add", "origin", "git@Example.org:team/Importer.git"),
     ):
         subprocess.run(["git", *command], cwd=project, check=True, timeout=30)
-    team.sync()
+    assert team.sync() == {"sent": 4, "deleted": 4, "waiting": 0}
     team.enter("ben")
     assert team.find("importer retries") == []
     assert (
@@ -190,12 +204,20 @@ def test_the_model_is_told_whose_it_is_and_can_read_it_whole(team: Homes) -> Non
     assert "The importer retries five times." in told
 
 
-def test_the_mcp_server_sends_what_waits(team: Homes) -> None:
-    """Without anybody asking for it."""
-    team.enter("anna")
-    tools.share()
-    assert team("memory", "status", "--json").document["team"]["waiting"] == 0
+def test_the_mcp_server_sends_what_waits(
+    team: Homes, processes: list[subprocess.Popen[bytes]]
+) -> None:
+    """Without anybody asking for it, a moment after it was started."""
+    project = team.enter("anna")
+    server = subprocess.Popen(
+        [*PROGRAM, "mcp"], cwd=project, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+    )
+    processes.append(server)
+    until = time.monotonic() + 60
     team.enter("ben")
+    while not team("memory", "search", "importer retries", "--json").document["hits"]:
+        assert time.monotonic() < until, "nothing was sent"
+        time.sleep(0.2)
     assert team.find("importer retries")[0]["author"] == "anna"
 
 

@@ -203,7 +203,7 @@ def index_command(rebuild: bool, as_json: bool) -> None:
 @output.command("sync")
 @click.option("--rebuild", is_flag=True, help="Send everything, also what the server has had.")
 def sync_command(rebuild: bool, as_json: bool) -> None:
-    """Send what is new to the team's server. What is gone here goes there too.
+    """Send what is new to the team's server. What is gone here is deleted there.
 
     The MCP server does the same every few minutes. What fails stays in the queue.
 
@@ -250,9 +250,8 @@ def status_command(as_json: bool) -> None:
         ("search", f"{kinds or 'nothing yet'}; {output.count(document['sessions'], 'session')}"),
         ("meaning", "searched too" if document["vectors"] else vectors.MISSING),
     ]
-    queue = together.queue_of(home_dir, os.getcwd())
-    document["team"] = together.status(queue) if queue else None
-    rows += [("team", together.told(document["team"]))] if queue else []
+    document["team"] = together.status(home_dir, os.getcwd())
+    rows += [("team", together.told(document["team"]))] if document["team"] else []
     output.answer(document, output.pairs(rows), as_json=as_json)
 
 

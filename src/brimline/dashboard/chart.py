@@ -224,10 +224,10 @@ def _add_marks(plot: Plot, story: Story, shown: Sequence[Moment]) -> None:
             told = f"compacted before request {one.number}"
             plot.marks.append(Mark(plot.x(at), "compaction", "", told))
     for notice in story.figures.messages:
-        moment = story.at_time(notice.at)
-        place = _column(shown, moment.number) if moment else None
-        if moment and place is not None:
-            told = f"request {moment.number}: L{notice.tier} announced"
+        number = story.answered_by(notice.at)
+        place = _column(shown, number)
+        if number and place is not None:
+            told = f"request {number}: L{notice.tier} announced"
             plot.marks.append(Mark(plot.x(place + 0.5), "tier", f"L{notice.tier}", told))
     for at in range(0, plot.count, max(1, plot.count // 6)):
         if plot.x(at) < plot.size.width - 30:

@@ -27,11 +27,11 @@ from brimline.transcript import find
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_FORMAT = 4
+_FORMAT = 5
 _COMMIT_EVERY_S = 1.0
 _TABLE = f"""DROP TABLE IF EXISTS sessions;
 CREATE TABLE sessions (
-    path TEXT PRIMARY KEY, stamp TEXT, id TEXT, project TEXT, model TEXT, last_at REAL,
+    path BLOB PRIMARY KEY, stamp TEXT, id TEXT, project TEXT, model TEXT, last_at REAL,
     peak INTEGER, compactions INTEGER, saved INTEGER, spent INTEGER, document TEXT);
 CREATE INDEX by_id ON sessions (id);
 CREATE INDEX by_project ON sessions (project);
@@ -88,8 +88,9 @@ class Index:
         forgot = forgotten.sessions(self.home_dir)
         files = [path for path in _transcripts() if not forgotten.is_silent(forgot, path)]
         found = {path: stamp(self.home_dir, path) for path in files}
-        known = dict(base.execute("SELECT path, stamp FROM sessions").fetchall())
-        gone = [(path,) for path in known.keys() - found.keys()]
+        rows = base.execute("SELECT path, stamp FROM sessions").fetchall()
+        known = {os.fsdecode(path): then for path, then in rows}
+        gone = [(os.fsencode(path),) for path in known.keys() - found.keys()]
         base.executemany("DELETE FROM sessions WHERE path = ?", gone)
         names = [path for path, now in found.items() if known.get(path) != now]
         return {path: found[path] for path in sorted(names, key=find.modified, reverse=True)}
@@ -134,7 +135,8 @@ class Index:
         asked = "SELECT path FROM sessions WHERE id = ? ORDER BY last_at DESC"
         with self._open() as base:
             found = base.execute(asked, (session_id,)).fetchone()
-        return found[0] if found and os.path.isfile(found[0]) else find.by_id(session_id)
+        path = os.fsdecode(found[0]) if found else ""
+        return path if os.path.isfile(path) else find.by_id(session_id)
 
     def overall(self) -> dict[str, Any]:
         """All sessions added up."""
@@ -144,7 +146,9 @@ class Index:
 
     def _put(self, base: sqlite3.Connection, path: str, stamp: str, found: story.Story) -> None:
         row = row_of(found)
-        values = [path, stamp, *[row[name] for name in ("id", "project", "model", "last_at")]]
+        # The name of a file need not be text.
+        values: list[Any] = [os.fsencode(path), stamp]
+        values += [row[name] for name in ("id", "project", "model", "last_at")]
         values += [row["peak"] or 0, row["compactions"], row["saved_tokens"]]
         values += [sum(row["spent"].values()), json.dumps(row)]
         marks = ",".join("?" * len(values))
@@ -154,23 +158,27 @@ class Index:
     def _open(self) -> Iterator[sqlite3.Connection]:
         """A connection of one's own; a file that is damaged or of another version is made anew."""
         path = f"{self.home_dir}/{paths.DASHBOARD_INDEX}"
-        io.make_folders(self.home_dir)
-        io.create_exclusively(path, b"")
-        base = sqlite3.connect(path, timeout=10)
         try:
-            try:
-                if _version(base) != _FORMAT:
-                    base.execute("BEGIN IMMEDIATE")  # others may be about to make it, too
-                    for statement in _TABLE.split(";") if _version(base) != _FORMAT else ():
-                        base.execute(statement)
-                    base.commit()
-            except sqlite3.OperationalError:
-                raise  # another has it: that is no damage
-            except sqlite3.DatabaseError as error:
-                io.remove(path)
-                raise BrimlineError(f"{path} was damaged and is made anew: try again") from error
+            io.make_folders(self.home_dir)
+            io.create_exclusively(path, b"")
+            base = sqlite3.connect(path, timeout=10)
+        except (OSError, sqlite3.OperationalError) as error:
+            told = f"{path}, where the figures of sessions are kept, cannot be written"
+            raise BrimlineError(f"{told}: {getattr(error, 'strerror', error)}") from error
+        try:
+            if _version(base) != _FORMAT:
+                base.execute("BEGIN IMMEDIATE")  # others may be about to make it, too
+                for statement in _TABLE.split(";") if _version(base) != _FORMAT else ():
+                    base.execute(statement)
+                base.commit()
             yield base
             base.commit()
+        except sqlite3.OperationalError:
+            raise  # another has it: that is no damage
+        except sqlite3.DatabaseError as error:
+            io.remove(path)
+            self.is_current = False
+            raise BrimlineError(f"{path} was damaged and is made anew: try again") from error
         finally:
             base.close()
 
@@ -180,15 +188,20 @@ def _version(base: sqlite3.Connection) -> int:
     return found
 
 
+def _text(name: str) -> str:
+    """A name with a mark in the place of what is no text."""
+    return name.encode("utf-8", "replace").decode()
+
+
 def row_of(found: story.Story) -> dict[str, Any]:
     """What a list shows of a session, and what it adds to the whole."""
     sizes = [one.summary_characters for one in found.figures.compactions]
     occupancies = [one.tokens for one in found.moments]
     times = story.hook_times(found.events)
     return {
-        "id": found.session_id,
-        "project": found.project or "",
-        "model": found.model or "",
+        "id": _text(found.session_id),
+        "project": _text(found.project or ""),
+        "model": _text(found.model or ""),
         "last_at": found.moments[-1].at if found.moments else find.modified(found.path),
         "requests": len(found.moments),
         "peak": found.peak_tokens,
@@ -255,9 +268,9 @@ def _transcripts() -> list[str]:
 def stamp(home_dir: str, path: str) -> str:
     """What tells whether a session has changed."""
     own = paths.session_dir(home_dir, find.session_id_of(path))
-    files = (path, f"{own}/spool.jsonl", f"{own}/statusline.json")
-    found = [os.stat(file) for file in files if os.path.exists(file)]
-    return " ".join(f"{one.st_size}.{one.st_mtime_ns}" for one in found)
+    found = map(os.stat, filter(os.path.exists, (path, f"{own}/statusline.json")))
+    told = [f"{one.st_size}.{one.st_mtime_ns}" for one in found]
+    return " ".join([*told, *map(str, history.spool_stamp(own))])
 
 
 def _size(stamp: str) -> int:

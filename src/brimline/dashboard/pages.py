@@ -171,7 +171,7 @@ def _cards(story: Story) -> list[tuple[int, str]]:
     found = []
     with read.open_regular(story.path) as file:
         for one in reversed(firsts.values()):
-            for offset in {item.offset for item in one.items if item.kind == "hook"} - {-1}:
+            for offset in sorted({item.offset for item in one.items if item.kind == "hook"} - {-1}):
                 _, mark, text = text_at(file, offset).partition(card.MARK)
                 found += [(one.number, mark + text)] * bool(mark)
     return found

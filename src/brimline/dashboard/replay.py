@@ -33,8 +33,9 @@ def play(path: str, preset: str | None, chosen: list[str]) -> dict[str, Any]:
             if os.path.isfile(source := f"{paths.home()}/{name}"):
                 shutil.copy(source, f"{folder}/{name}")
         given = {settings.BY_KEY[key].env: text for key, text in wanted.items()}
+        module = "brimline.hooks.rehearse"
         done = subprocess.run(
-            [sys.executable, "-m", "brimline.hooks.rehearse", os.path.abspath(path), f"{folder}/s"],
+            [sys.executable, "-P", "-m", module, os.path.abspath(path), f"{folder}/s"],
             env=os.environ | given | {"BRIMLINE_HOME": folder},
             capture_output=True,
             check=False,

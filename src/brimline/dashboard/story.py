@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from brimline.transcript.row import Spent, Usage
 
 _SUBJECT_CHARACTERS = 200
-# The client may write a row a moment after the gateway has written its line.
+# The client may write a row a moment before or after the gateway has written its line.
 _SLACK_S = 5.0
 _KINDS: dict[str, Any] = dict.fromkeys(("bytes", "shown", "saved"), int)
 _KINDS |= {"key": str, "fresh": list, "ms": int | float}
@@ -135,10 +135,9 @@ class Story:
             for name in fields
         }
 
-    def at_time(self, at: float) -> Moment | None:
-        """The last request that was answered by then."""
-        place = bisect_right(self.moments, at, key=lambda one: one.at)
-        return self.moments[place - 1] if place else None
+    def answered_by(self, at: float) -> int:
+        """How many requests were answered by then."""
+        return bisect_right(self.moments, at, key=lambda one: one.at)
 
 
 def tell(path: str, home_dir: str, progress: Callable[[int], None] | None = None) -> Story:
@@ -311,9 +310,12 @@ def _read_gateway(found: Story) -> None:
     for line in found.events:
         if line["event"] != "Gateway" or line.get("agent"):
             continue
-        near = [found.at_time(line["at"] + slack) for slack in (_SLACK_S, 0.0)]
-        same = [one for one in near if one and one.tokens == line.get("prompt")]
-        if one := (same or near)[-1]:
+        at, prompt = line["at"], line.get("prompt")
+        first, end = (found.answered_by(at + slack) for slack in (-_SLACK_S, _SLACK_S))
+        near = found.moments[max(0, first - 1) : end]
+        if near:
+            _, _, number = min((one.tokens != prompt, abs(one.at - at), one.number) for one in near)
+            one = found.moments[number - 1]
             one.shorter_by = line.get("saved", 0)
             one.replaced += filter(_is_replacement, line.get("fresh", ()))
 

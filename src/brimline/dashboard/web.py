@@ -293,7 +293,9 @@ class Dashboard:
 
     def _project(self, request: Request) -> dict[str, Any]:
         """The folder that is asked for, where there was a session in it, else where this runs."""
-        known = [one for one in self.index.choices("project") if os.path.isdir(one)]
+        known: list[str] = []
+        with contextlib.suppress(BrimlineError):  # what is asked for needs no index
+            known = [one for one in self.index.choices("project") if os.path.isdir(one)]
         asked, here = request.query_params.get("project", ""), os.getcwd()
         return {"projects": sorted({*known, here}), "project": asked if asked in known else here}
 
@@ -304,7 +306,7 @@ class Dashboard:
             BrimlineError: it could not.
         """
         at = 1 + (words[0] != "doctor")
-        command = [sys.executable, "-m", "brimline", *words[:at], "--json", *words[at:]]
+        command = [sys.executable, "-P", "-m", "brimline", *words[:at], "--json", *words[at:]]
         own = os.environ | {"BRIMLINE_HOME": self.home_dir}
         try:
             done = subprocess.run(

@@ -188,7 +188,7 @@ class _Gateway:
             os.close(self._lifeline)
         self._lifeline = writing
         number = self._listening.fileno()
-        command = [sys.executable, "-m", "brimline", "gateway", "--upstream", self._upstream]
+        command = [sys.executable, "-P", "-m", "brimline", "gateway", "--upstream", self._upstream]
         command += ["--inherited", str(number), str(reading)]
         self._process = subprocess.Popen(
             command,

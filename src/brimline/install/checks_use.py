@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from brimline import clock, config, output, presets
-from brimline.errors import BrimlineError, SessionError, StoreError
+from brimline.errors import SessionError, StoreError
 from brimline.fast import io, paths, policy
 from brimline.gauge.reading import Reading, measure
 from brimline.gauge.window import COMPACTION_RESERVE_TOKENS
@@ -110,12 +110,7 @@ def _store(home_dir: str, project_dir: str) -> Iterator[Said]:
 
 def _team(home_dir: str, project_dir: str) -> Iterator[Said]:
     """The team's server, where one is named."""
-    try:
-        queue = together.queue_of(home_dir, project_dir)
-        said = together.status(queue) if queue else None
-    except BrimlineError as error:
-        yield "team-wrong", {"problem": error}
-        return
+    said = together.status(home_dir, project_dir)
     if said:
         yield "team-away" if said["problem"] else "team", {"told": together.told(said)}
 

@@ -119,7 +119,7 @@ def update(
     parent = paths.sessions_dir(home_dir)
     spooled = {name for name in io.names_in(parent) if name == paths.safe_session_id(name)}
     # A short look is not spent on sessions that surely have no news.
-    names = sorted(spooled | given.keys(), key=lambda one: _spool_stamp(f"{parent}/{one}")[1:])
+    names = sorted(spooled | given.keys(), key=lambda one: spool_stamp(f"{parent}/{one}")[1:])
     for name in reversed(names):
         known = _parse(lines.get(name)) or Session(name)
         try:
@@ -231,7 +231,7 @@ def _renew(
     step(0)
     folder = paths.session_dir(home_dir, known.session_id)
     transcripts = given or [path for path, *_ in known.stamp[1:]]
-    stamp = [_spool_stamp(folder), *_stamps(transcripts)]
+    stamp = [spool_stamp(folder), *_stamps(transcripts)]
     if stamp == known.stamp:
         return False
     lines, known.damaged = _spooled(folder)
@@ -262,7 +262,7 @@ def spooled(home_dir: str, session_id: str) -> list[dict[str, Any]]:
     return _spooled(paths.session_dir(home_dir, session_id))[0]
 
 
-def _spool_stamp(folder: str) -> list[int]:
+def spool_stamp(folder: str) -> list[int]:
     """What tells whether a session's spool has changed: its size and time; empty without one."""
     found = [os.lstat(path) for path in _spool_files(folder) if os.path.lexists(path)]
     sizes, times = [one.st_size for one in found], [one.st_mtime_ns for one in found]
@@ -347,7 +347,7 @@ def _let_go(home_dir: str, session_id: str, until: float) -> None:
             files = io.names_in(folder)
             places = [folder, *[f"{folder}/{file}" for file in files]]
             age_s = time.time() - max(os.lstat(place).st_mtime for place in places)
-            stamp = _spool_stamp(folder)  # after its age: what came in between is not known yet
+            stamp = spool_stamp(folder)  # after its age: what came in between is not known yet
             spooled_bytes += sum(stamp[:1])
             is_old = age_s > (_KEEP_S if spooled_bytes < _LARGEST_SPOOLS_BYTES else _STALE_S)
             known = _parse(lines.get(name)) if is_old else None

@@ -17,6 +17,7 @@ _ERRORS_LIMIT_BYTES = 256 << 10
 _AUDIT_LIMIT_BYTES = 8 << 20
 PRESSURE = "CONTEXT_PRESSURE"
 _MESSAGE_LENGTH = 300
+_LARGEST_TIME = 1e12
 
 
 def record_failure(home_dir: str, event: str, error: BaseException, session: str = "") -> None:
@@ -46,7 +47,7 @@ def recent_failures(home_dir: str, since: float) -> list[dict[str, Any]]:
     return [
         entry
         for entry in known
-        if isinstance(entry.get("at"), int | float) and entry["at"] >= since
+        if isinstance(entry.get("at"), int | float) and since <= entry["at"] < _LARGEST_TIME
     ]
 
 

@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from brimline.search.vectors import Table
 
 WORDS, PAIR = "words", "pair"
-INDEXED = ("project", "session", "author")
+INDEXED = {"project", "session", "author"}
 MOST_CHARACTERS = 20_000
-_SPACE = uuid.UUID("5b0f3f0c-6f0a-4d0e-9a55-0d6f1c1f7a11")
 # As SQLite has them; how long a text and the one before it are on average is not known here.
 _K1, _B, _USUAL_WORDS = 1.2, 0.75, 100
 _REMOTE = re.compile(r"(?:[\w+.-]+://)?(?:[^@/]*@)?([^:/@]+)(?::\d+(?=/))?[:/]+(.+?)(?:\.git)?/*")
@@ -70,7 +69,7 @@ def project_label(folder: str) -> str:
 def point_id(project: str, session: str, ref: str, text: str) -> str:
     """The same on every machine that has the same text of the same session."""
     parts = (project, session, ref.rpartition("/")[2], text)
-    return str(uuid.uuid5(_SPACE, "\0".join(parts)))
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, "\0".join(parts)))
 
 
 def vector_name(table: Table) -> str:
@@ -117,35 +116,38 @@ def questions(query: str, table: Table, project: str | None) -> list[dict[str, A
 
 
 def others(answers: Any) -> list[Other]:
-    """What the server found.
+    """What the server found; points that are not ours are left out.
 
     Raises:
         TeamError: these are no answers to our questions.
     """
     try:
-        scores = [{p["id"]: float(p["score"]) for p in answer["points"]} for answer in answers]
+        scores = [{p["id"]: _bounded(p["score"]) for p in one["points"]} for one in answers]
         meaning, pair, words = [*scores, {}, {}][:3]
-        return [
-            Other(
-                _hit(str(point["id"]), point["payload"]),
-                ranking.Found(*(kind.get(point["id"], 0.0) for kind in (words, pair, meaning))),
-                str(point["payload"]["previous"]),
-            )
-            for point in answers[0]["points"]
-        ]
+        made = []
+        for point in answers[0]["points"]:
+            key, payload = point["id"], point.get("payload")
+            found = ranking.Found(*(kind.get(key, 0.0) for kind in (words, pair, meaning)))
+            with contextlib.suppress(LookupError, TypeError, ValueError, AttributeError):
+                made.append(Other(_hit(str(key), payload), found, str(payload["previous"])))
+        return made
     except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise TeamError("what the team's server holds are no entries of brimline's") from error
+        raise TeamError("the team's server answers something else than was asked") from error
 
 
 def _hit(key: str, payload: dict[str, Any]) -> Hit:
     """A stranger's text: nothing in it is obeyed by a terminal, and it is not endless."""
-    text = clean(str(payload["text"]))[:MOST_CHARACTERS]
+    text, at = clean(payload["text"])[:MOST_CHARACTERS], _bounded(payload["at"])
     session, source, project, author = (
-        " ".join(clean(str(payload[name])).split())[:_LABEL_CHARACTERS]
+        " ".join(clean(payload[name]).split())[:_LABEL_CHARACTERS]
         for name in ("session", "source", "project", "author")
     )
-    at, number = float(payload["at"]), _FIRST_NUMBER + zlib.crc32(key.encode())
+    number = _FIRST_NUMBER + zlib.crc32(key.encode())
     return Hit(key, text, session, at, source, project, number, 0.0, author or "the team")
+
+
+def _bounded(value: Any) -> float:
+    return float(value) if abs(value) < _FIRST_NUMBER else 0.0  # nor is it no number
 
 
 def _weights(pairs: Sequence[tuple[str, str]]) -> list[tuple[dict[str, Any], dict[str, Any]]]:

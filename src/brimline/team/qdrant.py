@@ -24,7 +24,6 @@ except ImportError as error:
     raise TeamError("a team's memory needs httpx2: `pip install '.[team]'` in the clone") from error
 
 KEY = "BRIMLINE_QDRANT_API_KEY"
-FORM = "qdrant+https://[author@]host[:port][,host…]/collection[?replication=2]"
 # A write waits for its copies, one of which may have died a moment ago.
 TIMEOUT_S = 20.0
 # As long as a person may think between two questions.
@@ -63,7 +62,7 @@ def parse(url: str) -> Place:
     """
     match = _URL.fullmatch(url.strip())
     if not match:
-        raise TeamError(f"memory.url has another form than {FORM}")
+        raise TeamError("memory.url has another form than qdrant+https://author@host/collection")
     scheme, author, hosts, collection, replicas = match.groups()
     if ":" in (author or ""):
         raise TeamError(f"memory.url holds a key: set {KEY} in the environment instead")
@@ -144,11 +143,10 @@ class Server:
                         raise _NodeError(f"{where} did not answer in time")
         except httpx2.RequestError as error:
             raise _NodeError(_why(where, error)) from error
-        status = response.status_code
-        if _REDIRECT <= status < _REFUSED:
+        if _REDIRECT <= response.status_code < _REFUSED:
             raise TeamError(f"{where} leads elsewhere, where the key is not sent: correct the url")
-        if status >= _REFUSED:
-            raise self._refusal(where, status, raw)
+        if response.status_code >= _REFUSED:
+            raise self._refusal(where, response.status_code, raw)
         try:
             told = json.loads(raw)
             return told.get("result", told)
@@ -159,9 +157,9 @@ class Server:
     def _refusal(self, where: str, status: int, raw: bytes) -> RefusedError:
         said = re.search(r'"error":"([^"]*)', raw.decode("utf-8", "replace"))
         told = clean(said[1])[:_TOLD_CHARACTERS] if said else "no reason"
-        text = f"{where} says {status}: {told}".replace(self._key or "\0", "…")
         if status in _NO_ACCESS:
-            text = f"{where} refuses the key: is {KEY} right?"
+            told = f"it refuses the key: is {KEY} right?"
+        text = f"{where} says {status}: {told}".replace(self._key or "\0", "…")
         error = _NodeError(text) if status >= _FAULT else RefusedError(text)
         error.status = status
         return error

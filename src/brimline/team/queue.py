@@ -20,7 +20,6 @@ from brimline.carry.clean import clean
 from brimline.errors import TeamError
 from brimline.fast import paths
 from brimline.memory import deep
-from brimline.search import stored
 from brimline.state import forgotten
 from brimline.team import points
 from brimline.team.qdrant import NOT_FOUND, RefusedError, Server
@@ -101,6 +100,8 @@ class Queue:
         done = {"sent": 0, "deleted": 0}
         with contextlib.closing(Server(self.place)) as server:
             prepare(server, table := points.table())
+            labels = [(f"label:{folder}", label) for folder, label in self._labels.items()]
+            self._write("INSERT OR REPLACE INTO facts VALUES (?, ?)", labels)
             if not self._listed(None):
                 self._delete_forgotten(server)
             # What is to be forgotten goes first.
@@ -157,10 +158,9 @@ class Queue:
 
     def _item(self, row: Any) -> points.Item:
         _, ref, folder, group, at, source, text, before, previous, said = row
-        if source == stored.SOURCE:
-            text = clean(text)  # the others were when they were taken in
+        text = clean(text) if source == "output" else text  # the others were when taken in
         # The path of a topic file stays here.
-        project, session = self._label(folder), "topic" if group.startswith("/") else group
+        project, session = self.label(folder), "topic" if group.startswith("/") else group
         return points.Item(
             points.point_id(project, session, ref, text),
             text[: points.MOST_CHARACTERS],
@@ -169,13 +169,12 @@ class Queue:
             *(project, session, at, source),
         )
 
-    def _label(self, folder: str) -> str:
-        """What a project is called there; once it has a name it keeps it."""
+    def label(self, folder: str) -> str:
+        """What a project is called there: once a repository's name is known, it stays that."""
         if folder not in self._labels:
             known = self._read("SELECT value FROM facts WHERE name = ?", f"label:{folder}")
-            label = known[0][0] if known else points.project_label(folder)
-            self._write("INSERT OR REPLACE INTO facts VALUES (?, ?)", [(f"label:{folder}", label)])
-            self._labels[folder] = label
+            label = known[0][0] if known else ""
+            self._labels[folder] = label if "/" in label else points.project_label(folder)
         return self._labels[folder]
 
     def _listed(self, asked: list[str] | None) -> dict[str, str]:
@@ -228,10 +227,9 @@ def prepare(server: Server, table: Table) -> None:
             f"{server.place.name} was made for another model ({clean(str(there))[:100]}) than "
             f"this brimline's ({own}): name another collection in memory.url; nothing was written"
         )
-    for field in points.INDEXED:
-        if field not in (told.get("payload_schema") or {}):
-            body = {"field_name": field, "field_schema": "keyword"}
-            server.of_collection("PUT", "/index?wait=true", body)
+    for field in points.INDEXED - (told.get("payload_schema") or {}).keys():
+        body = {"field_name": field, "field_schema": "keyword"}
+        server.of_collection("PUT", "/index?wait=true", body)
 
 
 def _batches(found: list[str], until: float) -> Iterator[list[str]]:

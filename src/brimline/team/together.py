@@ -74,7 +74,7 @@ class _Question:
 
         self.problem, self._queue, self._server = "", queue, _server(queue.place)
         self._found: list[Other] | BrimlineError | None = None
-        project = None if within.project is None else points.project_label(within.project)
+        project = None if within.project is None else queue.label(within.project)
         self._asked = {"searches": points.questions(query, points.table(), project)}
         self._until = time.monotonic() + WAIT_S
         self._thread = threading.Thread(target=self._ask, daemon=True)
@@ -106,21 +106,21 @@ def _server(place: Place) -> Server:
     return Server(place, _LATE_S)
 
 
-def status(queue: Queue) -> dict[str, Any]:
-    """How it is with the server, and how much waits for it.
-
-    Raises:
-        StoreError: the search cannot be used.
-    """
-    from brimline.team.qdrant import Server
-
-    told: dict[str, Any] = {"server": queue.place.name, "waiting": queue.waiting().total}
-    told |= {"version": None, "points": None, "problem": ""}
+def status(home_dir: str, project_dir: str) -> dict[str, Any] | None:
+    """How it is with the team's server, and how much waits for it; None where there is none."""
+    told: dict[str, Any] = dict.fromkeys(("server", "version", "points", "waiting"))
+    told["problem"] = ""
     try:
+        queue = queue_of(home_dir, project_dir)
+        if queue is None:
+            return None
+        from brimline.team.qdrant import Server
+
+        told |= {"server": queue.place.name, "waiting": queue.waiting().total}
         with contextlib.closing(Server(queue.place, _STATUS_S)) as server:
             told["version"] = clean(str(server.ask("GET", "/")["version"]))[:20]
             told["points"] = int(server.of_collection("POST", "/points/count", {})["count"])
-    except (TeamError, LookupError, TypeError, ValueError) as error:
+    except (BrimlineError, LookupError, TypeError, ValueError) as error:
         told["problem"] = str(error)
     return told
 
@@ -129,4 +129,5 @@ def told(status: dict[str, Any]) -> str:
     """The same in a line."""
     version, number = status["version"], status["points"]
     here = f"{status['server']}, Qdrant {version}: {number} points"
-    return f"{status['problem'] or here}; {status['waiting']:,} waiting here"
+    waiting = "" if status["waiting"] is None else f"; {status['waiting']:,} waiting here"
+    return (status["problem"] or here) + waiting

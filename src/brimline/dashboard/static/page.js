@@ -79,6 +79,12 @@ async function renew() {
   if (focused) main.querySelector(".charts")?.focus({ preventScroll: true });
 }
 
+// One after the other: a large session may take longer than the pause.
+async function watch() {
+  await renew().catch(() => null);
+  setTimeout(watch, 2000);
+}
+
 function ended() {
   delete main.dataset.live;
   const told = document.createElement("p");
@@ -93,7 +99,7 @@ function start() {
 }
 
 start();
-if (main.dataset.live) setInterval(renew, 2000);
+if (main.dataset.live) setTimeout(watch, 2000);
 if (document.querySelector("[data-busy]")) setTimeout(() => location.reload(), 2000);
 for (const form of document.querySelectorAll("form.filter")) {
   form.addEventListener("change", () => form.requestSubmit());
