@@ -120,6 +120,11 @@ class Story:
         return max((one.tokens for one in self.moments), default=None)
 
     @property
+    def last_at(self) -> float:
+        """When it was active last."""
+        return self.moments[-1].at if self.moments else find.modified(self.path)
+
+    @property
     def model(self) -> str | None:
         """The one that answered most often."""
         return next((name for name, _ in self.models.most_common(1)), None)
