@@ -116,6 +116,14 @@ class Node:
         with urllib.request.urlopen(request, timeout=10) as answer:
             return json.load(answer)["result"]
 
+    def has_points(self, collection: str) -> bool:
+        """Whether the collection is there, with something in it."""
+        try:
+            return self.count(collection) > 0
+        except urllib.error.HTTPError as error:
+            error.close()
+            return False
+
     def count(self, collection: str) -> int:
         """How many points it knows of."""
         asked = self.ask(f"/collections/{collection}/points/count", {"exact": True})

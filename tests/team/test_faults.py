@@ -10,6 +10,7 @@ import ssl
 import subprocess
 import sys
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import TYPE_CHECKING, Any
 
@@ -260,6 +261,27 @@ def test_a_full_disk_under_the_queue_loses_nothing(
     assert anna.find("importer retries")[0]["text"] == SAID
     assert anna.sync()["waiting"] == 0
     assert node.ask(f"/collections/{collection}/points/count", {"exact": True})["count"] == 2
+
+
+def test_a_sync_that_is_killed_goes_on_and_leaves_nothing_unknown(
+    homes: Homes, node: Node, collection: str, processes: list[subprocess.Popen[bytes]]
+) -> None:
+    """What it had sent without a confirmation can still be forgotten; the rest is sent later."""
+    project = homes.join("anna", f"qdrant+http://{node.host}/{collection}")
+    for group in ("kept", "gone"):
+        texts = [f"{group} {number} of the walruses" for number in range(300)]
+        entries = [{"id": text, "text": text, "group": group, "project": project} for text in texts]
+        deep.opened(paths.home()).add(entries)
+    processes.append(subprocess.Popen([*PROGRAM, "memory", "sync"], cwd=project))
+    until = time.monotonic() + 60
+    while not node.has_points(collection):
+        assert time.monotonic() < until, "nothing was sent"
+        time.sleep(0.01)
+    processes[-1].kill()
+    processes[-1].wait(timeout=10)
+    assert homes("forget", "--session", "gone", "--yes").code == 0
+    assert homes.sync()["waiting"] == 0
+    assert node.count(collection) == 300
 
 
 @pytest.mark.parametrize(

@@ -148,12 +148,13 @@ def test_only_the_project_at_hand_is_searched_unless_everywhere(
 ) -> None:
     """A project is what its repository is cloned from, whatever its folder is called."""
     project = team.enter("anna")
+    assert team.sync()["sent"] == 4
     for command in (
         ("init", "-q"),
         ("remote", "add", "origin", "git@Example.org:team/Importer.git"),
     ):
         subprocess.run(["git", *command], cwd=project, check=True, timeout=30)
-    team.sync()
+    assert team.sync() == {"sent": 4, "deleted": 4, "waiting": 0}
     team.enter("ben")
     assert team.find("importer retries") == []
     assert (

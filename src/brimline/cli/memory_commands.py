@@ -203,7 +203,7 @@ def index_command(rebuild: bool, as_json: bool) -> None:
 @output.command("sync")
 @click.option("--rebuild", is_flag=True, help="Send everything, also what the server has had.")
 def sync_command(rebuild: bool, as_json: bool) -> None:
-    """Send what is new to the team's server. What is gone here goes there too.
+    """Send what is new to the team's server. What is gone here is deleted there.
 
     The MCP server does the same every few minutes. What fails stays in the queue.
 

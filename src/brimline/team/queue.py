@@ -100,6 +100,8 @@ class Queue:
         done = {"sent": 0, "deleted": 0}
         with contextlib.closing(Server(self.place)) as server:
             prepare(server, table := points.table())
+            labels = [(f"label:{folder}", label) for folder, label in self._labels.items()]
+            self._write("INSERT OR REPLACE INTO facts VALUES (?, ?)", labels)
             if not self._listed(None):
                 self._delete_forgotten(server)
             # What is to be forgotten goes first.
@@ -158,7 +160,7 @@ class Queue:
         _, ref, folder, group, at, source, text, before, previous, said = row
         text = clean(text) if source == "output" else text  # the others were when taken in
         # The path of a topic file stays here.
-        project, session = self._label(folder), "topic" if group.startswith("/") else group
+        project, session = self.label(folder), "topic" if group.startswith("/") else group
         return points.Item(
             points.point_id(project, session, ref, text),
             text[: points.MOST_CHARACTERS],
@@ -167,13 +169,12 @@ class Queue:
             *(project, session, at, source),
         )
 
-    def _label(self, folder: str) -> str:
-        """What a project is called there; once it has a name it keeps it."""
+    def label(self, folder: str) -> str:
+        """What a project is called there: once a repository's name is known, it stays that."""
         if folder not in self._labels:
             known = self._read("SELECT value FROM facts WHERE name = ?", f"label:{folder}")
-            label = known[0][0] if known else points.project_label(folder)
-            self._write("INSERT OR REPLACE INTO facts VALUES (?, ?)", [(f"label:{folder}", label)])
-            self._labels[folder] = label
+            label = known[0][0] if known else ""
+            self._labels[folder] = label if "/" in label else points.project_label(folder)
         return self._labels[folder]
 
     def _listed(self, asked: list[str] | None) -> dict[str, str]:

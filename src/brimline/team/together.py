@@ -74,7 +74,7 @@ class _Question:
 
         self.problem, self._queue, self._server = "", queue, _server(queue.place)
         self._found: list[Other] | BrimlineError | None = None
-        project = None if within.project is None else points.project_label(within.project)
+        project = None if within.project is None else queue.label(within.project)
         self._asked = {"searches": points.questions(query, points.table(), project)}
         self._until = time.monotonic() + WAIT_S
         self._thread = threading.Thread(target=self._ask, daemon=True)
