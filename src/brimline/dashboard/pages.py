@@ -15,9 +15,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from brimline import output
 from brimline.carry import card
 from brimline.dashboard import chart
-from brimline.dashboard.story import hook_times, time_of
+from brimline.dashboard.story import EVENTS, hook_times, time_of
 from brimline.gauge.composition import NAMES
-from brimline.hooks import table
 from brimline.offload import shell
 from brimline.store import stub
 from brimline.transcript import caching, read, row
@@ -177,7 +176,7 @@ def shared_name(kind: str, name: str) -> str:
     """A tool, an event or the client's word for what it attached: nothing that anybody wrote."""
     if kind == "hook":
         event = name.partition(":")[0]
-        return event if event in table.EVENTS else "another event"
+        return event if event in EVENTS else "another event"
     return name if _WORD.fullmatch(name) else "unknown"
 
 
