@@ -157,6 +157,7 @@ def test_what_the_gateway_sends_a_key_of_stays(home_dir: str, projects: Path) ->
         prune(home_dir, GARBAGE, Pass())
 
 
+@pytest.mark.row("S3-69")
 def test_a_key_is_found_however_it_is_written(home_dir: str) -> None:
     """Shortened, in capitals, escaped, across blocks; digits that say nothing else are no key."""
     for row in golden("mentions.json"):
