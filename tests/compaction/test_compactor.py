@@ -13,8 +13,10 @@ from tests.compaction.talks import Talk, flat
 
 from brimline.compaction import blocks, compactor, stand_ins
 from brimline.compaction.compactor import Settings, State
+from brimline.store import stub
 
 SUMMARY = "Your task is to create a detailed summary of the conversation so far, please."
+REFERENCE = stub.build(stub.Stub(stand_ins.key_of("x"), 9))
 LOG = "\n".join(f"2026-01-08 12:00:{n % 60:02d} request {n} served" for n in range(400))
 
 
@@ -89,7 +91,7 @@ def test_the_same_call_again_passes() -> None:
         ("Bash", {"command": "journalctl -u web"}, LOG, ("journalctl",)),
         ("Bash", {"command": "brimline store get 4bcfa5306820"}, LOG, ()),
         ("mcp__brimline__recall", {"key": "4bcfa5306820"}, LOG, ()),
-        ("Read", {"file_path": "/w/a.log"}, f"     1→[brimline stored 9 bytes]\n{LOG}", ()),
+        ("Read", {"file_path": "/w/a.log"}, f"     1→{REFERENCE}\n{LOG}", ()),
     ],
 )
 def test_what_the_user_or_the_model_wants_to_see_passes(
@@ -102,6 +104,117 @@ def test_what_the_user_or_the_model_wants_to_see_passes(
     outcome = compactor.compact(talk.body(), State(), Settings(never=never), now=0.0)
 
     assert not outcome.is_changed
+
+
+def test_what_merely_begins_like_a_reference_is_bulk_as_any_other() -> None:
+    """A program may print what it likes."""
+    talk = Talk()
+    talk.step("Bash", {"command": "journalctl -u web"}, f"[brimline] started\n{LOG}")
+
+    assert played(talk, State()).is_changed
+
+
+def attached(text: str, path: str = "/w/core.py") -> list[dict[str, Any]]:
+    """A file as the client puts it in: mentioned by the user, or after a compaction."""
+    called = f'Called the Read tool with the following input: {{"file_path":"{path}"}}'
+    told = (called, f"Result of calling the Read tool:\n{text}")
+    return [
+        {"type": "text", "text": f"<system-reminder>\n{one}\n</system-reminder>"} for one in told
+    ]
+
+
+def source(size: int = 6_000) -> str:
+    """A file with names of its own."""
+    return "\n".join(f"{n}\tdef core_part{n}(): return coreTable[{n}]" for n in range(999))[:size]
+
+
+def test_a_file_that_the_client_attached_goes_cold_as_one_that_was_read() -> None:
+    """Until an action names it; one that is being edited is never a preview."""
+    state, talk = State(), Talk()
+    talk.messages[0]["content"] += [*attached(source()), *attached(source(20_000), "/w/own.py")]
+    talk.step("Edit", {"file_path": "/w/own.py", "old_string": "a", "new_string": "b"}, "ok")
+    talk.idle(9)
+    played(talk, state)
+    early = played(talk, state, now=1_000.0).body["messages"][0]["content"]
+    talk.idle(14)
+    talk.step("Bash", {"command": "wc -l /w/own.py"}, "600")
+
+    late = played(talk, state, now=2_000.0).body["messages"][0]["content"]
+
+    assert [len(one["text"]) for one in early[2::2]] == [6_070, 20_070]
+    assert "[brimline: 6,070 characters, recall sha256:" in late[2]["text"]
+    assert late[4] == early[4]
+
+
+def test_words_of_the_user_behind_a_reminder_stay() -> None:
+    """In the same block they are as much theirs as in one of their own."""
+    words = "Never touch the database!"
+    file = f"<system-reminder>\nNote: /w/core.py was modified\n{source()}\n</system-reminder>"
+    talk = Talk()
+    for text in (f"{file}\n{words}", f"{file}{words}{file}"):
+        talk.messages[0]["content"].append({"type": "text", "text": text})
+    talk.idle(30)
+
+    outcome = compactor.compact(talk.body(), State(at=0.0, sent=[]), Settings(), now=1e6)
+
+    assert outcome.body["messages"][0] == talk.messages[0]
+
+
+def test_the_same_words_in_another_history_are_another_block() -> None:
+    """What went cold in one session is news in the next, and after a compaction."""
+    state, talk = State(), Talk()
+    talk.messages[0]["content"] += attached(source())
+    talk.idle(25)
+    kept = compactor.compact(talk.body(), State(at=0.0, sent=[]), Settings(), now=1e6).fresh
+    again = Talk("Please go on.")
+    again.messages[0]["content"] += attached(source())
+
+    outcome = compactor.compact(
+        again.body(),
+        state,
+        Settings(),
+        lookup=lambda names: {n: kept[n] for n in names if n in kept},
+    )
+
+    assert kept
+    assert not outcome.is_changed
+
+
+class Said:
+    """A block as the SDK gives it back in an answer."""
+
+    def __init__(self, fields: dict[str, Any]) -> None:
+        self.fields = fields
+
+    def model_dump(self, **_: Any) -> dict[str, Any]:
+        """As plain values."""
+        return self.fields
+
+
+def test_answers_may_be_appended_as_the_sdk_gives_them() -> None:
+    """Objects in the place of dicts: those that nothing is done about stay as they are."""
+    talk = Talk()
+    talk.read("/w/alpha.py")
+    talk.idle(30)
+    plain = talk.body()
+    objects = copy.copy(plain) | {
+        "messages": [
+            one | {"content": [Said(block) for block in one["content"]]}
+            if one["role"] == "assistant"
+            else one
+            for one in plain["messages"]
+        ]
+    }
+
+    sent, same = (
+        compactor.compact(body, State(at=0.0, sent=[]), Settings(), now=1e6)
+        for body in (objects, plain)
+    )
+
+    assert sent.report == same.report
+    assert sent.is_changed
+    assert sent.body["messages"][1]["content"][0] == same.body["messages"][1]["content"][0]
+    assert isinstance(sent.body["messages"][-2]["content"][0], Said)
 
 
 def cooled(state: State, steps: int = 25, **every: Any) -> tuple[Talk, list[compactor.Outcome]]:
@@ -188,6 +301,46 @@ def test_a_break_is_marked_for_the_cache_with_at_most_four_markers() -> None:
 
     text = json.dumps(body)
     assert text.count('"cache_control"') == 3
+
+
+FIVE, HOUR = {"type": "ephemeral"}, {"type": "ephemeral", "ttl": "1h"}
+
+
+@pytest.mark.parametrize(
+    ("top", "tools", "system", "nested", "last", "expected"),
+    [
+        (FIVE, FIVE, FIVE, None, FIVE, None),
+        (None, FIVE, FIVE, FIVE, FIVE, None),
+        (None, HOUR, FIVE, None, FIVE, FIVE),
+        (None, HOUR, HOUR, None, FIVE, FIVE),
+        (None, HOUR, HOUR, None, HOUR, HOUR),
+        (FIVE, HOUR, HOUR, None, None, FIVE),
+        (None, None, HOUR, None, None, HOUR),
+        (None, None, None, None, None, None),
+    ],
+)
+def test_a_marker_of_ours_is_valid_where_it_stands(
+    top: Any, tools: Any, system: Any, nested: Any, last: Any, expected: Any
+) -> None:
+    """At most four wherever they are, longer lifetimes first; none where nothing is cached."""
+    talk = Talk()
+    talk.idle(4)
+    talk.step("Bash", {"command": "ls"}, [{"type": "text", "text": "ok"}])
+    body = json.loads(json.dumps(talk.body()))
+    result = body["messages"][-1]["content"][-1]
+    places = (body, body["tools"][0], body["system"][0], result["content"][0], result)
+    for part, marker in zip(places, (top, tools, system, nested, last), strict=True):
+        part.pop("cache_control", None)
+        if marker:
+            part["cache_control"] = marker
+    found = blocks.read(body)
+    assert found is not None
+
+    marked = blocks.mark(body, found, 4)
+
+    assert marked["messages"][2]["content"][0].get("cache_control") is None
+    assert marked["messages"][3]["content"][0].get("cache_control") == expected
+    assert marked["messages"][5:] == body["messages"][5:]
 
 
 @pytest.mark.row("S2-18", "S2-38")

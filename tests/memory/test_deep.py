@@ -164,10 +164,14 @@ def test_a_hook_of_its_own_takes_in_without_numpy_and_meaning_follows(
 ) -> None:
     """Hooks see no installed packages; whoever searches with them later adds the vectors."""
     session = talked(project_dir)
-    done = run_hook(world, "SessionStart", event("SessionStart", session, source="startup"))
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert not Path(home_dir, "errors.jsonl").exists()
-    assert found(brimline, "why was the store dropped")[0]["text"] == QUESTION
+    started = event("SessionStart", session, source="startup")
+    for _ in range(5):  # on a busy machine the first may have no time left for this
+        done = run_hook(world, "SessionStart", started)
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert not Path(home_dir, "errors.jsonl").exists()
+        if hits := found(brimline, "why was the store dropped"):
+            break
+    assert hits[0]["text"] == QUESTION
     brimline("memory", "index")
     assert brimline("memory", "status", "--json").document["entries"]["user"] == 2
 

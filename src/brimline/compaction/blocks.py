@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -26,9 +27,14 @@ _LIFETIMES_S = {"5m": 300, "1h": 3_600}
 # How the client asks for a summary of the conversation; it has no other mark.
 _SUMMARY_WANTED = "Your task is to create a detailed summary of the conversation so far"
 # Files that the client puts in by itself: changed behind the model's back, or after a compaction.
-_REMINDER = "<system-reminder>"
-_FILES = ("file:", "edited_text_file:", "compact_file_reference:", "Called the Read tool", "Note: ")
-_FILE_CHARACTERS = 60
+_REMINDER, REMINDER_END = "<system-reminder>", "</system-reminder>"
+_ATTACHED = "Result of calling the Read tool"
+_FILES = (
+    "file:", "edited_text_file:", "compact_file_reference:", "Called the Read tool", _ATTACHED,
+    "Note: ",
+)  # fmt: skip
+_ATTACHING = re.compile(r"Called the Read tool with the following input: (\{.*\})")
+_FILE_CHARACTERS, _CALLED_CHARACTERS = 60, 2_000
 
 
 class Block(NamedTuple):
@@ -39,7 +45,8 @@ class Block(NamedTuple):
     role: str
     kind: str
     id: str
-    """Stands for this block wherever it occurs: a hash of all that it says."""
+    """Stands for this block wherever it occurs: a hash of all that it says, and of the call that
+    it belongs to, or else of all before it: the same words elsewhere are another block."""
     text: str
     tokens: float
     """Estimated."""
@@ -55,11 +62,11 @@ class Block(NamedTuple):
 def read(body: Any) -> list[Block] | None:
     """The blocks of a request; None where any of it is not understood."""
     messages = body.get("messages") if isinstance(body, dict) else None
-    if not isinstance(messages, list) or _markers(body) > MOST_MARKERS:
+    if not isinstance(messages, list) or len(_markers(body)) > MOST_MARKERS:
         return None
     found: list[Block] = []
     calls: dict[str, tuple[str, Mapping[str, Any]]] = {}
-    step = 0
+    step, history = 0, ""
     for number, message in enumerate(messages):
         role = message.get("role") if isinstance(message, dict) else None
         if role not in ("user", "assistant", "system"):
@@ -69,10 +76,12 @@ def read(body: Any) -> list[Block] | None:
             content = [{"type": "text", "text": content, "whole": True}]
         if not isinstance(content, list):
             return None
-        for place, block in enumerate(content):
+        for place, block in enumerate(map(_plain, content)):
             if not isinstance(block, dict):
                 return None
-            found.append(_read(number, place, role, block, step, calls))
+            one = _read(number, place, role, block, step, calls)
+            history = _id(history, one.id)
+            found.append(one if one.call else one._replace(id=history))
         step += role == "assistant"
     return found
 
@@ -86,7 +95,7 @@ def rebuild(body: Mapping[str, Any], standing: Mapping[tuple[int, int], Any]) ->
     for number, places in by_message.items():
         content = list(messages[number]["content"])
         for place, fields in places.items():
-            content[place] = {**content[place], **fields}
+            content[place] = {**_plain(content[place]), **fields}
         messages[number] = {**messages[number], "content": content}
     return {**body, "messages": messages}
 
@@ -97,19 +106,23 @@ def mark(body: dict[str, Any], blocks: list[Block], before: int) -> dict[str, An
     The service looks some twenty blocks back from a marker; without one near the change it would
     find nothing of the conversation and write all of it again.
     """
-    if _markers(body) >= MOST_MARKERS:
+    if not 0 < len(_markers(body)) < MOST_MARKERS:
         return body
     for block in reversed(blocks[:before]):
         content = body["messages"][block.message]["content"]
         if not isinstance(content, list):
             continue
-        known = content[block.place]
+        known = _plain(content[block.place])
         if not block.is_thinking:
             if _MARKER in known or (known.get("type") == "text" and not known.get("text")):
                 return body
-            lifetime = {"ttl": "1h"} if lifetime_s(body) == _LIFETIMES_S["1h"] else {}
-            marker = {_MARKER: {"type": "ephemeral", **lifetime}}
-            return rebuild(body, {(block.message, block.place): marker})
+            place = block.message, block.place
+            marked = rebuild(body, {place: {_MARKER: {"type": "ephemeral"}}})
+            # A longer lifetime may not come behind a shorter one: ours is that of the next marker.
+            places = [where for where, _ in _markers(marked)]
+            nearest = _markers(body)[min(places.index(place), len(places) - 2)][1]
+            ttl = {"ttl": "1h"} if _is_hour(nearest) else {}
+            return rebuild(marked, {place: {_MARKER: {"type": "ephemeral", **ttl}}})
     return body
 
 
@@ -118,7 +131,7 @@ def last_round(body: Mapping[str, Any]) -> int:
     messages = body["messages"]
     at = len(messages) - 1
     while at > 0:
-        said = [block.get("type") for block in _list(messages[at].get("content"))]
+        said = [_plain(block).get("type") for block in _list(messages[at].get("content"))]
         if messages[at]["role"] == "user" and "tool_result" not in said:
             return at
         if messages[at]["role"] == "assistant" and "tool_use" in said:
@@ -189,11 +202,8 @@ def lifetime_s(body: Mapping[str, Any], usage: Mapping[str, Any] | None = None) 
         for name, seconds in _LIFETIMES_S.items():
             if written.get(f"ephemeral_{name}_input_tokens"):
                 return seconds
-    markers = _each_marker(body)
-    if not markers:
-        return None
-    hour = any(isinstance(one, dict) and one.get("ttl") == "1h" for one in markers)
-    return _LIFETIMES_S["1h" if hour else "5m"]
+    markers = _markers(body)
+    return _LIFETIMES_S["1h" if _is_hour(markers[-1][1]) else "5m"] if markers else None
 
 
 def estimate(block: Block, fields: Mapping[str, Any] | None) -> float:
@@ -231,6 +241,8 @@ def _read(
         tokens = len(text) / _TEXT_RATIO + _TEXT_FRAME
         if not block.get("whole"):
             kind = PROSE if role == "assistant" else FILE if _is_file(role, text) else OTHER
+        if kind == FILE:
+            tool, arguments = _attached(text, calls)
     elif what == "tool_use" and isinstance(block.get("input"), dict):
         call, tool = str(block.get("id")), str(block.get("name"))
         arguments, kind, text = block["input"], CALL, _dumps(block["input"])
@@ -261,9 +273,24 @@ def _read(
 
 
 def _is_file(role: str, text: str) -> bool:
+    """Whether a text is one reminder with a file, and no word of the user's behind it."""
+    told = text.rstrip()
     if role != "user" or not text.startswith(_REMINDER):
         return False
-    return text[len(_REMINDER) :][:_FILE_CHARACTERS].lstrip().startswith(_FILES)
+    is_one = told.find(REMINDER_END) == len(told) - len(REMINDER_END)
+    return is_one and text[len(_REMINDER) :][:_FILE_CHARACTERS].lstrip().startswith(_FILES)
+
+
+def _attached(
+    text: str, calls: dict[str, tuple[str, Mapping[str, Any]]]
+) -> tuple[str, Mapping[str, Any]]:
+    """The call that the client says it made to attach a file: it tells of it in a block before."""
+    if told := _ATTACHING.search(text[:_CALLED_CHARACTERS]):
+        try:
+            calls[_ATTACHED] = "Read", dict(json.loads(told[1]))
+        except ValueError:
+            pass
+    return calls.pop(_ATTACHED, ("", {})) if _ATTACHED in text[:_CALLED_CHARACTERS] else ("", {})
 
 
 def _result_text(content: Any) -> str | None:
@@ -293,15 +320,34 @@ def _dumps(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _markers(body: Mapping[str, Any]) -> int:
-    return len(_each_marker(body))
+def _markers(body: Mapping[str, Any]) -> list[tuple[tuple[int, ...], Any]]:
+    """Every marker of the cache, in the order in which the service reads them, and where it is."""
+    found: list[tuple[tuple[int, ...], Any]] = []
+
+    def take(parts: Any, *where: int) -> None:
+        for place, part in enumerate(_list(parts)):
+            if isinstance(part, dict):
+                take(part.get("content"), *where, place)
+                if _MARKER in part:
+                    found.append(((*where, place), part[_MARKER]))
+
+    take(body.get("tools"), -2)
+    take(body.get("system"), -1)
+    for number, message in enumerate(_list(body.get("messages"))):
+        take(message.get("content") if isinstance(message, dict) else None, number)
+    if body.get(_MARKER):
+        found.append(((), body[_MARKER]))
+    return found
 
 
-def _each_marker(body: Mapping[str, Any]) -> list[Any]:
-    parts = [*_list(body.get("system")), *_list(body.get("tools"))]
-    for message in _list(body.get("messages")):
-        parts += _list(message.get("content")) if isinstance(message, dict) else []
-    return [part[_MARKER] for part in parts if isinstance(part, dict) and _MARKER in part]
+def _is_hour(marker: Any) -> bool:
+    return isinstance(marker, dict) and marker.get("ttl") == "1h"
+
+
+def _plain(block: Any) -> Any:
+    """A block as a dict; answers of the SDK hold objects."""
+    dump = getattr(block, "model_dump", None)
+    return dump(mode="json", exclude_unset=True) if dump else block
 
 
 def _list(value: Any) -> list[Any]:

@@ -27,10 +27,8 @@ _LEAST_TOKENS = 1_000
 _LEAST_COLLAPSED_TOKENS = 60
 _LARGE_RESULT_CHARACTERS = 2_000
 _CONFIGURATION_BYTES = 100_000
-_OUR_MARK = "[brimline"
 # What the client puts before each line of a file.
 _NUMBERING = " 0123456789\t→"
-_REMINDER_END = "</system-reminder>"
 _SUBJECT_CHARACTERS = 80
 _SENTENCE_CHARACTERS = 200
 _LONG_ARGUMENT_CHARACTERS = 240
@@ -92,7 +90,7 @@ def when_cold(block: Block, clock: Clock) -> StandIn | None:
     else:
         head = " ".join(block.text[:_SENTENCE_CHARACTERS].split())
         mark = f"… [brimline: {len(block.text):,} characters, recall {key[:_SHORT_KEY]}]"
-        fields = blocks.stands_in(block, f"{head}{mark}{kept}{_REMINDER_END}")
+        fields = blocks.stands_in(block, f"{head}{mark}{kept}{blocks.REMINDER_END}")
     tokens = blocks.estimate(block, fields)
     if block.tokens - tokens < _LEAST_COLLAPSED_TOKENS:
         return None
@@ -125,7 +123,8 @@ def subject_of(block: Block) -> str:
 
 def _is_ours(block: Block) -> bool:
     """Whether a hook has put a preview there already, or the model fetched what was kept out."""
-    if block.text.lstrip(_NUMBERING).startswith(_OUR_MARK):
+    first = block.text.lstrip(_NUMBERING).partition("\n")[0]
+    if first.startswith(stub.BEGINNINGS[0]) and stub.parse(first):
         return True
     return shell.fetches(block.tool, block.arguments) is not None
 
@@ -160,7 +159,7 @@ def _preview(block: Block, clock: Clock, content_bytes: int) -> StandIn | None:
     parts = f"{stub.build(told)} Preview, not the whole:", shown, stub.way_back(key, again=ways)
     preview_text = "\n".join(parts).encode("utf-8", "replace").decode()
     if block.kind == blocks.FILE:
-        preview_text = f"<system-reminder>{preview_text}{_REMINDER_END}"
+        preview_text = f"<system-reminder>{preview_text}{blocks.REMINDER_END}"
     fields = blocks.stands_in(block, preview_text)
     tokens = blocks.estimate(block, fields)
     share = 0.0 if kind == kinds.DIFF else _LEAST_SHARE
