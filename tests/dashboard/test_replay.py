@@ -74,6 +74,28 @@ def test_what_would_have_been_kept_out_puts_off_what_follows(world: Path) -> Non
     assert (happened(off, "postponed"), len(happened(on, "postponed"))) == ([], 1)
 
 
+def test_a_brim_above_what_was_recorded_puts_a_compaction_off(world: Path) -> None:
+    """The session goes on from where it was, by what was recorded after it; not a manual one."""
+    session = grown(str(world / "session.jsonl"))
+    for tokens in (44_000, 50_000):
+        session.reply(tokens)
+    kept = ("--set", "offload.preset=off", "--set")
+
+    wider = replay(session.path, *kept, "context_window=1000000")
+    found = replay(session.path, *kept, "compaction_tokens=170000")
+    session.compact(60_000, trigger="manual")
+    asked_for = replay(session.path, *kept, "context_window=1000000")
+
+    assert wider["compactions"] == 0
+    assert happened(wider, "postponed") == [(31, "not yet: 165,000 of 1,000,000")]
+    assert wider["occupancy_tokens"][-3:] == [165_000, 169_000, 175_000]
+    assert happened(found, "compacted") == [(34, "at the brim of 170,000")]
+    assert found["occupancy_tokens"][-1] == 40_000
+    assert happened(asked_for, "compacted") == [(34, "as recorded")]
+    told = CliRunner().invoke(program, ["replay", session.path]).stdout
+    assert "A compaction counts what came in after the last request, too." in told
+
+
 def test_an_earlier_brim_compacts_more_often(world: Path) -> None:
     """Wherever the session would have reached it."""
     path = grown(str(world / "session.jsonl")).path
@@ -96,6 +118,11 @@ def test_a_preset_has_its_own_words_and_the_page_both_curves(world: Path) -> Non
     assert 'class="line other"' in page
     assert "guard.preset = haios-80" in page
     assert "big.log" not in page
+    assert "CONTEXT:" not in page
+    assert "Under other settings" in page
+    assert page.count("under other settings</li>") == page.count("the brim</li>") == 1
+    replay(path, "-o", "replay.html")
+    assert "Under the settings in force" in Path("replay.html").read_text(encoding="utf-8")
 
 
 def test_wrong_words_are_named(session: SessionBuilder) -> None:
@@ -108,3 +135,6 @@ def test_wrong_words_are_named(session: SessionBuilder) -> None:
     ):
         done = CliRunner().invoke(program, ["replay", session.path, "--set", words])
         assert told in str(done.exception)
+    both = ["--preset", "adr11", "--set", "guard.preset=off"]
+    done = CliRunner().invoke(program, ["replay", session.path, *both])
+    assert "different presets" in str(done.exception)

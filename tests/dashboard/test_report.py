@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from click.testing import CliRunner
 from tests.dashboard.played import NAME
@@ -38,6 +38,55 @@ def test_a_report_is_one_file_with_figures_and_without_texts(played: Played) -> 
     assert "cat" in made
     assert "logs/import.log" not in made
     assert len(made) < 2_000_000
+
+
+def test_what_a_report_shows_cannot_be_a_secret(session: SessionBuilder) -> None:
+    """Names of tools, endings of files, common programs, events: whatever else they come with."""
+    session.cwd = "/home/alice"
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("Read", {"file_path": "/home/alice/Merger ACME/secret plan.txt"}),
+        ("Grep", {"pattern": "/x/foo/BAR"}),
+        ("WebFetch", {"url": "https://corp.example/ACME"}),
+        ("Bash", {"command": "'PASS:w0rd'|base64"}),
+        ("Bash", {"command": "alice@corp.example"}),
+        ("Bash", {"command": "hunter2"}),
+        ("Bash", {"command": "TOKEN=hunter2 /opt/ACME/bin/make BAR"}),
+        ("to ACME", {"file_path": "BAR.txt"}),
+    ]
+    for at, (tool, given) in enumerate(calls):
+        call = session.tool_call(30_000 + 2_000 * at, tool, **given)
+        session.tool_result(call, "x " * 1_000)
+    hook = {"type": "hook_additional_context", "hookName": "SessionStart:/ACME/x --key hunter2"}
+    session.row("attachment", attachment=hook | {"content": ["y " * 900]})
+    session.row("attachment", attachment=hook | {"hookName": "/ACME/x", "content": ["z " * 900]})
+    session.reply(50_000, model="arn:aws:bedrock:1234:ACME")
+    session.compact(60_000, trigger="ACME")
+    session.reply(30_000, model="arn:aws:bedrock:1234:ACME")
+
+    made = report(session.path)
+
+    private = ("ACME", "Merger", "secret", "BAR", "alice", "w0rd", "corp", "hunter2", "bedrock")
+    for one in private:
+        assert one not in made, one
+    for shown in ("Read .txt<", "Grep<", "WebFetch<", "Bash<", "Bash make<", ">SessionStart<"):
+        assert shown in made, shown
+    assert ">another event<" in made
+
+
+def test_the_brim_is_what_status_says_it_is(session: SessionBuilder) -> None:
+    """Where the client does not compact by itself, the page does not expect it to."""
+    session.model = "claude-sonnet-4-5[1m]"
+    session.reply(300_000)
+    told = json.loads(
+        CliRunner().invoke(program, ["status", "--transcript", session.path, "--json"]).stdout
+    )
+
+    made = report(session.path)
+
+    assert told["ending"] == "refusal"
+    assert "the API refuses at about 1,000,000" in made
+    assert "refusal is expected there" in made
+    assert "compaction is expected" not in made
 
 
 def test_a_full_report_has_the_texts_and_says_so(played: Played) -> None:
@@ -83,6 +132,7 @@ def test_a_session_without_a_request_is_a_page_too(session: SessionBuilder) -> N
     session.prompt("hello")
 
     assert "there is nothing to draw" in report(session.path)
+    assert ">unknown<" not in report(session.path)
 
 
 def test_hostile_names_and_control_characters_are_shown_as_text(session: SessionBuilder) -> None:
@@ -105,10 +155,13 @@ def test_what_cannot_be_reported_is_said_in_a_sentence(played: Played) -> None:
     missing = CliRunner().invoke(program, ["report", "ffff", "-o", "report.html"])
     unwritable = CliRunner().invoke(program, ["report", NAME, "-o", "taken/report.html"])
     other = CliRunner().invoke(program, ["report", NAME, "-o", played.session.path])
+    lost = CliRunner().invoke(program, ["report", NAME, "-o", "no/such/report.html"])
     nowhere = CliRunner().invoke(program, ["report", NAME, "-o", "-"])
 
     assert "no session ffff was found" in str(missing.exception)
     assert "taken/report.html cannot be written" in str(unwritable.exception)
     assert "no page of ours" in str(other.exception)
+    assert "no/such/report.html cannot be written" in str(lost.exception)
+    assert not Path("no").exists()
     assert "-o takes the name of a file" in str(nowhere.exception)
     assert report(NAME) == report(NAME)

@@ -179,6 +179,26 @@ def test_a_conversation_keeps_what_it_sent_whatever_another_decides(upstream: Up
     assert after[: len(before)] == before
 
 
+def test_conversations_that_begin_alike_are_told_apart(upstream: Upstream) -> None:
+    """Side by side, without a session's id: each as if it were alone, a restart included."""
+    alone: dict[str, list[Any]] = {"left": [], "right": []}
+    beside: dict[str, list[Any]] = {"left": [], "right": []}
+    talks = {side: Talk() for side in alone}
+    for steps in (range(24), range(24, 40)):
+        with Gateway(upstream.url, "--test-clock") as gateway:
+            for step in steps:
+                for side, talk in talks.items():
+                    gateway.ask(raw_of(talk), AT_ONCE)
+                    beside[side].append(upstream.arrived[-1].body)
+                    gateway.ask(raw_of(talk), AT_ONCE | {"X-Claude-Code-Session-Id": side})
+                    alone[side].append(upstream.arrived[-1].body)
+                    talk.read(f"/w/{side}{step}.py") if step < 4 else talk.idle(1)
+
+    assert alone == beside
+    for found in alone.values():
+        assert "[brimline" in json.dumps(found[-1])
+
+
 def test_a_stream_is_given_as_it_comes(upstream: Upstream) -> None:
     """The first event is there before the second is made."""
     released = threading.Event()

@@ -6,12 +6,14 @@ import json
 from typing import TYPE_CHECKING
 
 from click.testing import CliRunner
-from tests.gateway.test_proxy import SESSION, bulky, raw_of
+from tests.compaction.talks import flat
+from tests.gateway.test_proxy import LOG, SESSION, bulky, raw_of
 from tests.gateway.upstream import Gateway, Upstream
 
 from brimline.cli.surface import program
 from brimline.fast import paths
 from brimline.hooks import statusline
+from brimline.store import contents, stub
 from brimline.testing import SessionBuilder, statusline_event
 
 if TYPE_CHECKING:
@@ -42,3 +44,30 @@ def test_status_line_status_and_history_say_what_was_kept_out(
     assert saved > 3_000
     assert b"gateway \xe2\x88\x92" in line
     assert cache["sessions"][0]["gateway_saved_tokens"] == saved
+
+
+def test_a_forgotten_session_takes_nothing_from_others_and_sends_no_key_of_its_own(
+    upstream: Upstream, home_dir: str
+) -> None:
+    """A gateway that runs notices; what a fork still needs stays in the store."""
+    own = bulky()
+    with Gateway(upstream.url) as gateway:
+        gateway.ask(raw_of(own), {"X-Claude-Code-Session-Id": "s1"})
+        own.step("Bash", {"command": "journalctl -u mail"}, f"{LOG}\nof its own")
+        gateway.ask(raw_of(own), {"X-Claude-Code-Session-Id": "s1"})
+        gateway.ask(raw_of(bulky(1)), {"X-Claude-Code-Session-Id": "s10"})
+        CliRunner().invoke(program, ["forget", "--session", "s1", "--yes"])
+        own.idle(1)
+        gateway.ask(raw_of(own), {"X-Claude-Code-Session-Id": "s1"})
+        gateway.ask(raw_of(bulky(2)), {"X-Claude-Code-Session-Id": "s10"})
+
+    told = [
+        [stub.parse(block.get("content", "")) for _, block in flat(arrived.body)]
+        for arrived in upstream.arrived
+    ]
+    shared = told[0][2]
+    assert shared is not None
+    assert [one[2] for one in told] == [shared] * 5
+    assert contents.get(home_dir, shared.key) == LOG.encode()
+    assert told[1][4] is not None
+    assert told[3][4] is None

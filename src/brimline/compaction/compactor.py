@@ -14,7 +14,7 @@ that to hold after a restart, and given back through `lookup`.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.compaction import blocks, stand_ins, timing
@@ -130,6 +130,7 @@ def compact(
     *,
     now: float | None = None,
     lookup: Lookup | None = None,
+    found: list[Block] | None = None,
 ) -> Outcome:
     """Apply what is cheap, due or free.
 
@@ -139,10 +140,11 @@ def compact(
         settings: how hard.
         now: seconds since any moment, for the cache's lifetime; without, no cache ever expires.
         lookup: what stands in for blocks that this state does not know.
+        found: its blocks, where they were read before.
     """
     if not isinstance(body, dict) or blocks.is_helper(body):
         return Outcome(body, Report("helper"))
-    found = blocks.read(body)
+    found = found or blocks.read(body)
     if found is None:
         return Outcome(body, Report("unknown"))
     _look_up(state, found, lookup)
@@ -161,9 +163,17 @@ def compact(
     return outcome
 
 
-def again(body: Any, standing: Mapping[str, StandIn | None], marked: int | None) -> Outcome:
+def branch(state: State) -> State:
+    """The state of a conversation that parts from another one; what stands in is looked up."""
+    waited, drafts = dict(state.waited), dict(state.drafts)
+    return replace(state, standing={}, waited=waited, drafts=drafts, clock=Clock())
+
+
+def again(
+    body: Any, found: list[Block], standing: Mapping[str, StandIn | None], marked: int | None
+) -> Outcome:
     """A request that was sent before, with what stood in then and its marker: the same bytes."""
-    case = _Case(body, blocks.read(body) or [], State(standing=dict(standing)), Settings())
+    case = _Case(body, found, State(standing=dict(standing)), Settings())
     outcome = case.outcome("conversation")
     if marked is not None:
         outcome.body, outcome.marked = blocks.mark(outcome.body, case.found, marked), marked
@@ -223,6 +233,12 @@ def before_thinking(body: Any, outcome: Outcome) -> set[str]:
     """Of what is new in a request, that before thinking which was made without it."""
     found = blocks.read(body) or []
     return {block.id for block in found[: blocks.behind_thinking(found)]} & outcome.fresh.keys()
+
+
+def shared(names: list[str], others: list[str]) -> int:
+    """How many blocks two requests begin with alike."""
+    pairs = enumerate(zip(names, others, strict=False))
+    return next((at for at, (one, other) in pairs if one != other), min(len(names), len(others)))
 
 
 def _look_up(state: State, found: Iterable[Block], lookup: Lookup | None) -> None:
@@ -357,12 +373,7 @@ class _Case:
             while at and self.found[at - 1].role != "assistant":
                 at -= 1
             return at
-        same = 0
-        for block, name in zip(self.found, sent, strict=False):
-            if block.id != name:
-                break
-            same += 1
-        return same
+        return shared([block.id for block in self.found], sent)
 
     def _hot_requests(self) -> int:
         near = self._is_near_brim()

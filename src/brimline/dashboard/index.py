@@ -202,7 +202,7 @@ def row_of(found: story.Story) -> dict[str, Any]:
         "id": _text(found.session_id),
         "project": _text(found.project or ""),
         "model": _text(found.model or ""),
-        "last_at": found.moments[-1].at if found.moments else find.modified(found.path),
+        "last_at": found.last_at,
         "requests": len(found.moments),
         "peak": found.peak_tokens,
         "window": found.now.window.tokens if found.now else None,

@@ -88,8 +88,8 @@ def dashboard(port: int, no_open: bool, as_json: bool) -> None:
 def report(session: str, file: str, redact: bool, as_json: bool) -> None:
     """Write the page of a session into one HTML file, to look at or to share.
 
-    SESSION is an id, how it begins, or a file. Without --full it has no text of a message or a
-    tool; of a path it has the last name and of a command the first word.
+    SESSION is an id, how it begins, or a file. Without --full it has figures, names of tools, the
+    endings of files and common programs: no text, no path, no name of a project.
 
     \b
     Example:

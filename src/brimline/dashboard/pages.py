@@ -6,6 +6,7 @@ import itertools
 import json
 import operator
 import os
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -14,9 +15,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from brimline import output
 from brimline.carry import card
 from brimline.dashboard import chart
-from brimline.dashboard.story import hook_times, time_of
-from brimline.gauge import window
+from brimline.dashboard.story import EVENTS, hook_times, time_of
 from brimline.gauge.composition import NAMES
+from brimline.offload import shell
 from brimline.store import stub
 from brimline.transcript import caching, read, row
 
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
 _TOP = 12
 _SUBJECT_CHARACTERS = 120
 _MOST_ROWS = 60
+_FILE_TOOLS = ("Read", "Edit", "MultiEdit", "Write", "NotebookEdit")
+_ENDING = re.compile(r"\.[a-z0-9]{1,5}")
+# As the service demands it of the names of tools, and the client writes its own words.
+_MODEL = re.compile(r"claude-[a-z0-9.-]{1,40}(\[1m\])?")
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _TOKENS = operator.attrgetter("tokens")
 # Of one text; a page is to be read, and `brimline store get` has the rest.
 MOST_CHARACTERS = 60_000
@@ -55,7 +61,8 @@ def environment() -> Environment:
         "curve": chart.curve,
         "reference": stub.parse,
     }
-    made.globals |= {"shown_item": shown_item, "most_characters": MOST_CHARACTERS, "names": NAMES}
+    made.globals |= {"shown_item": shown_item, "shared_name": shared_name, "names": NAMES}
+    made.globals["most_characters"] = MOST_CHARACTERS
     return made
 
 
@@ -70,10 +77,10 @@ def session_page(
     """All that the page of a session shows."""
     shown = chart.columns(story.moments)
     other = replay["occupancy_tokens"] if replay else []
-    project = (story.project or "unknown").rstrip("/")
     return {
         "story": story,
-        "project": os.path.basename(project) if redacted else project,
+        "project": "" if redacted else story.project or "unknown",
+        "model": story.model if not redacted or _MODEL.fullmatch(story.model or "") else None,
         "redacted": redacted,
         "single": False,
         "replay": replay,
@@ -102,13 +109,12 @@ def headline(story: Story) -> str:
     about = "~" if now.is_estimate else ""
     told = f"{about}{now.occupancy_tokens:,} of {now.window.tokens:,} tokens in use"
     ahead, margin = now.forecast(), now.margin_tokens or 0
-    brim = window.outlook_of(now.compaction.ending, now.compaction.tokens)
     if margin < 0:
-        return f"{told}; {brim}: {-margin:,} past it."
+        return f"{told}; {now.compaction.outlook}: {-margin:,} past it."
     left = f"{margin:,} tokens left"
     if ahead and ahead.high:
         left = f"about {output.count(ahead.ops, 'request')} left ({ahead.low} to {ahead.high})"
-    return f"{told}; {brim}: {left}."
+    return f"{told}; {now.compaction.outlook}: {left}."
 
 
 def label(one: Moment) -> str:
@@ -155,14 +161,23 @@ def _texts(value: dict[str, Any]) -> list[str]:
 
 
 def shown_item(item: Item, *, redacted: bool) -> str:
-    """What an item is about: of a shared one the name of a file or of a program, no more."""
-    subject = item.subject
+    """What an item is about: of a shared one the ending of a file or a common program, no more."""
+    name, subject = item.name, item.subject
     if redacted:
-        words = subject.split() if item.name == "Bash" or subject.startswith("/") else []
-        # Whoever sets a variable before a command may have put a secret there.
-        subject = os.path.basename(words[0])[:40] if words and "=" not in words[0] else ""
-    name = f": {item.name} {subject}" if item.name else ""
-    return output.line(f"{NAMES[item.kind]}{name}", _SUBJECT_CHARACTERS)
+        ending = os.path.splitext(subject)[1] if name in _FILE_TOOLS else ""
+        subject = ending if _ENDING.fullmatch(ending) else ""
+        subject = shell.known_program(item.subject) if name == "Bash" else subject
+        name = name and shared_name(item.kind, name)
+    told = f": {name} {subject}".rstrip() if name else ""
+    return output.line(f"{NAMES[item.kind]}{told}", _SUBJECT_CHARACTERS)
+
+
+def shared_name(kind: str, name: str) -> str:
+    """A tool, an event or the client's word for what it attached: nothing that anybody wrote."""
+    if kind == "hook":
+        event = name.partition(":")[0]
+        return event if event in EVENTS else "another event"
+    return name if _WORD.fullmatch(name) else "unknown"
 
 
 def _cards(story: Story) -> list[tuple[int, str]]:
@@ -195,5 +210,6 @@ def largest(story: Story, most: int) -> list[tuple[int, Item]]:
 
 def _notices(story: Story) -> list[tuple[Notice, str]]:
     said = [(one, f"L{one.tier} announced") for one in story.figures.messages]
-    said += [(one, f"{one.tool or one.event} refused") for one in story.figures.blocks]
+    refused = [(one, shared_name("", one.tool or one.event)) for one in story.figures.blocks]
+    said += [(one, f"{name} refused") for one, name in refused]
     return sorted(said, key=lambda row: row[0].at)

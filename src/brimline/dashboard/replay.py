@@ -18,6 +18,10 @@ from brimline.fast import paths
 # What the user's own settings and experience are, for a data folder to throw away.
 _TAKEN_ALONG = ("config.toml", "learned.json")
 _SHOWN = 60
+NOTE = (
+    "A compaction counts what came in after the last request, too. "
+    "After one that is put off, the session goes on by the growth that was recorded after it."
+)
 
 
 def play(path: str, preset: str | None, chosen: list[str]) -> dict[str, Any]:
@@ -26,7 +30,9 @@ def play(path: str, preset: str | None, chosen: list[str]) -> dict[str, Any]:
     Raises:
         BrimlineError: a setting is wrong, or the session cannot be played.
     """
-    wanted = dict(_pair(text) for text in [f"guard.preset={preset}"] * bool(preset) + chosen)
+    wanted = dict(map(_pair, [f"guard.preset={preset}"] * bool(preset) + chosen))
+    if preset and wanted["guard.preset"] != preset:
+        raise ConfigError("--preset and --set guard.preset name different presets: give one")
     folder = tempfile.mkdtemp(prefix="brimline-replay-")
     try:
         for name in _TAKEN_ALONG:
@@ -99,6 +105,8 @@ def table(document: dict[str, Any]) -> str:
     ]
     if rows:
         lines += ["", output.table(["request", "what", "tokens", "of it"], rows, right={0, 2})]
+    if any(one["kind"] in ("compacted", "postponed") for one in document["events"]):
+        lines.append(NOTE)
     if len(document["events"]) > _SHOWN:
         lines.append(f"… {len(document['events']) - _SHOWN:,} more; --json has all of them")
     return "\n".join(lines)

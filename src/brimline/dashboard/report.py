@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from brimline.dashboard import pages
+from brimline.dashboard.replay import NOTE
 from brimline.errors import BrimlineError
 from brimline.fast import io
 from brimline.transcript import read
@@ -33,6 +34,7 @@ def write(file: str, text: str) -> None:
     try:
         if os.path.exists(file) and io.read_file(file, len(_START)) != _START:
             raise BrimlineError(f"{file} is there and no page of ours: choose another name")
+        os.stat(os.path.join(os.path.dirname(file), "."))  # folders are not made
         io.replace_file(os.path.abspath(file), text.encode())
     except OSError as error:
         raise BrimlineError(f"{file} cannot be written: {error.strerror or error}") from error
@@ -43,7 +45,7 @@ def single_file(found: Story, *, redacted: bool, replay: dict[str, Any] | None =
     files = resources.files("brimline.dashboard").joinpath("static")
     style, script = (files.joinpath(name).read_text("utf-8") for name in ("page.css", "page.js"))
     values = pages.session_page(found, redacted=redacted, replay=replay)
-    values |= {"single": True, "texts": [] if redacted else _texts(found)}
+    values |= {"single": True, "texts": [] if redacted else _texts(found), "replay_note": NOTE}
     # Ours, and the same in every report.
     trusted = {"style": Markup(style), "script": Markup(script)}  # noqa: S704
     hashes = {"style_hash": _hash(style), "script_hash": _hash(script)}

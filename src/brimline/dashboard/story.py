@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from brimline.transcript.caching import Break
     from brimline.transcript.row import Spent, Usage
 
+EVENTS = frozenset(table.EVENTS)
 _SUBJECT_CHARACTERS = 200
 # The client may write a row a moment before or after the gateway has written its line.
 _SLACK_S = 5.0
@@ -118,6 +119,11 @@ class Story:
     def peak_tokens(self) -> int | None:
         """The fullest that it was."""
         return max((one.tokens for one in self.moments), default=None)
+
+    @property
+    def last_at(self) -> float:
+        """When it was active last."""
+        return self.moments[-1].at if self.moments else find.modified(self.path)
 
     @property
     def model(self) -> str | None:
@@ -330,7 +336,7 @@ def hook_times(events: list[dict[str, Any]]) -> dict[str, list[float]]:
     """How many milliseconds hooks took, by event, each list in order of size."""
     found: dict[str, list[float]] = {}
     for event in events:
-        if "ms" in event and event["event"] in table.EVENTS:
+        if "ms" in event and event["event"] in EVENTS:
             found.setdefault(event["event"], []).append(float(event["ms"]))
     return {name: sorted(times) for name, times in sorted(found.items())}
 

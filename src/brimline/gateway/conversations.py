@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from brimline.compaction.stand_ins import StandIn
     from brimline.gateway.stickiness import Stickiness
 
+    _Requests = list[tuple[str, Sent]]
+
 # So many are known at a time; of others only what is on disk.
 _MOST_CONVERSATIONS = 64
 _SESSION_HEADER, _AGENT_HEADER = b"x-claude-code-session-id", b"x-claude-code-agent-id"
@@ -42,7 +44,9 @@ class Passing:
     original: bytes
     """As the client sent it."""
     body: Any = None
+    found: list[blocks.Block] = field(default_factory=list)
     name: str = ""
+    """Of its conversation."""
     session: str = ""
     agent: str = ""
     known: _Known | None = None
@@ -120,7 +124,8 @@ class Conversations:
                 standing = self._standing(passing, sent.number)
                 known.state.standing |= {name: standing.get(name) for name in gone}
                 passing.raw = passing.original
-                self._adopt(passing, compactor.again(passing.body, standing, None))
+                outcome = compactor.again(passing.body, passing.found, standing, None)
+                self._adopt(passing, outcome)
         except Exception as error:  # noqa: BLE001
             self.failed(error)
             return False
@@ -156,13 +161,12 @@ class Conversations:
         body = json.loads(passing.raw)
         if not isinstance(body, dict) or blocks.is_helper(body):
             return
-        passing.body = body
+        passing.body, passing.found = body, blocks.read(body) or []
         passing.session = headers.get(_SESSION_HEADER, b"").decode("latin-1")
         passing.session = passing.session or blocks.session_of(body)
         passing.agent = headers.get(_AGENT_HEADER, b"").decode("latin-1")
-        passing.name = f"{passing.session}/{passing.agent}"
-        requests = self._stickiness.requests(passing.name)
-        passing.known = self._conversation(passing.name, body, requests)
+        requests = self._stickiness.requests(f"{passing.session}/{passing.agent}")
+        passing.known = self._conversation(passing, requests)
         state = passing.known.state
         size = window.resolve_window(
             configured=None,
@@ -180,49 +184,66 @@ class Conversations:
             self._adopt(passing, outcome or self._edited(passing, state, passing.settings, now))
 
     def _again(
-        self, passing: Passing, state: State, requests: list[Sent], now: float
+        self, passing: Passing, state: State, requests: _Requests, now: float
     ) -> Outcome | None:
         """The bytes that were sent for the same request: after a restart, or asked once more."""
-        told = _hash(passing.raw)
-        before = next((one for one in requests if one.hash == told), None)
+        before = _same(requests, passing.raw)[1]
         if before is None:
             return None
         standing = self._standing(passing, before.number)
         state.at = now
         passing.sent = before._replace(at=now)
-        return compactor.again(passing.body, standing, before.marked)
+        return compactor.again(passing.body, passing.found, standing, before.marked)
 
     def _standing(self, passing: Passing, number: int | None) -> Mapping[str, StandIn]:
-        names = [block.id for block in blocks.read(passing.body) or ()]
+        names = [block.id for block in passing.found]
         return self._stickiness.sent_with(names, passing.name, number)
 
     def _edited(self, passing: Passing, state: State, settings: Settings, now: float) -> Outcome:
         """What the layers make of a request that was not sent before."""
         find = partial(self._stickiness.find, conversation=passing.name)
-        outcome = compactor.compact(passing.body, state, settings, now=now, lookup=find)
+        outcome = compactor.compact(
+            passing.body, state, settings, now=now, lookup=find, found=passing.found
+        )
         if outcome.report.kind in ("conversation", "compaction"):
             told, line = _hash(passing.raw), state.sent or []
-            passing.sent = Sent(told, len(line), _hash(*line), None, state.lifetime_s, now)
+            passing.sent = Sent(told, len(line), _line(line), None, state.lifetime_s, now)
         return outcome
 
-    def _conversation(self, name: str, body: Any, requests: list[Sent]) -> _Known:
+    def _conversation(self, passing: Passing, requests: _Requests) -> _Known:
+        """The one whose last request is the beginning of this one; else a new one.
+
+        Several may have one session and agent: what an SDK runs side by side, forks, a conversation
+        before and after its compaction. What one of them has sent is warm for that one only.
+        """
+        names = [block.id for block in passing.found]
+        last: dict[str, Sent] = {}
+        for name, sent in requests:
+            last.setdefault(name, sent)
+        longest = sorted(last, key=lambda name: -last[name].blocks)
+        goes_on = (one for one in longest if last[one].prefix == _line(names[: last[one].blocks]))
+        name = _same(requests, passing.raw)[0] or next(goes_on, "")
         with self._lock:
-            known = self._known.pop(name, None) or _Known(self._remembered(name, body, requests))
-            self._known[name] = known
+            known = self._known.pop(name, None)
+            if known is None and name:
+                known = _Known(self._remembered(name, names, last[name]))
+            elif known is None:
+                others = [self._known[one].state for one in last if one in self._known]
+                known = _Known(_parted(others, names, requests))
+                name = f"{passing.session}/{passing.agent}"
+                name += f"#{_line(names)}" if requests else ""
+            passing.name, self._known[name] = name, known
             while len(self._known) > _MOST_CONVERSATIONS:
                 self._known.popitem(last=False)
             return known
 
-    def _remembered(self, name: str, body: Any, requests: list[Sent]) -> State:
+    def _remembered(self, name: str, names: list[str], last: Sent) -> State:
         """What is on disk of a conversation: what it sent, and with what in the place of which."""
-        state = compactor.State()
-        if requests:
-            last = requests[0]
-            state.at, state.lifetime_s = last.at, last.lifetime_s
-            names = [block.id for block in (blocks.read(body) or ())[: last.blocks]]
-            if names and _hash(*names) == last.prefix:
-                state.sent = names
-                state.standing = dict.fromkeys(names) | self._stickiness.sent_with(names, name)
+        state = _idle(last)
+        names = names[: last.blocks]
+        if names and _line(names) == last.prefix:
+            state.sent = names
+            state.standing = dict.fromkeys(names) | self._stickiness.sent_with(names, name)
         return state
 
     def _adopt(self, passing: Passing, outcome: Outcome) -> None:
@@ -281,11 +302,31 @@ class Conversations:
                 io.replace_file(f"{state.folder}/{GATEWAY_SAVED}", str(fields["saved"]).encode())
 
 
-def _hash(*parts: str | bytes) -> str:
-    told = hashlib.blake2b(digest_size=16)
-    for part in parts:
-        told.update(part.encode() if isinstance(part, str) else part)
-    return told.hexdigest()
+def _same(requests: _Requests, raw: bytes) -> tuple[str, Sent | None]:
+    """The same request as it was sent before, and its conversation."""
+    told = _hash(raw)
+    return next(((name, sent) for name, sent in requests if sent.hash == told), ("", None))
+
+
+def _parted(others: list[State], names: list[str], requests: _Requests) -> State:
+    """The state of a new conversation, by that of the one with which it has most in common."""
+    if others:
+        most = max(others, key=lambda state: compactor.shared(names, state.sent or []))
+        return compactor.branch(most)
+    return _idle(requests[0][1]) if requests else compactor.State()
+
+
+def _idle(last: Sent) -> State:
+    return compactor.State(at=last.at, lifetime_s=last.lifetime_s)
+
+
+def _line(names: list[str]) -> str:
+    return _hash("".join(names))
+
+
+def _hash(told: str | bytes) -> str:
+    raw = told.encode() if isinstance(told, str) else told
+    return hashlib.blake2b(raw, digest_size=16).hexdigest()
 
 
 def _to_bytes(body: Any) -> bytes:

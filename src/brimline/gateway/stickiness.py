@@ -1,8 +1,9 @@
 """What stands in for which block, on disk: a restart, a fork and a second gateway say the same.
 
-One SQLite file for all conversations. A block that a conversation has not sent before gets what
-stands in for it anywhere; from then on no other conversation changes that. All of a request is
-committed before it is sent; no more than that is needed against a killed process.
+One SQLite file for all conversations; those of one session and agent have names that begin alike.
+A block that a conversation has not sent before gets what stands in for it anywhere; from then on no
+other conversation changes that. All of a request is committed before it is sent; no more than that
+is needed against a killed process.
 """
 
 from __future__ import annotations
@@ -15,16 +16,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.compaction.stand_ins import StandIn
 from brimline.fast import io, paths
+from brimline.store.removal import SENT_FOR_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 _FORMAT = 2
-_KEPT_S = 30 * 86_400
 _AT_ONCE = 500
 _WAIT_S = 5.0
 # Of each conversation: the one that may have been stopped before it was sent, and the one before.
 _REQUESTS = 2
+# So many of all conversations whose names begin alike are looked at.
+_MOST_REQUESTS = 64
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS stand_ins (
     block TEXT, conversation TEXT, request INTEGER,
@@ -86,7 +89,7 @@ class Stickiness:
             run("DROP TABLE IF EXISTS stand_ins")
         self._database.executescript(f"{_SCHEMA}PRAGMA user_version = {_FORMAT};")
         for table in ("stand_ins", "requests"):
-            run(f"DELETE FROM {table} WHERE at < ?", (now - _KEPT_S,))  # noqa: S608 - ours
+            run(f"DELETE FROM {table} WHERE at < ?", (now - SENT_FOR_S,))  # noqa: S608 - ours
 
     def find(self, names: list[str], conversation: str) -> dict[str, StandIn]:
         """What stands in for blocks that a conversation has not sent before; now its own."""
@@ -123,15 +126,16 @@ class Stickiness:
                 found += self._database.execute(query, (*some, conversation, number))
         return found
 
-    def requests(self, conversation: str) -> list[Sent]:
-        """What a conversation sent last, the last one first."""
+    def requests(self, base: str) -> list[tuple[str, Sent]]:
+        """What conversations with this name, or with `#` behind it, sent last; the last first."""
         with self._lock:
             rows = self._database.execute(
-                "SELECT hash, blocks, prefix, marked, lifetime_s, at, number FROM requests"
-                " WHERE conversation = ? ORDER BY number DESC",
-                (conversation,),
+                "SELECT conversation, hash, blocks, prefix, marked, lifetime_s, at, number"
+                " FROM requests WHERE conversation >= ?1 AND conversation < ?1 || '$'"
+                " ORDER BY number DESC LIMIT ?2",
+                (base, _MOST_REQUESTS),
             ).fetchall()
-        return [Sent(*row) for row in rows]
+        return [(name, Sent(*row)) for name, *row in rows]
 
     def keep(self, conversation: str, sent: Sent, fresh: Mapping[str, StandIn]) -> int:
         """A request is about to be sent with these stand-ins: all is kept, or an error and none.

@@ -16,6 +16,7 @@ from brimline import config
 from brimline.decision import merge
 from brimline.fast import paths
 from brimline.gauge.reading import characters_per_token
+from brimline.gauge.window import CompactionPoint
 from brimline.hooks import table
 from brimline.hooks.entry import call
 from brimline.hooks.turn import Turn
@@ -41,17 +42,22 @@ def main(path: str, copy: str) -> None:
 
 
 class Rehearsal:
-    """The session under other settings; `shift` is how much larger it would be by now."""
+    """The session under other settings; `shift` is how much larger a request would be by now."""
 
     def __init__(self, home_dir: str, project: str, copy: str, file: Any) -> None:
         self.home_dir, self.project, self.copy, self.file = home_dir, project, copy, file
         self.scan = compactions.Scan()
         self.shift = 0
-        self.brim = 0
+        self.resumed_at: int | None = None
+        self.point = CompactionPoint(_UNSEEN, "unknown", _UNSEEN)
+        self.is_chosen = False
         self.seen = _UNSEEN
-        self.is_enforced = False
         self.calls: dict[str, dict[str, Any]] = {}
-        self.posts = [_USUAL_POST_TOKENS]
+
+    @property
+    def brim(self) -> int:
+        """Where it is compacted: as the user says, else where this client has done it."""
+        return self.point.tokens if self.is_chosen else min(self.point.tokens, self.seen)
 
     def take(self, value: dict[str, Any]) -> list[dict[str, Any]]:
         """The next row: what happens because of it, in the words of the output."""
@@ -78,15 +84,22 @@ class Rehearsal:
     def _request(self, value: dict[str, Any], usage: row.Usage) -> list[dict[str, Any]]:
         known = len(self.scan.requests)
         self.scan.take(value)
-        tokens = max(1, usage.prompt_tokens + self.shift)
-        found = []
-        if len(self.scan.requests) > known:
-            if self.is_enforced and tokens >= self.brim:
-                found.append(self._say("compacted", f"at {tokens:,} tokens", tokens))
-                self._compact(row.boundary(tokens))
-                self.shift = min(self.posts[-1], tokens) - usage.prompt_tokens
-                tokens = max(1, usage.prompt_tokens + self.shift)
-            found.append(self._say("request", "", tokens) | {"recorded": usage.prompt_tokens})
+        recorded, found = usage.prompt_tokens, []
+        is_new = len(self.scan.requests) > known
+        if is_new and self.resumed_at is not None:
+            self.shift, self.resumed_at = self.resumed_at - recorded, None
+        tokens = max(1, recorded + self.shift)
+        compacts = self.point.ending == "compaction" or self.seen < _UNSEEN
+        # One that is no larger than recorded went through.
+        is_more = self.is_chosen or self.shift > 0
+        if is_new and compacts and is_more and tokens >= self.brim:
+            found.append(self._say("compacted", f"at the brim of {self.brim:,}", tokens))
+            self._compact(row.boundary(tokens))
+            posts = [one.post_tokens for one in self.scan.compactions if one.post_tokens]
+            tokens = min([_USUAL_POST_TOKENS, *posts][-1], tokens)
+            self.shift = tokens - recorded
+        if is_new:
+            found.append(self._say("request", "", tokens) | {"recorded": recorded})
         self._write(row.resized(value, tokens))
         return found
 
@@ -97,16 +110,18 @@ class Rehearsal:
         self.scan.take(value)
         if len(self.scan.compactions) == known:
             return []
-        trigger, pre_tokens, post_tokens = row.compaction_of(value)
-        post = post_tokens or self.posts[-1]
-        self.posts.append(post)
-        self.seen = pre_tokens or self.seen if trigger == "auto" else self.seen
-        if trigger != "manual" and self.is_enforced and self.shift < 0:
-            self.shift += max(0, before - post)
-            return [self._say("postponed", "the recorded compaction was not needed yet", before)]
+        trigger, pre_tokens, _ = row.compaction_of(value)
+        recorded = pre_tokens or before
+        if trigger == "auto":
+            self.seen = recorded
+        tokens = max(1, recorded + self.shift)
+        brim = self.brim if self.is_chosen else min(self.brim, recorded)
+        if trigger != "manual" and tokens < brim:
+            self.resumed_at = tokens
+            return [self._say("postponed", f"not yet: {tokens:,} of {brim:,}", tokens)]
         self.shift = 0
         self._compact(value)
-        return [self._say("compacted", "as recorded", pre_tokens or before)]
+        return [self._say("compacted", "as recorded", tokens)]
 
     def _compact(self, value: dict[str, Any]) -> None:
         self._write(value)
@@ -124,10 +139,8 @@ class Rehearsal:
                     turn.decisions.append(decision)
                     if decision.replacement is not None:
                         turn.event.tool_response = decision.replacement
-        point = turn.reading.compaction
-        # Where this client has compacted is known better than from its settings.
-        self.brim = point.tokens if point.source == "config" else min(point.tokens, self.seen)
-        self.is_enforced = point.ending == "compaction"
+        self.point = turn.reading.compaction
+        self.is_chosen = "config" in (self.point.source, turn.reading.window.source)
         return self._answered(turn, fields) if turn.decisions else []
 
     def _answered(self, turn: Turn, fields: dict[str, Any]) -> list[dict[str, Any]]:
@@ -144,8 +157,9 @@ class Rehearsal:
             found.append(self._say("offloaded", f"{tool} {subject}", round(saved)))
         if made.permission == "deny":
             found.append(self._say("refused", made.reason, turn.reading.occupancy_tokens))
-        used, notes = turn.reading.occupancy_tokens, (*made.model_notes, *made.person_notes)
-        return found + [self._say("said", note, used) for note in notes]
+        used, tier = turn.reading.occupancy_tokens, {"tier": turn.reading.tier}
+        notes = (*made.model_notes, *made.person_notes)
+        return found + [self._say("said", note, used) | tier for note in notes]
 
     def _say(self, kind: str, text: str, tokens: int | None) -> dict[str, Any]:
         return {"kind": kind, "request": len(self.scan.requests), "text": text, "tokens": tokens}

@@ -157,6 +157,13 @@ def read(text: str) -> Line:
     return Line(every, main, _shown_files(pipelines), only_reads, is_exempt, prints, ran)
 
 
+def known_program(text: str) -> str:
+    """The program that a command line is about, where it is one that everybody has; else empty."""
+    program = main.program if (main := read(text).main) else ""
+    known = {name.split()[0] for programs in _KNOWN.values() for name in programs}
+    return program if program in known else ""
+
+
 def _pipelines(text: str) -> list[list[Command]]:
     found: list[list[Command]] = [[]]
     words: list[str] = []
