@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from click.testing import CliRunner
-from tests.compaction.talks import flat
+from tests.compaction.talks import Talk, flat
 from tests.gateway.test_proxy import LOG, SESSION, bulky, raw_of
-from tests.gateway.upstream import Gateway, Upstream
+from tests.gateway.upstream import USAGE, Gateway, Upstream
 
 from brimline.cli.surface import program
 from brimline.fast import paths
@@ -25,25 +25,33 @@ NAME = SESSION["X-Claude-Code-Session-Id"]
 def test_status_line_status_and_history_say_what_was_kept_out(
     upstream: Upstream, world: Path, project_dir: str, home_dir: str
 ) -> None:
-    """All three of the same request."""
+    """All three of the same request; after another one, history alone."""
+    tokens = sum(USAGE.values())
     with Gateway(upstream.url) as gateway:
         gateway.ask(raw_of(bulky()), SESSION)
+        gateway.ask(raw_of(Talk()), SESSION | {"X-Claude-Code-Agent-Id": "a1"})
     folder = paths.project_transcripts(project_dir)
     session = SessionBuilder(f"{folder}/{NAME}.jsonl", cwd=project_dir)
     session.prompt()
-    session.reply(20_000)
+    session.reply(tokens)
 
-    told = CliRunner().invoke(program, ["status", "--json", "--session", NAME]).stdout
-    saved = json.loads(told)["gateway_saved_tokens"]
-    event = statusline_event(session, window_tokens=200_000, occupancy_tokens=20_000) | {
-        "session_id": NAME
-    }
-    line = statusline.respond(json.dumps(event).encode(), home_dir)
-    cache = json.loads(CliRunner().invoke(program, ["history", "--cache", "--json"]).stdout)
+    def told(*words: str) -> Any:
+        return json.loads(CliRunner().invoke(program, [*words, "--json"]).stdout)
 
+    def line(occupancy: int) -> bytes:
+        event = statusline_event(session, window_tokens=200_000, occupancy_tokens=occupancy)
+        return statusline.respond(json.dumps(event | {"session_id": NAME}).encode(), home_dir)
+
+    saved = told("status", "--session", NAME)["gateway_saved_tokens"]
     assert saved > 3_000
-    assert b"gateway \xe2\x88\x92" in line
-    assert cache["sessions"][0]["gateway_saved_tokens"] == saved
+    assert b"gateway \xe2\x88\x92" in line(tokens)
+    assert told("history", "--cache")["sessions"][0]["gateway_saved_tokens"] == saved
+    session.reply(20_000)  # without a gateway, or after a compaction
+    assert b"gateway" not in line(20_000)
+    assert told("status", "--session", NAME)["gateway_saved_tokens"] is None
+    assert told("history")["kept_out"]["gateway_tokens"] == saved
+    text = CliRunner().invoke(program, ["history"]).stdout
+    assert f"by the gateway up to {saved:,} tokens of a request" in " ".join(text.split())
 
 
 def test_a_forgotten_session_takes_nothing_from_others_and_sends_no_key_of_its_own(
