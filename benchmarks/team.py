@@ -21,7 +21,8 @@ from typing import Any
 from brimline.memory import deep
 from brimline.search.documents import Within
 from brimline.team import together
-from brimline.team.qdrant import Server, parse
+from brimline.team.place import parse
+from brimline.team.qdrant import Server
 
 
 def main() -> None:
@@ -48,7 +49,7 @@ def measure(conversations: list[Any], folder: str) -> None:
         writer.add(turns(one["conversation"], number))
     queue = together.queue_of(f"{folder}/here", folder)
     assert queue is not None  # noqa: S101
-    print(queue.drain(queue.waiting()))
+    print(queue.drain(queue.compared()))
     shares: dict[str, list[list[float]]] = {"here": [], "there": []}
     times = []
     for number, one in enumerate(conversations):

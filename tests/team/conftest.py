@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tests.cli.conftest import Run
 
-    from brimline.team.qdrant import Place
+    from brimline.team.place import Place
 
 __all__ = ["brimline"]
 
@@ -58,8 +58,8 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """However busy the machine is, the server's answer is waited for; connections end after all."""
     opened: list[Server] = []
 
-    def made(place: Place, timeout_s: float = 30.0) -> Server:
-        opened.append(Server(place, max(timeout_s, 30.0)))
+    def made(place: Place) -> Server:
+        opened.append(Server(place, 30.0, 0.2))
         return opened[-1]
 
     monkeypatch.setattr(together, "WAIT_S", 30.0)

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import shutil
+import socket
 import ssl
 import subprocess
 import sys
@@ -20,8 +21,9 @@ from tests.team.conftest import KEY
 
 from brimline.errors import TeamError
 from brimline.fast import paths
+from brimline.mcp import tools
 from brimline.memory import deep
-from brimline.team import points, qdrant
+from brimline.team import place, points, qdrant, together
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -73,6 +75,13 @@ def fake() -> Iterator[Callable[[int, dict[str, str], bytes], str]]:
         server.server_close()
 
 
+def write_url(url: str) -> None:
+    """Into the settings of whoever is at hand, without a check."""
+    os.makedirs(paths.home(), exist_ok=True)
+    with open(paths.user_config(paths.home()), "w", encoding="utf-8") as file:
+        file.write(f'[memory]\nurl = "{url}"\n')
+
+
 def unharmed(homes: Homes, problem: str, *, waiting: int = 2) -> None:
     """Sync, search, status and doctor all say it; what was said is found, and waits."""
     synced = homes("memory", "sync")
@@ -105,7 +114,7 @@ def test_a_collection_of_another_model_is_left_alone(
     node.ask(f"/collections/{collection}", body, "PUT")
     anna.join("anna", f"qdrant+http://{node.host}/{collection}")
     synced = anna("memory", "sync")
-    assert "was made for another model ({'meaning-0': 384})" in synced.err
+    assert "was made for another model (meaning-0)" in synced.err
     assert "nothing was written" in synced.err
     assert node.ask(f"/collections/{collection}/points/count", {"exact": True})["count"] == 0
     found = anna("memory", "search", "importer retries", "--json")
@@ -145,11 +154,7 @@ def test_a_connection_that_nobody_answers_ends(
     anna: Homes, collection: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is accepted by the system alone, as of a machine that hangs."""
-    import socket
-
-    from brimline.team import together
-
-    monkeypatch.setattr(qdrant.Server.__init__, "__defaults__", (0.2,))
+    monkeypatch.setattr(qdrant.Server.__init__, "__defaults__", (0.2, 0.2))
     monkeypatch.setattr(together, "_STATUS_S", 0.2)
     monkeypatch.setattr(together, "WAIT_S", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
@@ -250,6 +255,7 @@ def test_a_full_disk_under_the_queue_loses_nothing(
 ) -> None:
     """The list cannot be written: the next sync goes on."""
     project = anna.join("anna", f"qdrant+http://{node.host}/{collection}")
+    anna("memory", "status")
     limit = (
         "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
@@ -291,11 +297,21 @@ def test_a_sync_that_is_killed_goes_on_and_leaves_nothing_unknown(
         ("qdrant+http://host/a/b", "has another form"),
         ("qdrant+http://host/a?replication=x", "has another form"),
         ("qdrant+http://anna:secret@host/a", "holds a key"),
+        ("qdrant+http://anna%3Asecret@host/a", "holds a key"),
+        ("qdrant+http://999.1.1.1/a", "has another form"),
+        ("qdrant+http://[::::]:1/a", "has another form"),
+        ("qdrant+http://host:\u0661\u0662/a", "has another form"),
+        ("qdrant+http://host:70000/a", "has another form"),
+        ("qdrant+http://a..b/a", "has another form"),
+        (f"qdrant+http://{'a' * 64}/a", "has another form"),
     ],
 )
 def test_a_wrong_address_is_told_without_repeating_it(anna: Homes, url: str, problem: str) -> None:
-    """It may hold a key."""
-    anna.join("anna", url)
+    """It may hold a key; it is refused when set, and when somebody wrote it into the file."""
+    anna.enter("anna")
+    refused = anna("config", "set", "memory.url", url)
+    assert (refused.code, problem in refused.err, "secret" in refused.err) == (1, True, False)
+    write_url(url)
     for command in (("memory", "sync"), ("memory", "search", "importer")):
         told = anna(*command)
         assert problem in told.err
@@ -317,11 +333,11 @@ def test_without_its_package_the_search_here_answers(anna: Homes) -> None:
 
 def test_addresses_have_authors_several_nodes_and_ports() -> None:
     """As they are written."""
-    place = qdrant.parse("qdrant+https://Anna%20K@a.example,[::1]:7000,c/team?replication=2")
-    assert place.hosts == ("https://a.example:6333", "https://[::1]:7000", "https://c:6333")
-    assert (place.author, place.collection, place.replicas) == ("Anna K", "team", 2)
+    found = place.parse("qdrant+https://Anna%20K@a.example,[::1]:7000,c/team?replication=2")
+    assert found.hosts == ("https://a.example:6333", "https://[::1]:7000", "https://c:6333")
+    assert (found.author, found.collection, found.replicas) == ("Anna K", "team", 2)
     with pytest.raises(TeamError, match="another form"):
-        qdrant.parse("http://host/team")
+        place.parse("http://host/team")
 
 
 def test_a_projects_file_and_the_environment_cannot_name_a_server(
@@ -339,3 +355,157 @@ def test_a_projects_file_and_the_environment_cannot_name_a_server(
     told = " ".join(anna("doctor").out.split())
     assert "memory.url cannot be set by a project and is ignored" in told
     assert "BRIMLINE_MEMORY_URL is ignored" in told
+
+
+@pytest.mark.parametrize("key", ["\u201ccurly\u201d", "pasted…", "two\nlines", "bell\x07"])
+def test_a_key_that_can_be_none_is_not_repeated(
+    anna: Homes, node: Node, collection: str, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    """Quotes of a text processor, the dots of the how-to: one sentence; the model is answered."""
+    anna.join("anna", f"qdrant+http://{node.host}/{collection}")
+    monkeypatch.setenv("BRIMLINE_QDRANT_API_KEY", key)
+    unharmed(anna, "BRIMLINE_QDRANT_API_KEY holds characters that no key has")
+    for command in (("memory", "sync"), ("memory", "search", "importer"), ("memory", "status")):
+        told = anna(*command)
+        assert key not in told.err + told.out
+    answer, failed = tools.answer("recall", {"query": "importer retries"})
+    assert (failed, SAID in answer, key in answer) == (False, True, False)
+
+
+@pytest.fixture
+def dripping() -> Iterator[Callable[[bytes, bytes], str]]:
+    """A server that begins an answer and then sends the same bytes again and again."""
+    ended, servers = threading.Event(), list[socket.socket]()
+
+    def serve(server: socket.socket, first: bytes, again: bytes) -> None:
+        def drip(connection: socket.socket) -> None:
+            with connection, contextlib.suppress(OSError):
+                connection.sendall(first)
+                while not ended.wait(0.02):
+                    connection.sendall(again)
+
+        with contextlib.suppress(OSError):
+            while True:
+                threading.Thread(target=drip, args=(server.accept()[0],), daemon=True).start()
+
+    def start(first: bytes, again: bytes) -> str:
+        servers.append(socket.create_server(("127.0.0.1", 0)))
+        threading.Thread(target=serve, args=(servers[-1], first, again), daemon=True).start()
+        return f"127.0.0.1:{servers[-1].getsockname()[1]}"
+
+    yield start
+    ended.set()
+    for server in servers:
+        server.shutdown(socket.SHUT_RDWR)
+        server.close()
+
+
+@pytest.mark.parametrize(
+    ("first", "again"),
+    [
+        (b"HTTP/1.1 200 OK\r\nx: ", b"x"),
+        (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+        (b"HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n", b" "),
+    ],
+)
+@pytest.mark.timeout(60)
+def test_an_answer_that_never_ends_is_given_up(
+    anna: Homes,
+    dripping: Callable[[bytes, bytes], str],
+    monkeypatch: pytest.MonkeyPatch,
+    first: bytes,
+    again: bytes,
+) -> None:
+    """Each of its bytes comes in time."""
+    monkeypatch.setattr(qdrant.Server.__init__, "__defaults__", (0.3, 0.3))
+    monkeypatch.setattr(together, "_STATUS_S", 0.3)
+    monkeypatch.setattr(together, "WAIT_S", 0.3)
+    anna.join("anna", f"qdrant+http://{dripping(first, again)}/memory")
+    unharmed(anna, "did not answer in time")
+
+
+def test_a_node_that_hangs_does_not_stop_the_others(
+    anna: Homes, node: Node, collection: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next one is asked too, in sync, status and search; from then on it comes first."""
+    monkeypatch.setattr(qdrant.Server.__init__, "__defaults__", (20.0, 0.2))
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        hung = f"127.0.0.1:{silent.getsockname()[1]}"
+        anna.join("anna", f"qdrant+http://{hung},{node.host}/{collection}")
+        for command in ("sync", "status", "search"):
+            qdrant._answered.clear()
+            told = anna("memory", command, *(["importer"] if command == "search" else []))
+            assert (told.code, told.err) == (0, "")
+        assert list(qdrant._answered.values()) == [f"http://{node.host}"]
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        b'{"count": Infinity, "version": "1", "config": 1}',
+        b'{"count": 1e999, "version": "1"}',
+        b'{"count": "many", "version": "1"}',
+        b'{"version": "1", "points": 3}',
+        b'[{"count": 1}]',
+        b"null",
+    ],
+)
+def test_an_answer_of_another_shape_is_told(
+    anna: Homes, fake: Callable[[int, dict[str, str], bytes], str], result: bytes
+) -> None:
+    """In our words."""
+    told = b'{"result": ' + result + b"}"
+    anna.join("anna", f"qdrant+http://{fake(200, {}, told)}/memory")
+    for command in (("memory", "sync"), ("memory", "search", "importer"), ("memory", "status")):
+        said = " ".join("".join(anna(*command)[1:]).split())
+        assert "something else than was asked" in said or "another model" in said
+        assert "Traceback" not in said
+    assert "the team's memory" in anna("doctor").out
+
+
+def test_indexes_in_another_shape_are_told(
+    anna: Homes, fake: Callable[[int, dict[str, str], bytes], str]
+) -> None:
+    """A list, where Qdrant has names."""
+    params = points.schema(points.table())
+    told = {"result": {"config": {"params": params}, "payload_schema": ["home"]}}
+    anna.join("anna", f"qdrant+http://{fake(200, {}, json.dumps(told).encode())}/memory")
+    assert "something else than was asked" in anna("memory", "sync").err
+
+
+def test_status_and_doctor_tell_of_a_collection_that_does_not_fit(
+    anna: Homes, node: Node, collection: str
+) -> None:
+    """Nothing could be sent there."""
+    body = {"vectors": {"meaning-0": {"size": 384, "distance": "Cosine"}}}
+    node.ask(f"/collections/{collection}", body, "PUT")
+    anna.join("anna", f"qdrant+http://{node.host}/{collection}")
+    assert "another model" in anna("memory", "status", "--json").document["team"]["problem"]
+    assert "another model" in " ".join(anna("doctor").out.split())
+
+
+def test_hits_of_another_project_are_left_out(
+    anna: Homes, fake: Callable[[int, dict[str, str], bytes], str]
+) -> None:
+    """Whatever the server was asked for."""
+    payload = {"text": "strange", "session": "", "source": "", "author": "", "previous": ""}
+    found = [
+        {"id": number, "score": 1.0, "payload": payload | {"at": number, "project": project}}
+        for number, project in enumerate(("importer", "other"), 1)
+    ]
+    told = {"result": [{"points": found}, {"points": found}, {"points": found}]}
+    anna.join("anna", f"qdrant+http://{fake(200, {}, json.dumps(told).encode())}/memory")
+    found_projects = {hit["project"] for hit in anna.find("strange") if hit["text"] == "strange"}
+    assert found_projects == {"importer"}
+    assert {hit["at"] for hit in anna.find("strange", "--everywhere")} >= {2.0}
+
+
+def test_the_mcp_servers_sharing_survives_every_error(
+    anna: Homes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is noted for `doctor`, and tried again later."""
+    anna.join("anna", "qdrant+http://127.0.0.1:9/memory")
+    monkeypatch.setattr(together, "queue_of", None)
+    tools.share()
+    with open(paths.error_log(paths.home()), encoding="utf-8") as file:
+        assert "mcp share" in file.read()

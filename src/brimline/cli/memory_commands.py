@@ -201,7 +201,7 @@ def index_command(rebuild: bool, as_json: bool) -> None:
 
 
 @output.command("sync")
-@click.option("--rebuild", is_flag=True, help="Send everything, also what the server has had.")
+@click.option("--rebuild", is_flag=True, help="Ask what the server has, and send everything.")
 def sync_command(rebuild: bool, as_json: bool) -> None:
     """Send what is new to the team's server. What is gone here is deleted there.
 
@@ -219,7 +219,7 @@ def sync_command(rebuild: bool, as_json: bool) -> None:
     if queue is None:
         raise TeamError("there is no team's server: `brimline config set memory.url` names one")
     deep.take_in(home_dir, project, config.load(home_dir, project).values["memory.exclude"])
-    waiting = queue.waiting(rebuild=rebuild)
+    waiting = queue.compared(rebuild=rebuild)
     with output.Progress("Sending", waiting.total) as progress:
         done = queue.drain(waiting, progress=progress.update)
     told = f"{done['sent']:,} sent to {queue.place.name}, {done['deleted']:,} deleted there."

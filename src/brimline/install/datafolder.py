@@ -49,7 +49,7 @@ _OURS = {
     "store/meta": "",
     "store/meta/*": r"[0-9a-f]{62}\.(json|pin)",
     "search": rf"\d+-\d+\.sqlite3{_DATABASE}",
-    "memory": r"forgotten\.jsonl|[0-9a-f]{24}\.lock",
+    "memory": r"forgotten\.jsonl|home|[0-9a-f]{24}\.lock",
     "memory/queue": r"[\w-]+\.\d+\.json",
     "bin": r"hook\.\d+\.\d+\.tmp",
 }

@@ -11,6 +11,7 @@ import functools
 import os
 import re
 import threading
+import time
 from typing import Any
 
 from brimline import clock
@@ -30,8 +31,10 @@ _HIT_CHARACTERS = 320
 _ENTRY_CHARACTERS = 1_300
 _AGES = ((86_400, "d"), (3_600, "h"), (60, "min"))
 _intake = threading.Lock()
-# What was found on the team's server, by the number it was given.
-_elsewhere: dict[int, turns.Hit] = {}
+# What was found on the team's server, by the number it was given, and when. Its author may forget
+# it, so that it is not kept for long.
+_elsewhere: dict[int, tuple[turns.Hit, float]] = {}
+_KEPT_S = 120.0
 
 
 def find(home_dir: str, project_dir: str, query: str, room: int, *, everywhere: bool) -> str:
@@ -46,7 +49,7 @@ def find(home_dir: str, project_dir: str, query: str, room: int, *, everywhere: 
     within = EVERYWHERE if everywhere else Within(stored.place(project_dir))
     memory = _memory(home_dir)
     hits, problem = together.search(home_dir, project_dir, memory, query, _MOST_HITS, within)
-    _elsewhere.update({hit.number: hit for hit in hits if hit.author})
+    _elsewhere.update({hit.number: (hit, time.monotonic()) for hit in hits if hit.author})
     rows = []
     for hit in hits:
         row = f"m{hit.number} {_told(hit)}: {line(hit.text, _HIT_CHARACTERS)}"
@@ -67,8 +70,9 @@ def shown(home_dir: str, project_dir: str, number: int, *, everywhere: bool) -> 
         StoreError: there is none, or it is another project's.
     """
     found = _memory(home_dir).use(lambda connection: turns.around(connection, number))
-    if number in _elsewhere:
-        found, everywhere = [_elsewhere[number]], True
+    other, at = _elsewhere.get(number, (None, 0.0))
+    if other and time.monotonic() < at + _KEPT_S:
+        found, everywhere = [other], True
     own = next((hit for hit in found if hit.number == number), None)
     if own is None:
         raise StoreError(f"there is no entry m{number}: search for it again")

@@ -114,13 +114,17 @@ def share() -> None:
     """Send what waits for the team's server, where there is one; what is wrong, `doctor` tells."""
     from brimline.team import together
 
-    with contextlib.suppress(BrimlineError, OSError):
+    try:
         queue = together.queue_of(paths.home(), _project_dir())
         if queue:
             from brimline.mcp import remembered
 
             remembered.bring_up_to_date(paths.home(), _project_dir())
-            queue.drain(queue.waiting(), until=time.monotonic() + _SHARE_S)
+            queue.drain(queue.compared(), until=time.monotonic() + _SHARE_S)
+    except (BrimlineError, OSError):
+        pass
+    except Exception as error:  # noqa: BLE001 - the top of this thread: it tries again later
+        _record("share", error)
 
 
 def _dispatched(name: str, arguments: dict[str, Any]) -> str:

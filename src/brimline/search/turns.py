@@ -154,10 +154,15 @@ class Memory:
             _by_meaning(found, table.encode([query])[0], self._vectors(connection, table, within))
         ids = list(found)
         places = ", ".join("?" * len(ids))
-        asked = f"SELECT id, before_id FROM entries WHERE id IN ({places})"  # noqa: S608
-        before = dict(connection.execute(asked, ids).fetchall())
+        asked = f"SELECT id, before_id, text FROM entries WHERE id IN ({places})"  # noqa: S608
+        rows = connection.execute(asked, ids).fetchall()
+        before = {key: previous for key, previous, _ in rows}
         found = {key: one for key, one in found.items() if key in before}
-        elsewhere = {-number: one for number, one in enumerate(others(), 1)}
+        # What several said alike is listed once: as it is here, else as it was said last.
+        newest = {one.hit.text: one for one in sorted(others(), key=lambda one: one.hit.at)}
+        for _, _, text in rows:
+            newest.pop(text, None)
+        elsewhere = {-number: one for number, one in enumerate(newest.values(), 1)}
         numbers = {one.hit.id: key for key, one in elsewhere.items()}
         found |= {key: one.found for key, one in elsewhere.items()}
         before |= {key: numbers.get(one.before) for key, one in elsewhere.items()}

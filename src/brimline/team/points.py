@@ -18,6 +18,7 @@ from brimline.carry.clean import clean
 from brimline.errors import TeamError
 from brimline.search import ranking, turns, vectors
 from brimline.search.turns import CANDIDATES, Hit, Other
+from brimline.team.qdrant import as_asked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,13 +26,19 @@ if TYPE_CHECKING:
     from brimline.search.vectors import Table
 
 WORDS, PAIR = "words", "pair"
-INDEXED = {"project", "session", "author"}
+INDEXED = {"project", "session", "author", "home"}
 MOST_CHARACTERS = 20_000
 # As SQLite has them; how long a text and the one before it are on average is not known here.
 _K1, _B, _USUAL_WORDS = 1.2, 0.75, 100
-_REMOTE = re.compile(r"(?:[\w+.-]+://)?(?:[^@/]*@)?([^:/@]+)(?::\d+(?=/))?[:/]+(.+?)(?:\.git)?/*")
+# A host and a path that hold no more than names: nothing of a disk, no login, no token.
+_REMOTE = re.compile(
+    r"(?!file:)(?:(?:https?|ssh|git)://(?:[^@/?#]*@)?(?P<host>[\w.-]+)(?::\d+)?/"
+    r"|(?:[\w.-]+@)?(?P<name>[\w.-]{2,}):)/?(?P<path>[\w.+-][\w.+/-]*?)(?:\.git)?/*",
+    re.ASCII | re.IGNORECASE,
+)
 _LABEL_CHARACTERS = 100
 _FIRST_NUMBER = 10**11
+_GIT_S = 5.0
 
 
 class Item(NamedTuple):
@@ -59,16 +66,22 @@ def table() -> Table:
     return found
 
 
-def project_label(folder: str) -> str:
-    """A project by what its repository is cloned from, else by its folder's name."""
-    told = git.ask(folder, ("config", "--get", "remote.origin.url")) if folder else None
+def project_label(folder: str, known: str = "") -> str:
+    """A project by what its repository is cloned from, else by its folder's name.
+
+    Where the folder is gone, or git does not answer, by the label that it had.
+    """
+    asked = ("config", "--default", "", "--get", "remote.origin.url")
+    told = git.ask(folder, asked, timeout_s=_GIT_S)
     match = _REMOTE.fullmatch((told or "").strip())
-    return f"{match[1]}/{match[2]}".lower() if match else folder.rstrip("/").rpartition("/")[2]
+    if match:
+        return clean(f"{match['host'] or match['name']}/{match['path']}".lower())
+    return (known if told is None else "") or folder.rstrip("/").rpartition("/")[2]
 
 
-def point_id(project: str, session: str, ref: str, text: str) -> str:
-    """The same on every machine that has the same text of the same session."""
-    parts = (project, session, ref.rpartition("/")[2], text)
+def point_id(home: str, project: str, session: str, ref: str, text: str) -> str:
+    """Of one home, as others may have said the same; and by content, so that it is sent once."""
+    parts = (home, project, session, ref.rpartition("/")[2], text)
     return str(uuid.uuid5(uuid.NAMESPACE_OID, "\0".join(parts)))
 
 
@@ -85,27 +98,28 @@ def schema(table: Table) -> dict[str, Any]:
     }
 
 
-def points(items: Sequence[Item], table: Table, author: str) -> list[dict[str, Any]]:
-    """Entries as the server takes them."""
+def points(items: Sequence[Item], table: Table, common: dict[str, str]) -> list[dict[str, Any]]:
+    """Entries as the server takes them, each with what is common to all."""
     dense = ranking.blended(
         table.encode([item.text for item in items]), table.encode([item.before for item in items])
     )
     sparse = _weights([(item.before, item.text) for item in items])
     made = []
     for item, vector, (words, pair) in zip(items, dense, sparse, strict=True):
-        payload = item._asdict() | {"author": author}
+        payload = item._asdict() | common
         del payload["before"]  # its words are in the vectors, and itself in its own point
         by_name = {vector_name(table): _rounded(vector), WORDS: words, PAIR: pair}
         made.append({"id": payload.pop("id"), "vector": by_name, "payload": payload})
     return made
 
 
-def questions(query: str, table: Table, project: str | None) -> list[dict[str, Any]]:
-    """One request: all candidates, scored by meaning, by words, by words with the entry before."""
+def questions(query: str, table: Table, home: str, project: str | None) -> list[dict[str, Any]]:
+    """One request: what other homes have, by meaning, by words, by words with the entry before."""
     ((words, _),) = _weights([("", " ".join(turns.telling(query)))])
     asked = {"indices": words["indices"], "values": [1.0] * len(words["indices"])}
     meaning = _rounded(table.encode([query])[0])
-    only = {"must": [{"key": "project", "match": {"value": project}}]} if project else None
+    only = {"must_not": [matching("home", home)]}
+    only |= {} if project is None else {"must": [matching("project", project)]}
     name = vector_name(table)
     ways = [(name, meaning), (PAIR, asked)][: 1 + bool(words["indices"])]
     of_each = {"limit": CANDIDATES, "filter": only}
@@ -115,24 +129,28 @@ def questions(query: str, table: Table, project: str | None) -> list[dict[str, A
     return [common | {"using": u, "query": q, "with_payload": u == name} for u, q in ways]
 
 
-def others(answers: Any) -> list[Other]:
-    """What the server found; points that are not ours are left out.
+def matching(field: str, value: str) -> dict[str, Any]:
+    """A condition of the server's."""
+    return {"key": field, "match": {"value": value}}
+
+
+def others(answers: Any, project: str | None) -> list[Other]:
+    """What the server found; points that are not ours, or of another project, are left out.
 
     Raises:
         TeamError: these are no answers to our questions.
     """
-    try:
+    made = []
+    with as_asked():
         scores = [{p["id"]: _bounded(p["score"]) for p in one["points"]} for one in answers]
         meaning, pair, words = [*scores, {}, {}][:3]
-        made = []
         for point in answers[0]["points"]:
             key, payload = point["id"], point.get("payload")
             found = ranking.Found(*(kind.get(key, 0.0) for kind in (words, pair, meaning)))
             with contextlib.suppress(LookupError, TypeError, ValueError, AttributeError):
-                made.append(Other(_hit(str(key), payload), found, str(payload["previous"])))
-        return made
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise TeamError("the team's server answers something else than was asked") from error
+                if project in (None, payload["project"]):
+                    made.append(Other(_hit(str(key), payload), found, str(payload["previous"])))
+    return made
 
 
 def _hit(key: str, payload: dict[str, Any]) -> Hit:

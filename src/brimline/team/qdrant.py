@@ -6,69 +6,40 @@ is in the environment alone, is in no message.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import ssl
+import threading
 import time
-import urllib.parse
-from collections import deque
-from typing import Any, NamedTuple
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any
 
 from brimline.carry.clean import clean
 from brimline.errors import TeamError
 from brimline.fast import io
+from brimline.team.place import KEY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from brimline.team.place import Place
 
 try:
     import httpx2
 except ImportError as error:
     raise TeamError("a team's memory needs httpx2: `pip install '.[team]'` in the clone") from error
 
-KEY = "BRIMLINE_QDRANT_API_KEY"
 # A write waits for its copies, one of which may have died a moment ago.
 TIMEOUT_S = 20.0
 # As long as a person may think between two questions.
 _KEEP_S = 600.0
-_PORT = 6_333
 _LARGEST_ANSWER_BYTES = 8 << 20
 _TOLD_CHARACTERS = 200
-_HOST = r"(?:\[[0-9a-fA-F:.]+\]|[\w.-]+)(?::\d{1,5})?"
-_URL = re.compile(
-    rf"qdrant\+(https?)://(?:([^@/?]*)@)?({_HOST}(?:,{_HOST})*)/([\w-]{{1,100}})/?"
-    r"(?:\?replication=([1-9]))?"
-)
 _REDIRECT, _REFUSED, NOT_FOUND, _FAULT = 300, 400, 404, 500
 _NO_ACCESS = (401, 403)
-
-
-class Place(NamedTuple):
-    """Where the memory is, and under which name one's own is kept there."""
-
-    author: str
-    hosts: tuple[str, ...]
-    collection: str
-    replicas: int
-
-    @property
-    def name(self) -> str:
-        """For people."""
-        return f"{self.hosts[0].partition('://')[2]}/{self.collection}"
-
-
-def parse(url: str) -> Place:
-    """The parts of `memory.url`.
-
-    Raises:
-        TeamError: it has another form, or a key in it.
-    """
-    match = _URL.fullmatch(url.strip())
-    if not match:
-        raise TeamError("memory.url has another form than qdrant+https://author@host/collection")
-    scheme, author, hosts, collection, replicas = match.groups()
-    if ":" in (author or ""):
-        raise TeamError(f"memory.url holds a key: set {KEY} in the environment instead")
-    named = [host if re.search(r":\d+$", host) else f"{host}:{_PORT}" for host in hosts.split(",")]
-    nodes = tuple(f"{scheme}://{host}" for host in named)
-    return Place(urllib.parse.unquote(author or ""), nodes, collection, int(replicas or 1))
+# Of each server the node that answered last, which is asked first.
+_answered: dict[tuple[str, ...], str] = {}
 
 
 class RefusedError(TeamError):
@@ -81,16 +52,43 @@ class _NodeError(RefusedError):
     """One node does not answer, or is not well; another one may be."""
 
 
-class Server:
-    """The nodes of one server; one that does not answer is asked last from then on."""
+@contextlib.contextmanager
+def as_asked() -> Iterator[None]:
+    """For whoever takes an answer apart.
 
-    def __init__(self, place: Place, timeout_s: float = TIMEOUT_S) -> None:
+    Raises:
+        TeamError: it has another shape than an answer to our question.
+    """
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        raise TeamError("the team's server answers something else than was asked") from error
+
+
+class Server:
+    """The nodes of one server.
+
+    Args:
+        place: where they are.
+        timeout_s: how long a question may take.
+        patience_s: by when all of them are asked, one after the other.
+    """
+
+    def __init__(
+        self, place: Place, timeout_s: float = TIMEOUT_S, patience_s: float = TIMEOUT_S
+    ) -> None:
         self.place, self._timeout_s = place, timeout_s
-        self._key, self._hosts = io.env(KEY) or "", deque(place.hosts)
-        self._client = httpx2.Client(
+        self._share_s = min(patience_s, timeout_s) / len(place.hosts)
+        self._key = io.env(KEY) or ""
+        if not (self._key.isascii() and self._key.isprintable()):
+            raise TeamError(f"{KEY} holds characters that no key has")
+        self._client = self._connected()
+
+    def _connected(self) -> httpx2.Client:
+        return httpx2.Client(
             headers={"accept-encoding": "identity"} | ({"api-key": self._key} if self._key else {}),
-            verify=ssl.create_default_context() if place.hosts[0][:6] == "https:" else False,
-            timeout=httpx2.Timeout(timeout_s, connect=timeout_s / len(place.hosts)),
+            verify=ssl.create_default_context() if self.place.hosts[0][:6] == "https:" else False,
+            timeout=self._timeout_s,
             limits=httpx2.Limits(keepalive_expiry=_KEEP_S),
             trust_env=False,  # no proxy sees the key
             follow_redirects=False,
@@ -103,18 +101,52 @@ class Server:
     def ask(self, method: str, path: str, body: Any = None) -> Any:
         """What the server answers: `result` of its JSON, or all of it where it has none.
 
+        A node that is silent for its share of the time is not given up: the next one is asked too.
+
         Raises:
             RefusedError: it says no, or no node can be reached.
             TeamError: it is not trusted, or is no Qdrant.
         """
-        until = time.monotonic() + self._timeout_s
-        for _ in self.place.hosts:
+        until, hosts = time.monotonic() + self._timeout_s, self.place.hosts
+        unasked = sorted(hosts, key=lambda host: host != _answered.get(hosts))
+        silent: list[str] = []
+        answers: SimpleQueue[tuple[str, Any]] = SimpleQueue()
+        while unasked or silent:
+            if unasked:
+                silent.append(unasked.pop(0))
+                request = (self._client, answers, silent[-1], method, path, body)
+                threading.Thread(target=self._try, args=request, daemon=True).start()
+            wait_s = self._share_s if unasked else until - time.monotonic()
             try:
-                return self._asked(self._hosts[0], method, path, body, until)
-            except _NodeError as error:
-                self._hosts.rotate(-1)
-                problem = error
+                host, told = answers.get(timeout=max(0.0, wait_s))
+            except Empty:
+                if unasked:
+                    continue
+                # Whatever they still send, nobody reads it.
+                self._client.close()
+                self._client = self._connected()
+                names = ", ".join(host.partition("://")[2] for host in silent)
+                raise _NodeError(f"{names} did not answer in time") from None
+            silent.remove(host)
+            if not isinstance(told, Exception):
+                _answered[hosts] = host
+                return told
+            if not isinstance(told, _NodeError):
+                raise told
+            problem = told
         raise problem
+
+    def _try(
+        self, client: httpx2.Client, answers: SimpleQueue[tuple[str, Any]], host: str, *asked: Any
+    ) -> None:
+        """Ask one node: a thread of its own, as one that drips its answer never times out."""
+        try:
+            told = self._asked(client, host, *asked)
+        except TeamError as error:
+            told = error
+        except Exception as error:  # noqa: BLE001 - the top of this thread
+            told = _NodeError(_why(host.partition("://")[2], error))
+        answers.put((host, told))
 
     def of_collection(self, method: str, path: str = "", body: Any = None) -> Any:
         """The same for what belongs to the collection."""
@@ -131,18 +163,13 @@ class Server:
         if not isinstance(done, dict) or done.get("status") != "completed":
             raise TeamError(f"{self.place.name} did not confirm a change: it is sent again")
 
-    def _asked(self, host: str, method: str, path: str, body: Any, until: float) -> Any:
+    def _asked(self, client: httpx2.Client, host: str, method: str, path: str, body: Any) -> Any:
         where, raw = host.partition("://")[2], b""
-        try:
-            with self._client.stream(method, host + path, json=body) as response:
-                for chunk in response.iter_bytes():
-                    raw += chunk
-                    if len(raw) > _LARGEST_ANSWER_BYTES:
-                        raise TeamError(f"{where} answers with too much to be a Qdrant server")
-                    if time.monotonic() > until:
-                        raise _NodeError(f"{where} did not answer in time")
-        except httpx2.RequestError as error:
-            raise _NodeError(_why(where, error)) from error
+        with client.stream(method, host + path, json=body) as response:
+            for chunk in response.iter_bytes():
+                raw += chunk
+                if len(raw) > _LARGEST_ANSWER_BYTES:
+                    raise TeamError(f"{where} answers with too much to be a Qdrant server")
         if _REDIRECT <= response.status_code < _REFUSED:
             raise TeamError(f"{where} leads elsewhere, where the key is not sent: correct the url")
         if response.status_code >= _REFUSED:

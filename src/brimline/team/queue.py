@@ -2,9 +2,9 @@
 
 The queue is no file of its own, and so cannot be lost: the search file also lists the points that
 the server confirmed. What is in the search and not on the list is yet to be sent; what is on the
-list and no longer in the search is yet to be deleted. A point is on the list before it is sent, so
-that whoever dies in between leaves nothing there that nobody knows of. Where the search file is
-made anew, all is sent again, which changes nothing there, and what the user had forgotten goes.
+list and no longer in the search is yet to be deleted. Every point names the home that sent it, by
+an id that lies outside the search: where the server has another number of points of this home than
+the list, it is asked which, and its answer is the list.
 """
 
 from __future__ import annotations
@@ -12,25 +12,24 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import itertools
-import json
+import re
 import time
+import uuid
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.carry.clean import clean
 from brimline.errors import TeamError
-from brimline.fast import paths
+from brimline.fast import io, paths
 from brimline.memory import deep
-from brimline.state import forgotten
 from brimline.team import points
-from brimline.team.qdrant import NOT_FOUND, RefusedError, Server
+from brimline.team.qdrant import NOT_FOUND, RefusedError, Server, as_asked
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterator, Sequence
 
-    from brimline.search.turns import Other
     from brimline.search.vectors import Table
-    from brimline.team.qdrant import Place
+    from brimline.team.place import Place
 
 _AT_ONCE = 64
 _CONFLICT = 409
@@ -45,13 +44,8 @@ _OUTPUTS = """
         title || char(10) || substr(text, 1, 1500), '', NULL, NULL
     FROM documents WHERE source = 'output' AND state IN ('', 'head') AND {}
 """
-# All of them, or those that a list names.
-_SHARED = """
-    SELECT point, state FROM shared
-    WHERE server = ?1 AND (?2 = '' OR point IN (SELECT value FROM json_each(?2)))
-"""
-# How the entries of one session are grouped.
-_GROUPS = ("", "/notes", "/checkpoint")
+# How many ids one answer holds, and how many answers are read.
+_PAGE, _PAGES = 10_000, 1_000
 
 
 class Waiting(NamedTuple):
@@ -73,17 +67,37 @@ class Queue:
     """
 
     def __init__(self, home_dir: str, place: Place, *, outputs: bool) -> None:
-        self.place, self._home, self._outputs = place, home_dir, outputs
+        self.place, self.home, self._outputs = place, _home_id(home_dir), outputs
         self._name = paths.fingerprint(",".join((*place.hosts, place.collection)))
         self._memory = deep.opened(home_dir)
         self._labels: dict[str, str] = {}
 
-    def waiting(self, *, rebuild: bool = False) -> Waiting:
-        """What is yet to be done; with `rebuild` all is sent, whatever the server confirmed."""
-        sent = self._listed(None)
+    def waiting(self) -> Waiting:
+        """What is yet to be done, as far as is known here."""
+        return _difference(self._listed(), self._memory.use(self._here))
+
+    def compared(self, *, rebuild: bool = False) -> Waiting:
+        """The same, once the server was asked; with `rebuild` all is sent, whatever it has.
+
+        Raises:
+            TeamError: the server cannot be asked, or does not fit.
+        """
+        listed, there = self._listed(), None
+        own = {"filter": {"must": [points.matching("home", self.home)]}}
+        with contextlib.closing(Server(self.place)) as server, as_asked():
+            prepare(server, points.table())
+            told = server.of_collection("POST", "/points/count", own | {"exact": True})
+            if rebuild or told["count"] != len(listed):
+                there = _ids(server, own)
+        # Read last: what others have sent in the meantime is here too.
         here = self._memory.use(self._here)
-        sends = {point: one for point, one in here.items() if rebuild or sent.get(point) != one[1]}
-        return Waiting(sends, [point for point in sent if point not in here])
+        if there is not None:
+            # What is gone here is deleted there even if it was not found just now.
+            kept = {p: s for p, s in listed.items() if p in there or p not in here}
+            listed = dict.fromkeys([*there, *kept], "") | ({} if rebuild else kept)
+            self._write("DELETE FROM shared WHERE server = ?", [(self._name,)])
+            self._list(listed)
+        return _difference(listed, here)
 
     def drain(
         self,
@@ -99,11 +113,8 @@ class Queue:
         """
         done = {"sent": 0, "deleted": 0}
         with contextlib.closing(Server(self.place)) as server:
-            prepare(server, table := points.table())
             labels = [(f"label:{folder}", label) for folder, label in self._labels.items()]
             self._write("INSERT OR REPLACE INTO facts VALUES (?, ?)", labels)
-            if not self._listed(None):
-                self._delete_forgotten(server)
             # What is to be forgotten goes first.
             for batch in _batches(waiting.deletes, until):
                 server.change("POST", "/points/delete", {"points": batch})
@@ -112,40 +123,27 @@ class Queue:
                 done["deleted"] += len(batch)
                 progress(len(batch))
             for batch in _batches(list(waiting.sends), until):
-                self._send(server, table, {point: waiting.sends[point] for point in batch})
+                self._send(server, {point: waiting.sends[point] for point in batch})
                 done["sent"] += len(batch)
                 progress(len(batch))
         return done | {"waiting": waiting.total - sum(done.values())}
 
-    def foreign(self, found: list[Other]) -> list[Other]:
-        """Those of others: one's own are in the search here, unless they were forgotten."""
-        own = self._listed([one.hit.id for one in found])
-        return [one for one in found if one.hit.id not in own]
-
-    def _delete_forgotten(self, server: Server) -> None:
-        """What was forgotten when there was another list, or none."""
-        names = [f"{name}{end}" for name in forgotten.sessions(self._home) for end in _GROUPS]
-        if names:
-            condition = {"must": [{"key": "session", "match": {"any": names}}]}
-            server.change("POST", "/points/delete", {"filter": condition})
-
-    def _send(self, server: Server, table: Table, batch: dict[str, tuple[int, str]]) -> None:
+    def _send(self, server: Server, batch: dict[str, tuple[int, str]]) -> None:
         numbers = [number for number, _ in batch.values()]
         found = self._memory.use(lambda base: list(self._entries(base, numbers)))
         items = [item for item in map(self._item, found) if item.id in batch]
-        listed = "INSERT OR REPLACE INTO shared VALUES (?, ?, ?)"
-        self._write(listed, [(self._name, item.id, "") for item in items])
         if items:
-            made = points.points(items, table, self.place.author)
+            common = {"author": self.place.author, "home": self.home}
+            made = points.points(items, points.table(), common)
             server.change("PUT", "/points", {"points": made})
-        self._write(listed, [(self._name, item.id, batch[item.id][1]) for item in items])
+        self._list({item.id: batch[item.id][1] for item in items})
 
     def _here(self, base: sqlite3.Connection) -> dict[str, tuple[int, str]]:
         """All that is to be on the server."""
         found = {}
         for row in self._entries(base, None):
             item = self._item(row)
-            told = f"{item.before}\0{item.previous}".encode()
+            told = f"{item.before}\0{item.previous}\0{self.place.author}".encode()
             found[item.id] = (row[0], hashlib.blake2b(told, digest_size=8).hexdigest())
         return found
 
@@ -162,24 +160,27 @@ class Queue:
         # The path of a topic file stays here.
         project, session = self.label(folder), "topic" if group.startswith("/") else group
         return points.Item(
-            points.point_id(project, session, ref, text),
+            points.point_id(self.home, project, session, ref, text),
             text[: points.MOST_CHARACTERS],
             before,
-            points.point_id(project, session, previous, said) if previous else "",
+            points.point_id(self.home, project, session, previous, said) if previous else "",
             *(project, session, at, source),
         )
 
     def label(self, folder: str) -> str:
-        """What a project is called there: once a repository's name is known, it stays that."""
+        """What a project is called there; of a folder that is gone, what it was called."""
         if folder not in self._labels:
             known = self._read("SELECT value FROM facts WHERE name = ?", f"label:{folder}")
-            label = known[0][0] if known else ""
-            self._labels[folder] = label if "/" in label else points.project_label(folder)
+            self._labels[folder] = points.project_label(folder, known[0][0] if known else "")
         return self._labels[folder]
 
-    def _listed(self, asked: list[str] | None) -> dict[str, str]:
-        """The points on the list, or some of them, and their states."""
-        return dict(self._read(_SHARED, self._name, "" if asked is None else json.dumps(asked)))
+    def _listed(self) -> dict[str, str]:
+        """The points on the list, and their states."""
+        return dict(self._read("SELECT point, state FROM shared WHERE server = ?", self._name))
+
+    def _list(self, states: dict[str, str]) -> None:
+        rows = [(self._name, *one) for one in states.items()]
+        self._write("INSERT OR REPLACE INTO shared VALUES (?, ?, ?)", rows)
 
     def _read(self, sql: str, *values: str) -> list[Any]:
         return self._memory.use(lambda base: base.execute(sql, values).fetchall())
@@ -194,13 +195,43 @@ class Queue:
             self._memory.use(work)
 
 
+def _home_id(home_dir: str) -> str:
+    """By which the points of this home are told from those of others, made once."""
+    path = f"{home_dir}/memory/home"
+    try:
+        io.create_exclusively(path, uuid.uuid4().hex.encode())
+        known = io.read_file(path)
+    except OSError as error:
+        raise TeamError(f"{path} cannot be used: {error.strerror or error}") from error
+    if not re.fullmatch(rb"[0-9a-f]{32}", known):
+        raise TeamError(f"{path} is damaged: delete it, and all is sent anew")
+    return known.decode()
+
+
+def _difference(listed: dict[str, str], here: dict[str, tuple[int, str]]) -> Waiting:
+    sends = {point: one for point, one in here.items() if listed.get(point) != one[1]}
+    return Waiting(sends, [point for point in listed if point not in here])
+
+
+def _ids(server: Server, asked: dict[str, Any]) -> set[str]:
+    """Of all points that a filter fits."""
+    found: set[str] = set()
+    page: dict[str, Any] = {"limit": _PAGE, "with_payload": False}
+    for _ in range(_PAGES):
+        told = server.of_collection("POST", "/points/scroll", asked | page)
+        found |= {str(point["id"]) for point in told["points"]}
+        page["offset"] = told["next_page_offset"]
+        if page["offset"] is None:
+            break
+    return found
+
+
 def prepare(server: Server, table: Table) -> None:
     """Make the collection where it is missing, and see that it fits.
 
     Raises:
         TeamError: it was made for another model, or cannot be made.
     """
-    wanted = points.schema(table)
     try:
         told = server.of_collection("GET")
     except RefusedError as error:
@@ -210,26 +241,30 @@ def prepare(server: Server, table: Table) -> None:
         # while one node is down, and leave its copies behind without anybody's notice.
         copies = {"replication_factor": server.place.replicas, "write_consistency_factor": 1}
         try:
-            server.of_collection("PUT", body=wanted | copies)
+            server.of_collection("PUT", body=points.schema(table) | copies)
         except RefusedError as refused:
             if refused.status != _CONFLICT:  # somebody else was quicker
                 raise
         told = server.of_collection("GET")
-    try:
-        known = told["config"]["params"]
-        there = {name: one["size"] for name, one in known["vectors"].items()}
-        names = (known.get("sparse_vectors") or {}).keys()
-    except (KeyError, TypeError, AttributeError):
-        there, names = {}, set()
-    own = {name: one["size"] for name, one in wanted["vectors"].items()}
-    if there != own or not wanted["sparse_vectors"].keys() <= names:
-        raise TeamError(
-            f"{server.place.name} was made for another model ({clean(str(there))[:100]}) than "
-            f"this brimline's ({own}): name another collection in memory.url; nothing was written"
-        )
-    for field in points.INDEXED - (told.get("payload_schema") or {}).keys():
+    check(told, server.place, table)
+    for field in points.INDEXED - told["payload_schema"].keys():
         body = {"field_name": field, "field_schema": "keyword"}
         server.of_collection("PUT", "/index?wait=true", body)
+
+
+def check(told: Any, place: Place, table: Table) -> None:
+    """See that a collection fits.
+
+    Raises:
+        TeamError: it was made for another model.
+    """
+    own, known = points.vector_name(table), told["config"]["params"]
+    there, sparse = known["vectors"], known.get("sparse_vectors") or {}
+    if own not in there or not {points.WORDS, points.PAIR} <= sparse.keys():
+        raise TeamError(
+            f"{place.name} was made for another model ({clean(', '.join(there))[:100]}) than "
+            f"this brimline's ({own}): name another collection in memory.url; nothing was written"
+        )
 
 
 def _batches(found: list[str], until: float) -> Iterator[list[str]]:

@@ -15,7 +15,8 @@ from brimline.fast import io, paths
 if TYPE_CHECKING:
     from brimline.search.documents import Within
     from brimline.search.turns import Hit, Memory, Other
-    from brimline.team.qdrant import Place, Server
+    from brimline.team.place import Place
+    from brimline.team.qdrant import Server
     from brimline.team.queue import Queue
 
 WAIT_S = 0.3
@@ -40,7 +41,7 @@ def queue_of(home_dir: str, project_dir: str) -> Queue | None:
     if not is_wanted(home_dir):
         return None
     from brimline import config
-    from brimline.team.qdrant import parse
+    from brimline.team.place import parse
     from brimline.team.queue import Queue
 
     values = config.load(home_dir, project_dir, environment=False).values
@@ -72,10 +73,11 @@ class _Question:
     def __init__(self, queue: Queue, query: str, within: Within) -> None:
         from brimline.team import points
 
-        self.problem, self._queue, self._server = "", queue, _server(queue.place)
+        self.problem, self._server = "", _server(queue.place)
         self._found: list[Other] | BrimlineError | None = None
-        project = None if within.project is None else queue.label(within.project)
-        self._asked = {"searches": points.questions(query, points.table(), project)}
+        self._project = None if within.project is None else queue.label(within.project)
+        asked = points.questions(query, points.table(), queue.home, self._project)
+        self._asked = {"searches": asked}
         self._until = time.monotonic() + WAIT_S
         self._thread = threading.Thread(target=self._ask, daemon=True)
         self._thread.start()
@@ -94,7 +96,7 @@ class _Question:
 
         try:
             answers = self._server.of_collection("POST", "/points/query/batch", self._asked)
-            self._found = self._queue.foreign(points.others(answers))
+            self._found = points.others(answers, self._project)
         except BrimlineError as error:
             self._found = error
 
@@ -103,7 +105,7 @@ class _Question:
 def _server(place: Place) -> Server:
     from brimline.team.qdrant import Server
 
-    return Server(place, _LATE_S)
+    return Server(place, _LATE_S, WAIT_S)
 
 
 def status(home_dir: str, project_dir: str) -> dict[str, Any] | None:
@@ -114,13 +116,16 @@ def status(home_dir: str, project_dir: str) -> dict[str, Any] | None:
         queue = queue_of(home_dir, project_dir)
         if queue is None:
             return None
-        from brimline.team.qdrant import Server
+        from brimline.team.points import table
+        from brimline.team.qdrant import Server, as_asked
+        from brimline.team.queue import check
 
         told |= {"server": queue.place.name, "waiting": queue.waiting().total}
-        with contextlib.closing(Server(queue.place, _STATUS_S)) as server:
+        with contextlib.closing(Server(queue.place, _STATUS_S)) as server, as_asked():
             told["version"] = clean(str(server.ask("GET", "/")["version"]))[:20]
             told["points"] = int(server.of_collection("POST", "/points/count", {})["count"])
-    except (BrimlineError, LookupError, TypeError, ValueError) as error:
+            check(server.of_collection("GET"), queue.place, table())
+    except BrimlineError as error:
         told["problem"] = str(error)
     return told
 

@@ -1,0 +1,66 @@
+"""Where the team's memory is: `memory.url`, read and checked without asking anybody."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import urllib.parse
+from typing import NamedTuple
+
+from brimline.errors import TeamError
+
+KEY = "BRIMLINE_QDRANT_API_KEY"
+_PORT, _LAST_PORT = 6_333, 65_535
+_URL = re.compile(
+    r"qdrant\+(https?)://(?:([^@/?]*)@)?([^@/?]+)/([\w-]{1,100})/?(?:\?replication=([1-9]))?",
+    re.ASCII,
+)
+_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[\w.-]+)(?::(\d{1,5}))?", re.ASCII | re.IGNORECASE)
+_LABEL = re.compile(r"(?!-)[\w-]{1,63}(?<!-)", re.ASCII)
+
+
+class Place(NamedTuple):
+    """Where the memory is, and under which name one's own is kept there."""
+
+    author: str
+    hosts: tuple[str, ...]
+    collection: str
+    replicas: int
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        return f"{self.hosts[0].partition('://')[2]}/{self.collection}"
+
+
+def parse(url: str) -> Place:
+    """The parts of `memory.url`.
+
+    Raises:
+        TeamError: it has another form, or a key in it; it is not repeated.
+    """
+    match = _URL.fullmatch(url.strip())
+    named = [_node(host) for host in match[3].split(",")] if match else []
+    if not match or not all(named):
+        raise TeamError("memory.url has another form than qdrant+https://author@host/collection")
+    author = urllib.parse.unquote(match[2] or "")
+    if ":" in author:
+        raise TeamError(f"memory.url holds a key: set {KEY} in the environment instead")
+    nodes = tuple(f"{match[1]}://{host}" for host in named)
+    return Place(author, nodes, match[4], int(match[5] or 1))
+
+
+def _node(text: str) -> str:
+    """A host with its port; empty where there can be none of that name."""
+    match = _HOST.fullmatch(text)
+    name, port = (match[1], int(match[2] or _PORT)) if match else ("", 0)
+    try:
+        if name.startswith("["):
+            ipaddress.IPv6Address(name[1:-1])
+        elif name.rpartition(".")[2].isdigit():
+            ipaddress.IPv4Address(name)
+        elif not all(map(_LABEL.fullmatch, name.split("."))):
+            return ""
+    except ValueError:
+        return ""
+    return f"{name}:{port}" if 0 < port <= _LAST_PORT else ""
