@@ -49,7 +49,6 @@ _OF_ONE_CONNECTION = frozenset(
     )
 )
 _MESSAGES = b"/v1/messages"
-_READ = (b"gzip", b"deflate", b"identity")
 _BAD_REQUEST = 400
 _TOO_LONG = b"prompt is too long"
 # Newer models take their thinking back only with nothing changed before it.
@@ -138,7 +137,10 @@ class Proxy:
         if known and scope["method"] == "POST" and path.endswith(_MESSAGES):
             passing = await asyncio.to_thread(known.prepare, raw, headers, now)
             raw = passing.raw
-            scope = scope | {"headers": _readable(scope["headers"])}
+            # What is asked for is what can be read here: a refusal, the usage.
+            encodings = b"gzip" if b"gzip" in headers.get(b"accept-encoding", b"") else b"identity"
+            own = [(n, encodings if n == b"accept-encoding" else v) for n, v in scope["headers"]]
+            scope = scope | {"headers": own}
         query = scope["query_string"]
         target = self._base + path + (b"?" + query if query else b"")
         try:
@@ -327,19 +329,6 @@ def _handed_on(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, byte
         for one in value.split(b",")
     }
     return [item for item in given if item[0] not in _OF_ONE_CONNECTION and item[0] not in named]
-
-
-def _readable(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """Of the encodings that a client takes, those that can be undone here."""
-
-    def kept(value: bytes) -> bytes:
-        parts = map(bytes.strip, value.split(b","))
-        return b", ".join(one for one in parts if one.split(b";")[0].strip() in _READ)
-
-    return [
-        (name, (kept(value) or b"identity") if name == b"accept-encoding" else value)
-        for name, value in headers
-    ]
 
 
 def _decoded(response: httpx2.Response, body: bytes) -> bytes:
