@@ -208,7 +208,7 @@ def kills(home: str, count: int, session: str | None) -> str:
         tally.refused += sum(one.was_refused for one in service.arrived)
         by_time = {one.at: one.raw for one in asked}
         for before, now in itertools.pairwise(service.arrived):
-            tally.faults += _unexplained(by_time[before.at], before, now)
+            tally.faults += _unexplained(by_time[before.at], by_time[now.at], before, now)
     tally.layers.update(layer for _, layer in service.stood_in)
     service.close()
     return str(tally)
@@ -263,12 +263,15 @@ def _compared(before: Arrived, now: Arrived) -> str:
     return "shorter after its refusal" if before.was_refused else "OTHER BYTES"
 
 
-def _unexplained(raw: bytes, before: Arrived, now: Arrived) -> int:
+def _unexplained(earlier: bytes, later: bytes, before: Arrived, now: Arrived) -> int:
     """Blocks that differ though nothing was decided about them since the earlier request."""
-    names = [block.id for block in blocks.read(json.loads(raw)) or ()]
+    asked = [[block.id for block in blocks.read(json.loads(raw)) or ()] for raw in (earlier, later)]
+    arrived = [_flat(one.raw) for one in (before, now)]
     since = float(before.at)
     changed = 0
-    for name, one, other in zip(names, _flat(before.raw), _flat(now.raw), strict=False):
+    for name, same, one, other in zip(*asked, *arrived, strict=False):
+        if name != same:
+            break  # the client itself went on with something else
         decided = now.decided.get(name, 0.0)
         is_known = decided > since or (before.was_refused and decided == since)
         changed += one != other and not is_known

@@ -47,6 +47,7 @@ SAVED = {
     "reference_characters": 4_000,
     "recalled_characters": 1_000,
     "tokens_estimated": 13_088,
+    "gateway_tokens": 0,
 }
 
 

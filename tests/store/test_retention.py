@@ -13,8 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from brimline.compaction.stand_ins import StandIn
 from brimline.errors import StoreError
 from brimline.fast import paths
+from brimline.gateway.stickiness import Sent, Stickiness
 from brimline.store import contents, layout, pins, put, retention
 from brimline.store.contents import Blob
 from brimline.store.retention import Holds, Limits, Pass, choose, prune
@@ -131,6 +133,28 @@ def test_a_mentioned_blob_survives_wherever_a_promise_mentions_it(
     prune(home_dir, GARBAGE, Pass())
 
     assert shelves.keys(home_dir) == ({key} if holds else set())
+
+
+@pytest.mark.row("S3-69")
+def test_what_the_gateway_sends_a_key_of_stays(home_dir: str, projects: Path) -> None:
+    """For as long as it may send it; a dry run leaves its file alone."""
+    now = time.time()
+    keys = [stored(home_dir, text(number), LONG_AGO) for number in range(3)]
+    sticky = Stickiness(home_dir, now)
+    for key, at in zip(keys, (now, now - LONG_AGO), strict=False):
+        stands = {key: StandIn(1, {"text": "x" * 9_000}, key, 1.0)}
+        sticky.keep("session/", Sent(key, 1, "p", None, 300, at), stands)
+    for is_running in (True, False):
+        before = sorted(os.listdir(f"{home_dir}/gateway"))
+        found = prune(home_dir, GARBAGE, Pass(dry_run=True))
+        assert set(found.keys) == set(keys[1:])
+        assert sorted(os.listdir(f"{home_dir}/gateway")) == before
+        if is_running:
+            sticky.close()
+    Path(paths.gateway_file(home_dir)).write_bytes(b"no database" * 99)
+
+    with pytest.raises(StoreError, match="nothing was removed"):
+        prune(home_dir, GARBAGE, Pass())
 
 
 @pytest.mark.row("S3-69")

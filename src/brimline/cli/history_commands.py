@@ -13,8 +13,8 @@ from brimline import clock, output
 from brimline.fast import paths
 from brimline.offload import learning
 from brimline.state.figures import percentiles
-from brimline.state.history import sessions, update
-from brimline.transcript import find
+from brimline.state.history import sessions, spooled, update
+from brimline.transcript import caching, find
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -139,7 +139,10 @@ def _session_line(session_id: str, found: Figures) -> dict[str, Any]:
 
 
 def _kept_out(home_dir: str, sessions: list[str]) -> dict[str, int]:
-    """What offloading saved: what the client would have shown, less references and recalls."""
+    """What offloading saved: what the client would have shown, less references and recalls.
+
+    And the most that a gateway kept out of one request.
+    """
     every = learning.total(learning.saved_by(home_dir, name) for name in sessions)
     return {
         **output.fields(every, "references stored_bytes recalls"),
@@ -147,7 +150,15 @@ def _kept_out(home_dir: str, sessions: list[str]) -> dict[str, int]:
         "reference_characters": every.shown,
         "recalled_characters": every.recalled,
         "tokens_estimated": every.kept_out_tokens,
+        "gateway_tokens": max((_by_gateway(home_dir, name) for name in sessions), default=0),
     }
+
+
+def _by_gateway(home_dir: str, session_id: str) -> int:
+    try:
+        return caching.by_gateway(spooled(home_dir, session_id))[0] or 0
+    except OSError:  # its spool cannot be read, which a note says
+        return 0
 
 
 def _compaction(found: Compaction, session_id: str) -> dict[str, Any]:
@@ -205,11 +216,14 @@ def _summary_sizes(document: dict[str, Any]) -> str:
 
 
 def _kept_out_text(found: dict[str, int]) -> str:
-    if not found["references"]:
-        return "nothing yet"
-    replaced = output.count(found["references"], "result")
-    tokens = f"~{found['tokens_estimated']:,} tokens"
-    return f"{tokens}, by {replaced} replaced, {found['recalls']:,} fetched back"
+    told = []
+    if found["references"]:
+        replaced = output.count(found["references"], "result")
+        tokens = f"~{found['tokens_estimated']:,} tokens"
+        told.append(f"{tokens}, by {replaced} replaced, {found['recalls']:,} fetched back")
+    if found["gateway_tokens"]:
+        told.append(f"by the gateway up to {found['gateway_tokens']:,} tokens of a request")
+    return "; ".join(told) or "nothing yet"
 
 
 def _session_text(document: dict[str, Any]) -> str:

@@ -64,7 +64,7 @@ def read_status(path: str, home_dir: str, project_dir: str) -> dict[str, Any]:
     rest = {
         "compactions": len(session.compactions),
         "off": state.is_off,
-        "gateway_saved_tokens": state.last_line("Gateway").get("saved"),
+        "gateway_saved_tokens": state.gateway_saved(found.occupancy_tokens),
     }
     return named | _document(found) | rest
 

@@ -299,7 +299,8 @@ class Conversations:
             state = SessionState(self._home, passing.session)
             state.add_line("Gateway", fields)
             if not passing.agent:
-                io.replace_file(f"{state.folder}/{GATEWAY_SAVED}", str(fields["saved"]).encode())
+                told = f"{fields['saved']} {blocks.prompt_tokens(usage)}"
+                io.replace_file(f"{state.folder}/{GATEWAY_SAVED}", told.encode())
 
 
 def _same(requests: _Requests, raw: bytes) -> tuple[str, Sent | None]:

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.compaction.stand_ins import StandIn
 from brimline.fast import io, paths
+from brimline.store.removal import SENT_FOR_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 _FORMAT = 2
-_KEPT_S = 30 * 86_400
 _AT_ONCE = 500
 _WAIT_S = 5.0
 # Of each conversation: the one that may have been stopped before it was sent, and the one before.
@@ -89,7 +89,7 @@ class Stickiness:
             run("DROP TABLE IF EXISTS stand_ins")
         self._database.executescript(f"{_SCHEMA}PRAGMA user_version = {_FORMAT};")
         for table in ("stand_ins", "requests"):
-            run(f"DELETE FROM {table} WHERE at < ?", (now - _KEPT_S,))  # noqa: S608 - ours
+            run(f"DELETE FROM {table} WHERE at < ?", (now - SENT_FOR_S,))  # noqa: S608 - ours
 
     def find(self, names: list[str], conversation: str) -> dict[str, StandIn]:
         """What stands in for blocks that a conversation has not sent before; now its own."""

@@ -91,21 +91,13 @@ def _line(payload: dict[str, Any], home_dir: str, rules: policy.Policy) -> str:
         fields["errors"] = f"{errors} hook error{'s' * (errors > 1)}: doctor"
         names.insert(names.index("tier") + 1 if "tier" in names else 1, "errors")
     parts = [fields[name] for name in names if fields.get(name)]
-    if GATEWAY_SAVED in state.names:
-        parts.insert(1, f"gateway −{_short(_saved(state))}")
+    if GATEWAY_SAVED in state.names and (saved := state.gateway_saved(reading.occupancy_tokens)):
+        parts.insert(1, f"gateway −{_short(saved)}")
     if state.is_off:
         parts.insert(1, "off: /brim:on")
     elif snapshot.silence[1] >= _SILENT_REQUESTS:
         parts.insert(1, "hooks are silent: brimline doctor")
     return _coloured(_fitted(parts, fields.get("tier")), reading)
-
-
-def _saved(state: SessionState) -> int:
-    """What the gateway kept out of the last request."""
-    try:
-        return io.whole_number(io.read_file(f"{state.folder}/{GATEWAY_SAVED}", 32).decode()) or 0
-    except (OSError, ValueError):
-        return 0
 
 
 def _listen(snapshot: Snapshot, state: SessionState) -> None:

@@ -175,7 +175,8 @@ def _forget_stand_ins(home_dir: str, name: str) -> None:
             database.execute("PRAGMA secure_delete = ON").fetchall()
             with database:
                 for table in ("stand_ins", "requests"):
-                    database.execute(f"DELETE FROM {table} WHERE instr(conversation, ?)", (name,))  # noqa: S608 - ours
+                    asked = f"DELETE FROM {table} WHERE instr(conversation, ?) = 1"  # noqa: S608
+                    database.execute(asked, (f"{name}/",))
             database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     except sqlite3.Error as error:
         raise StateError(f"{path} could not be cleared of session {name}: {error}") from error

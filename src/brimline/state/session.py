@@ -131,6 +131,17 @@ class SessionState:
         except OSError:
             return {}
 
+    def gateway_saved(self, occupancy_tokens: int | None) -> int | None:
+        """What the gateway kept out of the request that took so much; None if the last was another.
+
+        The client may have compacted since, or gone on without a gateway.
+        """
+        try:
+            saved, told = io.read_file(f"{self.folder}/{GATEWAY_SAVED}", 64).split()
+            return int(saved) if int(told) == occupancy_tokens else None
+        except (OSError, ValueError):
+            return None
+
     def begun_at(self) -> float | None:
         """When the first event of this session was spooled; None before it."""
         try:

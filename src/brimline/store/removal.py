@@ -10,15 +10,21 @@ forgotten session is overwritten in place with dashes, so that nobody's line is 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from brimline.fast import io, json
+from brimline.errors import StoreError
+from brimline.fast import io, json, paths
 from brimline.store import contents, layout
 
 _KINDS = ("blob", "json", "pin")
 # What earlier versions derived from the store, with words of what goes.
+# So long the gateway sends something in the place of content after it decided to.
+SENT_FOR_S = 30 * 86_400
+_BUSY_S = 5.0
 _OLD_INDEX = ("search.sqlite3", "search.sqlite3-journal", "recompressed")
 
 
@@ -28,7 +34,7 @@ class Forgotten(NamedTuple):
     keys: list[str]
     """Content that only this session stored; it goes."""
     shared: list[str]
-    """Content that other sessions stored too; it stays, without a word of this session."""
+    """Content that others stored or need too; it stays, without a word of this session."""
 
 
 def move_aside(home_dir: str, kind: str, digest: str) -> str | None:
@@ -134,14 +140,38 @@ def of_session(home_dir: str, session: str) -> Forgotten:
     Raises:
         StoreError: a folder cannot be read.
     """
-    told = contents.sessions_of_keys(home_dir)
+    told, sent = contents.sessions_of_keys(home_dir), sent_keys(home_dir, but=session)
     found = Forgotten([], [])
     for blob in contents.blobs(home_dir):
         described = contents.meta(home_dir, blob.key).get("session")
         sessions = {*told.get(blob.key, {}), described} - {None}
         if session in sessions:
-            (found.shared if len(sessions) > 1 else found.keys).append(blob.key)
+            is_shared = len(sessions) > 1 or blob.key in sent
+            (found.shared if is_shared else found.keys).append(blob.key)
     return found
+
+
+def sent_keys(home_dir: str, but: str = "") -> set[str]:
+    """The keys that the gateway sends in the place of content, in all sessions but one.
+
+    Raises:
+        StoreError: its file cannot be read.
+    """
+    import sqlite3
+
+    path = Path(paths.gateway_file(home_dir)).absolute()
+    if not path.exists():
+        return set()
+    asked = "SELECT key FROM stand_ins WHERE at > ? AND instr(conversation, ?) <> 1"
+    since = time.time() - SENT_FOR_S
+    # Where no gateway runs, nothing but the file is read, and none is left beside it.
+    how = "mode=ro" if os.path.exists(f"{path}-wal") else "immutable=1"
+    try:
+        connected = sqlite3.connect(f"{path.as_uri()}?{how}", uri=True, timeout=_BUSY_S)
+        with contextlib.closing(connected) as database:
+            return {key for (key,) in database.execute(asked, (since, f"{but}/"))}
+    except sqlite3.Error as error:
+        raise StoreError(f"nothing was removed: {path} cannot be read: {error}") from error
 
 
 def forget_session(home_dir: str, session: str) -> Forgotten:

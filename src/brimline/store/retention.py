@@ -1,10 +1,10 @@
 """Keeps the store within its age and size, and never at the cost of what is in use.
 
 By age only what is not pinned goes. By size what is not pinned goes first, least recently used
-first, then soft pins; never hard pins, never what a transcript mentions, never what was stored just
-now. Where a limit cannot be met,
-the outcome says by how much, and what holds the rest. Nothing is removed where one file that may
-mention keys cannot be contents. A dry run changes nothing at all.
+first, then soft pins; never hard pins, never what a transcript mentions or the gateway sends a key
+of, never what was stored just now. Where a limit cannot be met, the outcome says by how much, and
+what holds the rest. Nothing is removed where one file that may mention keys cannot be contents. A
+dry run changes nothing at all.
 
 Looked through is everything under the client's `projects` (sessions, those of subagents, backups,
 outputs that the client put aside), of every client that used this store, and our own ledgers: raw
@@ -288,7 +288,7 @@ def referenced(home_dir: str, digests: Iterable[str], how: Pass) -> set[str] | N
     """
     known = _load(home_dir)
     fresh: dict[str, Any] = {}
-    mentions: set[str] = set()
+    mentions = {key.removeprefix(layout.PREFIX) for key in removal.sent_keys(home_dir)}
     unreadable: list[str] = []
     finished = True
     for path in sources(home_dir, unreadable):
