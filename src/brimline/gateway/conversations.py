@@ -265,6 +265,7 @@ class Conversations:
         passing.fresh += [
             [one.layer, one.key, round(outcome.originals[one.key].tokens - one.tokens)]
             for one in outcome.fresh.values()
+            if one.key in outcome.originals  # else noted before this request was refused
         ]
         if outcome.is_changed:
             passing.raw = _to_bytes(outcome.body)
