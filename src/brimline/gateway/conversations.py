@@ -298,7 +298,7 @@ class Conversations:
         if passing.session:
             state = SessionState(self._home, passing.session)
             state.add_line("Gateway", fields)
-            if not passing.agent:
+            if not passing.agent and report.kind == "conversation":
                 told = f"{fields['saved']} {blocks.prompt_tokens(usage)}"
                 io.replace_file(f"{state.folder}/{GATEWAY_SAVED}", told.encode())
 
