@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import certifi
 import pytest
 
 from brimline.carry import card
-from brimline.fast import paths
 from brimline.mcp import tools
 from brimline.store import stub as stubs
 
@@ -25,6 +25,7 @@ from .test_mcp import Registered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from .brimline_home import Installed
     from .harness import Client
@@ -166,6 +167,22 @@ def test_bedrock_and_vertex_are_refused_with_a_sentence(behind: Behind, stub: St
     assert done.rc == 1
     assert "CLAUDE_CODE_USE_BEDROCK is set" in done.stderr
     assert not stub.requests()
+
+
+def test_neither_a_proxy_nor_an_unread_project_gets_what_is_for_the_service(
+    behind: Behind, stub: StubApi
+) -> None:
+    """Everything but the service is behind a proxy, and the project names another service."""
+    port = stub.url.rsplit(":", 1)[1]
+    nowhere = {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9", "NO_PROXY": ""}
+    behind.client.write_settings({"env": nowhere}, "project")
+    behind.client.write_settings({"env": {"NO_PROXY": f"127.0.0.1:{port}", "no_proxy": ""}})
+    stub.script(stub_api.text("SERVED"))
+
+    done = behind.print("Hello", "--setting-sources", "user")
+
+    assert done.result
+    assert done.result["result"] == "SERVED"
 
 
 @pytest.mark.row("S2-13")
@@ -344,14 +361,15 @@ def test_a_gateway_that_cannot_be_started_again_says_so_in_the_client(
     behind: Behind, stub: StubApi
 ) -> None:
     """Where the answer would have come, with what to do."""
+    authorities = behind.home.with_name("authorities.pem")
+    shutil.copy(certifi.where(), authorities)
+    behind.client.write_settings({"env": {"SSL_CERT_FILE": str(authorities)}})
     stub.script(stub_api.text("FIRST"))
     with behind.live() as live:
         live.ready()
         live.send_line("hello")
         live.wait_for("FIRST")
-        file = Path(paths.gateway_file(str(behind.home)))
-        file.rename(file.with_name("elsewhere"))
-        file.mkdir()
+        authorities.unlink()
         (gateway,) = [pid for pid, line in _children(live.pid) if "brimline gateway" in line]
         os.kill(gateway, signal.SIGKILL)
         live.send_line("and now")

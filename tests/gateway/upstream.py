@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import signal
+import ssl
 import subprocess
 import sys
 import threading
@@ -15,6 +16,7 @@ from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
     from types import TracebackType
 
 Json = dict[str, Any]
@@ -90,6 +92,12 @@ class Upstream:
     def url(self) -> str:
         """Where it is."""
         return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def encrypt(self, certificate: Path, key: Path) -> None:
+        """From now on it speaks TLS."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
 
     def close(self) -> None:
         """End it."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import output
 from brimline.dashboard import chart, story
-from brimline.errors import BrimlineError
+from brimline.errors import BrimlineError, SessionError
 from brimline.fast import io, paths
 from brimline.gauge.composition import Injection
 from brimline.offload import learning
@@ -27,23 +27,25 @@ from brimline.transcript import find
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_FORMAT = 5
+_FORMAT = 6
+_TITLE_CHARACTERS = 80
 _COMMIT_EVERY_S = 1.0
-_TABLE = f"""DROP TABLE IF EXISTS sessions;
-CREATE TABLE sessions (
-    path BLOB PRIMARY KEY, stamp TEXT, id TEXT, project TEXT, model TEXT, last_at REAL,
-    peak INTEGER, compactions INTEGER, saved INTEGER, spent INTEGER, document TEXT);
-CREATE INDEX by_id ON sessions (id);
-CREATE INDEX by_project ON sessions (project);
-CREATE INDEX by_model ON sessions (model);
-CREATE INDEX by_time ON sessions (last_at);
-PRAGMA user_version = {_FORMAT}"""
+# What is searched and sorted by is in the document, too.
+_COLUMNS = ("id", "project", "model", "last_at", "peak", "compactions", "saved_tokens", "tokens")
+_TABLE = [
+    "DROP TABLE IF EXISTS sessions",
+    "CREATE TABLE sessions (path BLOB PRIMARY KEY, stamp TEXT, document TEXT, "
+    + ", ".join(f"{name} AS (json_extract(document, '$.{name}'))" for name in _COLUMNS)
+    + ")",
+    *[f"CREATE INDEX by_{name} ON sessions ({name})" for name in _COLUMNS[:4]],
+    f"PRAGMA user_version = {_FORMAT}",
+]
 SORTS = {
     "newest": "last_at DESC",
     "fullest": "peak DESC",
     "compacted": "compactions DESC",
-    "saved": "saved DESC",
-    "tokens": "spent DESC",
+    "saved": "saved_tokens DESC",
+    "tokens": "tokens DESC",
 }
 
 
@@ -75,7 +77,10 @@ class Index:
             with output.Progress("Reading sessions", self.total) as bar:
                 for path, now in stale.items():
                     with contextlib.suppress(BrimlineError, OSError):
-                        self._put(base, path, now, story.outline(path, self.home_dir, *same))
+                        row = row_of(story.outline(path, self.home_dir, *same))
+                        # The name of a file need not be text.
+                        values = (os.fsencode(path), now, json.dumps(row))
+                        base.execute("REPLACE INTO sessions VALUES (?, ?, ?)", values)
                     self.done += _size(now)
                     bar.update(_size(now))
                     if time.monotonic() - last > _COMMIT_EVERY_S:
@@ -86,14 +91,13 @@ class Index:
     def _stale(self, base: sqlite3.Connection) -> dict[str, str]:
         """The sessions that are to be read, the newest first; drops those that are gone."""
         forgot = forgotten.sessions(self.home_dir)
-        files = [path for path in _transcripts() if not forgotten.is_silent(forgot, path)]
+        files = [path for path in find.everywhere() if not forgotten.is_silent(forgot, path)]
         found = {path: stamp(self.home_dir, path) for path in files}
         rows = base.execute("SELECT path, stamp FROM sessions").fetchall()
         known = {os.fsdecode(path): then for path, then in rows}
         gone = [(os.fsencode(path),) for path in known.keys() - found.keys()]
         base.executemany("DELETE FROM sessions WHERE path = ?", gone)
-        names = [path for path, now in found.items() if known.get(path) != now]
-        return {path: found[path] for path in sorted(names, key=find.modified, reverse=True)}
+        return {path: now for path, now in found.items() if known.get(path) != now}
 
     @property
     def busy(self) -> tuple[int, int] | None:
@@ -114,11 +118,13 @@ class Index:
         start = size * (wanted.page - 1)
         # Only names of ours are put into these; what was typed comes as a value.
         counted = f"SELECT count(*) FROM sessions WHERE {chosen}"  # noqa: S608
-        asked = f"SELECT document FROM sessions WHERE {chosen} ORDER BY {order} LIMIT ? OFFSET ?"  # noqa: S608
+        copies = "(SELECT count(*) FROM sessions AS other WHERE other.id = sessions.id)"
+        asked = f"SELECT document, {copies} FROM sessions WHERE {chosen}"  # noqa: S608
+        asked += f" ORDER BY {order} LIMIT ? OFFSET ?"
         with self._open() as base:
             (count,) = base.execute(counted, values).fetchone()
             rows = base.execute(asked, [*values, size, start]).fetchall()
-        return [json.loads(document) for (document,) in rows], count
+        return [json.loads(document) | {"copies": copies} for document, copies in rows], count
 
     def choices(self, column: str) -> list[str]:
         """What can be filtered by: every `project` or `model` that occurs."""
@@ -126,33 +132,27 @@ class Index:
         with self._open() as base:
             return [value for (value,) in base.execute(asked)]
 
-    def path_of(self, session_id: str) -> str:
-        """The file of a session.
+    def path_of(self, session_id: str, folder: str = "") -> str:
+        """The file of a session, where several projects have one of this id that in `folder`.
 
         Raises:
             SessionError: there is none.
         """
         asked = "SELECT path FROM sessions WHERE id = ? ORDER BY last_at DESC"
         with self._open() as base:
-            found = base.execute(asked, (session_id,)).fetchone()
-        path = os.fsdecode(found[0]) if found else ""
-        return path if os.path.isfile(path) else find.by_id(session_id)
+            paths = [os.fsdecode(path) for (path,) in base.execute(asked, (session_id,))]
+        found = [path for path in paths if not folder or folder_of(path) == folder]
+        if found and os.path.isfile(found[0]):
+            return found[0]
+        if folder:
+            raise SessionError(f"no session {session_id} is in {folder}")
+        return find.by_id(session_id)
 
     def overall(self) -> dict[str, Any]:
         """All sessions added up."""
         with self._open() as base:
             rows = [json.loads(one) for (one,) in base.execute("SELECT document FROM sessions")]
         return add_up(rows)
-
-    def _put(self, base: sqlite3.Connection, path: str, stamp: str, found: story.Story) -> None:
-        row = row_of(found)
-        # The name of a file need not be text.
-        values: list[Any] = [os.fsencode(path), stamp]
-        values += [row[name] for name in ("id", "project", "model", "last_at")]
-        values += [row["peak"] or 0, row["compactions"], row["saved_tokens"]]
-        values += [sum(row["spent"].values()), json.dumps(row)]
-        marks = ",".join("?" * len(values))
-        base.execute(f"REPLACE INTO sessions VALUES ({marks})", values)  # noqa: S608
 
     @contextlib.contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
@@ -168,7 +168,7 @@ class Index:
         try:
             if _version(base) != _FORMAT:
                 base.execute("BEGIN IMMEDIATE")  # others may be about to make it, too
-                for statement in _TABLE.split(";") if _version(base) != _FORMAT else ():
+                for statement in _TABLE if _version(base) != _FORMAT else ():
                     base.execute(statement)
                 base.commit()
             yield base
@@ -193,6 +193,11 @@ def _text(name: str) -> str:
     return name.encode("utf-8", "replace").decode()
 
 
+def folder_of(path: str) -> str:
+    """The folder of a project among those of the client."""
+    return _text(os.path.basename(os.path.dirname(path)))
+
+
 def row_of(found: story.Story) -> dict[str, Any]:
     """What a list shows of a session, and what it adds to the whole."""
     sizes = [one.summary_characters for one in found.figures.compactions]
@@ -200,6 +205,8 @@ def row_of(found: story.Story) -> dict[str, Any]:
     times = story.hook_times(found.events)
     return {
         "id": _text(found.session_id),
+        "title": output.line(found.title, _TITLE_CHARACTERS),
+        "folder": folder_of(found.path),
         "project": _text(found.project or ""),
         "model": _text(found.model or ""),
         "last_at": found.last_at,
@@ -211,6 +218,7 @@ def row_of(found: story.Story) -> dict[str, Any]:
         "compaction_names": [one.uuid for one in found.figures.compactions],
         "summaries": sizes,
         "spent": found.spent,
+        "tokens": sum(found.spent.values()),
         "tools": found.tools,
         "saved": list(found.saved),
         "saved_tokens": found.saved.kept_out_tokens,
@@ -257,12 +265,6 @@ def add_up(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "summaries": percentiles([size for size in summaries.values() if size is not None]),
         "causes": causes.most_common(),
     }
-
-
-def _transcripts() -> list[str]:
-    """Every session of the client; older ones keep those of subagents beside them."""
-    found = find.beginning_with()
-    return [path for path in found if not os.path.basename(path).startswith("agent-")]
 
 
 def stamp(home_dir: str, path: str) -> str:

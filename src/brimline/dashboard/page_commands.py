@@ -69,6 +69,7 @@ def dashboard(port: int, no_open: bool, as_json: bool) -> None:
         log_level="error",
         access_log=False,
         lifespan="off",
+        ws="none",
         server_header=False,
         timeout_graceful_shutdown=1,
         timeout_keep_alive=75,

@@ -74,8 +74,6 @@ class Gate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer it."""
-        if scope["type"] != "http":
-            return
         refused = self._refuse(HTTPConnection(scope))
 
         async def guarded(message: Message) -> None:
@@ -166,14 +164,22 @@ class Dashboard:
         days, page = (_number(asked.get(name, "")) for name in ("days", "page"))
         wanted = Filter(project, model, sort, days, max(1, page))
         rows, count = self.index.sessions(wanted, _PAGE_SIZE)
+        last = -(-count // _PAGE_SIZE)
         more = {name: value for name, value in asked.items() if name != "page" and value}
+        if count and not rows:
+            return RedirectResponse(f"/?{urlencode(more | {'page': last})}")
+        live = "" if count or more else "empty"
+        if live and request.headers.get("x-stamp") == live:
+            self.wanted.set()
+            return Response(status_code=204)
         return self._page(
             "sessions.html",
             "Sessions",
             rows=rows,
             count=count,
             wanted=wanted,
-            pages=-(-count // _PAGE_SIZE),
+            pages=last,
+            live=live,
             query=urlencode(more),
             projects=self.index.choices("project"),
             models=self.index.choices("model"),
@@ -182,17 +188,17 @@ class Dashboard:
 
     def session(self, request: Request) -> Response:
         """One session; nothing where it is as the browser has it."""
-        path = self.index.path_of(request.path_params["name"])
+        path, within = self._asked(request)
         now = stamp(self.home_dir, path)
         if request.headers.get("x-stamp") == now:
             return Response(status_code=204)
         found = self._story(path, now)
-        values = pages.session_page(found, redacted=False)
+        values = pages.session_page(found, redacted=False) | {"within": within}
         return self._page("session.html", f"Session {found.session_id[:8]}", live=now, **values)
 
     def request(self, request: Request) -> Response:
         """What came in with one request, word for word."""
-        path = self.index.path_of(request.path_params["name"])
+        path, within = self._asked(request)
         found = self._story(path, stamp(self.home_dir, path))
         number = request.path_params["number"]
         if not 1 <= number <= len(found.moments):
@@ -202,6 +208,7 @@ class Dashboard:
             "request.html",
             f"Request {number}",
             story=found,
+            within=within,
             moment=moment,
             label=pages.label(moment),
             rows=pages.came_in(found, moment),
@@ -267,6 +274,12 @@ class Dashboard:
         place = self._project(request)
         found = self._ask("doctor", cwd=place["project"])
         return self._page("health.html", "Health", found=found, **place)
+
+    def _asked(self, request: Request) -> tuple[str, str]:
+        """The file of the session that is meant, and what leads to it again in its links."""
+        folder = request.query_params.get("in", "")
+        path = self.index.path_of(request.path_params["name"], folder)
+        return path, f"?{urlencode({'in': folder})}" if folder else ""
 
     def _page(self, template: str, title: str, **values: Any) -> HTMLResponse:
         here = next((path for path, name in NAVIGATION if name == title), "")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from urllib.parse import urlsplit
 
 import click
 
@@ -26,13 +25,6 @@ def _layers(_context: click.Context, _parameter: click.Parameter, text: str) -> 
     return wanted
 
 
-def _upstream(_context: click.Context, _parameter: click.Parameter, url: str) -> str:
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
-        raise click.BadParameter(f"{url!r} is no URL of a service")
-    return url
-
-
 @output.command("gateway")
 @click.option(
     "--port",
@@ -44,7 +36,6 @@ def _upstream(_context: click.Context, _parameter: click.Parameter, url: str) ->
 @click.option(
     "--upstream",
     default="https://api.anthropic.com",
-    callback=_upstream,
     metavar="URL",
     help="The service behind it.",
 )
@@ -78,13 +69,13 @@ def gateway(
         raise BrimlineError("--path takes letters, digits and - _ . ~ only")
     descriptor, lifeline = inherited or (None, None)
     listening = serving.listen(port) if descriptor is None else serving.inherited(descriptor)
-    plan = serving.Plan(upstream, secret, layers, test_clock, lifeline)
+    service = serving.service(upstream, "--upstream")
+    plan = serving.Plan(service, secret, layers, test_clock, lifeline)
 
     def tell() -> None:
-        if descriptor is None:
-            url = serving.base_url(listening, secret)
-            output.answer({"base_url": url}, url, as_json=as_json)
-            sys.stdout.flush()
+        url = serving.base_url(listening, secret)
+        output.answer({"base_url": url}, url, as_json=as_json)
+        sys.stdout.flush()
 
     with listening:
         serving.serve(plan, listening, tell)

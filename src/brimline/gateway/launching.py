@@ -1,8 +1,8 @@
 """`brimline run`: a client behind a gateway of its own, and nothing left when it ends.
 
 The socket is ours, the gateway a process that serves it: one that dies is started again on the same
-socket, and what stands in for what is on disk, so that the client notices nothing. Where it cannot
-be started again, the client is told what to do.
+socket, and what stands in for what is on disk, so that the client notices nothing. Where none
+lives, the client is told what to do.
 """
 
 from __future__ import annotations
@@ -14,16 +14,20 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
+import termios
 import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from brimline import clientsettings
+from brimline import clientsettings, output
 from brimline.errors import BrimlineError
+from brimline.fast import io, paths
 from brimline.gateway import serving
 
 if TYPE_CHECKING:
     import socket
+    from collections.abc import Iterator, Mapping
 
 CLIENT = "claude"
 SERVICE = "https://api.anthropic.com"
@@ -36,13 +40,17 @@ _OTHER_SERVICES = {
 _PERCENT, _WINDOW = "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", "CLAUDE_CODE_AUTO_COMPACT_WINDOW"
 # Larger than any: the client takes the model's own window where that is smaller.
 _ANY_WINDOW = "1000000"
-_PASSED_ON = ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
-# A gateway that lives no longer than this would not live longer the next time.
-_SHORT_LIFE_S = 5.0
+_PASSED_ON = ("SIGINT", "SIGQUIT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
+# How the client reaches its service is how the gateway does.
+_NETWORK = (*serving.PROXIES, *serving.NO_PROXIES, *serving.AUTHORITIES)
+_OURS = (serving.HOST, "localhost")
+_RUN = "run-"
+# So many in a row that live no longer than this: another would not live longer either.
+_SHORT_LIFE_S, _MOST_SHORT_LIVES = 5.0, 3
 _GOODBYE_S = 5.0
 _KILLED_EXIT = 128
 _GONE = (
-    "brimline's gateway has ended and could not be started again. Leave the client and go on with "
+    "brimline's gateway ends whenever it is started again{}. Leave the client and go on with "
     "`brimline run -- --continue`, or without the gateway with `claude --continue`"
 )
 
@@ -51,46 +59,52 @@ def run(arguments: list[str], compact_pct: int | None) -> int:
     """Run a client to its end; returns its exit code.
 
     Raises:
-        BrimlineError: there is no client, or it would not use the service that the gateway speaks.
+        BrimlineError: there is no client, it would not use the service that the gateway speaks, or
+            the gateway cannot be started.
     """
     serving.require_libraries()
     client = shutil.which(CLIENT)
     if client is None:
         raise BrimlineError(f"`{CLIENT}` is not on the PATH: install Claude Code first")
-    settings, rest = _split_settings(arguments)
-    env = _client_env(settings)
+    settings, sources, rest = _split(arguments)
+    env = _client_env(settings, sources)
+    upstream = _upstream(env)
     secret = serving.fresh_secret()
     with serving.listen(0) as listening:
-        given = {_BASE_URL: serving.base_url(listening, secret)}
+        given = {_BASE_URL: serving.base_url(listening, secret)} | _around_proxies(env)
         if compact_pct is not None:
             given[_PERCENT] = str(compact_pct)
-            given[_WINDOW] = str(env.get(_WINDOW) or _ANY_WINDOW)
+            given[_WINDOW] = env.get(_WINDOW) or _ANY_WINDOW
         own_env = settings.get("env")
         settings["env"] = (own_env if isinstance(own_env, dict) else {}) | given
-        gateway = _Gateway(listening, secret, _upstream(env))
+        own = {name: env[name] for name in _NETWORK if name in env}
+        gateway = _Gateway(listening, upstream, own | {"BRIMLINE_GATEWAY_PATH": secret})
         try:
             gateway.start()
-            return _attend([client, "--settings", json.dumps(settings), *rest])
+            with _written(settings) as path:
+                return _attend([client, "--settings", path, *rest])
         finally:
             gateway.stop()
 
 
-def _split_settings(arguments: list[str]) -> tuple[dict[str, Any], list[str]]:
-    """What `--settings` among the client's arguments says, and the other arguments."""
+def _split(arguments: list[str]) -> tuple[dict[str, Any], str | None, list[str]]:
+    """What `--settings` and `--setting-sources` say, and the arguments without the former."""
     rest: list[str] = []
-    told = ""
+    told, sources = "", None
     words = iter(arguments)
     for word in words:
+        name, equals, value = word.partition("=")
         if word == "--":
             rest += [word, *words]
-        elif word == "--settings":
-            told = next(words, "")
-        elif word.startswith("--settings="):
-            told = word.partition("=")[2]
+        elif name == "--settings":
+            told = value if equals else next(words, "")
+        elif name == "--setting-sources":
+            sources = value if equals else next(words, "")
+            rest += [name, sources]
         else:
             rest.append(word)
     if not told:
-        return {}, rest
+        return {}, sources, rest
     try:
         if not told.lstrip().startswith("{"):
             with open(told, encoding="utf-8") as file:
@@ -100,30 +114,75 @@ def _split_settings(arguments: list[str]) -> tuple[dict[str, Any], list[str]]:
         raise BrimlineError(f"--settings cannot be read ({error})") from None
     if not isinstance(found, dict):
         raise BrimlineError("--settings holds no JSON object")
-    return found, rest
+    return found, sources, rest
 
 
-def _client_env(settings: dict[str, Any]) -> dict[str, Any]:
+def _client_env(settings: dict[str, Any], sources: str | None) -> dict[str, str]:
     """The variables as the client would see them: its settings are stronger than ours."""
-    env: dict[str, Any] = dict(os.environ)
-    files = clientsettings.settings_files(os.getcwd()).values()
-    found = [*map(clientsettings.read_settings, files)]
+    env = dict(os.environ)
+    files = clientsettings.settings_files(os.getcwd())
+    wanted = files if sources is None else {"managed", *map(str.strip, sources.split(","))}
+    found = [clientsettings.read_settings(files[scope]) for scope in files if scope in wanted]
     # `--settings` stands above the files but for those of the organisation, which come last.
     found.insert(-1, settings)
     for one in found:
         own = one.get("env")
-        env |= own if isinstance(own, dict) else {}
+        env |= {name: str(value) for name, value in own.items()} if isinstance(own, dict) else {}
     return env
 
 
-def _upstream(env: dict[str, Any]) -> str:
+def _around_proxies(env: Mapping[str, str]) -> dict[str, str]:
+    """The way to us is not by a proxy, which would read all that is sent."""
+    told = serving.no_proxy(env)
+    if not any(map(env.get, serving.PROXIES)) or "*" in told:
+        return {}
+    return dict.fromkeys(serving.NO_PROXIES, ",".join(dict.fromkeys((*told, *_OURS))))
+
+
+@contextlib.contextmanager
+def _written(settings: dict[str, Any]) -> Iterator[str]:
+    """The settings in a file that only the user can read: arguments are for everybody to see.
+
+    Its folder is locked while we live, and what is not is removed: its run was killed.
+    """
+    import fcntl
+
+    place: str | None = os.path.dirname(paths.gateway_file(paths.home()))
+    try:
+        io.make_folders(str(place))
+        for left in os.scandir(place):
+            if left.name.startswith(_RUN):
+                with contextlib.suppress(OSError), _opened(left.path) as descriptor:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    shutil.rmtree(left.path)
+        made = tempfile.TemporaryDirectory(prefix=_RUN, dir=place, ignore_cleanup_errors=True)
+    except OSError:
+        made = tempfile.TemporaryDirectory(prefix=f"brimline-{_RUN}", ignore_cleanup_errors=True)
+    with made as folder, _opened(folder) as descriptor:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        path = f"{folder}/settings.json"
+        with open(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
+            json.dump(settings, file)
+        yield path
+
+
+@contextlib.contextmanager
+def _opened(path: str) -> Iterator[int]:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _upstream(env: Mapping[str, str]) -> str:
     for name, service in _OTHER_SERVICES.items():
-        if str(env.get(name) or "").lower() not in ("", "0", "false", "no", "off"):
+        if env.get(name, "").lower() not in ("", "0", "false", "no", "off"):
             raise BrimlineError(
                 f"{name} is set: the gateway does not speak {service}'s protocol; "
                 f"start `{CLIENT}` without it"
             )
-    return str(env.get(_BASE_URL) or SERVICE)
+    return serving.service(env.get(_BASE_URL) or SERVICE, _BASE_URL)
 
 
 def _attend(command: list[str]) -> int:
@@ -132,6 +191,8 @@ def _attend(command: list[str]) -> int:
     early: list[int] = []
 
     def pass_on(number: int, _frame: object = None) -> None:
+        if number in (signal.SIGINT, signal.SIGQUIT) and _has_keys():
+            return  # it reached the client by itself
         if process is None:
             early.append(number)  # it is being started
         else:
@@ -140,9 +201,6 @@ def _attend(command: list[str]) -> int:
 
     numbers = [getattr(signal, name) for name in _PASSED_ON if hasattr(signal, name)]
     before = {number: signal.signal(number, pass_on) for number in numbers}
-    # Keys reach the client by themselves: it is in the terminal's foreground like us.
-    for number in (signal.SIGINT, signal.SIGQUIT):
-        before[number] = signal.signal(number, lambda *_: None)
     try:
         process = subprocess.Popen(command)
         for missed in early:
@@ -154,20 +212,38 @@ def _attend(command: list[str]) -> int:
     return code if code >= 0 else _KILLED_EXIT - code
 
 
+def _has_keys() -> bool:
+    """Whether a terminal makes signals of keys, for all that are in its foreground as we are."""
+    try:
+        with _opened("/dev/tty") as terminal:
+            makes = termios.tcgetattr(terminal)[3] & termios.ISIG
+            return bool(makes) and os.tcgetpgrp(terminal) == os.getpgrp()
+    except (OSError, termios.error):
+        return False
+
+
 class _Gateway:
     """A gateway as a process, watched by a thread."""
 
-    def __init__(self, listening: socket.socket, secret: str, upstream: str) -> None:
+    def __init__(self, listening: socket.socket, upstream: str, env: dict[str, str]) -> None:
         self._listening = listening
-        self._secret = secret
         self._upstream = upstream
+        self._env = env
         self._process: subprocess.Popen[bytes] | None = None
         self._lifeline: int | None = None
         self._ending = threading.Event()
         self._watcher = threading.Thread(target=self._watch, daemon=True)
 
     def start(self) -> None:
-        self._spawn()
+        """Start it, and say what it says.
+
+        Raises:
+            BrimlineError: it ended at once.
+        """
+        does_serve, said = self._spawn()
+        if not does_serve:
+            raise BrimlineError(said.removeprefix("brimline: ") or "the gateway ended at once")
+        output.complain(said)
         self._watcher.start()
 
     def stop(self) -> None:
@@ -182,36 +258,47 @@ class _Gateway:
                 process.kill()
                 process.wait()
 
-    def _spawn(self) -> None:
+    def _spawn(self) -> tuple[bool, str]:
+        """Start one; whether it serves, and what it said before that or its end."""
         reading, writing = os.pipe()
         if self._lifeline is not None:
             os.close(self._lifeline)
         self._lifeline = writing
         number = self._listening.fileno()
-        command = [sys.executable, "-P", "-m", "brimline", "gateway", "--upstream", self._upstream]
+        command = [sys.executable, "-m", "brimline", "gateway", "--upstream", self._upstream]
         command += ["--inherited", str(number), str(reading)]
-        self._process = subprocess.Popen(
+        process = self._process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
             pass_fds=(number, reading),
             # Keys on the terminal are not for it, and its path is nobody else's business.
             start_new_session=True,
-            env=os.environ | {"BRIMLINE_GATEWAY_PATH": self._secret},
+            env=os.environ | self._env,
         )
         os.close(reading)
+        said = ""
+        with process.stdout or contextlib.nullcontext(()) as lines:
+            for line in lines:
+                if line.startswith(b"http://"):  # the base URL
+                    return True, said
+                said = line.decode("utf-8", "replace").strip()
+        return False, said
 
     def _watch(self) -> None:
+        short_lives, said = 0, ""
         while self._process is not None:
             since = time.monotonic()
             self._process.wait()
             if self._ending.is_set():
                 return
-            if time.monotonic() - since < _SHORT_LIFE_S:
-                _tell_all(self._listening, _GONE, self._ending)
+            is_short = time.monotonic() - since < _SHORT_LIFE_S
+            short_lives = short_lives + 1 if is_short else 0
+            if short_lives >= _MOST_SHORT_LIVES:
+                _tell_all(self._listening, _GONE.format(said and f" ({said})"), self._ending)
                 return
-            self._spawn()
+            _, said = self._spawn()
 
 
 def _tell_all(listening: socket.socket, message: str, ending: threading.Event) -> None:

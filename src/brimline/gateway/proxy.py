@@ -7,12 +7,19 @@ Only what belongs to one connection (RFC 9110, 7.6.1) and the host's name are no
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hmac
 import json
+import os
 import zlib
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote_to_bytes
+from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]
 
 import httpx2
+
+from brimline.errors import BrimlineError
+from brimline.gateway import serving
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
@@ -42,6 +49,7 @@ _OF_ONE_CONNECTION = frozenset(
     )
 )
 _MESSAGES = b"/v1/messages"
+_READ = (b"gzip", b"deflate", b"identity")
 _BAD_REQUEST = 400
 _TOO_LONG = b"prompt is too long"
 # Newer models take their thinking back only with nothing changed before it.
@@ -58,17 +66,12 @@ class Proxy:
         conversations: Conversations | None,
         now: Callable[[dict[bytes, bytes]], float],
     ) -> None:
-        self._upstream = httpx2.URL(upstream)
+        self._client, self._upstream = _client(upstream), httpx2.URL(upstream)
         self._base = self._upstream.raw_path.rstrip(b"/")
         self._secret = secret.encode()
         self._conversations = conversations
         self._now = now
-        limits = httpx2.Limits(max_connections=MOST_CONNECTIONS, max_keepalive_connections=32)
-        self._client = httpx2.AsyncClient(
-            timeout=httpx2.Timeout(None, connect=_CONNECT_TIMEOUT_S),
-            limits=limits,
-            follow_redirects=False,
-        )
+        self._asked = 0
 
     async def close(self) -> None:
         """End all connections to the upstream."""
@@ -86,14 +89,22 @@ class Proxy:
             await _refuse(send, 403, "this is no host of the gateway")
         elif not hmac.compare_digest(secret, self._secret):
             await _refuse(send, 404, "not found")
+        elif b".." in unquote_to_bytes(rest).replace(b"\\", b"/").split(b"/"):
+            await _refuse(send, 400, "no path of a service")
+        elif self._asked >= MOST_CONNECTIONS:
+            await _refuse(send, 503, f"more than {MOST_CONNECTIONS} requests at once")
         else:
             length = headers.get(b"content-length", b"")
             too_large = length.isdigit() and int(length) > LARGEST_BODY_BYTES
-            raw = None if too_large else await _read(receive)
-            if raw is None:
-                await _refuse(send, 413, f"more than {LARGEST_BODY_BYTES:,} bytes")
-            else:
-                await self._watched(scope, headers, slash + rest, raw, (receive, send))
+            self._asked += 1
+            try:
+                raw = None if too_large else await _read(receive)
+                if raw is None:
+                    await _refuse(send, 413, f"more than {LARGEST_BODY_BYTES:,} bytes")
+                else:
+                    await self._watched(scope, headers, slash + rest, raw, (receive, send))
+            finally:
+                self._asked -= 1
 
     async def _watched(
         self,
@@ -127,6 +138,7 @@ class Proxy:
         if known and scope["method"] == "POST" and path.endswith(_MESSAGES):
             passing = await asyncio.to_thread(known.prepare, raw, headers, now)
             raw = passing.raw
+            scope = scope | {"headers": _readable(scope["headers"])}
         query = scope["query_string"]
         target = self._base + path + (b"?" + query if query else b"")
         try:
@@ -171,7 +183,8 @@ class Proxy:
         again = await self._send(scope, target, passing.raw)
         if again.status_code == _BAD_REQUEST:
             told = _decoded(again, await _bounded(again))
-            await asyncio.to_thread(known.gave_up, passing)
+            if _TOO_LONG in told:
+                await asyncio.to_thread(known.gave_up, passing)
             if _BOUND in told:
                 await asyncio.to_thread(known.take_back, passing)
             await again.aclose()
@@ -185,23 +198,66 @@ class Proxy:
         if raw or lengths:
             headers = [item for item in headers if item[0] != b"content-length"]
             headers.append((b"content-length", str(len(raw)).encode()))
-        url = self._upstream.copy_with(raw_path=target)
-        request = httpx2.Request(scope["method"], url, headers=headers, content=raw or None)
+        connected: list[str] = []
+
+        async def note(event: str, _: object) -> None:
+            if event.endswith("connect_tcp.started"):
+                connected.append(event)
+
+        request = httpx2.Request(
+            scope["method"],
+            self._upstream,
+            headers=headers,
+            content=raw or None,
+            extensions={"target": target, "trace": note},
+        )
         try:
             return await self._client.send(request, stream=True)
         except (httpx2.RemoteProtocolError, httpx2.ReadError, httpx2.WriteError):
+            if connected:
+                raise
             # The service had closed a connection that was kept; clients would ask again, too.
             return await self._client.send(request, stream=True)
 
 
+def _client(upstream: str) -> httpx2.AsyncClient:
+    """What reaches a service by the proxy, and trusts the authorities, that the client would.
+
+    Raises:
+        BrimlineError: there is something wrong with one of them.
+    """
+    env, proxy = os.environ, None
+    name = next(filter(env.get, serving.PROXIES), None)
+    try:
+        host = httpx2.URL(upstream).netloc.decode("ascii")
+        if name and not proxy_bypass_environment(host, {"no": ",".join(serving.no_proxy(env))}):
+            proxy = env[name] if "://" in env[name] else f"http://{env[name]}"
+        context = httpx2.create_ssl_context()
+        if extra := env.get("NODE_EXTRA_CA_CERTS"):
+            with contextlib.suppress(OSError):  # the client ignores it then, too
+                context.load_verify_locations(extra)
+        return httpx2.AsyncClient(
+            verify=context,
+            proxy=proxy,
+            timeout=httpx2.Timeout(None, connect=_CONNECT_TIMEOUT_S),
+            limits=httpx2.Limits(max_connections=MOST_CONNECTIONS, max_keepalive_connections=32),
+            follow_redirects=False,
+            trust_env=False,
+        )
+    except (OSError, ValueError, ImportError, httpx2.InvalidURL) as error:
+        names = [n for n in (proxy and name, *serving.AUTHORITIES[:2]) if n and env.get(n)]
+        told = " or ".join(names) or upstream
+        raise BrimlineError(f"the gateway cannot be set up with {told} ({error})") from None
+
+
 async def _read(receive: Receive) -> bytes | None:
-    """The whole body; None where it is too large."""
+    """The whole body; None where it is too large, or the client has left before its end."""
     parts: list[bytes] = []
     size = 0
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
-            return b"".join(parts)
+            return None
         parts.append(message.get("body", b""))
         size += len(parts[-1])
         if size > LARGEST_BODY_BYTES:
@@ -271,6 +327,19 @@ def _handed_on(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, byte
         for one in value.split(b",")
     }
     return [item for item in given if item[0] not in _OF_ONE_CONNECTION and item[0] not in named]
+
+
+def _readable(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Of the encodings that a client takes, those that can be undone here."""
+
+    def kept(value: bytes) -> bytes:
+        parts = map(bytes.strip, value.split(b","))
+        return b", ".join(one for one in parts if one.split(b";")[0].strip() in _READ)
+
+    return [
+        (name, (kept(value) or b"identity") if name == b"accept-encoding" else value)
+        for name, value in headers
+    ]
 
 
 def _decoded(response: httpx2.Response, body: bytes) -> bytes:

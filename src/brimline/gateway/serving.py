@@ -12,20 +12,25 @@ import signal
 import socket
 import sqlite3
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlsplit
 
-from brimline import clock, config
+from brimline import clock, config, output
 from brimline.compaction.compactor import Settings
 from brimline.errors import BrimlineError
 from brimline.fast import paths
 from brimline.state import logs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     import uvicorn
 
 HOST = "127.0.0.1"
 LAYERS = frozenset({1, 2, 4, 5})
+# What the client goes by, for any service: the first that is set.
+PROXIES = ("https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY")
+NO_PROXIES = ("no_proxy", "NO_PROXY")
+AUTHORITIES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS")
 _SECRET_BYTES = 18
 _BACKLOG = 256
 _KEEP_ALIVE_S = 300
@@ -82,6 +87,29 @@ def base_url(listening: socket.socket, secret: str) -> str:
     return f"http://{HOST}:{listening.getsockname()[1]}/{secret}"
 
 
+def service(url: str, source: str) -> str:
+    """The URL of a service.
+
+    Raises:
+        BrimlineError: it is none.
+    """
+    url = url.strip()
+    try:
+        parts = urlsplit(url)
+        is_service = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        is_service = False
+    if not is_service or parts.query:
+        raise BrimlineError(f"{source} is {url!r}, which is no URL of a service")
+    return url
+
+
+def no_proxy(env: Mapping[str, str]) -> list[str]:
+    """The hosts that are reached without a proxy."""
+    told = ",".join(env.get(name, "") for name in NO_PROXIES)
+    return told.replace(",", " ").split()
+
+
 def require_libraries() -> None:
     """Say what is missing before anything is started.
 
@@ -96,12 +124,10 @@ def serve(plan: Plan, listening: socket.socket, ready: Callable[[], None]) -> No
     """Serve until a signal comes or the lifeline ends.
 
     Raises:
-        BrimlineError: a library is missing.
+        BrimlineError: a library is missing, or what is needed to reach the service.
     """
     require_libraries()
     import uvicorn
-
-    from brimline.gateway import proxy
 
     config = uvicorn.Config(
         "",  # set below, once there is a loop
@@ -111,7 +137,7 @@ def serve(plan: Plan, listening: socket.socket, ready: Callable[[], None]) -> No
         server_header=False,
         date_header=False,
         proxy_headers=False,
-        limit_concurrency=proxy.MOST_CONNECTIONS,
+        ws="none",
         timeout_keep_alive=_KEEP_ALIVE_S,
         timeout_graceful_shutdown=_GOODBYE_S,
     )
@@ -131,12 +157,10 @@ async def _serve(
     if plan.layers:
         try:
             stickiness = Stickiness(home_dir, clock.now())
+            known = Conversations(home_dir, _settings(plan, home_dir), stickiness)
         except (OSError, sqlite3.Error) as error:
-            raise BrimlineError(
-                f"{paths.gateway_file(home_dir)} cannot be used ({error}): "
-                "remove it, or start with --layers off"
-            ) from None
-        known = Conversations(home_dir, _settings(plan, home_dir), stickiness)
+            file = paths.gateway_file(home_dir)
+            output.complain(f"brimline: requests pass as they are: {file} cannot be used ({error})")
     server_log = logging.getLogger("uvicorn")
     server_log.addHandler(_Failures(home_dir))
     server_log.propagate = False
