@@ -101,7 +101,10 @@ class Conversations:
                 )
                 if outcome is None:
                     return False
-                outcome.fresh = (passing.outcome.fresh if passing.outcome else {}) | outcome.fresh
+                if passing.outcome:  # all of it is new in this request
+                    outcome.fresh = passing.outcome.fresh | outcome.fresh
+                    outcome.originals = passing.outcome.originals | outcome.originals
+                    passing.fresh = []
                 self._adopt(passing, outcome)
         except Exception as error:  # noqa: BLE001
             self.failed(error)
