@@ -348,6 +348,7 @@ def test_a_request_that_is_too_long_is_sent_once_more_and_shorter(upstream: Upst
     talk = Talk()
     for n in range(8):
         talk.read(f"/w/file{n}.py", 9_000)
+    talk.step("Bash", {"command": "journalctl -u web"}, LOG)
     upstream.answers = [REFUSAL, Answer(), REFUSAL, REFUSAL, REFUSAL]
     with Gateway(upstream.url) as gateway:
         assert gateway.ask(raw_of(talk), SESSION)[0] == 200
@@ -357,6 +358,7 @@ def test_a_request_that_is_too_long_is_sent_once_more_and_shorter(upstream: Upst
         gateway.ask(raw_of(talk), SESSION)
 
     whole, shorter, *_ = upstream.arrived
+    assert b"[brimline stored " in whole.raw
     assert len(shorter.raw) < len(whole.raw) / 2
     assert (status, body) == (400, REFUSAL.body)
     assert len(upstream.arrived) <= 5

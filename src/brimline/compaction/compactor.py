@@ -21,7 +21,7 @@ from brimline.compaction import blocks, stand_ins, timing
 from brimline.compaction.references import Clock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from brimline.compaction.blocks import Block
     from brimline.compaction.stand_ins import StandIn
@@ -241,11 +241,13 @@ def shared(names: list[str], others: list[str]) -> int:
     return next((at for at, (one, other) in pairs if one != other), min(len(names), len(others)))
 
 
-def _look_up(state: State, found: Iterable[Block], lookup: Lookup | None) -> None:
-    unknown = [block.id for block in found if block.id not in state.standing]
-    known = lookup(unknown) if lookup and unknown else {}
-    for name in unknown:
-        state.standing[name] = known.get(name)
+def _look_up(state: State, found: list[Block], lookup: Lookup | None) -> None:
+    """What stands in elsewhere; not for words that nobody has replied to: they are news here."""
+    unknown = [block for block in found if block.id not in state.standing]
+    asked = [block.id for block in unknown if block.call or block.step < found[-1].step]
+    known = lookup(asked) if lookup and asked else {}
+    for block in unknown:
+        state.standing[block.id] = known.get(block.id)
 
 
 class _Case:

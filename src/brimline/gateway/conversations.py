@@ -102,7 +102,10 @@ class Conversations:
                 )
                 if outcome is None:
                     return False
-                outcome.fresh = (passing.outcome.fresh if passing.outcome else {}) | outcome.fresh
+                if passing.outcome:  # all of it is new in this request
+                    outcome.fresh = passing.outcome.fresh | outcome.fresh
+                    outcome.originals = passing.outcome.originals | outcome.originals
+                    passing.fresh = []
                 self._adopt(passing, outcome)
         except Exception as error:  # noqa: BLE001
             self.failed(error)
@@ -300,7 +303,7 @@ class Conversations:
         if passing.session:
             state = SessionState(self._home, passing.session)
             state.add_line("Gateway", fields)
-            if not passing.agent:
+            if not passing.agent and report.kind == "conversation":
                 told = f"{fields['saved']} {blocks.prompt_tokens(usage)}"
                 io.replace_file(f"{state.folder}/{GATEWAY_SAVED}", told.encode())
 
