@@ -216,16 +216,18 @@ def _client(upstream: str) -> httpx2.AsyncClient:
     Raises:
         BrimlineError: there is something wrong with one of them.
     """
-    env, proxy = os.environ, None
+    env, proxy, doubtful = os.environ, None, upstream
     name = next(filter(env.get, serving.PROXIES), None)
     try:
         host = httpx2.URL(upstream).netloc.decode("ascii")
         if name and not proxy_bypass_environment(host, {"no": ",".join(serving.no_proxy(env))}):
             proxy = env[name] if "://" in env[name] else f"http://{env[name]}"
+        doubtful = "SSL_CERT_FILE or SSL_CERT_DIR"
         context = httpx2.create_ssl_context()
         if extra := env.get("NODE_EXTRA_CA_CERTS"):
             with contextlib.suppress(OSError):  # the client ignores it then, too
                 context.load_verify_locations(extra)
+        doubtful = str(name)
         return httpx2.AsyncClient(
             verify=context,
             proxy=proxy,
@@ -235,9 +237,7 @@ def _client(upstream: str) -> httpx2.AsyncClient:
             trust_env=False,
         )
     except (OSError, ValueError, ImportError, httpx2.InvalidURL) as error:
-        names = [n for n in (proxy and name, *serving.AUTHORITIES[:2]) if n and env.get(n)]
-        told = " or ".join(names) or upstream
-        raise BrimlineError(f"the gateway cannot be set up with {told} ({error})") from None
+        raise BrimlineError(f"the gateway cannot be set up with {doubtful} ({error})") from None
 
 
 async def _read(receive: Receive) -> bytes | None:
