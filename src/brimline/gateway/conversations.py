@@ -10,6 +10,7 @@ import json
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -161,7 +162,7 @@ class Conversations:
             pass
 
     def _prepare(self, passing: Passing, headers: Mapping[bytes, bytes], now: float) -> None:
-        body = json.loads(passing.raw)
+        body = json.loads(passing.raw, parse_float=_number)
         if not isinstance(body, dict) or blocks.is_helper(body):
             return
         passing.body, passing.found = body, blocks.read(body) or []
@@ -265,6 +266,7 @@ class Conversations:
         passing.fresh += [
             [one.layer, one.key, round(outcome.originals[one.key].tokens - one.tokens)]
             for one in outcome.fresh.values()
+            if one.key in outcome.originals  # else noted before this request was refused
         ]
         if outcome.is_changed:
             passing.raw = _to_bytes(outcome.body)
@@ -329,6 +331,18 @@ def _line(names: list[str]) -> str:
 def _hash(told: str | bytes) -> str:
     raw = told.encode() if isinstance(told, str) else told
     return hashlib.blake2b(raw, digest_size=16).hexdigest()
+
+
+def _number(text: str) -> float:
+    """A number that is sent as it came.
+
+    Raises:
+        ValueError: no float is exactly that.
+    """
+    found = float(text)
+    if Decimal(repr(found)) != Decimal(text):
+        raise ValueError(f"{text[:40]} cannot be said as a float")
+    return found
 
 
 def _to_bytes(body: Any) -> bytes:
