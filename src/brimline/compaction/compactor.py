@@ -165,8 +165,7 @@ def compact(
 
 def branch(state: State) -> State:
     """The state of a conversation that parts from another one; what stands in is looked up."""
-    waited, drafts = dict(state.waited), dict(state.drafts)
-    return replace(state, standing={}, waited=waited, drafts=drafts, clock=Clock())
+    return replace(state, standing={}, waited=dict(state.waited), drafts={}, clock=Clock())
 
 
 def again(
@@ -268,10 +267,14 @@ class _Case:
         """What each block might be replaced by, if it were free."""
         self.warm = self._warm_blocks()
         self.drafts = {}
-        limit = hot if hot is not None else self._hot_requests()
-        first = blocks.behind_thinking(self.found) if self.settings.is_bound else 0
+        settings, is_near = self.settings, self._is_near_brim()
+        usual = settings.near_brim_hot_requests if is_near else settings.hot_requests
+        limit = usual if hot is None else hot
+        first = blocks.behind_thinking(self.found) if settings.is_bound else 0
         for position, block in enumerate(self.found):
-            if position < first or block.kind == blocks.OTHER or self._stays(block):
+            if position < first or block.kind == blocks.OTHER:
+                continue
+            if settings.never and stand_ins.is_named(block, settings.never):
                 continue
             standing = self.state.standing.get(block.id)
             if standing and standing.layer != stand_ins.PREVIEW:
@@ -282,12 +285,8 @@ class _Case:
                 draft = self._draft(block, is_cold=True)
             if draft is None and standing is None and block.kind in (blocks.RESULT, blocks.FILE):
                 draft = self._preview(position, block, age, is_hard=hot is not None)
-            if draft is not None and (hot is not None or draft.layer in self.settings.layers):
+            if draft is not None and (hot is not None or draft.layer in settings.layers):
                 self.drafts[position] = draft
-
-    def _stays(self, block: Block) -> bool:
-        never = self.settings.never
-        return bool(never) and stand_ins.is_named(block, never)
 
     def savings(self) -> float:
         """What all drafts together would save."""
@@ -376,10 +375,6 @@ class _Case:
                 at -= 1
             return at
         return shared([block.id for block in self.found], sent)
-
-    def _hot_requests(self) -> int:
-        near = self._is_near_brim()
-        return self.settings.near_brim_hot_requests if near else self.settings.hot_requests
 
     def _is_near_brim(self) -> bool:
         known = self.state.prompt_tokens

@@ -29,24 +29,17 @@ if TYPE_CHECKING:
 
 _FORMAT = 6
 _TITLE_CHARACTERS = 80
-_COMMIT_EVERY_S = 1.0
-# What is searched and sorted by is in the document, too.
+# What is chosen and sorted by is taken from the document.
 _COLUMNS = ("id", "project", "model", "last_at", "peak", "compactions", "saved_tokens", "tokens")
+_TAKEN = [f"{name} AS (json_extract(document, '$.{name}')) STORED" for name in _COLUMNS]
 _TABLE = [
     "DROP TABLE IF EXISTS sessions",
-    "CREATE TABLE sessions (path BLOB PRIMARY KEY, stamp TEXT, document TEXT, "
-    + ", ".join(f"{name} AS (json_extract(document, '$.{name}'))" for name in _COLUMNS)
-    + ")",
-    *[f"CREATE INDEX by_{name} ON sessions ({name})" for name in _COLUMNS[:4]],
+    f"CREATE TABLE sessions (path BLOB PRIMARY KEY, stamp, {', '.join(_TAKEN)}, document)",
+    *[f"CREATE INDEX by_{name} ON sessions ({name})" for name in _COLUMNS],
     f"PRAGMA user_version = {_FORMAT}",
 ]
-SORTS = {
-    "newest": "last_at DESC",
-    "fullest": "peak DESC",
-    "compacted": "compactions DESC",
-    "saved": "saved_tokens DESC",
-    "tokens": "tokens DESC",
-}
+SORTS = {"newest": "last_at", "fullest": "peak", "compacted": "compactions"}
+SORTS |= {"saved": "saved_tokens", "tokens": "tokens"}
 
 
 class Filter(NamedTuple):
@@ -64,29 +57,29 @@ class Index:
 
     def __init__(self, home_dir: str) -> None:
         self.home_dir = home_dir
-        self.done = self.total = 0
-        self.is_current = False
+        self.total, self.is_current = 0, False
+        self.busy: tuple[int, int] | None = None
+        """How many bytes of how many were read; None where nobody has to wait."""
 
     def refresh(self) -> None:
         """Read the sessions that have changed, the newest first; drop those that are gone."""
         with self._open() as base:
             stale = self._stale(base)
-            self.done, self.total = 0, sum(map(_size, stale.values()))
+            done, self.total = 0, sum(map(_size, stale.values()))
             same = story.policies(self.home_dir), history.load(self.home_dir)
-            last = time.monotonic()
             with output.Progress("Reading sessions", self.total) as bar:
                 for path, now in stale.items():
+                    self.busy = None if self.is_current else (done, self.total)
                     with contextlib.suppress(BrimlineError, OSError):
                         row = row_of(story.outline(path, self.home_dir, *same))
                         # The name of a file need not be text.
-                        values = (os.fsencode(path), now, json.dumps(row))
+                        told = _text(json.dumps(row, ensure_ascii=False))
+                        values = (os.fsencode(path), now, told)
                         base.execute("REPLACE INTO sessions VALUES (?, ?, ?)", values)
-                    self.done += _size(now)
+                    done += _size(now)
                     bar.update(_size(now))
-                    if time.monotonic() - last > _COMMIT_EVERY_S:
-                        base.commit()
-                        last = time.monotonic()
-        self.is_current = True
+                    base.commit()
+        self.is_current, self.busy = True, None
 
     def _stale(self, base: sqlite3.Connection) -> dict[str, str]:
         """The sessions that are to be read, the newest first; drops those that are gone."""
@@ -99,31 +92,22 @@ class Index:
         base.executemany("DELETE FROM sessions WHERE path = ?", gone)
         return {path: now for path, now in found.items() if known.get(path) != now}
 
-    @property
-    def busy(self) -> tuple[int, int] | None:
-        """How many bytes of how many were read; None where nobody has to wait."""
-        return None if self.is_current or not self.total else (self.done, self.total)
-
     def sessions(self, wanted: Filter, size: int) -> tuple[list[dict[str, Any]], int]:
         """A page of the sessions that were asked for, and how many there are in all."""
-        where, values = ["1"], list[Any]()
-        for column, value in (("project", wanted.project), ("model", wanted.model)):
-            if value:
-                where.append(f"{column} = ?")
-                values.append(value)
-        if wanted.days:
-            where.append("last_at >= ?")
-            values.append(time.time() - wanted.days * 86_400)
-        chosen, order = " AND ".join(where), SORTS.get(wanted.sort, SORTS["newest"])
-        start = size * (wanted.page - 1)
-        # Only names of ours are put into these; what was typed comes as a value.
-        counted = f"SELECT count(*) FROM sessions WHERE {chosen}"  # noqa: S608
+        since = time.time() - wanted.days * 86_400 if wanted.days else 0.0
+        values = wanted._asdict() | {
+            "since": since,
+            "size": size,
+            "start": size * (wanted.page - 1),
+        }
+        chosen = "FROM sessions WHERE :project IN ('', project) AND :model IN ('', model)"
+        chosen += " AND last_at >= :since"
         copies = "(SELECT count(*) FROM sessions AS other WHERE other.id = sessions.id)"
-        asked = f"SELECT document, {copies} FROM sessions WHERE {chosen}"  # noqa: S608
-        asked += f" ORDER BY {order} LIMIT ? OFFSET ?"
+        # Only a name of ours is put into this; what was typed comes as a value.
+        order = f"ORDER BY {SORTS.get(wanted.sort, 'last_at')} DESC LIMIT :size OFFSET :start"
         with self._open() as base:
-            (count,) = base.execute(counted, values).fetchone()
-            rows = base.execute(asked, [*values, size, start]).fetchall()
+            (count,) = base.execute(f"SELECT count(*) {chosen}", values).fetchone()
+            rows = base.execute(f"SELECT document, {copies} {chosen} {order}", values).fetchall()
         return [json.loads(document) | {"copies": copies} for document, copies in rows], count
 
     def choices(self, column: str) -> list[str]:
@@ -162,6 +146,7 @@ class Index:
             io.make_folders(self.home_dir)
             io.create_exclusively(path, b"")
             base = sqlite3.connect(path, timeout=10)
+            base.execute("PRAGMA synchronous = OFF")  # what a power cut damages is made again
         except (OSError, sqlite3.OperationalError) as error:
             told = f"{path}, where the figures of sessions are kept, cannot be written"
             raise BrimlineError(f"{told}: {getattr(error, 'strerror', error)}") from error
@@ -200,23 +185,20 @@ def folder_of(path: str) -> str:
 
 def row_of(found: story.Story) -> dict[str, Any]:
     """What a list shows of a session, and what it adds to the whole."""
-    sizes = [one.summary_characters for one in found.figures.compactions]
-    occupancies = [one.tokens for one in found.moments]
     times = story.hook_times(found.events)
     return {
-        "id": _text(found.session_id),
+        "id": found.session_id,
         "title": output.line(found.title, _TITLE_CHARACTERS),
         "folder": folder_of(found.path),
-        "project": _text(found.project or ""),
-        "model": _text(found.model or ""),
+        "project": found.project or "",
+        "model": found.model or "",
         "last_at": found.last_at,
         "requests": len(found.moments),
         "peak": found.peak_tokens,
         "window": found.now.window.tokens if found.now else None,
-        "curve": chart.cells(occupancies),
+        "curve": chart.cells([one.tokens for one in found.moments]),
         "compactions": len(found.scan.compactions),
-        "compaction_names": [one.uuid for one in found.figures.compactions],
-        "summaries": sizes,
+        "summaries": [[one.uuid, one.summary_characters] for one in found.figures.compactions],
         "spent": found.spent,
         "tokens": sum(found.spent.values()),
         "tools": found.tools,
@@ -243,15 +225,15 @@ def add_up(rows: list[dict[str, Any]]) -> dict[str, Any]:
         projects[row["project"]] += sum(row["tools"].values())
         spent.update(row["spent"])
         causes.update(row["causes"])
-        for by, name, ours, count, spent_tokens in row["injections"]:
-            tokens[Injection(by, name, ours)] += spent_tokens
-            counts[Injection(by, name, ours)] += count
+        for by, what, ours, count, spent_tokens in row["injections"]:
+            tokens[Injection(by, what, ours)] += spent_tokens
+            counts[Injection(by, what, ours)] += count
         for event, (count, took_ms, longest_ms) in row["hooks"].items():
             times, took, longest = hooks.get(event, [0, 0.0, 0.0])
             hooks[event] = [times + count, took + took_ms, max(longest, longest_ms)]
         # A compaction that was copied into a resumed session counts once.
-        for at, size in enumerate(row["summaries"]):
-            summaries.setdefault(row["compaction_names"][at] or (row["id"], at), size)
+        for at, (name, size) in enumerate(row["summaries"]):
+            summaries.setdefault(name or (row["id"], at), size)
     return {
         "sessions": len(rows),
         "tools": tools.most_common(),

@@ -137,12 +137,11 @@ class Story:
     @property
     def spent(self) -> dict[str, int]:
         """Tokens by how they were billed, over all requests."""
-        fields = ("input_tokens", "cache_read_tokens", "cache_written_tokens", "output_tokens")
         return {
-            name.removesuffix("_tokens").replace("_", " "): sum(
-                getattr(one.spent, name) for one in self.moments
+            name: sum(
+                getattr(one.spent, f"{name.replace(' ', '_')}_tokens") for one in self.moments
             )
-            for name in fields
+            for name in ("input", "cache read", "cache written", "output")
         }
 
     def answered_by(self, at: float) -> int:

@@ -221,10 +221,8 @@ class Conversations:
         before and after its compaction. What one of them has sent is warm for that one only.
         """
         names = [block.id for block in passing.found]
-        last: dict[str, Sent] = {}
-        for name, sent in requests:
-            last.setdefault(name, sent)
-        longest = sorted(last, key=lambda name: -last[name].blocks)
+        last = dict(reversed(requests))
+        longest = sorted(last, key=lambda name: (-last[name].blocks, -last[name].at))
         goes_on = (one for one in longest if last[one].prefix == _line(names[: last[one].blocks]))
         name = _same(requests, passing.raw)[0] or next(goes_on, "")
         with self._lock:
