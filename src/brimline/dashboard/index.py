@@ -35,7 +35,7 @@ _TAKEN = [f"{name} AS (json_extract(document, '$.{name}')) STORED" for name in _
 _TABLE = [
     "DROP TABLE IF EXISTS sessions",
     f"CREATE TABLE sessions (path BLOB PRIMARY KEY, stamp, {', '.join(_TAKEN)}, document)",
-    *[f"CREATE INDEX by_{name} ON sessions ({name})" for name in _COLUMNS],
+    *[f"CREATE INDEX by_{name} ON sessions ({name}, last_at, project, model)" for name in _COLUMNS],
     f"PRAGMA user_version = {_FORMAT}",
 ]
 SORTS = {"newest": "last_at", "fullest": "peak", "compacted": "compactions"}

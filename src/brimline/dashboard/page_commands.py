@@ -104,9 +104,7 @@ def report(session: str, file: str, redact: bool, as_json: bool) -> None:
     write(file, made)
     document = {"session_id": found.session_id, "file": os.path.abspath(file), "redacted": redact}
     document |= {"bytes": len(made.encode()), "requests": len(found.moments)}
-    what = (
-        "no text, no path" if redact else "with texts, paths and commands: look before you share it"
-    )
+    what = "no text, no path" if redact else "with texts, paths, commands: look before you share it"
     told = f"{file}: {output.count(len(found.moments), 'request')}, {what}."
     output.answer(document, told, as_json=as_json)
 

@@ -192,7 +192,7 @@ def outline(
     reader, rows = _Reader(path, caching.edits_of(spooled)), 0
     try:
         with read.open_regular(path) as file:
-            size = os.fstat(file.fileno()).st_size
+            size = reader.story.size_bytes = os.fstat(file.fileno()).st_size
             for line in read.lines(file, size):
                 for record in line.records:
                     reader.take(record.value, line.offset)
@@ -206,7 +206,6 @@ def outline(
     found = reader.close()
     if found.broken_lines and not rows:
         raise SessionError(f"{path} is not a session's transcript")
-    found.size_bytes = size
     state = SessionState(home_dir, found.kept_as)
     if not state.names and reader.recorded:
         state = SessionState(home_dir, reader.recorded)  # a subagent's file has its own name
@@ -253,7 +252,8 @@ class _Reader:
             # The ledger holds on to pieces, so that none has the name of another.
             self.places |= dict.fromkeys(map(id, entry.pieces), offset)
             story.turns += entry.prompt is not None
-            story.title = story.title or (entry.prompt or "")[:_SUBJECT_CHARACTERS]
+            if entry.prompt and not entry.prompt.startswith("/"):
+                story.title = story.title or entry.prompt[:_SUBJECT_CHARACTERS]
             if entry.is_boundary:
                 self.history = []
         if entry and entry.usage:
