@@ -91,15 +91,23 @@ def change(path: str, key: str, raw: str, *, project: bool) -> Any:
     Raises:
         ConfigError: unknown setting, wrong value, or a file that cannot be changed.
     """
-    setting = find(key)
-    if project and not setting.project:
+    if project and not find(key).project:
         raise ConfigError(f"{key} can only be set in the user's own file, not in a project's")
-    try:
-        value = coerce(setting, raw)
-    except ValueError as error:
-        raise ConfigError(f"{key} {error}, not {raw!r}") from None
+    value = checked(key, raw)
     _edit(path, key, value, project=project)
     return value
+
+
+def checked(key: str, raw: str) -> Any:
+    """The value of a setting as it was typed.
+
+    Raises:
+        ConfigError: unknown setting, or wrong value.
+    """
+    try:
+        return coerce(find(key), raw)
+    except ValueError as error:
+        raise ConfigError(f"{key} {error}, not {raw!r}") from None
 
 
 def remove(path: str, key: str, *, project: bool) -> bool:

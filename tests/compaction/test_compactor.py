@@ -160,13 +160,14 @@ def test_words_of_the_user_behind_a_reminder_stay() -> None:
     assert outcome.body["messages"][0] == talk.messages[0]
 
 
-def test_the_same_words_in_another_history_are_another_block() -> None:
+@pytest.mark.parametrize("prompt", ["Please go on.", "Please tidy up the parser."])
+def test_the_same_words_in_another_history_are_another_block(prompt: str) -> None:
     """What went cold in one session is news in the next, and after a compaction."""
     state, talk = State(), Talk()
     talk.messages[0]["content"] += attached(source())
     talk.idle(25)
     kept = compactor.compact(talk.body(), State(at=0.0, sent=[]), Settings(), now=1e6).fresh
-    again = Talk("Please go on.")
+    again = Talk(prompt)
     again.messages[0]["content"] += attached(source())
 
     outcome = compactor.compact(

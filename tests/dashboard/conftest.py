@@ -44,6 +44,7 @@ class Served:
             assert line, complaints.seek(0) or complaints.read()
             lines += line
         too_late.cancel()
+        self.complaints = complaints
         self.process, self.url = process, json.loads(lines)["url"]
         self.host = urlsplit(self.url).netloc
         entered = self.get(

@@ -19,6 +19,7 @@ from tests.dashboard.conftest import PATIENCE_S
 from tests.dashboard.played import NAME
 
 from brimline.cli.surface import program
+from brimline.dashboard import index
 from brimline.store import contents, pins
 
 if TYPE_CHECKING:
@@ -192,15 +193,46 @@ def test_a_click_shows_what_came_in_and_so_do_keys(browser: Browser, served: Ser
 def test_a_running_session_grows_on_the_page(
     browser: Browser, served: Served, played: Played
 ) -> None:
-    """Without a click, and what is open stays open."""
+    """Without a click; what is open, pointed at and focused stays so; one that is gone says so."""
     browser.look(f"http://{served.host}/session/{NAME}")
-    browser.wait(lambda: browser.find(".charts").send_keys(Keys.ENTER) or True)
+    browser.wait(lambda: browser.find(".charts").send_keys(Keys.HOME, Keys.ENTER) or True)
     browser.wait(lambda: browser.find("#detail").is_displayed())
+    browser.find("details:not(#detail *) summary").click()
+    focused = "return document.activeElement.getAttribute('href')"
+    focus = "document.querySelector('td a[href*=request]:not(#detail *)').focus();"
+    link = browser.driver.execute_script(focus + focused)
+    assert link.startswith(f"/session/{NAME}/request/")
     played.session.reply(51_234)
 
     browser.wait(lambda: "51,234 of 200,000" in browser.find(".lead").text)
 
     browser.wait(lambda: browser.find("#detail").is_displayed())
+    assert browser.find("details[open]:not(#detail *) pre").is_displayed()
+    assert browser.find("[data-readout]").text.startswith("Request 1,")
+    assert browser.driver.execute_script(focused) == link
+    assert browser.complaints() == []
+    Path(played.session.path).unlink()
+    browser.wait(lambda: "This session is gone" in browser.find("main").text)
+    assert browser.find("#main").get_attribute("data-live") == ""
+
+
+def test_the_first_session_appears_by_itself(
+    browser: Browser, served: Served, played: Played, home_dir: str
+) -> None:
+    """On the page that says that there is none yet."""
+    there = Path(played.session.path)
+    rows = there.read_bytes()
+    there.unlink()
+    index.Index(home_dir).refresh()
+    browser.look(f"http://{served.host}/")
+    assert "it appears here by itself" in browser.find("main").text
+    there.write_bytes(rows)
+    index.Index(home_dir).refresh()
+
+    browser.wait(lambda: browser.find(f'a[href="/session/{NAME}"]').is_displayed())
+
+    Select(browser.find("select[name=days]")).select_by_value("1")
+    browser.wait(lambda: "days=1" in browser.driver.current_url)
     assert browser.complaints() == []
 
 
@@ -220,6 +252,11 @@ def test_sessions_are_filtered_and_an_output_is_pinned(
     browser.wait(lambda: "pinned" in browser.find("h1").text)
 
     assert pins.level_of(home_dir, blob.digest) == "soft"
+    # Nothing is deleted before the button is pressed, too.
+    asked = "const form = document.querySelector('form[action$=forget]'); let sent = false;"
+    asked += "form.addEventListener('submit', (e) => { sent = true; e.preventDefault(); });"
+    asked += "form.querySelector('[name=sure]').click(); return sent;"
+    assert browser.driver.execute_script(asked) is False
     assert browser.complaints() == []
 
 

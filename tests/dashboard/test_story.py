@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -92,6 +93,18 @@ def test_injections_add_up_and_are_the_same_on_the_page(played: Played, home_dir
     }
     assert {one["ours"] for one in told["injections"]} == {True, False}
     assert told == document("history", "--injections", "--session", NAME)
+
+
+@pytest.mark.parametrize("words", ["--injections", "--cache"])
+def test_what_cannot_be_read_is_passed_over(played: Played, words: str) -> None:
+    """A link to nowhere, a file of somebody else's: the other sessions are told."""
+    told = document("history", words)
+    folder = Path(played.session.path).parent
+    (folder / "nowhere.jsonl").symlink_to(folder / "nothing")
+    if os.geteuid():  # root reads everything
+        (folder / "unreadable.jsonl").touch(0)
+
+    assert document("history", words) == told
 
 
 def test_an_index_is_read_once_and_again_where_something_changed(

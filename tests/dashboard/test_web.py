@@ -53,9 +53,15 @@ def test_only_the_secret_its_own_host_and_its_own_pages_get_in(served: Served) -
     assert served.get("/", Host="").status in (400, 421)
     assert served.get("/", Origin="http://evil.example").status == 403
     assert served.get("/static/page.js", Cookie="").status == 403
-    headers = served.get("/").headers
-    assert "script-src 'self'" in headers["content-security-policy"]
-    assert "unsafe" not in headers["content-security-policy"]
+    socket = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13"}
+    socket |= {"Sec_WebSocket_Key": "x" * 16}
+    assert served.get("/", Cookie="", **socket).status == 403
+    for answer in (served.get("/"), served.get("/", **socket)):
+        assert answer.status < 500
+        assert "script-src 'self'" in answer.headers["content-security-policy"]
+        assert "unsafe" not in answer.headers["content-security-policy"]
+    served.complaints.seek(0)
+    assert served.complaints.read() == b""
 
 
 @pytest.mark.row("S2-48")
@@ -78,8 +84,8 @@ def test_a_request_tells_what_the_gateway_replaced_with_the_text_by_its_key(
     passing = known.prepare(raw_of(bulky()), headers, time.time())
     known.answered(passing, {"input_tokens": 10, "cache_read_input_tokens": 48_990})
     played.session.reply(49_000)
-    played.session.reply(50_000)
     told = CliRunner().invoke(program, ["status", "--session", NAME, "--json"]).stdout
+    played.session.reply(50_000)
     saved = json.loads(told)["gateway_saved_tokens"]
     moments = story.tell(played.session.path, home_dir).moments
 
@@ -143,6 +149,60 @@ def test_no_parameter_leads_out_of_the_sessions(served: Served, world: Path) -> 
             assert "top secret" not in found.text
         found = served.get(f"/rules?project={quote(nasty, safe='')}")
         assert "top secret" not in found.text
+
+
+def test_each_of_two_sessions_with_one_id_is_reached(
+    served: Served, played: Played, home_dir: str
+) -> None:
+    """A link leads to its own figures; so do those of its requests."""
+    other = Path(played.session.path.replace("-project", "-copy"))
+    other.parent.mkdir()
+    session = SessionBuilder(str(other), session_id=NAME, cwd="/home/dev/copy")
+    session.prompt("the other one")
+    session.reply(12_345)
+    session.reply(12_400)
+
+    index.Index(home_dir).refresh()
+    page = served.get("/").text
+
+    assert f'href="/session/{NAME}?in=-project"' in page
+    assert "43,000 of" in served.get(f"/session/{NAME}?in=-project").text
+    found = served.get(f"/session/{NAME}?in=-copy").text
+    assert "12,400 of" in found
+    assert 'data-within="?in=-copy"' in found
+    assert f'href="/session/{NAME}/request/2?in=-copy"' in found
+    assert "12,345 tokens" in served.get(f"/session/{NAME}/request/1?in=-copy").text
+    assert served.get(f"/session/{NAME}?in=-nowhere").status == 404
+    other.unlink()
+    assert served.get(f"/session/{NAME}?in=-copy").status == 404
+
+
+def test_a_session_is_told_by_its_title_and_what_is_none_is_left_out(
+    served: Served, played: Played, home_dir: str
+) -> None:
+    """How it began, until the client names it; files that `status` refuses are no sessions."""
+    folder = Path(played.session.path).parent
+    (folder / "passwd.jsonl").symlink_to("/etc/passwd")
+    (folder / "dangling.jsonl").symlink_to(folder / "nowhere")
+    (folder / "bytes.jsonl").write_bytes(random.Random(1).randbytes(9_000))
+    assert "the import drops rows." in served.get("/").text
+    played.session.row("ai-title", aiTitle="Rows of the import")
+
+    index.Index(home_dir).refresh()
+    page = served.get("/").text
+
+    assert "Rows of the import" in page
+    assert page.count('href="/session/') == 1
+    assert "Rows of the import" in served.get(f"/session/{NAME}").text
+    for name in ("passwd", "dangling", "bytes"):
+        assert served.get(f"/session/{name}").status == 404
+    assert f">{played.session.cwd}</option>" in page
+
+
+def test_a_page_of_the_list_that_is_not_there_leads_to_the_last(served: Served) -> None:
+    """Where there are sessions, none of them is denied."""
+    assert served.get("/?page=99&sort=fullest").headers["location"] == "/?sort=fullest&page=1"
+    assert f"/session/{NAME}" in served.get("/?page=0").text
 
 
 def test_random_requests_never_break_it(served: Served) -> None:
@@ -260,7 +320,7 @@ def test_pages_that_are_asked_for_at_once_share_a_new_index(home_dir: str) -> No
 
 
 def test_hostile_sessions_are_text_and_a_line_of_10_mb_is_passed_over(
-    served: Served, played: Played
+    served: Served, played: Played, home_dir: str
 ) -> None:
     """In names of files, tools, models and folders, in output, in what a hook said."""
     nasty = "</title><script>alert(1)</script>\x1b[2J\x00\u202e\ud800"
@@ -275,11 +335,9 @@ def test_hostile_sessions_are_text_and_a_line_of_10_mb_is_passed_over(
     session.raw(b"\xff\xfe torn {\n")
     session.reply(41_000)
     # No text at all, in the name of a file.
-    Path(path.replace("-000000000002", "-\udcff")).write_bytes(Path(path).read_bytes())
-    until = time.monotonic() + PATIENCE_S
-    while served.get("/").text.count('href="/session/') < 3:
-        assert time.monotonic() < until
-        time.sleep(0.2)
+    Path(path.replace(name, "3f0c2d3e-\udcff")).write_bytes(Path(path).read_bytes())
+    index.Index(home_dir).refresh()
+    assert served.get("/").text.count('href="/session/') == 3
 
     for page in (f"/session/{name}", f"/session/{name}/request/2", "/", "/overall"):
         found = served.get(page)

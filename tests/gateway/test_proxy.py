@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import http.client
 import json
@@ -347,6 +348,7 @@ def test_a_request_that_is_too_long_is_sent_once_more_and_shorter(upstream: Upst
     talk = Talk()
     for n in range(8):
         talk.read(f"/w/file{n}.py", 9_000)
+    talk.step("Bash", {"command": "journalctl -u web"}, LOG)
     upstream.answers = [REFUSAL, Answer(), REFUSAL, REFUSAL, REFUSAL]
     with Gateway(upstream.url) as gateway:
         assert gateway.ask(raw_of(talk), SESSION)[0] == 200
@@ -356,9 +358,54 @@ def test_a_request_that_is_too_long_is_sent_once_more_and_shorter(upstream: Upst
         gateway.ask(raw_of(talk), SESSION)
 
     whole, shorter, *_ = upstream.arrived
+    assert b"[brimline stored " in whole.raw
     assert len(shorter.raw) < len(whole.raw) / 2
     assert (status, body) == (400, REFUSAL.body)
     assert len(upstream.arrived) <= 5
+
+
+def test_a_shorter_request_that_fails_for_another_reason_is_tried_again(
+    upstream: Upstream,
+) -> None:
+    """Only a second refusal for its length says that nothing can be done."""
+    talk = Talk()
+    for n in range(8):
+        talk.read(f"/w/file{n}.py", 9_000)
+    upstream.answers = [REFUSAL, Answer(400, b'{"error": "of another kind"}')]
+    with Gateway(upstream.url) as gateway:
+        assert gateway.ask(raw_of(talk), SESSION)[0] == 400
+        for n in range(8, 16):
+            talk.read(f"/w/file{n}.py", 9_000)
+        upstream.answers = [REFUSAL, Answer()]
+        assert gateway.ask(raw_of(talk), SESSION)[0] == 200
+
+
+def test_answers_are_asked_for_in_an_encoding_that_can_be_read(upstream: Upstream) -> None:
+    """Where a refusal or the usage is to be read; elsewhere the client's wish is handed on."""
+    wishes = "br, gzip, zstd"
+    with Gateway(upstream.url) as gateway:
+        gateway.ask(raw_of(bulky()), SESSION | {"Accept-Encoding": wishes})
+        gateway.ask(raw_of(bulky()), SESSION | {"Accept-Encoding": "br"})
+        gateway.ask(b"{}", {"Accept-Encoding": wishes}, "/v1/messages/count_tokens")
+
+    asked = [one.headers["accept-encoding"] for one in upstream.arrived]
+    assert asked == ["gzip", "identity", wishes]
+
+
+@pytest.mark.parametrize("number", ["1e400", "0.12345678901234567891", "123456789012345678901.5"])
+def test_a_request_whose_numbers_no_float_can_say_stays_as_it_is(
+    number: str, upstream: Upstream
+) -> None:
+    """Written again, they would be others."""
+    raw = raw_of(bulky()).replace(b'"journalctl -u web"', b'"journalctl -u web", "n": %a' % 0.5)
+    with Gateway(upstream.url) as gateway:
+        gateway.ask(raw.replace(b"0.5", number.encode()), SESSION)
+        gateway.ask(raw, SESSION)
+
+    first, second = upstream.arrived
+    assert first.raw == raw.replace(b"0.5", number.encode())
+    assert b"[brimline stored " in second.raw
+    assert b'"n":0.5' in second.raw
 
 
 def thoughtful(steps: int) -> Talk:
@@ -449,3 +496,41 @@ def test_a_service_that_cannot_be_reached_is_named(upstream: Upstream) -> None:
 
     assert status == 502
     assert "cannot reach 127.0.0.1" in json.loads(body)["error"]["message"]
+
+
+def test_what_is_asked_is_what_was_asked_once_and_whole(upstream: Upstream) -> None:
+    """Bytes in the query stay; no path leads out of the service's; a cut body goes nowhere."""
+    with Gateway(upstream.url + "/base") as gateway:
+        connection = gateway.connect()
+        connection.putrequest("POST", "/" + gateway.url.split("/", 3)[3] + "/v1/messages")
+        connection.putheader("content-length", "100")
+        connection.endheaders(b'{"messages": []}')
+        connection.close()
+        for path in ("/../x", "/v1/%2e%2e/%2E./x", "/v1/..\\..\\x"):
+            assert gateway.ask(b"{}", path=path)[0] == 400
+        upgrade = {"Connection": "Upgrade", "Upgrade": "websocket"}
+        assert gateway.ask(b"", upgrade, '/v1/models?q="<>', "GET")[0] == 200
+
+    assert [one.path for one in upstream.arrived] == ['/base/v1/models?q="<>']
+
+
+def test_a_request_is_sent_again_only_where_a_kept_connection_had_ended(
+    upstream: Upstream,
+) -> None:
+    """On a new one the service may have answered it."""
+    with Gateway(upstream.url) as gateway:
+        upstream.answers = [Answer(0)]
+        assert gateway.ask(b"{}")[0] == 502
+        assert len(upstream.arrived) == 1
+        upstream.answers = [Answer(), Answer(0), Answer()]
+        assert [gateway.ask(b"{}")[0] for _ in range(2)] == [200, 200]
+
+
+def test_connections_without_the_secret_keep_nobody_out(upstream: Upstream) -> None:
+    """However many there are."""
+    with Gateway(upstream.url) as gateway, contextlib.ExitStack() as open_ones:
+        for _ in range(300):
+            connection = gateway.connect()
+            connection.connect()
+            open_ones.callback(connection.close)
+        assert gateway.ask(b"{}")[0] == 200

@@ -94,8 +94,9 @@ def test_the_client_gets_its_arguments_and_gives_its_exit_code(start: Path) -> N
 def test_the_settings_are_the_users_alone_and_none_are_left(start: Path, home_dir: str) -> None:
     """Not among the arguments, which everybody can see; one of a killed run goes with the next."""
     left = Path(home_dir, "gateway", "run-killed")
-    left.mkdir(parents=True)
-    (left / "settings.json").write_text("{}")
+    left.parent.mkdir(parents=True, mode=0o700)
+    left.write_text("{}")
+    os.utime(left, (0, 0))
 
     subprocess.run(command(), check=False, timeout=TIMEOUT_S)
 

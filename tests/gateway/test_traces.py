@@ -6,9 +6,10 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from click.testing import CliRunner
-from tests.compaction.talks import Talk, flat
+from tests.compaction.talks import flat
+from tests.compaction.test_compactor import SUMMARY
 from tests.gateway.test_proxy import LOG, SESSION, bulky, raw_of
-from tests.gateway.upstream import USAGE, Gateway, Upstream
+from tests.gateway.upstream import ANSWER, USAGE, Answer, Gateway, Upstream
 
 from brimline.cli.surface import program
 from brimline.fast import paths
@@ -27,9 +28,13 @@ def test_status_line_status_and_history_say_what_was_kept_out(
 ) -> None:
     """All three of the same request; after another one, history alone."""
     tokens = sum(USAGE.values())
+    summed = bulky()
+    summed.messages.append({"role": "user", "content": [{"type": "text", "text": SUMMARY}]})
+    few = json.dumps(ANSWER | {"usage": {"input_tokens": 9}}).encode()
+    upstream.answers = [Answer(), Answer(body=few)]
     with Gateway(upstream.url) as gateway:
         gateway.ask(raw_of(bulky()), SESSION)
-        gateway.ask(raw_of(Talk()), SESSION | {"X-Claude-Code-Agent-Id": "a1"})
+        gateway.ask(raw_of(summed), SESSION)
     folder = paths.project_transcripts(project_dir)
     session = SessionBuilder(f"{folder}/{NAME}.jsonl", cwd=project_dir)
     session.prompt()

@@ -41,7 +41,7 @@ class Arrived(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What is given back; `stream` gets the handler and writes the body itself."""
+    """What is given back, for status 0 nothing; `stream` gets the handler and writes the body."""
 
     status: int = 200
     body: bytes = json.dumps(ANSWER).encode()
@@ -70,6 +70,9 @@ class Upstream:
                 upstream.arrived.append(Arrived(self.command, self.path, headers, raw))
                 answers = upstream.answers
                 answer = answers.pop(0) if answers else Answer()
+                if not answer.status:
+                    self.close_connection = True
+                    return
                 self.send_response(answer.status)
                 for name, value in answer.headers:
                     self.send_header(name, value)

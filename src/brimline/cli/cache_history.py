@@ -18,16 +18,16 @@ _LAST_BREAKS = 30
 
 def show(session_id: str | None, *, as_json: bool) -> None:
     """Print the figures of the newest sessions, or of one with each of its breaks."""
-    files = sorted(find.beginning_with(session_id or ""), key=os.path.getmtime, reverse=True)
-    if session_id is not None:
-        files = [find.by_id(session_id)]
-    files = files[:_RECENT_SESSIONS]
+    named = [find.by_id(session_id)] if session_id is not None else []
+    files = named or find.everywhere()[:_RECENT_SESSIONS]
     sessions = []
     with output.Progress("Reading", sum(map(os.path.getsize, files))) as bar:
         for file in files:
             try:
                 sessions.append(_session(file, bar.update))
             except OSError as error:
+                if not named:
+                    continue  # the others are shown
                 raise SessionError(f"cannot read {file}: {error.strerror or error}") from error
     known = [one for one in sessions if one["requests"]]
     output.answer({"sessions": known}, _text(known, session_id is not None), as_json=as_json)

@@ -17,39 +17,41 @@ _RECENT_SESSIONS = 20
 
 def show(session_id: str | None, *, as_json: bool) -> None:
     """Print the injections of one session, or of the latest ones."""
-    files = [find.by_id(session_id)] if session_id is not None else _latest()
+    files = [find.by_id(session_id)] if session_id is not None else None
     output.answer(read(files), _render, as_json=as_json)
 
 
-def read(files: list[str]) -> dict[str, Any]:
+def read(files: list[str] | None = None) -> dict[str, Any]:
     """What each source took, the largest first; the figures add up to the whole.
 
+    Args:
+        files: of sessions; else those of the latest, without such as cannot be read.
+
     Raises:
-        SessionError: a file cannot be read.
+        SessionError: a file that is asked for cannot be read.
     """
+    asked = find.everywhere()[:_RECENT_SESSIONS] if files is None else files
     tokens, times = Counter[Injection](), Counter[Injection]()
-    with output.Progress("Reading", sum(map(os.path.getsize, files))) as bar:
-        for path in files:
+    sessions = 0
+    with output.Progress("Reading", sum(map(os.path.getsize, asked))) as bar:
+        for path in asked:
             try:
                 found = inspect.injections(path, bar.update)
             except OSError as error:
+                if files is None:
+                    continue
                 raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
+            sessions += 1
             tokens.update(found.tokens)
             times.update(found.times)
     return {
-        "sessions": len(files),
+        "sessions": sessions,
         "injected_tokens": tokens.total(),
         "injections": [
             {**output.fields(one, "by name ours"), "times": times[one], "tokens": count}
             for one, count in tokens.most_common()
         ],
     }
-
-
-def _latest() -> list[str]:
-    found = [path for path in find.beginning_with() if os.path.isfile(path)]
-    found = [path for path in found if not os.path.basename(path).startswith("agent-")]
-    return sorted(found, key=find.modified, reverse=True)[:_RECENT_SESSIONS]
 
 
 def _render(document: dict[str, Any]) -> str:

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    _Calls = dict[str, tuple[str, Mapping[str, Any]]]
+
 # What a block is to us. All others are left alone: the user's words, thinking, images, the unknown.
 RESULT, CALL, PROSE, FILE, OTHER = "result", "call", "prose", "file", "other"
 # Characters per token, measured on recorded sessions; what a block takes beside its text.
@@ -28,12 +30,9 @@ _LIFETIMES_S = {"5m": 300, "1h": 3_600}
 _SUMMARY_WANTED = "Your task is to create a detailed summary of the conversation so far"
 # Files that the client puts in by itself: changed behind the model's back, or after a compaction.
 _REMINDER, REMINDER_END = "<system-reminder>", "</system-reminder>"
-_ATTACHED = "Result of calling the Read tool"
-_FILES = (
-    "file:", "edited_text_file:", "compact_file_reference:", "Called the Read tool", _ATTACHED,
-    "Note: ",
-)  # fmt: skip
-_ATTACHING = re.compile(r"Called the Read tool with the following input: (\{.*\})")
+_CALLED, _ATTACHED = "Called the Read tool", "Result of calling the Read tool"
+_FILES = ("file:", "edited_text_file:", "compact_file_reference:", "Note: ", _CALLED, _ATTACHED)
+_CALLED_WITH = re.compile(_CALLED + r' with the following input: \{"file_path":"([^"]+)"')
 _FILE_CHARACTERS, _CALLED_CHARACTERS = 60, 2_000
 
 
@@ -65,7 +64,7 @@ def read(body: Any) -> list[Block] | None:
     if not isinstance(messages, list) or len(_markers(body)) > MOST_MARKERS:
         return None
     found: list[Block] = []
-    calls: dict[str, tuple[str, Mapping[str, Any]]] = {}
+    calls: _Calls = {}
     step, history = 0, ""
     for number, message in enumerate(messages):
         role = message.get("role") if isinstance(message, dict) else None
@@ -118,11 +117,10 @@ def mark(body: dict[str, Any], blocks: list[Block], before: int) -> dict[str, An
                 return body
             place = block.message, block.place
             marked = rebuild(body, {place: {_MARKER: {"type": "ephemeral"}}})
-            # A longer lifetime may not come behind a shorter one: ours is that of the next marker.
+            # A longer lifetime may not come behind a shorter one: ours is as the next marker.
             places = [where for where, _ in _markers(marked)]
             nearest = _markers(body)[min(places.index(place), len(places) - 2)][1]
-            ttl = {"ttl": "1h"} if _is_hour(nearest) else {}
-            return rebuild(marked, {place: {_MARKER: {"type": "ephemeral", **ttl}}})
+            return rebuild(marked, {place: {_MARKER: nearest}})
     return body
 
 
@@ -202,8 +200,9 @@ def lifetime_s(body: Mapping[str, Any], usage: Mapping[str, Any] | None = None) 
         for name, seconds in _LIFETIMES_S.items():
             if written.get(f"ephemeral_{name}_input_tokens"):
                 return seconds
-    markers = _markers(body)
-    return _LIFETIMES_S["1h" if _is_hour(markers[-1][1]) else "5m"] if markers else None
+    markers = [marker for _, marker in _markers(body)]
+    hour = markers and isinstance(markers[-1], dict) and markers[-1].get("ttl") == "1h"
+    return _LIFETIMES_S["1h" if hour else "5m"] if markers else None
 
 
 def estimate(block: Block, fields: Mapping[str, Any] | None) -> float:
@@ -225,12 +224,7 @@ def prompt_tokens(usage: Mapping[str, Any]) -> int:
 
 
 def _read(
-    number: int,
-    place: int,
-    role: str,
-    block: dict[str, Any],
-    step: int,
-    calls: dict[str, tuple[str, Mapping[str, Any]]],
+    number: int, place: int, role: str, block: dict[str, Any], step: int, calls: _Calls
 ) -> Block:
     kind, text, call, tool = OTHER, "", "", ""
     arguments: Mapping[str, Any] = {}
@@ -281,15 +275,10 @@ def _is_file(role: str, text: str) -> bool:
     return is_one and text[len(_REMINDER) :][:_FILE_CHARACTERS].lstrip().startswith(_FILES)
 
 
-def _attached(
-    text: str, calls: dict[str, tuple[str, Mapping[str, Any]]]
-) -> tuple[str, Mapping[str, Any]]:
+def _attached(text: str, calls: _Calls) -> tuple[str, Mapping[str, Any]]:
     """The call that the client says it made to attach a file: it tells of it in a block before."""
-    if told := _ATTACHING.search(text[:_CALLED_CHARACTERS]):
-        try:
-            calls[_ATTACHED] = "Read", dict(json.loads(told[1]))
-        except ValueError:
-            pass
+    if told := _CALLED_WITH.search(text[:_CALLED_CHARACTERS]):
+        calls[_ATTACHED] = "Read", {"file_path": told[1]}
     return calls.pop(_ATTACHED, ("", {})) if _ATTACHED in text[:_CALLED_CHARACTERS] else ("", {})
 
 
@@ -338,10 +327,6 @@ def _markers(body: Mapping[str, Any]) -> list[tuple[tuple[int, ...], Any]]:
     if body.get(_MARKER):
         found.append(((), body[_MARKER]))
     return found
-
-
-def _is_hour(marker: Any) -> bool:
-    return isinstance(marker, dict) and marker.get("ttl") == "1h"
 
 
 def _plain(block: Any) -> Any:

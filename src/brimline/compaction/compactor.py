@@ -21,7 +21,7 @@ from brimline.compaction import blocks, stand_ins, timing
 from brimline.compaction.references import Clock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from brimline.compaction.blocks import Block
     from brimline.compaction.stand_ins import StandIn
@@ -165,8 +165,7 @@ def compact(
 
 def branch(state: State) -> State:
     """The state of a conversation that parts from another one; what stands in is looked up."""
-    waited, drafts = dict(state.waited), dict(state.drafts)
-    return replace(state, standing={}, waited=waited, drafts=drafts, clock=Clock())
+    return replace(state, standing={}, waited=dict(state.waited), drafts={}, clock=Clock())
 
 
 def again(
@@ -241,11 +240,13 @@ def shared(names: list[str], others: list[str]) -> int:
     return next((at for at, (one, other) in pairs if one != other), min(len(names), len(others)))
 
 
-def _look_up(state: State, found: Iterable[Block], lookup: Lookup | None) -> None:
-    unknown = [block.id for block in found if block.id not in state.standing]
-    known = lookup(unknown) if lookup and unknown else {}
-    for name in unknown:
-        state.standing[name] = known.get(name)
+def _look_up(state: State, found: list[Block], lookup: Lookup | None) -> None:
+    """What stands in elsewhere; not for words that nobody has replied to: they are news here."""
+    unknown = [block for block in found if block.id not in state.standing]
+    asked = [block.id for block in unknown if block.call or block.step < found[-1].step]
+    known = lookup(asked) if lookup and asked else {}
+    for block in unknown:
+        state.standing[block.id] = known.get(block.id)
 
 
 class _Case:
@@ -266,10 +267,14 @@ class _Case:
         """What each block might be replaced by, if it were free."""
         self.warm = self._warm_blocks()
         self.drafts = {}
-        limit = hot if hot is not None else self._hot_requests()
-        first = blocks.behind_thinking(self.found) if self.settings.is_bound else 0
+        settings, is_near = self.settings, self._is_near_brim()
+        usual = settings.near_brim_hot_requests if is_near else settings.hot_requests
+        limit = usual if hot is None else hot
+        first = blocks.behind_thinking(self.found) if settings.is_bound else 0
         for position, block in enumerate(self.found):
-            if position < first or block.kind == blocks.OTHER or self._stays(block):
+            if position < first or block.kind == blocks.OTHER:
+                continue
+            if settings.never and stand_ins.is_named(block, settings.never):
                 continue
             standing = self.state.standing.get(block.id)
             if standing and standing.layer != stand_ins.PREVIEW:
@@ -280,12 +285,8 @@ class _Case:
                 draft = self._draft(block, is_cold=True)
             if draft is None and standing is None and block.kind in (blocks.RESULT, blocks.FILE):
                 draft = self._preview(position, block, age, is_hard=hot is not None)
-            if draft is not None and (hot is not None or draft.layer in self.settings.layers):
+            if draft is not None and (hot is not None or draft.layer in settings.layers):
                 self.drafts[position] = draft
-
-    def _stays(self, block: Block) -> bool:
-        never = self.settings.never
-        return bool(never) and stand_ins.is_named(block, never)
 
     def savings(self) -> float:
         """What all drafts together would save."""
@@ -374,10 +375,6 @@ class _Case:
                 at -= 1
             return at
         return shared([block.id for block in self.found], sent)
-
-    def _hot_requests(self) -> int:
-        near = self._is_near_brim()
-        return self.settings.near_brim_hot_requests if near else self.settings.hot_requests
 
     def _is_near_brim(self) -> bool:
         known = self.state.prompt_tokens

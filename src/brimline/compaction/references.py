@@ -56,10 +56,6 @@ class Clock:
         """The names in a block's item that later actions and words used, the last one first."""
         return list(reversed(self._used.get(_item(block), {})))
 
-    def was_changed(self, path: str) -> bool:
-        """Whether the model edited a file."""
-        return path in self.changed
-
     def _restart(self) -> None:
         self._last: dict[str, int] = {}
         self._used: dict[str, dict[str, None]] = {}

@@ -141,7 +141,7 @@ def _preview(block: Block, clock: Clock, content_bytes: int) -> StandIn | None:
     size = len(to_bytes(block.text))
     if size < (BULK_BYTES if is_bulk else content_bytes) or (line and line.is_exempt):
         return None
-    if any(map(clock.was_changed, files)):
+    if clock.changed.intersection(files):
         return None
     if size <= _CONFIGURATION_BYTES and any(map(kinds.is_configuration, files)):
         return None

@@ -26,14 +26,9 @@ class Pending(NamedTuple):
     """What it would have saved so far."""
 
 
-def write_price(lifetime_s: int) -> float:
-    """What it costs to write a token into a cache that lives so long."""
-    return _WRITE_PRICES.get(lifetime_s, max(_WRITE_PRICES.values()))
-
-
 def break_price(tokens_behind: float, lifetime_s: int) -> float:
     """What it costs that so many tokens are written again instead of read."""
-    return tokens_behind * (write_price(lifetime_s) - READ_PRICE)
+    return tokens_behind * (_WRITE_PRICES.get(lifetime_s, 2.0) - READ_PRICE)
 
 
 def first_due(

@@ -20,11 +20,6 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 MOST_COLUMNS = 240
 SPARK_CELLS = 40
-# From the bottom of a stack to its top: what stands first is what is always there.
-KINDS = (
-    *("floor", "summary", "client", "hook", "user", "assistant", "thinking"),
-    *("tool_input", "tool_result", "unexplained"),
-)
 # A brim far above all that was used would flatten the rest; then it is told, not drawn.
 FAR = 3.0
 _HEADROOM = 1.08
@@ -77,8 +72,8 @@ class Plot:
     rules: list[tuple[float, str]] = field(default_factory=list)
     """Ticks: where, and the label."""
     below: list[tuple[float, str]] = field(default_factory=list)
-    far: int | None = None
-    """The brim, where it is too far up to be drawn."""
+    piled: list[float] = field(default_factory=list)
+    """How high the bands reach that are drawn."""
 
     def x(self, column: float) -> float:
         """Where a column begins."""
@@ -110,16 +105,10 @@ def occupancy(story: Story, shown: Sequence[Moment], size: Size, other: Sequence
     brims = [one.reading.compaction.tokens if one.reading else 0 for one in shown]
     near = [brim for brim in brims if brim <= FAR * peak]
     plot = _plot(size, len(shown), max(peak, *near, *others, 1) * _HEADROOM)
-    floors = [0.0] * len(shown)
-    stacks = [_stack(one) for one in shown]
-    for kind in KINDS:
-        tops = [floor + stack.get(kind, 0.0) for floor, stack in zip(floors, stacks, strict=True)]
-        if any(top > floor for top, floor in zip(tops, floors, strict=True)):
-            plot.shapes.append(Shape(_band(plot, floors, tops), f"fill {kind}", NAMES[kind]))
-        floors = tops
-    if brims and not near:
-        plot.far = brims[-1]
-    elif near:
+    parts = [_parts(one) for one in shown]
+    for kind, name in NAMES.items():
+        _pile(plot, [one.get(kind, 0.0) for one in parts], f"fill {kind}", name)
+    if near:
         plot.shapes.append(Shape(_steps(plot, brims), "line brim", "the brim"))
     if others:
         plot.shapes.append(Shape(_steps(plot, others), "line other", "under other settings"))
@@ -147,17 +136,11 @@ def forecasts(shown: Sequence[Moment], size: Size) -> Plot:
 
 def cache(shown: Sequence[Moment], size: Size) -> Plot:
     """What each request read from the cache and wrote to it, and where the cache was lost."""
-    read = [float(one.spent.cache_read_tokens) for one in shown]
-    written = [a + one.spent.cache_written_tokens for a, one in zip(read, shown, strict=True)]
-    every = [a + one.spent.input_tokens for a, one in zip(written, shown, strict=True)]
-    plot = _plot(size, len(shown), max(*every, 1) * _HEADROOM if shown else 1.0)
-    zeros = [0.0] * len(shown)
-    for low, high, style, name in (
-        (zeros, read, "fill read", "read from the cache"),
-        (read, written, "fill written", "written to the cache"),
-        (written, every, "fill fresh", "not cached"),
-    ):
-        plot.shapes.append(Shape(_band(plot, low, high), style, name))
+    plot = _plot(size, len(shown), max([one.tokens for one in shown], default=1) * _HEADROOM)
+    spent = [one.spent for one in shown]
+    _pile(plot, [one.cache_read_tokens for one in spent], "fill read", "read from the cache")
+    _pile(plot, [one.cache_written_tokens for one in spent], "fill written", "written to the cache")
+    _pile(plot, [one.input_tokens for one in spent], "fill fresh", "not cached")
     for at, one in enumerate(shown):
         if one.broke:
             told = f"request {one.number}: {one.broke.tokens:,} written again: {one.broke.cause}"
@@ -211,7 +194,15 @@ def _nice(step: float) -> float:
     return next((size * factor for factor in (1, 2, 5) if size * factor >= step), size * 10)
 
 
-def _stack(one: Moment) -> dict[str, float]:
+def _pile(plot: Plot, values: Sequence[float], style: str, name: str) -> None:
+    """Draw a band upon those that were drawn before it; none where there is nothing of it."""
+    floors = plot.piled or [0.0] * len(values)
+    plot.piled = [floor + value for floor, value in zip(floors, values, strict=True)]
+    if any(values):
+        plot.shapes.append(Shape(_band(plot, floors, plot.piled), style, name))
+
+
+def _parts(one: Moment) -> dict[str, float]:
     """The parts so that they add up: what was dropped, of whatever, comes off all alike."""
     parts = {kind: tokens for kind, tokens in one.parts.items() if tokens > 0}
     scale = min(1.0, one.tokens / max(1, sum(parts.values())))
@@ -225,17 +216,13 @@ def _add_marks(plot: Plot, story: Story, shown: Sequence[Moment]) -> None:
             plot.marks.append(Mark(plot.x(at), "compaction", "", told))
     for notice in story.figures.messages:
         number = story.answered_by(notice.at)
-        place = _column(shown, number)
+        place = next((at for at, one in enumerate(shown) if one.number >= number), None)
         if number and place is not None:
             told = f"request {number}: L{notice.tier} announced"
             plot.marks.append(Mark(plot.x(place + 0.5), "tier", f"L{notice.tier}", told))
     for at in range(0, plot.count, max(1, plot.count // 6)):
         if plot.x(at) < plot.size.width - 30:
             plot.below.append((plot.x(at), f"{shown[at].number}"))
-
-
-def _column(shown: Sequence[Moment], number: int) -> int | None:
-    return next((at for at, one in enumerate(shown) if one.number >= number), None)
 
 
 def _steps(plot: Plot, values: Sequence[float | None]) -> str:

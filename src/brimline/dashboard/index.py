@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import output
 from brimline.dashboard import chart, story
-from brimline.errors import BrimlineError
+from brimline.errors import BrimlineError, SessionError
 from brimline.fast import io, paths
 from brimline.gauge.composition import Injection
 from brimline.offload import learning
@@ -27,24 +27,19 @@ from brimline.transcript import find
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_FORMAT = 5
-_COMMIT_EVERY_S = 1.0
-_TABLE = f"""DROP TABLE IF EXISTS sessions;
-CREATE TABLE sessions (
-    path BLOB PRIMARY KEY, stamp TEXT, id TEXT, project TEXT, model TEXT, last_at REAL,
-    peak INTEGER, compactions INTEGER, saved INTEGER, spent INTEGER, document TEXT);
-CREATE INDEX by_id ON sessions (id);
-CREATE INDEX by_project ON sessions (project);
-CREATE INDEX by_model ON sessions (model);
-CREATE INDEX by_time ON sessions (last_at);
-PRAGMA user_version = {_FORMAT}"""
-SORTS = {
-    "newest": "last_at DESC",
-    "fullest": "peak DESC",
-    "compacted": "compactions DESC",
-    "saved": "saved DESC",
-    "tokens": "spent DESC",
-}
+_FORMAT = 6
+_TITLE_CHARACTERS = 80
+# What is chosen and sorted by is taken from the document.
+_COLUMNS = ("id", "project", "model", "last_at", "peak", "compactions", "saved_tokens", "tokens")
+_TAKEN = [f"{name} AS (json_extract(document, '$.{name}')) STORED" for name in _COLUMNS]
+_TABLE = [
+    "DROP TABLE IF EXISTS sessions",
+    f"CREATE TABLE sessions (path BLOB PRIMARY KEY, stamp, {', '.join(_TAKEN)}, document)",
+    *[f"CREATE INDEX by_{name} ON sessions ({name}, last_at, project, model)" for name in _COLUMNS],
+    f"PRAGMA user_version = {_FORMAT}",
+]
+SORTS = {"newest": "last_at", "fullest": "peak", "compacted": "compactions"}
+SORTS |= {"saved": "saved_tokens", "tokens": "tokens"}
 
 
 class Filter(NamedTuple):
@@ -62,63 +57,58 @@ class Index:
 
     def __init__(self, home_dir: str) -> None:
         self.home_dir = home_dir
-        self.done = self.total = 0
-        self.is_current = False
+        self.total, self.is_current = 0, False
+        self.busy: tuple[int, int] | None = None
+        """How many bytes of how many were read; None where nobody has to wait."""
 
     def refresh(self) -> None:
         """Read the sessions that have changed, the newest first; drop those that are gone."""
         with self._open() as base:
             stale = self._stale(base)
-            self.done, self.total = 0, sum(map(_size, stale.values()))
+            done, self.total = 0, sum(map(_size, stale.values()))
             same = story.policies(self.home_dir), history.load(self.home_dir)
-            last = time.monotonic()
             with output.Progress("Reading sessions", self.total) as bar:
                 for path, now in stale.items():
+                    self.busy = None if self.is_current else (done, self.total)
                     with contextlib.suppress(BrimlineError, OSError):
-                        self._put(base, path, now, story.outline(path, self.home_dir, *same))
-                    self.done += _size(now)
+                        row = row_of(story.outline(path, self.home_dir, *same))
+                        # The name of a file need not be text.
+                        told = _text(json.dumps(row, ensure_ascii=False))
+                        values = (os.fsencode(path), now, told)
+                        base.execute("REPLACE INTO sessions VALUES (?, ?, ?)", values)
+                    done += _size(now)
                     bar.update(_size(now))
-                    if time.monotonic() - last > _COMMIT_EVERY_S:
-                        base.commit()
-                        last = time.monotonic()
-        self.is_current = True
+                    base.commit()
+        self.is_current, self.busy = True, None
 
     def _stale(self, base: sqlite3.Connection) -> dict[str, str]:
         """The sessions that are to be read, the newest first; drops those that are gone."""
         forgot = forgotten.sessions(self.home_dir)
-        files = [path for path in _transcripts() if not forgotten.is_silent(forgot, path)]
+        files = [path for path in find.everywhere() if not forgotten.is_silent(forgot, path)]
         found = {path: stamp(self.home_dir, path) for path in files}
         rows = base.execute("SELECT path, stamp FROM sessions").fetchall()
         known = {os.fsdecode(path): then for path, then in rows}
         gone = [(os.fsencode(path),) for path in known.keys() - found.keys()]
         base.executemany("DELETE FROM sessions WHERE path = ?", gone)
-        names = [path for path, now in found.items() if known.get(path) != now]
-        return {path: found[path] for path in sorted(names, key=find.modified, reverse=True)}
-
-    @property
-    def busy(self) -> tuple[int, int] | None:
-        """How many bytes of how many were read; None where nobody has to wait."""
-        return None if self.is_current or not self.total else (self.done, self.total)
+        return {path: now for path, now in found.items() if known.get(path) != now}
 
     def sessions(self, wanted: Filter, size: int) -> tuple[list[dict[str, Any]], int]:
         """A page of the sessions that were asked for, and how many there are in all."""
-        where, values = ["1"], list[Any]()
-        for column, value in (("project", wanted.project), ("model", wanted.model)):
-            if value:
-                where.append(f"{column} = ?")
-                values.append(value)
-        if wanted.days:
-            where.append("last_at >= ?")
-            values.append(time.time() - wanted.days * 86_400)
-        chosen, order = " AND ".join(where), SORTS.get(wanted.sort, SORTS["newest"])
-        start = size * (wanted.page - 1)
-        # Only names of ours are put into these; what was typed comes as a value.
-        counted = f"SELECT count(*) FROM sessions WHERE {chosen}"  # noqa: S608
-        asked = f"SELECT document FROM sessions WHERE {chosen} ORDER BY {order} LIMIT ? OFFSET ?"  # noqa: S608
+        since = time.time() - wanted.days * 86_400 if wanted.days else 0.0
+        values = wanted._asdict() | {
+            "since": since,
+            "size": size,
+            "start": size * (wanted.page - 1),
+        }
+        chosen = "FROM sessions WHERE :project IN ('', project) AND :model IN ('', model)"
+        chosen += " AND last_at >= :since"
+        copies = "(SELECT count(*) FROM sessions AS other WHERE other.id = sessions.id)"
+        # Only a name of ours is put into this; what was typed comes as a value.
+        order = f"ORDER BY {SORTS.get(wanted.sort, 'last_at')} DESC LIMIT :size OFFSET :start"
         with self._open() as base:
-            (count,) = base.execute(counted, values).fetchone()
-            rows = base.execute(asked, [*values, size, start]).fetchall()
-        return [json.loads(document) for (document,) in rows], count
+            (count,) = base.execute(f"SELECT count(*) {chosen}", values).fetchone()
+            rows = base.execute(f"SELECT document, {copies} {chosen} {order}", values).fetchall()
+        return [json.loads(document) | {"copies": copies} for document, copies in rows], count
 
     def choices(self, column: str) -> list[str]:
         """What can be filtered by: every `project` or `model` that occurs."""
@@ -126,33 +116,27 @@ class Index:
         with self._open() as base:
             return [value for (value,) in base.execute(asked)]
 
-    def path_of(self, session_id: str) -> str:
-        """The file of a session.
+    def path_of(self, session_id: str, folder: str = "") -> str:
+        """The file of a session, where several projects have one of this id that in `folder`.
 
         Raises:
             SessionError: there is none.
         """
         asked = "SELECT path FROM sessions WHERE id = ? ORDER BY last_at DESC"
         with self._open() as base:
-            found = base.execute(asked, (session_id,)).fetchone()
-        path = os.fsdecode(found[0]) if found else ""
-        return path if os.path.isfile(path) else find.by_id(session_id)
+            paths = [os.fsdecode(path) for (path,) in base.execute(asked, (session_id,))]
+        found = [path for path in paths if not folder or folder_of(path) == folder]
+        if found and os.path.isfile(found[0]):
+            return found[0]
+        if folder:
+            raise SessionError(f"no session {session_id} is in {folder}")
+        return find.by_id(session_id)
 
     def overall(self) -> dict[str, Any]:
         """All sessions added up."""
         with self._open() as base:
             rows = [json.loads(one) for (one,) in base.execute("SELECT document FROM sessions")]
         return add_up(rows)
-
-    def _put(self, base: sqlite3.Connection, path: str, stamp: str, found: story.Story) -> None:
-        row = row_of(found)
-        # The name of a file need not be text.
-        values: list[Any] = [os.fsencode(path), stamp]
-        values += [row[name] for name in ("id", "project", "model", "last_at")]
-        values += [row["peak"] or 0, row["compactions"], row["saved_tokens"]]
-        values += [sum(row["spent"].values()), json.dumps(row)]
-        marks = ",".join("?" * len(values))
-        base.execute(f"REPLACE INTO sessions VALUES ({marks})", values)  # noqa: S608
 
     @contextlib.contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
@@ -162,13 +146,14 @@ class Index:
             io.make_folders(self.home_dir)
             io.create_exclusively(path, b"")
             base = sqlite3.connect(path, timeout=10)
+            base.execute("PRAGMA synchronous = OFF")  # what a power cut damages is made again
         except (OSError, sqlite3.OperationalError) as error:
             told = f"{path}, where the figures of sessions are kept, cannot be written"
             raise BrimlineError(f"{told}: {getattr(error, 'strerror', error)}") from error
         try:
             if _version(base) != _FORMAT:
                 base.execute("BEGIN IMMEDIATE")  # others may be about to make it, too
-                for statement in _TABLE.split(";") if _version(base) != _FORMAT else ():
+                for statement in _TABLE if _version(base) != _FORMAT else ():
                     base.execute(statement)
                 base.commit()
             yield base
@@ -193,24 +178,29 @@ def _text(name: str) -> str:
     return name.encode("utf-8", "replace").decode()
 
 
+def folder_of(path: str) -> str:
+    """The folder of a project among those of the client."""
+    return _text(os.path.basename(os.path.dirname(path)))
+
+
 def row_of(found: story.Story) -> dict[str, Any]:
     """What a list shows of a session, and what it adds to the whole."""
-    sizes = [one.summary_characters for one in found.figures.compactions]
-    occupancies = [one.tokens for one in found.moments]
     times = story.hook_times(found.events)
     return {
-        "id": _text(found.session_id),
-        "project": _text(found.project or ""),
-        "model": _text(found.model or ""),
+        "id": found.session_id,
+        "title": output.line(found.title, _TITLE_CHARACTERS),
+        "folder": folder_of(found.path),
+        "project": found.project or "",
+        "model": found.model or "",
         "last_at": found.last_at,
         "requests": len(found.moments),
         "peak": found.peak_tokens,
         "window": found.now.window.tokens if found.now else None,
-        "curve": chart.cells(occupancies),
+        "curve": chart.cells([one.tokens for one in found.moments]),
         "compactions": len(found.scan.compactions),
-        "compaction_names": [one.uuid for one in found.figures.compactions],
-        "summaries": sizes,
+        "summaries": [[one.uuid, one.summary_characters] for one in found.figures.compactions],
         "spent": found.spent,
+        "tokens": sum(found.spent.values()),
         "tools": found.tools,
         "saved": list(found.saved),
         "saved_tokens": found.saved.kept_out_tokens,
@@ -235,15 +225,15 @@ def add_up(rows: list[dict[str, Any]]) -> dict[str, Any]:
         projects[row["project"]] += sum(row["tools"].values())
         spent.update(row["spent"])
         causes.update(row["causes"])
-        for by, name, ours, count, spent_tokens in row["injections"]:
-            tokens[Injection(by, name, ours)] += spent_tokens
-            counts[Injection(by, name, ours)] += count
+        for by, what, ours, count, spent_tokens in row["injections"]:
+            tokens[Injection(by, what, ours)] += spent_tokens
+            counts[Injection(by, what, ours)] += count
         for event, (count, took_ms, longest_ms) in row["hooks"].items():
             times, took, longest = hooks.get(event, [0, 0.0, 0.0])
             hooks[event] = [times + count, took + took_ms, max(longest, longest_ms)]
         # A compaction that was copied into a resumed session counts once.
-        for at, size in enumerate(row["summaries"]):
-            summaries.setdefault(row["compaction_names"][at] or (row["id"], at), size)
+        for at, (name, size) in enumerate(row["summaries"]):
+            summaries.setdefault(name or (row["id"], at), size)
     return {
         "sessions": len(rows),
         "tools": tools.most_common(),
@@ -257,12 +247,6 @@ def add_up(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "summaries": percentiles([size for size in summaries.values() if size is not None]),
         "causes": causes.most_common(),
     }
-
-
-def _transcripts() -> list[str]:
-    """Every session of the client; older ones keep those of subagents beside them."""
-    found = find.beginning_with()
-    return [path for path in found if not os.path.basename(path).startswith("agent-")]
 
 
 def stamp(home_dir: str, path: str) -> str:

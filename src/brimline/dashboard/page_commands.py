@@ -69,6 +69,7 @@ def dashboard(port: int, no_open: bool, as_json: bool) -> None:
         log_level="error",
         access_log=False,
         lifespan="off",
+        ws="none",
         server_header=False,
         timeout_graceful_shutdown=1,
         timeout_keep_alive=75,
@@ -103,7 +104,7 @@ def report(session: str, file: str, redact: bool, as_json: bool) -> None:
     write(file, made)
     document = {"session_id": found.session_id, "file": os.path.abspath(file), "redacted": redact}
     document |= {"bytes": len(made.encode()), "requests": len(found.moments)}
-    what = "figures only" if redact else "with texts, paths and commands: look before you share it"
+    what = "no text, no path" if redact else "with texts, paths, commands: look before you share it"
     told = f"{file}: {output.count(len(found.moments), 'request')}, {what}."
     output.answer(document, told, as_json=as_json)
 

@@ -41,20 +41,14 @@ MOST_CHARACTERS = 60_000
 @cache
 def environment() -> Environment:
     """The templates; everything that they print is escaped."""
-    made = Environment(
-        loader=PackageLoader("brimline.dashboard"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )
+    files = PackageLoader("brimline.dashboard")
+    made = Environment(loader=files, autoescape=True, undefined=StrictUndefined)
     made.filters |= {
         "n": lambda value: "–" if value is None else f"{value:,}",
         "short": chart.short,
         "percent": lambda part, whole: f"{part / whole:.0%}" if whole and part is not None else "–",
         "when": time_of,
         "line": lambda text, most=_SUBJECT_CHARACTERS: output.line(text, most),
-        "text": output.printable,
         "size": output.size,
         "count": output.count,
         "folder": lambda path: os.path.basename((path or "unknown").rstrip("/")) or "/",

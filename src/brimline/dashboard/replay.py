@@ -10,8 +10,7 @@ import sys
 import tempfile
 from typing import Any
 
-from brimline import output, settings
-from brimline.config import find
+from brimline import config, output, settings
 from brimline.errors import BrimlineError, ConfigError
 from brimline.fast import paths
 
@@ -33,8 +32,8 @@ def play(path: str, preset: str | None, chosen: list[str]) -> dict[str, Any]:
     wanted = dict(map(_pair, [f"guard.preset={preset}"] * bool(preset) + chosen))
     if preset and wanted["guard.preset"] != preset:
         raise ConfigError("--preset and --set guard.preset name different presets: give one")
-    folder = tempfile.mkdtemp(prefix="brimline-replay-")
-    try:
+    own = tempfile.TemporaryDirectory(prefix="brimline-replay-", ignore_cleanup_errors=True)
+    with own as folder:
         for name in _TAKEN_ALONG:
             if os.path.isfile(source := f"{paths.home()}/{name}"):
                 shutil.copy(source, f"{folder}/{name}")
@@ -46,8 +45,6 @@ def play(path: str, preset: str | None, chosen: list[str]) -> dict[str, Any]:
             capture_output=True,
             check=False,
         )
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     if done.returncode:
         told = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
         raise BrimlineError(f"{path} could not be replayed: {told}")
@@ -71,13 +68,9 @@ def _document(wanted: dict[str, str], steps: list[dict[str, Any]]) -> dict[str, 
 
 def _pair(text: str) -> tuple[str, str]:
     key, sign, value = text.partition("=")
-    setting = find(key)
-    if not sign:
+    if not sign and config.find(key):
         raise ConfigError(f"write --set {key}=VALUE")
-    try:
-        settings.coerce(setting, value)
-    except ValueError as error:
-        raise ConfigError(f"{key} {error}, not {value!r}") from None
+    config.checked(key, value)
     return key, value
 
 
@@ -104,9 +97,11 @@ def table(document: dict[str, Any]) -> str:
         for one in document["events"][:_SHOWN]
     ]
     if rows:
-        lines += ["", output.table(["request", "what", "tokens", "of it"], rows, right={0, 2})]
-    if any(one["kind"] in ("compacted", "postponed") for one in document["events"]):
-        lines.append(NOTE)
+        lines += [
+            "",
+            output.table(["request", "what", "tokens", "of it"], rows, right={0, 2}),
+            NOTE,
+        ]
     if len(document["events"]) > _SHOWN:
         lines.append(f"… {len(document['events']) - _SHOWN:,} more; --json has all of them")
     return "\n".join(lines)

@@ -72,6 +72,8 @@ class Moment:
     spent: Spent
     last: Tail
     tokens: int = 0
+    is_final: bool = False
+    """Whether what it put out was recorded in full."""
     parts: dict[str, int] = field(default_factory=dict)
     items: list[Item] = field(default_factory=list)
     reading: Reading | None = None
@@ -96,6 +98,8 @@ class Story:
     size_bytes: int = 0
     broken_lines: int = 0
     project: str | None = None
+    title: str = ""
+    """What it is called, else how it began."""
     moments: list[Moment] = field(default_factory=list)
     turns: int = 0
     tools: Counter[str] = field(default_factory=Counter)
@@ -133,12 +137,11 @@ class Story:
     @property
     def spent(self) -> dict[str, int]:
         """Tokens by how they were billed, over all requests."""
-        fields = ("input_tokens", "cache_read_tokens", "cache_written_tokens", "output_tokens")
         return {
-            name.removesuffix("_tokens").replace("_", " "): sum(
-                getattr(one.spent, name) for one in self.moments
+            name: sum(
+                getattr(one.spent, f"{name.replace(' ', '_')}_tokens") for one in self.moments
             )
-            for name in fields
+            for name in ("input", "cache read", "cache written", "output")
         }
 
     def answered_by(self, at: float) -> int:
@@ -186,13 +189,14 @@ def outline(
         SessionError: its file cannot be read.
     """
     spooled = history.spooled(home_dir, find.session_id_of(path))
-    reader = _Reader(path, caching.edits_of(spooled))
+    reader, rows = _Reader(path, caching.edits_of(spooled)), 0
     try:
         with read.open_regular(path) as file:
-            size = os.fstat(file.fileno()).st_size
+            size = reader.story.size_bytes = os.fstat(file.fileno()).st_size
             for line in read.lines(file, size):
                 for record in line.records:
                     reader.take(record.value, line.offset)
+                rows += len(line.records)
                 reader.story.broken_lines += line.problem in read.BROKEN
                 if progress:
                     progress(len(line.raw))
@@ -200,7 +204,8 @@ def outline(
     except OSError as error:
         raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
     found = reader.close()
-    found.size_bytes = size
+    if found.broken_lines and not rows:
+        raise SessionError(f"{path} is not a session's transcript")
     state = SessionState(home_dir, found.kept_as)
     if not state.names and reader.recorded:
         state = SessionState(home_dir, reader.recorded)  # a subagent's file has its own name
@@ -236,6 +241,7 @@ class _Reader:
         """The next row."""
         story = self.story
         story.project = story.project or row.cwd_of(value)
+        story.title = row.title_of(value) or story.title
         for call in row.calls(value):
             subject = (row.subject_of(call.arguments) or "")[:_SUBJECT_CHARACTERS]
             self.calls[call.id] = (call.name, subject)
@@ -246,6 +252,8 @@ class _Reader:
             # The ledger holds on to pieces, so that none has the name of another.
             self.places |= dict.fromkeys(map(id, entry.pieces), offset)
             story.turns += entry.prompt is not None
+            if entry.prompt and not entry.prompt.startswith("/"):
+                story.title = story.title or entry.prompt[:_SUBJECT_CHARACTERS]
             if entry.is_boundary:
                 self.history = []
         if entry and entry.usage:
@@ -264,7 +272,7 @@ class _Reader:
             story.models[usage.model or "unknown"] += 1
         self.history[-1] = usage.prompt_tokens
         now, last = self.open, self.open.last
-        now.spent = row.Spent(value)
+        now.spent, now.is_final = row.Spent(value), now.is_final or row.is_final(value)
         last.usage, last.offset = usage, offset
         last.reply_characters += row.visible_characters(value)
         last.output_tokens = max(last.output_tokens, usage.output_tokens)

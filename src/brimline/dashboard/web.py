@@ -16,6 +16,7 @@ import subprocess
 import sys
 import threading
 import time
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode
 
@@ -46,12 +47,8 @@ _KEPT_STORIES = 2
 _REFRESH_S, _FIRST_LOOK_S = 15.0, 5.0
 _COMMAND_S = 60
 _LARGEST_FORM_BYTES = 10_000
+_COMMANDS = {"rules": ["rules", "show"], "health": ["doctor"]}
 _ACTIONS = {"pin": ["pin"], "unpin": ["unpin"], "forget": ["forget", "--yes"]}
-_GO_ON = (
-    '<!doctype html><html lang="en"><title>brimline</title>'
-    '<link rel="icon" href="/static/icon.svg">'
-    '<meta http-equiv="refresh" content="0;url=/"><a href="/">Go on to your sessions</a>'
-)
 _HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -74,8 +71,6 @@ class Gate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer it."""
-        if scope["type"] != "http":
-            return
         refused = self._refuse(HTTPConnection(scope))
 
         async def guarded(message: Message) -> None:
@@ -106,7 +101,7 @@ class Gate:
         if not _same(given, self.secret):
             return _plain("This address is of an earlier start: use the one printed last.", 403)
         # A page that leads on, not a redirect: those keep a strict cookie back after a click.
-        answer = HTMLResponse(_GO_ON)
+        answer = HTMLResponse(pages.render("enter.html"))
         answer.set_cookie(self.cookie, self.secret, httponly=True, samesite="strict")
         return answer
 
@@ -126,7 +121,7 @@ class Dashboard:
         self.home_dir, self.index = home_dir, Index(home_dir)
         self.token = secrets.token_urlsafe(24)
         self.wanted = threading.Event()
-        self._stories: dict[tuple[str, str], story.Story] = {}
+        self._tell = lru_cache(_KEPT_STORIES)(lambda path, _stamp: story.tell(path, home_dir))
         self._lock = threading.Lock()
 
     def app(self, port: int, secret: str) -> ASGIApp:
@@ -140,8 +135,7 @@ class Dashboard:
             Route("/stored/{digest}", self.output),
             Route("/stored/{digest}/{action}", self.act, methods=["POST"]),
             Route("/memory", self.memory),
-            Route("/rules", self.rules),
-            Route("/health", self.health),
+            *[Route(f"/{name}", self.told) for name in _COMMANDS],
             Mount("/static", StaticFiles(packages=[("brimline.dashboard", "static")])),
         ]
         known = (HTTPException, BrimlineError, OSError, sqlite3.Error)
@@ -166,47 +160,44 @@ class Dashboard:
         days, page = (_number(asked.get(name, "")) for name in ("days", "page"))
         wanted = Filter(project, model, sort, days, max(1, page))
         rows, count = self.index.sessions(wanted, _PAGE_SIZE)
+        last = -(-count // _PAGE_SIZE)
         more = {name: value for name, value in asked.items() if name != "page" and value}
-        return self._page(
-            "sessions.html",
-            "Sessions",
-            rows=rows,
-            count=count,
-            wanted=wanted,
-            pages=-(-count // _PAGE_SIZE),
-            query=urlencode(more),
-            projects=self.index.choices("project"),
-            models=self.index.choices("model"),
-            sorts=SORTS,
-        )
+        if count and not rows:
+            return RedirectResponse(f"/?{urlencode(more | {'page': last})}")
+        live = "" if count or more else "empty"
+        if live and request.headers.get("x-stamp") == live:
+            self.wanted.set()
+            return Response(status_code=204)
+        values: dict[str, Any] = {"rows": rows, "count": count, "wanted": wanted, "pages": last}
+        for name in ("project", "model"):
+            values[f"{name}s"] = self.index.choices(name)
+        values |= {"live": live, "query": urlencode(more), "sorts": SORTS}
+        return self._page("sessions.html", "Sessions", **values)
 
     def session(self, request: Request) -> Response:
         """One session; nothing where it is as the browser has it."""
-        path = self.index.path_of(request.path_params["name"])
+        path, within = self._asked(request)
         now = stamp(self.home_dir, path)
         if request.headers.get("x-stamp") == now:
             return Response(status_code=204)
         found = self._story(path, now)
-        values = pages.session_page(found, redacted=False)
+        values = pages.session_page(found, redacted=False) | {"within": within}
         return self._page("session.html", f"Session {found.session_id[:8]}", live=now, **values)
 
     def request(self, request: Request) -> Response:
         """What came in with one request, word for word."""
-        path = self.index.path_of(request.path_params["name"])
+        path, within = self._asked(request)
         found = self._story(path, stamp(self.home_dir, path))
         number = request.path_params["number"]
         if not 1 <= number <= len(found.moments):
             raise HTTPException(404, f"the session has {len(found.moments):,} requests")
         moment = found.moments[number - 1]
-        return self._page(
-            "request.html",
-            f"Request {number}",
-            story=found,
-            moment=moment,
-            label=pages.label(moment),
-            rows=pages.came_in(found, moment),
-            replaced=[(*one, contents.meta(self.home_dir, one[1])) for one in moment.replaced],
-        )
+        values = {"story": found, "within": within, "moment": moment, "label": pages.label(moment)}
+        values["rows"] = pages.came_in(found, moment)
+        values["replaced"] = [
+            (*one, contents.meta(self.home_dir, one[1])) for one in moment.replaced
+        ]
+        return self._page("request.html", f"Request {number}", **values)
 
     def overall(self, _request: Request) -> Response:
         """All sessions together."""
@@ -220,21 +211,20 @@ class Dashboard:
         """One stored output."""
         key = contents.resolve(self.home_dir, request.path_params["digest"])
         data = contents.get(self.home_dir, key, touch=False)
-        text = data[: pages.MOST_CHARACTERS].decode("utf-8", "replace")
+        values: dict[str, Any] = {"key": key, "size": len(data)}
+        values["text"] = data[: pages.MOST_CHARACTERS].decode("utf-8", "replace")
+        values["about"] = contents.meta(self.home_dir, key)
+        pin = layout.file(self.home_dir, layout.digest_of(key), "pin")
         return self._page(
-            "output.html",
-            f"Output {key[7:15]}",
-            key=key,
-            size=len(data),
-            text=text,
-            cut=len(data) > pages.MOST_CHARACTERS,
-            about=contents.meta(self.home_dir, key),
-            is_pinned=os.path.exists(layout.file(self.home_dir, layout.digest_of(key), "pin")),
+            "output.html", f"Output {key[7:15]}", is_pinned=os.path.exists(pin), **values
         )
 
     async def act(self, request: Request) -> Response:
         """Pin, unpin or forget an output: asked for by a form of ours, with its token."""
-        given: dict[str, str] = dict(parse_qsl((await _body(request)).decode("utf-8", "replace")))
+        length = request.headers.get("content-length")
+        if length is None or _number(length) > _LARGEST_FORM_BYTES:
+            raise HTTPException(413, "this is longer than any form of ours")
+        given = dict(parse_qsl((await request.body()).decode("utf-8", "replace")))
         action = _ACTIONS.get(request.path_params["action"])
         if action is None:
             raise HTTPException(404, "there is no such action")
@@ -256,17 +246,17 @@ class Dashboard:
         hits = self._ask(*words)["hits"] if query else []
         return self._page("memory.html", "Memory", query=query, hits=hits, **topics, **place)
 
-    def rules(self, request: Request) -> Response:
-        """The instruction files of a project."""
-        place = self._project(request)
-        found = self._ask("rules", "show", cwd=place["project"])
-        return self._page("rules.html", "Rules", found=found, **place)
+    def told(self, request: Request) -> Response:
+        """What a command finds in a project: its instruction files, or whether all is well."""
+        place, name = self._project(request), request.url.path.strip("/")
+        found = self._ask(*_COMMANDS[name], cwd=place["project"])
+        return self._page(f"{name}.html", name.capitalize(), found=found, **place)
 
-    def health(self, request: Request) -> Response:
-        """What `doctor` finds."""
-        place = self._project(request)
-        found = self._ask("doctor", cwd=place["project"])
-        return self._page("health.html", "Health", found=found, **place)
+    def _asked(self, request: Request) -> tuple[str, str]:
+        """The file of the session that is meant, and what leads to it again in its links."""
+        folder = request.query_params.get("in", "")
+        path = self.index.path_of(request.path_params["name"], folder)
+        return path, f"?{urlencode({'in': folder})}" if folder else ""
 
     def _page(self, template: str, title: str, **values: Any) -> HTMLResponse:
         here = next((path for path, name in NAVIGATION if name == title), "")
@@ -284,12 +274,7 @@ class Dashboard:
     def _story(self, path: str, now: str) -> story.Story:
         """A session as it is now; the last ones stay, for whoever clicks through them."""
         with self._lock:
-            known = self._stories.pop((path, now), None)
-            found = known or story.tell(path, self.home_dir)
-            self._stories[path, now] = found
-            while len(self._stories) > _KEPT_STORIES:
-                del self._stories[next(iter(self._stories))]
-        return found
+            return self._tell(path, now)
 
     def _project(self, request: Request) -> dict[str, Any]:
         """The folder that is asked for, where there was a session in it, else where this runs."""
@@ -318,15 +303,6 @@ class Dashboard:
         if not found:
             raise BrimlineError(done.stderr.decode("utf-8", "replace").strip())
         return found
-
-
-async def _body(request: Request) -> bytes:
-    found = b""
-    async for part in request.stream():
-        found += part
-        if len(found) > _LARGEST_FORM_BYTES:
-            raise HTTPException(413, "this is longer than any form of ours")
-    return found
 
 
 def _number(text: str) -> int:

@@ -10,6 +10,7 @@ import json
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -101,7 +102,10 @@ class Conversations:
                 )
                 if outcome is None:
                     return False
-                outcome.fresh = (passing.outcome.fresh if passing.outcome else {}) | outcome.fresh
+                if passing.outcome:  # all of it is new in this request
+                    outcome.fresh = passing.outcome.fresh | outcome.fresh
+                    outcome.originals = passing.outcome.originals | outcome.originals
+                    passing.fresh = []
                 self._adopt(passing, outcome)
         except Exception as error:  # noqa: BLE001
             self.failed(error)
@@ -158,7 +162,7 @@ class Conversations:
             pass
 
     def _prepare(self, passing: Passing, headers: Mapping[bytes, bytes], now: float) -> None:
-        body = json.loads(passing.raw)
+        body = json.loads(passing.raw, parse_float=_number)
         if not isinstance(body, dict) or blocks.is_helper(body):
             return
         passing.body, passing.found = body, blocks.read(body) or []
@@ -217,10 +221,8 @@ class Conversations:
         before and after its compaction. What one of them has sent is warm for that one only.
         """
         names = [block.id for block in passing.found]
-        last: dict[str, Sent] = {}
-        for name, sent in requests:
-            last.setdefault(name, sent)
-        longest = sorted(last, key=lambda name: -last[name].blocks)
+        last = dict(reversed(requests))
+        longest = sorted(last, key=lambda name: (-last[name].blocks, -last[name].at))
         goes_on = (one for one in longest if last[one].prefix == _line(names[: last[one].blocks]))
         name = _same(requests, passing.raw)[0] or next(goes_on, "")
         with self._lock:
@@ -264,6 +266,7 @@ class Conversations:
         passing.fresh += [
             [one.layer, one.key, round(outcome.originals[one.key].tokens - one.tokens)]
             for one in outcome.fresh.values()
+            if one.key in outcome.originals  # else noted before this request was refused
         ]
         if outcome.is_changed:
             passing.raw = _to_bytes(outcome.body)
@@ -298,7 +301,7 @@ class Conversations:
         if passing.session:
             state = SessionState(self._home, passing.session)
             state.add_line("Gateway", fields)
-            if not passing.agent:
+            if not passing.agent and report.kind == "conversation":
                 told = f"{fields['saved']} {blocks.prompt_tokens(usage)}"
                 io.replace_file(f"{state.folder}/{GATEWAY_SAVED}", told.encode())
 
@@ -328,6 +331,18 @@ def _line(names: list[str]) -> str:
 def _hash(told: str | bytes) -> str:
     raw = told.encode() if isinstance(told, str) else told
     return hashlib.blake2b(raw, digest_size=16).hexdigest()
+
+
+def _number(text: str) -> float:
+    """A number that is sent as it came.
+
+    Raises:
+        ValueError: no float is exactly that.
+    """
+    found = float(text)
+    if Decimal(repr(found)) != Decimal(text):
+        raise ValueError(f"{text[:40]} cannot be said as a float")
+    return found
 
 
 def _to_bytes(body: Any) -> bytes:

@@ -12,12 +12,14 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import termios
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from brimline import clientsettings, output
@@ -26,7 +28,6 @@ from brimline.fast import io, paths
 from brimline.gateway import serving
 
 if TYPE_CHECKING:
-    import socket
     from collections.abc import Iterator, Mapping
 
 CLIENT = "claude"
@@ -45,6 +46,7 @@ _PASSED_ON = ("SIGINT", "SIGQUIT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
 _NETWORK = (*serving.PROXIES, *serving.NO_PROXIES, *serving.AUTHORITIES)
 _OURS = (serving.HOST, "localhost")
 _RUN = "run-"
+_BEING_WRITTEN_S = 60.0
 # So many in a row that live no longer than this: another would not live longer either.
 _SHORT_LIFE_S, _MOST_SHORT_LIVES = 5.0, 3
 _GOODBYE_S = 5.0
@@ -143,36 +145,26 @@ def _around_proxies(env: Mapping[str, str]) -> dict[str, str]:
 def _written(settings: dict[str, Any]) -> Iterator[str]:
     """The settings in a file that only the user can read: arguments are for everybody to see.
 
-    Its folder is locked while we live, and what is not is removed: its run was killed.
+    It is locked while we live. One that is not was left by a run that was killed, and goes.
     """
     import fcntl
 
-    place: str | None = os.path.dirname(paths.gateway_file(paths.home()))
+    place = os.path.dirname(paths.gateway_file(paths.home()))
     try:
-        io.make_folders(str(place))
-        for left in os.scandir(place):
-            if left.name.startswith(_RUN):
-                with contextlib.suppress(OSError), _opened(left.path) as descriptor:
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    shutil.rmtree(left.path)
-        made = tempfile.TemporaryDirectory(prefix=_RUN, dir=place, ignore_cleanup_errors=True)
+        io.make_folders(place)
+        for left in Path(place).glob(f"{_RUN}*"):
+            with contextlib.suppress(OSError), left.open() as other:
+                fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if time.time() - left.stat().st_mtime > _BEING_WRITTEN_S:
+                    left.unlink()
+        file = tempfile.NamedTemporaryFile("w", prefix=_RUN, dir=place)  # noqa: SIM115
     except OSError:
-        made = tempfile.TemporaryDirectory(prefix=f"brimline-{_RUN}", ignore_cleanup_errors=True)
-    with made as folder, _opened(folder) as descriptor:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        path = f"{folder}/settings.json"
-        with open(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
-            json.dump(settings, file)
-        yield path
-
-
-@contextlib.contextmanager
-def _opened(path: str) -> Iterator[int]:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
+        file = tempfile.NamedTemporaryFile("w", prefix=f"brimline-{_RUN}")  # noqa: SIM115
+    with file:
+        fcntl.flock(file, fcntl.LOCK_SH)
+        json.dump(settings, file)
+        file.flush()
+        yield file.name
 
 
 def _upstream(env: Mapping[str, str]) -> str:
@@ -215,9 +207,9 @@ def _attend(command: list[str]) -> int:
 def _has_keys() -> bool:
     """Whether a terminal makes signals of keys, for all that are in its foreground as we are."""
     try:
-        with _opened("/dev/tty") as terminal:
+        with open("/dev/tty", "rb", buffering=0) as terminal:
             makes = termios.tcgetattr(terminal)[3] & termios.ISIG
-            return bool(makes) and os.tcgetpgrp(terminal) == os.getpgrp()
+            return bool(makes) and os.tcgetpgrp(terminal.fileno()) == os.getpgrp()
     except (OSError, termios.error):
         return False
 
@@ -319,18 +311,8 @@ def _tell_all(listening: socket.socket, message: str, ending: threading.Event) -
             return
         with connection, contextlib.suppress(OSError):
             connection.settimeout(_GOODBYE_S)
-            _read_request(connection)
+            connection.recv(65_536)
             connection.sendall(head.encode() + body)
-
-
-def _read_request(connection: socket.socket) -> None:
-    """All that a request says: an answer before its end would be lost."""
-    data = b""
-    while b"\r\n\r\n" not in data and (part := connection.recv(65_536)):
-        data += part
-    head, _, rest = data.partition(b"\r\n\r\n")
-    lines = head.lower().split(b"\r\n")
-    told = [line.partition(b":")[2] for line in lines if line.startswith(b"content-length:")]
-    left = (int(told[0]) if told and told[0].strip().isdigit() else 0) - len(rest)
-    while left > 0 and (part := connection.recv(65_536)):
-        left -= len(part)
+            connection.shutdown(socket.SHUT_WR)
+            while connection.recv(65_536):  # cut off while it asks, the client would hear nothing
+                pass

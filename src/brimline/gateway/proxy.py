@@ -32,24 +32,14 @@ if TYPE_CHECKING:
 
 LARGEST_BODY_BYTES = 64 << 20
 MOST_CONNECTIONS = 256
-_LARGEST_REFUSAL_BYTES = 64 << 10
 _LARGEST_ANSWER_BYTES = 1 << 20
 _LARGEST_START_BYTES = 64 << 10
 _CONNECT_TIMEOUT_S = 30.0
 _HOSTS = ("127.0.0.1", "localhost")
 _OF_ONE_CONNECTION = frozenset(
-    (
-        b"connection",
-        b"keep-alive",
-        b"proxy-connection",
-        b"te",
-        b"trailer",
-        b"transfer-encoding",
-        b"upgrade",
-    )
+    b"connection keep-alive proxy-connection te trailer transfer-encoding upgrade".split()
 )
 _MESSAGES = b"/v1/messages"
-_READ = (b"gzip", b"deflate", b"identity")
 _BAD_REQUEST = 400
 _TOO_LONG = b"prompt is too long"
 # Newer models take their thinking back only with nothing changed before it.
@@ -138,16 +128,20 @@ class Proxy:
         if known and scope["method"] == "POST" and path.endswith(_MESSAGES):
             passing = await asyncio.to_thread(known.prepare, raw, headers, now)
             raw = passing.raw
-            scope = scope | {"headers": _readable(scope["headers"])}
+            # What is asked for is what can be read here: a refusal, the usage.
+            encodings = b"gzip" if b"gzip" in headers.get(b"accept-encoding", b"") else b"identity"
+            own = [(n, encodings if n == b"accept-encoding" else v) for n, v in scope["headers"]]
+            scope = scope | {"headers": own}
         query = scope["query_string"]
-        target = self._base + path + (b"?" + query if query else b"")
+        target = (self._base + path or b"/") + (b"?" + query if query else b"")
         try:
             response = await self._send(scope, target, raw)
             if passing and known and response.status_code == _BAD_REQUEST:
-                refused = await _bounded(response)
+                refused = await _whole(response)
                 again = await self._otherwise(scope, target, passing, response, refused)
                 if again is None:
-                    await _give(send, response, refused)
+                    await _start(send, response.status_code, _handed_on(response.headers.raw))
+                    await send({"type": "http.response.body", "body": refused})
                     await response.aclose()
                     return
                 await response.aclose()
@@ -182,7 +176,7 @@ class Proxy:
             return None
         again = await self._send(scope, target, passing.raw)
         if again.status_code == _BAD_REQUEST:
-            told = _decoded(again, await _bounded(again))
+            told = _decoded(again, await _whole(again))
             if _TOO_LONG in told:
                 await asyncio.to_thread(known.gave_up, passing)
             if _BOUND in told:
@@ -192,12 +186,8 @@ class Proxy:
         return again
 
     async def _send(self, scope: Scope, target: bytes, raw: bytes) -> httpx2.Response:
-        headers = _handed_on(scope["headers"])
-        headers = [(name, value) for name, value in headers if name != b"host"]
-        lengths = [value for name, value in headers if name == b"content-length"]
-        if raw or lengths:
-            headers = [item for item in headers if item[0] != b"content-length"]
-            headers.append((b"content-length", str(len(raw)).encode()))
+        given = _handed_on(scope["headers"])
+        headers = [item for item in given if item[0] not in (b"host", b"content-length")]
         connected: list[str] = []
 
         async def note(event: str, _: object) -> None:
@@ -226,16 +216,18 @@ def _client(upstream: str) -> httpx2.AsyncClient:
     Raises:
         BrimlineError: there is something wrong with one of them.
     """
-    env, proxy = os.environ, None
+    env, proxy, doubtful = os.environ, None, upstream
     name = next(filter(env.get, serving.PROXIES), None)
     try:
         host = httpx2.URL(upstream).netloc.decode("ascii")
         if name and not proxy_bypass_environment(host, {"no": ",".join(serving.no_proxy(env))}):
             proxy = env[name] if "://" in env[name] else f"http://{env[name]}"
+        doubtful = "SSL_CERT_FILE or SSL_CERT_DIR"
         context = httpx2.create_ssl_context()
         if extra := env.get("NODE_EXTRA_CA_CERTS"):
             with contextlib.suppress(OSError):  # the client ignores it then, too
                 context.load_verify_locations(extra)
+        doubtful = str(name)
         return httpx2.AsyncClient(
             verify=context,
             proxy=proxy,
@@ -245,9 +237,7 @@ def _client(upstream: str) -> httpx2.AsyncClient:
             trust_env=False,
         )
     except (OSError, ValueError, ImportError, httpx2.InvalidURL) as error:
-        names = [n for n in (proxy and name, *serving.AUTHORITIES[:2]) if n and env.get(n)]
-        told = " or ".join(names) or upstream
-        raise BrimlineError(f"the gateway cannot be set up with {told} ({error})") from None
+        raise BrimlineError(f"the gateway cannot be set up with {doubtful} ({error})") from None
 
 
 async def _read(receive: Receive) -> bytes | None:
@@ -280,16 +270,6 @@ async def _stream(send: Send, response: httpx2.Response, usage: _Usage) -> None:
     await send({"type": "http.response.body", "body": b""})
 
 
-async def _give(send: Send, response: httpx2.Response, body: bytes) -> None:
-    """An answer whose beginning was read already."""
-    await _start(send, response.status_code, _handed_on(response.headers.raw))
-    await send({"type": "http.response.body", "body": body, "more_body": True})
-    if not response.is_stream_consumed:
-        async for chunk in response.aiter_raw():
-            await send({"type": "http.response.body", "body": chunk, "more_body": True})
-    await send({"type": "http.response.body", "body": b""})
-
-
 async def _start(send: Send, status: int, headers: list[tuple[bytes, bytes]]) -> None:
     await send({"type": "http.response.start", "status": status, "headers": headers})
 
@@ -306,15 +286,9 @@ async def _refuse(send: Send, status: int, message: str, kind: str = "permission
     await send({"type": "http.response.body", "body": body})
 
 
-async def _bounded(response: httpx2.Response) -> bytes:
+async def _whole(response: httpx2.Response) -> bytes:
     """A refusal; they are short."""
-    parts, size = [], 0
-    async for chunk in response.aiter_raw():
-        parts.append(chunk)
-        size += len(chunk)
-        if size > _LARGEST_REFUSAL_BYTES:
-            break
-    return b"".join(parts)
+    return b"".join([chunk async for chunk in response.aiter_raw()])
 
 
 def _handed_on(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
@@ -327,19 +301,6 @@ def _handed_on(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, byte
         for one in value.split(b",")
     }
     return [item for item in given if item[0] not in _OF_ONE_CONNECTION and item[0] not in named]
-
-
-def _readable(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """Of the encodings that a client takes, those that can be undone here."""
-
-    def kept(value: bytes) -> bytes:
-        parts = map(bytes.strip, value.split(b","))
-        return b", ".join(one for one in parts if one.split(b";")[0].strip() in _READ)
-
-    return [
-        (name, (kept(value) or b"identity") if name == b"accept-encoding" else value)
-        for name, value in headers
-    ]
 
 
 def _decoded(response: httpx2.Response, body: bytes) -> bytes:

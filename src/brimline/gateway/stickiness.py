@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 _FORMAT = 2
 _AT_ONCE = 500
-_WAIT_S = 5.0
 # Of each conversation: the one that may have been stopped before it was sent, and the one before.
 _REQUESTS = 2
 # So many of all conversations whose names begin alike are looked at.
@@ -76,9 +75,7 @@ class Stickiness:
         io.make_folders(os.path.dirname(path))
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         self._lock = threading.Lock()
-        self._database = sqlite3.connect(
-            path, timeout=_WAIT_S, isolation_level=None, check_same_thread=False
-        )
+        self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         run = self._database.execute
         run("PRAGMA journal_mode = WAL")
         run("PRAGMA synchronous = NORMAL")

@@ -119,7 +119,7 @@ class Rehearsal:
         if trigger != "manual" and tokens < brim:
             self.resumed_at = tokens
             return [self._say("postponed", f"not yet: {tokens:,} of {brim:,}", tokens)]
-        self.shift = 0
+        self.shift, self.resumed_at = 0, None
         self._compact(value)
         return [self._say("compacted", "as recorded", tokens)]
 

@@ -29,7 +29,6 @@ from brimline.transcript import find
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_BUSY_S = 5.0
 _LOGS = ("audit.jsonl", "audit.jsonl.old", "errors.jsonl", "errors.jsonl.old", "learned.jsonl")
 _PROJECT_LOGS = ("offload-learned.jsonl", "offload-learned.jsonl.old")
 
@@ -171,7 +170,7 @@ def _forget_stand_ins(home_dir: str, name: str) -> None:
     if not os.path.isfile(path):
         return
     try:
-        with contextlib.closing(sqlite3.connect(path, timeout=_BUSY_S)) as database:
+        with contextlib.closing(sqlite3.connect(path)) as database:
             database.execute("PRAGMA secure_delete = ON").fetchall()
             with database:
                 for table in ("stand_ins", "requests"):

@@ -24,7 +24,6 @@ _KINDS = ("blob", "json", "pin")
 # What earlier versions derived from the store, with words of what goes.
 # So long the gateway sends something in the place of content after it decided to.
 SENT_FOR_S = 30 * 86_400
-_BUSY_S = 5.0
 _OLD_INDEX = ("search.sqlite3", "search.sqlite3-journal", "recompressed")
 
 
@@ -167,7 +166,7 @@ def sent_keys(home_dir: str, but: str = "") -> set[str]:
     # Where no gateway runs, nothing but the file is read, and none is left beside it.
     how = "mode=ro" if os.path.exists(f"{path}-wal") else "immutable=1"
     try:
-        connected = sqlite3.connect(f"{path.as_uri()}?{how}", uri=True, timeout=_BUSY_S)
+        connected = sqlite3.connect(f"{path.as_uri()}?{how}", uri=True)
         with contextlib.closing(connected) as database:
             return {key for (key,) in database.execute(asked, (since, f"{but}/"))}
     except sqlite3.Error as error:

@@ -81,7 +81,8 @@ def newest(project_dir: str) -> str:
     place = project_dir.rstrip("/") or "/"
     while place:
         folder = paths.project_transcripts(place)
-        found = [path for path in _sessions(folder) if os.path.isfile(path)]
+        found = _without_subagents(glob.glob(f"{glob.escape(folder)}/*.jsonl"))
+        found = [path for path in found if os.path.isfile(path)]
         if found:
             return max(found, key=_heard_at)
         place = place.rpartition("/")[0]  # the client may have been started further up
@@ -113,6 +114,12 @@ def beginning_with(name: str = "") -> list[str]:
     folder = glob.escape(paths.client_config_dir())
     end = "" if name.endswith(".jsonl") else "*.jsonl"
     return glob.glob(f"{folder}/projects/*/{glob.escape(name)}{end}")
+
+
+def everywhere() -> list[str]:
+    """Every session of the client that is there, of all projects, the newest first."""
+    found = [path for path in _without_subagents(beginning_with()) if os.path.isfile(path)]
+    return sorted(found, key=modified, reverse=True)
 
 
 def current(first_session: str) -> str:
@@ -177,9 +184,8 @@ def _continues(path: str, first_session: str) -> bool:
         return False
 
 
-def _sessions(folder: str) -> list[str]:
-    """The sessions in a folder; older clients keep those of subagents beside them."""
-    found = glob.glob(f"{glob.escape(folder)}/*.jsonl")
+def _without_subagents(found: list[str]) -> list[str]:
+    """Older clients keep the sessions of subagents beside the others."""
     return [path for path in found if not os.path.basename(path).startswith("agent-")]
 
 

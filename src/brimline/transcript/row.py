@@ -30,6 +30,8 @@ _ENVELOPE = (
     "timestamp",
 )
 _FILES = ("file_path", "notebook_path")
+# Rows that name the session, and the field of each.
+_TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle"}
 _SOURCES = (*_FILES, "command", "url", "pattern", "query", "path", "prompt")
 # What the client writes as if the user had: output of its own commands, marks of an interruption.
 _CLIENT_TEXTS = ("<local-command-", "<command-", "<bash-", "[Request interrupted")
@@ -248,6 +250,11 @@ def prompt_text(row: Any) -> str:
         return ""
     text = content_text(message_of(row).get("content")).strip()
     return "" if text.startswith(_CLIENT_TEXTS) else text
+
+
+def title_of(row: dict[str, Any]) -> str:
+    """What the session is called, where a row says so: by the client or the user."""
+    return text_of(row.get(_TITLES.get(text_of(row.get("type")), "")))
 
 
 def queued_prompt(row: dict[str, Any]) -> str:
