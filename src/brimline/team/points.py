@@ -38,7 +38,7 @@ _REMOTE = re.compile(
 )
 _LABEL_CHARACTERS = 100
 _FIRST_NUMBER = 10**11
-_GIT_S = 5.0
+_GIT_S = 2.0
 
 
 class Item(NamedTuple):
