@@ -235,8 +235,9 @@ def _set(config: Config, setting: Setting, raw: Any, source: str, where: str) ->
     try:
         config.values[setting.key] = coerce(setting, raw)
     except ValueError as error:
+        told = "this" if setting.kind == "url" else repr(raw)  # which may hold a key
         config.problems.append(
-            f"{where}: {setting.key} {error}, not {raw!r}; "
+            f"{where}: {setting.key} {error}, not {told}; "
             f"{config.values[setting.key]!r} stays in force"
         )
     else:

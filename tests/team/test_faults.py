@@ -320,6 +320,16 @@ def test_a_wrong_address_is_told_without_repeating_it(anna: Homes, url: str, pro
     assert f"the team's memory: memory.url {problem}" in " ".join(anna("doctor").out.split())
 
 
+def test_an_address_of_another_scheme_in_the_file_is_not_repeated(anna: Homes) -> None:
+    """It may hold a key, too."""
+    anna.enter("anna")
+    write_url("https://anna:secret@host/a")
+    for command in (("doctor",), ("config", "list"), ("memory", "search", "importer")):
+        told = anna(*command)
+        assert "secret" not in told.err + told.out
+    assert "memory.url takes an address" in " ".join(anna("doctor").out.split())
+
+
 def test_without_its_package_the_search_here_answers(anna: Homes) -> None:
     """One sentence says what to install."""
     project = anna.join("anna", "qdrant+http://127.0.0.1:9/memory")

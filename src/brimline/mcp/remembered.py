@@ -108,18 +108,18 @@ def _memory(home_dir: str) -> turns.Memory:
     return deep.opened(home_dir)
 
 
-def bring_up_to_date(home_dir: str, project_dir: str) -> None:
-    """Take in what is new, for a moment; longer work goes on behind the answer."""
+def bring_up_to_date(home_dir: str, project_dir: str, wait_s: float | None = WAIT_S) -> None:
+    """Take in what is new, for a moment or to the end; longer work goes on behind the answer."""
 
     def work() -> None:
         with _intake, contextlib.suppress(StoreError, OSError):
             exclude = policy.load(home_dir, project_dir).values["memory.exclude"]
             deep.take_in(home_dir, project_dir, exclude)
 
-    if not _intake.locked():
+    if wait_s is None or not _intake.locked():
         thread = threading.Thread(target=work, daemon=True)
         thread.start()
-        thread.join(WAIT_S)
+        thread.join(wait_s)
 
 
 def _told(hit: turns.Hit) -> str:

@@ -119,7 +119,8 @@ def share() -> None:
         if queue:
             from brimline.mcp import remembered
 
-            remembered.bring_up_to_date(paths.home(), _project_dir())
+            # What is not taken in yet would be deleted there.
+            remembered.bring_up_to_date(paths.home(), _project_dir(), None)
             queue.drain(queue.compared(), until=time.monotonic() + _SHARE_S)
     except (BrimlineError, OSError):
         pass
