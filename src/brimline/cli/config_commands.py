@@ -13,7 +13,6 @@ from brimline.errors import ConfigError
 from brimline.fast import paths
 from brimline.gauge.window import FALLING_UNITS
 from brimline.settings import BY_KEY, SETTINGS, coerce
-from brimline.team import place
 
 _MOST_POINTS = 100
 _project_option = click.option(
@@ -72,6 +71,8 @@ def set_command(key: str, value: str, project: bool, as_json: bool) -> None:
     if key == "guard.tiers":
         _require_order(value)
     if key == "memory.url":
+        from brimline.team import place
+
         place.parse(value)  # before anything could repeat what is wrong with it: it may hold a key
     written = config.change(file, key, value, project=project)
     config.compile_policy(paths.home(), os.getcwd())

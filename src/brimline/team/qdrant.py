@@ -114,7 +114,7 @@ class Server:
         while unasked or silent:
             if unasked:
                 silent.append(unasked.pop(0))
-                request = (self._client, answers, silent[-1], method, path, body)
+                request = (answers, silent[-1], method, path, body)
                 threading.Thread(target=self._try, args=request, daemon=True).start()
             wait_s = self._share_s if unasked else until - time.monotonic()
             try:
@@ -136,12 +136,10 @@ class Server:
             problem = told
         raise problem
 
-    def _try(
-        self, client: httpx2.Client, answers: SimpleQueue[tuple[str, Any]], host: str, *asked: Any
-    ) -> None:
+    def _try(self, answers: SimpleQueue[tuple[str, Any]], host: str, *asked: Any) -> None:
         """Ask one node: a thread of its own, as one that drips its answer never times out."""
         try:
-            told = self._asked(client, host, *asked)
+            told = self._asked(host, *asked)
         except TeamError as error:
             told = error
         except Exception as error:  # noqa: BLE001 - the top of this thread
@@ -163,9 +161,9 @@ class Server:
         if not isinstance(done, dict) or done.get("status") != "completed":
             raise TeamError(f"{self.place.name} did not confirm a change: it is sent again")
 
-    def _asked(self, client: httpx2.Client, host: str, method: str, path: str, body: Any) -> Any:
+    def _asked(self, host: str, method: str, path: str, body: Any) -> Any:
         where, raw = host.partition("://")[2], b""
-        with client.stream(method, host + path, json=body) as response:
+        with self._client.stream(method, host + path, json=body) as response:
             for chunk in response.iter_bytes():
                 raw += chunk
                 if len(raw) > _LARGEST_ANSWER_BYTES:

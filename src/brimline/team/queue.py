@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import itertools
 import re
 import time
 import uuid
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterator, Sequence
 
-    from brimline.search.vectors import Table
     from brimline.team.place import Place
 
 _AT_ONCE = 64
@@ -85,7 +83,7 @@ class Queue:
         listed, there = self._listed(), None
         own = {"filter": {"must": [points.matching("home", self.home)]}}
         with contextlib.closing(Server(self.place)) as server, as_asked():
-            prepare(server, points.table())
+            prepare(server)
             told = server.of_collection("POST", "/points/count", own | {"exact": True})
             if rebuild or told["count"] != len(listed):
                 there = _ids(server, own)
@@ -98,6 +96,17 @@ class Queue:
             self._write("DELETE FROM shared WHERE server = ?", [(self._name,)])
             self._list(listed)
         return _difference(listed, here)
+
+    def server(self, timeout_s: float) -> dict[str, Any]:
+        """The version of the server, and how many points it has in all.
+
+        Raises:
+            TeamError: the server cannot be asked, or does not fit.
+        """
+        with contextlib.closing(Server(self.place, timeout_s)) as server, as_asked():
+            check(server.of_collection("GET"), self.place)
+            number = int(server.of_collection("POST", "/points/count", {})["count"])
+            return {"version": clean(str(server.ask("GET", "/")["version"]))[:20], "points": number}
 
     def drain(
         self,
@@ -226,7 +235,7 @@ def _ids(server: Server, asked: dict[str, Any]) -> set[str]:
     return found
 
 
-def prepare(server: Server, table: Table) -> None:
+def prepare(server: Server) -> None:
     """Make the collection where it is missing, and see that it fits.
 
     Raises:
@@ -241,24 +250,24 @@ def prepare(server: Server, table: Table) -> None:
         # while one node is down, and leave its copies behind without anybody's notice.
         copies = {"replication_factor": server.place.replicas, "write_consistency_factor": 1}
         try:
-            server.of_collection("PUT", body=points.schema(table) | copies)
+            server.of_collection("PUT", body=points.schema(points.table()) | copies)
         except RefusedError as refused:
             if refused.status != _CONFLICT:  # somebody else was quicker
                 raise
         told = server.of_collection("GET")
-    check(told, server.place, table)
+    check(told, server.place)
     for field in points.INDEXED - told["payload_schema"].keys():
         body = {"field_name": field, "field_schema": "keyword"}
         server.of_collection("PUT", "/index?wait=true", body)
 
 
-def check(told: Any, place: Place, table: Table) -> None:
+def check(told: Any, place: Place) -> None:
     """See that a collection fits.
 
     Raises:
         TeamError: it was made for another model.
     """
-    own, known = points.vector_name(table), told["config"]["params"]
+    own, known = points.vector_name(points.table()), told["config"]["params"]
     there, sparse = known["vectors"], known.get("sparse_vectors") or {}
     if own not in there or not {points.WORDS, points.PAIR} <= sparse.keys():
         raise TeamError(
@@ -268,6 +277,6 @@ def check(told: Any, place: Place, table: Table) -> None:
 
 
 def _batches(found: list[str], until: float) -> Iterator[list[str]]:
-    starts = range(0, len(found), _AT_ONCE)
-    in_time = itertools.takewhile(lambda _: time.monotonic() < until, starts)
-    return (found[start : start + _AT_ONCE] for start in in_time)
+    for start in range(0, len(found), _AT_ONCE):
+        if time.monotonic() < until:
+            yield found[start : start + _AT_ONCE]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from brimline.carry.clean import clean
 from brimline.errors import BrimlineError, TeamError
 from brimline.fast import io, paths
 
@@ -116,15 +114,8 @@ def status(home_dir: str, project_dir: str) -> dict[str, Any] | None:
         queue = queue_of(home_dir, project_dir)
         if queue is None:
             return None
-        from brimline.team.points import table
-        from brimline.team.qdrant import Server, as_asked
-        from brimline.team.queue import check
-
         told |= {"server": queue.place.name, "waiting": queue.waiting().total}
-        with contextlib.closing(Server(queue.place, _STATUS_S)) as server, as_asked():
-            told["version"] = clean(str(server.ask("GET", "/")["version"]))[:20]
-            told["points"] = int(server.of_collection("POST", "/points/count", {})["count"])
-            check(server.of_collection("GET"), queue.place, table())
+        told |= queue.server(_STATUS_S)
     except BrimlineError as error:
         told["problem"] = str(error)
     return told
