@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, settings
 from tests.guard.dialogue import Talk
 
 from brimline import clientsettings
+from brimline.search import documents
 from brimline.testing import SessionBuilder
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("BRIMLINE_HOME", str(tmp_path / "brimline"))
     managed = str(tmp_path / "managed" / "managed-settings.json")
     monkeypatch.setattr(clientsettings, "_managed_settings", lambda: managed)
+    # What one process says once; every test is one to itself.
+    monkeypatch.setattr(documents, "renewed", [])
     project = tmp_path / "project"
     project.mkdir()
     (tmp_path / "home").mkdir()

@@ -12,7 +12,6 @@ import pytest
 from brimline.errors import StateError
 from brimline.fast import paths
 from brimline.memory import hot, textfile
-from brimline.search import documents
 
 if TYPE_CHECKING:
     from .conftest import Refused, Run
@@ -258,10 +257,9 @@ def test_the_folder_is_the_one_the_client_uses(world: Path, folder: Path) -> Non
 
 
 def test_a_damaged_search_file_is_told_and_no_empty_name_forgets(
-    home_dir: str, brimline: Run, refused: Refused, monkeypatch: pytest.MonkeyPatch
+    home_dir: str, brimline: Run, refused: Refused
 ) -> None:
     """It is begun anew, which costs what the client has deleted meanwhile."""
-    monkeypatch.setattr(documents, "renewed", [])
     add(brimline, "deploys", "By tag, never on Fridays.")
     assert "never on Fridays" in brimline("memory", "search", "fridays").out
     (file,) = Path(home_dir, "search").glob("*.sqlite3")

@@ -50,8 +50,8 @@ def test_two_homes_find_each_others_memories_after_one_sync(
     team: Homes, node: Node, collection: str
 ) -> None:
     """With author, session, time and source, secrets masked; each entry once, own ones locally."""
-    assert team.sync() == {"sent": 4, "deleted": 0, "waiting": 0}
-    assert team.sync() == {"sent": 0, "deleted": 0, "waiting": 0}
+    assert team.sync() == {"sent": 4, "deleted": 0, "waiting": 0, "unknown": 0}
+    assert team.sync() == {"sent": 0, "deleted": 0, "waiting": 0, "unknown": 0}
     assert [hit["author"] for hit in team.find("importer retries")][:2] == ["", ""]
 
     team.enter("ben")
@@ -79,7 +79,7 @@ def test_what_one_forgets_is_gone_for_both(team: Homes, node: Node, collection: 
     done = team("forget", "--session", SESSIONS["anna"], "--yes")
     assert "memory sync" in done.err
     assert {hit["author"] for hit in team.find("importer retries")} == {"ben"}
-    assert team.sync() == {"sent": 0, "deleted": 4, "waiting": 0}
+    assert team.sync() == {"sent": 0, "deleted": 4, "waiting": 0, "unknown": 0}
 
     assert {hit["author"] for hit in team.find("importer retries")} == {"ben"}
     team.enter("ben")
@@ -95,7 +95,7 @@ def test_a_topic_that_changes_or_goes_does_so_on_the_server(
     team("memory", "add", "deploys", "--type", "project", "--description", "How", "On Fridays.")
     team.sync()
     team("memory", "edit", "deploys", "On Mondays.")
-    assert team.sync() == {"sent": 1, "deleted": 1, "waiting": 0}
+    assert team.sync() == {"sent": 1, "deleted": 1, "waiting": 0, "unknown": 0}
     topics = [
         p["payload"] for p in everything(node, collection) if p["payload"]["source"] == "topic"
     ]
@@ -140,7 +140,7 @@ def test_only_the_project_at_hand_is_searched_unless_everywhere(
         ("remote", "add", "origin", "git@Example.org:team/Importer.git"),
     ):
         subprocess.run(["git", *command], cwd=project, check=True, timeout=30)
-    assert team.sync() == {"sent": 4, "deleted": 4, "waiting": 0}
+    assert team.sync() == {"sent": 4, "deleted": 4, "waiting": 0, "unknown": 0}
     team.enter("ben")
     assert team.find("importer retries") == []
     assert (

@@ -201,7 +201,7 @@ def index_command(rebuild: bool, as_json: bool) -> None:
 
 
 @output.command("sync")
-@click.option("--rebuild", is_flag=True, help="Ask what the server has, and send everything.")
+@click.option("--rebuild", is_flag=True, help="Send everything, and delete there what is not here.")
 def sync_command(rebuild: bool, as_json: bool) -> None:
     """Send what is new to the team's server. What is gone here is deleted there.
 
@@ -223,6 +223,8 @@ def sync_command(rebuild: bool, as_json: bool) -> None:
     with output.Progress("Sending", waiting.total) as progress:
         done = queue.drain(waiting, progress=progress.update)
     told = f"{done['sent']:,} sent to {queue.place.name}, {done['deleted']:,} deleted there."
+    if done["unknown"]:
+        told += f" {done['unknown']:,} from here are known there alone: --rebuild deletes them."
     output.answer(done, told, as_json=as_json)
 
 

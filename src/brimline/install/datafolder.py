@@ -40,7 +40,7 @@ _OURS = {
     "carry/*": r"(ledger|checkpoint|audit-\d+)\.json|(checkpoint|card)\.md|(notes|budget)\.jsonl",
     "carry/clients": r"\d+",
     "carry/projects": r"[0-9a-f]{24}\.json",
-    "gateway": rf"stand-ins\.sqlite3{_DATABASE}",
+    "gateway": rf"stand-ins\.sqlite3{_DATABASE}|run-\w+",
     "store": r"index\.jsonl(\.old)?|last_key|format|clients|references\.json|tidied|recompressed"
     rf"|search\.sqlite3{_DATABASE}",
     "store/tmp": r"\d+\.\d+\.tmp|[0-9a-f]{64}\.(blob|json|pin)\.\d+\.\d+\.gone",

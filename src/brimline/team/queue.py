@@ -4,7 +4,8 @@ The queue is no file of its own, and so cannot be lost: the search file also lis
 the server confirmed. What is in the search and not on the list is yet to be sent; what is on the
 list and no longer in the search is yet to be deleted. Every point names the home that sent it, by
 an id that lies outside the search: where the server has another number of points of this home than
-the list, it is asked which, and its answer is the list.
+the list, it is asked which. Those that are neither here nor on the list may be all that there is of
+a session that Claude Code has deleted: they stay, unless the user wants all of it anew.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.carry.clean import clean
 from brimline.errors import TeamError
-from brimline.fast import io, paths
+from brimline.fast import io
 from brimline.memory import deep
 from brimline.team import points
 from brimline.team.qdrant import NOT_FOUND, RefusedError, Server, as_asked
@@ -51,6 +52,8 @@ class Waiting(NamedTuple):
 
     sends: dict[str, tuple[int, str]]
     deletes: list[str]
+    unknown: int = 0
+    """Points of this home that are neither here nor known to have been."""
 
     @property
     def total(self) -> int:
@@ -66,7 +69,8 @@ class Queue:
 
     def __init__(self, home_dir: str, place: Place, *, outputs: bool) -> None:
         self.place, self.home, self._outputs = place, _home_id(home_dir), outputs
-        self._name = paths.fingerprint(",".join((*place.hosts, place.collection)))
+        # Not by the address, which has several spellings; the count tells another server.
+        self._name = place.collection
         self._memory = deep.opened(home_dir)
         self._labels: dict[str, str] = {}
 
@@ -75,12 +79,12 @@ class Queue:
         return _difference(self._listed(), self._memory.use(self._here))
 
     def compared(self, *, rebuild: bool = False) -> Waiting:
-        """The same, once the server was asked; with `rebuild` all is sent, whatever it has.
+        """The same, once the server was asked; with `rebuild` it gets all that is here and no more.
 
         Raises:
             TeamError: the server cannot be asked, or does not fit.
         """
-        listed, there = self._listed(), None
+        listed, there, unknown = self._listed(), None, 0
         own = {"filter": {"must": [points.matching("home", self.home)]}}
         with contextlib.closing(Server(self.place)) as server, as_asked():
             prepare(server)
@@ -92,10 +96,13 @@ class Queue:
         if there is not None:
             # What is gone here is deleted there even if it was not found just now.
             kept = {p: s for p, s in listed.items() if p in there or p not in here}
+            if not rebuild:
+                unknown = len(there - listed.keys() - here.keys())
+                there &= listed.keys() | here.keys()
             listed = dict.fromkeys([*there, *kept], "") | ({} if rebuild else kept)
             self._write("DELETE FROM shared WHERE server = ?", [(self._name,)])
             self._list(listed)
-        return _difference(listed, here)
+        return _difference(listed, here)._replace(unknown=unknown)
 
     def server(self, timeout_s: float) -> dict[str, Any]:
         """The version of the server, and how many points it has in all.
@@ -135,12 +142,14 @@ class Queue:
                 self._send(server, {point: waiting.sends[point] for point in batch})
                 done["sent"] += len(batch)
                 progress(len(batch))
-        return done | {"waiting": waiting.total - sum(done.values())}
+        return done | {"waiting": waiting.total - sum(done.values()), "unknown": waiting.unknown}
 
     def _send(self, server: Server, batch: dict[str, tuple[int, str]]) -> None:
         numbers = [number for number, _ in batch.values()]
         found = self._memory.use(lambda base: list(self._entries(base, numbers)))
         items = [item for item in map(self._item, found) if item.id in batch]
+        # Before it is sent: should this be killed, what is there is still known.
+        self._list({item.id: "" for item in items})
         if items:
             common = {"author": self.place.author, "home": self.home}
             made = points.points(items, points.table(), common)
