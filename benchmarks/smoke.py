@@ -62,7 +62,7 @@ class Smoke:
             "its contents": self.check_contents,
             "install it alone": self.install_wheel,
             "brimline --version": lambda: self.brimline("--version").strip(),
-            "brimline demo --fast": self.play_demo,
+            "brimline demo": self.play_demo,
             "brimline install --yes": self.wire,
             "brimline doctor": self.consult_doctor,
             "a hook past a tier": self.cross_tier,
@@ -98,7 +98,7 @@ class Smoke:
 
     def play_demo(self) -> str:
         """The demo ends with its figures."""
-        told = self.brimline("demo", "--fast")
+        told = self.brimline("demo")
         if "messages to the model" not in told:
             raise SmokeError("it did not print its figures.")
         return "played to its end"
