@@ -52,6 +52,15 @@ def raw_of(talk: Talk) -> bytes:
     return json.dumps(talk.body()).encode()
 
 
+def begun(gateway: Gateway) -> http.client.HTTPConnection:
+    """A connection on which an answer has begun to arrive."""
+    connection = gateway.connect()
+    path = "/" + gateway.url.split("/", 3)[3]
+    connection.request("POST", f"{path}/v1/messages", b"{}")
+    connection.getresponse().read1(10)
+    return connection
+
+
 def errors(home_dir: str) -> list[Any]:
     """The lines of the error log."""
     try:
@@ -301,10 +310,7 @@ def test_what_a_client_does_not_read_is_not_fetched(upstream: Upstream) -> None:
 
     upstream.answers = [Answer(stream=stream)]
     with Gateway(upstream.url) as gateway:
-        connection = gateway.connect()
-        path = "/" + gateway.url.split("/", 3)[3]
-        connection.request("POST", f"{path}/v1/messages", b"{}")
-        connection.getresponse().read1(10)
+        connection = begun(gateway)
         assert waits.wait(TIMEOUT_S)
         connection.close()
 
@@ -324,10 +330,7 @@ def test_a_client_that_leaves_takes_its_request_along(upstream: Upstream) -> Non
 
     upstream.answers = [Answer(stream=stream)]
     with Gateway(upstream.url) as gateway:
-        connection = gateway.connect()
-        path = "/" + gateway.url.split("/", 3)[3]
-        connection.request("POST", f"{path}/v1/messages", b"{}")
-        connection.getresponse().read1(10)
+        connection = begun(gateway)
         connection.close()
         assert gone.wait(TIMEOUT_S)
 

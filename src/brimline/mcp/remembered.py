@@ -49,7 +49,10 @@ def find(home_dir: str, project_dir: str, query: str, room: int, *, everywhere: 
     within = EVERYWHERE if everywhere else Within(stored.place(project_dir))
     memory = _memory(home_dir)
     hits, problem = together.search(home_dir, project_dir, memory, query, _MOST_HITS, within)
-    _elsewhere.update({hit.number: (hit, time.monotonic()) for hit in hits if hit.author})
+    now = time.monotonic()
+    for number in [number for number, (_, at) in _elsewhere.items() if now > at + _KEPT_S]:
+        del _elsewhere[number]
+    _elsewhere.update({hit.number: (hit, now) for hit in hits if hit.author})
     rows = []
     for hit in hits:
         row = f"m{hit.number} {_told(hit)}: {line(hit.text, _HIT_CHARACTERS)}"

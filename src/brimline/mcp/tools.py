@@ -119,7 +119,7 @@ def share() -> None:
         if queue:
             from brimline.mcp import remembered
 
-            # What is not taken in yet would be deleted there.
+            # To the end, so that one round sends all that there is.
             remembered.bring_up_to_date(paths.home(), _project_dir(), None)
             queue.drain(queue.compared(), until=time.monotonic() + _SHARE_S)
     except (BrimlineError, OSError):
