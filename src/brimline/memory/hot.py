@@ -13,9 +13,9 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import clientsettings
-from brimline.carry.clean import clean
 from brimline.errors import StateError
 from brimline.fast import io
+from brimline.masking import clean
 from brimline.memory import hotindex, textfile
 
 if TYPE_CHECKING:
