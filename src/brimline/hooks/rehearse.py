@@ -12,7 +12,7 @@ import json
 import sys
 from typing import Any
 
-from brimline import clienttools, config
+from brimline import clienttools
 from brimline.decision import merge
 from brimline.fast import paths
 from brimline.gauge.reading import characters_per_token
@@ -22,6 +22,7 @@ from brimline.hooks.entry import call
 from brimline.hooks.turn import Turn
 from brimline.hooks.wire import Event
 from brimline.offload import tool_results
+from brimline.settings import config
 from brimline.transcript import compactions, find, read, row
 
 # After a compaction, where the recording has none to go by.
