@@ -13,9 +13,9 @@ from _blake2 import blake2b
 
 from brimline import clienttools
 from brimline.carry import commands
-from brimline.carry.clean import clean
 from brimline.carry.ledger import DECIDE, KEEP, Ledger, add_message, add_note, is_paste
 from brimline.fast import paths
+from brimline.masking import clean
 from brimline.transcript import read, row, words
 from brimline.transcript.row import text_of
 

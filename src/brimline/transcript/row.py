@@ -62,12 +62,16 @@ class Spent:
 class Result:
     """What a tool answered: the text that the model got, and the client's own copy."""
 
-    __slots__ = ("call_id", "copy", "is_error", "text", "told")
+    __slots__ = ("call_id", "copy", "is_error", "is_marked", "text", "told")
 
-    def __init__(self, call_id: str, text: str, *, is_error: bool, told: Any) -> None:
+    def __init__(
+        self, call_id: str, text: str, *, is_error: bool, told: Any, is_marked: bool = False
+    ) -> None:
         self.call_id = call_id
         self.text = text
         self.is_error = is_error
+        # Whether the client itself says that words of a person are in it.
+        self.is_marked = is_marked
         self.copy = told
         self.told: dict[str, Any] = told if isinstance(told, dict) else {}
 
@@ -287,7 +291,13 @@ def results(row: Any) -> Iterator[Result]:
                 result_text(block),
                 is_error=block.get("is_error") is True,
                 told=row.get(COPY_FIELD),
+                is_marked=holds_persons_words(row),
             )
+
+
+def holds_persons_words(row: dict[str, Any]) -> bool:
+    """Whether the client marked a result as one in which a person said something."""
+    return row.get("holdsPersonsWords") is True or bool(row.get("userFeedback"))
 
 
 def result_ids(row: dict[str, Any]) -> list[str]:
