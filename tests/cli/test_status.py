@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 KEYS = (
     "session_id transcript occupancy_tokens projected_tokens margin_tokens window_tokens "
     "window_source compaction_tokens compaction_source ending tier_name velocity_tokens_per_op "
-    "measured_by measured_at tail_tokens used_ratio tier effective_window_tokens "
+    "measured_by measured_at tail_tokens used_ratio tier model model_taken_for "
+    "effective_window_tokens "
     "compaction_enforced forecast_ops forecast_ops_low forecast_ops_high forecast_basis "
     "compactions off gateway_saved_tokens"
 )
