@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from tests.guard.dialogue import Talk
 
-from brimline import clientsettings
 from brimline.search import documents
+from brimline.settings import clientsettings
 from brimline.testing import SessionBuilder
 
 if TYPE_CHECKING:

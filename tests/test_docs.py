@@ -12,11 +12,11 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from brimline import presets
 from brimline.cli.surface import COMMANDS, program
 from brimline.hooks.table import EVENTS
 from brimline.mcp.tools import TOOLS
-from brimline.settings import SETTINGS
+from brimline.settings import presets
+from brimline.settings.values import SETTINGS
 from brimline.testing import bash_event, event, statusline_event
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brimline import config, models
+from brimline import models
 from brimline.fast import paths, policy
+from brimline.settings import config
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -38,7 +38,7 @@ def settings_start_us(project_dir: str) -> bool:
     """
     import os
 
-    from brimline import clientsettings
+    from brimline.settings import clientsettings
 
     found = [
         entry

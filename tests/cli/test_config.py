@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from brimline import presets
 from brimline.fast import paths, policy
-from brimline.settings import BY_KEY, REMOVED, SETTINGS, defaults
+from brimline.settings import presets
+from brimline.settings.values import BY_KEY, REMOVED, SETTINGS, defaults
 
 if TYPE_CHECKING:
     from .conftest import Refused, Run

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from brimline.clientsettings import RECALL_RULES
+from brimline.settings.clientsettings import RECALL_RULES
 from brimline.store import stub as stubs
 
 from .own_environment import OwnEnvironment

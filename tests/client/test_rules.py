@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline import clientsettings
 from brimline.rules import cascade
+from brimline.settings import clientsettings
 
 from .brimline_home import Installed
 from .stub_api import bash, text, too_long, tool

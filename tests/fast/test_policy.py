@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from brimline import config
 from brimline.fast import paths, policy
-from brimline.settings import defaults
+from brimline.settings import config
+from brimline.settings.values import defaults
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.guard.dialogue import Talk
 
-from brimline import config
 from brimline.cli import status_commands
 from brimline.fast import paths, policy
+from brimline.settings import config
 from brimline.testing import SessionBuilder
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 from brimline import clock
 from brimline.fast.policy import Policy
 from brimline.gauge.reading import Reading, make_reading, measure
-from brimline.settings import defaults
+from brimline.settings.values import defaults
 from brimline.state.session import SessionState, Snapshot
 from brimline.testing import SessionBuilder, text_block
 from brimline.transcript.tail import Tail, read_tail

@@ -13,10 +13,10 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from tests.hooks.processes import command, environment
 
-from brimline import presets
 from brimline.guard.ceiling import Load
 from brimline.hooks import table
-from brimline.settings import BY_KEY
+from brimline.settings import presets
+from brimline.settings.values import BY_KEY
 from brimline.testing import SessionBuilder
 
 from .dialogue import SILENT, Talk, load_event, understood

@@ -170,7 +170,7 @@ def test_a_transcript_of_somebody_else_is_no_obstacle(session: SessionBuilder) -
     # Library and package may be out of reach for others: the change of user comes after loading.
     become = (
         f"import os, sys; sys.path.insert(0, {ROOT!r})\n"
-        "import brimline.hooks.entry, brimline.settings, brimline.state.logs\n"
+        "import brimline.hooks.entry, brimline.settings.values, brimline.state.logs\n"
         "import brimline.offload.hook, brimline.gauge.hook, brimline.carry.hook\n"
         "import brimline.guard.hook, brimline.gauge.reading, brimline.state.session\n"
         "import brimline.models; brimline.models.table()\n"

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline import config
 from brimline.fast import paths, policy
 from brimline.hooks.entry import open_turn, tidy
+from brimline.settings import config
 from brimline.state import history, logs
 from brimline.store import layout, put
 from brimline.testing import event

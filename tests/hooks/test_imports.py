@@ -17,7 +17,8 @@ ALLOWED = {"__future__", "_json", "marshal", "posix", "time"}
 # What fast modules may name at module level, whether or not a quiet hook gets there.
 MODULE_LEVEL = ALLOWED | {"sys", "errno", "_blake2", "_socket", "fcntl", "zlib"}
 NOT_WHEN_QUIET = {
-    *("brimline.config", "brimline.decision", "brimline.settings", "brimline.state.logs"),
+    *("brimline.settings.config", "brimline.settings.values"),
+    *("brimline.decision", "brimline.state.logs"),
     *("json", "os", "re"),
 }
 QUIET = {"brimline", "brimline.launch", *bundle.FAST_MODULES}

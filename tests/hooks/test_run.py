@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.guard.dialogue import SILENT
 
-from brimline import config
 from brimline.fast import paths
 from brimline.hooks import table
 from brimline.hooks.entry import respond
 from brimline.hooks.turn import Turn
 from brimline.hooks.wire import Event
+from brimline.settings import config
 from brimline.testing import SessionBuilder, bash_event, event, statusline_event
 
 from .processes import environment, spool

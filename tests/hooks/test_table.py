@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from brimline import config
 from brimline.fast import paths
 from brimline.hooks.table import EVENTS
 from brimline.install import entries, parts
+from brimline.settings import config
 
 WIRED = entries.Wiring("/usr/bin/python3", "/opt/lib", "/data")
 

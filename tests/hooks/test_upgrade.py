@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from brimline.fast import paths, policy
-from brimline.settings import defaults
+from brimline.settings.values import defaults
 from brimline.testing import bash_event, event
 
 from .processes import ROOT, environment, errors, spool

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from brimline import config
 from brimline.fast import paths
 from brimline.install import checks_use, doctor
-from brimline.settings import REMOVED
+from brimline.settings import config
+from brimline.settings.values import REMOVED
 from brimline.state import logs
 from brimline.store import put
 from brimline.testing import SessionBuilder

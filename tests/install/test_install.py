@@ -390,7 +390,7 @@ def test_a_disk_that_fills_up_at_any_point_leaves_the_settings(home: Home) -> No
     code = (
         "import resource, signal, sys\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "limit = int(sys.argv.pop(1))\nfrom brimline.install import pythons\n"
-        "from brimline import config\nconfig.compile_policy = lambda *_: None\n"
+        "from brimline.settings import config\nconfig.compile_policy = lambda *_: None\n"
         "pythons.precompile = lambda *_: None\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))\n" + _MAIN
     )

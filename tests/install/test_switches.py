@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from brimline import config
 from brimline.fast import paths, policy
+from brimline.settings import config
 
 from .conftest import ORIGINAL, Done, Home
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brimline import config
 from brimline.fast import io, policy
 from brimline.rules import lines, marked
+from brimline.settings import config
 
 if TYPE_CHECKING:
     from .conftest import Tree

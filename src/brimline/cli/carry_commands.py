@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from brimline import config, output
+from brimline import output
 from brimline.budget import items
 from brimline.carry import card, checkpoint, fold, ledger, links, notes
 from brimline.errors import SessionError, StateError
 from brimline.fast import io, paths
 from brimline.gauge import reading
+from brimline.settings import config
 from brimline.state.session import SessionState
 from brimline.transcript import find
 

@@ -8,11 +8,12 @@ from typing import Any
 
 import click
 
-from brimline import config, output
+from brimline import output
 from brimline.errors import ConfigError
 from brimline.fast import paths
 from brimline.gauge.window import FALLING_UNITS
-from brimline.settings import BY_KEY, SETTINGS, coerce
+from brimline.settings import config
+from brimline.settings.values import BY_KEY, SETTINGS, coerce
 
 _MOST_POINTS = 100
 _project_option = click.option(
@@ -148,7 +149,7 @@ def presets_command(as_json: bool) -> None:
       brimline config presets
       brimline config set guard.preset haios-80
     """
-    from brimline.presets import load
+    from brimline.settings.presets import load
 
     chosen = _load().values["guard.preset"]
     rows = [

@@ -182,8 +182,8 @@ def index_command(rebuild: bool, as_json: bool) -> None:
     Example:
       brimline memory index
     """
-    from brimline import config
     from brimline.memory import deep
+    from brimline.settings import config
 
     home_dir, project = paths.home(), os.getcwd()
     exclude = config.load(home_dir, project).values["memory.exclude"]
@@ -211,8 +211,8 @@ def sync_command(rebuild: bool, as_json: bool) -> None:
     Example:
       brimline memory sync
     """
-    from brimline import config
     from brimline.memory import deep
+    from brimline.settings import config
 
     home_dir, project = paths.home(), os.getcwd()
     queue = together.queue_of(home_dir, project)
@@ -344,15 +344,15 @@ def _memory() -> turns.Memory:
 
 
 def _folder() -> str:
-    from brimline import clientsettings
+    from brimline.settings import clientsettings
 
     return clientsettings.memory_folder(os.getcwd())
 
 
 def _renew(topic: Topic) -> None:
     """Let the search know at once; the topic stands without it, and housekeeping tries again."""
-    from brimline import config
     from brimline.memory import deep
+    from brimline.settings import config
 
     home_dir, project = paths.home(), os.getcwd()
     with contextlib.suppress(BrimlineError):

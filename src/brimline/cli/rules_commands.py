@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from brimline import clock, config, output
+from brimline import clock, output
 from brimline.errors import ConfigError
 from brimline.fast import paths
 from brimline.gauge.composition import estimate_tokens
 from brimline.rules import cascade, lint, marked
 from brimline.rules.cascade import AT_START, NEVER, ON_MATCH, ON_READ, shown
+from brimline.settings import config
 from brimline.transcript.pieces import Piece
 
 if TYPE_CHECKING:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from brimline import clock, config, output
+from brimline import clock, output
 from brimline.fast import paths
 from brimline.gauge import forecast, reading, window
+from brimline.settings import config
 from brimline.state.session import SessionState
 from brimline.transcript import compactions, find, tail
 

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from brimline import clock, config, output
+from brimline import clock, output
 from brimline.errors import StoreError
 from brimline.fast import paths
 from brimline.search import stored
+from brimline.settings import config
 from brimline.store import contents, layout, pins, removal, retention
 from brimline.transcript import find
 

@@ -10,9 +10,11 @@ import sys
 import tempfile
 from typing import Any
 
-from brimline import config, output, settings
+from brimline import output
 from brimline.errors import BrimlineError, ConfigError
 from brimline.fast import paths
+from brimline.settings import config
+from brimline.settings.values import BY_KEY
 
 # What the user's own settings and experience are, for a data folder to throw away.
 _TAKEN_ALONG = ("config.toml", "learned.json")
@@ -37,7 +39,7 @@ def play(path: str, preset: str | None, chosen: list[str]) -> dict[str, Any]:
         for name in _TAKEN_ALONG:
             if os.path.isfile(source := f"{paths.home()}/{name}"):
                 shutil.copy(source, f"{folder}/{name}")
-        given = {settings.BY_KEY[key].env: text for key, text in wanted.items()}
+        given = {BY_KEY[key].env: text for key, text in wanted.items()}
         module = "brimline.hooks.rehearse"
         done = subprocess.run(
             [sys.executable, "-P", "-m", module, os.path.abspath(path), f"{folder}/s"],

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline import clock, config
+from brimline import clienttools, clock
 from brimline.errors import SessionError
 from brimline.gauge import reading
 from brimline.gauge.composition import Injections
@@ -23,6 +23,7 @@ from brimline.gauge.window import proved_window
 from brimline.hooks import table
 from brimline.offload import learning
 from brimline.session.inspect import ContextReader
+from brimline.settings import config
 from brimline.state import history, logs
 from brimline.state.figures import Figures
 from brimline.state.session import SessionState, Snapshot
@@ -243,7 +244,7 @@ class _Reader:
         story.project = story.project or row.cwd_of(value)
         story.title = row.title_of(value) or story.title
         for call in row.calls(value):
-            subject = (row.subject_of(call.arguments) or "")[:_SUBJECT_CHARACTERS]
+            subject = clienttools.subject_of(call.arguments, _SUBJECT_CHARACTERS)
             self.calls[call.id] = (call.name, subject)
         entry = self.context.take(value)
         story.scan.take(value)

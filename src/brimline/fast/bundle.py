@@ -23,6 +23,7 @@ _ROOMS = {
     "hooks": ("wire", "table", "turn", "entry"),
 }
 FAST_MODULES = (
+    "brimline.clienttools",
     "brimline.models",
     *[
         f"brimline.{name}"

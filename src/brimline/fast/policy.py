@@ -56,7 +56,7 @@ class Policy:
     def preset(self) -> dict[str, Any]:
         """The preset in force with its words; only one that was not compiled in is looked up."""
         if self._preset.get("name") != self.values["guard.preset"]:
-            from brimline import presets
+            from brimline.settings import presets
 
             self._preset = presets.named(self.values["guard.preset"])
         return self._preset
@@ -87,7 +87,7 @@ def load(home_dir: str, project_dir: str) -> Policy:
     if names := environment_overrides():
         _apply_environment(policy, names)
     if policy.values["guard.preset"] != "default" and policy.preset["environment"]:
-        from brimline import presets
+        from brimline.settings import presets
 
         presets.apply_environment(policy.values, policy.preset, io.env)
     apply_client_environment(policy.client)
@@ -137,15 +137,16 @@ def environment_overrides() -> list[str]:
 
 
 def _from_defaults() -> Policy:
-    from brimline import settings
+    from brimline.settings.values import defaults
 
-    return Policy(settings.defaults(), {}, [])
+    return Policy(defaults(), {}, [])
 
 
 def _apply_environment(policy: Policy, names: list[str]) -> None:
-    from brimline import presets, settings
+    from brimline.settings import presets
+    from brimline.settings.values import SETTINGS, coerce, defaults
 
-    by_env = {setting.env: setting for setting in settings.SETTINGS if setting.environment}
+    by_env = {setting.env: setting for setting in SETTINGS if setting.environment}
     explicit = set(policy.explicit)
     for name in names:
         setting = by_env.get(name)
@@ -153,8 +154,8 @@ def _apply_environment(policy: Policy, names: list[str]) -> None:
         if setting is None or not raw:
             continue
         try:
-            policy.values[setting.key] = settings.coerce(setting, raw)
+            policy.values[setting.key] = coerce(setting, raw)
         except ValueError:
             continue  # the default stays in force; `config explain` and `doctor` name the culprit
         explicit.add(setting.key)
-    presets.fill(policy.values, settings.defaults(), explicit)
+    presets.fill(policy.values, defaults(), explicit)

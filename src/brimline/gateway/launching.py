@@ -22,10 +22,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from brimline import clientsettings, output
+from brimline import output
 from brimline.errors import BrimlineError
 from brimline.fast import io, paths
 from brimline.gateway import serving
+from brimline.settings import clientsettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -14,10 +14,11 @@ import sqlite3
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
-from brimline import clock, config, output
+from brimline import clock, output
 from brimline.compaction.compactor import Settings
 from brimline.errors import BrimlineError
 from brimline.fast import paths
+from brimline.settings import config
 from brimline.state import logs
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import json
 import sys
 from typing import Any
 
-from brimline import config
+from brimline import clienttools
 from brimline.decision import merge
 from brimline.fast import paths
 from brimline.gauge.window import CompactionPoint
@@ -21,6 +21,7 @@ from brimline.hooks.entry import call
 from brimline.hooks.turn import Turn
 from brimline.hooks.wire import Event
 from brimline.offload import tool_results
+from brimline.settings import config
 from brimline.transcript import compactions, find, read, row
 
 # After a compaction, where the recording has none to go by.
@@ -153,7 +154,7 @@ class Rehearsal:
             per_token = turn.reading.known_model.characters_per_token
             saved = (len(texts[0]) - len(texts[1])) / per_token
             self.shift -= round(saved)
-            subject = " ".join((row.subject_of(asked) or "").split())
+            subject = " ".join(clienttools.subject_of(asked).split())
             found.append(self._say("offloaded", f"{tool} {subject}", round(saved)))
         if made.permission == "deny":
             found.append(self._say("refused", made.reason, turn.reading.occupancy_tokens))

@@ -95,6 +95,6 @@ class Turn:
 
     def refresh_settings(self) -> None:
         """Compile the settings again where one of their sources has changed."""
-        from brimline import config
+        from brimline.settings import config
 
         config.refresh(self.home, self.project)

@@ -9,7 +9,7 @@ import stat
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from brimline import clock, config, output, presets
+from brimline import clock, output
 from brimline.errors import SessionError, StoreError
 from brimline.fast import io, paths, policy
 from brimline.gauge.reading import Reading, measure
@@ -17,6 +17,7 @@ from brimline.gauge.window import COMPACTION_RESERVE_TOKENS
 from brimline.guard.ceiling import Ceiling
 from brimline.install import client, datafolder
 from brimline.rules import marked
+from brimline.settings import config, presets
 from brimline.state import logs
 from brimline.state.session import SessionState
 from brimline.store import contents, layout, retention

@@ -11,8 +11,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from brimline import clientsettings
 from brimline.fast import io, paths
+from brimline.settings import clientsettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

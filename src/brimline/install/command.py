@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from brimline import clientsettings, config, output, yielding
+from brimline import output, yielding
 from brimline.errors import InstallError
 from brimline.fast import io, paths
 from brimline.install import client, datafolder, entries, parts, pythons, settingsfile, wiring
 from brimline.install.doctor import examine, render
 from brimline.install.parts import Plan, Settings
 from brimline.install.plugin import Plugin, home_of, interpreter_in_use
+from brimline.settings import clientsettings, config
 
 if TYPE_CHECKING:
     Part = Settings | parts.Commands | parts.McpServer | Plugin

@@ -10,12 +10,13 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from brimline import config, output
+from brimline import output
 from brimline.errors import BrimlineError, InstallError
 from brimline.fast import io, paths
 from brimline.hooks import table
 from brimline.session import restore
 from brimline.session.disk import InUseError
+from brimline.settings import config
 
 if TYPE_CHECKING:
     from brimline.session.restore import Restoration

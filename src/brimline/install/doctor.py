@@ -11,11 +11,12 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline import clientsettings, output, yielding
+from brimline import output, yielding
 from brimline.errors import InstallError
 from brimline.hooks import table
 from brimline.install import client, entries, parts, pythons, settingsfile, wiring
 from brimline.install.plugin import Plugin
+from brimline.settings import clientsettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

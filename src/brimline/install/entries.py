@@ -9,9 +9,9 @@ import shlex
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from brimline import clientsettings
 from brimline.hooks import table
 from brimline.launch import LAUNCHER, PLUGIN_LAUNCHER, bootstrap, is_bootstrap, is_launcher
+from brimline.settings import clientsettings
 
 # The word by which the plugin's hooks are told from those in settings (`hooks.entry`).
 _PLUGIN = "plugin"

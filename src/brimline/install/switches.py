@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from brimline import config, output
+from brimline import output
 from brimline.errors import InstallError
 from brimline.fast import paths
 from brimline.gauge.window import COMPACTION_RESERVE_TOKENS, LARGE_WINDOW_TOKENS
@@ -15,6 +15,7 @@ from brimline.install import jsontext, parts, pythons, settingsfile, wiring
 from brimline.install.checks_use import LEAST_WINDOW_TOKENS
 from brimline.install.plugin import Plugin, interpreter_in_use
 from brimline.scout import reads
+from brimline.settings import config
 
 _WINDOW = "autoCompactWindow"
 _PERCENT = "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"

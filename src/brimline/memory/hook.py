@@ -19,9 +19,9 @@ def session_start(turn: Turn) -> Decision | None:
     """The index, where a context begins anew and the client's own memory is switched off."""
     if not turn.policy.client.get("memory_off") or turn.event.source == "resume":
         return None
-    from brimline.clientsettings import memory_folder
     from brimline.decision import Decision
     from brimline.memory import hot
+    from brimline.settings.clientsettings import memory_folder
 
     place = memory_folder(turn.project)
     head = _HEAD.format(place)
@@ -37,8 +37,8 @@ def post_compact(turn: Turn) -> None:
     import time
 
     from brimline.carry import ledger
-    from brimline.carry.clean import clean
     from brimline.fast import io, json
+    from brimline.masking import clean
 
     session = turn.state.session_id
     document = {

@@ -14,9 +14,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from brimline import clientsettings, patterns
+from brimline import patterns
 from brimline.fast import io, paths
 from brimline.rules.lines import body, imports, read
+from brimline.settings import clientsettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -38,7 +38,7 @@ def queue_of(home_dir: str, project_dir: str) -> Queue | None:
     """
     if not is_wanted(home_dir):
         return None
-    from brimline import config
+    from brimline.settings import config
     from brimline.team.place import parse
     from brimline.team.queue import Queue
 

@@ -1,11 +1,11 @@
 """Settings by name, their defaults, and how a value is checked or parsed.
 
-Fast path: imports only `brimline.settingslist`.
+Fast path: imports only `brimline.settings.catalogue`.
 """
 
 from __future__ import annotations
 
-from brimline.settingslist import REMOVED, SETTINGS, Setting
+from brimline.settings.catalogue import REMOVED, SETTINGS, Setting
 
 __all__ = ["BY_KEY", "REMOVED", "SETTINGS", "Setting", "coerce", "defaults"]
 

@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brimline import __version__, config
+from brimline import __version__
 from brimline.errors import ConfigError
 from brimline.fast import paths, policy
-from brimline.settings import SETTINGS, Setting
+from brimline.settings import config
+from brimline.settings.values import SETTINGS, Setting
 
 tables = st.sampled_from(
     ["", "# first line\n", "context_window = 5000 # mine\n", 'store = { max_mb = "x" }\n']

@@ -14,10 +14,11 @@ import tomllib
 from dataclasses import dataclass, field
 from typing import Any
 
-from brimline import __version__, clientsettings, models, presets
+from brimline import __version__, models
 from brimline.errors import ConfigError
 from brimline.fast import io, json, paths, policy
-from brimline.settings import BY_KEY, REMOVED, SETTINGS, Setting, coerce, defaults
+from brimline.settings import clientsettings, presets
+from brimline.settings.values import BY_KEY, REMOVED, SETTINGS, Setting, coerce, defaults
 
 NO_LONGER = "it is no longer a setting"
 _FILES = ("user", "project")

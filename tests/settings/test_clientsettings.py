@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from brimline import clientsettings
+from brimline.settings import clientsettings
 
 
 def test_nothing_is_known_without_files(project_dir: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brimline.settings import BY_KEY, SETTINGS, coerce
+from brimline.settings.values import BY_KEY, SETTINGS, coerce
 
 toml_values = st.recursive(
     st.booleans() | st.integers() | st.floats() | st.text(max_size=12),
