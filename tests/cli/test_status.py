@@ -230,7 +230,7 @@ def test_a_model_that_nobody_knows_yet_is_marked(session: SessionBuilder, brimli
     session.model = "claude-opus-6-1"
     session.reply(120_000)
 
-    told = brimline("status", "--transcript", session.path).stdout
+    told = brimline("status", "--transcript", session.path).out
     report = brimline("status", "--json", "--transcript", session.path).document
 
     assert "claude-opus-6-1, not known yet" in " ".join(told.split())
