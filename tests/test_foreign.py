@@ -32,7 +32,7 @@ def test_a_flat_text_is_one_visible_line_of_bounded_length(text: str, most: int)
     flat = foreign.flatten(text, most)
 
     assert len(flat.splitlines()) <= 1
-    assert len(flat) <= most + 1
+    assert len(flat) <= most
     assert not any(is_invisible(letter) for letter in flat)
     flat.encode()
 
@@ -58,5 +58,6 @@ def test_ordinary_words_of_any_language_stay_as_they_are(text: str) -> None:
 
 def test_a_long_text_is_cut_and_says_so() -> None:
     """With an ellipsis, in both forms."""
-    assert foreign.flatten("word " * 9, 7) == "word wo…"
+    assert foreign.flatten("word " * 9, 7) == "word w…"
+    assert foreign.flatten("/a/long/path.py", 8, keep_end=True) == "…path.py"
     assert foreign.quote("one\ntwo\nthree", 5) == "  > one\n  > t…"

@@ -7,6 +7,7 @@ looks at occupancy, not at the projection: what counts is what is already in use
 from __future__ import annotations
 
 from brimline.fast import io
+from brimline.foreign import flatten
 from brimline.guard import monitor
 
 TYPE_CHECKING = False
@@ -46,8 +47,7 @@ class Load:
         keys = ("skill", "name", "command") if tool == "Skill" else ("subagent_type", "name")
         found = [tool_input.get(key) for key in keys]
         names = [name for name in found if isinstance(name, str) and name]
-        # Foreign text that ends up in a message: one line, and not a long one.
-        self.name = " ".join(names[0][:_LONGEST_NAME].split()) if names else ""
+        self.name = flatten(names[0], _LONGEST_NAME) if names else ""
 
     @property
     def label(self) -> str:
