@@ -17,7 +17,7 @@ QUOTATION_MARK = "  > "
 _INVISIBLE = dict.fromkeys(
     [
         *(0x00AD, 0x061C, 0x180E, 0x200B, 0x200E, 0x200F, 0xFEFF, 0xE0001),
-        *[*range(9), *range(10, 32), *range(127, 160), *range(0x202A, 0x202F)],
+        *[*range(9), *range(10, 32), *range(127, 160), *range(0x2028, 0x202F)],
         *[*range(0x2060, 0x2070), *range(0xFFF9, 0xFFFC), *range(0xE0020, 0xE0080)],
     ]
 )

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 KEYS = (
     "session_id transcript occupancy_tokens projected_tokens margin_tokens window_tokens "
     "window_source compaction_tokens compaction_source ending tier_name velocity_tokens_per_op "
-    "measured_by measured_at tail_tokens used_ratio tier effective_window_tokens "
+    "measured_by measured_at tail_tokens used_ratio tier model model_taken_for "
+    "effective_window_tokens "
     "compaction_enforced forecast_ops forecast_ops_low forecast_ops_high forecast_basis "
     "compactions off gateway_saved_tokens"
 )
@@ -222,3 +223,17 @@ def test_a_resumed_session_is_the_one_that_its_status_line_shows(
     assert found["session_id"] == "old", "named by its file, as the client does"
     assert (found["window_tokens"], found["occupancy_tokens"]) == (1_000_000, 120_000)
     assert shown.startswith(f"{found['margin_tokens'] / 1_000:.3g}k to ")
+
+
+def test_a_model_that_nobody_knows_yet_is_marked(session: SessionBuilder, brimline: Run) -> None:
+    """Window, brim and prices of an unknown one are assumed, and the reading says as of which."""
+    session.model = "claude-opus-6-1"
+    session.reply(120_000)
+
+    told = brimline("status", "--transcript", session.path).out
+    report = brimline("status", "--json", "--transcript", session.path).document
+
+    assert "claude-opus-6-1, not known yet" in " ".join(told.split())
+    assert "those of opus 5.5" in " ".join(told.split())
+    assert (report["model"], report["model_taken_for"]) == ("claude-opus-6-1", "opus 5.5")
+    assert (report["window_tokens"], report["compaction_tokens"]) == (1_000_000, 967_000)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from brimline import settings
 from brimline.mod import compact
+from brimline.settings.values import defaults
 from brimline.store import contents
 
 from .conversation import Conversation
@@ -30,7 +30,7 @@ def ask(home_dir: str) -> Any:
     """Ask for a compaction under a setting."""
 
     def asked(talk: Conversation, inside: str = "balanced", **fields: Any) -> dict[str, Any]:
-        values = settings.defaults() | {"compaction.inside": inside}
+        values = defaults() | {"compaction.inside": inside}
         return compact.answer(talk.request(**fields), home_dir, values)
 
     return asked

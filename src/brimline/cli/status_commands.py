@@ -75,7 +75,8 @@ def _document(found: Reading) -> dict[str, Any]:
     outlook = found.forecast()
     return {
         **found.told(),
-        **output.fields(found, "tail_tokens used_ratio tier"),
+        **output.fields(found, "tail_tokens used_ratio tier model"),
+        "model_taken_for": found.known_model.label if found.known_model.is_assumed else None,
         "effective_window_tokens": found.compaction.effective_window_tokens,
         "compaction_enforced": found.compaction.enforced,
         "forecast_ops": outlook.ops if outlook else None,
@@ -113,6 +114,9 @@ def render(report: dict[str, Any]) -> str:
         rows.append(
             ("tune", "brimline config explain guard.tiers (also guard.ceiling, guard.preset)")
         )
+    if report["model_taken_for"]:
+        assumed = f"{report['model']}, not known yet: window, brim and prices are assumed to be"
+        rows.insert(0, ("model", f"{assumed} those of {report['model_taken_for']}"))
     if report["off"]:
         rows.insert(0, ("brimline", "off in this session until /brim:on"))
     return f"Session {report['session_id']}\n" + output.pairs(rows)

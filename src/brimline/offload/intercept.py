@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from brimline.decision import Decision
 from brimline.fast import io, paths
 from brimline.foreign import flatten
+from brimline.models import MOST_CHARACTERS_PER_TOKEN
 from brimline.offload import kinds, learning, looks, preview, shell, tool_results
 from brimline.offload.hook import LARGE_BYTES, PAST, PINS_WAIT
 from brimline.store import put, stub
@@ -178,7 +179,7 @@ class _Case:
         saved = length - len(shown) - _FRAME_CHARACTERS
         # The preview of a diff shows what there is to see, so that less need be saved.
         share = 0.0 if self.kind == kinds.DIFF else _LEAST_SHARE
-        if saved < max(_LEAST_TOKENS * learning.CHARACTERS_PER_TOKEN, length * share):
+        if saved < max(_LEAST_TOKENS * MOST_CHARACTERS_PER_TOKEN, length * share):
             return None
         key, size = self._store(), len(found.data)
         if tool == "Read":

@@ -15,8 +15,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from brimline import models
 from brimline.foreign import flatten
-from brimline.gauge.reading import characters_per_token
 from brimline.session.disk import BLOCK_BYTES, RewriteError
 from brimline.session.restore import write_note
 from brimline.session.rewrite import Order, rewrite
@@ -115,7 +115,7 @@ class Plan:
     def tokens_of(self, name: str) -> int:
         """What a strategy saves in tokens; in all no more than the last request held."""
         survey = self.survey
-        per_token = characters_per_token(survey.model)
+        per_token = models.lookup(survey.model).characters_per_token
         whole = sum(saving.context_characters for saving in self.savings.values()) / per_token
         held = survey.occupancy_tokens
         scale = held / whole if held is not None and whole > held else 1.0
