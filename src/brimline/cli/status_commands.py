@@ -42,9 +42,11 @@ def status(
     path = transcript or find.wanted(session_id)
     find.require_transcript(path)
     if composition:
-        from brimline.cli import composition_text
+        from brimline.gauge import composition_text
 
-        composition_text.show(path, as_json=as_json)
+        with output.Progress("Reading", os.path.getsize(path)) as bar:
+            document = composition_text.document(path, bar.update)
+        output.answer(document, composition_text.text, as_json=as_json)
         return
     report = read_status(path, paths.home(), os.getcwd())
     told = "" if as_json else render(report) + _purged_note(path, report["measured_at"])
