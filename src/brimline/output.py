@@ -30,7 +30,6 @@ session_option = click.option(
     "--session", "session_id", metavar="ID", help="A session, by its id or how that begins."
 )
 
-NOT_MEASURED = "unknown: no model request since the session began or compacted"
 _WIDTH = 80
 _LEAST_WIDTH = 40
 _KILO = 1_000
