@@ -24,8 +24,8 @@ KEYS = (
     "session_id transcript occupancy_tokens projected_tokens tail_tokens margin_tokens used_ratio "
     "window_tokens window_source effective_window_tokens compaction_tokens compaction_source "
     "compaction_enforced ending tier tier_name velocity_tokens_per_op forecast_ops "
-    "forecast_ops_low forecast_ops_high forecast_basis forecast_pace_requests measured_by "
-    "measured_at compactions off gateway_saved_tokens"
+    "forecast_ops_low forecast_ops_high forecast_basis forecast_pace_requests model "
+    "model_taken_for measured_by measured_at compactions off gateway_saved_tokens"
 )
 
 
@@ -218,3 +218,17 @@ def test_a_resumed_session_is_the_one_that_its_status_line_shows(
     assert found["session_id"] == "old", "named by its file, as the client does"
     assert (found["window_tokens"], found["occupancy_tokens"]) == (1_000_000, 120_000)
     assert shown.startswith(f"{found['margin_tokens'] / 1_000:.3g}k to ")
+
+
+def test_a_model_that_nobody_knows_yet_is_marked(session: SessionBuilder, brimline: Run) -> None:
+    """Window, brim and prices of an unknown one are assumed, and the reading says as of which."""
+    session.model = "claude-opus-6-1"
+    session.reply(120_000)
+
+    told = brimline("status", "--transcript", session.path).out
+    report = brimline("status", "--json", "--transcript", session.path).document
+
+    assert "claude-opus-6-1, not known yet" in " ".join(told.split())
+    assert "those of opus 5.5" in " ".join(told.split())
+    assert (report["model"], report["model_taken_for"]) == ("claude-opus-6-1", "opus 5.5")
+    assert (report["window_tokens"], report["compaction_tokens"]) == (1_000_000, 967_000)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from brimline import models
 from brimline.budget import items
 from brimline.errors import SessionError, StateError
 from brimline.gauge import composition
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 LONGEST_TEXT = 8_000
-DEFAULT_WINDOW = 200_000
 _DEFAULT_PRIORITY = 5
 _ARGUMENTS = ("compartment", "text", "id", "priority", "pinned")
 
@@ -51,7 +51,7 @@ def run(
         for name in names:
             if name not in known:
                 raise StateError(f"there is no {kind} {name[:40]!r}: use {', '.join(known)}")
-    place = Place(home_dir, session_id, window_tokens or DEFAULT_WINDOW)
+    place = Place(home_dir, session_id, window_tokens or models.lookup(None).window_tokens)
     return {"operation": operation} | OPERATIONS[operation](place, given)
 
 

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.compaction import blocks
-from brimline.offload import kinds, names, preview, shell
+from brimline.offload import kinds, names, preview, programs
 from brimline.store import layout, stub
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def when_cold(block: Block, clock: Clock) -> StandIn | None:
 
 def is_named(block: Block, patterns: tuple[str, ...]) -> bool:
     """Whether a user's list holds the tool, the file or the beginning of the command."""
-    texts = [block.tool, subject_of(block), *shell.files_of(block.tool, block.arguments)]
+    texts = [block.tool, subject_of(block), *programs.files_of(block.tool, block.arguments)]
     forms = [form for one in patterns for form in (one, f"*/{one}", f"{one} *")]
     return any(fnmatch.fnmatchcase(text, form) for text in texts for form in forms)
 
@@ -126,13 +126,15 @@ def _is_ours(block: Block) -> bool:
     first = block.text.lstrip(_NUMBERING).partition("\n")[0]
     if first.startswith(stub.BEGINNINGS[0]) and stub.parse(first):
         return True
-    return shell.fetches(block.tool, block.arguments) is not None
+    return programs.fetches(block.tool, block.arguments) is not None
 
 
 def _preview(block: Block, clock: Clock, content_bytes: int) -> StandIn | None:
     text = _plain(block.text)
-    line = shell.read(str(block.arguments.get("command") or "")) if block.tool == "Bash" else None
-    files = shell.files_of(block.tool, block.arguments)
+    line = (
+        programs.read(str(block.arguments.get("command") or "")) if block.tool == "Bash" else None
+    )
+    files = programs.files_of(block.tool, block.arguments)
     source = preview.Source(text)
     kind = kinds.kind_of(text, source.lines, block.tool or "Read", files, line)
     is_bulk = kind in kinds.BULK or (kind == kinds.FOUND and source.total >= kinds.FEWEST_HITS)

@@ -22,10 +22,14 @@ _ROOMS = {
     "guard": ("hook",),
     "hooks": ("wire", "table", "turn", "entry"),
 }
-FAST_MODULES = tuple(
-    f"brimline.{name}"
-    for room, modules in _ROOMS.items()
-    for name in (room, *[f"{room}.{module}" for module in modules])
+FAST_MODULES = (
+    "brimline.clienttools",
+    "brimline.models",
+    *[
+        f"brimline.{name}"
+        for room, modules in _ROOMS.items()
+        for name in (room, *[f"{room}.{module}" for module in modules])
+    ],
 )
 
 

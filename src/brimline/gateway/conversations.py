@@ -14,6 +14,7 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from brimline import models
 from brimline.compaction import blocks, compactor, stand_ins
 from brimline.fast import io
 from brimline.gateway.stickiness import Sent
@@ -178,7 +179,7 @@ class Conversations:
             client={},
             observed=None,
             occupancy_tokens=state.prompt_tokens,
-            model=str(body.get("model")),
+            model=models.lookup(str(body.get("model"))),
             requested_model="[1m]" if b"context-1m" in headers.get(b"anthropic-beta", b"") else "",
         )
         is_bound = str(body.get("model")) in self._bound

@@ -1,13 +1,11 @@
 """How many operations are left until the compaction point, with an 80 % interval. Pure.
 
-Fast path: imports only `brimline.gauge.window`. An operation is one model request. A session's
+Fast path: imports nothing. An operation is one model request. A session's
 own recent speed says little about its next hour, so the forecast leans on a prior;
 docs/explanation/forecast.md has the model and what was measured.
 """
 
 from __future__ import annotations
-
-from brimline.gauge.window import model_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,8 +16,8 @@ VELOCITY_OPERATIONS = 3
 # What a forecast rests on: the pace of this session's last requests, or how sessions usually grow.
 OWN_PACE, USUAL_PACE = "own_pace", "usual_pace"
 
-# What `log_speed` found in recorded segments, by model version: about 1,275, 1,150 and 1,225 tokens
-# per operation. Tokenizers, clients and habits all play a part.
+# What `log_speed` found in recorded segments, by generation of models: about 1,275, 1,150 and 1,225
+# tokens per operation. Tokenizers, clients and habits all play a part.
 SHIPPED_LOG_SPEEDS = {"before-4.5": 7.15, "4.5": 7.05, "4.7": 7.11}
 _UNKNOWN_LOG_SPEED = 7.08
 # Variance of that logarithm between segments of one family.
@@ -119,7 +117,7 @@ def forecast(
     if tokens_left <= 0:
         return Forecast(0, 0, 0)
     tokens_left = min(tokens_left, _LARGEST_TOKENS)
-    prior = prior or prior_for(None)
+    prior = prior or prior_for("")
     usual = _at_usual_pace(occupancies, tokens_left, prior)
     pace = _own_pace(occupancies, prior.speed_tokens)
     if is_steep:
@@ -159,22 +157,21 @@ def velocity(occupancies: Sequence[int]) -> float | None:
 
 
 def prior_for(
-    model: str | None,
+    generation: str,
     learned: Mapping[str, Sequence[float]] | None = None,
     *,
     shipped: Mapping[str, float] = SHIPPED_LOG_SPEEDS,
 ) -> Prior:
     """The prior of a model: the shipped one, moved by what `summarise` found in history.
 
-    All of the user's segments move every family; those of the family itself move it further.
+    All of the user's segments move every generation; those of the same one move it further.
 
     Args:
-        model: as the client names it.
-        learned: by family, number of segments, mean log speed, sum of squared deviations.
-        shipped: log speed by family; where empty, the history speaks alone.
+        generation: of the model, by the table; empty for one that nobody knows.
+        learned: by generation, number of segments, mean log speed, sum of squared deviations.
+        shipped: log speed by generation; where empty, the history speaks alone.
     """
-    family = family_of(model)
-    log_speed = shipped.get(family, _UNKNOWN_LOG_SPEED) if family else _UNKNOWN_LOG_SPEED
+    log_speed = shipped.get(generation, _UNKNOWN_LOG_SPEED)
     if not learned:
         return Prior(_E**log_speed, 1.0)
     weight = _SHIPPED_WEIGHT if shipped else 0
@@ -184,7 +181,7 @@ def prior_for(
         shift += segments * (mean - shipped.get(name, _UNKNOWN_LOG_SPEED))
         squares += deviations
     log_speed += shift / max(1, count + weight)
-    segments, mean, _ = learned.get(family or "", (0, 0.0, 0.0))
+    segments, mean, _ = learned.get(generation, (0, 0.0, 0.0))
     log_speed += (mean - log_speed) * segments / (segments + _SHIPPED_WEIGHT)
     spread = (_SHIPPED_WEIGHT + squares / _SHIPPED_VARIANCE) / (
         _SHIPPED_WEIGHT + max(0, count - len(learned))
@@ -193,24 +190,23 @@ def prior_for(
 
 
 def summarise(
-    segments: Iterable[tuple[str | None, Sequence[int]]],
+    segments: Iterable[tuple[str, Sequence[int]]],
 ) -> dict[str, tuple[int, float, float]]:
-    """Statistics for `prior_for` from the model and occupancies of each segment.
+    """Statistics for `prior_for` from the generation and occupancies of each segment.
 
     Returns:
-        By family: number of segments, mean log speed, sum of squared deviations from it.
+        By generation: number of segments, mean log speed, sum of squared deviations from it.
         Segments that grew too little to tell are left out.
     """
     statistics: dict[str, tuple[int, float, float]] = {}
-    for model, occupancies in segments:
+    for generation, occupancies in segments:
         value = log_speed(occupancies)
         if value is None:
             continue
-        family = family_of(model) or ""
-        count, mean, squares = statistics.get(family, (0, 0.0, 0.0))
+        count, mean, squares = statistics.get(generation, (0, 0.0, 0.0))
         gap = value - mean
         mean += gap / (count + 1)
-        statistics[family] = (count + 1, mean, squares + gap * (value - mean))
+        statistics[generation] = (count + 1, mean, squares + gap * (value - mean))
     return statistics
 
 
@@ -233,16 +229,6 @@ def log_speed(occupancies: Sequence[int]) -> float | None:
     from math import log
 
     return _within(log(tokens / operations), _LOG_SPEED_LIMITS)
-
-
-def family_of(model: str | None) -> str | None:
-    """The family of a model by its version number; None where the name tells none."""
-    version = model_version(model)
-    if version is None:
-        return None
-    if version < (4, 5):
-        return "before-4.5"
-    return "4.5" if version < (4, 7) else "4.7"
 
 
 def _steady_tokens(occupancy: int, tokens_left: float) -> float:

@@ -57,6 +57,7 @@ def tidy(turn: Turn, _until: float) -> None:
     """Bring what was learned from earlier sessions up to date, for the compiled settings."""
     import os
 
+    from brimline import models
     from brimline.fast import io, json, paths
     from brimline.gauge import forecast
     from brimline.state import history, learned
@@ -64,7 +65,9 @@ def tidy(turn: Turn, _until: float) -> None:
     document: dict[str, Any] = {"points": learned.points(turn.home)}
     segments = history.growth_statistics(turn.home)
     if segments:
-        document["growth"] = forecast.summarise(segments)
+        document["growth"] = forecast.summarise(
+            [(models.pick(name, turn.policy.models).generation, sizes) for name, sizes in segments]
+        )
     data = json.dumps(document).encode()
     path = paths.learned_file(turn.home)
     if not os.path.exists(path) or io.read_file(path) != data:

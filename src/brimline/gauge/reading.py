@@ -5,6 +5,7 @@ Fast path: imports only rooms below it. `measure` reads files, `make_reading` is
 
 from __future__ import annotations
 
+from brimline import models
 from brimline.fast import io
 from brimline.gauge import window
 from brimline.transcript.tail import Tail, read_tail
@@ -20,10 +21,6 @@ if TYPE_CHECKING:
 
 # Requests to look back once a tier is reached: the velocity rule and the forecast need them.
 HISTORY_REQUESTS = 21
-# Characters per token of tool results, by tokenizer generation, measured on recorded sessions.
-_CHARACTERS_PER_TOKEN = 2.85
-_NEWER_CHARACTERS_PER_TOKEN = 2.2
-_NEWER_FROM_VERSION = (4, 7)
 # Replies are prose and code, which pack more characters into a token than tool results do.
 _REPLY_CHARACTERS_PER_TOKEN = 4
 
@@ -45,6 +42,7 @@ class Reading:
         self.measured_by: str | None = None
         self.measured_at: str | None = None
         self.model: str | None = None
+        self.known_model = models.Model({})
         self.transcript: str | None = None
         self.offset = 0
         self.history: list[int] = []
@@ -100,6 +98,8 @@ class Reading:
             "forecast_ops_high": ahead.high if ahead else None,
             "forecast_basis": ahead.basis if ahead else None,
             "forecast_pace_requests": ahead.pace_requests if ahead else None,
+            "model": self.model,
+            "model_taken_for": self.known_model.label if self.known_model.is_assumed else None,
             "measured_by": self.measured_by,
             "measured_at": self.measured_at,
         }
@@ -121,7 +121,7 @@ class Reading:
 
         if self.margin_tokens is None:
             return None
-        prior = forecast.prior_for(self.model, self.growth)
+        prior = forecast.prior_for(self.known_model.generation, self.growth)
         return forecast.forecast(self.history, self.margin_tokens, prior, is_steep=self.raised)
 
 
@@ -194,7 +194,8 @@ def make_reading(
     usage = tail.usage
     newer = _newer_snapshot(tail, snapshot) if snapshot else None
     occupancy = newer.occupancy_tokens if newer else usage.prompt_tokens if usage else None
-    model = (usage.model if usage else None) or (snapshot.model if snapshot else None)
+    name = (usage.model if usage else None) or (snapshot.model if snapshot else None)
+    model = models.pick(name, policy.models)
     requested = (usage.requested_model if usage else None) or (snapshot.model if snapshot else None)
     size = window.resolve_window(
         configured=policy.values["context_window"],
@@ -216,7 +217,7 @@ def make_reading(
         remaining_percent=policy.preset["point_remaining"] if is_special else None,
     )
     reading = Reading(size, compaction)
-    reading.model = model
+    reading.model, reading.known_model = name, model
     reading.offset = tail.offset
     reading.history = tail.history[::-1] if history is None else history
     reading.growth = policy.learned.get("growth")
@@ -228,7 +229,12 @@ def make_reading(
         reading.measured_by, reading.measured_at = "statusline", clock.format_utc(newer.at)
     elif usage:
         reading.measured_by, reading.measured_at = "transcript", usage.timestamp
-    _place(reading, occupancy, _tail_tokens(tail, newer, model, added_characters), policy)
+    _place(
+        reading,
+        occupancy,
+        _tail_tokens(tail, newer, model.characters_per_token, added_characters),
+        policy,
+    )
     return reading
 
 
@@ -282,12 +288,6 @@ def file_time(path: str) -> float:
         return 0.0
 
 
-def characters_per_token(model: str | None) -> float:
-    """How many characters of tool output make a token for this model."""
-    newer = (window.model_version(model) or (0, 0)) >= _NEWER_FROM_VERSION
-    return _NEWER_CHARACTERS_PER_TOKEN if newer else _CHARACTERS_PER_TOKEN
-
-
 def _newer_snapshot(tail: Tail, snapshot: Snapshot) -> Snapshot | None:
     """The status line's reading where it is younger than the transcript's last word."""
     if not snapshot.occupancy_tokens:
@@ -300,11 +300,11 @@ def _newer_snapshot(tail: Tail, snapshot: Snapshot) -> Snapshot | None:
 
 
 def _tail_tokens(
-    tail: Tail, newer: Snapshot | None, model: str | None, added_characters: int
+    tail: Tail, newer: Snapshot | None, characters_per_token: float, added_characters: int
 ) -> int:
-    added = int(added_characters / characters_per_token(model))
+    added = int(added_characters / characters_per_token)
     if newer and (tail.usage is None or newer.occupancy_tokens != tail.usage.prompt_tokens):
         # The status line knows a request that the transcript does not hold yet.
         return (newer.output_tokens or 0) + added
     reply = max(tail.output_tokens, tail.reply_characters // _REPLY_CHARACTERS_PER_TOKEN)
-    return reply + int(tail.result_characters / characters_per_token(model)) + added
+    return reply + int(tail.result_characters / characters_per_token) + added

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from brimline.gauge.reading import Reading
+    from brimline.models import Model
 
 DEFAULT_WINDOW_TOKENS = 200_000
 LARGE_WINDOW_TOKENS = 1_000_000
@@ -21,11 +22,6 @@ STOP_RESERVE_TOKENS = 23_000
 VERIFIED_SOURCES = frozenset({"config", "statusline", "settings", "observed"})
 
 _LARGE_MARK = "[1m]"
-# A hint only: the client gives models from this version on a large window by default.
-_LARGE_FROM_VERSION = (4, 7)
-# The client compacts by itself from these versions on, by whether the window is a large one; older
-# models wait until the API refuses a request.
-_COMPACTS_FROM_VERSION = {False: (4, 6), True: (4, 7)}
 # Recorded sessions of these clients and older ones all compacted at the threshold by themselves.
 _LAST_ALWAYS_ENFORCING = (2, 1, 42)
 TIER_NAMES = ("Calm", "Warning", "Advisory", "Yellow Alert", "Critical")
@@ -106,7 +102,7 @@ def resolve_window(
     client: dict[str, Any],
     observed: int | None,
     occupancy_tokens: int | None,
-    model: str | None,
+    model: Model,
     requested_model: str | None = None,
 ) -> Window:
     """The first source that knows: config, status line, settings, observation, model name."""
@@ -114,16 +110,12 @@ def resolve_window(
         return Window(configured, "config")
     if statusline:
         return Window(statusline, "statusline")
-    if _asks_for_large_window(requested_model or client.get("model"), model):
+    if _asks_for_large_window(requested_model or client.get("model"), model.name):
         return Window(LARGE_WINDOW_TOKENS, "settings")
     proved = max(observed or 0, proved_window(occupancy_tokens) or 0)
     if proved:
         return Window(proved, "observed")
-    version = model_version(model)
-    if version is None:
-        return Window(DEFAULT_WINDOW_TOKENS, "default")
-    large = version >= _LARGE_FROM_VERSION
-    return Window(LARGE_WINDOW_TOKENS if large else DEFAULT_WINDOW_TOKENS, "model")
+    return Window(model.window_tokens, "model" if model.is_known else "default")
 
 
 def proved_window(occupancy_tokens: int | None) -> int | None:
@@ -138,7 +130,7 @@ def resolve_compaction(
     configured: int | None,
     client: dict[str, Any],
     window: Window,
-    model: str | None,
+    model: Model,
     version: str | None,
     learned: dict[str, int] | None = None,
     remaining_percent: int | None = None,
@@ -151,13 +143,13 @@ def resolve_compaction(
         configured: what the user says.
         client: facts from the client's settings.
         window: the window.
-        model: the model that answers.
+        model: the one that answers.
         version: the client's version.
         learned: points learned under this user's settings, by `learned_key`.
         remaining_percent: assume this much of the window to be left at a compaction.
     """
     by_model = client.get("autocompact_window_by_model") or {}
-    chosen = by_model.get(model) or client.get("autocompact_window")
+    chosen = by_model.get(model.name) or client.get("autocompact_window")
     enforced = _enforced(client, window, chosen, model, version)
     effective, ending = window.tokens, "compaction"
     source = "window"
@@ -168,9 +160,9 @@ def resolve_compaction(
         ending, expected = "refusal", effective
     elif chosen:
         effective, source = min(chosen, effective), "settings"
-        expected = _expected_point(effective, client.get("autocompact_pct"))
+        expected = _expected_point(effective, model, client.get("autocompact_pct"))
     else:
-        expected = _expected_point(effective, None)
+        expected = _expected_point(effective, model, None)
     tokens = expected
     known = (learned or {}).get(learned_key(window.tokens, effective, ending))
     if configured:
@@ -184,9 +176,9 @@ def resolve_compaction(
     )
 
 
-def _expected_point(effective: int, percent: int | None) -> int:
+def _expected_point(effective: int, model: Model, percent: int | None) -> int:
     """The window less the client's reserve; a percentage can only lower it."""
-    point = max(0, effective - COMPACTION_RESERVE_TOKENS)
+    point = max(0, effective - model.reserve_tokens)
     if not percent:
         return point
     return min(point, int((effective - SUMMARY_RESERVE_TOKENS) * percent / 100))
@@ -196,14 +188,6 @@ def learned_key(window_tokens: int, effective_window_tokens: int, ending: str) -
     """Under which a learned point is kept: it holds for these settings and this ending only."""
     key = f"{window_tokens}:{effective_window_tokens}"
     return key if ending == "compaction" else f"{key}:{ending}"
-
-
-def model_version(model: str | None) -> tuple[int, int] | None:
-    """Major and minor version in a model's name; None where it tells none."""
-    text = "".join([letter if letter.isalnum() else " " for letter in model or ""])
-    # Longer numbers are dates.
-    numbers = [int(part) for part in text.split() if part.isdecimal() and len(part) <= 2]  # noqa: PLR2004
-    return (numbers[0], numbers[1] if len(numbers) > 1 else 0) if numbers else None
 
 
 def _asks_for_large_window(name: Any, model: str | None) -> bool:
@@ -217,7 +201,7 @@ def _enforced(
     client: dict[str, Any],
     window: Window,
     chosen: int | None,
-    model: str | None,
+    model: Model,
     version: str | None,
 ) -> bool | None:
     """Whether the client compacts at its threshold; None where nobody has seen it."""
@@ -228,10 +212,7 @@ def _enforced(
     numbers = [int(part) if part.isdecimal() else 0 for part in (version or "").split(".")]
     if version is not None and tuple(numbers) <= _LAST_ALWAYS_ENFORCING:
         return True
-    found = model_version(model)
-    if found is None or "claude" not in (model or ""):
-        return None
-    return found >= _COMPACTS_FROM_VERSION[window.tokens > DEFAULT_WINDOW_TOKENS]
+    return model.compacts_itself(window.tokens)
 
 
 def tier_name(level: int, count: int = 4) -> str:

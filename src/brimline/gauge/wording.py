@@ -37,8 +37,17 @@ def status_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
         ("window", size),
         ("tier", tier(document)),
         ("note", _NOTES.get(document["ending"], "")),
+        ("model", _model(document)),
     ]
     return [(heading, text) for heading, text in rows if text]
+
+
+def _model(document: dict[str, Any]) -> str:
+    """Which figures are assumed, where the table of models does not know this one yet."""
+    if not document["model_taken_for"]:
+        return ""
+    assumed = f"{document['model']}, not known yet: window, brim and prices are assumed to be"
+    return f"{assumed} those of {document['model_taken_for']}"
 
 
 def headline(document: dict[str, Any] | None) -> str:

@@ -12,9 +12,9 @@ import json
 import sys
 from typing import Any
 
+from brimline import clienttools
 from brimline.decision import merge
 from brimline.fast import paths
-from brimline.gauge.reading import characters_per_token
 from brimline.gauge.window import CompactionPoint
 from brimline.hooks import table
 from brimline.hooks.entry import call
@@ -151,9 +151,10 @@ class Rehearsal:
                 one.text if (one := tool_results.find(tool, asked, response)) else ""
                 for response in (fields["tool_response"], made.replacement)
             ]
-            saved = (len(texts[0]) - len(texts[1])) / characters_per_token(turn.reading.model)
+            per_token = turn.reading.known_model.characters_per_token
+            saved = (len(texts[0]) - len(texts[1])) / per_token
             self.shift -= round(saved)
-            subject = " ".join((row.subject_of(asked) or "").split())
+            subject = " ".join(clienttools.subject_of(asked).split())
             found.append(self._say("offloaded", f"{tool} {subject}", round(saved)))
         if made.permission == "deny":
             found.append(self._say("refused", made.reason, turn.reading.occupancy_tokens))

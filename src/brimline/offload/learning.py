@@ -14,14 +14,13 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.fast import io, json, paths
+from brimline.models import MOST_CHARACTERS_PER_TOKEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 # The session's project, the tool, and what a call is remembered by.
 Call = tuple[str | None, str, str]
-# Of several tokenizers the one that finds fewest tokens in a text: savings are not overstated.
-CHARACTERS_PER_TOKEN = 2.85
 STUB, PASSED, RECALL = "stub", "passed", "recall"
 _FORMAT = 1
 _FILE = "/offload-learned.jsonl"
@@ -142,7 +141,7 @@ class Saved(NamedTuple):
     @property
     def kept_out_tokens(self) -> int:
         """The same in tokens, estimated."""
-        return round(self.kept_out / CHARACTERS_PER_TOKEN)
+        return round(self.kept_out / MOST_CHARACTERS_PER_TOKEN)
 
 
 def saved_by(home_dir: str, session_id: str) -> Saved:
@@ -158,6 +157,35 @@ def saved_by(home_dir: str, session_id: str) -> Saved:
             lines = [line for line in raw.split("\n") if any(mark in line for mark in _SPOOLED)]
             found += [_saved(row) for line in lines for row in json.loads_all(line)]
     return total(found)
+
+
+def kept_out(home_dir: str, sessions: list[str]) -> dict[str, int]:
+    """The savings of some sessions as a document: what the client would have shown, less ours.
+
+    `gateway_tokens` is the most that a gateway kept out of one request.
+    """
+    saved = total(saved_by(home_dir, name) for name in sessions)
+    by_gateway = (_kept_out_by_gateway(home_dir, name) for name in sessions)
+    return {
+        "references": saved.references,
+        "stored_bytes": saved.stored_bytes,
+        "recalls": saved.recalls,
+        "would_have_shown_characters": saved.would,
+        "reference_characters": saved.shown,
+        "recalled_characters": saved.recalled,
+        "tokens_estimated": saved.kept_out_tokens,
+        "gateway_tokens": max(by_gateway, default=0),
+    }
+
+
+def _kept_out_by_gateway(home_dir: str, session_id: str) -> int:
+    from brimline.state import history
+    from brimline.transcript import caching
+
+    try:
+        return caching.by_gateway(history.spooled(home_dir, session_id))[0] or 0
+    except OSError:  # its spool cannot be read, which a note says
+        return 0
 
 
 def total(found: Iterable[Saved]) -> Saved:

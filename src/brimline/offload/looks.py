@@ -15,9 +15,10 @@ import re
 import time
 from typing import TYPE_CHECKING, Any
 
+from brimline import clienttools
 from brimline.errors import BrimlineError
 from brimline.fast import io, json, paths
-from brimline.offload import hook, shell, tool_results
+from brimline.offload import hook, programs, tool_results
 from brimline.offload.hook import EDITED, OFFER, OFFERED_RESULTS, PAST, PREVIEWED, TAKEN
 from brimline.store import stub
 from brimline.transcript import row, tail
@@ -38,7 +39,7 @@ _SPAN = re.compile(r"^(\d+) (\d+) (\d+)$", re.ASCII | re.MULTILINE)
 _LARGEST_COMPARED_BYTES = 4 << 20
 
 _CALL, _RESULT = b'"tool_use"', b'"tool_result"'
-_MARKS = (b'"Read"', b'"Edit"', b'"Write"', b'"NotebookEdit"', b"brimline")
+_MARKS = (*[f'"{name}"'.encode() for name in clienttools.FILE_TOOLS], b"brimline")
 # Offers are good for ten results; a call and its result are a line each, and others lie between.
 _RECENT_LINES = 24
 _END_BYTES = 4 << 20
@@ -176,7 +177,7 @@ def fetched(
     is_cut = found.was_persisted or len(found.text) > most
     text = found.text.partition("\n")[2] if found.text.startswith(RECALL_HEADER) else found.text
     shown = text[: tool_results.BEGINNING_CHARACTERS if is_cut else None]
-    for name, asked in shell.fetches(tool, tool_input) or ():
+    for name, asked in programs.fetches(tool, tool_input) or ():
         try:
             key = contents.resolve(home_dir, name)
             meta = contents.meta(home_dir, key)
@@ -262,21 +263,21 @@ def _replay(turn: Turn) -> None:
             open_offers[json.dumps([tool, asked])] = tool, asked
         else:
             open_offers.pop(json.dumps([tool, asked]), None)
-        path = paths.completed(row.file_of(asked) or "", cwd)
-        if tool in hook.EDITING:
+        path = paths.completed(clienttools.file_of(asked), cwd)
+        if tool in clienttools.EDITING:
             # The past may be read again and again until the call at hand is in it.
             if not was_edited(turn, path):
                 hook.note_edit(turn, path)
         elif tool == "Read" and known:
             note_preview(turn, path, known.key, tool_results.total_lines(head, known.lines or 0))
-        elif tool == "Read" or shell.fetches(tool, asked):
+        elif tool == "Read" or programs.fetches(tool, asked):
             found = tool_results.find(tool, asked, response)
             if found and found.lines:
                 note_lines(turn, path, found.lines)
             for key, _, _, seen in fetched(turn.home, tool, asked, found) if found else ():
                 note_recalled(turn, key, seen)
     for tool, asked in open_offers.values():
-        offer(turn, call_name(turn, "", tool, asked, shell.files_of(tool, asked)))
+        offer(turn, call_name(turn, "", tool, asked, programs.files_of(tool, asked)))
 
 
 def _answers(path: str) -> Iterator[_Answer]:

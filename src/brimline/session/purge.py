@@ -15,7 +15,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from brimline.gauge.reading import characters_per_token
+from brimline import models
 from brimline.session.disk import BLOCK_BYTES, RewriteError
 from brimline.session.restore import write_note
 from brimline.session.rewrite import Order, rewrite
@@ -114,7 +114,7 @@ class Plan:
     def tokens_of(self, name: str) -> int:
         """What a strategy saves in tokens; in all no more than the last request held."""
         survey = self.survey
-        per_token = characters_per_token(survey.model)
+        per_token = models.lookup(survey.model).characters_per_token
         whole = sum(saving.context_characters for saving in self.savings.values()) / per_token
         held = survey.occupancy_tokens
         scale = held / whole if held is not None and whole > held else 1.0
