@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from brimline import clienttools
 from brimline.fast import io
+from brimline.foreign import flatten
 from brimline.guard import monitor
 
 TYPE_CHECKING = False
@@ -46,8 +47,7 @@ class Load:
         keys = ("skill", "name", "command") if tool == "Skill" else ("subagent_type", "name")
         found = [tool_input.get(key) for key in keys]
         names = [name for name in found if isinstance(name, str) and name]
-        # Foreign text that ends up in a message: one line, and not a long one.
-        self.name = " ".join(names[0][:_LONGEST_NAME].split()) if names else ""
+        self.name = flatten(names[0], _LONGEST_NAME) if names else ""
 
     @property
     def label(self) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from brimline.decision import Decision
 from brimline.fast import io, paths
+from brimline.foreign import flatten
 from brimline.models import MOST_CHARACTERS_PER_TOKEN
 from brimline.offload import kinds, learning, looks, preview, programs, tool_results
 from brimline.offload.hook import LARGE_BYTES, PAST, PINS_WAIT
@@ -222,11 +223,7 @@ class _Case:
     def _reference(self, key: str, shown: str) -> str:
         """What the model gets instead: what it was, its preview, how to get the rest."""
         found, is_file = self.found, self.tool == "Read"
-        source = " ".join(found.subject.split())
-        if len(source) > _SOURCE_CHARACTERS:
-            # A path tells most at its end, a command at its beginning.
-            room = _SOURCE_CHARACTERS - 1
-            source = "…" + source[-room:] if is_file else source[:room] + "…"
+        source = flatten(found.subject, _SOURCE_CHARACTERS, keep_end=is_file)
         told = stub.Stub(
             *(key, len(found.data), self.source.total, found.exit_code),
             tool=self.tool,
