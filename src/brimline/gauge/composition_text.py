@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from brimline import output
-from brimline.gauge import composition
+from brimline.gauge import composition, wording
 from brimline.transcript import find, pieces, tail
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def text(report: dict[str, Any]) -> str:
     lines = [f"Session {report['session_id']}"]
     whole = report["occupancy_tokens"]
     if whole is None:
-        return "\n".join([*lines, f"  where the tokens went  {output.NOT_MEASURED}"])
+        return "\n".join([*lines, f"  where the tokens went  {wording.NOT_MEASURED}"])
     lines += [f"  in use  {whole:,} tokens at the last request", "", *parts(report)]
     files = _file_rows(report["tool_results_by_file"][:_SHOWN_FILES], "tokens")
     lines += block("Tool results by file", files) + read_again(report)
