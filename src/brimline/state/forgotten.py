@@ -6,14 +6,12 @@ a session says later is taken in again; `cursor` is the end of its transcript at
 
 from __future__ import annotations
 
-from brimline.fast import io, json
+from brimline.fast import json
 from brimline.transcript import find
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-FORMAT = 1
 
 
 def note(home_dir: str, at: float, about: dict[str, Any]) -> None:
@@ -22,35 +20,27 @@ def note(home_dir: str, at: float, about: dict[str, Any]) -> None:
     Raises:
         OSError: it cannot be written.
     """
-    line = {"v": FORMAT, "at": round(at, 3)} | about
-    io.append_line(_path(home_dir), json.dumps(line))
+    json.append_line(_path(home_dir), {"at": round(at, 3)} | about)
 
 
 def lines(home_dir: str) -> list[dict[str, Any]]:
-    """All that was put on record."""
-    try:
-        raw = io.read_file(_path(home_dir)).decode("utf-8", "replace")
-    except OSError:
-        return []
-    found = []
-    for line in raw.splitlines():
-        try:
-            told = json.loads(line)
-        except ValueError:
-            continue
-        found += [told] if isinstance(told, dict) else []
-    return found
+    """All that was put on record.
+
+    Raises:
+        OSError: it is there and cannot be read.
+    """
+    return json.read_lines(_path(home_dir))
 
 
 def sessions(home_dir: str) -> dict[str, dict[str, Any]]:
     """The last line about each session."""
-    return {told["session"]: told for told in lines(home_dir) if "session" in told}
+    return {line["session"]: line for line in lines(home_dir) if "session" in line}
 
 
 def is_silent(gone: dict[str, dict[str, Any]], path: str) -> bool:
     """Whether a session's file has nothing new since the session was forgotten."""
-    told = gone.get(find.session_id_of(path))
-    return told is not None and find.modified(path) <= told["at"]
+    line = gone.get(find.session_id_of(path))
+    return line is not None and find.modified(path) <= line["at"]
 
 
 def _path(home_dir: str) -> str:

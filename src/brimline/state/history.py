@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     Progress = Callable[[int], None] | None
 
 Value = TypeVar("Value")
-# How every line that `SessionState.add_line` writes begins; no text within one can look so.
-_EVENT_START = '{"v":'
 _LARGEST_TIME = 1e12
 _HEAD = b'{"v":1,"session":"'
 _POLL_S = 0.01
@@ -275,28 +273,14 @@ def _spooled(folder: str) -> tuple[list[dict[str, Any]], int]:
     Raises:
         OSError: it cannot be read.
     """
-    found: list[dict[str, Any]] = []
+    events: list[dict[str, Any]] = []
     damaged = 0
     for path in _spool_files(folder):
-        for line in io.read_file(path).split(b"\n"):
-            events, unreadable = parse_line(line.decode("utf-8", "replace").strip())
-            found += events
-            damaged += unreadable
-    return sorted(found, key=lambda event: event["at"]), damaged
-
-
-def parse_line(text: str) -> tuple[list[dict[str, Any]], int]:
-    """The events on one physical line, and the number of stretches that hold none.
-
-    A line torn by a crash or a full disk has no end of its own, so the next event follows it on the
-    same line: the events are looked for by how they begin.
-    """
-    event = _event(text)
-    if event or not text:
-        return [event] if event else [], 0
-    before, *rest = text.split(_EVENT_START)
-    found = [_event(_EVENT_START + part) for part in rest]
-    return [event for event in found if event], found.count(None) + bool(before)
+        lines, unreadable = json.parse_lines(io.read_file(path))
+        sound_lines = [line for line in lines if _is_event(line)]
+        events += sound_lines
+        damaged += unreadable + len(lines) - len(sound_lines)
+    return sorted(events, key=_at), damaged
 
 
 def _spool_files(folder: str) -> list[str]:
@@ -305,17 +289,11 @@ def _spool_files(folder: str) -> list[str]:
     return [f"{folder}/{name}" for name in sorted(names, key=lambda name: (name == SPOOL, name))]
 
 
-def _event(text: str) -> dict[str, Any] | None:
-    """What a text says, if that is one event with a point in time."""
-    try:
-        value, end = json.scan(text, 0)
-    except ValueError:
-        return None
-    if end < len(text) or not isinstance(value, dict) or not isinstance(value.get("event"), str):
-        return None
-    at = value.get("at")
+def _is_event(line: dict[str, Any]) -> bool:
+    """Whether a line is an event with a point in time."""
+    at = line.get("at")
     is_time = isinstance(at, int | float) and not isinstance(at, bool) and abs(at) < _LARGEST_TIME
-    return value if is_time else None
+    return is_time and isinstance(line.get("event"), str)
 
 
 def _older(known: list[Value], found: list[Value]) -> list[Value]:

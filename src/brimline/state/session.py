@@ -118,8 +118,8 @@ class SessionState:
     def add_line(self, event: str, fields: dict[str, Any]) -> None:
         """Append one event to the session's spool, with the milliseconds that this hook took."""
         own_ms = round(time.process_time() * 1000, 1)
-        line = {"v": FORMAT, "at": round(time.time(), 3), "event": event, "ms": own_ms} | fields
-        io.append_line(f"{self.folder}/{_SPOOLS.get(event, SPOOL)}", json.dumps(line))
+        line = {"at": round(time.time(), 3), "event": event, "ms": own_ms} | fields
+        json.append_line(f"{self.folder}/{_SPOOLS.get(event, SPOOL)}", line)
 
     def last_line(self, event: str) -> dict[str, Any]:
         """The latest spooled line of an event, if it is not too long ago; empty without one."""
