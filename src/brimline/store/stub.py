@@ -11,6 +11,7 @@ import json
 import re
 from typing import Any, NamedTuple
 
+from brimline import foreign
 from brimline.store import layout
 
 # How a reference begins, in every form that was ever written.
@@ -73,12 +74,12 @@ def line(tool: str, subject: str, content_bytes: int, key: str, note: str = "") 
         key: under which it is stored.
         note: what else has to be said.
     """
-    subject = " ".join(subject.split())
+    subject = foreign.flatten(subject, len(subject) + 1)
     if len(subject) > _SUBJECT_CHARACTERS:
         # A path tells most at its end, a command at its beginning.
         room = _SUBJECT_CHARACTERS - 1
         subject = f"…{subject[-room:]}" if tool == "Read" else f"{subject[:room]}…"
-    about = f"{tool[:_SUBJECT_CHARACTERS]} {subject}".strip()
+    about = f"{foreign.flatten(tool, _SUBJECT_CHARACTERS)} {subject}".strip()
     return f"{LINE}{about}: {content_bytes:,} bytes, recall {layout.short(key)}{note}]"
 
 
