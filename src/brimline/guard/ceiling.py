@@ -107,8 +107,7 @@ def forget(state: SessionState) -> None:
 
 def _is_last_tier(load: Load, reading: Reading) -> bool:
     """Whether an agent's result would come into a full context."""
-    last = reading.tier == reading.tier_count and not reading.is_estimate
-    return last and load.tool in clienttools.DELEGATING
+    return reading.tier == reading.tier_count and load.tool in clienttools.DELEGATING
 
 
 def _gate(tool: str, gated: list[str]) -> str | None:
@@ -121,8 +120,6 @@ def _excuse(reading: Reading, gate: str, *, verified: bool) -> str:
     """Why a strict ceiling does not refuse this load; empty where it does."""
     if gate == "warn":
         return "delegation"
-    if reading.is_estimate:
-        return "fill only estimated"
     return "window unverified" if verified and not reading.window.is_verified else ""
 
 
