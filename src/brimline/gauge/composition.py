@@ -110,6 +110,13 @@ def estimate_tokens(piece: Piece, model: str | None) -> float:
     return piece.characters / ratio + _OVERHEAD_TOKENS.get(piece.kind, 0)
 
 
+def estimate_text(characters: int) -> int:
+    """What a text of that length costs a model that is not known."""
+    from brimline.transcript.pieces import Piece
+
+    return round(estimate_tokens(Piece("text", characters), None))
+
+
 def explain_first(occupancy: int, pieces: Sequence[Piece], model: str | None) -> list[int]:
     """The tokens of what was there before a first request: its estimate, as nothing measures it."""
     weights = _weights(pieces, model)
