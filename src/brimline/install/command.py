@@ -14,7 +14,7 @@ from brimline import output, yielding
 from brimline.errors import InstallError
 from brimline.fast import io, paths
 from brimline.install import client, datafolder, entries, parts, pythons, settingsfile, wiring
-from brimline.install.doctor import examine, render
+from brimline.install.doctor import examination, render
 from brimline.install.parts import Plan, Settings
 from brimline.install.plugin import Plugin, home_of, interpreter_in_use
 from brimline.settings import clientsettings, config
@@ -150,11 +150,9 @@ def doctor(as_json: bool) -> None:
     Example:
       brimline doctor
     """
-    findings = examine(paths.home(), os.getcwd())
-    broken = any(finding.level == "broken" for finding in findings)
-    document = {"ok": not broken, "findings": [finding._asdict() for finding in findings]}
-    output.answer(document, render(findings), as_json=as_json)
-    sys.exit(1 if broken else 0)
+    document = examination(paths.home(), os.getcwd())
+    output.answer(document, render, as_json=as_json)
+    sys.exit(0 if document["ok"] else 1)
 
 
 def _require_user(way: str | None, scope: str) -> None:
