@@ -74,10 +74,10 @@ def line(tool: str, subject: str, content_bytes: int, key: str, note: str = "") 
         key: under which it is stored.
         note: what else has to be said.
     """
-    called = flatten(tool, _SUBJECT_CHARACTERS)
     # A path tells most at its end, a command at its beginning.
     about = flatten(subject, _SUBJECT_CHARACTERS, keep_end=tool == "Read")
-    return f"{LINE}{f"{called} {about}".strip()}: {content_bytes:,} bytes, recall {layout.short(key)}{note}]"
+    called = f"{flatten(tool, _SUBJECT_CHARACTERS)} {about}".strip()
+    return f"{LINE}{called}: {content_bytes:,} bytes, recall {layout.short(key)}{note}]"
 
 
 def way_back(key: str, program: str = "brimline", again: str = "") -> str:
