@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 import http.client
 import json
@@ -79,10 +80,11 @@ def test_a_request_tells_what_the_gateway_replaced_with_the_text_by_its_key(
     served: Served, played: Played, home_dir: str
 ) -> None:
     """The figure is that of `status`; the text is what the client had sent."""
-    known = Conversations(home_dir, Settings(), Stickiness(home_dir, time.time()))
-    headers = {b"x-claude-code-session-id": NAME.encode()}
-    passing = known.prepare(raw_of(bulky()), headers, time.time())
-    known.answered(passing, {"input_tokens": 10, "cache_read_input_tokens": 48_990})
+    with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
+        known = Conversations(home_dir, Settings(), sticky)
+        headers = {b"x-claude-code-session-id": NAME.encode()}
+        passing = known.prepare(raw_of(bulky()), headers, time.time())
+        known.answered(passing, {"input_tokens": 10, "cache_read_input_tokens": 48_990})
     played.session.reply(49_000)
     told = CliRunner().invoke(program, ["status", "--session", NAME, "--json"]).stdout
     played.session.reply(50_000)
