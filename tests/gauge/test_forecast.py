@@ -28,7 +28,7 @@ def uneven(growth_tokens: int, requests: int = 31, start: int = 80_000) -> list[
     """Occupancies of a session that grows by this much on average, in small steps and large."""
     readings = [start]
     for index in range(requests - 1):
-        readings.append(readings[-1] + growth_tokens * (9 if index % 2 else 1) // 5)
+        readings.append(readings[-1] + growth_tokens * (1, 25, 1, 1, 2)[index % 5] // 6)
     return readings
 
 
@@ -49,16 +49,21 @@ def test_there_is_a_forecast_from_the_second_reading_to_the_point() -> None:
         assert figures(uneven(1_000), tokens_left, prior_for("")) == (0, 0, 0)
 
 
-def test_a_burst_of_growth_moves_the_forecast_far_less_than_the_last_three_requests_would() -> None:
-    """Three requests at ten times the usual speed do not mean a tenth of the operations."""
+def test_one_large_result_is_no_pace_and_three_are() -> None:
+    """After one the figure stays near the usual; after three in a row the nearer end counts."""
     calm = uneven(1_000)
+    once = [*calm, calm[-1] + 10_000]
     burst = [*calm, *[calm[-1] + 10_000 * step for step in (1, 2, 3)]]
     prior = Prior(1_000, 1.0)
 
     _, usual, _ = figures(calm, 60_000, prior)
-    _, after, _ = figures(burst, 60_000, prior)
+    low, after_one, _ = figures(once, 60_000, prior)
+    _, after_three, high = figures(burst, 60_000, prior)
 
-    assert 0.8 * usual < after < usual
+    assert 0.8 * usual < after_one < usual
+    assert low <= 60_000 / (velocity(once) or 1)
+    assert after_three < 12
+    assert high > 40  # as uneven as these steps are, it may go on as usual
 
 
 @pytest.mark.row("S4-37", "S4-39")
@@ -216,19 +221,58 @@ def test_any_steady_pace_is_right_within_a_quarter(
     assert low <= requests <= high
 
 
-@pytest.mark.row("S4-12", "S4-37")
-def test_few_large_steps_are_no_pace_and_the_interval_says_so() -> None:
-    """On recorded sessions they mean little; what dividing by them gives is in the interval.
+@settings(max_examples=300, derandomize=True)
+@given(
+    pace=st.integers(min_value=1_000, max_value=10_000),
+    steps=st.integers(min_value=3, max_value=30),
+    start=st.integers(min_value=20_000, max_value=500_000),
+    tokens_left=st.integers(min_value=1, max_value=900_000),
+    generation=st.sampled_from(["before-4.5", "4.5", "4.7", ""]),
+)
+@pytest.mark.row("S4-37", "S4-39")
+def test_a_steady_session_is_forecast_by_division_from_its_fourth_request_on(
+    pace: int, steps: int, start: int, tokens_left: int, generation: str
+) -> None:
+    """Within a quarter, or one request; and it says that the pace is the session's own."""
+    readings = [start + pace * index for index in range(steps + 1)]
 
-    Steps of 15,000 to 40,000 and 26,663 left are not two dozen requests (FINDINGS B7).
-    """
+    answer = forecast(readings, tokens_left, prior_for(generation))
+
+    assert answer is not None
+    division = tokens_left / pace
+    assert abs(answer.ops - division) <= max(1, division / 4)
+    assert answer.low <= division <= answer.high
+    assert answer.pace_requests == (8 if steps >= 8 else min(steps, 5))
+
+
+def test_steep_growth_counts_on_at_the_velocity() -> None:
+    """Where a tier was raised for it, no other figure stands beside that."""
+    readings = [80_000, 80_100, 80_200, 80_300, 110_000, 110_100, 140_000]
+
+    usual = forecast(readings, 27_000)
+    steep = forecast(readings, 27_000, is_steep=True)
+
+    assert usual is not None
+    assert steep is not None
+    assert (usual.basis, steep.basis, steep.pace_requests) == ("usual_pace", "own_pace", 3)
+    assert (usual.ops > 10, steep.ops) == (True, 1)
+
+
+@pytest.mark.row("S4-12", "S4-37")
+def test_a_few_large_steps_are_a_pace_unless_a_single_one_stands_out() -> None:
+    """What dividing by the last three gives is in the interval in any case."""
     found = forecast([40_000, 55_000, 80_000, 120_000, 140_337], 26_663)
     assert found is not None
     assert found.high <= 3
     steady = [20_000 + 10_000 * number for number in range(11)]
     prior = prior_for("4.5")
 
-    for large in ([60_000, 100_000], [60_000, 70_000, 105_000], [*steady[:-1], 165_000]):
-        low, ops, _ = figures(large, 47_000, prior)
-        assert ops > 10
-        assert low <= 47_000 / (velocity(large) or 1)
+    for large, pace in (
+        ([60_000, 100_000], 0),
+        ([60_000, 70_000, 105_000], 2),
+        ([*steady[:-1], 165_000], 0),
+    ):
+        found = forecast(large, 47_000, prior)
+        assert found is not None
+        assert (found.pace_requests, found.ops > 10) == (pace, not pace)
+        assert found.low <= 47_000 / (velocity(large) or 1) <= found.high

@@ -33,7 +33,7 @@ MEASURING = ("UserPromptSubmit", "PostToolUse", "PreCompact", "Stop")
 NOTE = (
     "[brimline] Context tier L2 Advisory. A good moment to write plan and open items to a file, "
     "then carry on. Next: ~145,120 of 200,000 tokens (transcript; window unverified), compaction "
-    "expected at 167,000: 21,880 left."
+    "expected at 167,000: 21,880 tokens left."
 )
 
 

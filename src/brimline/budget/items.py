@@ -11,6 +11,7 @@ import time
 
 from brimline.errors import StateError
 from brimline.fast import io, json, paths
+from brimline.foreign import flatten
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def load(home_dir: str, session_id: str) -> Budget:
             del budget.items[named["id"]]
         if line.get("do") == "evict" and may_go:
             fields = {name: named[name] for name in ("id", "compartment", "tokens", "priority")}
-            preview = " ".join(named["text"].split())[:PREVIEW_CHARACTERS]
+            preview = flatten(named["text"], PREVIEW_CHARACTERS)
             budget.log.append(fields | {"preview": preview, "at": line.get("at")})
         if line.get("do") in ("pin", "unpin"):
             named["pinned"] = line["do"] == "pin" or named["compartment"] == SAFETY

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from brimline import models
 from brimline.budget import items
 from brimline.errors import SessionError, StateError
+from brimline.foreign import flatten
 from brimline.gauge import composition
 from brimline.transcript import find, pieces
 
@@ -243,9 +244,7 @@ def _compartment_line(one: dict[str, Any]) -> str:
 
 
 def _item_line(item: dict[str, Any]) -> str:
-    text = " ".join(item["text"].split())
-    if len(text) > items.PREVIEW_CHARACTERS:
-        text = text[: items.PREVIEW_CHARACTERS] + "…"
+    text = flatten(item["text"], items.PREVIEW_CHARACTERS)
     pin = ", pinned" if item["pinned"] else ""
     head = f"{item['id']}  {item['compartment']}, {item['tokens']:,} tokens"
     return f"{head}, priority {item['priority']}{pin}\n  {text}"

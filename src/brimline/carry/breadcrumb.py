@@ -8,9 +8,9 @@ import re
 import time
 from typing import TYPE_CHECKING
 
-from brimline.carry.card import flat
 from brimline.errors import StateError
 from brimline.fast import io
+from brimline.foreign import flatten
 
 if TYPE_CHECKING:
     from brimline.carry.ledger import Ledger
@@ -104,6 +104,6 @@ def _entry(record: Ledger, project_dir: str) -> str:
         ),
     )
     told = [f"{count} {one if count == 1 else many}" for count, one, many in counts if count]
-    subject = flat(record.messages[0]["text"], 160).replace("%%", "% %")
+    subject = flatten(record.messages[0]["text"], 160).replace("%%", "% %")
     end = f" ({', '.join(told)})" if told else ""
-    return f"brimline: {os.path.basename(project_dir)}: {subject}{end}"
+    return f"brimline: {flatten(os.path.basename(project_dir))}: {subject}{end}"

@@ -256,34 +256,34 @@ def forget_command(
       brimline forget --before 2026-01-31 --yes
     """
     from brimline.memory import forget
+    from brimline.state.forgotten import Asked
     from brimline.transcript import find
 
     if sum(one is not None for one in (session_id, project, before)) != 1:
         raise StateError("name one of --session, --project and --before")
     home_dir = paths.home()
     known = forget.sessions(home_dir)
-    about: dict[str, Any]
     if session_id is not None:
-        names = [find.matching(session_id, known)]
-        about = {"session": names[0]}
+        asked = Asked((find.matching(session_id, known),))
     elif project is not None:
         if not project.strip():
             raise StateError("--project is empty: name a folder")
         place = stored.place(os.path.abspath(os.path.expanduser(project)))
-        names = [name for name, one in known.items() if stored.is_within(one.project, place)]
-        about = {"project": place}
+        inside = [name for name, kept in known.items() if stored.is_within(kept.project, place)]
+        asked = Asked(tuple(inside), project=place)
     else:
         moment = _day(before or "")
-        names = [name for name, one in known.items() if one.last_at < moment]
-        about = {"before": moment}
+        older = [name for name, kept in known.items() if kept.last_at < moment]
+        asked = Asked(tuple(older), before=moment)
+    names = asked.sessions
     told = output.count(len(names), "session")
     document: dict[str, Any] = {"session_ids": sorted(names), "dry_run": dry_run}
     if dry_run:
-        document |= forget.would_forget(home_dir, names, about)
+        document |= forget.forget(home_dir, asked, dry_run=True)
         told = f"{_with_counts(document)} would go."
     else:
         output.consent(f"Delete all that is kept of {told}, for good?", yes=yes)
-        document |= forget.forget(home_dir, names, about)
+        document |= forget.forget(home_dir, asked)
         told = f"{_with_counts(document)} forgotten."
         if together.is_wanted(home_dir):
             output.note("`brimline memory sync` deletes it on the team's server too")

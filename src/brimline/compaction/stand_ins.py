@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.compaction import blocks
+from brimline.foreign import flatten
 from brimline.offload import kinds, names, preview, programs
 from brimline.store import layout, stub
 
@@ -88,7 +89,7 @@ def when_cold(block: Block, clock: Clock) -> StandIn | None:
         mark = f"[brimline: {len(block.text):,} characters, recall {key[:_SHORT_KEY]}]"
         fields = blocks.stands_in(block, f"{_sentence(block.text)} {mark}{kept}")
     else:
-        head = " ".join(block.text[:_SENTENCE_CHARACTERS].split())
+        head = flatten(block.text[:_SENTENCE_CHARACTERS], _SENTENCE_CHARACTERS)
         mark = f"… [brimline: {len(block.text):,} characters, recall {key[:_SHORT_KEY]}]"
         fields = blocks.stands_in(block, f"{head}{mark}{kept}{blocks.REMINDER_END}")
     tokens = blocks.estimate(block, fields)
@@ -118,7 +119,7 @@ def to_bytes(text: str) -> bytes:
 def subject_of(block: Block) -> str:
     """What a call was about: a file, a command, a pattern."""
     found = [block.arguments.get(name) for name in _SUBJECTS]
-    return next((" ".join(one.split()) for one in found if isinstance(one, str) and one), "")
+    return next((flatten(text, len(text)) for text in found if isinstance(text, str) and text), "")
 
 
 def _is_ours(block: Block) -> bool:
@@ -178,12 +179,8 @@ def _plain(text: str) -> str:
 
 def _about(block: Block, key: str) -> str:
     """What a result was: call, size and key."""
-    subject = subject_of(block)
-    if len(subject) > _SUBJECT_CHARACTERS:
-        # A path tells most at its end, a command at its beginning.
-        room = _SUBJECT_CHARACTERS - 1
-        subject = f"…{subject[-room:]}" if block.tool == "Read" else f"{subject[:room]}…"
-    called = f"{block.tool} {subject}".strip()
+    subject = flatten(subject_of(block), _SUBJECT_CHARACTERS, keep_end=block.tool == "Read")
+    called = f"{flatten(block.tool)} {subject}".strip()
     size = len(to_bytes(block.text))
     return f"[brimline: {called}: {size:,} bytes, recall {key[:_SHORT_KEY]}]"
 

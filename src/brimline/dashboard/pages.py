@@ -16,6 +16,7 @@ from brimline import clienttools, output, shell
 from brimline.carry import card
 from brimline.dashboard import chart
 from brimline.dashboard.story import EVENTS, hook_times, time_of
+from brimline.gauge import wording
 from brimline.gauge.composition import NAMES
 from brimline.store import stub
 from brimline.transcript import caching, read, row
@@ -96,17 +97,7 @@ def session_page(
 def headline(story: Story) -> str:
     """Where it stands, in a sentence."""
     now = story.now
-    if now is None or now.occupancy_tokens is None:
-        return output.NOT_MEASURED[0].upper() + output.NOT_MEASURED[1:] + "."
-    about = "~" if now.is_estimate else ""
-    told = f"{about}{now.occupancy_tokens:,} of {now.window.tokens:,} tokens in use"
-    ahead, margin = now.forecast(), now.margin_tokens or 0
-    if margin < 0:
-        return f"{told}; {now.compaction.outlook}: {-margin:,} past it."
-    left = f"{margin:,} tokens left"
-    if ahead and ahead.high:
-        left = f"about {output.count(ahead.ops, 'request')} left ({ahead.low} to {ahead.high})"
-    return f"{told}; {now.compaction.outlook}: {left}."
+    return wording.headline(now.document() if now else None)
 
 
 def label(one: Moment) -> str:

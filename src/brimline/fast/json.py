@@ -124,6 +124,27 @@ def parse_lines(raw: bytes) -> tuple[list[dict[str, Any]], int]:
     return lines, damaged + bool(text[end:].strip())
 
 
+def redact_lines(path: str, name: str, value: str) -> None:
+    """Make a value unreadable in every line of a file, to which others may append meanwhile.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    start, said = f'"{name}":'.encode(), dumps(value).encode()
+    dashes = b'"' + b"-" * (len(said) - 2) + b'"'
+    try:
+        data = io.read_file(path)
+    except FileNotFoundError:
+        return
+    at = data.find(start + said)
+    if at >= 0:
+        with open(path, "r+b", buffering=0) as file:
+            while at >= 0:
+                file.seek(at + len(start))
+                file.write(dashes)
+                at = data.find(start + said, at + 1)
+
+
 def dumps(value: Any) -> str:
     """Write plain JSON values compactly, ASCII only; numbers that JSON lacks become null."""
     if value is None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.compaction.stand_ins import StandIn
 from brimline.fast import io, paths
-from brimline.store.removal import SENT_FOR_S
+from brimline.gateway.traces import SENT_FOR_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _FEWEST_READINGS = 2
 VELOCITY_OPERATIONS = 3
-# What a forecast rests on: the session's last steps, which are alike, or how sessions usually grow.
+# What a forecast rests on: the pace of this session's last requests, or how sessions usually grow.
 OWN_PACE, USUAL_PACE = "own_pace", "usual_pace"
 
 # What `log_speed` found in recorded segments, by generation of models: about 1,275, 1,150 and 1,225
@@ -29,10 +29,16 @@ _SPREAD_LIMITS = (0.5, 2.0)
 _E = 2.718281828459045
 _LARGEST_TOKENS = 10**9
 
-# Steps that are alike are a pace: this many, all above this multiple of the usual one, deviating by
-# at most this much from their mean. Of recorded sessions few have any, and few large steps are one.
-_ALIKE = ((10, 0.0, 0.3), (8, 0.0, 0.3), (4, 3.0, 0.5))
-_ALIKE_DOUBT = 0.35
+# A session's last steps are a pace of its own where they do not deviate too far from their mean:
+# further where they are larger than usual, because whoever divides then fears the nearer end.
+_PACE_STEPS = (2, 5)
+_FAST_DEVIATION = 0.8
+_SLOW_DEVIATION = 0.15
+_LONG_PACE_STEPS = 8
+_LONG_PACE_DEVIATION = 0.3
+_PACE_DOUBT = 0.35
+# Steps that deviate further than this may go back to the usual pace.
+_EVEN_DEVIATION = 0.4
 # The weight of the session's own speed: half when the point is next door, fading with distance.
 _OWN_WEIGHT = 0.5
 _OWN_HORIZON_OPERATIONS = 20
@@ -65,13 +71,21 @@ _LOG_SPEED_LIMITS = (6.06, 8.06)
 
 
 class Forecast:
-    """Operations left: the middle of what to expect, and the bounds of the 80 % interval."""
+    """Operations left: the middle of what to expect, and the bounds of the 80 % interval.
 
-    def __init__(self, low: int, ops: int, high: int, basis: str) -> None:
+    `pace_requests` is how many requests of this session it rests on; 0 where on the usual pace.
+    """
+
+    def __init__(self, low: int, ops: int, high: int, pace_requests: int = 0) -> None:
         self.low = low
         self.ops = ops
         self.high = high
-        self.basis = basis
+        self.pace_requests = pace_requests
+
+    @property
+    def basis(self) -> str:
+        """What it rests on, in a word."""
+        return OWN_PACE if self.pace_requests else USUAL_PACE
 
 
 class Prior:
@@ -83,7 +97,11 @@ class Prior:
 
 
 def forecast(
-    occupancies: Sequence[int], tokens_left: float, prior: Prior | None = None
+    occupancies: Sequence[int],
+    tokens_left: float,
+    prior: Prior | None = None,
+    *,
+    is_steep: bool = False,
 ) -> Forecast | None:
     """Operations until `tokens_left` are used up; None before the second reading.
 
@@ -92,22 +110,33 @@ def forecast(
             the last 21 are enough, repeats and drops do no harm.
         tokens_left: from the newest reading to the compaction point.
         prior: from `prior_for`; without it, that of an unknown model.
+        is_steep: count on at the velocity, because a tier was raised for it.
     """
     if len(occupancies) < _FEWEST_READINGS:
         return None
     if tokens_left <= 0:
-        return Forecast(0, 0, 0, USUAL_PACE)
+        return Forecast(0, 0, 0)
     tokens_left = min(tokens_left, _LARGEST_TOKENS)
     prior = prior or prior_for("")
-    pace = _alike_pace(occupancies, prior.speed_tokens)
-    if pace:
-        alike = tokens_left / pace
-        low, high = alike * (1 - _ALIKE_DOUBT), alike * (1 + _ALIKE_DOUBT)
-        return Forecast(int(low), max(1, int(alike + 0.5)), int(high) + 1, OWN_PACE)
+    usual = _at_usual_pace(occupancies, tokens_left, prior)
+    pace = _own_pace(occupancies, prior.speed_tokens)
+    if is_steep:
+        pace = _Pace(_recent_changes(occupancies, VELOCITY_OPERATIONS))
+    if pace is None:
+        return usual
+    middle = tokens_left / pace.speed_tokens
+    low, high = int(middle * (1 - _PACE_DOUBT)), int(middle * (1 + _PACE_DOUBT)) + 1
+    if pace.deviation > _EVEN_DEVIATION:
+        high = max(high, usual.ops)
+    return Forecast(low, max(1, int(middle + 0.5)), high, pace.requests)
+
+
+def _at_usual_pace(occupancies: Sequence[int], tokens_left: float, prior: Prior) -> Forecast:
+    """Operations at the pace of the population, which the session's own moves a little."""
     usual = _steady_tokens(occupancies[-1], tokens_left) / prior.speed_tokens
     variance = _VARIANCE / (1 + usual / _VARIANCE_HALVES_AT_OPERATIONS)
     # Half the variance takes a mean speed to a typical one: rare large results make the mean.
-    typical = usual * _E ** (variance / 2) / _own_pace(occupancies, usual, prior.speed_tokens)
+    typical = usual * _E ** (variance / 2) / _haste(occupancies, usual, prior.speed_tokens)
     middle = typical + _CROSSING_OPERATIONS
     deviation = (prior.spread * max(_LEAST_VARIANCE, variance)) ** 0.5
     low = middle * _E ** (-_DEVIATIONS_BELOW * deviation)
@@ -116,7 +145,7 @@ def forecast(
         low = min(low, tokens_left / speed)
     high = middle * _E ** (_DEVIATIONS_ABOVE * deviation)
     # Bounds are rounded outwards: an interval of whole operations holds at least its share.
-    return Forecast(int(low), int(middle + 0.5), int(high) + 1, USUAL_PACE)
+    return Forecast(int(low), int(middle + 0.5), int(high) + 1)
 
 
 def velocity(occupancies: Sequence[int]) -> float | None:
@@ -208,20 +237,32 @@ def _steady_tokens(occupancy: int, tokens_left: float) -> float:
     return tokens_left - _OPENING_DISCOUNT * opening
 
 
-def _alike_pace(occupancies: Sequence[int], speed_tokens: float) -> float | None:
-    """Tokens per operation where the last steps are alike: a person divides, and is right."""
-    changes = _recent_changes(occupancies, _ALIKE[0][0])
-    for count, least, deviation in _ALIKE:
-        steps = changes[:count]
-        if len(steps) < count or min(steps) <= least * speed_tokens:
-            continue
-        mean = sum(steps) / count
-        if sum([(step - mean) ** 2 for step in steps]) / count <= (deviation * mean) ** 2:
-            return mean
-    return None
+class _Pace:
+    """The mean of a session's last steps, and how far they deviate from it."""
+
+    def __init__(self, steps: Sequence[int]) -> None:
+        self.requests = len(steps)
+        self.speed_tokens = sum(steps) / len(steps)
+        squares = sum([(step - self.speed_tokens) ** 2 for step in steps])
+        self.deviation = (squares / len(steps)) ** 0.5 / self.speed_tokens
 
 
-def _own_pace(occupancies: Sequence[int], usual: float, speed_tokens: float) -> float:
+def _own_pace(occupancies: Sequence[int], usual_speed_tokens: float) -> _Pace | None:
+    """The session's own pace, where it has one: a person divides by it, and is right."""
+    steps = _recent_changes(occupancies, _LONG_PACE_STEPS)
+    fewest, most = _PACE_STEPS
+    if len(steps) < fewest or min(steps[:most]) <= 0:
+        return None
+    if len(steps) == _LONG_PACE_STEPS and min(steps) > 0:
+        pace = _Pace(steps)
+        if pace.deviation <= _LONG_PACE_DEVIATION:
+            return pace
+    pace = _Pace(steps[:most])
+    is_fast = pace.speed_tokens > usual_speed_tokens
+    return pace if pace.deviation <= (_FAST_DEVIATION if is_fast else _SLOW_DEVIATION) else None
+
+
+def _haste(occupancies: Sequence[int], usual: float, speed_tokens: float) -> float:
     """How much faster than usual this session is to be taken for: a weighted power of its ratio."""
     cap = _GROWTH_CAP * speed_tokens
     growths = [

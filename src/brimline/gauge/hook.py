@@ -89,13 +89,9 @@ def publish(reading: Reading, state: SessionState) -> None:
     if reading.occupancy_tokens is None:
         return
     reading.look_back()
-    outlook = reading.forecast()
-    state.save_telemetry(
-        {
-            "level": reading.tier,
-            "predicted_exhaustion_ops": outlook.ops if outlook else None,
-            "predicted_exhaustion_ops_low": outlook.low if outlook else None,
-            "predicted_exhaustion_ops_high": outlook.high if outlook else None,
-        }
-        | reading.told()
-    )
+    document = reading.document()
+    others = ("", "_low", "_high")
+    exhaustion = {
+        f"predicted_exhaustion_ops{end}": document[f"forecast_ops{end}"] for end in others
+    }
+    state.save_telemetry({"level": reading.tier, **exhaustion, **document})

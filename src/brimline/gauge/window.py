@@ -19,12 +19,15 @@ SUMMARY_RESERVE_TOKENS = 20_000
 COMPACTION_RESERVE_TOKENS = 33_000
 # With automatic compaction off, the client ends a session this close to the window.
 STOP_RESERVE_TOKENS = 23_000
-_VERIFIED_SOURCES = frozenset({"config", "statusline", "settings", "observed"})
+VERIFIED_SOURCES = frozenset({"config", "statusline", "settings", "observed"})
 
 _LARGE_MARK = "[1m]"
 # Recorded sessions of these clients and older ones all compacted at the threshold by themselves.
 _LAST_ALWAYS_ENFORCING = (2, 1, 42)
 TIER_NAMES = ("Calm", "Warning", "Advisory", "Yellow Alert", "Critical")
+# A pace that leaves this many requests is no longer calm; one step alone is no pace.
+NEAR_REQUESTS = 5
+_PACE_READINGS = 3
 # Units in which less means fuller; in the others more does.
 FALLING_UNITS = ("to_compaction", "remaining")
 
@@ -39,7 +42,7 @@ class Window:
     @property
     def is_verified(self) -> bool:
         """Whether the size is known for certain, not guessed from a name."""
-        return self.source in _VERIFIED_SOURCES
+        return self.source in VERIFIED_SOURCES
 
 
 # How a context ends, and what is said about it.
@@ -74,7 +77,7 @@ class CompactionPoint:
     @property
     def goal(self) -> str:
         """What a distance leads to, in a word or two."""
-        return _ENDINGS[self.ending][0]
+        return goal_of(self.ending)
 
     @property
     def outlook(self) -> str:
@@ -82,8 +85,13 @@ class CompactionPoint:
         return outlook_of(self.ending, self.tokens)
 
 
+def goal_of(ending: object) -> str:
+    """What a distance leads to; an ending from another version is a compaction."""
+    return _ENDINGS.get(str(ending), _ENDINGS["compaction"])[0]
+
+
 def outlook_of(ending: object, tokens: int) -> str:
-    """What happens at which figure, in words; an ending from another version is a compaction."""
+    """What happens at which figure, in words."""
     return _ENDINGS.get(str(ending), _ENDINGS["compaction"])[1].format(tokens)
 
 
@@ -239,11 +247,18 @@ def tier_of(at: float | None, thresholds: list[float], unit: str = "to_compactio
     return sum([at >= threshold for threshold in thresholds])
 
 
-def raised(tier: int | None, growth_points: float | None, limit: float, count: int) -> int | None:
-    """The tier after the velocity rule: steep growth raises all but calm and the last by one."""
-    if tier is None or growth_points is None or not limit or not 1 <= tier < count:
-        return tier
-    return tier + 1 if growth_points >= limit else tier
+def is_raised(reading: Reading, tier: int, limit_points: float) -> bool:
+    """Whether growth raises a tier by one.
+
+    Steep growth raises all but the last; the calm one is raised where its pace leaves few requests.
+    """
+    fewest = 2 if tier else _PACE_READINGS
+    if tier >= reading.tier_count or len(reading.history) < fewest:
+        return False
+    speed = reading.velocity() or 0.0
+    if tier == 0:
+        return 0 <= (reading.margin_tokens or 0) <= NEAR_REQUESTS * speed
+    return 100 * speed / reading.compaction.effective_window_tokens >= limit_points
 
 
 def has_left(

@@ -19,6 +19,7 @@ from brimline import patterns, shell
 from brimline.decision import Decision
 from brimline.errors import ConfigError
 from brimline.fast import io
+from brimline.foreign import flatten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -209,9 +210,8 @@ def _told(finding: Finding, scene: _Scene, *, refused: bool) -> str:
 
 
 def _shown(text: str) -> str:
-    """Foreign text for a message: one line, bounded."""
-    plain = "".join(char if char.isprintable() and char != "`" else "?" for char in text)
-    return plain[:_MOST_SHOWN_CHARACTERS] + "..." * (len(plain) > _MOST_SHOWN_CHARACTERS)
+    """Foreign text between backticks."""
+    return flatten(text, _MOST_SHOWN_CHARACTERS).replace("`", "?")
 
 
 class Ignored(NamedTuple):

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from brimline import models
+from brimline.foreign import flatten
 from brimline.session.disk import BLOCK_BYTES, RewriteError
 from brimline.session.restore import write_note
 from brimline.session.rewrite import Order, rewrite
@@ -294,12 +295,10 @@ def exit_code_of(item: Item) -> int | None:
 
 def _source_of(item: Item) -> str | None:
     """What the result came from, short enough for a reference."""
-    call, room = item.call, _SOURCE_CHARACTERS - 1
-    source = " ".join(_encodable(call.source or "").split()) if call else ""
-    if len(source) > _SOURCE_CHARACTERS:
-        # A path tells most at its end, a command at its beginning.
-        source = "…" + source[-room:] if call and call.file else source[:room] + "…"
-    return source or None
+    call = item.call
+    if call is None:
+        return None
+    return flatten(call.source or "", _SOURCE_CHARACTERS, keep_end=bool(call.file)) or None
 
 
 def _encodable(text: str) -> str:

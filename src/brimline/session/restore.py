@@ -112,7 +112,7 @@ def write_note(home_dir: str, done: Rewritten, more: dict[str, Any]) -> str:
         OSError: it cannot be written.
     """
     session = find.session_id_of(done.path)
-    folder = _folder(home_dir, session)
+    folder = notes_folder(home_dir, session)
     head = {"v": FORMATS[-1], "session": session, "path": done.path, "at": time.time()}
     whole = {**head, "before": done.before, "after": done.after, **more}
     line = json.dumps(whole).encode() + b"\n"
@@ -132,7 +132,7 @@ def notes(home_dir: str, session: str) -> tuple[list[Note], list[RewriteError]]:
     """The notes on a session, the newest first, and what is wrong with those that are damaged."""
     found: list[Note] = []
     problems: list[RewriteError] = []
-    folder = _folder(home_dir, session)
+    folder = notes_folder(home_dir, session)
     for name in sorted(io.names_in(folder), reverse=True):
         if name.endswith(_ENDING):
             try:
@@ -189,7 +189,8 @@ def context_tokens_since(home_dir: str, path: str, moment: float) -> int:
     return sum(note.context_tokens for note in found if note.path == real and note.at > moment)
 
 
-def _folder(home_dir: str, session: str) -> str:
+def notes_folder(home_dir: str, session: str) -> str:
+    """Where the notes on a session are."""
     return f"{home_dir}/backups/purges/{paths.safe_session_id(session)}"
 
 

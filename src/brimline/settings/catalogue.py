@@ -146,14 +146,6 @@ SETTINGS = (
     ),
     _own("reminder.every", "count", 0, "Repeat the reminder after this many prompts; 0: never."),
     Setting(
-        "measure.estimate",
-        "choice",
-        "off",
-        "What to do for a session without usage rows: nothing, or estimate from the size of its "
-        "file. Estimates are marked with `~` and never refuse anything.",
-        choices=("off", "size"),
-    ),
-    Setting(
         "offload.preset",
         "choice",
         "default",
@@ -263,7 +255,13 @@ SETTINGS = (
 )
 # Settings of earlier versions: one that is still in a file is reported, and does nothing.
 _GONE = (
-    *("measure.bytes_per_token", "purge.recent", "state.max_age_hours", "statusline.order"),
+    *(
+        "measure.bytes_per_token",
+        "measure.estimate",
+        "purge.recent",
+        "state.max_age_hours",
+        "statusline.order",
+    ),
     *("rules.file_characters", "rules.stale_commits", "rules.stale_days", "rules.total_characters"),
     *("offload.code_bytes", "store.compression"),
     *("carry.instructions", "carry.pointer", "carry.block_manual"),

@@ -6,12 +6,21 @@ a session says later is taken in again; `cursor` is the end of its transcript at
 
 from __future__ import annotations
 
-from brimline.fast import json
+import os
+import shutil
+from typing import Any, NamedTuple
+
+from brimline.errors import StateError
+from brimline.fast import io, json
 from brimline.transcript import find
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+
+class Asked(NamedTuple):
+    """What is to be forgotten: some sessions, and those of a project or from before a moment."""
+
+    sessions: tuple[str, ...]
+    project: str = ""
+    before: float = 0.0
 
 
 def note(home_dir: str, at: float, about: dict[str, Any]) -> None:
@@ -41,6 +50,21 @@ def is_silent(gone: dict[str, dict[str, Any]], path: str) -> bool:
     """Whether a session's file has nothing new since the session was forgotten."""
     line = gone.get(find.session_id_of(path))
     return line is not None and find.modified(path) <= line["at"]
+
+
+def delete_folder(folder: str, *, dry_run: bool) -> int:
+    """Delete a folder with all that is in it; how many files that is, or would be.
+
+    Raises:
+        StateError: a link is in its place.
+        OSError: something in it cannot be deleted.
+    """
+    names = io.names_in(folder)
+    if not dry_run:
+        if os.path.islink(folder):
+            raise StateError(f"{folder} is a link; delete what it leads to yourself")
+        shutil.rmtree(folder, ignore_errors=not os.path.isdir(folder))
+    return len(names)
 
 
 def _path(home_dir: str) -> str:

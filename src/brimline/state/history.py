@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from brimline.errors import StateError
 from brimline.fast import io, json, paths
+from brimline.hooks import table
 from brimline.state import forgotten
 from brimline.state.figures import Figures, add_up, readings, sound, worth_keeping
 from brimline.state.session import SPOOL
@@ -42,10 +43,6 @@ _LARGEST_SPOOLS_BYTES = 200 << 20
 _LARGEST_FILE_BYTES = 64 << 20
 # Growth of older sessions says little about this week's work.
 _GROWTH_REQUESTS = 20_000
-# What a session was told and has shown: after a day it may be told again.
-_TRANSIENT = (
-    *("spoke-", "window-", "compacted-", "ceiling-", "quota-", "reminder", "telemetry.json"),
-)
 
 
 @dataclass(slots=True)
@@ -107,10 +104,6 @@ def update(
     Raises:
         StateError: the history cannot be written.
     """
-    from brimline.state import upgrade
-
-    if not upgrade.fold_database(home_dir, until):
-        return ["what an earlier version recorded is not all in yet: run it again"]
     gone = forgotten.sessions(home_dir)
     given = _by_session(path for path in transcripts if not forgotten.is_silent(gone, path))
     lines, notes, changed = load(home_dir), list[str](), list[Session]()
@@ -315,6 +308,7 @@ def _let_go(home_dir: str, session_id: str, until: float) -> None:
     The order is another one each time: what there was no time for today comes first some day.
     """
     lines, parent, spooled_bytes = load(home_dir), paths.sessions_dir(home_dir), 0
+    brief = tuple(start for starts in table.offered("BRIEF") for start in starts)
     for name in random.sample(found := io.names_in(parent), len(found)):
         folder = f"{parent}/{name}"
         if time.monotonic() > until:
@@ -331,7 +325,7 @@ def _let_go(home_dir: str, session_id: str, until: float) -> None:
             known = _parse(lines.get(name)) if is_old else None
             is_gone = is_old and (not stamp or (known is not None and known.stamp[:1] == [stamp]))
             for file in files:
-                if is_gone or (age_s > _STALE_S and file.startswith(_TRANSIENT)):
+                if is_gone or (age_s > _STALE_S and file.startswith(brief)):
                     io.remove(f"{folder}/{file}")
             if is_gone:
                 os.rmdir(folder)

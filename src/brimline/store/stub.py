@@ -11,6 +11,7 @@ import json
 import re
 from typing import Any, NamedTuple
 
+from brimline.foreign import flatten
 from brimline.store import layout
 
 # How a reference begins, in every form that was ever written.
@@ -59,7 +60,7 @@ def build(stub: Stub) -> str:
         parts.append(f"pinned {stub.pinned}")
     for name, value in (("tool", stub.tool), ("from", stub.source)):
         if value is not None:
-            parts.append(f"{name} {json.dumps(value, ensure_ascii=False)}")
+            parts.append(f"{name} {json.dumps(flatten(value), ensure_ascii=False)}")
     return f"[brimline stored {', '.join(parts)}: {stub.key}]"
 
 
