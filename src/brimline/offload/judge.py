@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from brimline import clienttools, shell
 from brimline.models import MOST_CHARACTERS_PER_TOKEN
 from brimline.offload import kinds, preview
+from brimline.store import stub
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 # Why a result stays.
 OURS, OTHER_TOOL, NEVER, SMALL = "ours", "other tool", "never", "small"
 PAGE, EDITED, CONFIGURATION, BRIEF, FAILED = "page", "edited", "configuration", "brief", "failed"
-_OUR_MARK = "[brimline"
 _LARGEST_CONFIGURATION_BYTES = 100_000
 # What a reference has to save of the text, and what it takes beside its preview.
 _LEAST_TOKENS, _LEAST_SHARE = 1_000, 0.5
@@ -81,9 +81,10 @@ class Case:
 
 def judge(case: Case, rules: Rules, was_edited: Callable[[str], bool]) -> Verdict:
     """Decide about a result: the questions 2 and 4 to 6 of `intercept.after`."""
-    if case.text.startswith(_OUR_MARK) or fetches(case.tool, case.arguments) is not None:
+    if _is_reference(case.text) or fetches(case.tool, case.arguments) is not None:
         return Verdict(OURS)
-    if not case.tool.startswith((clienttools.MCP_PREFIX, *clienttools.ANSWERING)):
+    is_mcp = case.tool.startswith(clienttools.MCP_PREFIX)
+    if not is_mcp and case.tool not in clienttools.ANSWERING:
         return Verdict(OTHER_TOOL)
     if is_named(rules.never, case.tool, case.arguments, case.line):
         return Verdict(NEVER)
@@ -94,7 +95,12 @@ def judge(case: Case, rules: Rules, was_edited: Callable[[str], bool]) -> Verdic
     # The sources keep a file of exactly 25,000 bytes out, and leave 2,000 bytes of output in.
     if case.size_bytes < least_bytes + (case.tool != "Read"):
         return Verdict(SMALL)
-    return Verdict("" if is_listed else _spared(case, was_edited), is_listed)
+    return Verdict("" if is_listed else _spared(case, rules, was_edited), is_listed)
+
+
+def _is_reference(text: str) -> bool:
+    """Tell whether a reference stands there already; a program may print what looks like one."""
+    return text.startswith(stub.BEGINNINGS[0]) and stub.parse(text.partition("\n")[0]) is not None
 
 
 def is_named(
@@ -128,7 +134,7 @@ def _matches_command(wanted: list[str], commands: list[tuple[str, ...]]) -> bool
     return False
 
 
-def _spared(case: Case, was_edited: Callable[[str], bool]) -> str:
+def _spared(case: Case, rules: Rules, was_edited: Callable[[str], bool]) -> str:
     """Return why a large result is spared; empty where it is not."""
     if not case.was_read and clienttools.asks_for_page(case.tool, case.arguments):
         return PAGE
@@ -139,10 +145,9 @@ def _spared(case: Case, was_edited: Callable[[str], bool]) -> str:
         return CONFIGURATION
     if case.line and case.line.is_exempt:
         return BRIEF
-    # Of what the client itself cuts to its beginning, a preview shows more.
-    if not case.was_read and not case.is_cut and _has_failed(case):
-        return FAILED
-    return ""
+    # A failure is content; and of what the client itself cuts, a preview shows more.
+    is_content = not case.was_read and case.size_bytes < rules.read_bytes
+    return FAILED if is_content and not case.is_cut and _has_failed(case) else ""
 
 
 def _has_failed(case: Case) -> bool:
