@@ -15,6 +15,7 @@ import pytest
 
 from brimline.fast import paths
 from brimline.install import checks_use, doctor
+from brimline.launch import PACKAGE_DIR
 from brimline.settings import config
 from brimline.settings.values import REMOVED
 from brimline.state import logs
@@ -76,7 +77,9 @@ def test_a_good_installation_and_none_at_all(home: Home) -> None:
 
 def test_every_text_says_what_it_must_within_the_columns() -> None:
     """What is not in order says why it matters; no brace is left, and each is used somewhere."""
-    sources = Path(doctor.__file__).read_text() + Path(checks_use.__file__).read_text()
+    files = [Path(doctor.__file__), Path(checks_use.__file__)]
+    files += Path(PACKAGE_DIR).glob("*/traces.py")
+    sources = "".join(file.read_text() for file in files)
     for name, text in TEXTS.items():
         assert f'"{name}"' in sources, name
         assert text["level"] in ("ok", "note", "warning", "broken", "{level}")

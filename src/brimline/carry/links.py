@@ -11,7 +11,7 @@ from brimline.carry import fold, ledger, notes
 from brimline.carry.commands import FAILED
 from brimline.fast import io, json, paths
 from brimline.foreign import flatten
-from brimline.transcript import row
+from brimline.transcript import read, row
 
 if TYPE_CHECKING:
     from typing import TypeGuard
@@ -236,14 +236,14 @@ def _place_of(needle: bytes, path: str) -> int:
     """Where some bytes stand in a file; -1 where they do not, as far as it is searched."""
     place, kept = 0, b""
     try:
-        with open(path, "rb") as file:
+        with read.open_regular(path) as file:
             while place < _MOST_BYTES and (block := file.read(_BLOCK_BYTES)):
                 found = (kept + block).find(needle)
                 if found >= 0:
                     return place - len(kept) + found
                 place += len(block)
                 kept = block[-len(needle) :]
-    except OSError:
+    except (OSError, ValueError):
         pass
     return -1
 

@@ -102,7 +102,7 @@ TIDY = ("gauge", "state", "store", "search", "offload", "carry", "session", "mem
 # Rooms that leave something in the data folder; content goes before what tells where it is from.
 TRACES = (
     *("memory", "search", "store", "gateway", "carry", "session", "state", "offload", "guard"),
-    *("dashboard", "settings", "install"),
+    *("team", "dashboard", "settings", "install"),
 )
 
 
@@ -116,6 +116,7 @@ def offered(name: str) -> Iterator[Any]:
       one session left out.
     - `sessions(home)`: the sessions it knows, each with project and time.
     - `forget(home, asked, dry_run=…)`: deletes what it keeps; returns how much that was.
+    - `check(home, project)`: findings for `doctor`, each the name of a text and what goes into it.
     """
     for room in TRACES:
         traces = __import__(f"brimline.{room}.traces", None, None, ("traces",))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from brimline.state.forgotten import Asked
 
 FILES = {
-    "memory": r"home|[0-9a-f]{24}\.lock",
+    "memory": r"[0-9a-f]{24}\.lock",
     "memory/queue": r"[\w-]+\.\d+\.json",
 }
 MENTIONS = ("memory",)
