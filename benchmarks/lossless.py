@@ -93,7 +93,12 @@ def render(taken: dict[str, list[float]], peaks_mb: dict[int, float]) -> str:
 def _case(folder: str, tokens: int) -> Case:
     """One start of the process; its input is written once, its data folder is new every time."""
     path = f"{folder}/{tokens}.json"
-    request = {"session": "bench", "cwd": folder, "trigger": "auto", "instructions": None}
+    request: dict[str, Any] = {
+        "session": "bench",
+        "cwd": folder,
+        "trigger": "auto",
+        "instructions": None,
+    }
     request |= {"used_tokens": tokens, "messages": conversation(tokens)}
     Path(path).write_text(json.dumps(request), encoding="utf-8")
     arguments = [sys.executable, "-IS", "-c", bootstrap(ROOT), "mod", "compact"]
