@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from brimline import output
+from brimline import extras, output
 from brimline.errors import BrimlineError
 from brimline.fast import paths
 from brimline.transcript import find
@@ -24,10 +24,6 @@ if TYPE_CHECKING:
 
     from brimline.dashboard.story import Story
 
-MISSING = (
-    "pages need Jinja, Starlette and Uvicorn: in the clone that brimline came from, "
-    "`pip install '.[dashboard]'` (or `uv tool install '.[dashboard]'`) installs them"
-)
 _session_argument = click.argument("session", metavar="SESSION")
 
 
@@ -167,4 +163,6 @@ def _libraries() -> Iterator[None]:
     except ImportError as error:
         if (error.name or "").startswith("brimline"):
             raise
-        raise BrimlineError(MISSING) from error
+        raise BrimlineError(
+            extras.hint("pages need Jinja, Starlette and Uvicorn", "dashboard")
+        ) from error
