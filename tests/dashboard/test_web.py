@@ -319,10 +319,12 @@ def test_looking_at_a_project_runs_nothing_of_it(served: Served, played: Played)
     assert sorted(Path().glob("*.ran")) == []
 
 
-def test_a_damaged_index_is_made_anew(served: Served, home_dir: str) -> None:
-    """Also where only its inner pages are."""
+@pytest.mark.parametrize("sound_bytes", [0, 4096])
+def test_a_damaged_index_is_made_anew(served: Served, home_dir: str, sound_bytes: int) -> None:
+    """Where all of it is garbage, and where only its inner pages are."""
     path = Path(home_dir, paths.DASHBOARD_INDEX)
-    path.write_bytes(path.read_bytes()[:4096] + b"\x5a" * (path.stat().st_size - 4096))
+    raw = path.read_bytes()
+    path.write_bytes(raw[:sound_bytes] + b"\x5a" * (len(raw) - sound_bytes))
 
     served.get("/")
 
