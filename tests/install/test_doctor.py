@@ -77,8 +77,9 @@ def test_a_good_installation_and_none_at_all(home: Home) -> None:
 
 def test_every_text_says_what_it_must_within_the_columns() -> None:
     """What is not in order says why it matters; no brace is left, and each is used somewhere."""
-    files = [doctor.__file__, checks_use.__file__, *Path(PACKAGE_DIR).glob("*/traces.py")]
-    sources = "".join(Path(file).read_text() for file in files)
+    files = [Path(doctor.__file__), Path(checks_use.__file__)]
+    files += Path(PACKAGE_DIR).glob("*/traces.py")
+    sources = "".join(file.read_text() for file in files)
     for name, text in TEXTS.items():
         assert f'"{name}"' in sources, name
         assert text["level"] in ("ok", "note", "warning", "broken", "{level}")

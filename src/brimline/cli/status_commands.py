@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 import click
 
-from brimline import clock, output
+from brimline import output
 from brimline.fast import paths
-from brimline.gauge import session_status, wording
+from brimline.gauge import session_status
+from brimline.session import restore
 from brimline.settings import config
 from brimline.transcript import find
 
@@ -39,39 +39,8 @@ def status(
             document = composition_text.document(path, bar.update)
         output.answer(document, composition_text.text, as_json=as_json)
         return
-    report = read_status(path, paths.home(), os.getcwd())
-    told = "" if as_json else render(report) + _purged_note(path, report["measured_at"])
-    output.answer(report, told, as_json=as_json)
-
-
-def read_status(path: str, home_dir: str, project_dir: str) -> dict[str, Any]:
-    """The status of a session, read under a progress bar."""
-    policy = config.live_policy(home_dir, project_dir)
+    home_dir, policy = paths.home(), config.live_policy(paths.home(), os.getcwd())
     with output.Progress("Reading", os.path.getsize(path)) as bar:
-        return session_status.read_status(path, home_dir, policy, bar.update)
-
-
-def render(report: dict[str, Any]) -> str:
-    """The reading for a person."""
-    rows = wording.status_rows(report)
-    if report["off"]:
-        rows.insert(0, ("brimline", "off in this session until /brim:on"))
-    if report["gateway_saved_tokens"]:
-        saved = f"{report['gateway_saved_tokens']:,} tokens kept out of the last request"
-        rows.append(("gateway", saved))
-    if report["occupancy_tokens"] is not None:
-        rows.append(("compactions", f"{report['compactions']} so far"))
-        settings = "brimline config explain guard.tiers (also guard.ceiling, guard.preset)"
-        rows.append(("tune", settings))
-    return f"Session {report['session_id']}\n" + output.pairs(rows)
-
-
-def _purged_note(path: str, measured_at: str | None) -> str:
-    """What to know where a purge came after the last measurement."""
-    from brimline.session import restore
-
-    moment = clock.parse(measured_at)
-    if moment is None:
-        return ""
-    purged = restore.context_tokens_since(paths.home(), path, moment)
-    return f"\nMeasured before a purge, which took out ~{purged:,} tokens." if purged else ""
+        document = session_status.read_status(path, home_dir, policy, bar.update)
+    purged = restore.context_tokens_since(home_dir, path, document["measured_at"])
+    output.answer(document, session_status.text(document, purged), as_json=as_json)

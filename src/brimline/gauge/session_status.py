@@ -1,11 +1,12 @@
-"""The document behind `status`: everything that is known about how full a session is."""
+"""The document behind `status`, and its text: all that is known about how full a session is."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING, Any
 
-from brimline.gauge import reading
+from brimline import output
+from brimline.gauge import reading, wording
 from brimline.state.session import SessionState
 from brimline.transcript import compactions, find, tail
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 def read_status(
     path: str, home_dir: str, policy: Policy, watch: Callable[[int], None] | None = None
 ) -> dict[str, Any]:
-    """Read all of a session's file; `wording.status_rows` puts the document into words.
+    """Read all of a session's file; `text` puts the document into words.
 
     Args:
         path: the session's file.
@@ -43,3 +44,20 @@ def read_status(
         "off": state.is_off,
         "gateway_saved_tokens": state.gateway_saved(now.occupancy_tokens),
     }
+
+
+def text(document: dict[str, Any], purged_tokens: int = 0) -> str:
+    """The reading for a person, with what a purge took out since."""
+    rows = wording.status_rows(document)
+    if document["off"]:
+        rows.insert(0, ("brimline", "off in this session until /brim:on"))
+    if document["gateway_saved_tokens"]:
+        saved = f"{document['gateway_saved_tokens']:,} tokens kept out of the last request"
+        rows.append(("gateway", saved))
+    if document["occupancy_tokens"] is not None:
+        rows.append(("compactions", f"{document['compactions']} so far"))
+        settings = "brimline config explain guard.tiers (also guard.ceiling, guard.preset)"
+        rows.append(("tune", settings))
+    purged = f"\nMeasured before a purge, which took out ~{purged_tokens:,} tokens."
+    shown = f"Session {document['session_id']}\n" + output.pairs(rows)
+    return shown + (purged if purged_tokens else "")

@@ -21,7 +21,7 @@ from brimline.install import client, entries, jsontext, parts, pythons, settings
 from brimline.install.parts import Plan
 from brimline.install.records import Change, read_plain
 from brimline.launch import LAUNCHER
-from brimline.slash import answer, command_files
+from brimline.slash import command_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -152,7 +152,6 @@ def files(wired: entries.Wiring, started: pythons.Program, *, mcp: bool) -> dict
             about | {"author": _OWNER, "license": "MIT"}
         ),
         _HOOKS_FILE: _document({"description": _ABOUT, "hooks": groups}),
-        answer.PROGRAM_FILES[1].removeprefix("plugin/"): started.words(),
     }
     if wired.launcher:
         found[client.PLUGIN + LAUNCHER] = wired.launcher_bytes()

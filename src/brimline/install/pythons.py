@@ -7,7 +7,6 @@ it. The second is whichever runs now: slash commands and the MCP server are star
 from __future__ import annotations
 
 import functools
-import json
 import os
 import re
 import shlex
@@ -154,10 +153,6 @@ class Program(NamedTuple):
         """How the client starts the MCP server."""
         arguments = [*self.options, "mcp"]
         return {"command": self.interpreter, "args": arguments, "env": self.environment()}
-
-    def words(self) -> bytes:
-        """How hooks start the command, as they read it."""
-        return json.dumps([self.interpreter, *self.options]).encode()
 
     def environment(self) -> dict[str, str]:
         """The variables that the command needs."""

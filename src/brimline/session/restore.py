@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from brimline import clock
 from brimline.fast import io, paths
 from brimline.session import disk
 from brimline.session.disk import Content, RewriteError
@@ -182,8 +183,11 @@ def expire(home_dir: str, oldest: float) -> int:
     return len(gone)
 
 
-def context_tokens_since(home_dir: str, path: str, moment: float) -> int:
-    """How many tokens purges of a file took out of the context after a moment, estimated."""
+def context_tokens_since(home_dir: str, path: str, measured_at: str | None) -> int:
+    """How many tokens purges of a file took out of the context after a time, estimated."""
+    moment = clock.parse(measured_at)
+    if moment is None:
+        return 0
     real = os.path.realpath(path)
     found, _ = notes(home_dir, find.session_id_of(real))
     return sum(note.context_tokens for note in found if note.path == real and note.at > moment)

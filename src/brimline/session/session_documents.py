@@ -46,10 +46,8 @@ def inspection(
         OSError: the session cannot be read.
     """
     found = inspect.inspect(path, progress)
-    measured_at = clock.parse(found.measured_at)
-    if measured_at is not None:
-        # What purges took out since the last request measured it is not there any more.
-        found.context.take_out(restore.context_tokens_since(home_dir, path, measured_at))
+    # What purges took out since the last request measured it is not there any more.
+    found.context.take_out(restore.context_tokens_since(home_dir, path, found.measured_at))
     return {
         "session_id": found.session_id,
         "transcript": os.path.abspath(path),

@@ -109,9 +109,13 @@ def update(
     lines, notes, changed = load(home_dir), list[str](), list[Session]()
     parent = paths.sessions_dir(home_dir)
     spooled = {name for name in io.names_in(parent) if name == paths.safe_session_id(name)}
-    # A short look is not spent on sessions that surely have no news.
-    names = sorted(spooled | given.keys(), key=lambda one: spool_stamp(f"{parent}/{one}")[1:])
-    for name in reversed(names):
+
+    def written_ns(name: str) -> int:
+        files = [stamp[2] for stamp in _stamps(given.get(name, []))]
+        return max([*spool_stamp(f"{parent}/{name}")[1:], *files], default=0)
+
+    # The newest first: a short look is not spent on sessions that surely have no news.
+    for name in sorted(spooled | given.keys(), key=written_ns, reverse=True):
         known = _parse(lines.get(name)) or Session(name)
         try:
             is_new = _renew(home_dir, known, given.get(name, []), until, progress)
