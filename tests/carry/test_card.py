@@ -64,7 +64,8 @@ def test_what_does_not_fit_gives_way_the_oldest_message_first() -> None:
     """Then the state; notes and the newest messages stay."""
     made = record(
         commands={
-            str(at): {"line": f"make target-{at} {'x' * 100}", "times": 2} for at in range(16)
+            str(at): {"line": f"make target-{at} {'x' * 100}", "first": "a", "last": "b"}
+            for at in range(16)
         }
     )
     ledger.add_note(made, ledger.KEEP, "Port 5433", None)

@@ -234,7 +234,7 @@ def _repeated_lines(ledger: Ledger) -> list[str]:
     return [
         _command_line(ran["line"]) + (" (in the background)" if ran.get("background") else "")
         for ran in reversed(ledger.commands.values())
-        if ran["times"] > 1
+        if ran.get("first") != ran.get("last")
     ]
 
 

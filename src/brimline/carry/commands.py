@@ -82,22 +82,29 @@ _LOOKING = words_of("""
 """)
 
 
-def ran(ledger: Ledger, command: str, output: str, *, failed: bool) -> None:
+def ran(ledger: Ledger, command: str, output: str, at: str | None, *, failed: bool) -> None:
     """Take in a command that has run."""
     command = _COMMENTS.sub("", command)
     steps = shell.split(command)
     if any(map(_is_opaque, steps)):
         ran_unseen(ledger, command)
         return
-    checks = [at for at, step in enumerate(steps) if _check_name(step)]
-    for at in checks:
-        _note_check(ledger, steps, at, _result(steps, at, output, failed=failed), output)
+    checks = [place for place, step in enumerate(steps) if _check_name(step)]
+    for place in checks:
+        _note_check(ledger, steps, place, _result(steps, place, output, failed=failed), output)
     line = command[:_LONGEST_COMMAND]
-    if not failed:
-        _note_published(ledger, steps, output)
-        _note_success(ledger, line, steps, checks)
-    elif not checks:
+    if failed and not checks:
         ledger.failed = [*ledger.failed, line][-_MOST_FAILED:]
+    if failed:
+        return
+    _note_published(ledger, steps, output)
+    operators = {step.operator for step in steps}
+    if not operators.isdisjoint(("||", "&")):
+        return  # nobody knows which of its commands the exit is of
+    if not checks and "|" not in operators:
+        _note_worked(ledger, line)
+    if _is_worth_noting(steps, checks):
+        _note_command(ledger, line, at)
 
 
 def ran_unseen(ledger: Ledger, command: str) -> None:
@@ -108,10 +115,10 @@ def ran_unseen(ledger: Ledger, command: str) -> None:
             ledger.checks[key] = {"command": told["command"], "result": UNKNOWN}
 
 
-def ran_in_background(ledger: Ledger, command: str) -> None:
+def ran_in_background(ledger: Ledger, command: str, at: str | None) -> None:
     """Take in a command that goes on while the assistant works."""
     ran_unseen(ledger, command)
-    _note_command(ledger, _COMMENTS.sub("", command)[:_LONGEST_COMMAND], background=True)
+    _note_command(ledger, _COMMENTS.sub("", command)[:_LONGEST_COMMAND], at, background=True)
 
 
 def _is_opaque(step: Command) -> bool:
@@ -178,24 +185,18 @@ def _last_line(output: str) -> str:
     return "" if end == _NO_OUTPUT or _NO_ENDING.match(end) else clean(end)
 
 
-def _note_success(ledger: Ledger, line: str, steps: list[Command], checks: list[int]) -> None:
-    """Keep a command that ended without an error, where that can be told from its exit."""
-    operators = {step.operator for step in steps}
-    if not operators.isdisjoint(("||", "&")):
-        return  # nobody knows which of its commands the exit is of
-    if not checks and "|" not in operators:
-        _note_worked(ledger, line)
-    # Checks have lines of their own, and what only looked is not worth one.
-    programs = [step.program for at, step in enumerate(steps) if at not in checks]
-    if not _LOOKING.issuperset(programs):
-        _note_command(ledger, line)
+def _is_worth_noting(steps: list[Command], checks: list[int]) -> bool:
+    """Whether a command did something that has no line of its own; checks have."""
+    programs = [step.program for place, step in enumerate(steps) if place not in checks]
+    return not _LOOKING.issuperset(programs)
 
 
-def _note_command(ledger: Ledger, line: str, *, background: bool = False) -> None:
-    """Count how often a command of this shape ran, and keep it as it was written last."""
+def _note_command(ledger: Ledger, line: str, at: str | None, *, background: bool = False) -> None:
+    """Keep a command by its shape, with when it ran first and last."""
     shape = _VARIABLE.sub("#", line)
-    times = ledger.commands.pop(shape, {}).get("times", 0)
-    ledger.commands[shape] = {"line": line, "times": times + 1, "background": background}
+    first = ledger.commands.pop(shape, {}).get("first", at)
+    command = {"line": line, "first": first, "last": at, "background": background}
+    ledger.commands[shape] = command
     while len(ledger.commands) > _MOST_COMMANDS:
         del ledger.commands[next(iter(ledger.commands))]
 

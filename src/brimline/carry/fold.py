@@ -260,11 +260,12 @@ def _refused(answer: _Answer) -> str:
 def _ran(ledger: Ledger, answer: _Answer) -> None:
     command, result = clean(text_of(answer.arguments.get("command"))), answer.result
     if answer.arguments.get("run_in_background") and not result.is_error:
-        commands.ran_in_background(ledger, command)
+        commands.ran_in_background(ledger, command, answer.at)
     elif result.told.get("interrupted") or result.told.get("backgroundTaskId"):
         commands.ran_unseen(ledger, command)
     elif command:
-        commands.ran(ledger, command, result.text[-_OUTPUT_CHARACTERS:], failed=result.is_error)
+        output = result.text[-_OUTPUT_CHARACTERS:]
+        commands.ran(ledger, command, output, answer.at, failed=result.is_error)
 
 
 def _read_file(ledger: Ledger, answer: _Answer) -> None:

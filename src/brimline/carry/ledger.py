@@ -60,7 +60,7 @@ class Ledger:
         self.pulls: list[str] = []
         self.checks: dict[str, dict[str, Any]] = {}
         self.commands: dict[str, dict[str, Any]] = {}
-        """By shape: the `line` as it ran last, how many `times`, whether in the `background`."""
+        """By shape: the `line` as it ran last, when `first` and `last`, if in the `background`."""
         self.failed: list[str] = []
         """The last commands that failed, to be told by one that works."""
         self.worked: list[list[str]] = []
@@ -201,7 +201,7 @@ def _is_sound(ledger: Ledger) -> bool:
         all(isinstance(text, str) for text in texts)
         and all(_holds(saying, text=str, id=str) for saying in sayings)
         and all(_holds(check, result=str) for check in ledger.checks.values())
-        and all(_holds(command, line=str, times=int) for command in ledger.commands.values())
+        and all(_holds(command, line=str) for command in ledger.commands.values())
         and all(isinstance(pair, list) and list(map(type, pair)) == [str, str] for pair in pairs)
     )
 
