@@ -78,9 +78,13 @@ def main(*installed: str) -> None:
         load_modules(read_bundle())
     except Exception:  # noqa: BLE001, S110 - a broken bundle only costs time
         pass
+    name = sys.argv[1:2]
+    if name == ["mod"]:
+        from brimline.mod.request import main as answer_mod
+
+        answer_mod("".join(sys.argv[2:3]), "".join(installed[:1]))
     from brimline.hooks.entry import main as answer
 
-    name = sys.argv[1:2]
     # A status line is not a hook of the plugin's: behind its name comes the line from before.
     told = installed[:1] if name == ["statusline"] else installed
     answer([*name, *told, *sys.argv[2:]])

@@ -1,7 +1,8 @@
 """What commands print: texts without control characters, tables, JSON, questions, progress.
 
-Every door with commands uses it. `rich` is loaded only where a table is printed, and whatever a
-text holds, nothing that a terminal would obey gets out of here.
+Rooms make their texts with it and doors print them; Click is loaded only where a command is made
+or somebody is asked, as a hook has no Click. Whatever a text holds, nothing that a terminal would
+obey gets out of here.
 """
 
 from __future__ import annotations
@@ -13,9 +14,8 @@ import shutil
 import sys
 import textwrap
 import time
+import unicodedata
 from typing import TYPE_CHECKING, Any, Self
-
-import click
 
 from brimline.errors import BrimlineError
 
@@ -23,16 +23,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from types import TracebackType
 
+    import click
+
 HELP: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
-yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
-dry_run_option = click.option("--dry-run", is_flag=True, help="Say what would be; touch nothing.")
-session_option = click.option(
-    "--session", "session_id", metavar="ID", help="A session, by its id or how that begins."
-)
 
 NOT_MEASURED = "unknown: no model request since the session began or compacted"
 _WIDTH = 80
 _LEAST_WIDTH = 40
+_GAP, _LEAST_CELL = "  ", 8
 _KILO = 1_000
 _MINUTE_CHARACTERS = len("2026-01-08T15:49")
 _LINE_CHARACTERS = 60
@@ -43,12 +41,38 @@ _STEPS = 400
 def command(name: str, **settings: Any) -> Callable[[Callable[..., None]], click.Command]:
     """A command with `-h` and `--json`, which every command has; it gets `as_json`."""
 
+    import click
+
     def make(function: Callable[..., None]) -> click.Command:
         made: click.Command = click.command(name, None, context_settings=HELP, **settings)(function)
         made.params.append(click.Option(["--json", "as_json"], is_flag=True, help="Print JSON."))
         return made
 
     return make
+
+
+def yes_option(function: Any) -> Any:
+    """Give a command the option not to ask."""
+    import click
+
+    return click.option("--yes", is_flag=True, help="Do not ask.")(function)
+
+
+def dry_run_option(function: Any) -> Any:
+    """Give a command the option to change nothing."""
+    import click
+
+    return click.option("--dry-run", is_flag=True, help="Say what would be; touch nothing.")(
+        function
+    )
+
+
+def session_option(function: Any) -> Any:
+    """Give a command the option to name a session."""
+    import click
+
+    help_text = "A session, by its id or how that begins."
+    return click.option("--session", "session_id", metavar="ID", help=help_text)(function)
 
 
 def answer(document: Any, text: str | Callable[[Any], str], *, as_json: bool) -> None:
@@ -76,7 +100,8 @@ def say(text: str, *, err: bool = False) -> None:
     encoding = stream.encoding or "ascii"
     told = f"{printable(text)}\n".encode(encoding, "replace").decode(encoding)
     with writing():
-        click.echo(told, nl=False, err=err)
+        stream.write(told)
+        stream.flush()
 
 
 def note(text: str) -> None:
@@ -229,58 +254,40 @@ def table(
         right: the columns that are aligned to the right.
         indent: how many blanks stand before each row.
     """
-    from io import StringIO
-
-    from rich.console import Console
-    from rich.table import Table
-
-    columns = len(rows[0]) if rows else len(head)
-    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=bool(head))
-    for at in range(columns):
-        made.add_column(
-            _cell(head[at]) if head else "",
-            justify="right" if at in right else "left",
-            no_wrap=at < columns - 1,
-        )
-    for row in rows:
-        *cells, last = row
-        is_path = isinstance(last, Path)
-        made.add_row(*map(_cell, cells), _EndCell(_plain(last)) if is_path else _cell(last))
-    console = Console(file=StringIO(), width=width() - indent, color_system=None, highlight=False)
-    with console.capture() as captured:
-        console.print(made)
-    lines = captured.get().rstrip("\n").split("\n")
-    return "\n".join((" " * indent + each).rstrip() for each in lines)
+    lines = [[_plain(cell) for cell in row] for row in ([head, *rows] if head else rows)]
+    ends = [isinstance(row[-1], Path) for row in ([head, *rows] if head else rows)]
+    widths = [max(map(_columns, column)) for column in zip(*lines, strict=True)]
+    room = width() - indent - len(_GAP) * (len(widths) - 1)
+    widths[-1] = min(widths[-1], max(room - sum(widths[:-1]), _LEAST_CELL))
+    while sum(widths) > room:
+        widths[widths.index(max(widths))] -= 1
+    made = []
+    for (*cells, last), is_path in zip(lines, ends, strict=True):
+        shown = [_cell(cell, widths[at], right=at in right) for at, cell in enumerate(cells)]
+        shown.append(_cell(last, widths[-1], right=len(cells) in right, keeps_end=is_path))
+        made.append((" " * indent + _GAP.join(shown)).rstrip())
+    return "\n".join(made)
 
 
-def _cell(text: str) -> Any:
-    from rich.text import Text
+def _cell(text: str, room: int, *, right: bool, keeps_end: bool = False) -> str:
+    """A text in exactly that many columns: filled up, or cut with a mark; of a path the end."""
+    shown = text
+    if _columns(text) > room:
+        shown = text[::-1] if keeps_end else text
+        while _columns(shown) >= room:
+            shown = shown[:-1]
+        shown = "…" + shown[::-1] if keeps_end else shown + "…"
+    blanks = " " * (room - _columns(shown))
+    return blanks + shown if right else shown + blanks
 
-    return Text(_plain(text), no_wrap=True, overflow="ellipsis")
 
-
-class _EndCell:
-    """A cell of which the end is shown where it is too long: a path tells most there."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def __rich_measure__(self, _console: Any, options: Any) -> Any:
-        """As wide as it is, and as narrow as need be."""
-        from rich.cells import cell_len
-        from rich.measure import Measurement
-
-        return Measurement(1, cell_len(self.text)).with_maximum(options.max_width)
-
-    def __rich_console__(self, _console: Any, options: Any) -> Any:
-        """The end of the text behind a mark, or all of it."""
-        from rich.cells import cell_len, set_cell_size
-        from rich.text import Text
-
-        room, told = options.max_width, self.text
-        if cell_len(told) > room:
-            told = "…" + set_cell_size(told[::-1], room - 1)[::-1]
-        yield Text(told, no_wrap=True)
+def _columns(text: str) -> int:
+    """How many columns of a terminal a text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        2 if unicodedata.east_asian_width(c) in "WF" else not unicodedata.combining(c) for c in text
+    )
 
 
 def consent(question: str, *, yes: bool) -> None:
@@ -297,6 +304,8 @@ def consent(question: str, *, yes: bool) -> None:
             "this changes or deletes files: add --yes where there is no terminal to ask; nothing "
             "was changed"
         )
+    import click
+
     click.confirm(printable(question), abort=True, err=True)
 
 
@@ -333,6 +342,8 @@ class Progress:
         if self._bar is None:
             if time.monotonic() - self._begun < _PROGRESS_AFTER_S:
                 return
+            import click
+
             self._bar = click.progressbar(length=self._total, label=self._label, file=sys.stderr)
             self._bar.__enter__()
         self._bar.update(self._undrawn)

@@ -34,7 +34,7 @@ rules: show explain lint
 config: list get set unset explain presets autocompact
 scout: on off init
 gateway run dashboard report replay"""
-HIDDEN = ["mcp", "hook", "statusline"]
+HIDDEN = ["mcp", "hook", "mod", "statusline"]
 
 
 def commands(group: click.Group = program, above: str = "") -> Iterator[tuple[str, click.Command]]:

@@ -28,7 +28,7 @@ ANY_OBJECT = (
     *("is_summary", "is_sidechain", "is_meta", "is_message", "is_synthetic", "kind_of"),
     *("timestamp_of", "uuid_of", "session_of", "cwd_of", "branch_of"),
     *("message_id", "references", "envelope", "numbered_blocks", "queued_prompt", "tool_uses"),
-    *("result_ids", "located_texts", "subject_of", "file_of", "lines_of"),
+    *("result_ids", "located_texts"),
     *("compaction_of", "preserved", "cleared_ids", "client_session_of"),
 )
 
@@ -87,13 +87,3 @@ def test_what_was_queued_is_the_users_where_typed(fields: dict[str, Any], expect
     attachment = {"type": "queued_command"} | fields
 
     assert shapes.typed({"type": "attachment", "attachment": attachment}) == expected
-
-
-@pytest.mark.parametrize(("asked", "source", "lines"), CASES["asked"])
-def test_a_call_says_what_it_is_about(asked: Any, source: str | None, lines: list[int]) -> None:
-    """The file, command or address, and the lines of a read."""
-    block = {"type": "tool_use", "id": "a", "name": "Read", "input": asked}
-    (call,) = shapes.tool_uses({"type": "assistant", "message": {"content": [block]}})
-
-    assert shapes.subject_of(call.arguments) == source
-    assert list(shapes.lines_of(call.arguments)) == lines

@@ -6,7 +6,7 @@ much, the oldest messages give way first, then the state.
 
 from __future__ import annotations
 
-from brimline.carry.clean import clean
+from brimline.masking import clean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

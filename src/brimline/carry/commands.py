@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from brimline.carry.clean import clean
+from brimline.masking import clean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

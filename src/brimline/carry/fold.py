@@ -11,10 +11,11 @@ import re
 import time
 from _blake2 import blake2b
 
+from brimline import clienttools
 from brimline.carry import commands
-from brimline.carry.clean import clean
 from brimline.carry.ledger import DECIDE, KEEP, Ledger, add_message, add_note, is_paste
 from brimline.fast import paths
+from brimline.masking import clean
 from brimline.transcript import read, row, words
 from brimline.transcript.row import text_of
 
@@ -37,7 +38,6 @@ _WANTED = (b'"user"', b'"assistant"', b'"attachment"', b'"queue-operation"', b'"
 _REQUEST_COPIES = b'{"type":"api-request'
 _SIDECHAIN = b'"isSidechain":true'
 
-_CHANGING_TOOLS = ("Edit", "MultiEdit", "Write", "NotebookEdit")
 # Of a call that waits for its answer only what is needed then.
 _CALL_FIELDS = (
     *("command", "file_path", "notebook_path", "run_in_background", "subject", "taskId", "status"),
@@ -222,9 +222,9 @@ def _answered(
         _ran(ledger, given, result)
     elif result.is_error:
         return
-    elif name == "Read" or name in _CHANGING_TOOLS:
+    elif name in clienttools.FILE_TOOLS:
         _used_file(ledger, name, given)
-    elif name in ("Agent", "Task"):
+    elif name in clienttools.DELEGATING:
         ledger.subagents += 1
     elif name == "ExitPlanMode":
         ledger.plan = clean(text_of(result.told.get("filePath"))) or ledger.plan
@@ -242,8 +242,8 @@ def _refused(name: str, given: dict[str, Any]) -> str:
 
 
 def _used_file(ledger: Ledger, name: str, given: dict[str, Any]) -> None:
-    path = clean(row.file_of(given) or "")
-    if path and name in _CHANGING_TOOLS:
+    path = clean(clienttools.file_of(given))
+    if path and name in clienttools.EDITING:
         _touch(ledger.changed, path)
         ledger.read.pop(path, None)
         if "/plans/" in path and path.endswith(".md"):

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from _blake2 import blake2b
 
-from brimline.carry.clean import clean
 from brimline.fast import io, json, paths
+from brimline.masking import clean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

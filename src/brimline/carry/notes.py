@@ -7,9 +7,9 @@ a ledger twice changes nothing.
 from __future__ import annotations
 
 from brimline import clock
-from brimline.carry.clean import clean
 from brimline.carry.ledger import DECIDE, KEEP, add_note, item_id
 from brimline.fast import io, json, paths
+from brimline.masking import clean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import click
 
 from brimline import output
 from brimline.budget import items, operations
-from brimline.carry.clean import clean
 from brimline.fast import paths
+from brimline.masking import clean
 from brimline.state.session import SessionState
 from brimline.transcript import find
 

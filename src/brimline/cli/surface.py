@@ -220,6 +220,7 @@ COMMANDS = {
     "replay": Entry(f"{_DASHBOARD}:replay", "Play a session under other settings."),
     "mcp": Entry("brimline.mcp.server:mcp", "Serve stored output to the model.", hidden=True),
     "hook": Entry("brimline.hooks.by_hand:hook", "Answer one hook event.", hidden=True),
+    "mod": Entry("brimline.mod.mod_commands:mod", "Answer the mod.", hidden=True),
     "statusline": Entry("brimline.hooks.by_hand:statusline", "Print the line.", hidden=True),
 }
 

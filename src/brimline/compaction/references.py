@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from brimline import clienttools
 from brimline.compaction import blocks
 from brimline.offload import names
 
@@ -91,7 +92,7 @@ class Clock:
         for item in meant:
             self._last[item] = block.step
         self._use(named)
-        if block.tool in ("Edit", "MultiEdit", "Write", "NotebookEdit"):
+        if block.tool in clienttools.EDITING:
             self.changed.update(_paths(block))
 
     def _use(self, named: frozenset[str]) -> None:

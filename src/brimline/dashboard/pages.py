@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from brimline import output
+from brimline import clienttools, output
 from brimline.carry import card
 from brimline.dashboard import chart
 from brimline.dashboard.story import EVENTS, hook_times, time_of
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 _TOP = 12
 _SUBJECT_CHARACTERS = 120
 _MOST_ROWS = 60
-_FILE_TOOLS = ("Read", "Edit", "MultiEdit", "Write", "NotebookEdit")
 _ENDING = re.compile(r"\.[a-z0-9]{1,5}")
 # As the service demands it of the names of tools, and the client writes its own words.
 _MODEL = re.compile(r"claude-[a-z0-9.-]{1,40}(\[1m\])?")
@@ -158,7 +157,7 @@ def shown_item(item: Item, *, redacted: bool) -> str:
     """What an item is about: of a shared one the ending of a file or a common program, no more."""
     name, subject = item.name, item.subject
     if redacted:
-        ending = os.path.splitext(subject)[1] if name in _FILE_TOOLS else ""
+        ending = os.path.splitext(subject)[1] if name in clienttools.FILE_TOOLS else ""
         subject = ending if _ENDING.fullmatch(ending) else ""
         subject = shell.known_program(item.subject) if name == "Bash" else subject
         name = name and shared_name(item.kind, name)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline import clock
+from brimline import clienttools, clock
 from brimline.errors import SessionError
 from brimline.gauge import reading
 from brimline.gauge.composition import Injections
@@ -244,7 +244,7 @@ class _Reader:
         story.project = story.project or row.cwd_of(value)
         story.title = row.title_of(value) or story.title
         for call in row.calls(value):
-            subject = (row.subject_of(call.arguments) or "")[:_SUBJECT_CHARACTERS]
+            subject = clienttools.subject_of(call.arguments, _SUBJECT_CHARACTERS)
             self.calls[call.id] = (call.name, subject)
         entry = self.context.take(value)
         story.scan.take(value)

@@ -22,10 +22,13 @@ _ROOMS = {
     "guard": ("hook",),
     "hooks": ("wire", "table", "turn", "entry"),
 }
-FAST_MODULES = tuple(
-    f"brimline.{name}"
-    for room, modules in _ROOMS.items()
-    for name in (room, *[f"{room}.{module}" for module in modules])
+FAST_MODULES = (
+    "brimline.clienttools",
+    *[
+        f"brimline.{name}"
+        for room, modules in _ROOMS.items()
+        for name in (room, *[f"{room}.{module}" for module in modules])
+    ],
 )
 
 

@@ -6,6 +6,7 @@ looks at occupancy, not at the projection: what counts is what is already in use
 
 from __future__ import annotations
 
+from brimline import clienttools
 from brimline.fast import io
 from brimline.guard import monitor
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from brimline.hooks.turn import Turn
     from brimline.state.session import SessionState
 
-DELEGATING_TOOLS = ("Agent", "Task")
 BUCKET_POINTS = 5
 _LONGEST_NAME = 60
 # Multiples of the ceiling at which the advice becomes more pressing.
@@ -108,7 +108,7 @@ def forget(state: SessionState) -> None:
 def _is_last_tier(load: Load, reading: Reading) -> bool:
     """Whether an agent's result would come into a full context."""
     last = reading.tier == reading.tier_count and not reading.is_estimate
-    return last and load.tool in DELEGATING_TOOLS
+    return last and load.tool in clienttools.DELEGATING
 
 
 def _gate(tool: str, gated: list[str]) -> str | None:

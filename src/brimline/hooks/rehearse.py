@@ -12,6 +12,7 @@ import json
 import sys
 from typing import Any
 
+from brimline import clienttools
 from brimline.decision import merge
 from brimline.fast import paths
 from brimline.gauge.reading import characters_per_token
@@ -153,7 +154,7 @@ class Rehearsal:
             ]
             saved = (len(texts[0]) - len(texts[1])) / characters_per_token(turn.reading.model)
             self.shift -= round(saved)
-            subject = " ".join((row.subject_of(asked) or "").split())
+            subject = " ".join(clienttools.subject_of(asked).split())
             found.append(self._say("offloaded", f"{tool} {subject}", round(saved)))
         if made.permission == "deny":
             found.append(self._say("refused", made.reason, turn.reading.occupancy_tokens))

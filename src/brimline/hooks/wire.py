@@ -1,10 +1,11 @@
 """Claude Code's hook JSON, in and out. No other module knows it.
 
-Fast path: imports only `brimline.fast.json` and `brimline.transcript.usage`.
+Fast path: imports only `brimline.clienttools`, `fast.json` and `transcript.usage`.
 """
 
 from __future__ import annotations
 
+from brimline import clienttools
 from brimline.fast import json
 from brimline.transcript import usage
 
@@ -14,13 +15,9 @@ if TYPE_CHECKING:
 
     from brimline.decision import Decision
 
-# These tools report back to the model in a sentence; their records hold whole files.
-_TERSE_TOOLS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit", "TodoWrite", "Skill"})
 _TERSE_CHARACTERS = 200
 # Where the client takes a refusal as a block of the whole event.
 _BLOCKABLE = ("PreCompact", "UserPromptSubmit")
-# The client shows the model this much of an output that it put on disk.
-_PERSISTED_PREVIEW_CHARACTERS = 2_300
 
 
 class Event:
@@ -60,10 +57,10 @@ class Event:
         if self.name != "PostToolUse":
             return 0
         response = self.tool_response
-        if self.tool in _TERSE_TOOLS:
+        if self.tool in clienttools.TERSE:
             return _TERSE_CHARACTERS
         if isinstance(response, dict) and response.get("persistedOutputPath"):
-            return _PERSISTED_PREVIEW_CHARACTERS
+            return clienttools.PERSISTED_CHARACTERS
         if isinstance(response, list):
             return usage.content_characters(response)
         if isinstance(response, dict) and isinstance(response.get("content"), list):

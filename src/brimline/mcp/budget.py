@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from brimline.budget import operations
-from brimline.carry.clean import clean
 from brimline.errors import SessionError
 from brimline.fast import io, paths
+from brimline.masking import clean
 from brimline.state.session import SessionState
 from brimline.transcript import find
 

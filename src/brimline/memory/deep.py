@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import clock
 from brimline.carry import checkpoint, ledger, links, notes
-from brimline.carry.clean import clean
 from brimline.fast import io, paths
+from brimline.masking import clean
 from brimline.memory import hot
 from brimline.search import stored, turns, vectors
 from brimline.search.turns import Entry, Memory

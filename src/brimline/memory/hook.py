@@ -37,8 +37,8 @@ def post_compact(turn: Turn) -> None:
     import time
 
     from brimline.carry import ledger
-    from brimline.carry.clean import clean
     from brimline.fast import io, json
+    from brimline.masking import clean
 
     session = turn.state.session_id
     document = {

@@ -12,9 +12,9 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline.carry.clean import clean
 from brimline.errors import StateError
 from brimline.fast import io
+from brimline.masking import clean
 from brimline.memory import hotindex, textfile
 from brimline.settings import clientsettings
 

@@ -1,12 +1,13 @@
 """Offload's face to the hooks: a large result on its way into the window, pins, overwrites.
 
-Fast path: imports only `io`, `json` and `paths` of `brimline.fast`. The names of the room's files
-in a session's folder are here, so that a quiet hook can tell from the folder's listing that there
-is nothing to do.
+Fast path: imports only `clienttools`, and `io`, `json` and `paths` of `brimline.fast`. The names of
+the room's files in a session's folder are here, so that a quiet hook can tell from the folder's
+listing that there is nothing to do.
 """
 
 from __future__ import annotations
 
+from brimline import clienttools
 from brimline.fast import io, json, paths
 
 TYPE_CHECKING = False
@@ -28,7 +29,6 @@ PAST = "offload-past"
 # each of those that was.
 OFFER, TAKEN = "offload-again-", "offload-taken-"
 OFFERED_RESULTS = 10
-EDITING = ("Edit", "MultiEdit", "Write", "NotebookEdit")
 # How a session begins that has no past.
 _FRESH = ("startup", "clear")
 
@@ -39,7 +39,7 @@ def post_tool_use(turn: Turn) -> Decision | None:
         _count_result(turn, name)
     asked = turn.event.tool_input
     path = asked.get("file_path") or asked.get("notebook_path")
-    if turn.event.tool in EDITING and isinstance(path, str):
+    if turn.event.tool in clienttools.EDITING and isinstance(path, str):
         note_edit(turn, path)
     if not _is_worth_a_look(turn):
         return None

@@ -15,6 +15,7 @@ import re
 import time
 from typing import TYPE_CHECKING, Any
 
+from brimline import clienttools
 from brimline.errors import BrimlineError
 from brimline.fast import io, json, paths
 from brimline.offload import hook, shell, tool_results
@@ -38,7 +39,7 @@ _SPAN = re.compile(r"^(\d+) (\d+) (\d+)$", re.ASCII | re.MULTILINE)
 _LARGEST_COMPARED_BYTES = 4 << 20
 
 _CALL, _RESULT = b'"tool_use"', b'"tool_result"'
-_MARKS = (b'"Read"', b'"Edit"', b'"Write"', b'"NotebookEdit"', b"brimline")
+_MARKS = (*[f'"{name}"'.encode() for name in clienttools.FILE_TOOLS], b"brimline")
 # Offers are good for ten results; a call and its result are a line each, and others lie between.
 _RECENT_LINES = 24
 _END_BYTES = 4 << 20
@@ -262,8 +263,8 @@ def _replay(turn: Turn) -> None:
             open_offers[json.dumps([tool, asked])] = tool, asked
         else:
             open_offers.pop(json.dumps([tool, asked]), None)
-        path = paths.completed(row.file_of(asked) or "", cwd)
-        if tool in hook.EDITING:
+        path = paths.completed(clienttools.file_of(asked), cwd)
+        if tool in clienttools.EDITING:
             # The past may be read again and again until the call at hand is in it.
             if not was_edited(turn, path):
                 hook.note_edit(turn, path)

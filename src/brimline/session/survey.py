@@ -14,6 +14,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
+from brimline import clienttools
 from brimline.store import stub
 from brimline.store.pins import Result, Said
 from brimline.transcript import read, row
@@ -37,8 +38,6 @@ KEPT_BYTES = 500
 TRUNCATED = "[TRUNCATED - original: "
 # Results that the client itself needs when it goes on with a session: agents, tasks, plans.
 _KEPT_COPIES = ("Agent", "Task", "Todo", "Skill", "ExitPlanMode", "EnterPlanMode", "AskUser")
-_WRITERS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
-_FILE_TOOLS = _WRITERS | {"Read"}
 _CUT = re.compile(re.escape(TRUNCATED) + r"(\d{1,18}) bytes\]$")
 _LONGEST_CUT = 80
 # A reference of another tool that does not say how much it stands for.
@@ -72,9 +71,9 @@ def calls_in(value: dict[str, Any]) -> list[Call]:
         Call(
             one.id,
             one.name,
-            row.subject_of(one.arguments),
-            row.file_of(one.arguments),
-            row.lines_of(one.arguments),
+            clienttools.subject_of(one.arguments) or None,
+            clienttools.file_of(one.arguments) or None,
+            clienttools.lines_of(one.arguments),
         )
         for one in row.tool_uses(value)
     ]
@@ -223,8 +222,8 @@ class _Surveyor:
         for call in calls_in(value):
             self.calls[call.id] = call
             self.request_of[call.id] = number
-            if is_main and call.file and call.name in _FILE_TOOLS:
-                self.found.uses.append((call, call.name in _WRITERS))
+            if is_main and call.file and call.name in clienttools.FILE_TOOLS:
+                self.found.uses.append((call, call.name in clienttools.EDITING))
 
     def _number(self, value: dict[str, Any]) -> int:
         """The number of the request that a reply answers; rows of one reply share it."""

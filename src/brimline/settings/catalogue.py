@@ -190,6 +190,16 @@ SETTINGS = (
         "they failed; `offload.never` wins over it.",
     ),
     _own(
+        "compaction.inside",
+        "choice",
+        "balanced",
+        "Whether a compaction is made inside the client, without a model: old bulk becomes a line "
+        "that can be recalled, and all that was said stays. `balanced` does so where that frees "
+        "30 % of the messages, `keep` from 10 % on, `thrifty` from 50 % on; else, and with `off`, "
+        "the client makes its own summary.",
+        choices=("keep", "balanced", "thrifty", "off"),
+    ),
+    _own(
         "carry.enabled",
         "flag",
         True,

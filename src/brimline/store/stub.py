@@ -15,6 +15,9 @@ from brimline.store import layout
 
 # How a reference begins, in every form that was ever written.
 BEGINNINGS = ("[brimline stored ", "[CCM_CACHED]", "Cached (")
+# How a line begins that stands in for a result.
+LINE = "[brimline: "
+_SUBJECT_CHARACTERS = 80
 _LEVELS = ("none", "soft", "hard")
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
 _REFERENCE = re.compile(
@@ -58,6 +61,25 @@ def build(stub: Stub) -> str:
         if value is not None:
             parts.append(f"{name} {json.dumps(value, ensure_ascii=False)}")
     return f"[brimline stored {', '.join(parts)}: {stub.key}]"
+
+
+def line(tool: str, subject: str, content_bytes: int, key: str, note: str = "") -> str:
+    """The line that stands in for a result: what it was, how large, and its key.
+
+    Args:
+        tool: whose result it was.
+        subject: what the call was about, a file or a command; only a part of a long one is shown.
+        content_bytes: of the result.
+        key: under which it is stored.
+        note: what else has to be said.
+    """
+    subject = " ".join(subject.split())
+    if len(subject) > _SUBJECT_CHARACTERS:
+        # A path tells most at its end, a command at its beginning.
+        room = _SUBJECT_CHARACTERS - 1
+        subject = f"…{subject[-room:]}" if tool == "Read" else f"{subject[:room]}…"
+    about = f"{tool[:_SUBJECT_CHARACTERS]} {subject}".strip()
+    return f"{LINE}{about}: {content_bytes:,} bytes, recall {layout.short(key)}{note}]"
 
 
 def way_back(key: str, program: str = "brimline", again: str = "") -> str:

@@ -14,8 +14,8 @@ import zlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import git
-from brimline.carry.clean import clean
 from brimline.errors import TeamError
+from brimline.masking import clean
 from brimline.search import ranking, turns, vectors
 from brimline.search.turns import CANDIDATES, Hit, Other
 from brimline.team.qdrant import as_asked

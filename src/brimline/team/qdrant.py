@@ -15,9 +15,9 @@ import time
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from brimline.carry.clean import clean
 from brimline.errors import TeamError
 from brimline.fast import io
+from brimline.masking import clean
 from brimline.team.place import KEY
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ import time
 import uuid
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline.carry.clean import clean
 from brimline.errors import TeamError
 from brimline.fast import io
+from brimline.masking import clean
 from brimline.memory import deep
 from brimline.team import points
 from brimline.team.qdrant import NOT_FOUND, RefusedError, Server, as_asked

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from brimline import clienttools
 from brimline.transcript import read, row
 
 if TYPE_CHECKING:
@@ -125,8 +126,8 @@ def _call(block: dict[str, Any]) -> Piece:
         row.content_characters([block]),
         name,
         call_id=row.text_of(block.get("id")),
-        file=row.file_of(asked) or "",
-        lines=row.lines_of(asked) if name == "Read" else None,
+        file=clienttools.file_of(asked),
+        lines=clienttools.lines_of(asked) if name == "Read" else None,
     )
 
 

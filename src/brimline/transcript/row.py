@@ -20,8 +20,6 @@ PROGRESS = "progress"
 COPY_FIELD = "toolUseResult"
 PARENT_FIELD = "parentUuid"
 
-_LONGEST_SOURCE = 400
-_OPEN_END = 1 << 62
 _REFERENCES = (
     *(PARENT_FIELD, "logicalParentUuid", "leafUuid", "messageId", "sourceToolAssistantUUID"),
 )
@@ -29,10 +27,8 @@ _ENVELOPE = (
     *(PARENT_FIELD, "isSidechain", "userType", "cwd", "sessionId", "version", "gitBranch"),
     "timestamp",
 )
-_FILES = ("file_path", "notebook_path")
 # Rows that name the session, and the field of each.
 _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle"}
-_SOURCES = (*_FILES, "command", "url", "pattern", "query", "path", "prompt")
 # What the client writes as if the user had: output of its own commands, marks of an interruption.
 _CLIENT_TEXTS = ("<local-command-", "<command-", "<bash-", "[Request interrupted")
 # What the client answers to a read whose result is still in the conversation.
@@ -66,12 +62,16 @@ class Spent:
 class Result:
     """What a tool answered: the text that the model got, and the client's own copy."""
 
-    __slots__ = ("call_id", "copy", "is_error", "text", "told")
+    __slots__ = ("call_id", "copy", "is_error", "is_marked", "text", "told")
 
-    def __init__(self, call_id: str, text: str, *, is_error: bool, told: Any) -> None:
+    def __init__(
+        self, call_id: str, text: str, *, is_error: bool, told: Any, is_marked: bool = False
+    ) -> None:
         self.call_id = call_id
         self.text = text
         self.is_error = is_error
+        # Whether the client itself says that words of a person are in it.
+        self.is_marked = is_marked
         self.copy = told
         self.told: dict[str, Any] = told if isinstance(told, dict) else {}
 
@@ -291,7 +291,13 @@ def results(row: Any) -> Iterator[Result]:
                 result_text(block),
                 is_error=block.get("is_error") is True,
                 told=row.get(COPY_FIELD),
+                is_marked=holds_persons_words(row),
             )
+
+
+def holds_persons_words(row: dict[str, Any]) -> bool:
+    """Whether the client marked a result as one in which a person said something."""
+    return row.get("holdsPersonsWords") is True or bool(row.get("userFeedback"))
 
 
 def result_ids(row: dict[str, Any]) -> list[str]:
@@ -321,25 +327,6 @@ def located_texts(row: dict[str, Any]) -> Iterator[tuple[str, tuple[str | int, .
         for inner, part in enumerate(content) if isinstance(content, list) else ():
             if is_block(part, "text") and isinstance(part.get("text"), str):
                 yield call_id, (*path, inner, "text"), part["text"], failed
-
-
-def subject_of(arguments: dict[str, Any]) -> str | None:
-    """The file, command, address, … that a call is about."""
-    found = [arguments[name] for name in _SOURCES if name in arguments]
-    subject = next((text for text in found if isinstance(text, str) and text), None)
-    return subject and subject[:_LONGEST_SOURCE]
-
-
-def file_of(arguments: dict[str, Any]) -> str | None:
-    """The file that a call is about."""
-    return next((text for name in _FILES if (text := text_or_none(arguments.get(name)))), None)
-
-
-def lines_of(arguments: dict[str, Any]) -> tuple[int, int]:
-    """The first line that a read asked for, and the first that it did not; its end may be open."""
-    offset, limit = arguments.get("offset"), arguments.get("limit")
-    first = offset if isinstance(offset, int) and offset > 0 else 1
-    return first, first + limit if isinstance(limit, int) and limit > 0 else _OPEN_END
 
 
 def is_unchanged_notice(text: str) -> bool:

@@ -1,8 +1,9 @@
-"""Which words of a transcript are the user's own.
+"""Which words of a conversation are the user's own.
 
 The client, hooks and brimline itself write where the user's words stand, and any program can print
 what the client prints. So a message is taken without what was put around it, and an answer or a
-refusal only in the client's own shapes.
+refusal is quoted only in the client's own shapes (`refusal`, `answer`). Who edits a conversation
+errs on the other side: whatever may be the user's stays as it is (`may_be_in`).
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ _CLIENT_COMMANDS = re.compile(
     "|plugin|quit|release-notes|rename|resume|rewind|status|statusline|tasks|terminal-setup|theme"
     r"|todos|upgrade|usage|vim|(?:[\w-]+:)?brim:\w+)(?:\s|$)"
 )
+# Tools that put something before the user: whatever they return, the user had a say in it.
+_ASKING_TOOLS = ("AskUserQuestion", "ExitPlanMode")
 # The client's own two shapes of a refusal; any program can print the words.
 _REFUSED = "The user doesn't want to proceed with this tool use."
 _REFUSED_COPIES = ("Error: " + _REFUSED, "User rejected tool use")
@@ -51,6 +54,35 @@ _ANSWERED = re.compile(
 )
 # And they may add this to a refusal.
 _ADDED = "\n\nNote: The user's next message"
+# How a result begins that may hold words of the user: refused, in a subagent too; a question that
+# was answered, a plan that was approved.
+_REFUSALS = (_REFUSED, "Permission for this tool use was denied")
+_ASKED = (
+    *("User has answered your question", "Your questions have been answered", "The user answered:"),
+    *("The user responded:", "User has approved", _CLARIFIES),
+)
+_SAID = "he user said:"
+_SAID_WITHIN_CHARACTERS = 600
+
+
+def may_be_in(tool: str | None, text: str, *, is_error: bool, is_marked: bool = False) -> bool:
+    """Tell whether a tool result may hold the user's words; who edits a conversation leaves it.
+
+    A refusal with words, an answer, an approved plan. A request to the model has only the text, so
+    a failing tool can forge this; all that it gains is that its result stays.
+
+    Args:
+        tool: the tool's name; None where the call is not known.
+        text: what the model was told.
+        is_error: whether the result says that the call failed.
+        is_marked: whether the client itself marked it, as in `row.Result`.
+    """
+    if is_marked or tool in _ASKING_TOOLS:
+        return True
+    begin = text[:_SAID_WITHIN_CHARACTERS].lstrip().removeprefix("Error: ")
+    if tool is None and begin.startswith(_ASKED):
+        return True
+    return is_error and (begin.startswith(_REFUSALS) or _SAID in begin)
 
 
 def message(found: dict[str, Any]) -> str:

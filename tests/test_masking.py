@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brimline.carry.clean import MASK, clean
+from brimline.masking import MASK, clean
 
 # Made up here, in parts, so that no scanner takes this file for a leak.
 SECRETS = [

@@ -1,0 +1,74 @@
+"""The client's tools: which change files, which look up, what a call is about, what is cut.
+
+Fast path: imports nothing.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+EDITING = ("Edit", "MultiEdit", "Write", "NotebookEdit")
+FILE_TOOLS = ("Read", *EDITING)
+# They change nothing, so that the same call may be made again.
+LOOKING_UP = ("Read", "Grep", "Glob")
+DELEGATING = ("Agent", "Task")
+# Their results may be large, and may be shown as a preview; so may those of MCP servers.
+ANSWERING = (*LOOKING_UP, "Bash", "WebFetch", "WebSearch", *DELEGATING)
+MCP_PREFIX = "mcp__"
+# They report back to the model in a sentence; their records hold whole files.
+TERSE = frozenset({*EDITING, "TodoWrite", "Skill"})
+
+# Above so many characters the client keeps a result in a file and shows its beginning; a Read is
+# bounded by its own limits, and of a command that failed the first 10,000 are all there is.
+_SHOWN_WHOLE_CHARACTERS = {"Bash": 30_000, "Grep": 20_000, "Read": 1 << 62}
+_OTHERS_SHOWN_WHOLE_CHARACTERS = 50_000
+FAILED_CHARACTERS = 10_000
+# That beginning, and the same with what the client says around it.
+BEGINNING_CHARACTERS, PERSISTED_CHARACTERS = 2_000, 2_300
+
+_FILE_ARGUMENTS = ("file_path", "notebook_path")
+_SUBJECT_ARGUMENTS = (
+    *(*_FILE_ARGUMENTS, "command", "url", "pattern", "query", "path"),
+    *("skill", "description", "prompt"),
+)
+_PAGE_ARGUMENTS = ("offset", "limit", "pages")
+_LONGEST_SUBJECT = 400
+_OPEN_END = 1 << 62
+
+
+def most_shown_whole(tool: str) -> int:
+    """Return up to how many characters the client shows a tool's result whole."""
+    return _SHOWN_WHOLE_CHARACTERS.get(tool, _OTHERS_SHOWN_WHOLE_CHARACTERS)
+
+
+def subject_of(arguments: Mapping[str, Any], most: int = _LONGEST_SUBJECT) -> str:
+    """Return the file, command, address, pattern … that a call is about; empty without one."""
+    return _first_text(arguments, _SUBJECT_ARGUMENTS)[:most]
+
+
+def file_of(arguments: Mapping[str, Any]) -> str:
+    """Return the file that a call is about; empty without one."""
+    return _first_text(arguments, _FILE_ARGUMENTS)
+
+
+def lines_of(arguments: Mapping[str, Any]) -> tuple[int, int]:
+    """Return the first line that a read asked for, and the first behind it; the end may be open."""
+    offset, limit = arguments.get("offset"), arguments.get("limit")
+    first = offset if isinstance(offset, int) and offset > 0 else 1
+    return first, first + limit if isinstance(limit, int) and limit > 0 else _OPEN_END
+
+
+def asks_for_page(tool: str, arguments: Mapping[str, Any]) -> bool:
+    """Tell whether a call reads a part of a file that it names itself."""
+    return tool == "Read" and any(arguments.get(name) is not None for name in _PAGE_ARGUMENTS)
+
+
+def _first_text(arguments: Mapping[str, Any], names: tuple[str, ...]) -> str:
+    for name in names:
+        text = arguments.get(name)
+        if isinstance(text, str) and text:
+            return text
+    return ""

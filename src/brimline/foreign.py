@@ -1,0 +1,46 @@
+"""Makes text that others wrote fit to stand in what brimline says: on one line, or as a quotation.
+
+A repository names its folders, branches and rule files, a tool its output, a teammate an entry.
+None of it may begin a line of ours, move the cursor, turn the reading direction or hide letters, or
+it could speak as brimline or as the user.
+
+Fast path: imports nothing.
+"""
+
+from __future__ import annotations
+
+NAME_CHARACTERS = 200
+QUOTATION_CHARACTERS = 2_000
+QUOTATION_MARK = "  > "
+# Invisible letters: controls, soft hyphens, marks of direction, what is wider than nothing by name
+# only, tags. The two joiners (200C, 200D) stay: words of some languages and emoji need them.
+_INVISIBLE = dict.fromkeys(
+    [
+        *(0x00AD, 0x061C, 0x180E, 0x200B, 0x200E, 0x200F, 0xFEFF, 0xE0001),
+        *[*range(32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2060, 0x2070)],
+        *[*range(0xFFF9, 0xFFFC), *range(0xE0020, 0xE0080)],
+    ]
+)
+
+
+def flatten(text: str, most: int = NAME_CHARACTERS) -> str:
+    """Put a text on one line, without invisible letters, cut with an ellipsis."""
+    plain = _visible(" ".join(text.split()))
+    return plain if len(plain) <= most else plain[:most].rstrip() + "…"
+
+
+def quote(text: str, most: int = QUOTATION_CHARACTERS) -> str:
+    """Put a mark before every line of a text, so that each is seen to be quoted.
+
+    Whatever a reader or a terminal may take for the end of a line ends one here.
+    """
+    shown = text if len(text) <= most else text[:most].rstrip() + "…"
+    lines = [_visible(line.expandtabs()).rstrip() for line in shown.splitlines()]
+    return "\n".join([(QUOTATION_MARK + line).rstrip() for line in lines])
+
+
+def _visible(line: str) -> str:
+    if line.isprintable():
+        return line
+    # A half of a pair, as file names may hold, cannot be written as UTF-8.
+    return line.translate(_INVISIBLE).encode("utf-8", "replace").decode()

@@ -1,0 +1,1 @@
+"""What the client's mod asks of Python."""

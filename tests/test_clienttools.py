@@ -1,0 +1,49 @@
+"""The client's tools: what a call is about, and what the client cuts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from brimline import clienttools
+
+OPEN = 1 << 62
+
+
+@pytest.mark.parametrize(
+    ("arguments", "subject", "lines"),
+    [
+        ({"file_path": "/a.py"}, "/a.py", (1, OPEN)),
+        ({"file_path": "/a.py", "offset": 10, "limit": 5}, "/a.py", (10, 15)),
+        ({"notebook_path": "/a.ipynb"}, "/a.ipynb", (1, OPEN)),
+        ({"command": "make", "description": "x"}, "make", (1, OPEN)),
+        ({"url": "http://x", "prompt": "sum up"}, "http://x", (1, OPEN)),
+        ({"description": "Find it", "prompt": "Find it in all files"}, "Find it", (1, OPEN)),
+        ({"file_path": ["/a.py"], "offset": True, "limit": "5"}, "", (1, OPEN)),
+        ({}, "", (1, OPEN)),
+    ],
+)
+def test_a_call_says_what_it_is_about(
+    arguments: dict[str, Any], subject: str, lines: tuple[int, int]
+) -> None:
+    """The file, command or address, and the lines of a read; of other values nothing."""
+    assert clienttools.subject_of(arguments) == subject
+    assert clienttools.lines_of(arguments) == lines
+    assert clienttools.file_of(arguments) == (subject if subject.startswith("/") else "")
+
+
+def test_only_a_read_of_named_lines_is_a_page() -> None:
+    """A Grep has an offset too, which says nothing about a file."""
+    assert clienttools.asks_for_page("Read", {"file_path": "/a.py", "limit": 5})
+    assert clienttools.asks_for_page("Read", {"file_path": "/a.pdf", "pages": "1-3"})
+    assert not clienttools.asks_for_page("Read", {"file_path": "/a.py", "limit": None})
+    assert not clienttools.asks_for_page("Grep", {"pattern": "a", "offset": 5})
+
+
+def test_the_client_cuts_each_tool_at_its_own_size() -> None:
+    """Commands at 30,000 characters, searches at 20,000, others at 50,000, a Read never."""
+    whole = {tool: clienttools.most_shown_whole(tool) for tool in ("Bash", "Grep", "mcp__a__b")}
+
+    assert whole == {"Bash": 30_000, "Grep": 20_000, "mcp__a__b": 50_000}
+    assert clienttools.most_shown_whole("Read") > 1 << 40

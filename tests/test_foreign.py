@@ -1,0 +1,62 @@
+"""Foreign text on one line, or as a quotation: it begins no line and hides nothing."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brimline import foreign
+
+ENDS_OF_LINES = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+HIDING = "\x1b\x00\x7f\x9b\u202e\u2066\u2069\u200b\u200e\ufeff\U000e0041"
+texts = st.text() | st.text(alphabet=f"ab \t{ENDS_OF_LINES}{HIDING}\ud800")
+
+
+def is_invisible(letter: str) -> bool:
+    """Whether a letter is a control, a format mark or half a pair; the joiners are letters."""
+    return unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Zl", "Zp") and letter not in (
+        *("\u200c", "\u200d"),
+        # Marks of numbers and of verses, which stand in texts and are seen.
+        *[chr(code) for code in (*range(0x0600, 0x0606), 0x06DD, 0x070F, 0x0890, 0x0891, 0x08E2)],
+        *[chr(code) for code in (0x110BD, 0x110CD, *range(0x13430, 0x13440))],
+        *[chr(code) for code in (*range(0x1BCA0, 0x1BCA4), *range(0x1D173, 0x1D17B))],
+    )
+
+
+@given(texts, st.integers(1, 50))
+def test_a_flat_text_is_one_visible_line_of_bounded_length(text: str, most: int) -> None:
+    """Whatever it held."""
+    flat = foreign.flatten(text, most)
+
+    assert len(flat.splitlines()) <= 1
+    assert len(flat) <= most + 1
+    assert not any(is_invisible(letter) for letter in flat)
+    flat.encode()
+
+
+@given(texts)
+def test_every_line_of_a_quotation_has_the_mark(text: str) -> None:
+    """Also where only some readers would see the end of a line."""
+    quoted = foreign.quote(text, 30)
+
+    mark = foreign.QUOTATION_MARK
+    assert all(line.startswith(mark.rstrip()) for line in quoted.splitlines())
+    assert quoted.splitlines() == quoted.split("\n") or not quoted
+    assert not any(is_invisible(letter) for letter in quoted.replace("\n", ""))
+    quoted.encode()
+
+
+@pytest.mark.parametrize("text", ["plain", "größer 你好 👩‍💻", "نمی‌دانم", "a → b"])
+def test_ordinary_words_of_any_language_stay_as_they_are(text: str) -> None:
+    """Joiners are part of them."""
+    assert foreign.flatten(text) == text
+    assert foreign.quote(text) == foreign.QUOTATION_MARK + text
+
+
+def test_a_long_text_is_cut_and_says_so() -> None:
+    """With an ellipsis, in both forms."""
+    assert foreign.flatten("word " * 9, 7) == "word wo…"
+    assert foreign.quote("one\ntwo\nthree", 5) == "  > one\n  > t…"
