@@ -65,3 +65,12 @@ def test_a_hook_can_make_texts() -> None:
     )
 
     assert done.stdout == "a\nb\n"
+
+
+def test_the_line_of_occupancy_is_scaled_to_the_window() -> None:
+    """A full block is a full window; long sessions keep their peaks."""
+    sparkline = output.sparkline
+    assert sparkline([0, 25_000, 100_000, 199_999, 200_000], 200_000) == "▁▂▅██"
+    assert sparkline([50, 100], None) == "▅█"
+    long = sparkline([10_000] * 500 + [200_000] + [10_000] * 499, 200_000)
+    assert (len(long), long.count("█")) == (60, 1)

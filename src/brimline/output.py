@@ -8,6 +8,7 @@ obey gets out of here.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import shutil
@@ -34,6 +35,8 @@ _GAP, _LEAST_CELL = "  ", 8
 _KILO = 1_000
 _MINUTE_CHARACTERS = len("2026-01-08T15:49")
 _LINE_CHARACTERS = 60
+_BLOCKS, _PLAIN_BLOCKS = "▁▂▃▄▅▆▇█", "_.-=+*%#"
+_SPARK_CELLS = 60
 _PROGRESS_AFTER_S = 1.0
 _STEPS = 400
 
@@ -151,6 +154,16 @@ def drawn(marks: str, plain: str) -> str:
     except (UnicodeEncodeError, LookupError):
         return plain
     return marks
+
+
+def sparkline(values: Sequence[int], full: int | None) -> str:
+    """Values as a line of blocks, each the largest of its share; a full block is a full window."""
+    blocks = drawn(_BLOCKS, _PLAIN_BLOCKS)
+    top = max(full or 0, *values)
+    count = min(len(values), _SPARK_CELLS)
+    edges = [len(values) * cell // count for cell in range(count + 1)]
+    largest = [max(values[low:high]) for low, high in itertools.pairwise(edges)]
+    return "".join(blocks[min(value * len(blocks) // top, len(blocks) - 1)] for value in largest)
 
 
 def line(text: Any, characters: int = _LINE_CHARACTERS) -> str:

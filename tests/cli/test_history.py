@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from brimline import clock
-from brimline.cli import history_commands
 from brimline.fast.io import append_line
 from brimline.hooks import entry
 from brimline.state.figures import percentiles
@@ -152,15 +151,6 @@ def test_damage_is_noted_beside_the_figures(
     assert "note: 1 piece of spool files: damaged, without an event\n" in done.err
     assert "could not be read: " in done.err
     assert brimline("history", "--json").document["notes"]
-
-
-def test_the_line_of_occupancy_is_scaled_to_the_window() -> None:
-    """A full block is a full window; long sessions keep their peaks."""
-    sparkline = history_commands.sparkline
-    assert sparkline([0, 25_000, 100_000, 199_999, 200_000], 200_000) == "▁▂▅██"
-    assert sparkline([50, 100], None) == "▅█"
-    long = sparkline([10_000] * 500 + [200_000] + [10_000] * 499, 200_000)
-    assert (len(long), long.count("█")) == (60, 1)
 
 
 def test_a_terminal_without_blocks_gets_plain_characters(

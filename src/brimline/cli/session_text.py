@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from brimline import output
 from brimline.cli import composition_text
-from brimline.cli.history_commands import sparkline
 from brimline.session.purge import STRATEGIES
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ def _head(document: dict[str, Any]) -> list[tuple[str, str]]:
     for model, requests in document["models"].items():
         rows.append(("model", f"{output.line(model)} ({output.count(requests, 'request')})"))
     if values := document["occupancy_tokens"]:
-        rows.append(("occupancy", sparkline(values, None)))
+        rows.append(("occupancy", output.sparkline(values, None)))
         rows.append(("", f"at most {max(values):,}, last {values[-1]:,} tokens"))
     kinds = [f"{output.line(kind)} {count:,}" for kind, count in document["records"].items()]
     more = ["…"] if len(kinds) > _SHOWN_KINDS else []

@@ -11,20 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from brimline import clock, output
+from brimline import output
 from brimline.errors import StoreError
 from brimline.fast import paths
-from brimline.search import stored
+from brimline.search import found_outputs, stored
 from brimline.settings import config
-from brimline.store import contents, layout, pins, removal, retention
-from brimline.transcript import find
+from brimline.store import contents, layout, listing, pins, removal, retention
 
 if TYPE_CHECKING:
-    from brimline.store.contents import Blob
     from brimline.store.retention import Limits, Outcome
 
 _SEARCH_S = 20.0
-_LINES_PER_HIT, _HIT_CHARACTERS = 5, 200
 _LINE = re.compile(rb"[^\n]*\n|[^\n]+")
 # More days or megabytes than anybody means.
 _AMOUNT = click.IntRange(0, 10**9)
@@ -56,58 +53,8 @@ def list_command(limit: int, session_id: str | None, pinned: bool, as_json: bool
       brimline store list --pinned
       brimline store list --session 1f0c2d3e --json
     """
-    home_dir = _home()
-    blobs = sorted(contents.blobs(home_dir), key=lambda blob: blob.used_ns, reverse=True)
-    held = pins.pinned(home_dir)
-    chosen = [blob for blob in blobs if not pinned or blob.digest in held]
-    if session_id is not None:
-        of = removal.of_session(home_dir, find.matching(session_id, removal.sessions(home_dir)))
-        chosen = [blob for blob in chosen if blob.key in {*of.keys, *of.shared}]
-    levels = [held[blob.digest].level for blob in blobs if blob.digest in held]
-    document = {
-        "folder": layout.root(home_dir),
-        "blobs": len(blobs),
-        "disk_bytes": sum(blob.disk_bytes for blob in blobs),
-        "pins": {level: levels.count(level) for level in (pins.SOFT, pins.HARD)},
-        "outputs": [_entry(home_dir, blob, held) for blob in chosen[: limit or None]],
-    }
-    output.answer(document, lambda told: _list_text(told, reasons=pinned), as_json=as_json)
-
-
-def _entry(home_dir: str, blob: Blob, held: dict[str, pins.Pin]) -> dict[str, Any]:
-    """A blob with what is known about it, under stable keys; unknown is null."""
-    known, header = contents.meta(home_dir, blob.key), contents.header(home_dir, blob.digest)
-    pin = held.get(blob.digest, pins.Pin(pins.NONE))
-    names = ("lines", "tool", "source", "exit", "session", "cwd", "created")
-    document = {"key": blob.key, "bytes": header[1] if header else None}
-    document |= {name: known.get(name) for name in names} | {"disk_bytes": blob.disk_bytes}
-    used = clock.format_utc(blob.used_ns / 1e9)
-    return document | {"used": used, "pin": pin.level, "reason": pin.reason}
-
-
-def _short(key: str) -> str:
-    return layout.short(key).removeprefix(layout.PREFIX)
-
-
-def _list_text(document: dict[str, Any], *, reasons: bool) -> str:
-    if not document["blobs"]:
-        return "Nothing is stored."
-    rows = [
-        [
-            _short(row["key"]),
-            "?" if row["bytes"] is None else output.size(row["bytes"]),
-            f"{row['lines']:,}" if isinstance(row["lines"], int) else "?",
-            output.minute(row["used"]),
-            row["pin"].removeprefix(pins.NONE),
-            row["reason"] or "" if reasons else f"{row['tool'] or ''} {row['source'] or ''}",
-        ]
-        for row in document["outputs"]
-    ]
-    head = ["key", "size", "lines", "last used", "pin", "why" if reasons else "what"]
-    lines = [output.table(head, rows, right={1, 2})] if rows else []
-    blobs, disk = output.count(document["blobs"], "output"), output.size(document["disk_bytes"])
-    held = ", ".join(f"{number} {level}" for level, number in document["pins"].items())
-    return "\n".join([*lines, f"{len(rows)} of {blobs}, {disk} on disk; pinned: {held}"])
+    document = listing.document(paths.home(), limit, session_id, pinned=pinned)
+    output.answer(document, lambda made: listing.text(made, reasons=pinned), as_json=as_json)
 
 
 @output.command("get")
@@ -178,42 +125,14 @@ def search_command(query: tuple[str, ...], everywhere: bool, limit: int, as_json
       brimline store search connection refused
       brimline store search '"exit code 137"' --everywhere
     """
-    asked = " ".join(query)
-    found = stored.find(
-        _home(),
-        asked,
-        None if everywhere else os.getcwd(),
-        lambda count: contents.Span(1, min(limit, count)),
-        until=time.monotonic() + _SEARCH_S,
-    )
-    rows = [_hit(hit, stored.terms(asked)) for hit in found.hits]
-    document = {
-        **output.fields(found, "all_words pending"),
-        "found": found.total,
-        "searched": len(found.states),
-        "outputs": rows,
-    }
-    told = [
-        "\n  ".join([f"{_short(row['key'])}  {output.line(row['title'])}", *row["lines"]])
-        for row in rows
-    ]
-    output.answer(document, "\n".join(told), as_json=as_json)
-    if found.pending:
-        output.note(f"not indexed yet: {output.count(found.pending, 'output')}; ask again")
-    if not found.hits:
-        outputs = output.count(len(found.states), "stored output")
-        more = "" if everywhere else "; --everywhere asks all projects"
-        raise StoreError(f"none of {outputs} holds {output.line(asked)}{more}")
-
-
-def _hit(hit: Any, wanted: list[str]) -> dict[str, Any]:
-    """A found output with the lines that fit, numbered."""
-    lines = hit.document.text.split("\n")
-    found = stored.holding(lines, wanted)[:_LINES_PER_HIT]
-    parts = [f"{at + 1}: {stored.clipped(lines[at], wanted, _HIT_CHARACTERS)}" for at in found]
-    shown = [output.line(part, 2 * _HIT_CHARACTERS) for part in parts or [hit.snippet]]
-    document = {name: getattr(hit.document, name) for name in ("title", "project", "session", "at")}
-    return {"key": layout.PREFIX + hit.document.ref, "lines": shown} | document
+    words, where = " ".join(query), None if everywhere else os.getcwd()
+    until = time.monotonic() + _SEARCH_S
+    document = found_outputs.document(paths.home(), words, where, limit, until)
+    output.answer(document, found_outputs.text, as_json=as_json)
+    if document["pending"]:
+        output.note(f"not indexed yet: {output.count(document['pending'], 'output')}; ask again")
+    if not document["outputs"]:
+        raise StoreError(found_outputs.nothing(document, words, everywhere=everywhere))
 
 
 @output.command("pin")

@@ -160,6 +160,35 @@ def saved_by(home_dir: str, session_id: str) -> Saved:
     return total(found)
 
 
+def kept_out(home_dir: str, sessions: list[str]) -> dict[str, int]:
+    """The savings of some sessions as a document: what the client would have shown, less ours.
+
+    `gateway_tokens` is the most that a gateway kept out of one request.
+    """
+    saved = total(saved_by(home_dir, name) for name in sessions)
+    by_gateway = (_kept_out_by_gateway(home_dir, name) for name in sessions)
+    return {
+        "references": saved.references,
+        "stored_bytes": saved.stored_bytes,
+        "recalls": saved.recalls,
+        "would_have_shown_characters": saved.would,
+        "reference_characters": saved.shown,
+        "recalled_characters": saved.recalled,
+        "tokens_estimated": saved.kept_out_tokens,
+        "gateway_tokens": max(by_gateway, default=0),
+    }
+
+
+def _kept_out_by_gateway(home_dir: str, session_id: str) -> int:
+    from brimline.state import history
+    from brimline.transcript import caching
+
+    try:
+        return caching.by_gateway(history.spooled(home_dir, session_id))[0] or 0
+    except OSError:  # its spool cannot be read, which a note says
+        return 0
+
+
 def total(found: Iterable[Saved]) -> Saved:
     """All of them together."""
     return Saved(*map(sum, zip(*found, strict=True)))

@@ -1,0 +1,71 @@
+"""The document behind `store search`, and its text: stored outputs that hold some words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from brimline import output
+from brimline.search import stored
+from brimline.store import layout, listing
+from brimline.store.contents import Span
+
+if TYPE_CHECKING:
+    from brimline.search.documents import Hit
+
+_LINES_PER_HIT, _HIT_CHARACTERS = 5, 200
+
+
+def document(
+    home_dir: str, query: str, project_dir: str | None, limit: int, until: float
+) -> dict[str, Any]:
+    """The outputs that a query finds, the best first, each with the lines that fit.
+
+    Args:
+        home_dir: the data folder.
+        query: the words.
+        project_dir: where to look; None for all projects.
+        limit: how many outputs to show.
+        until: when to stop taking in what is new, in seconds of `time.monotonic`.
+
+    Raises:
+        StoreError: the search cannot be used.
+    """
+    layout.check_format(home_dir)
+    result = stored.find(
+        home_dir, query, project_dir, lambda count: Span(1, min(limit, count)), until=until
+    )
+    terms = stored.terms(query)
+    return {
+        "all_words": result.all_words,
+        "pending": result.pending,
+        "found": result.total,
+        "searched": len(result.states),
+        "outputs": [_output(hit, terms) for hit in result.hits],
+    }
+
+
+def _output(hit: Hit, terms: list[str]) -> dict[str, Any]:
+    """An output with the lines that fit, numbered."""
+    lines = hit.document.text.split("\n")
+    fitting = stored.holding(lines, terms)[:_LINES_PER_HIT]
+    parts = [f"{at + 1}: {stored.clipped(lines[at], terms, _HIT_CHARACTERS)}" for at in fitting]
+    return {
+        "key": layout.PREFIX + hit.document.ref,
+        "lines": [output.line(part, 2 * _HIT_CHARACTERS) for part in parts or [hit.snippet]],
+        **output.fields(hit.document, "title project session at"),
+    }
+
+
+def text(document: dict[str, Any]) -> str:
+    """The outputs for a person; empty where there are none."""
+    return "\n".join(
+        "\n  ".join([f"{listing.short(row['key'])}  {output.line(row['title'])}", *row["lines"]])
+        for row in document["outputs"]
+    )
+
+
+def nothing(document: dict[str, Any], query: str, *, everywhere: bool) -> str:
+    """Say that no output holds the words."""
+    outputs = output.count(document["searched"], "stored output")
+    more = "" if everywhere else "; --everywhere asks all projects"
+    return f"none of {outputs} holds {output.line(query)}{more}"

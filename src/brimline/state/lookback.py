@@ -1,0 +1,265 @@
+"""The documents behind `history`, and their texts: what sessions and compactions went through.
+
+Documents have the keys that other programs rely on; unknown is null. What was kept out of windows
+is known to the rooms above, which fill in `kept_out`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from brimline import clock, output
+from brimline.fast import paths
+from brimline.state import history
+from brimline.state.figures import percentiles
+from brimline.transcript import find
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from brimline.state.figures import Compaction, Figures
+
+    KeptOut = Callable[[str, list[str]], dict[str, int]]
+
+_RECENT_SESSIONS = 20
+_LAST_ROWS = 30
+_SHORT_ID = 8
+
+
+def document(
+    home_dir: str, kept_out: KeptOut, session_id: str | None = None, *, compactions: bool = False
+) -> dict[str, Any]:
+    """All sessions at a glance, or one in full, by what the history holds now.
+
+    Args:
+        home_dir: the data folder.
+        kept_out: tells what offloading saved in some sessions.
+        session_id: the one to show, by its id or how that begins.
+        compactions: whether every compaction is listed.
+
+    Raises:
+        SessionError: there is no such session.
+        StateError: the history cannot be read.
+    """
+    sessions = {session.session_id: session for session in history.sessions(home_dir)}
+    if session_id is None:
+        made = _overview({name: sessions[name].figures for name in sorted(sessions)})
+        shown = [line["session_id"] for line in made["sessions"]]
+        if not compactions:
+            del made["compactions"]
+    else:
+        shown = [find.matching(session_id, sessions)]
+        made = _session(shown[0], sessions[shown[0]].figures)
+    return made | {"kept_out": kept_out(home_dir, shown), "notes": _damage(sessions.values())}
+
+
+def files(session_id: str | None) -> list[str]:
+    """The transcripts that the history takes in before it is shown."""
+    return find.beginning_with("" if session_id is None else paths.safe_session_id(session_id))
+
+
+def _damage(sessions: Any) -> list[str]:
+    damaged = sum(session.damaged for session in sessions)
+    pieces = output.count(damaged, "piece")
+    return [f"{pieces} of spool files: damaged, without an event"] if damaged else []
+
+
+def _overview(figures: dict[str, Figures]) -> dict[str, Any]:
+    recorded = [name for name, of_session in figures.items() if of_session.last_at is not None]
+    recorded.sort(key=lambda name: figures[name].last_at or 0.0, reverse=True)
+    # A compaction that was copied into a resumed session counts once.
+    distinct: dict[Any, tuple[str, Compaction]] = {}
+    for name, of_session in figures.items():
+        for number, compaction in enumerate(of_session.compactions):
+            distinct.setdefault(compaction.uuid or (name, number), (name, compaction))
+    compactions = sorted(distinct.values(), key=lambda pair: pair[1].begun_at)
+    sizes = [compaction.summary_characters for _, compaction in compactions]
+    return {
+        "session_count": len(recorded),
+        "sessions": [_line(name, figures[name]) for name in recorded[:_RECENT_SESSIONS]],
+        "compaction_count": len(compactions),
+        "summary_characters": percentiles([size for size in sizes if size is not None]),
+        "compactions": [_compaction(compaction, name) for name, compaction in compactions],
+    }
+
+
+def _session(session_id: str, figures: Figures) -> dict[str, Any]:
+    return _line(session_id, figures) | {
+        "occupancy_tokens": figures.occupancies,
+        "turns": [{"number": n} | _timed(turn) for n, turn in enumerate(figures.turns, 1)],
+        "messages": [_timed(notice) for notice in figures.messages],
+        "blocks": [_timed(notice) for notice in figures.blocks],
+        "compactions": [_compaction(each, session_id) for each in figures.compactions],
+    }
+
+
+def _line(session_id: str, figures: Figures) -> dict[str, Any]:
+    return {
+        "session_id": session_id,
+        **output.fields(figures, "project model window_tokens"),
+        "first_at": _time(figures.first_at),
+        "last_at": _time(figures.last_at),
+        "turns": len(figures.turns),
+        "requests": len(figures.occupancies),
+        "peak_occupancy_tokens": max(figures.occupancies, default=None),
+        "compactions": len(figures.compactions),
+        "messages": len(figures.messages),
+        "blocks": len(figures.blocks),
+    }
+
+
+def _compaction(compaction: Compaction, session_id: str) -> dict[str, Any]:
+    names = "trigger pre_tokens post_tokens summary_characters summary_source"
+    return {
+        "session_id": session_id,
+        "at": _time(compaction.at),
+        **output.fields(compaction, names),
+        "messages_of_the_user": compaction.messages,
+        "messages_in_summary": compaction.held,
+        "card_characters": compaction.card_characters,
+    }
+
+
+def _timed(figure: Any) -> dict[str, Any]:
+    return asdict(figure) | {"at": _time(figure.at)}
+
+
+def _time(seconds: float | None) -> str | None:
+    return None if seconds is None else clock.format_utc(seconds)
+
+
+def text(document: dict[str, Any]) -> str:
+    """The document for a person: one session, all compactions, or all at a glance."""
+    if "session_id" in document:
+        return _session_text(document)
+    if "compactions" in document:
+        lines = _compaction_table(document["compactions"])
+        return "\n".join([*lines, "", _summary_sizes(document)])
+    return _overview_text(document)
+
+
+def _overview_text(document: dict[str, Any]) -> str:
+    shown = document["sessions"]
+    if not shown and not document["compaction_count"]:
+        return "No history yet: hooks have recorded nothing, and no transcript has a compaction."
+    lines = ["No session was recorded by hooks yet."]
+    if shown:
+        rows = [
+            [
+                output.minute(session["last_at"]),
+                session["session_id"][:_SHORT_ID],
+                str(session["turns"]),
+                _share(session["peak_occupancy_tokens"], session["window_tokens"]),
+                str(session["compactions"]),
+                (session["project"] or "unknown").rstrip("/").rpartition("/")[2],
+            ]
+            for session in shown
+        ]
+        head = ["last active", "session", "turns", "fullest", "compacted", "project"]
+        lines = [f"Sessions, newest first ({len(shown)} of {document['session_count']})"]
+        lines.append(output.table(head, rows, right={2, 3, 4}))
+        lines.append(f"Kept out in these: {_kept_out(document['kept_out'])}")
+    return "\n".join([*lines, "", _summary_sizes(document)])
+
+
+def _summary_sizes(document: dict[str, Any]) -> str:
+    shares = document["summary_characters"]
+    if not shares:
+        return "Summary size: no compaction with a summary is known."
+    sizes = ", ".join(f"{name} {size:,}" for name, size in list(shares.items())[1:])
+    counted = output.count(shares["count"], "compaction")
+    return output.wrapped(f"Summary size in characters, over {counted}: {sizes}")
+
+
+def _kept_out(saved: dict[str, int]) -> str:
+    parts = []
+    if saved["references"]:
+        replaced = output.count(saved["references"], "result")
+        tokens = f"~{saved['tokens_estimated']:,} tokens"
+        parts.append(f"{tokens}, by {replaced} replaced, {saved['recalls']:,} fetched back")
+    if saved["gateway_tokens"]:
+        parts.append(f"by the gateway up to {saved['gateway_tokens']:,} tokens of a request")
+    return "; ".join(parts) or "nothing yet"
+
+
+def _session_text(document: dict[str, Any]) -> str:
+    rows = [
+        ("project", output.line(document["project"] or "unknown", 200)),
+        ("model", output.line(document["model"] or "unknown")),
+        ("active", output.span(document["first_at"], document["last_at"])),
+        ("requests", str(document["requests"])),
+        ("fullest", _share(document["peak_occupancy_tokens"], document["window_tokens"])),
+        ("kept out", _kept_out(document["kept_out"])),
+    ]
+    if values := document["occupancy_tokens"]:
+        rows.append(("occupancy", output.sparkline(values, document["window_tokens"])))
+    lines = [f"Session {document['session_id']}", output.pairs(rows)]
+    lines += [*_turn_table(document["turns"]), *_notices(document)]
+    return "\n".join([*lines, *_compaction_table(document["compactions"])])
+
+
+def _turn_table(turns: list[dict[str, Any]]) -> list[str]:
+    if not turns:
+        return ["No turn was recorded by hooks yet."]
+    rows = [
+        [
+            str(turn["number"]),
+            output.minute(turn["at"]),
+            output.figure(turn["occupancy_tokens"]),
+            f"+{turn['growth_tokens']:,}",
+            str(turn["requests"]),
+            str(turn["compactions"] or ""),
+        ]
+        for turn in turns[-_LAST_ROWS:]
+    ]
+    head = ["turn", "at", "in use", "growth", "requests", "compactions"]
+    return [f"Turns{_of(rows, turns)}", output.table(head, rows, right={0, 2, 3, 4, 5}, indent=2)]
+
+
+def _notices(document: dict[str, Any]) -> list[str]:
+    notices = [(each, f"L{each['tier']} announced") for each in document["messages"]]
+    notices += [(each, f"{each['tool'] or each['event']} refused") for each in document["blocks"]]
+    lines = [
+        f"  {output.minute(each['at'])}  {what} at {output.figure(each['occupancy_tokens'])}"
+        for each, what in notices
+    ]
+    return ["Messages and blocks", *sorted(lines)] if lines else []
+
+
+def _compaction_table(compactions: list[dict[str, Any]]) -> list[str]:
+    if not compactions:
+        return ["No compaction yet."]
+    rows = [
+        [
+            output.minute(each["at"]),
+            each["session_id"][:_SHORT_ID],
+            output.line(each["trigger"] or "unknown", 8),
+            *[output.figure(each[f"{name}_tokens"]) for name in ("pre", "post")],
+            output.figure(each["summary_characters"]),
+            _held(each),
+            "" if each["card_characters"] is None else f"{each['card_characters']:,}",
+        ]
+        for each in compactions[-_LAST_ROWS:]
+    ]
+    head = ["at", "session", "trigger", "before", "after", "summary", "held", "card"]
+    legend = (
+        "Tokens before and after; characters of the summary and of the card. Held: how many of the "
+        "user's messages until then the summary holds word for word."
+    )
+    table = output.table(head, rows, right=range(3, len(head)))
+    return [f"Compactions{_of(rows, compactions)}", table, output.wrapped(legend)]
+
+
+def _held(compaction: dict[str, Any]) -> str:
+    count, held = compaction["messages_of_the_user"], compaction["messages_in_summary"]
+    return "" if count is None or held is None else f"{held}/{count}"
+
+
+def _of(shown: list[Any], every: list[Any]) -> str:
+    return f" (last {len(shown)} of {len(every)})" if len(every) > len(shown) else ""
+
+
+def _share(tokens: int | None, window: int | None) -> str:
+    share = f" ({tokens / window:.0%})" if tokens is not None and window else ""
+    return output.figure(tokens) + share

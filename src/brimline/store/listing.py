@@ -1,0 +1,90 @@
+"""The document behind `store list`, and its text: what is stored, and how much it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from brimline import clock, output
+from brimline.store import contents, layout, pins, removal
+from brimline.transcript import find
+
+if TYPE_CHECKING:
+    from brimline.store.contents import Blob
+
+_DESCRIPTION = ("lines", "tool", "source", "exit", "session", "cwd", "created")
+
+
+def document(
+    home_dir: str, limit: int, session_id: str | None = None, *, pinned: bool = False
+) -> dict[str, Any]:
+    """What is stored, last used first, under the keys that other programs rely on.
+
+    Args:
+        home_dir: the data folder.
+        limit: how many outputs to list; 0 lists all.
+        session_id: list those of one session, by its id or how that begins.
+        pinned: list only what is pinned.
+
+    Raises:
+        SessionError: there is no such session.
+        StoreError: the store is of a version that this one cannot read.
+    """
+    layout.check_format(home_dir)
+    blobs = sorted(contents.blobs(home_dir), key=lambda blob: blob.used_ns, reverse=True)
+    held = pins.pinned(home_dir)
+    chosen = [blob for blob in blobs if not pinned or blob.digest in held]
+    if session_id is not None:
+        of = removal.of_session(home_dir, find.matching(session_id, removal.sessions(home_dir)))
+        keys = {*of.keys, *of.shared}
+        chosen = [blob for blob in chosen if blob.key in keys]
+    levels = [held[blob.digest].level for blob in blobs if blob.digest in held]
+    return {
+        "folder": layout.root(home_dir),
+        "blobs": len(blobs),
+        "disk_bytes": sum(blob.disk_bytes for blob in blobs),
+        "pins": {level: levels.count(level) for level in (pins.SOFT, pins.HARD)},
+        "outputs": [_output(home_dir, blob, held) for blob in chosen[: limit or None]],
+    }
+
+
+def _output(home_dir: str, blob: Blob, held: dict[str, pins.Pin]) -> dict[str, Any]:
+    """A stored output with its description; unknown is null."""
+    described = contents.meta(home_dir, blob.key)
+    header = contents.header(home_dir, blob.digest)
+    pin = held.get(blob.digest, pins.Pin(pins.NONE))
+    return {
+        "key": blob.key,
+        "bytes": header[1] if header else None,
+        **{name: described.get(name) for name in _DESCRIPTION},
+        "disk_bytes": blob.disk_bytes,
+        "used": clock.format_utc(blob.used_ns / 1e9),
+        "pin": pin.level,
+        "reason": pin.reason,
+    }
+
+
+def text(document: dict[str, Any], *, reasons: bool = False) -> str:
+    """The list for a person; with the reasons of pins in place of the sources."""
+    if not document["blobs"]:
+        return "Nothing is stored."
+    rows = [
+        [
+            short(row["key"]),
+            "?" if row["bytes"] is None else output.size(row["bytes"]),
+            f"{row['lines']:,}" if isinstance(row["lines"], int) else "?",
+            output.minute(row["used"]),
+            row["pin"].removeprefix(pins.NONE),
+            row["reason"] or "" if reasons else f"{row['tool'] or ''} {row['source'] or ''}",
+        ]
+        for row in document["outputs"]
+    ]
+    head = ["key", "size", "lines", "last used", "pin", "why" if reasons else "what"]
+    lines = [output.table(head, rows, right={1, 2})] if rows else []
+    blobs, disk = output.count(document["blobs"], "output"), output.size(document["disk_bytes"])
+    held = ", ".join(f"{number} {level}" for level, number in document["pins"].items())
+    return "\n".join([*lines, f"{len(rows)} of {blobs}, {disk} on disk; pinned: {held}"])
+
+
+def short(key: str) -> str:
+    """As much of a key as a person types."""
+    return layout.short(key).removeprefix(layout.PREFIX)
