@@ -23,7 +23,7 @@ LARGE = "a line of a large result\n" * 400
 @pytest.fixture(autouse=True)
 def program(home_dir: str) -> Path:
     """What the installer leaves for the hook: how `brimline` is started."""
-    path = Path(home_dir, answer.PROGRAM_FILES[0])
+    path = Path(home_dir, answer.PROGRAM_FILE)
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps(CLI))
     return path

@@ -2,7 +2,7 @@
 
 Fast path: imports nothing. A room is a folder with a `hook.py`, whose functions are named here; it
 is taken out by deleting that folder and its words below. Everything else is made from this table:
-the entry asks the rooms, the installer and the plugin register the events, `doctor` and the docs
+the entry asks the rooms, the installer registers the events, `doctor` and the docs
 list them.
 """
 

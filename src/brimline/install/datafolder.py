@@ -28,7 +28,7 @@ _OURS = {
     "": r"(errors|audit|learned|offload-learned)(\.\d+)?\.jsonl(\.old)?|learned\.json|libraries"
     rf"|command|config\.toml|(history|series)\.(jsonl|lock)|(series|dashboard)\.sqlite3(\.damaged-\d+)?{_DATABASE}",
     "policy": r"[0-9a-f]{24}\.json",
-    "install": r"[0-9a-f]{16}(\.json|\.[0-9a-f]{16}\.original)|(program|commands|plugin)\.json"
+    "install": r"[0-9a-f]{16}(\.json|\.[0-9a-f]{16}\.original)|(program|commands)\.json"
     r"|client-edits\.(json|original)",
     "backups": r"settings(\.local)?\.json\.\d{8}_\d{6}(\.\d+)?",
     "backups/purges": "",
@@ -36,7 +36,7 @@ _OURS = {
     "sessions": "",
     # What a room leaves begins with its name, or with what it marks.
     "sessions/*": r"(statusline|checkpoint|telemetry)\.json|spool(\.\d+|\.gateway)?\.jsonl|reminder"
-    rf"|client|off|({_ROOMS}|gateway|spoke|window|compacted|carried|ceiling|quota|yields)-[\w.-]+",
+    rf"|client|off|({_ROOMS}|gateway|spoke|window|compacted|carried|ceiling|quota|mod)-[\w.-]+",
     "carry": "",
     "carry/*": r"(ledger|checkpoint|audit-\d+)\.json|(checkpoint|card)\.md|(notes|budget)\.jsonl",
     "carry/clients": r"\d+",
@@ -53,6 +53,11 @@ _OURS = {
     "memory": r"forgotten\.jsonl|home|[0-9a-f]{24}\.lock",
     "memory/queue": r"[\w-]+\.\d+\.json",
     "bin": r"hook\.\d+\.\d+\.tmp",
+    "mod": "",
+    "mod/.claude-plugin": r"marketplace\.json",
+    "mod/brimline": r"brimline\.json",
+    "mod/brimline/.claude-plugin": r"plugin\.json",
+    "mod/brimline/hooks": r"hooks\.json|register\.js",
 }
 # What a write that was cut short leaves behind.
 _LEFTOVER = r"(\.\d+\.\d+\.tmp)?"

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from brimline.hooks.turn import Turn
 
 TIMEOUT_S = 3.0
-# Where the installer left word how to start `brimline`: for hooks in settings, for the plugin's.
-PROGRAM_FILES = ("install/program.json", "plugin/program.json")
+# Where the installer left word how to start `brimline`.
+PROGRAM_FILE = "install/program.json"
 # A screenful or two; the rest is for a shell.
 _SHOWN_CHARACTERS = 6_000
 _PROMPT = re.compile(r"/(?:[\w-]+:)?brim:([\w-]+)[ \t]*(.*)", re.DOTALL)
@@ -146,14 +146,12 @@ _ANSWERS = {
 
 
 def _program(home_dir: str) -> list[str] | None:
-    for name in PROGRAM_FILES:
-        try:
-            found = json.loads(Path(home_dir, name).read_bytes())
-        except (OSError, ValueError):
-            continue
-        if isinstance(found, list) and all(isinstance(word, str) for word in found):
-            return found
-    return None
+    try:
+        words = json.loads(Path(home_dir, PROGRAM_FILE).read_bytes())
+    except (OSError, ValueError):
+        return None
+    sound = isinstance(words, list) and all(isinstance(word, str) for word in words)
+    return words if sound else None
 
 
 def _shortened(text: str, line: str) -> str:

@@ -14,10 +14,16 @@ const MOST_MESSAGES = 4096 // the client hands out no more in the form of a requ
 class Doubt extends Error {}
 const doubt = reason => { throw new Doubt(reason) }
 
+let signed = null // the session that was last told of, and how brimline is set there
+let inside = null
+
 export const register = on => {
+  on("session.start", ($, e, next) => { tell($); return next(e) })
+  on("prompt.submit", ($, e, next) => { tell($); return next(e) }) // `/clear` begins a session, too
+
   on("session.compact", async ($, e, next) => {
     if (e.agentId !== undefined) return next(e)
-    if (e.trigger === "precompute") return { skip: "brimline compacts without a summary" }
+    if (e.trigger === "precompute") return inside && inside !== "off" ? { skip: "brimline needs no summary ahead" } : next(e)
     if (!["auto", "manual"].includes(e.trigger) || e.instructions?.trim()) return next(e)
     try {
       return { messages: await within(LIMIT_MS, compacted($, e)) }
@@ -28,6 +34,29 @@ export const register = on => {
   })
 }
 
+// Leave a sign of life, for `doctor` and the gateway. Nobody waits for it.
+const tell = async $ => {
+  try {
+    const session = await $.session.id()
+    if (session === signed) return
+    signed = session
+    const { version: client } = await $.session.version()
+    inside = (await run($, "alive", { session, cwd: await $.session.cwd(), client })).inside
+  } catch (problem) {
+    $.ui.log(`brimline: no sign of life: ${problem?.message ?? problem}`, { to: "debug" })
+  }
+}
+
+const setup = async $ => JSON.parse(await $.fs.read(`${$.plugin.root}/brimline.json`))
+
+// Ask Python, which reads one JSON object and writes one.
+const run = async ($, name, question) => {
+  const { command } = await setup($)
+  const done = await $.process.run([...command, name], { stdin: JSON.stringify(question), timeoutMs: LIMIT_MS })
+  const answer = JSON.parse(done.stdout)
+  return typeof answer.pass === "string" ? doubt(answer.pass) : answer
+}
+
 const within = (limitMs, work) => {
   let timer
   const late = new Promise((_, fail) => { timer = setTimeout(() => fail(new Doubt(`no answer in ${limitMs} ms`)), limitMs) })
@@ -36,13 +65,13 @@ const within = (limitMs, work) => {
 
 const compacted = async ($, e) => {
   checkShape(e.messages)
-  const { command } = JSON.parse(await $.fs.read(`${$.plugin.root}/brimline.json`))
+  const { own } = await setup($)
   const hooks = await $.settings.read({ key: "hooks" })
-  if (foreign(hooks?.PreCompact, command)) doubt("a PreCompact hook that is not brimline's would not run")
+  if (foreign(hooks?.PreCompact, own)) doubt("a PreCompact hook that is not brimline's would not run")
   const sent = await $.session.messages({ as: "api" })
   if (sent.length >= MOST_MESSAGES) doubt("the history is too long to be read whole")
   const besides = besidesOf(sent, e.messages)
-  const answer = await ask($, command, e, besides.pictured)
+  const answer = await ask($, e, besides.pictured)
   if ([...besides.pictured].some(id => !answer.results[id])) doubt("an image has no line")
   return rebuilt(e.messages, answer, besides)
 }
@@ -53,10 +82,10 @@ const checkShape = entries => {
 }
 
 // Whether settings start a program that is not ours.
-const foreign = (groups, command) =>
-  (groups ?? []).some(group => (group.hooks ?? []).some(hook => ![hook.command, ...(hook.args ?? [])].join(" ").includes(command[0])))
+const foreign = (groups, own) =>
+  (groups ?? []).some(group => (group.hooks ?? []).some(hook => ![hook.command, ...(hook.args ?? [])].join(" ").includes(own)))
 
-const ask = async ($, command, e, pictured) => {
+const ask = async ($, e, pictured) => {
   const usage = await $.session.usage({ breakdown: "summary" })
   const question = {
     session: await $.session.id(), cwd: await $.session.cwd(), trigger: e.trigger, instructions: null,
@@ -64,9 +93,7 @@ const ask = async ($, command, e, pictured) => {
     brim_tokens: usage.context?.breakdown?.autoCompactThreshold ?? null, used_tokens: usage.context?.tokens ?? null,
     messages: e.messages.map(m => slim(m, pictured)),
   }
-  const done = await $.process.run([...command, "mod", "compact"], { stdin: JSON.stringify(question), timeoutMs: LIMIT_MS })
-  const answer = JSON.parse(done.stdout)
-  if (typeof answer.pass === "string") doubt(answer.pass)
+  const answer = await run($, "compact", question)
   const whole = ["results", "inputs"].every(part => answer[part] && typeof answer[part] === "object") && Array.isArray(answer.add ?? [])
   return whole ? answer : doubt("an answer of an unknown shape")
 }
