@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from brimline.carry import card, fold, ledger
+from brimline.foreign import flatten
 from brimline.transcript import row
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ def _record(case: Case) -> ledger.Ledger:
 def _messages(record: ledger.Ledger, budget: int = _BUDGET) -> str:
     lines: list[str] = []
     for message in reversed(record.messages):
-        line = "- " + card.flat(message["text"], 1_200)
+        line = "- " + flatten(message["text"], 1_200)
         if line not in lines and sum(map(len, lines)) + len(line) < budget:
             lines.append(line)
     return "\n".join(lines)
@@ -164,8 +165,8 @@ def _structure(record: ledger.Ledger) -> str:
         *(f"- [{state}] {subject}" for state, subject in record.tasks.values()),
         *(f"- {path}" for path in list(record.changed)[:-16:-1]),
         *(f"- {path}" for path in list(record.read)[:-11:-1]),
-        *(f"- failed: {card.flat(command, 140)}" for command in record.failed[-4:]),
-        *(f"- {card.flat(command, 140)}" for command in record.commands[-6:]),
+        *(f"- failed: {flatten(command, 140)}" for command in record.failed[-4:]),
+        *(f"- {flatten(command, 140)}" for command in record.commands[-6:]),
         f"- branch {record.branch}",
     ]
     tail = "\n".join(parts)[:3_600]

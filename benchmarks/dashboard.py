@@ -24,9 +24,13 @@ import uuid
 from http.cookiejar import CookieJar
 from typing import Any
 
+from brimline.store import put
 from brimline.testing import SessionBuilder
 
 _RUNS = 5
+_PAGE_RUNS = 15
+_ROOM_PAGES = ("/stored", "/memory", "/rules", "/health")
+_OUTPUTS = 300
 _PROGRAM = [sys.executable, "-m", "brimline"]
 _LINE = "    assert carry(rows, batch) == expected  # of the nightly import\n"
 
@@ -61,7 +65,23 @@ def generate(folder: str, count: int, total_bytes: int) -> str:
             file.write(text.replace("SESSION", name).replace("/project", f"/project{number % 50}"))
     large = str(uuid.UUID(int=10**9))
     write(f"{folder}/.claude/projects/-p0/{large}.jsonl", 4_000_000)
+    furnish(folder)
     return large
+
+
+def furnish(folder: str) -> None:
+    """Install brimline there; a project with instructions, topics and stored outputs."""
+    project = f"{folder}/work"
+    os.makedirs(f"{project}/src")
+    with open(f"{project}/CLAUDE.md", "w", encoding="utf-8") as file:
+        file.write("- Never push to main.\n" * 40)
+    os.chdir(project)
+    subprocess.run([*_PROGRAM, "install", "--yes"], check=True, stdout=subprocess.DEVNULL)
+    words = ["memory", "add", "deploys", "--type", "project", "--description", "How", "By tag."]
+    subprocess.run([*_PROGRAM, *words], check=True, stdout=subprocess.DEVNULL)
+    for number in range(_OUTPUTS):
+        text = f"output {number}\n" + _LINE * 200
+        put.put(os.environ["BRIMLINE_HOME"], text.encode(), {"tool": "Bash", "source": "make"})
 
 
 def write(path: str, size_bytes: int) -> None:
@@ -108,14 +128,28 @@ def report(folder: str, large: str, count: int) -> None:
     middle = {name: statistics.median(times) for name, times in pages.items()}
     for path in (f"/session/{large}", "/overall"):
         first.page(path)
+    answers = rooms(first)
     first.stop()
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1_000
     print(f"{count:,} sessions, {size / 1e6:,.0f} MB")
     print(f"first index                      {indexed:8.1f} s")
     print(f"later start to the first page    {middle['start'] / middle['status']:8.2f} x status")
     print(f"page of a 4 MB session           {middle['page'] / middle['inspect']:8.2f} x inspect")
+    for path in _ROOM_PAGES:
+        print(f"page {path:<28}{answers[path] / answers['/']:8.2f} x /")
     print(f"largest process                  {peak:8.0f} MB")
     print(json.dumps(middle))
+
+
+def rooms(running: Running) -> dict[str, float]:
+    """How long each page takes that shows the document of a room; one after the other, 15 times."""
+    times: dict[str, list[float]] = {path: [] for path in ("/", *_ROOM_PAGES)}
+    for _ in range(_PAGE_RUNS):
+        for path, measured in times.items():
+            begun = time.monotonic()
+            running.page(path)
+            measured.append(time.monotonic() - begun)
+    return {path: statistics.median(measured) for path, measured in times.items()}
 
 
 def timed(*words: str) -> float:

@@ -20,6 +20,7 @@ import sys
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from brimline import models
 from brimline.gauge import forecast as forecasts
 from brimline.gauge.window import (
     COMPACTION_RESERVE_TOKENS,
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 DISTANCES = (45, 30, 20, 15, 10, 7, 5, 3)
-LARGEST_ERRORS = {30: 0.27, 15: 0.30}
-COVERAGE_LIMITS = (0.75, 0.88)
+LARGEST_ERRORS = {30: 0.30, 15: 0.32}
+COVERAGE_LIMITS = (0.75, 0.90)
 # Where clients compacted a window of 200,000: until 2.1.20, and since.
 CLIENT_POINTS = (155_000, 167_000)
 HEADER = """\
@@ -189,15 +190,19 @@ def _files(paths: list[str]) -> Iterator[str]:
 def _learn_from_others(segments: list[Segment], index: int) -> Learned:
     """What the other segments teach about the one at `index`."""
     others = segments[:index] + segments[index + 1 :]
-    statistics = forecasts.summarise([(other.model, other.occupancies) for other in others])
+    statistics = forecasts.summarise([(_generation(other), other.occupancies) for other in others])
     tokens = sum(other.occupancies[-1] - other.occupancies[0] for other in others)
     operations = sum(len(other.occupancies) - 1 for other in others)
-    prior = forecasts.prior_for(segments[index].model, statistics, shipped={})
+    prior = forecasts.prior_for(_generation(segments[index]), statistics, shipped={})
     return Learned(prior, max(1.0, tokens / max(1, operations)))
 
 
+def _generation(segment: Segment) -> str:
+    return models.lookup(segment.model).generation
+
+
 def _shipped(case: Case) -> forecasts.Prior:
-    return forecasts.prior_for(case.sample.segment.model)
+    return forecasts.prior_for(_generation(case.sample.segment))
 
 
 def _judge(sample: Sample, prior: forecasts.Prior) -> Score:

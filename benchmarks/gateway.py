@@ -182,7 +182,7 @@ def conversation(steps: int, size: int, mark: str, *, is_bulky: bool) -> Json:
             {"role": "user", "content": [result]},
         ]
     tools = [{"name": "Read", "input_schema": {"type": "object"}}]
-    return {"model": "claude-sonnet-4-5", "tools": tools, "messages": messages, "mark": mark}
+    return {"model": "claude-sonnet-5", "tools": tools, "messages": messages, "mark": mark}
 
 
 def ask(

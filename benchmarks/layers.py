@@ -17,6 +17,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from brimline import models
 from brimline.compaction import blocks, compactor
 from brimline.gauge import window
 
@@ -47,7 +48,7 @@ class _Layers:
             client={},
             observed=None,
             occupancy_tokens=self._state.prompt_tokens,
-            model=body["model"],
+            model=models.lookup(body["model"]),
         )
         settings = dataclasses.replace(self._settings, window_tokens=size.tokens)
         return compactor.compact(body, self._state, settings, now=now).body

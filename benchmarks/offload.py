@@ -32,8 +32,8 @@ if __name__ == "__main__":
     # A script's own folder is on the path, the checkout that holds the package is not.
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
+from brimline import models
 from brimline.fast.json import loads_all
-from brimline.gauge.reading import characters_per_token
 from brimline.hooks.turn import Turn
 from brimline.hooks.wire import Event
 from brimline.offload import hook
@@ -98,7 +98,7 @@ class Segment:
     @property
     def saved(self) -> float:
         """The share of its fullest request."""
-        tokens = self.fullest_saved_characters / characters_per_token(self.model)
+        tokens = self.fullest_saved_characters / models.lookup(self.model).characters_per_token
         return tokens / self.fullest_tokens if self.fullest_tokens else 0.0
 
 

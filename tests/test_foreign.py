@@ -32,7 +32,7 @@ def test_a_flat_text_is_one_visible_line_of_bounded_length(text: str, most: int)
     flat = foreign.flatten(text, most)
 
     assert len(flat.splitlines()) <= 1
-    assert len(flat) <= most + 1
+    assert len(flat) <= most
     assert not any(is_invisible(letter) for letter in flat)
     flat.encode()
 
@@ -56,7 +56,17 @@ def test_ordinary_words_of_any_language_stay_as_they_are(text: str) -> None:
     assert foreign.quote(text) == foreign.QUOTATION_MARK + text
 
 
+@given(texts)
+def test_what_is_visible_of_a_line_is_one_line(text: str) -> None:
+    """Tabs aside."""
+    seen = foreign.visible(text.replace("\t", " "))
+
+    assert len(seen.splitlines()) <= 1
+    assert not any(is_invisible(letter) for letter in seen)
+
+
 def test_a_long_text_is_cut_and_says_so() -> None:
     """With an ellipsis, in both forms."""
-    assert foreign.flatten("word " * 9, 7) == "word wo…"
+    assert foreign.flatten("word " * 9, 7) == "word w…"
+    assert foreign.flatten("/a/long/path.py", 8, keep_end=True) == "…path.py"
     assert foreign.quote("one\ntwo\nthree", 5) == "  > one\n  > t…"

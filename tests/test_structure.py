@@ -24,7 +24,7 @@ KNOW_PATHS = {"fast/paths.py", "settings/clientsettings.py"}
 # The doorstep steps into `main`, and has one of its own.
 DOORSTEP = "launch.py"
 # Every room has these.
-EVERYWHERE = {"__init__.py", "hook.py"}
+EVERYWHERE = {"__init__.py", "hook.py", "traces.py"}
 
 
 def test_every_module_keeps_the_rules_of_the_house() -> None:

@@ -17,16 +17,24 @@ QUOTATION_MARK = "  > "
 _INVISIBLE = dict.fromkeys(
     [
         *(0x00AD, 0x061C, 0x180E, 0x200B, 0x200E, 0x200F, 0xFEFF, 0xE0001),
-        *[*range(32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2060, 0x2070)],
-        *[*range(0xFFF9, 0xFFFC), *range(0xE0020, 0xE0080)],
+        *[*range(9), *range(10, 32), *range(127, 160), *range(0x2028, 0x202F)],
+        *[*range(0x2060, 0x2070), *range(0xFFF9, 0xFFFC), *range(0xE0020, 0xE0080)],
     ]
 )
 
 
-def flatten(text: str, most: int = NAME_CHARACTERS) -> str:
-    """Put a text on one line, without invisible letters, cut with an ellipsis."""
-    plain = _visible(" ".join(text.split()))
-    return plain if len(plain) <= most else plain[:most].rstrip() + "…"
+def flatten(text: str, most: int = NAME_CHARACTERS, *, keep_end: bool = False) -> str:
+    """Put a text on one line, without invisible letters, cut with an ellipsis.
+
+    Args:
+        text: what somebody else wrote.
+        most: how many characters it may have then.
+        keep_end: whether its end stays rather than its beginning: that of a path tells most.
+    """
+    plain = visible(" ".join(text.split()))
+    if len(plain) <= most:
+        return plain
+    return "…" + plain[1 - most :] if keep_end else plain[: most - 1].rstrip() + "…"
 
 
 def quote(text: str, most: int = QUOTATION_CHARACTERS) -> str:
@@ -35,11 +43,12 @@ def quote(text: str, most: int = QUOTATION_CHARACTERS) -> str:
     Whatever a reader or a terminal may take for the end of a line ends one here.
     """
     shown = text if len(text) <= most else text[:most].rstrip() + "…"
-    lines = [_visible(line.expandtabs()).rstrip() for line in shown.splitlines()]
+    lines = [visible(line.expandtabs()).rstrip() for line in shown.splitlines()]
     return "\n".join([(QUOTATION_MARK + line).rstrip() for line in lines])
 
 
-def _visible(line: str) -> str:
+def visible(line: str) -> str:
+    """Drop what cannot be seen from one line of a text; tabs stay."""
     if line.isprintable():
         return line
     # A half of a pair, as file names may hold, cannot be written as UTF-8.

@@ -2,7 +2,9 @@
 
 A repository may name programs (filters, a file-system monitor, hooks) that `git status` would
 start, and may hide a bare repository with such a configuration inside a clone. So only plumbing is
-used that compares what is recorded of files, and bare repositories are not looked for.
+used that compares what is recorded of files, bare repositories are not looked for, and filters are
+switched off by name: git reads a file's content, through its filter, where the index is as old as
+the file.
 """
 
 from __future__ import annotations
@@ -30,13 +32,33 @@ def describe(project_dir: str) -> dict[str, Any]:
     commit = ask(project_dir, ("rev-parse", "--short=12", "-q", "--verify", "HEAD"))
     if head is None and commit is None:
         return {}
-    names = [ask(project_dir, command) or "" for command in (_CHANGED, _UNKNOWN)]
-    dirty = [name for name in "".join(names).split("\0") if name]
     return {
         "branch": (head or "").strip() or None,
         "head": (commit or "").strip() or None,
-        "dirty": dirty[:_MOST_FILES],
+        "dirty": _dirty(project_dir)[:_MOST_FILES],
     }
+
+
+def _dirty(project_dir: str) -> list[str]:
+    """Files that were changed, as far as that can be told without a filter, and unknown ones."""
+    off = _filters_off(project_dir)
+    changed = None if off is None else ask(project_dir, _CHANGED, off)
+    unknown = ask(project_dir, _UNKNOWN)
+    return [name for name in f"{changed or ''}{unknown or ''}".split("\0") if name]
+
+
+def _filters_off(project_dir: str) -> tuple[str, ...] | None:
+    """Options that switch off every filter that is configured; None where that cannot be done."""
+    listed = ask(project_dir, ("config", "--list", "--name-only", "-z"))
+    if listed is None:
+        return None
+    keys = [key.rpartition(".")[0] for key in listed.split("\0") if key.startswith("filter.")]
+    if any("=" in key for key in keys):
+        return None  # such a name cannot be given as an option
+    settings = ("clean=", "smudge=", "process=", "required=false")
+    return tuple(
+        word for key in dict.fromkeys(keys) for each in settings for word in ("-c", f"{key}.{each}")
+    )
 
 
 def _is_in_repository(folder: str) -> bool:
@@ -51,14 +73,20 @@ def _is_in_repository(folder: str) -> bool:
     return False
 
 
-def ask(folder: str, command: tuple[str, ...], *, timeout_s: float = _HOOK_TIMEOUT_S) -> str | None:
+def ask(
+    folder: str,
+    command: tuple[str, ...],
+    options: tuple[str, ...] = (),
+    *,
+    timeout_s: float = _HOOK_TIMEOUT_S,
+) -> str | None:
     """What git answers; None where it refuses, is not there or takes too long."""
     # Inside a hook of git these name another repository than the folder does.
     environment = {name: value for name, value in os.environ.items() if name[:4] != "GIT_"}
     environment |= {"GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
     try:
         done = subprocess.run(
-            ["git", *_SAFE, "-C", folder, *command],
+            ["git", *_SAFE, *options, "-C", folder, *command],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             stdin=subprocess.DEVNULL,

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 HELP: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 
-NOT_MEASURED = "unknown: no model request since the session began or compacted"
 _WIDTH = 80
 _LEAST_WIDTH = 40
 _GAP, _LEAST_CELL = "  ", 8

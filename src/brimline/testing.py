@@ -30,6 +30,7 @@ class SessionBuilder:
     now: float = _FIRST_SECOND
     parent: str | None = None
     counter: int = field(default=0)
+    sent_tokens: int = 0
 
     def prompt(self, text: str = "go on", **extra: Any) -> dict[str, Any]:
         """The user says something."""
@@ -46,6 +47,9 @@ class SessionBuilder:
         """A model request that took `tokens` on the prompt side; one row per content block."""
         message_id = message_id or f"msg_{self._next():06d}"
         cached = max(0, tokens - 1_010)
+        if self.sent_tokens:
+            cached = min(cached, self.sent_tokens)
+        self.sent_tokens = tokens
         usage = {
             "input_tokens": min(tokens, 10),
             "cache_creation_input_tokens": tokens - cached - min(tokens, 10),

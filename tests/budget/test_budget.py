@@ -161,7 +161,7 @@ def test_the_least_important_and_oldest_go_first_and_only_where_it_is_too_full(
     gone = done(home_dir, "enforce")["evicted"]
 
     assert [item["text"].strip(".") for item in gone] == ["low", "old"]
-    assert [one["preview"].strip(".") for one in done(home_dir, "log")["log"]] == ["low", "old"]
+    assert [one["preview"].strip(".…") for one in done(home_dir, "log")["log"]] == ["low", "old"]
     assert {text.strip(".")[:6] for text in held(home_dir)} == {"new", "pinned", "high", "bbbbbb"}
     assert done(home_dir, "enforce")["evicted"] == []
 

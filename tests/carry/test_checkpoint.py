@@ -108,6 +108,34 @@ def test_branch_head_and_changed_files_are_known(project_dir: str) -> None:
     assert sorted(found["dirty"]) == ["a.txt", "new.txt"]
 
 
+@pytest.mark.parametrize("kind", ["clean", "process"])
+@pytest.mark.parametrize("name", ["x", "Lfs.Two", "a=b"])
+@pytest.mark.parametrize("attributes", [".gitattributes", ".git/info/attributes"])
+def test_no_filter_runs_where_the_index_is_as_old_as_the_file(
+    project_dir: str, world: Path, kind: str, name: str, attributes: str
+) -> None:
+    """Then only the content tells git whether a file was changed; an archive can be made so."""
+    trap = world / "trap.sh"
+    trap.write_text(f"#!/bin/sh\ntouch {world}/sprung\ncat\n", encoding="utf-8")
+    trap.chmod(0o755)
+    repository(project_dir)
+    Path(project_dir, "a.txt").write_text("one\n", encoding="utf-8")
+    subprocess.run(["git", "-C", project_dir, "add", "a.txt"], check=True, capture_output=True)
+    Path(project_dir, attributes).write_text(f"* filter={name}\n", encoding="utf-8")
+    with Path(project_dir, ".git/config").open("a", encoding="utf-8") as config:
+        config.write(f'[filter "{name}"]\n\t{kind} = {trap}\n\trequired = true\n')
+    for path in ("a.txt", ".git/index"):
+        os.utime(f"{project_dir}/{path}", ns=(os.stat(f"{project_dir}/a.txt").st_mtime_ns,) * 2)
+
+    found = git.describe(project_dir)
+
+    assert not (world / "sprung").exists()
+    assert (found["branch"], "new.txt" in found["dirty"]) == ("main", True)
+    plain = ["git", "-C", project_dir, "diff-files", "--name-only"]
+    subprocess.run(plain, check=False, capture_output=True)
+    assert (world / "sprung").exists() or name == "a=b"  # the trap was one
+
+
 def test_nothing_of_a_hostile_repository_is_run(project_dir: str, world: Path) -> None:
     """No filter, monitor, hook or external diff, and no bare repository inside a clone."""
     trap = world / "trap.sh"

@@ -42,6 +42,10 @@ if TYPE_CHECKING:
         ("grep -r test .", False, []),
         ("git commit -m 'fix test; make build'", False, []),
         ("cat > t.sh <<'EOF'\npytest\nEOF", False, []),
+        ("cat > t.py <<'EOF'\ndon't\nEOF\npytest t.py", False, [PASSED]),
+        ('OPTIONS="-x -q" pytest', True, [FAILED]),
+        ("cd $(git rev-parse --show-toplevel) && pytest", False, [PASSED]),
+        ("PORT=1; pytest", False, [PASSED]),
     ],
 )
 def test_a_check_has_the_result_that_the_exit_tells(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import os
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,11 +21,11 @@ if TYPE_CHECKING:
     from .conftest import Refused, Run
 
 KEYS = (
-    "session_id transcript occupancy_tokens projected_tokens margin_tokens window_tokens "
-    "window_source compaction_tokens compaction_source ending tier_name velocity_tokens_per_op "
-    "measured_by measured_at tail_tokens used_ratio tier effective_window_tokens "
-    "compaction_enforced forecast_ops forecast_ops_low forecast_ops_high forecast_basis "
-    "compactions off gateway_saved_tokens"
+    "session_id transcript occupancy_tokens projected_tokens tail_tokens margin_tokens used_ratio "
+    "window_tokens window_source effective_window_tokens compaction_tokens compaction_source "
+    "compaction_enforced ending tier tier_name velocity_tokens_per_op forecast_ops "
+    "forecast_ops_low forecast_ops_high forecast_basis forecast_pace_requests model "
+    "model_taken_for measured_by measured_at compactions off gateway_saved_tokens"
 )
 
 
@@ -121,33 +120,30 @@ def test_every_figure_is_reported(session: SessionBuilder, brimline: Run) -> Non
 
 
 @pytest.mark.parametrize(
-    "steps", [[1_000] * 6 + [13_000, 6_000, 700], [6_500] * 10, [6_500, -9_000]]
+    ("steps", "ground"),
+    [
+        ([1_000] * 6 + [13_000, 700, 300], "as sessions usually go"),
+        ([6_500] * 10, "at the pace of the last 8 requests"),
+        ([4_500] * 3, "at the pace of the last three requests"),
+        ([6_500, -9_000], "as sessions usually go"),
+    ],
 )
-def test_the_forecast_names_the_growth_that_it_rests_on(
-    steps: list[int], session: SessionBuilder, brimline: Run
+def test_the_forecast_is_one_figure_with_its_range_and_its_ground(
+    steps: list[int], ground: str, session: SessionBuilder, brimline: Run
 ) -> None:
-    """Whoever divides what is left by a figure on the screen gets the number that stands there."""
+    """Whoever divides what is left by a pace on record gets what the range holds."""
     for tokens in itertools.accumulate([40_000, *steps]):
         session.reply(tokens, output_tokens=1)
 
     report = brimline("status", "--json", "--transcript", session.path).document
     told = " ".join(brimline("status", "--transcript", session.path).out.split())
 
-    left, ops = report["margin_tokens"], report["forecast_ops"]
-    basis = "its own steady pace|as sessions usually go on"
-    each = re.search(rf"about (\d+) requests left .*, at ~([\d,]+) tokens each: ({basis})", told)
-    assert each
-    assert int(each[1]) == ops == pytest.approx(left / int(each[2].replace(",", "")), rel=0.05)
-    is_steady = report["forecast_basis"] == "own_pace"
-    assert is_steady == (len(set(steps)) == 1)
-    assert each[3] == ("its own steady pace" if is_steady else "as sessions usually go on")
-    assert "per request" not in told
-    lately = re.search(r"lately ~([\d,]+) each, which would be (\d+) requests", told)
-    assert (lately is None) == (is_steady or steps[-1] < 0)
-    if lately:
-        by_that = left / int(lately[1].replace(",", ""))
-        assert int(lately[2]) == pytest.approx(by_that, rel=0.05, abs=1)
-        assert report["forecast_ops_low"] <= int(lately[2]) <= report["forecast_ops_high"]
+    ops, low, high = (report[f"forecast_ops{end}"] for end in ("", "_low", "_high"))
+    assert f"forecast about {ops} requests ({low} to {high}), {ground}" in told
+    if steps[-1] > 0:
+        by_division = report["margin_tokens"] / report["velocity_tokens_per_op"]
+        assert low <= by_division <= high
+        assert report["forecast_basis"] == "usual_pace" or ops == round(by_division)
 
 
 def test_without_arguments_it_is_the_running_session_else_the_projects_newest(
@@ -222,3 +218,17 @@ def test_a_resumed_session_is_the_one_that_its_status_line_shows(
     assert found["session_id"] == "old", "named by its file, as the client does"
     assert (found["window_tokens"], found["occupancy_tokens"]) == (1_000_000, 120_000)
     assert shown.startswith(f"{found['margin_tokens'] / 1_000:.3g}k to ")
+
+
+def test_a_model_that_nobody_knows_yet_is_marked(session: SessionBuilder, brimline: Run) -> None:
+    """Window, brim and prices of an unknown one are assumed, and the reading says as of which."""
+    session.model = "claude-opus-6-1"
+    session.reply(120_000)
+
+    told = brimline("status", "--transcript", session.path).out
+    report = brimline("status", "--json", "--transcript", session.path).document
+
+    assert "claude-opus-6-1, not known yet" in " ".join(told.split())
+    assert "those of opus 5.5" in " ".join(told.split())
+    assert (report["model"], report["model_taken_for"]) == ("claude-opus-6-1", "opus 5.5")
+    assert (report["window_tokens"], report["compaction_tokens"]) == (1_000_000, 967_000)

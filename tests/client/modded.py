@@ -25,6 +25,7 @@ FULL = filled(72_000)
 FILES = 30
 KEPT = 15
 _CHARACTERS = 4_000
+_CARD = re.compile(r"\[brimline card\].*?</system-reminder>", re.DOTALL)
 
 
 def write_files(client: Client, count: int = FILES, first: int = 0) -> list[Path]:
@@ -69,8 +70,12 @@ def check_history(request: Request, calls: Sequence[str], *texts: str) -> None:
             behind = _ids(request.messages[at + 1], "tool_result", "tool_use_id")
             assert sorted(behind) == sorted(asked)
     assert "internal error" not in request.seen_text()
+    # The card, which the hooks hand back, may quote the user.
+    seen = re.sub(
+        r"\[brimline card\].*?</system-reminder>", "", request.seen_text(), flags=re.DOTALL
+    )
     for wanted in texts:
-        assert request.seen_text().count(wanted) == 1, wanted
+        assert seen.count(wanted) == 1, wanted
 
 
 def lines_in(request: Request) -> list[str]:

@@ -103,19 +103,22 @@ def test_two_in_a_row_and_by_hand(client: Client, stub: StubApi, installed: Inst
     (client.project / "sub").mkdir()
     (client.project / "sub" / "CLAUDE.md").write_text("RULE-OF-SUB: say moo.\n")
     (client.project / "sub" / "a.txt").write_text("a\n")
-    more = [read_all(write_files(client, 30, first=at), FULL) for at in (100, 200)]
+    more = read_all(write_files(client, 30, first=100), FULL)
     look = tool("Read", {"file_path": str(client.project / "sub" / "a.txt")})
-    calls = fill(client, stub, look, after=more)
+    calls = fill(client, stub, look, after=[more])
 
     run = client.run_print(PROMPT)
-    stub.script(read_all(write_files(client, 40, first=300)), text("MORE"))
-    by_hand = client.run_print("/compact", args=["--resume", run.session_id])
-    resumed = client.run_print("Go on.", args=["--resume", run.session_id]).main[-1]
+    resume = ["--resume", run.session_id]
+    last = read_all(write_files(client, 40, first=200))
+    stub.script(last, text("MORE"))
+    client.run_print("Read the rest.", args=resume)
+    by_hand = client.run_print("/compact", args=resume)
+    resumed = client.run_print("Go on.", args=resume).main[-1]
 
     assert set(run.kinds) == {"main"}
     assert by_hand.requests == []
     check_history(run.main[-1], calls, PROMPT, "RULE-OF-SUB")
-    check_history(resumed, calls, PROMPT, "RULE-OF-SUB")
+    check_history(resumed, [*calls, *calls_of(last)], PROMPT, "RULE-OF-SUB", "Read the rest.")
     assert len(lines_in(run.main[-1])) == len(calls) - KEPT - 1
     assert installed.errors() == ""
 
@@ -235,7 +238,7 @@ def test_a_subagent_compacts_in_its_own_way(
     files = write_files(client)
     turns = [agent("look"), bash("echo after")]
     stub.script(*turns, text("END"))
-    stub.script_subagents(read_all(files, FULL), text("SUB-ENDS"))
+    stub.script_subagents(read_all(files), bash("echo full", FULL), text("SUB-ENDS"))
 
     run = client.run_print(PROMPT)
 
@@ -245,32 +248,28 @@ def test_a_subagent_compacts_in_its_own_way(
     assert installed.errors() == ""
 
 
-def bound_faults(requests: list[Request], issued: dict[str, int]) -> list[str]:
+def without_thinking(messages: list[dict[str, Any]]) -> list[Any]:
+    """What thinking is bound to: the messages before it, marks for the cache aside."""
+    found = []
+    for message in messages:
+        content = message["content"]
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        kept = [block for block in blocks if block["type"] != "thinking"]
+        bare = [{key: block[key] for key in block if key != "cache_control"} for block in kept]
+        found.append((message["role"], bare))
+    return found
+
+
+def stale_thoughts(requests: list[Request], issued: dict[str, int]) -> list[str]:
     """Thinking that was made for another history than the one it is sent with."""
-
-    def bare(messages: list[dict[str, Any]]) -> Any:
-        return [
-            (
-                m["role"],
-                [
-                    {k: v for k, v in b.items() if k != "cache_control"}
-                    for b in m["content"]
-                    if b["type"] != "thinking"
-                ],
-            )
-            if isinstance(m["content"], list)
-            else (m["role"], [{"type": "text", "text": m["content"]}])
-            for m in messages
-        ]
-
     return [
         block["signature"]
         for request in requests
         for at, message in enumerate(request.messages)
-        if isinstance(message["content"], list)
-        for block in message["content"]
+        for block in (message["content"] if isinstance(message["content"], list) else [])
         if block["type"] == "thinking"
-        and bare(request.messages[:at]) != bare(requests[issued[block["signature"]]].messages)
+        and without_thinking(request.messages[:at])
+        != without_thinking(requests[issued[block["signature"]]].messages)
     ]
 
 
@@ -295,7 +294,7 @@ def test_a_model_that_binds_its_thinking_is_sent_none_that_is_stale(
 
     assert set(run.kinds) == {"main"}
     issued = {"s0": 0, "s1": 1, "s2": 2}
-    assert bound_faults(run.main, issued) == []
+    assert stale_thoughts(run.main, issued) == []
     assert [block["signature"] for block in run.main[-1].blocks("thinking")] == ["s2"]
     check_history(run.main[-1], calls_of(*turns), PROMPT)
     said = [block["text"] for block in run.main[-1].blocks("text")]

@@ -13,11 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brimline.fast.json import dumps, loads, loads_all
+from brimline.fast.json import append_line, dumps, loads, loads_all, parse_lines, read_lines
 from brimline.launch import PACKAGE_DIR
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 ROOT = os.path.dirname(PACKAGE_DIR)
 thorough = settings(max_examples=500)
@@ -148,3 +149,48 @@ def _finite(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _finite(item) for key, item in value.items()}
     return value
+
+
+LINE = dumps({"v": 1, "text": '{"v":', "more": [{"at": 2}]})
+
+
+@pytest.mark.parametrize("cut", range(1, len(LINE)))
+def test_a_line_behind_a_torn_one_is_read(cut: int, tmp_path: Path) -> None:
+    """Wherever the first was cut off: it costs itself alone."""
+    path = tmp_path / "lines.jsonl"
+    path.write_text(f"{LINE}\n{LINE[:cut]}")
+    append_line(str(path), {"text": "behind"})
+    append_line(str(path), {"text": "last"})
+
+    assert [line["text"] for line in read_lines(str(path))] == ['{"v":', "behind", "last"]
+    assert parse_lines(path.read_bytes())[1] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "count", "damaged"),
+    [
+        ("", 0, 0),
+        ("\n\n", 0, 0),
+        ("garbage", 0, 1),
+        (LINE + LINE, 2, 0),
+        ('{"v":1,"nested":{"v":2}}', 1, 0),
+        (f"{LINE} garbage\n{LINE}\n", 2, 1),
+        ('{"v":2,"text":"of another version"}', 0, 0),
+        ('[1]\n{"text":"without a version"}', 0, 1),
+    ],
+)
+def test_what_is_no_line_of_ours_is_passed_over(text: str, count: int, damaged: int) -> None:
+    """It is counted once for each stretch."""
+    lines, unreadable = parse_lines(text.encode())
+
+    assert (len(lines), unreadable) == (count, damaged)
+
+
+def test_lines_are_chosen_by_what_they_contain(tmp_path: Path) -> None:
+    """Others are not parsed; a file that is not there has no lines."""
+    path = str(tmp_path / "lines.jsonl")
+    append_line(path, {"text": "one"})
+    append_line(path, {"text": "other"})
+
+    assert read_lines(path, containing=b"oth") == [{"v": 1, "text": "other"}]
+    assert read_lines(str(tmp_path / "none")) == []

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gzip
 import http.client
 import json
+import sqlite3
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+import uvicorn
 from tests.compaction.talks import Talk, flat
 from tests.gateway.upstream import TIMEOUT_S, Answer, Gateway, Upstream
+from uvicorn.server import ServerState
 
 from brimline.compaction import compactor
 from brimline.compaction.compactor import Settings, State
 from brimline.fast import paths
+from brimline.gateway import connections
 from brimline.store import contents, stub
+
+if TYPE_CHECKING:
+    import socket
 
 SESSION = {"X-Claude-Code-Session-Id": "0f0e0d0c-1111-2222-3333-444455556666"}
 LOG = "\n".join(f"2026-01-08 12:00:{n % 60:02d} request {n} served" for n in range(400))
@@ -36,6 +44,8 @@ BOUND = Answer(
  "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different
  conversation. Remove the block."}}""".replace(b"\n", b""),
 )
+REFUSED = "The user doesn't want to proceed with this tool use."
+WORDS = "Never touch the production database. " * 8
 REFUSAL = Answer(400, json.dumps({"type": "error", "error": TOO_LONG}).encode())
 
 
@@ -478,6 +488,104 @@ def test_whatever_fails_of_ours_the_request_goes_on(
     assert [line["event"] for line in errors(home_dir)] == ["Gateway"]
 
 
+def test_what_stands_in_already_is_sent_where_nothing_can_be_written(
+    upstream: Upstream, home_dir: str
+) -> None:
+    """A locked file costs no cache: nothing new is replaced, and nothing comes back."""
+    with Gateway(upstream.url) as gateway:
+        gateway.ask(raw_of(bulky()), SESSION)
+        held = sqlite3.connect(paths.gateway_file(home_dir), isolation_level=None)
+        held.execute("BEGIN IMMEDIATE")
+        later = bulky(1)
+        later.step("Bash", {"command": "journalctl -u mail"}, LOG.replace("request", "letter"))
+        gateway.ask(raw_of(later), SESSION)
+        held.execute("ROLLBACK")
+        held.close()
+
+    first, second = (flat(one.body) for one in upstream.arrived)
+    assert "Preview" in str(first)
+    assert second[: len(first)] == first
+    assert "letter 399" in str(second)
+    assert errors(home_dir)
+
+
+def test_a_damaged_file_of_stand_ins_is_put_aside(upstream: Upstream, home_dir: str) -> None:
+    """Layers work at this start already, not never again."""
+    path = Path(paths.gateway_file(home_dir))
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"garbage" * 1_000)
+    with Gateway(upstream.url) as gateway:
+        gateway.ask(raw_of(bulky()), SESSION)
+
+    assert "Preview" in str(flat(upstream.arrived[0].body))
+    assert path.with_name(path.name + ".damaged").exists()
+
+
+def test_a_refusal_without_an_end_is_handed_on_as_it_comes(upstream: Upstream) -> None:
+    """Only so much of it is looked at; the rest is neither waited for nor kept."""
+    part, heard, in_time = b"x" * 65_536, threading.Event(), list[bool]()
+
+    def stream(handler: Any) -> None:
+        for number in range(20):
+            handler.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
+            if number == 10:
+                in_time.append(heard.wait(TIMEOUT_S / 6))
+        handler.wfile.write(b"0\r\n\r\n")
+
+    upstream.answers = [Answer(400, stream=stream)]
+    with Gateway(upstream.url) as gateway:
+        connection = gateway.connect()
+        path = "/" + gateway.url.split("/", 3)[3]
+        connection.request("POST", f"{path}/v1/messages", raw_of(bulky()), SESSION)
+        answer = connection.getresponse()
+        size = len(answer.read(100_000))
+        heard.set()
+        size += len(answer.read())
+        connection.close()
+
+    assert (answer.status, size, in_time) == (400, len(part) * 20, [True])
+
+
+@pytest.mark.parametrize(
+    ("tool", "text", "is_error"),
+    [
+        ("Bash", f"{REFUSED} To tell you how to proceed, the user said:\n{WORDS}", True),
+        ("AskUserQuestion", f'User has answered your questions: "Which?"="{WORDS}".', False),
+        ("ExitPlanMode", f"User has approved your plan.\n{WORDS}", False),
+    ],
+)
+def test_the_users_words_in_a_result_stay(
+    tool: str, text: str, is_error: bool, upstream: Upstream
+) -> None:
+    """However old they are, and after a refusal of the service too."""
+    talk = Talk()
+    talk.step(tool, {"command": "psql prod"}, text + LOG)
+    talk.messages[-1]["content"][0]["is_error"] = is_error
+    talk.read("/w/a.py", 30_000)
+    talk.idle(60)
+    upstream.answers = [REFUSAL]
+    with Gateway(upstream.url) as gateway:
+        gateway.ask(raw_of(talk), SESSION)
+
+    for arrived in upstream.arrived:
+        assert WORDS in str(arrived.body)
+    assert "[brimline" in str(upstream.arrived[-1].body)
+
+
+def test_the_service_of_the_environment_is_used(
+    upstream: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `brimline run` does; an option is stronger."""
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", f"{upstream.url}/own")
+    with Gateway(None) as gateway:
+        gateway.ask(b"{}")
+    with Gateway(f"{upstream.url}/named") as gateway:
+        gateway.ask(b"{}")
+
+    paths_asked = [one.path.partition("/v1")[0] for one in upstream.arrived]
+    assert paths_asked == ["/own", "/named"]
+
+
 def test_only_loopback_names_and_the_secret_path_are_answered(upstream: Upstream) -> None:
     """A page in a browser knows neither."""
     with Gateway(upstream.url, "--path", "secret") as gateway:
@@ -530,10 +638,58 @@ def test_a_request_is_sent_again_only_where_a_kept_connection_had_ended(
 
 
 def test_connections_without_the_secret_keep_nobody_out(upstream: Upstream) -> None:
-    """However many there are."""
+    """However many there are: of those that ask for nothing the oldest are closed."""
     with Gateway(upstream.url) as gateway, contextlib.ExitStack() as open_ones:
+        idle: list[socket.socket] = []
         for _ in range(300):
             connection = gateway.connect()
             connection.connect()
+            idle.append(connection.sock)
             open_ones.callback(connection.close)
         assert gateway.ask(b"{}")[0] == 200
+        assert idle[0].recv(1) == b""
+        idle[-1].setblocking(False)
+        with pytest.raises(BlockingIOError):
+            idle[-1].recv(1)
+        stranger = gateway.connect()
+        stranger.request("POST", "/nothing", b"")
+        assert stranger.getresponse().getheader("connection") == "close"
+        stranger.close()
+
+
+def test_a_connection_that_asks_for_nothing_is_closed() -> None:
+    """After a while; one that has asked before, or is being answered, is not."""
+    closed: list[str] = []
+    patience = connections.PATIENCE_S
+
+    async def play() -> None:
+        config = uvicorn.Config(_hello, log_config=None, http=connections.Impatient)
+        config.load()
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(
+            lambda: connections.Impatient(config, ServerState(), {}, loop), "127.0.0.1", 0
+        )
+        port = server.sockets[0].getsockname()[1]
+        silent, busy = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
+        busy[1].write(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+        await busy[0].readuntil(b"hello")
+        assert await silent[0].read() == b""
+        closed.append("silent")
+        busy[1].write(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+        await busy[0].readuntil(b"hello")
+        for _, writer in (silent, busy):
+            writer.close()
+        server.close()
+
+    connections.PATIENCE_S = 0.2
+    try:
+        asyncio.run(asyncio.wait_for(play(), TIMEOUT_S))
+    finally:
+        connections.PATIENCE_S = patience
+    assert closed == ["silent"]
+
+
+async def _hello(_scope: Any, _receive: Any, send: Any) -> None:
+    headers = [(b"content-length", b"5")]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": b"hello"})

@@ -142,6 +142,52 @@ def test_the_service_is_read_from_what_the_client_reads(
     assert upstream.arrived[0].path == "/user/v1/messages"
 
 
+@pytest.mark.parametrize("trusted", [True, False])
+def test_a_project_names_the_service_only_where_it_is_trusted(
+    trusted: bool, start: Path, world: Path, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the user's key would go there before the client has asked; the person is told."""
+    monkeypatch.chdir(world)
+    write_settings(world, {"ANTHROPIC_BASE_URL": f"{upstream.url}/user"})
+    write_settings(world, {"ANTHROPIC_BASE_URL": f"{upstream.url}/project"}, f"{world}/.claude")
+    projects = {str(world): {"hasTrustDialogAccepted": trusted}}
+    notes = Path(paths.client_config_dir())
+    notes = notes if os.environ.get("CLAUDE_CONFIG_DIR") else notes.parent
+    (notes / ".claude.json").write_text(json.dumps({"projects": projects}))
+    with waiting(monkeypatch, stderr=subprocess.PIPE) as process:
+        assert ask(start, b"{}")[0].status == 200
+        process.send_signal(signal.SIGTERM)
+        assert process.stderr is not None
+        told = process.stderr.read().decode()
+
+    assert upstream.arrived[0].path == f"/{'project' if trusted else 'user'}/v1/messages"
+    assert ("not used before you have told the client" in told) is not trusted
+
+
+def test_nothing_of_the_folder_runs_and_nothing_secret_is_handed_to_the_gateway(
+    start: Path, world: Path, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A repository may hold modules named like ours; arguments are for everybody to see."""
+    folder = world / "repository"
+    (folder / "brimline").mkdir(parents=True)
+    for name in ("click.py", "json.py", "uvicorn.py", "brimline/__init__.py"):
+        (folder / name).write_text(f"open({str(world / 'ran')!r}, 'w').write({name!r})\n")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", upstream.url.replace("//", "//user:token@"))
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret")
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("PYTHONPATH", ".")
+    with waiting(monkeypatch, python=("-P", "-E")) as process:
+        assert ask(start, b"{}")[0].status == 200
+        (gateway,) = children(process.pid, "gateway --inherited")
+        shown = subprocess.run(
+            ["ps", "eww", "-o", "args=", str(gateway)], capture_output=True, text=True, check=False
+        ).stdout
+
+    assert not (world / "ran").exists()
+    assert "sk-secret" not in shown
+    assert "token@" not in shown.partition("HOME=")[0]
+
+
 def test_the_service_is_reached_by_the_proxy_of_the_client(
     start: Path, world: Path, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -272,7 +318,7 @@ def test_a_gateway_that_cannot_be_started_again_says_what_to_do(
     monkeypatch.setenv("SSL_CERT_FILE", str(authorities))
     with waiting(monkeypatch) as process:
         authorities.unlink()
-        (gateway,) = children(process.pid, "brimline gateway")
+        (gateway,) = children(process.pid, "gateway --inherited")
         os.kill(gateway, signal.SIGKILL)
         answer, told = ask(start, b"x" * 1_000_000)
 
@@ -290,7 +336,7 @@ def test_a_young_gateway_that_is_killed_is_back(
     monkeypatch.setenv("ANTHROPIC_BASE_URL", upstream.url)
     with waiting(monkeypatch) as process:
         for _ in range(2):
-            (gateway,) = children(process.pid, "brimline gateway")
+            (gateway,) = children(process.pid, "gateway --inherited")
             os.kill(gateway, signal.SIGKILL)
             answer, _ = ask(start, b"{}")
             assert answer.status == 200
@@ -298,13 +344,17 @@ def test_a_young_gateway_that_is_killed_is_back(
 
 @contextlib.contextmanager
 def waiting(
-    monkeypatch: pytest.MonkeyPatch, *words: str, stderr: int | None = None
+    monkeypatch: pytest.MonkeyPatch,
+    *words: str,
+    stderr: int | None = None,
+    python: tuple[str, ...] = (),
 ) -> Iterator[subprocess.Popen[bytes]]:
     """A run whose client waits for a signal."""
     monkeypatch.setenv("WAITS", "1")
     # In a session of its own there is no terminal whose keys could be meant.
+    interpreter, *rest = command(*words)
     process = subprocess.Popen(
-        command(*words), stdout=subprocess.PIPE, stderr=stderr, start_new_session=True
+        [interpreter, *python, *rest], stdout=subprocess.PIPE, stderr=stderr, start_new_session=True
     )
     try:
         assert process.stdout is not None
@@ -328,7 +378,7 @@ def ask(start: Path, raw: bytes) -> tuple[http.client.HTTPResponse, Any]:
 
 def children(pid: int, name: str) -> list[int]:
     """The processes that another started, by what they were called with."""
-    ps = ["ps", "-o", "pid=,args=", "--ppid", str(pid)]
+    ps = ["ps", "-ww", "-o", "pid=,args=", "--ppid", str(pid)]
     lines = subprocess.run(ps, capture_output=True, text=True, check=False).stdout.splitlines()
     return [int(line.split()[0]) for line in lines if name in line]
 

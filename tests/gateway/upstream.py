@@ -111,8 +111,9 @@ class Upstream:
 class Gateway:
     """A gateway process; enter it with `with`."""
 
-    def __init__(self, upstream: str, *options: str) -> None:
-        command = [sys.executable, "-m", "brimline", "gateway", "--upstream", upstream, *options]
+    def __init__(self, upstream: str | None, *options: str) -> None:
+        command = [sys.executable, "-m", "brimline", "gateway", *options]
+        command += ["--upstream", upstream] if upstream else []
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         assert self.process.stdout is not None
         self.url = self.process.stdout.readline().decode().strip()

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.guard.dialogue import Talk
 
-from brimline.cli import status_commands
 from brimline.fast import paths, policy
+from brimline.gauge import session_status
 from brimline.settings import config
 from brimline.testing import SessionBuilder
 
@@ -34,7 +34,9 @@ def test_real_compactions_move_the_expected_point(preset: str, talk: Talk, world
     assert "tier L4 Critical" in note
     assert "compaction expected at 160,000 (learned)" in note
     told = json.loads(talk.kept("telemetry.json").read_bytes())
-    shown = status_commands.read_status(talk.session.path, talk.home_dir, talk.session.cwd)
+    shown = session_status.read_status(
+        talk.session.path, talk.home_dir, config.live_policy(talk.home_dir, talk.session.cwd)
+    )
     for figures in (told, shown):
         assert (figures["compaction_tokens"], figures["compaction_source"]) == (160_000, "learned")
 

@@ -176,3 +176,32 @@ def _reading(
 
 def _measured(session: SessionBuilder, home_dir: str) -> Reading:
     return measure(session.path, SessionState(home_dir, session.session_id), _policy())
+
+
+@pytest.mark.row("S1-02")
+@pytest.mark.parametrize("size", [0, 400_000, 50 << 20])
+def test_without_usage_rows_the_fill_is_unknown_however_large_the_file(
+    size: int, session: SessionBuilder
+) -> None:
+    """A size says too little about what the model was sent."""
+    session.raw('{"type":"progress","data":"%s"}\n' % ("x" * size))
+
+    reading = _reading(session)
+
+    assert (reading.occupancy_tokens, reading.tier, reading.measured_by) == (None, None, None)
+
+
+@pytest.mark.row("S1-02", "S3-36", "S3-37", "S3-39")
+def test_what_the_server_counted_stands_beside_megabytes(
+    session: SessionBuilder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Images and progress count as the server counted them, whatever a source multiplied with."""
+    for name, value in (("CHARS_PER_TOKEN", "1"), ("OVERHEAD_TOKENS", "190000")):
+        monkeypatch.setenv("CONTEXT_" + name, value)
+    session.raw('{"type":"progress","data":"%s"}\n' % ("x" * 2_000_000))
+    session.reply(142_000, output_tokens=100)
+    session.row("attachment", attachment={"type": "image", "data": "A" * 1_000_000})
+
+    reading = _reading(session)
+
+    assert (reading.occupancy_tokens, reading.tail_tokens) == (142_000, 100)

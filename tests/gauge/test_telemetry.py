@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline.cli import status_commands
+from brimline.gauge import session_status
+from brimline.settings import config
 
 if TYPE_CHECKING:
     from tests.guard.dialogue import Talk
@@ -36,7 +37,9 @@ def test_level_velocity_and_exhaustion_stand_in_one_file(preset: str, talk: Talk
     assert told["measured_at"].endswith("Z")
     ops = [told[f"predicted_exhaustion_ops{end}"] for end in ("_low", "", "_high")]
     assert ops == sorted(ops)
-    shown = status_commands.read_status(talk.session.path, talk.home_dir, talk.session.cwd)
+    shown = session_status.read_status(
+        talk.session.path, talk.home_dir, config.live_policy(talk.home_dir, talk.session.cwd)
+    )
     assert shown["tier"] == told["level"]
     assert shown["velocity_tokens_per_op"] == told["velocity_tokens_per_op"]
     assert [shown[f"forecast_ops{end}"] for end in ("_low", "", "_high")] == ops

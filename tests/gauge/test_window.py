@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from brimline import models
 from brimline.gauge import window as brim
 from brimline.gauge.window import CompactionPoint, Window, resolve_compaction, resolve_window
 
@@ -96,7 +97,7 @@ def test_a_models_name_tells_its_version_and_hints_at_its_window(
     model: str | None, version: tuple[int, int] | None, tokens: int
 ) -> None:
     """Dates and regions are no versions."""
-    assert brim.model_version(model) == version
+    assert models.version_of(model) == version
     assert _window(model=model).tokens == tokens
 
 
@@ -195,7 +196,8 @@ def test_a_tier_is_left_past_the_slack(
 
 def _window(**known: Any) -> Window:
     unknown: dict[str, Any] = dict.fromkeys(EVERYTHING) | {"client": {}}
-    return resolve_window(**(unknown | known))
+    facts = unknown | known
+    return resolve_window(**(facts | {"model": models.lookup(facts["model"])}))
 
 
 def _point(**known: Any) -> CompactionPoint:
@@ -206,4 +208,5 @@ def _point(**known: Any) -> CompactionPoint:
         "model": SONNET,
         "version": "2.1.325",
     }
-    return resolve_compaction(**(usual | known))
+    facts = usual | known
+    return resolve_compaction(**(facts | {"model": models.lookup(facts["model"])}))

@@ -224,7 +224,7 @@ def test_a_recovery_skill_passes_in_every_posture(preset: str, talk: Talk) -> No
         ("Skill", {}, "", ""),
         ("Skill", {"skill": 7}, "", ""),
         ("Skill", {"skill": "a\nb"}, "a b", "a b"),
-        ("Skill", {"skill": "x" * 20_000}, "x" * 60, "x" * 60),
+        ("Skill", {"skill": "x" * 20_000}, "x" * 59 + "…", "x" * 59 + "…"),
     ],
 )
 def test_the_name_of_a_load_is_found_in_its_input(

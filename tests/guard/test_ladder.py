@@ -159,11 +159,16 @@ def test_a_compaction_arms_the_ladder_again(talk: Talk) -> None:
         ((108_000, 120_000, 138_000), 5, 3),
         ((130_000, 141_000, 154_000), 5, 4),
         ((100_000, 130_000, 165_000), 5, 4),
-        # It is a setting, and 0 switches it off; calm stays calm.
+        # It is a setting, and 0 switches it off.
         ((64_000, 80_000, 96_000, 112_000), 8, 2),
         ((64_000, 80_000, 96_000, 112_000), 8.5, 1),
         ((64_000, 80_000, 96_000, 112_000), 0, 1),
-        ((40_000, 60_000, 80_000), 5, 0),
+        # Calm ends where the pace leaves five requests; one step alone is no pace.
+        ((40_000, 60_000, 80_000), 5, 1),
+        ((60_000, 80_000, 100_000), 5, 1),
+        ((20_000, 40_000, 60_000), 5, 0),
+        ((40_000, 60_000, 80_000), 0, 0),
+        ((40_000, 100_000), 5, 0),
     ],
 )
 def test_steep_growth_raises_the_tier_by_one(

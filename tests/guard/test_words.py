@@ -33,7 +33,8 @@ ORDERS_TO_STOP = re.compile(
     r"do not (continue|proceed|go on)|must not)\b",
     re.IGNORECASE,
 )
-ROOM = 270
+# The heading, the advice, and where the session stands.
+ROOM = 325
 
 
 def tiers(talk: Talk) -> list[str]:
@@ -84,17 +85,16 @@ def loads(talk: Talk) -> list[str]:
 
 
 def odd(talk: Talk) -> list[str]:
-    """A tier that growth raised, a guess from the file's size, automatic compaction off."""
-    found = ["\n## raised by growth"]
-    talk.anew("raised")
+    """Tiers that growth raised, one of them from calm; automatic compaction off."""
     talk.patch.delenv("BRIMLINE_GUARD_PRESET")
     talk.patch.delenv("BRIMLINE_GUARD_VELOCITY_POINTS")
+    talk.anew("few requests left")
+    for tokens in (60_000, 80_000, 100_000):
+        talk.session.reply(tokens)
+    found = ["\n## raised from calm", talk.after_tool().note, "\n## raised by growth"]
+    talk.anew("raised")
     for tokens in (64_000, 80_000, 96_000, 112_000):
         talk.session.reply(tokens)
-    found += [talk.after_tool().note, "\n## estimated"]
-    talk.session.session_id = "estimated"
-    talk.use(measure__estimate="size")
-    Path(talk.session.path).write_text("x" * 4 * 140_000)
     found += [talk.after_tool().note, "\n## automatic compaction off"]
     settings = Path(os.environ["CLAUDE_CONFIG_DIR"], "settings.json")
     settings.parent.mkdir(parents=True, exist_ok=True)

@@ -33,7 +33,7 @@ MEASURING = ("UserPromptSubmit", "PostToolUse", "PreCompact", "Stop")
 NOTE = (
     "[brimline] Context tier L2 Advisory. A good moment to write plan and open items to a file, "
     "then carry on. Next: ~145,120 of 200,000 tokens (transcript; window unverified), compaction "
-    "expected at 167,000: 21,880 left."
+    "expected at 167,000: 21,880 tokens left."
 )
 
 
@@ -164,6 +164,53 @@ def test_a_transcript_that_cannot_be_read_is_no_obstacle(
     assert len(errors(world)) == (kind not in ("unnamed", "missing", "empty"))
 
 
+@pytest.mark.parametrize("name", ["PostToolUse", "SessionStart", "statusline"])
+def test_an_event_that_never_ends_is_given_up(
+    name: str, session: SessionBuilder, world: Path
+) -> None:
+    """Somebody may leave standard input open: the process ends in silence, with a line in the log.
+
+    The time it waits is made short here.
+    """
+    code = (
+        f"import sys; sys.path.insert(0, {ROOT!r})\nfrom brimline.hooks import entry\n"
+        f"entry.STDIN_S = 0.2; entry.main([{name!r}])"
+    )
+    reading, writing = os.pipe()
+    os.write(writing, json.dumps(event(name, session)).encode())
+    try:
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", "-c", code],
+            stdin=reading,
+            env=environment(world),
+            capture_output=True,
+            check=False,
+            timeout=60,
+        )
+    finally:
+        os.close(writing)
+        os.close(reading)
+
+    assert _answer(done) == b""
+    assert [error["event"] for error in errors(world)] == [name]
+
+
+@pytest.mark.parametrize("name", MEASURING)
+def test_a_pipe_in_the_place_of_the_spool_is_not_waited_for(
+    name: str, session: SessionBuilder, world: Path
+) -> None:
+    """Nobody reads from it; what would be noted is lost, and a line in the log says so."""
+    session.reply(50_000)
+    folder = world / "brimline" / "sessions" / session.session_id
+    folder.mkdir(parents=True)
+    os.mkfifo(folder / "spool.jsonl")
+
+    done = run_hook(world, name, bash_event(session) | event(name, session, prompt="go on"))
+
+    assert done.returncode == 0
+    assert errors(world)
+
+
 @pytest.mark.row("S0-22", "S1-10")
 def test_a_transcript_of_somebody_else_is_no_obstacle(session: SessionBuilder) -> None:
     """Permission denied is one line in the log, for root's tests too: the hook runs as nobody."""
@@ -173,6 +220,7 @@ def test_a_transcript_of_somebody_else_is_no_obstacle(session: SessionBuilder) -
         "import brimline.hooks.entry, brimline.settings.values, brimline.state.logs\n"
         "import brimline.offload.hook, brimline.gauge.hook, brimline.carry.hook\n"
         "import brimline.guard.hook, brimline.gauge.reading, brimline.state.session\n"
+        "import brimline.models; brimline.models.table()\n"
         "if os.geteuid() == 0: os.seteuid(65534)\n"
     )
     with tempfile.TemporaryDirectory() as folder:

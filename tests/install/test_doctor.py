@@ -15,6 +15,7 @@ import pytest
 
 from brimline.fast import paths
 from brimline.install import checks_mod, checks_use, doctor
+from brimline.launch import PACKAGE_DIR
 from brimline.settings import config
 from brimline.settings.values import REMOVED
 from brimline.state import logs
@@ -76,7 +77,9 @@ def test_a_good_installation_and_none_at_all(home: Home) -> None:
 
 def test_every_text_says_what_it_must_within_the_columns() -> None:
     """What is not in order says why it matters; no brace is left, and each is used somewhere."""
-    sources = "".join(Path(m.__file__).read_text() for m in (doctor, checks_mod, checks_use))
+    files = [Path(doctor.__file__), Path(checks_mod.__file__), Path(checks_use.__file__)]
+    files += Path(PACKAGE_DIR).glob("*/traces.py")
+    sources = "".join(file.read_text() for file in files)
     for name, text in TEXTS.items():
         assert f'"{name}"' in sources, name
         assert text["level"] in ("ok", "note", "warning", "broken", "{level}")
@@ -84,9 +87,11 @@ def test_every_text_says_what_it_must_within_the_columns() -> None:
         fields = dict.fromkeys(re.findall(r"{(\w+)}", " ".join(map(str, text.values()))), "x")
         finding = doctor.finding(name, **fields)._replace(level="note")
         assert "{" not in "".join(finding)
-        assert max(map(len, doctor.render([finding]).splitlines())) <= 80, name
+        assert max(map(len, doctor.render({"findings": [finding._asdict()]}).splitlines())) <= 80, (
+            name
+        )
     long = doctor.Finding("x", "broken", "word " * 40, "why " * 40, "fix " * 40)
-    assert max(map(len, doctor.render([long]).splitlines())) <= 80
+    assert max(map(len, doctor.render({"findings": [long._asdict()]}).splitlines())) <= 80
 
 
 # --- the installation --------------------------------------------------------------------------

@@ -442,7 +442,7 @@ def test_with_a_client_everything_comes_and_goes(client: Home) -> None:
     for key in ("files", "client_calls"):
         assert dry[key] == done[key]
         assert again[key] == []
-    assert len(done["files"]) == len(COMMANDS) + 9  # launcher, settings, mod, two notes for hooks
+    assert len(done["files"]) == len(COMMANDS) + 8  # launcher, settings, mod, the note for a shell
     assert len(done["client_calls"]) == 1
     assert (done["to_do"], done["warnings"]) == ([], [])
     client.uninstall("--delete-data")

@@ -49,7 +49,8 @@ def test_the_figures_are_those_that_the_hooks_recorded(
     assert "Ahead: compaction expected at 167,000" in lines[4]
     assert lines[4].endswith("tokens left.")
     assert lines[5] == "Tier: L1 Warning."
-    assert lines[6].startswith("Growth: about 4,000 tokens per request; about ")
+    assert lines[6].endswith("), at the pace of the last two requests.")
+    assert lines[6].startswith("Growth: about 4,000 tokens per request lately; about 15 requests (")
 
 
 def test_a_session_without_a_reading_is_unknown(
@@ -66,7 +67,7 @@ def test_a_session_without_a_reading_is_unknown(
 
 
 @pytest.mark.parametrize(
-    ("margin", "told"), [(1, "1 tokens left."), (0, "0 tokens left."), (-1, "1 tokens past it.")]
+    ("margin", "told"), [(1, "1 token left."), (0, "0 tokens left."), (-1, "1 token past it.")]
 )
 def test_the_distance_is_told_on_both_sides_of_the_point(
     margin: int, told: str, home_dir: str, project_dir: str

@@ -87,6 +87,22 @@ def test_a_session_is_forgotten_everywhere_and_stays_so(
     assert ("otter" in told, "capybara" in told) == (True, False)
 
 
+def test_forgetting_holds_behind_a_line_that_was_torn(
+    home_dir: str, project_dir: str, brimline: Run
+) -> None:
+    """A full disk had cut the line before; the session is not taken in again."""
+    talked(project_dir).prompt("The capybara plan.")
+    brimline("memory", "index")
+    record = Path(home_dir, "memory", "forgotten.jsonl")
+    record.parent.mkdir(exist_ok=True)
+    record.write_text('{"v":1,"at":1794643863.0,"sess')
+
+    assert brimline("forget", "--session", SESSION, "--yes").code == 0
+    brimline("memory", "index")
+
+    assert SESSION not in {hit["group"].partition("/")[0] for hit in found(brimline, "capybara")}
+
+
 def test_a_project_or_an_old_time_is_forgotten_with_all_its_sessions(
     world: Path, project_dir: str, brimline: Run
 ) -> None:

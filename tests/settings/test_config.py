@@ -142,7 +142,7 @@ def test_a_project_cannot_set_what_is_the_users(home_dir: str, project_dir: str)
     assert loaded.values["store.max_mb"] == 500
     assert "store.max_mb cannot be set by a project" in loaded.problems[0]
     assert {setting.key.partition(".")[0] for setting in SETTINGS if setting.project} == {
-        *("context_window", "compaction_tokens", "guard", "measure", "offload")
+        *("context_window", "compaction_tokens", "guard", "offload")
     }
 
 

@@ -4,29 +4,21 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import brimline
 from brimline.hooks import entry
 from brimline.slash import answer, command_files
 from brimline.store import pins, put
 from brimline.testing import SessionBuilder, statusline_event
 
 GOLDEN = Path(__file__).parent / "golden"
-CLI = [sys.executable, "-I", "-m", "brimline"]
 LARGE = "a line of a large result\n" * 400
-
-
-@pytest.fixture(autouse=True)
-def program(home_dir: str) -> Path:
-    """What the installer leaves for the hook: how `brimline` is started."""
-    path = Path(home_dir, answer.PROGRAM_FILE)
-    path.parent.mkdir(parents=True)
-    path.write_text(json.dumps(CLI))
-    return path
 
 
 @pytest.fixture
@@ -224,32 +216,85 @@ def test_a_purge_is_only_shown(home_dir: str, session: SessionBuilder) -> None:
     assert Path(session.path).read_bytes() == before
 
 
-@pytest.mark.parametrize("content", [None, "nonsense", '["/no/such/python"]', "[1]", '"x"'])
-def test_without_a_way_to_start_it_says_what_to_type(
-    content: str | None, program: Path, home_dir: str, session: SessionBuilder
-) -> None:
-    """One sentence that names the command."""
-    program.unlink()
-    if content is not None:
-        program.write_text(content)
-
-    text = said("/brim:status", home_dir, session)
-
-    assert text.endswith(f"in a shell: brimline status --session {session.session_id}")
-    assert "\n" not in text
-
-
+@pytest.mark.parametrize("prompt", ["/brim:status", "/brim:purge"])
 def test_it_answers_in_time(
-    program: Path, home_dir: str, session: SessionBuilder, monkeypatch: pytest.MonkeyPatch
+    prompt: str, home_dir: str, session: SessionBuilder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A command that hangs is ended, and the answer names what to type."""
-    monkeypatch.setattr(answer, "TIMEOUT_S", 0.2)
-    program.write_text(json.dumps([sys.executable, "-c", "import time;time.sleep(30)"]))
+    """A session that takes too long to read is for a shell, and the answer names what to type."""
+    session.prompt("go")
+    session.reply(20_000)
+    monkeypatch.setattr(answer, "TIMEOUT_S", 0.0)
 
-    text = said("/brim:status", home_dir, session)
+    text = said(prompt, home_dir, session)
 
-    assert "longer than 0.2 s" in text
-    assert "brimline status --session" in text
+    assert "longer than 0 s" in text
+    assert text.endswith(f"--session {session.session_id}")
+
+
+def test_history_shows_what_there_was_time_for(
+    home_dir: str, session: SessionBuilder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Many sessions that nobody has read yet do not keep it from answering."""
+    session.prompt("go")
+    session.reply(20_000)
+    monkeypatch.setattr(answer, "TIMEOUT_S", 0.0)
+    assert "run it again" in said("/brim:history", home_dir, session)
+
+    monkeypatch.setattr(answer, "TIMEOUT_S", 60.0)
+    assert "run it again" not in said("/brim:history", home_dir, session)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "told"),
+    [
+        ("/brim:status", "20,000 of 200,000 tokens"),
+        ("/brim:history", "Sessions, newest first"),
+        ("/brim:recall walrus", "a walrus"),
+        ("/brim:purge", "Nothing to purge."),
+    ],
+)
+def test_the_hook_answers_itself(
+    prompt: str, told: str, home_dir: str, session: SessionBuilder
+) -> None:
+    """In its own process, which has no installed package and starts no other."""
+    session.prompt("go")
+    session.reply(20_000)
+    put.put(home_dir, b"a walrus", {"cwd": session.cwd, "session": session.session_id})
+    ask("go", home_dir, session)
+    event = {
+        "hook_event_name": "UserPromptSubmit",
+        "session_id": session.session_id,
+        "transcript_path": session.path,
+        "cwd": session.cwd,
+        "prompt": prompt,
+    }
+    code = """
+import sys
+sys.path.insert(0, sys.argv[1])
+def refuse(name, arguments):
+    assert name not in ("subprocess.Popen", "os.fork", "os.posix_spawn"), name
+sys.addaudithook(refuse)
+from brimline.hooks import entry
+print(entry.respond("UserPromptSubmit", sys.argv[3].encode(), sys.argv[2]).decode())
+"""
+    words = [str(Path(brimline.__file__).parents[1]), home_dir, json.dumps(event)]
+
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", code, *words], capture_output=True, text=True, check=True
+    )
+
+    assert told in json.loads(done.stdout)["reason"]
+
+
+@pytest.mark.parametrize("arguments", ["--all", "--session", "nonsense"])
+def test_options_that_are_not_known_are_refused_in_a_sentence(
+    arguments: str, home_dir: str, session: SessionBuilder
+) -> None:
+    """And nothing ends the hook."""
+    text = said(f"/brim:history {arguments}", home_dir, session)
+
+    assert text.startswith("brimline: ")
+    assert "\n" not in text
 
 
 def test_the_files() -> None:

@@ -7,7 +7,6 @@ import json
 import os
 import random
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -19,7 +18,7 @@ import pytest
 from brimline.fast import io
 from brimline.fast.json import dumps
 from brimline.gauge.forecast import summarise
-from brimline.state import history, logs
+from brimline.state import history
 from brimline.state.session import SessionState
 from brimline.testing import SessionBuilder
 
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 
 START = 1_790_000_000.0
 DAY_S = 86_400
-DATABASE = Path(__file__).parent / "series_56b1cf2.sql"
 
 
 class Hooks:
@@ -140,7 +138,9 @@ def test_growth_comes_as_segments_of_recent_sessions(home_dir: str) -> None:
         (50_000, 1),
     ]
     assert found[1][0] == "claude-opus-4-5"
-    assert [count for count, _, _ in summarise(found).values()] == [1]
+    assert [
+        count for count, _, _ in summarise([("4.5", tokens) for _, tokens in found]).values()
+    ] == [1]
     assert len(history.growth_statistics(home_dir, most_requests=1)) == 1
 
 
@@ -263,50 +263,3 @@ def _start(processes: list[subprocess.Popen[bytes]], home_dir: str) -> subproces
     assert process.stdout
     assert process.stdout.readline() == b"ready\n"
     return process
-
-
-@pytest.fixture
-def database(home_dir: str) -> Path:
-    """A data folder with the last version's database, made by that version's code."""
-    os.makedirs(home_dir)
-    path = Path(home_dir, "series.sqlite3")
-    with contextlib.closing(sqlite3.connect(path)) as connection:
-        connection.executescript(DATABASE.read_text(encoding="utf-8"))
-    Path(home_dir, "series.lock").touch()
-    return path
-
-
-def test_the_last_versions_database_is_taken_over_once(database: Path, home_dir: str) -> None:
-    """Sessions whose spool is gone, those that go on, and transcripts that were read."""
-    hooks = Hooks(home_dir, "resumed")
-    hooks.now = START + 20_000
-    hooks.read("UserPromptSubmit", 60_000, 50)
-    assert history.update(home_dir, until=time.monotonic() - 1) != []
-    assert database.exists(), "it stays until all of it is in the history"
-    for _ in range(2):
-        assert history.update(home_dir) == []
-
-    gone, resumed = known(home_dir, "gone"), known(home_dir, "resumed")
-    assert not [name for name in io.names_in(home_dir) if name.startswith("series")]
-    assert gone.damaged == 1
-    assert gone.figures.occupancies == [40_000, 120_000, 166_000, 52_000]
-    assert [one.growth_tokens for one in gone.figures.turns] == [126_000, 0]
-    assert [one.tier for one in gone.figures.messages] == [1]
-    assert [one.tool for one in gone.figures.blocks] == ["Skill"]
-    assert [one.pre_tokens for one in gone.figures.compactions] == [166_050]
-    assert resumed.figures.occupancies == [40_000, 120_000, 166_000, 52_000, 60_000]
-    assert (gone.figures.project, len(resumed.figures.turns)) == ("/home/dev/project", 3)
-    (older,) = known(home_dir, "older").figures.compactions
-    assert (older.trigger, older.pre_tokens, older.post_tokens) == ("manual", 155_301, 44_664)
-
-
-def test_a_damaged_database_is_kept_aside_and_told(database: Path, home_dir: str) -> None:
-    """What spools hold is in the history all the same."""
-    database.write_bytes(b"no database" * 1_000)
-    Hooks(home_dir).add("SessionStart")
-
-    history.update(home_dir)
-
-    assert known(home_dir).events
-    assert list(Path(home_dir).glob("series.sqlite3.damaged-*"))
-    assert [line["event"] for line in logs.recent_failures(home_dir, 0)] == ["series"]

@@ -37,7 +37,7 @@ def test_every_escalation_leaves_one_line(talk: Talk) -> None:
     assert [line["reading"]["occupancy"] for line in lines] == [110_000, 140_000, 155_000, 163_000]
     for line in lines:
         assert set(line) == COMMON | {"level", "name"}
-        assert (line["v"], line["event"]) == (logs.FORMAT, "CONTEXT_PRESSURE")
+        assert (line["v"], line["event"]) == (1, "CONTEXT_PRESSURE")
         assert (line["kind"], line["session"]) == ("escalation", talk.session.session_id)
         assert isinstance(line["at"], float)
         assert set(line["reading"]) == READING
@@ -114,7 +114,7 @@ def test_a_failure_is_one_line_with_its_place(home_dir: str) -> None:
     entry = json.loads(line)
 
     assert len(line) < 1_000
-    assert (entry["v"], entry["error"]) == (logs.FORMAT, "ValueError")
+    assert (entry["v"], entry["error"]) == (1, "ValueError")
     assert entry["event"].startswith("PostToolUse")
     assert "one" in entry["message"]
     assert entry["where"].startswith("state/test_logs.py:")
@@ -128,7 +128,8 @@ def test_recent_failures_are_found_by_time(home_dir: str) -> None:
     assert logs.recent_failures(home_dir, 0) == []
     path.rmdir()
     path.write_bytes(
-        b'{"at":5,"error":"A"}\n\xff\n{"at":"x"}\n[1]\n{"at":7,"error":"B"}\n{"at":8,"err'
+        b'{"v":1,"at":5,"error":"A"}\n\xff\n{"v":1,"at":"x"}\n[1]\n'
+        b'{"v":1,"at":7,"error":"B"}\n{"v":1,"at":8,"err'
     )
 
     assert [entry["error"] for entry in logs.recent_failures(home_dir, 5)] == ["A", "B"]
@@ -145,3 +146,12 @@ def test_a_full_log_is_put_aside_once(home_dir: str, monkeypatch: pytest.MonkeyP
     assert current.stat().st_size < 1_500
     assert Path(f"{current}.old").stat().st_size < 1_500
     assert logs.recent_failures(home_dir, 0)[-1]["message"] == "failure 29"
+
+
+def test_a_failure_behind_a_torn_line_is_told(home_dir: str) -> None:
+    """The disk was full a moment ago: that is when failures are many."""
+    Path(home_dir).mkdir(parents=True, exist_ok=True)
+    Path(paths.error_log(home_dir)).write_text('{"v":1,"at":1794643863.0,"event":"St')
+    logs.record_failure(home_dir, "Stop", ValueError("behind"))
+
+    assert [line["message"] for line in logs.recent_failures(home_dir, 0)] == ["behind"]

@@ -105,21 +105,12 @@ def test_what_a_session_spools_is_read_back(home_dir: str) -> None:
     assert names(history._spooled(state.folder)[0])[:2] == ["E0", "E1"]
 
 
-@pytest.mark.parametrize("cut", range(1, len(line(1, text='{"v":')), 3))
-def test_an_event_behind_a_torn_one_is_recovered(cut: int) -> None:
-    """Wherever the first was cut off."""
-    found, damaged = history.parse_line(line(1, text='{"v":')[:cut] + line(2))
-
-    assert (names(found), damaged) == (["E2"], 1)
-
-
 @pytest.mark.parametrize(
     ("text", "events", "damaged"),
     [
         ("", [], 0),
         ("garbage", [], 1),
         (line(1) + line(2), ["E1", "E2"], 0),
-        (line(1, nested={"v": 2}), ["E1"], 0),
         ('{"v":1,"event":"E1"}', [], 1),
         ('{"v":1,"event":"E1","at":true}', [], 1),
         ('{"v":1,"event":"E1","at":1e300}', [], 1),
@@ -127,8 +118,14 @@ def test_an_event_behind_a_torn_one_is_recovered(cut: int) -> None:
         ("[1]", [], 1),
     ],
 )
-def test_what_is_no_event_is_counted(text: str, events: list[str], damaged: int) -> None:
+def test_what_is_no_event_is_counted(
+    text: str, events: list[str], damaged: int, home_dir: str
+) -> None:
     """And costs its neighbours nothing."""
-    found = history.parse_line(text)
+    folder = Path(SessionState(home_dir, "abc").folder)
+    folder.mkdir(parents=True)
+    (folder / "spool.jsonl").write_text(text)
+
+    found = history._spooled(str(folder))
 
     assert (names(found[0]), found[1]) == (events, damaged)

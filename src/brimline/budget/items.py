@@ -11,13 +11,13 @@ import time
 
 from brimline.errors import StateError
 from brimline.fast import io, json, paths
+from brimline.foreign import flatten
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from typing import Any
 
-FORMAT = 1
 FILE_NAME = "budget.jsonl"
 SAFETY, TASK = "safety_constraints", "active_task"
 # Percent of the window.
@@ -57,7 +57,7 @@ def load(home_dir: str, session_id: str) -> Budget:
         OSError: they cannot be read.
     """
     budget = Budget()
-    for line in _lines(home_dir, session_id):
+    for line in json.read_lines(_path(home_dir, session_id), _LARGEST_BYTES):
         item = line.get("add")
         if isinstance(item, dict) and _is_item(item):
             budget.items.setdefault(item["id"], item)
@@ -69,7 +69,7 @@ def load(home_dir: str, session_id: str) -> Budget:
             del budget.items[named["id"]]
         if line.get("do") == "evict" and may_go:
             fields = {name: named[name] for name in ("id", "compartment", "tokens", "priority")}
-            preview = " ".join(named["text"].split())[:PREVIEW_CHARACTERS]
+            preview = flatten(named["text"], PREVIEW_CHARACTERS)
             budget.log.append(fields | {"preview": preview, "at": line.get("at")})
         if line.get("do") in ("pin", "unpin"):
             named["pinned"] = line["do"] == "pin" or named["compartment"] == SAFETY
@@ -161,24 +161,11 @@ def _is_item(item: dict[str, Any]) -> bool:
     )
 
 
-def _lines(home_dir: str, session_id: str) -> Iterator[dict[str, Any]]:
-    """Every sound line of this format."""
-    try:
-        raw = io.read_file(_path(home_dir, session_id), _LARGEST_BYTES)
-    except FileNotFoundError:
-        return
-    for text in raw.decode("utf-8", "replace").split("\n"):
-        for line in json.loads_all(text):
-            if isinstance(line, dict) and line.get("v") == FORMAT:
-                yield line
-
-
 def _append(path: str, fields: dict[str, Any], most: int) -> None:
-    # On a line of its own also behind one that a full disk cut off.
-    line = "\n" + json.dumps({"v": FORMAT, "at": round(time.time(), 3)} | fields)
-    if _size(path) + len(line.encode()) > most:
+    line = {"at": round(time.time(), 3)} | fields
+    if _size(path) + len(json.dumps({"v": json.FORMAT} | line)) >= most:
         raise StateError("this session's budget file is full: it takes no more")
-    io.append_line(path, line)
+    json.append_line(path, line)
 
 
 def _size(path: str) -> int:

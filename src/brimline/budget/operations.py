@@ -8,8 +8,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from brimline import models
 from brimline.budget import items
 from brimline.errors import SessionError, StateError
+from brimline.foreign import flatten
 from brimline.gauge import composition
 from brimline.transcript import find, pieces
 
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 LONGEST_TEXT = 8_000
-DEFAULT_WINDOW = 200_000
 _DEFAULT_PRIORITY = 5
 _ARGUMENTS = ("compartment", "text", "id", "priority", "pinned")
 
@@ -51,7 +52,7 @@ def run(
         for name in names:
             if name not in known:
                 raise StateError(f"there is no {kind} {name[:40]!r}: use {', '.join(known)}")
-    place = Place(home_dir, session_id, window_tokens or DEFAULT_WINDOW)
+    place = Place(home_dir, session_id, window_tokens or models.lookup(None).window_tokens)
     return {"operation": operation} | OPERATIONS[operation](place, given)
 
 
@@ -243,9 +244,7 @@ def _compartment_line(one: dict[str, Any]) -> str:
 
 
 def _item_line(item: dict[str, Any]) -> str:
-    text = " ".join(item["text"].split())
-    if len(text) > items.PREVIEW_CHARACTERS:
-        text = text[: items.PREVIEW_CHARACTERS] + "…"
+    text = flatten(item["text"], items.PREVIEW_CHARACTERS)
     pin = ", pinned" if item["pinned"] else ""
     head = f"{item['id']}  {item['compartment']}, {item['tokens']:,} tokens"
     return f"{head}, priority {item['priority']}{pin}\n  {text}"

@@ -8,9 +8,9 @@ import re
 import time
 from typing import TYPE_CHECKING
 
-from brimline.carry.card import flat
 from brimline.errors import StateError
 from brimline.fast import io
+from brimline.foreign import flatten
 
 if TYPE_CHECKING:
     from brimline.carry.ledger import Ledger
@@ -20,6 +20,8 @@ _DATE_FORMAT = "YYYY-MM-DD"
 _TOKENS = {"YYYY": "%Y", "MM": "%m", "DD": "%d"}
 _LARGEST_FILE_BYTES = 256 << 10
 _LARGEST_NOTE_BYTES = 16 << 20
+# A named pipe in the place of the note must not hold the session up.
+_AT_ONCE = getattr(os, "O_NONBLOCK", 0)
 
 
 def leave(record: Ledger, project_dir: str, daily_note: str) -> str | None:
@@ -44,7 +46,7 @@ def leave(record: Ledger, project_dir: str, daily_note: str) -> str | None:
     line = f"- {time.strftime('%H:%M')} {_entry(record, project_dir)} {mark}\n"
     data = (("" if not before or before.endswith("\n") else "\n") + line).encode("utf-8", "replace")
     os.makedirs(os.path.dirname(note), exist_ok=True)
-    descriptor = os.open(note, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    descriptor = os.open(note, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _AT_ONCE, 0o644)
     try:
         os.write(descriptor, data)
     finally:
@@ -104,6 +106,6 @@ def _entry(record: Ledger, project_dir: str) -> str:
         ),
     )
     told = [f"{count} {one if count == 1 else many}" for count, one, many in counts if count]
-    subject = flat(record.messages[0]["text"], 160).replace("%%", "% %")
+    subject = flatten(record.messages[0]["text"], 160).replace("%%", "% %")
     end = f" ({', '.join(told)})" if told else ""
-    return f"brimline: {os.path.basename(project_dir)}: {subject}{end}"
+    return f"brimline: {flatten(os.path.basename(project_dir))}: {subject}{end}"

@@ -6,11 +6,13 @@ much, the oldest messages give way first, then the state.
 
 from __future__ import annotations
 
+from brimline.foreign import flatten
 from brimline.masking import clean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
 
     from brimline.carry.ledger import Ledger
 
@@ -36,7 +38,9 @@ _OUTDATED = " What brimline said of context tiers before this compaction no long
 _INCOMPLETE = " The checkpoint could not be saved; this may be incomplete."
 _UNREAD = " It knows the last part of the session: {0:,.0f} MB before that were not read."
 _NOTES_CHARACTERS, _PINNED_CHARACTERS, _RULES_CHARACTERS = 1_500, 1_200, 800
-_STATE_CHARACTERS, _MESSAGES_CHARACTERS, _MESSAGE_CHARACTERS = 2_000, 6_000, 600
+_STATE_CHARACTERS, _MESSAGES_CHARACTERS = 2_000, 6_000
+# Of one message, beside the ellipsis.
+_MESSAGE_CHARACTERS = 600
 _LINE_CHARACTERS = 130
 _MB = 1_000_000
 # What the client writes for a branch where none is checked out, or there is no repository.
@@ -96,12 +100,39 @@ def card(
     return fixed + state + messages if len(fixed) > len(opening) or state or messages else ""
 
 
-def _note_lines(ledger: Ledger) -> list[str]:
-    """Notes that still hold, the newest first, because the oldest give way."""
-    open_notes = [note for note in ledger.notes.values() if not note.get("done")]
+def after_moving_out(
+    ledger: Ledger, moved: Mapping[str, Any], *, pinned: Sequence[Sequence[str]] = ()
+) -> str:
+    """What the model gets after a compaction without a model, which leaves all that was said.
+
+    Args:
+        ledger: the session's record, with the person's notes.
+        moved: how many results and inputs were moved out.
+        pinned: texts that are pinned in the session's budget, by compartment.
+    """
+    opening = (
+        f"{MARK} Compacted without a summary: {moved.get('results', 0)} old results and the middle "
+        f"of {moved.get('inputs', 0)} long inputs were moved out. Each names its key: `recall` "
+        "with it, or `brimline store get KEY`, gives it back."
+    )
+    reading = "Read a file again before you edit it: the client no longer counts it as read."
+    unseen = [
+        *_within(_pinned_lines(pinned), _PINNED_CHARACTERS),
+        *_within(_note_lines(ledger, "person"), _NOTES_CHARACTERS),
+    ]
+    return "\n".join([opening, reading, *(["Still in force:", *unseen] if unseen else [])])
+
+
+def _note_lines(ledger: Ledger, source: str = "") -> list[str]:
+    """Notes that still hold, all or of one source, newest first, because the oldest give way."""
+    open_notes = [
+        note
+        for note in ledger.notes.values()
+        if not note.get("done") and source in ("", note.get("source"))
+    ]
     words = {"decide": "decided", "keep": "keep"}
     return [
-        f"- {words.get(note['kind'], note['kind'])}: {flat(note['text'], _MESSAGE_CHARACTERS)}"
+        f"- {words.get(note['kind'], 'keep')}: {flatten(note['text'], _MESSAGE_CHARACTERS + 1)}"
         for note in reversed(open_notes)
     ]
 
@@ -110,7 +141,7 @@ def _pinned_lines(pinned: Sequence[Sequence[str]]) -> list[str]:
     """Of each compartment the newest, as far as its room goes; how many more is said."""
     lines = []
     for texts in pinned:
-        shown = _within([f"- {flat(clean(text), 300)}" for text in texts], _PINNED_CHARACTERS)
+        shown = _within([f"- {flatten(clean(text), 300)}" for text in texts], _PINNED_CHARACTERS)
         left = len(texts) - len(shown)
         lines += [*shown, f"- [{left} more: `context_budget` lists them]"] if left else shown
     return lines
@@ -119,14 +150,15 @@ def _pinned_lines(pinned: Sequence[Sequence[str]]) -> list[str]:
 def _rule_lines(marked_rules: Sequence[Sequence[str]]) -> list[str]:
     """Each rule with its file; where they are many a line per file, which the client reloads."""
     lines = [
-        f"- {flat(clean(text), 800)}{f' ({file})' if file else ''}" for file, text in marked_rules
+        f"- {flatten(clean(text), 800)}{f' ({flatten(file)})' if file else ''}"
+        for file, text in marked_rules
     ]
     if sum(map(len, lines)) <= _RULES_CHARACTERS:
         return lines
     files: dict[str, int] = {}
     for file, _ in marked_rules:
         files[file] = files.get(file, 0) + 1
-    return [f"- {count} marked in {file}" for file, count in files.items() if file]
+    return [f"- {count} marked in {flatten(file)}" for file, count in files.items() if file]
 
 
 def _state(ledger: Ledger, room: int) -> str:
@@ -138,7 +170,7 @@ def _state(ledger: Ledger, room: int) -> str:
     parts = [
         _section("Subagents ran too", [ran_too] if ledger.subagents else []),
         _section("Tasks", _within(_task_lines(ledger), 600)),
-        _section("Plan written last", [f"- {ledger.plan}"] if ledger.plan else []),
+        _section("Plan written last", [f"- {flatten(ledger.plan)}"] if ledger.plan else []),
         _section("Git", _within(_git_lines(ledger), 450)),
         _section("Checks, the last result of each", _within(_check_lines(ledger), 500)),
         _section("Files changed, latest first", _within(_grouped(ledger.changed, ledger), 500)),
@@ -159,31 +191,36 @@ def _state(ledger: Ledger, room: int) -> str:
 
 def _task_lines(ledger: Ledger) -> list[str]:
     lines = [
-        f"- {state.replace('_', ' ')}: {flat(subject, _LINE_CHARACTERS)}"
+        f"- {flatten(state, 20).replace('_', ' ')}: {flatten(subject, _LINE_CHARACTERS)}"
         for state, subject in sorted(ledger.tasks.values(), key=lambda task: task[0])
         if state != "completed"
     ]
-    done = [flat(subject, 60) for state, subject in ledger.tasks.values() if state == "completed"]
+    done = [
+        flatten(subject, 60) for state, subject in ledger.tasks.values() if state == "completed"
+    ]
     if done:
-        lines.append("- completed: " + flat("; ".join(reversed(done)), 300))
+        lines.append("- completed: " + flatten("; ".join(reversed(done)), 300))
     return lines
 
 
 def _git_lines(ledger: Ledger) -> list[str]:
-    lines = [f"- branch {ledger.branch}"] if ledger.branch not in ("", _NO_BRANCH) else []
-    lines += [f"- pull request made here: {address}" for address in reversed(ledger.pulls)]
+    lines = [f"- branch {flatten(ledger.branch)}"] if ledger.branch not in ("", _NO_BRANCH) else []
+    lines += [f"- pull request made here: {flatten(address)}" for address in reversed(ledger.pulls)]
     if ledger.commits:
-        made = [f"{commit} {flat(subject, 70)}" for commit, subject in reversed(ledger.commits)]
-        lines.append("- commits made here, latest first: " + flat("; ".join(made), 300))
+        made = [
+            f"{flatten(commit, 12)} {flatten(subject, 70)}"
+            for commit, subject in reversed(ledger.commits)
+        ]
+        lines.append("- commits made here, latest first: " + flatten("; ".join(made), 300))
     return lines
 
 
 def _check_lines(ledger: Ledger) -> list[str]:
     lines = []
     for told in reversed(ledger.checks.values()):
-        end = flat(str(told.get("end") or ""), 80)
+        end = flatten(str(told.get("end") or ""), 80)
         lines.append(
-            f"{_command_line(str(told.get('command')), 90)}: {told['result']}"
+            f"{_command_line(str(told.get('command')), 90)}: {flatten(str(told['result']), 60)}"
             + (", before later edits" if told.get("edited") else "")
             + (f", ended: {end}" if end else "")
         )
@@ -192,7 +229,7 @@ def _check_lines(ledger: Ledger) -> list[str]:
 
 def _command_line(command: str, most: int = _LINE_CHARACTERS) -> str:
     lines = [line.strip() for line in command.replace(" 2>&1", "").split("\n")]
-    return f"- `{flat(' ⏎ '.join(filter(None, lines)), most)}`"
+    return f"- `{flatten(' ⏎ '.join(filter(None, lines)), most)}`"
 
 
 def _grouped(paths: dict[str, int], ledger: Ledger) -> list[str]:
@@ -202,7 +239,7 @@ def _grouped(paths: dict[str, int], ledger: Ledger) -> list[str]:
         folder, _, name = path.removeprefix(f"{ledger.folder}/").rpartition("/")
         folders.setdefault(folder, []).append(name)
     return [
-        "- " + (f"{folder}/: " if folder else "") + flat(", ".join(names), 400)
+        "- " + (f"{flatten(folder)}/: " if folder else "") + flatten(", ".join(names), 400)
         for folder, names in folders.items()
     ]
 
@@ -214,7 +251,7 @@ def _messages(ledger: Ledger, room: int) -> str:
     left_out = 0
     shown = ""
     for message in reversed(ledger.messages):
-        text = flat(message["text"], _MESSAGE_CHARACTERS)
+        text = flatten(message["text"], _MESSAGE_CHARACTERS + 1)
         line = "\n- " + _label(message) + text + size_of(message)
         if f"\n- {text}\n" in shown or (len(text) >= _CONTAINED_CHARACTERS and text in shown):
             continue
@@ -235,7 +272,7 @@ def _messages(ledger: Ledger, room: int) -> str:
 
 def _label(message: dict[str, object]) -> str:
     kind = str(message.get("kind"))
-    return f"({kind}) " if kind == "answer" or kind.startswith("refusing") else ""
+    return f"({flatten(kind)}) " if kind == "answer" or kind.startswith("refusing") else ""
 
 
 def size_of(message: dict[str, object]) -> str:
@@ -261,12 +298,6 @@ def is_held(message: dict[str, object], summary: str) -> bool:
 def held_part(message: dict[str, object]) -> str:
     """What of a message has to be in a text that is said to hold it."""
     return " ".join(str(message["text"]).split())[:_MESSAGE_CHARACTERS].rstrip()
-
-
-def flat(text: str, most: int) -> str:
-    """A text on one line, cut with an ellipsis."""
-    plain = " ".join(text.split())
-    return plain if len(plain) <= most else plain[:most].rstrip() + "…"
 
 
 def _section(title: str, lines: Iterable[str]) -> str:

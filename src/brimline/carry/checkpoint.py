@@ -15,6 +15,7 @@ from brimline import git
 from brimline.carry import card, ledger
 from brimline.errors import StateError, StoreError
 from brimline.fast import io, paths
+from brimline.foreign import flatten, quote
 from brimline.store import contents, put
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ FORMAT = 2
 MARKDOWN, DOCUMENT = "checkpoint.md", "checkpoint.json"
 _LARGEST_FILE_BYTES = 8 << 20
 _TRIES = 2
+
+_MOMENT_CHARACTERS = 30
+_LINE_CHARACTERS = ledger.PASTE_CHARACTERS
 
 
 def save(  # noqa: PLR0913 - what a checkpoint is of, beside the ledger
@@ -98,44 +102,61 @@ def refusal(error: StateError) -> str:
 
 def markdown(document: dict[str, Any], record: Ledger) -> str:
     """The checkpoint for a person: all that is recorded, messages in full."""
-    moment = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(document["at"]))
-    lines = [
-        f"# Checkpoint of session {document['session']}",
-        "",
-        f"- saved: {moment} ({document['trigger']})",
-        f"- project: {document['project']}",
-        f"- transcript: {document['transcript']}",
-    ]
-    found = document["git"]
-    if found:
-        dirty = len(found["dirty"])
-        lines.append(f"- git: {found['branch']} at {found['head']}, {dirty} changed files")
-    occupancy = document["reading"].get("occupancy")
-    if occupancy is not None:
-        lines.append(f"- tokens in use: {occupancy:,}")
-    sections = {
-        "Notes": [f"- {note['kind']}: {note['text']}" for note in record.notes.values()],
-        "Tasks": [f"- {state}: {subject}" for state, subject in record.tasks.values()],
-        "Plan": [f"- {record.plan}"] if record.plan else [],
-        "Commits and pull requests": [
-            *(f"- {commit} {subject}" for commit, subject in record.commits),
-            *(f"- {address}" for address in record.pulls),
-        ],
-        "Checks": [f"- `{one.get('command')}`: {one['result']}" for one in record.checks.values()],
-        "Files changed": [f"- {path}" for path in record.changed],
-        "Files read": [f"- {path}" for path in record.read],
-        "Commands that succeeded": [f"- `{card.flat(one, 400)}`" for one in record.commands],
-        "Messages of the user": [
-            f"- {one['at'] or ''} {one['text']}{card.size_of(one)}" for one in record.messages
-        ],
-        "Kept files": [
-            f"- {one['path']}: {one['key'] or one['problem']}" for one in document["files"]
-        ],
-    }
-    for title, entries in sections.items():
+    lines = [f"# Checkpoint of session {document['session']}", "", *_circumstances(document)]
+    for title, entries in _sections(document, record).items():
         if entries:
             lines += ["", f"## {title}", "", *entries]
     return "\n".join(lines) + "\n"
+
+
+def _circumstances(document: dict[str, Any]) -> list[str]:
+    """When, why and where it was saved."""
+    moment = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(document["at"]))
+    lines = [
+        f"- saved: {moment} ({document['trigger']})",
+        _item("project: ", document["project"]),
+        _item("transcript: ", document["transcript"]),
+    ]
+    state = document["git"]
+    if state:
+        dirty = len(state["dirty"])
+        lines.append(_item("git: ", f"{state['branch']} at {state['head']}, {dirty} changed files"))
+    occupancy = document["reading"].get("occupancy")
+    return lines if occupancy is None else [*lines, f"- tokens in use: {occupancy:,}"]
+
+
+def _sections(document: dict[str, Any], record: Ledger) -> dict[str, list[str]]:
+    """The entries of the ledger by their titles."""
+    checks = record.checks.values()
+    return {
+        "Notes": [_item("", f"{note['kind']}: {note['text']}") for note in record.notes.values()],
+        "Tasks": [_item("", f"{state}: {subject}") for state, subject in record.tasks.values()],
+        "Plan": [_item("", record.plan)] if record.plan else [],
+        "Commits and pull requests": [
+            *(_item("", f"{commit} {subject}") for commit, subject in record.commits),
+            *(_item("", address) for address in record.pulls),
+        ],
+        "Checks": [_item("", f"`{check.get('command')}`: {check['result']}") for check in checks],
+        "Files changed": [_item("", path) for path in record.changed],
+        "Files read": [_item("", path) for path in record.read],
+        "Commands that succeeded": [_item("", f"`{command}`") for command in record.commands],
+        "Messages of the user": [_message(message) for message in record.messages],
+        "Kept files": [
+            _item("", f"{file['path']}: {file['key'] or file['problem']}")
+            for file in document["files"]
+        ],
+    }
+
+
+def _item(label: str, text: Any) -> str:
+    return f"- {label}{flatten(str(text), _LINE_CHARACTERS)}"
+
+
+def _message(message: dict[str, Any]) -> str:
+    """A message as it was written; one of several lines as a quotation."""
+    text, end = message["text"], card.size_of(message)
+    at = flatten(str(message["at"] or ""), _MOMENT_CHARACTERS)
+    return f"- {at}{end}\n{quote(text)}" if "\n" in text else _item(f"{at} ", text) + end
 
 
 def _keep_files(

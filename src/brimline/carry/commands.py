@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import re
 
+from brimline import shell
 from brimline.masking import clean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TypeAlias
-
     from brimline.carry.ledger import Ledger
-
-    # The words of a simple command, the operator after it, and its text.
-    Step: TypeAlias = tuple[list[str], str, str]
+    from brimline.shell import Command
 
 PASSED, FAILED, UNKNOWN = "passed", "failed", "result unknown"
 PIPED = "result unknown (its output was piped)"
@@ -36,17 +33,8 @@ _LONGEST_COMMAND = 400
 # Of the words of two commands so many are the same in similar ones.
 _SIMILAR = 0.6
 
-_TOKEN = re.compile(
-    r"'[^']*'|\"(?:[^\"\\]|\\.)*\"|\d*[<>]&\d*-?|&>+|&&|\|\||[;|&\n]|[^\s;|&'\"<>]+|[<>]+"
-)
-_OPERATORS = ("&&", "||", ";", "|", "&", "\n")
 _ENDS_LIST = (";", "&", "\n")
 _COMMENTS = re.compile(r"\A(?:\s*#[^\n]*\n)+")
-_REDIRECTION = re.compile(r"\d*[<>]")
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
-# What only starts another program, the second with a word of their own before it.
-_WRAPPERS = {"env", "time", "sudo", "nice", "exec", "command", "npx", "bunx", "xvfb-run"}
-_RUN_WRAPPERS = {"uv", "poetry", "pipenv", "pdm", "hatch", "rye", "bundle", "timeout"}
 _CHECKERS = words_of("""
     pytest tox nox jest vitest mocha ava cypress rspec phpunit pest ctest gotestsum bats eslint
     biome oxlint stylelint prettier tsc vue-tsc mypy pyright basedpyright pyre ruff flake8 pylint
@@ -69,8 +57,8 @@ _ONLY_ASKS = {
 }
 # What runs other commands, or decides by their exit: theirs is not told by the line's.
 _OPAQUE = words_of("""
-    ! ( { if then else elif fi for while until do done case esac eval exec exit trap function bash
-    sh zsh nohup xargs parallel watch ssh docker
+    ! { if then else elif fi for while until do done case esac eval exit trap function bash sh zsh
+    nohup xargs parallel watch ssh docker
 """)
 _INSTALLERS = {"npm", "pnpm", "yarn", "bun"}
 _COMMITTED = re.compile(r"^\[[^\]\n]* ([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
@@ -88,12 +76,12 @@ _LOOKING = words_of("""
 def ran(ledger: Ledger, command: str, output: str, *, failed: bool) -> None:
     """Take in a command that has run."""
     command = _COMMENTS.sub("", command)
-    steps = split(command)
-    if any(_is_opaque(words) for words, _, _ in steps):
+    steps = shell.read(command)
+    if any(map(_is_opaque, steps)):
         ran_unseen(ledger, command)
         return
     line = command[:_LONGEST_COMMAND]
-    names = [check_name(words) for words, _, _ in steps]
+    names = list(map(_check_name, steps))
     for at, name in enumerate(names):
         if name:
             _note_check(ledger, steps, at, _result(steps, at, output, failed=failed), output)
@@ -102,14 +90,14 @@ def ran(ledger: Ledger, command: str, output: str, *, failed: bool) -> None:
             ledger.failed = [*ledger.failed, line][-_MOST_FAILED:]
         return
     _note_published(ledger, steps, output)
-    operators = {operator for _, operator, _ in steps}
+    operators = {step.operator for step in steps}
     if not operators.isdisjoint(("||", "&")):
         return  # nobody knows which of its commands the exit is of
     if not any(names) and "|" not in operators:
         _note_worked(ledger, line)
     # Checks have lines of their own, and what only looked is not worth one.
     named = zip(steps, names, strict=True)
-    if any(not name and _program(words) not in _LOOKING for (words, _, _), name in named):
+    if any(not name and step.program not in _LOOKING for step, name in named):
         others = [known for known in ledger.commands if known != line]
         ledger.commands = [*others, line][-_MOST_COMMANDS:]
 
@@ -122,98 +110,60 @@ def ran_unseen(ledger: Ledger, command: str) -> None:
             ledger.checks[key] = {"command": told["command"], "result": UNKNOWN}
 
 
-def split(command: str) -> list[Step]:
-    """The simple commands of a command line; what stands in a here-document is none."""
-    if "<<" in command:
-        command = command.split("\n", 1)[0]
-    steps: list[Step] = []
-    words: list[str] = []
-    start = 0
-    for found in _TOKEN.finditer(command):
-        token = found.group()
-        if token not in _OPERATORS:
-            start = start if words else found.start()
-            words.append(token)
-        elif words:
-            steps.append((words, token, command[start : found.start()].strip()))
-            words = []
-    return [*steps, (words, "", command[start:].strip())] if words else steps
+def _is_opaque(step: Command) -> bool:
+    starters = (*step.words[: step.before], step.program)
+    return step.operator in ("(", ")") or not _OPAQUE.isdisjoint(starters)
 
 
-def _is_opaque(words: list[str]) -> bool:
-    first = _without_wrappers(words)[0]
-    return first in _OPAQUE or first[0] in "({!\\\"'<>" or first.endswith(")")
-
-
-def check_name(words: list[str]) -> str:
-    """By which words a simple command is a check (test, lint, build, types); empty otherwise."""
-    words = _without_wrappers(words)
-    if not words or not _ONLY_ASKS.isdisjoint(words):
+def _check_name(step: Command) -> str:
+    """Return the words by which a command is a check (test, lint, build, types); maybe none."""
+    if not _ONLY_ASKS.isdisjoint(step.own):
         return ""
-    program = words[0].rpartition("/")[2]
-    given = [word for word in words[1:] if not word.startswith("-") and word[:1] not in "<>'\""]
+    program = step.program.removeprefix("./")
+    arguments = [word for word in step.own[1:] if not word.startswith("-")]
     if program in _CHECKERS:
-        named = given[:1] if given and _SUBCOMMAND.fullmatch(given[0]) else []
+        named = arguments[:1] if arguments and _SUBCOMMAND.fullmatch(arguments[0]) else []
         return " ".join([program, *named])
     if program in _RUNNERS:
-        for count, word in enumerate(given[:3], 1):
+        for count, word in enumerate(arguments[:3], 1):
             is_install = word == "ci" and program in _INSTALLERS
             if _VERB.fullmatch(word) and not is_install:
-                return " ".join([program, *given[:count]])
+                return " ".join([program, *arguments[:count]])
     return ""
 
 
-def _without_wrappers(words: list[str]) -> list[str]:
-    while len(words) > 1:
-        program = words[0].rpartition("/")[2]
-        if _ASSIGNMENT.match(words[0]) or program in _WRAPPERS or words[0].startswith("-"):
-            words = words[1:]
-        elif program in _RUN_WRAPPERS and (words[1] in ("run", "exec") or program == "timeout"):
-            words = words[2:]
-        else:
-            break
-    return words
-
-
-def _program(words: list[str]) -> str:
-    found = _without_wrappers(words)
-    return found[0].rpartition("/")[2] if found else ""
-
-
-def _result(steps: list[Step], at: int, output: str, *, failed: bool) -> str:
+def _result(steps: list[Command], at: int, output: str, *, failed: bool) -> str:
     """How one step of a command line went, as far as the exit of the line tells.
 
     The line ends with the exit of its last list. That of a list tied by `&&` is nought if every
     step of it succeeded; otherwise any of them may have failed.
     """
-    ends = [place + 1 for place, (_, op, _) in enumerate(steps[:-1]) if op in _ENDS_LIST]
+    ends = [place + 1 for place, step in enumerate(steps[:-1]) if step.operator in _ENDS_LIST]
     first = max(ends, default=0)
-    operators = [operator for _, operator, _ in steps[first:]]
+    operators = [step.operator for step in steps[first:]]
     if at < first or "||" in operators or operators[-1] == "&":
         return UNKNOWN
     if operators[at - first] == "|":
         return PIPED
     if not failed:
         return PASSED
-    before = [_program(words) for words, _, _ in steps[first:at]]
     is_last = at == len(steps) - 1
-    changed_folder = all(program == "cd" for program in before) and "cd: " not in output
+    changed_folder = all(step.program == "cd" for step in steps[first:at]) and "cd: " not in output
     return FAILED if is_last and changed_folder else UNKNOWN
 
 
-def _note_check(ledger: Ledger, steps: list[Step], at: int, result: str, output: str) -> None:
+def _note_check(ledger: Ledger, steps: list[Command], at: int, result: str, output: str) -> None:
     """Keep the last result of a check: the same words in the same folder."""
-    words, _, text = steps[at]
-    folders = [step for step in steps[:at] if _program(step[0]) == "cd"]
-    line = " && ".join([*(folder for _, _, folder in folders), text])[:_LONGEST_COMMAND]
-    given = [word for word in words if word[:1] not in "-<>" and not _REDIRECTION.match(word)]
+    folders = [step.text for step in steps[:at] if step.program == "cd"]
+    line = " && ".join([*folders, steps[at].text])[:_LONGEST_COMMAND]
+    words = [word for word in steps[at].words if not word.startswith("-")]
     told = {"command": line, "result": result}
-    alone = len(folders) == at and all(after == "|" for _, after, _ in steps[at:-1])
+    alone = len(folders) == at and all(step.operator == "|" for step in steps[at:-1])
     if result != PASSED and alone:
         # What the line ended with is this check's own, if only for the end of a pipe.
         end = output.rstrip()[-_LONGEST_COMMAND:].rpartition("\n")[2].strip()
         told["end"] = "" if end == _NO_OUTPUT or _NO_ENDING.match(end) else clean(end)
-    key = "\0".join([*(folder for _, _, folder in folders), " ".join(given)])
+    key = "\0".join([*folders, " ".join(words)])
     ledger.checks.pop(key, None)
     ledger.checks[key] = told
     while len(ledger.checks) > _MOST_CHECKS:
@@ -232,10 +182,10 @@ def _note_worked(ledger: Ledger, line: str) -> None:
             return
 
 
-def _note_published(ledger: Ledger, steps: list[Step], output: str) -> None:
+def _note_published(ledger: Ledger, steps: list[Command], output: str) -> None:
     """Commits and pull requests that a command made."""
-    for words, _, _ in steps:
-        program = _program(words)
+    for step in steps:
+        program, words = step.program, step.own
         if program == "git" and "commit" in words:
             made = _COMMITTED.findall(output)
             found = [[commit, clean(subject)] for commit, subject in made]
@@ -251,7 +201,7 @@ def _note_published(ledger: Ledger, steps: list[Step], output: str) -> None:
                 ledger.pulls = [*ledger.pulls, address.group()][-_MOST_PULLS:]
 
 
-def _take_back(ledger: Ledger, words: list[str]) -> None:
+def _take_back(ledger: Ledger, words: tuple[str, ...]) -> None:
     """`git reset` went behind commits made here: by so many, or nobody knows by how many."""
     target = next((word for word in words if not word.startswith("-")), "HEAD")
     parents = _PARENT.fullmatch(target)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from brimline import clock
 from brimline.carry import fold, ledger, notes
-from brimline.carry.card import flat
 from brimline.carry.commands import FAILED
 from brimline.fast import io, json, paths
-from brimline.transcript import row
+from brimline.foreign import flatten
+from brimline.transcript import read, row
 
 if TYPE_CHECKING:
     from typing import TypeGuard
@@ -178,7 +178,7 @@ def _left(record: Ledger) -> dict[str, Any]:
     last = record.messages[-1]["text"] if record.messages else ""
     return {
         "session": record.session,
-        "message": flat(last, _MESSAGE_CHARACTERS),
+        "message": flatten(last, _MESSAGE_CHARACTERS),
         "tasks": sum(state != "completed" for state, _ in record.tasks.values()),
         "checks": sum(one["result"] == FAILED for one in record.checks.values()),
     }
@@ -190,14 +190,14 @@ def _pointer(what: str, found: dict[str, Any]) -> str:
         for name, word in (("tasks", "open task"), ("checks", "failed check"))
         if found.get(name)
     ]
-    said = found.get("message")
+    said = flatten(str(found.get("message") or ""), _MESSAGE_CHARACTERS + 1)
     return "\n".join(
         [
             f"[brimline] {what} was left with {' and '.join(left) or 'nothing open'}.",
             *([f"The user's last message there: {said}"] if said else []),
             (
                 "If the user wants to go on from there: /brim:card, or "
-                f"`brimline carry card --session {found['session']}`."
+                f"`brimline carry card --session {paths.safe_session_id(found['session'])}`."
             ),
         ]
     )
@@ -236,14 +236,14 @@ def _place_of(needle: bytes, path: str) -> int:
     """Where some bytes stand in a file; -1 where they do not, as far as it is searched."""
     place, kept = 0, b""
     try:
-        with open(path, "rb") as file:
+        with read.open_regular(path) as file:
             while place < _MOST_BYTES and (block := file.read(_BLOCK_BYTES)):
                 found = (kept + block).find(needle)
                 if found >= 0:
                     return place - len(kept) + found
                 place += len(block)
                 kept = block[-len(needle) :]
-    except OSError:
+    except (OSError, ValueError):
         pass
     return -1
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from brimline import clock
 from brimline.carry.ledger import DECIDE, KEEP, add_note, item_id
-from brimline.fast import io, json, paths
+from brimline.fast import json, paths
 from brimline.masking import clean
 
 TYPE_CHECKING = False
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from brimline.carry.ledger import Ledger
 
-FORMAT = 1
 FILE_NAME = "notes.jsonl"
 _LARGEST_BYTES = 4 << 20
 
@@ -90,19 +89,13 @@ def _take(ledger: Ledger, added: dict[str, Any], at: Any) -> None:
 def _lines(home_dir: str, session_id: str) -> list[dict[str, Any]]:
     """Every sound line; a torn one costs itself only."""
     try:
-        raw = io.read_file(_path(home_dir, session_id), _LARGEST_BYTES)
+        return json.read_lines(_path(home_dir, session_id), _LARGEST_BYTES)
     except OSError:
         return []
-    found = [
-        one for text in raw.decode("utf-8", "replace").split("\n") for one in json.loads_all(text)
-    ]
-    return [one for one in found if isinstance(one, dict) and one.get("v") == FORMAT]
 
 
 def _append(home_dir: str, session_id: str, fields: dict[str, Any]) -> None:
-    line = {"v": FORMAT, "at": round(clock.now(), 3)} | fields
-    # On a line of its own also behind one that a full disk cut off.
-    io.append_line(_path(home_dir, session_id), "\n" + json.dumps(line))
+    json.append_line(_path(home_dir, session_id), {"at": round(clock.now(), 3)} | fields)
 
 
 def _path(home_dir: str, session_id: str) -> str:

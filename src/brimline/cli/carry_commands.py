@@ -2,37 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from brimline import output
 from brimline.budget import items
-from brimline.carry import card, checkpoint, fold, ledger, links, notes
+from brimline.carry import card, ledger, links, notes, session_record
 from brimline.errors import SessionError, StateError
 from brimline.fast import io, paths
-from brimline.gauge import reading
 from brimline.settings import config
-from brimline.state.session import SessionState
-from brimline.transcript import find
 
 if TYPE_CHECKING:
     from brimline.carry.ledger import Ledger
+    from brimline.carry.session_record import Place
 
 # Characters on a line behind its indent.
 _ROOM = 78
 _HIDDEN = ("v", "cursor", "calls", "queued", "failed", "summary_expected", "session")
 _note_argument = click.argument("note_id", metavar="ID")
-
-
-class Place(NamedTuple):
-    """A session: its id, its file if the client still has it, its project."""
-
-    session_id: str
-    transcript: str | None
-    project_dir: str
 
 
 @output.command("show")
@@ -45,8 +33,8 @@ def show_command(session_id: str | None, as_json: bool) -> None:
       brimline carry show
       brimline carry show --session 1f0c2d3e --json
     """
-    place = _chosen(session_id)
-    record = _record(place)
+    place = session_record.chosen(paths.home(), session_id)
+    record = session_record.read(paths.home(), place)
     document = ledger.to_document(record)
     told = {name: value for name, value in document.items() if name not in _HIDDEN}
     told["notes"] = list(record.notes.values())
@@ -70,10 +58,10 @@ def add_command(words: str, decision: bool, session_id: str | None, as_json: boo
     text = words.strip()
     if not text:
         raise StateError("there is nothing to write down: give a TEXT")
-    place = _chosen(session_id)
+    place = session_record.chosen(paths.home(), session_id)
     kind = ledger.DECIDE if decision else ledger.KEEP
     note_id = notes.add(paths.home(), place.session_id, kind, text)
-    note = _record(place).notes[note_id]
+    note = session_record.read(paths.home(), place).notes[note_id]
     report = {"session_id": place.session_id} | note
     output.answer(report, f"{note_id}  {output.line(note['text'])}", as_json=as_json)
 
@@ -117,8 +105,8 @@ def forget_command(item: str, session_id: str | None, yes: bool, as_json: bool) 
     Example:
       brimline carry forget 3f2a9c01
     """
-    place = _chosen(session_id)
-    record = _record(place)
+    place = session_record.chosen(paths.home(), session_id)
+    record = session_record.read(paths.home(), place)
     found = record.notes.get(item) or next((m for m in record.messages if m["id"] == item), None)
     if found is None:
         raise SessionError(f"no note or message {item!r} is known: `brimline carry show` has them")
@@ -142,8 +130,8 @@ def card_command(session_id: str | None, as_json: bool) -> None:
       brimline carry card
       brimline carry card --session 1f0c2d3e
     """
-    place = _chosen(session_id)
-    record = _record(place)
+    place = session_record.chosen(paths.home(), session_id)
+    record = session_record.read(paths.home(), place)
     if session_id is None and not record.compactions and record.adopted in ("", "-"):
         # What it holds itself is still in its window.
         place, record = _earlier(place, record)
@@ -165,60 +153,10 @@ def checkpoint_command(session_id: str | None, as_json: bool) -> None:
     Example:
       brimline carry checkpoint
     """
-    home_dir, place = paths.home(), _chosen(session_id)
-    policy = config.live_policy(home_dir, place.project_dir)
-    state = SessionState(home_dir, place.session_id)
-    figures = reading.measure(place.transcript, state, policy).figures() if place.transcript else {}
-    document = checkpoint.save(
-        home_dir,
-        _record(place),
-        trigger="asked for",
-        project_dir=place.project_dir,
-        transcript=place.transcript,
-        figures=figures,
-        critical_files=policy.values["carry.critical_files"],
-    )
-    report = {
-        "session_id": place.session_id,
-        "path": f"{paths.carry_session_dir(home_dir, place.session_id)}/{checkpoint.MARKDOWN}",
-        "files": document["files"],
-    }
-    lost = [one for one in document["files"] if not one["key"]]
-    lines = [report["path"], *(f"not kept: {one['path']}: {one['problem']}" for one in lost)]
-    output.answer(report, "\n".join(lines), as_json=as_json)
-
-
-def _chosen(named: str | None) -> Place:
-    """The session that was named, else the one this runs in, else the project's newest.
-
-    Raises:
-        SessionError: there is none, or a name fits several.
-    """
-    kept = {*io.names_in(paths.carry_dir(paths.home()))} - {links.CLIENTS, links.PROJECTS}
-    return _place(find.wanted_id(named, kept))
-
-
-def _place(session_id: str) -> Place:
-    try:
-        transcript: str | None = find.by_id(session_id)
-    except SessionError:
-        transcript = None
-    project = find.project_of(transcript) if transcript else None
-    return Place(session_id, transcript, project or os.getcwd())
-
-
-def _record(place: Place) -> Ledger:
-    """The record of a session up to now, with what people added to it."""
-    home_dir = paths.home()
-    record = ledger.load(home_dir, place.session_id)
-    if record.unread_bytes:
-        # A hook had no time to read all of it; here there is.
-        record = ledger.afresh(record)
-    changed = fold.bring_up_to_date(record, place.transcript)
-    if links.adopt_origin(home_dir, record, place.transcript) or changed:
-        with contextlib.suppress(OSError):  # what is shown is right all the same
-            ledger.save(home_dir, record)
-    return notes.merge(home_dir, record)
+    place = session_record.chosen(paths.home(), session_id)
+    policy = config.live_policy(paths.home(), place.project_dir)
+    document = session_record.save_checkpoint(paths.home(), place, policy)
+    output.answer(document, session_record.checkpoint_text, as_json=as_json)
 
 
 def _earlier(place: Place, record: Ledger) -> tuple[Place, Ledger]:
@@ -228,8 +166,8 @@ def _earlier(place: Place, record: Ledger) -> tuple[Place, Ledger]:
     previous = record.previous or (paths.safe_session_id(found["session"]) if found else None)
     if previous is None or previous == place.session_id:
         return place, record
-    earlier = _place(previous)
-    origin = _record(earlier)
+    earlier = session_record.place(previous)
+    origin = session_record.read(home_dir, earlier)
     if io.env("CLAUDE_CODE_SESSION_ID") == place.session_id:
         own = ledger.load(home_dir, place.session_id)
         links.inherit(own, origin)
@@ -238,8 +176,8 @@ def _earlier(place: Place, record: Ledger) -> tuple[Place, Ledger]:
 
 
 def _mark(note_id: str, session_id: str | None, what: str, *, as_json: bool) -> None:
-    place = _chosen(session_id)
-    found = _record(place).notes.get(note_id)
+    place = session_record.chosen(paths.home(), session_id)
+    found = session_record.read(paths.home(), place).notes.get(note_id)
     if found is None:
         raise SessionError(f"no note {note_id!r} is known: `brimline carry show` lists them")
     notes.mark(paths.home(), place.session_id, note_id, what)

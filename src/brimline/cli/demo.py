@@ -16,7 +16,7 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import brimline
-from brimline import output, testing
+from brimline import models, output, testing
 from brimline.fast import policy
 from brimline.gauge import reading
 from brimline.launch import bootstrap
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from brimline.gauge.reading import Reading
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(brimline.__file__)))
-_MODEL = "claude-sonnet-4-6"  # one that the client compacts
+_MODEL = "claude-opus-5-5"
 _WINDOW_TOKENS = 200_000
 _FIRST_REQUEST_TOKENS = 24_000
-_CHARACTERS_PER_TOKEN = 2.85
+_CHARACTERS_PER_TOKEN = models.lookup(_MODEL).characters_per_token
 # The rest of what a step adds is what the model itself writes.
 _MOST_CHARACTERS = 7_500
 _COLOURS = ("green", "cyan", "yellow", "magenta", "bold red")

@@ -13,24 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from brimline import clock, output
+from brimline import output
 from brimline.errors import BrimlineError, StateError, TeamError
 from brimline.fast import paths
-from brimline.search import documents, stored, turns, vectors
-from brimline.search.documents import EVERYWHERE, Within
+from brimline.memory import overview
+from brimline.search import documents, stored, vectors
 from brimline.team import together
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Sequence
 
     from brimline.memory.hot import Topic
-    from brimline.search.turns import Hit
 
 _name = click.argument("name", metavar="NAME")
-_SHOWN_LINES = 3
-_LINE_CHARACTERS = 110
-_TELLING = 4
 
 
 @output.command("search")
@@ -48,17 +43,13 @@ def search_command(words: tuple[str, ...], everywhere: bool, limit: int, as_json
       brimline memory search --everywhere "retry budget" --limit 3
     """
     query = " ".join(words)
-    within = EVERYWHERE if everywhere else Within(stored.place(os.getcwd()))
-    hits, problem = together.search(paths.home(), os.getcwd(), _memory(), query, limit, within)
+    document = together.document(paths.home(), os.getcwd(), query, limit, everywhere=everywhere)
     _say_if_renewed()
-    if problem:
-        output.note(f"from this machine alone: {problem}")
+    if document["problem"]:
+        output.note(f"from this machine alone: {document['problem']}")
     if not vectors.load():
         output.note(vectors.MISSING)
-    document = {"query": query, "hits": [hit._asdict() for hit in hits], "problem": problem}
-    told = "\n\n".join([_shown(hit, words) for hit in hits])
-    told = told or "Nothing was found; `brimline memory index` reads on."
-    output.answer(document, told, as_json=as_json)
+    output.answer(document, lambda made: overview.hits_text(made["hits"], query), as_json=as_json)
 
 
 @output.command("add")
@@ -77,7 +68,7 @@ def add_command(name: str, text: str, kind: str, description: str, as_json: bool
 
     topic = hot.add(_folder(), name, kind, description, _given(text))
     _renew(topic)
-    output.answer(_document(topic), topic.path, as_json=as_json)
+    output.answer(overview.topic_document(topic), topic.path, as_json=as_json)
 
 
 @output.command("edit")
@@ -111,7 +102,7 @@ def edit_command(
     given = None if text is None else _given(text)
     done = hot.edit(place, name, kind=kind, description=description, text=given, seen=seen)
     _renew(done)
-    output.answer(_document(done), done.path, as_json=as_json)
+    output.answer(overview.topic_document(done), done.path, as_json=as_json)
 
 
 @output.command("remove")
@@ -131,7 +122,7 @@ def remove_command(name: str, yes: bool, as_json: bool) -> None:
     output.consent(f"Delete {topic.path}?", yes=yes)
     hot.remove(place, name)
     _renew(topic)
-    output.answer(_document(topic), f"{topic.path} is deleted.", as_json=as_json)
+    output.answer(overview.topic_document(topic), f"{topic.path} is deleted.", as_json=as_json)
 
 
 @output.command("list")
@@ -142,13 +133,7 @@ def list_command(as_json: bool) -> None:
     Example:
       brimline memory list
     """
-    from brimline.memory import hot
-
-    place = _folder()
-    found = hot.topics(place)
-    rows = [(one.name or one.file, one.type, one.description or one.problem) for one in found]
-    told = output.table(("topic", "type", "description"), rows) if rows else f"{place} has none."
-    output.answer({"folder": place, "topics": list(map(_document, found))}, told, as_json=as_json)
+    output.answer(overview.topics(_folder()), overview.topics_text, as_json=as_json)
 
 
 @output.command("lint")
@@ -188,14 +173,14 @@ def index_command(rebuild: bool, as_json: bool) -> None:
     home_dir, project = paths.home(), os.getcwd()
     exclude = config.load(home_dir, project).values["memory.exclude"]
     if rebuild:
-        _memory().use(_read_again)
+        overview.searchable(home_dir).use(_read_again)
     total = deep.unread_bytes(home_dir, project)
     with output.Progress("Reading sessions", total) as progress:
         done = deep.take_in(home_dir, project, exclude, progress=progress.update)
     _say_if_renewed()
     if not vectors.load():
         output.note(vectors.MISSING)
-    total = sum(_memory().use(_counts)["entries"].values())
+    total = sum(overview.searchable(home_dir).use(overview.counts)["entries"].values())
     told = f"{_entries(done.added)} added, {total:,} in all."
     output.answer(done._asdict(), told, as_json=as_json)
 
@@ -236,23 +221,10 @@ def status_command(as_json: bool) -> None:
     Example:
       brimline memory status
     """
-    from brimline.memory import hot
-
-    home_dir, place = paths.home(), _folder()
-    document: dict[str, Any] = {"folder": place, "topics": len(hot.topics(place))}
-    document |= {"index_bytes": _size(f"{place}/{hot.INDEX}"), "entries": {}, "sessions": 0}
-    if os.path.isdir(stored.folder(home_dir)):
-        document |= _memory().use(_counts)
-        _say_if_renewed()
-    document["vectors"] = vectors.load() is not None
-    kinds = ", ".join(f"{number:,} {kind}" for kind, number in document["entries"].items())
-    rows = [
-        ("folder", place),
-        ("topics", f"{document['topics']:,}; index {output.size(document['index_bytes'])}"),
-        ("search", f"{kinds or 'nothing yet'}; {output.count(document['sessions'], 'session')}"),
-        ("meaning", "searched too" if document["vectors"] else vectors.MISSING),
-    ]
-    document["team"] = together.status(home_dir, os.getcwd())
+    document = overview.status(paths.home(), _folder())
+    _say_if_renewed()
+    document["team"] = together.status(paths.home(), os.getcwd())
+    rows = overview.status_rows(document)
     rows += [("team", together.told(document["team"]))] if document["team"] else []
     output.answer(document, output.pairs(rows), as_json=as_json)
 
@@ -284,34 +256,34 @@ def forget_command(
       brimline forget --before 2026-01-31 --yes
     """
     from brimline.memory import forget
+    from brimline.state.forgotten import Asked
     from brimline.transcript import find
 
     if sum(one is not None for one in (session_id, project, before)) != 1:
         raise StateError("name one of --session, --project and --before")
     home_dir = paths.home()
     known = forget.sessions(home_dir)
-    about: dict[str, Any]
     if session_id is not None:
-        names = [find.matching(session_id, known)]
-        about = {"session": names[0]}
+        asked = Asked((find.matching(session_id, known),))
     elif project is not None:
         if not project.strip():
             raise StateError("--project is empty: name a folder")
         place = stored.place(os.path.abspath(os.path.expanduser(project)))
-        names = [name for name, one in known.items() if stored.is_within(one.project, place)]
-        about = {"project": place}
+        inside = [name for name, kept in known.items() if stored.is_within(kept.project, place)]
+        asked = Asked(tuple(inside), project=place)
     else:
         moment = _day(before or "")
-        names = [name for name, one in known.items() if one.last_at < moment]
-        about = {"before": moment}
+        older = [name for name, kept in known.items() if kept.last_at < moment]
+        asked = Asked(tuple(older), before=moment)
+    names = asked.sessions
     told = output.count(len(names), "session")
     document: dict[str, Any] = {"session_ids": sorted(names), "dry_run": dry_run}
     if dry_run:
-        document |= forget.would_forget(home_dir, names, about)
+        document |= forget.forget(home_dir, asked, dry_run=True)
         told = f"{_with_counts(document)} would go."
     else:
         output.consent(f"Delete all that is kept of {told}, for good?", yes=yes)
-        document |= forget.forget(home_dir, names, about)
+        document |= forget.forget(home_dir, asked)
         told = f"{_with_counts(document)} forgotten."
         if together.is_wanted(home_dir):
             output.note("`brimline memory sync` deletes it on the team's server too")
@@ -338,11 +310,6 @@ def _entries(number: int) -> str:
     return "1 entry" if number == 1 else f"{number:,} entries"
 
 
-def _memory() -> turns.Memory:
-    """The search; what else there is loads with the commands that need it."""
-    return turns.Memory(stored.folder(paths.home()), derived=True)
-
-
 def _folder() -> str:
     from brimline.settings import clientsettings
 
@@ -364,43 +331,8 @@ def _given(text: str) -> str:
     return sys.stdin.read() if text == "-" else text
 
 
-def _document(topic: Topic) -> dict[str, Any]:
-    return output.fields(topic, "path name description type problem")
-
-
-def _shown(hit: Hit, words: Sequence[str]) -> str:
-    """One entry for a person: where it is from, and the lines from the first that fits."""
-    when = output.minute(clock.format_utc(hit.at)) if hit.at else "unknown time"
-    about = [when, hit.source, hit.group.partition("/")[0][:8] if hit.group[:1] != "/" else hit.id]
-    about += [f"by {hit.author}"] if hit.author else []
-    lines = [line for line in hit.text.split("\n") if line.strip()]
-    sought = [word for word in " ".join(words).casefold().split() if len(word) >= _TELLING]
-    fitting = [at for at, line in enumerate(lines) if any(w in line.casefold() for w in sought)]
-    first = fitting[0] if fitting and fitting[0] >= _SHOWN_LINES else 0
-    end = first + _SHOWN_LINES
-    shown = [f"  {output.line(line, _LINE_CHARACTERS)}" for line in lines[first:end]]
-    before, after = ["  …"][: bool(first)], ["  …"][: len(lines) > end]
-    return "\n".join(["  ".join(about), *before, *shown, *after])
-
-
 def _read_again(connection: sqlite3.Connection) -> None:
     connection.execute("DELETE FROM facts WHERE name GLOB 'file:*'")
-
-
-def _counts(connection: sqlite3.Connection) -> dict[str, Any]:
-    kinds = "SELECT source, count(*) FROM entries GROUP BY source ORDER BY 2 DESC"
-    of_sessions = "SELECT count(DISTINCT session) FROM entries WHERE session NOT GLOB '*/*'"
-    return {
-        "entries": dict(connection.execute(kinds).fetchall()),
-        "sessions": connection.execute(of_sessions).fetchone()[0],
-    }
-
-
-def _size(path: str) -> int:
-    try:
-        return os.path.getsize(path)
-    except OSError:
-        return 0
 
 
 def _day(text: str) -> float:

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import gc
 import os
-import shlex
 import time
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from brimline import clock, output
-from brimline.cli import session_document, session_text
+from brimline import output
 from brimline.errors import SessionError
 from brimline.fast import paths
-from brimline.session import in_use, inspect, purge, recovery, repair, restore
+from brimline.session import (
+    in_use,
+    purge,
+    recovery,
+    repair,
+    restore,
+    session_documents,
+    session_text,
+)
 from brimline.session.disk import RewriteError
 from brimline.transcript import find
 
@@ -89,12 +95,7 @@ def inspect_command(file: str | None, session_id: str | None, as_json: bool) -> 
     """
     path = _target(file, session_id)
     with _reading(path) as bar:
-        found = inspect.inspect(path, bar.update)
-    measured_at = clock.parse(found.measured_at)
-    if measured_at is not None:
-        # What purges took out since the last request measured it is not there any more.
-        found.context.take_out(restore.context_tokens_since(paths.home(), path, measured_at))
-    document = session_document.inspection(path, found)
+        document = session_documents.inspection(path, paths.home(), bar.update)
     output.answer(document, session_text.session, as_json=as_json)
 
 
@@ -135,18 +136,17 @@ def purge_command(file: str | None, session_id: str | None, as_json: bool, **giv
     gc.disable()
     with _reading(path) as bar:
         planned = purge.prepare(path, options, home_dir, bar.update)
-    found = session_document.purge(path, planned) | {"applied": False}
-    told = session_text.purge(found)
+    found = session_documents.purge(path, planned) | {"applied": False}
     if planned.is_empty:
-        output.answer(found, f"{told}\nNothing to purge.", as_json=as_json)
+        output.answer(found, f"{session_text.purge(found)}\nNothing to purge.", as_json=as_json)
         return
     if given["dry_run"]:
-        found["changes"] = session_document.changes(planned)
-        told += f"\n{session_text.changes(found['changes'])}\n{_next_step(path, given)}"
-        output.answer(found, told, as_json=as_json)
+        found["changes"] = session_documents.changes(planned)
+        text = "" if as_json else session_text.preview(found, options, home_dir)
+        output.answer(found, text, as_json=as_json)
         return
     if not as_json:
-        output.say(told)
+        output.say(session_text.purge(found))
     in_use.require_idle(path, home_dir)
     name = os.path.basename(path)
     question = f"Rewrite {name}? A backup is kept, and `brimline session restore` undoes it."
@@ -161,22 +161,6 @@ def purge_command(file: str | None, session_id: str | None, as_json: bool, **giv
         "is_still_written": not done.is_over,
     }
     output.answer(found, session_text.purged, as_json=as_json)
-
-
-def _next_step(path: str, given: dict[str, Any]) -> str:
-    """The command that does what a dry run has shown."""
-    options = [word for name in given["strategy"] for word in ("--strategy", name)]
-    for name in ("threshold", "keep_recent"):
-        if given[name] is not None:
-            options += [f"--{name.replace('_', '-')}", str(given[name])]
-    reason, told = in_use.why(path, paths.home()), "Nothing was changed. To do it:"
-    if reason is not None:
-        told = (
-            f"Nothing was changed. The session is in use ({reason}), and its client would not "
-            "notice a change before the session is resumed. End it, then run:"
-        )
-    words = shlex.join(["brimline", "session", "purge", path, *options])
-    return f"\n{output.wrapped(told)}\n  {words}"
 
 
 @output.command("repair", epilog=_EXIT_CODES)
@@ -203,12 +187,12 @@ def repair_command(
     if report.mended and not dry_run:
         in_use.require_idle(report.path, home_dir)
         if not yes:
-            found = session_document.repair(report, dry_run=True)
+            found = session_documents.repair(report, dry_run=True)
             output.say("\n".join(session_text.found_faults(found)), err=True)
         output.consent(f"Mend {output.count(len(report.mended), 'fault')}?", yes=yes)
         with output.Progress("Mending", 2 * os.path.getsize(path)) as bar:
             report = repair.repair(path, home_dir=home_dir, progress=bar.update, on_wait=_follow)
-    told = session_document.repair(report, dry_run=dry_run)
+    told = session_documents.repair(report, dry_run=dry_run)
     output.answer(told, session_text.repaired, as_json=as_json)
 
 
@@ -277,11 +261,11 @@ def backups_command(
     """
     found = _backups(file, session_id)
     if prune is None:
-        output.answer(session_document.backups(found), session_text.backups, as_json=as_json)
+        output.answer(session_documents.backups(found), session_text.backups, as_json=as_json)
         return
     limit = time.time() - prune * _DAY_S
     going = [one for one in found if one.made_at <= limit]
-    told = session_document.backups(going)
+    told = session_documents.backups(going)
     amount = f"{output.count(len(going), 'backup')} ({output.size(told['size_bytes'])})"
     output.consent(f"Delete {amount} for good?", yes=yes or not going)
     for backup in going:

@@ -11,6 +11,8 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from brimline.transcript import words
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -248,8 +250,9 @@ def _read(
         call = str(block.get("tool_use_id"))
         tool, arguments = calls.get(call, ("", {}))
         shown = _result_text(block.get("content"))
-        kind = OTHER if shown is None or not tool or role != "user" else RESULT
         text = shown if shown is not None else _dumps(block.get("content"))
+        is_users = words.may_be_in(tool or None, text, is_error=block.get("is_error") is True)
+        kind = OTHER if shown is None or not tool or role != "user" or is_users else RESULT
         tokens = _IMAGE_TOKENS if shown is None else len(text) / _RESULT_RATIO + _RESULT_FRAME
     elif what == "thinking":
         text = str(block.get("thinking"))

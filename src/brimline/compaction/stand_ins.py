@@ -11,7 +11,8 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.compaction import blocks
-from brimline.offload import kinds, names, preview, shell
+from brimline.foreign import flatten
+from brimline.offload import kinds, names, preview, programs
 from brimline.store import layout, stub
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def when_cold(block: Block, clock: Clock) -> StandIn | None:
         mark = f"[brimline: {len(block.text):,} characters, recall {key[:_SHORT_KEY]}]"
         fields = blocks.stands_in(block, f"{_sentence(block.text)} {mark}{kept}")
     else:
-        head = " ".join(block.text[:_SENTENCE_CHARACTERS].split())
+        head = flatten(block.text[:_SENTENCE_CHARACTERS], _SENTENCE_CHARACTERS)
         mark = f"… [brimline: {len(block.text):,} characters, recall {key[:_SHORT_KEY]}]"
         fields = blocks.stands_in(block, f"{head}{mark}{kept}{blocks.REMINDER_END}")
     tokens = blocks.estimate(block, fields)
@@ -100,7 +101,7 @@ def when_cold(block: Block, clock: Clock) -> StandIn | None:
 
 def is_named(block: Block, patterns: tuple[str, ...]) -> bool:
     """Whether a user's list holds the tool, the file or the beginning of the command."""
-    texts = [block.tool, subject_of(block), *shell.files_of(block.tool, block.arguments)]
+    texts = [block.tool, subject_of(block), *programs.files_of(block.tool, block.arguments)]
     forms = [form for one in patterns for form in (one, f"*/{one}", f"{one} *")]
     return any(fnmatch.fnmatchcase(text, form) for text in texts for form in forms)
 
@@ -118,7 +119,7 @@ def to_bytes(text: str) -> bytes:
 def subject_of(block: Block) -> str:
     """What a call was about: a file, a command, a pattern."""
     found = [block.arguments.get(name) for name in _SUBJECTS]
-    return next((" ".join(one.split()) for one in found if isinstance(one, str) and one), "")
+    return next((flatten(text, len(text)) for text in found if isinstance(text, str) and text), "")
 
 
 def _is_ours(block: Block) -> bool:
@@ -126,13 +127,15 @@ def _is_ours(block: Block) -> bool:
     first = block.text.lstrip(_NUMBERING).partition("\n")[0]
     if first.startswith(stub.BEGINNINGS[0]) and stub.parse(first):
         return True
-    return shell.fetches(block.tool, block.arguments) is not None
+    return programs.fetches(block.tool, block.arguments) is not None
 
 
 def _preview(block: Block, clock: Clock, content_bytes: int) -> StandIn | None:
     text = _plain(block.text)
-    line = shell.read(str(block.arguments.get("command") or "")) if block.tool == "Bash" else None
-    files = shell.files_of(block.tool, block.arguments)
+    line = (
+        programs.read(str(block.arguments.get("command") or "")) if block.tool == "Bash" else None
+    )
+    files = programs.files_of(block.tool, block.arguments)
     source = preview.Source(text)
     kind = kinds.kind_of(text, source.lines, block.tool or "Read", files, line)
     is_bulk = kind in kinds.BULK or (kind == kinds.FOUND and source.total >= kinds.FEWEST_HITS)
@@ -176,12 +179,8 @@ def _plain(text: str) -> str:
 
 def _about(block: Block, key: str) -> str:
     """What a result was: call, size and key."""
-    subject = subject_of(block)
-    if len(subject) > _SUBJECT_CHARACTERS:
-        # A path tells most at its end, a command at its beginning.
-        room = _SUBJECT_CHARACTERS - 1
-        subject = f"…{subject[-room:]}" if block.tool == "Read" else f"{subject[:room]}…"
-    called = f"{block.tool} {subject}".strip()
+    subject = flatten(subject_of(block), _SUBJECT_CHARACTERS, keep_end=block.tool == "Read")
+    called = f"{flatten(block.tool)} {subject}".strip()
     size = len(to_bytes(block.text))
     return f"[brimline: {called}: {size:,} bytes, recall {key[:_SHORT_KEY]}]"
 

@@ -16,8 +16,9 @@ from brimline import clienttools, output
 from brimline.carry import card
 from brimline.dashboard import chart
 from brimline.dashboard.story import EVENTS, hook_times, time_of
+from brimline.gauge import wording
 from brimline.gauge.composition import NAMES
-from brimline.offload import shell
+from brimline.offload import programs
 from brimline.store import stub
 from brimline.transcript import caching, read, row
 
@@ -97,17 +98,7 @@ def session_page(
 def headline(story: Story) -> str:
     """Where it stands, in a sentence."""
     now = story.now
-    if now is None or now.occupancy_tokens is None:
-        return output.NOT_MEASURED[0].upper() + output.NOT_MEASURED[1:] + "."
-    about = "~" if now.is_estimate else ""
-    told = f"{about}{now.occupancy_tokens:,} of {now.window.tokens:,} tokens in use"
-    ahead, margin = now.forecast(), now.margin_tokens or 0
-    if margin < 0:
-        return f"{told}; {now.compaction.outlook}: {-margin:,} past it."
-    left = f"{margin:,} tokens left"
-    if ahead and ahead.high:
-        left = f"about {output.count(ahead.ops, 'request')} left ({ahead.low} to {ahead.high})"
-    return f"{told}; {now.compaction.outlook}: {left}."
+    return wording.headline(now.document() if now else None)
 
 
 def label(one: Moment) -> str:
@@ -159,7 +150,7 @@ def shown_item(item: Item, *, redacted: bool) -> str:
     if redacted:
         ending = os.path.splitext(subject)[1] if name in clienttools.FILE_TOOLS else ""
         subject = ending if _ENDING.fullmatch(ending) else ""
-        subject = shell.known_program(item.subject) if name == "Bash" else subject
+        subject = programs.known_program(item.subject) if name == "Bash" else subject
         name = name and shared_name(item.kind, name)
     told = f": {name} {subject}".rstrip() if name else ""
     return output.line(f"{NAMES[item.kind]}{told}", _SUBJECT_CHARACTERS)

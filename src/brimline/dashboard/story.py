@@ -214,7 +214,7 @@ def outline(
     found.figures = history.look(home_dir, name, [path], lines).figures
     found.saved = learning.saved_by(home_dir, name)
     found.events = [_sound(line) for line in history.spooled(home_dir, name)]
-    found.now = reading.of_session(path, last, found.scan, state, policy_of(found.project))
+    found.now = reading.of_session(last, found.scan, state, policy_of(found.project))
     if told := state.snapshot():
         found.cost_usd = told.cost_usd
     return found

@@ -1,19 +1,16 @@
 """The pages of `brimline dashboard`: who may ask, what is shown, the three things that may be done.
 
-Read-only but for pin, unpin and forget, which run the commands of those names. What another command
-tells (health, rules, memory, stored outputs) is asked of that command, so that both say the same.
+Read-only but for pin, unpin and forget, which do what the commands of those names do. What a page
+shows is a document that a room makes, the same that the command of that name shows.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hmac
-import json
 import os
 import secrets
 import sqlite3
-import subprocess
-import sys
 import threading
 import time
 from functools import lru_cache
@@ -32,7 +29,14 @@ from starlette.staticfiles import StaticFiles
 from brimline.dashboard import pages, story
 from brimline.dashboard.index import SORTS, Filter, Index, stamp
 from brimline.errors import BrimlineError
-from brimline.store import contents, layout
+from brimline.gauge import composition
+from brimline.install import doctor
+from brimline.memory import hot, overview
+from brimline.rules import loading
+from brimline.search import stored
+from brimline.settings import config
+from brimline.store import contents, layout, listing, pins, removal
+from brimline.team import together
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -45,10 +49,9 @@ NAVIGATION = (
 _PAGE_SIZE = 50
 _KEPT_STORIES = 2
 _REFRESH_S, _FIRST_LOOK_S = 15.0, 5.0
-_COMMAND_S = 60
 _LARGEST_FORM_BYTES = 10_000
-_COMMANDS = {"rules": ["rules", "show"], "health": ["doctor"]}
-_ACTIONS = {"pin": ["pin"], "unpin": ["unpin"], "forget": ["forget", "--yes"]}
+_STORED_ROWS = 200
+_HITS = 20
 _HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -135,7 +138,8 @@ class Dashboard:
             Route("/stored/{digest}", self.output),
             Route("/stored/{digest}/{action}", self.act, methods=["POST"]),
             Route("/memory", self.memory),
-            *[Route(f"/{name}", self.told) for name in _COMMANDS],
+            Route("/rules", self.rules),
+            Route("/health", self.health),
             Mount("/static", StaticFiles(packages=[("brimline.dashboard", "static")])),
         ]
         known = (HTTPException, BrimlineError, OSError, sqlite3.Error)
@@ -205,7 +209,9 @@ class Dashboard:
 
     def stored(self, _request: Request) -> Response:
         """What was kept out of windows."""
-        return self._page("stored.html", "Kept out", **self._ask("store", "list", "--limit", "200"))
+        return self._page(
+            "stored.html", "Kept out", **listing.document(self.home_dir, _STORED_ROWS)
+        )
 
     def output(self, request: Request) -> Response:
         """One stored output."""
@@ -224,33 +230,47 @@ class Dashboard:
         length = request.headers.get("content-length")
         if length is None or _number(length) > _LARGEST_FORM_BYTES:
             raise HTTPException(413, "this is longer than any form of ours")
-        given = dict(parse_qsl((await request.body()).decode("utf-8", "replace")))
-        action = _ACTIONS.get(request.path_params["action"])
+        form = dict(parse_qsl((await request.body()).decode("utf-8", "replace")))
+        name = request.path_params["action"]
+        action = _ACTIONS.get(name)
         if action is None:
             raise HTTPException(404, "there is no such action")
-        if not _same(given.get("token", ""), self.token):
+        if not _same(form.get("token", ""), self.token):
             raise HTTPException(403, "the form is of an earlier start: load its page again")
-        if action[0] == "forget" and given.get("sure") != "yes":
+        if name == "forget" and form.get("sure") != "yes":
             raise HTTPException(400, "nothing was deleted: tick the box to say that you are sure")
+        layout.check_format(self.home_dir)
         key = contents.resolve(self.home_dir, request.path_params["digest"])
-        await run_in_threadpool(self._ask, "store", action[0], key, *action[1:])
-        there = "/stored" if action[0] == "forget" else f"/stored/{key[7:]}"
+        await run_in_threadpool(action, self.home_dir, key)
+        there = "/stored" if name == "forget" else f"/stored/{key[7:]}"
         return RedirectResponse(there, 303)
 
     def memory(self, request: Request) -> Response:
         """Topics of a project, and the search over all that was said."""
         query = request.query_params.get("q", "").strip()[:200]
         place = self._project(request)
-        topics = self._ask("memory", "list", cwd=place["project"])
-        words = ("memory", "search", "--everywhere", "--limit", "20", "--", query)
-        hits = self._ask(*words)["hits"] if query else []
+        topics = overview.topics(hot.folder(place["project"]))
+        hits = []
+        if query:
+            here = place["project"]
+            hits = together.document(self.home_dir, here, query, _HITS, everywhere=True)["hits"]
         return self._page("memory.html", "Memory", query=query, hits=hits, **topics, **place)
 
-    def told(self, request: Request) -> Response:
-        """What a command finds in a project: its instruction files, or whether all is well."""
-        place, name = self._project(request), request.url.path.strip("/")
-        found = self._ask(*_COMMANDS[name], cwd=place["project"])
-        return self._page(f"{name}.html", name.capitalize(), found=found, **place)
+    def rules(self, request: Request) -> Response:
+        """The instruction files of a project."""
+        place = self._project(request)
+        values = config.load(self.home_dir, place["project"]).values
+        document = loading.project_document(
+            place["project"], values["rules.organisation_file"], composition.estimate_text
+        )
+        return self._page("rules.html", "Rules", found=document, **place)
+
+    def health(self, request: Request) -> Response:
+        """Whether all is well in a project."""
+        place = self._project(request)
+        document = doctor.examination(self.home_dir, place["project"])
+        summary = doctor.summary(document)
+        return self._page("health.html", "Health", found=document, summary=summary, **place)
 
     def _asked(self, request: Request) -> tuple[str, str]:
         """The file of the session that is meant, and what leads to it again in its links."""
@@ -284,25 +304,17 @@ class Dashboard:
         asked, here = request.query_params.get("project", ""), os.getcwd()
         return {"projects": sorted({*known, here}), "project": asked if asked in known else here}
 
-    def _ask(self, *words: str, cwd: str | None = None) -> dict[str, Any]:
-        """What a command of ours answers.
 
-        Raises:
-            BrimlineError: it could not.
-        """
-        at = 1 + (words[0] != "doctor")
-        command = [sys.executable, "-P", "-m", "brimline", *words[:at], "--json", *words[at:]]
-        own = os.environ | {"BRIMLINE_HOME": self.home_dir}
-        try:
-            done = subprocess.run(
-                command, capture_output=True, check=False, timeout=_COMMAND_S, cwd=cwd, env=own
-            )
-            found: dict[str, Any] = json.loads(done.stdout or b"null") or {}
-        except (OSError, ValueError, subprocess.TimeoutExpired):
-            raise BrimlineError(f"`brimline {words[0]}` did not answer") from None
-        if not found:
-            raise BrimlineError(done.stderr.decode("utf-8", "replace").strip())
-        return found
+def _forget(home_dir: str, key: str) -> None:
+    removal.forget_key(home_dir, key)
+    stored.forget(home_dir, [key])
+
+
+def _unpin(home_dir: str, key: str) -> None:
+    pins.pin(home_dir, key, pins.NONE)
+
+
+_ACTIONS = {"pin": pins.pin, "unpin": _unpin, "forget": _forget}
 
 
 def _number(text: str) -> int:

@@ -24,6 +24,7 @@ _ROOMS = {
 }
 FAST_MODULES = (
     "brimline.clienttools",
+    "brimline.models",
     *[
         f"brimline.{name}"
         for room, modules in _ROOMS.items()

@@ -25,8 +25,9 @@ else:
 _CLOSE_ON_EXEC = getattr(system, "O_CLOEXEC", 0)
 _BINARY = getattr(system, "O_BINARY", 0)
 # Not waiting: a named pipe in the place of a file must not hold a hook up.
-READ = system.O_RDONLY | _CLOSE_ON_EXEC | _BINARY | getattr(system, "O_NONBLOCK", 0)
-_CREATE = system.O_WRONLY | system.O_CREAT | _CLOSE_ON_EXEC | _BINARY
+_COMMON = _CLOSE_ON_EXEC | _BINARY | getattr(system, "O_NONBLOCK", 0)
+READ = system.O_RDONLY | _COMMON
+_CREATE = system.O_WRONLY | system.O_CREAT | _COMMON
 _BLOCK_BYTES = 1 << 20
 _MOST_DIGITS = 12
 

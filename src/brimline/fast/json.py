@@ -1,10 +1,16 @@
-"""JSON without `import json`, whose cost alone would double a hook's start-up.
+"""JSON without `import json`, whose cost alone would double a hook's start-up; our files of lines.
 
-Fast path: imports nothing at module level but `_json`. The C scanner is private API of CPython, so
-every interpreter that lacks it falls back to the standard module, and a test compares the two.
+Fast path: imports only `_json` and `fast.io`. The C scanner is private API of CPython, so every
+interpreter that lacks it falls back to the standard module, and a test compares the two.
+
+A file of ours that grows by lines holds objects, each beginning with its version. They are told
+apart by how they begin, which no text within them can look like: a line that a full disk or a kill
+cut short has the next one glued to it, and costs itself alone.
 """
 
 from __future__ import annotations
+
+from brimline.fast import io
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,6 +38,8 @@ except ImportError:  # pragma: no cover - another Python implementation
 
 # Windows tools put a byte order mark in front of a document.
 _WHITESPACE = " \t\r\n\ufeff"
+FORMAT = 1
+_LINE_START = '{"v":'
 
 
 def loads(text: str) -> Any:
@@ -40,7 +48,7 @@ def loads(text: str) -> Any:
     Raises:
         ValueError: the text is no JSON, is cut off, or is nested too deeply.
     """
-    return scan(text, _skip_whitespace(text, 0))[0]
+    return scan(text.lstrip(_WHITESPACE), 0)[0]
 
 
 def load_object(raw: bytes) -> dict[str, Any]:
@@ -58,15 +66,83 @@ def load_object(raw: bytes) -> dict[str, Any]:
 def loads_all(text: str) -> list[Any]:
     """Parse every document on a line, up to the first that is broken."""
     documents = []
-    position = _skip_whitespace(text, 0)
-    while position < len(text):
+    rest = text.lstrip(_WHITESPACE)
+    while rest:
         try:
-            document, end = scan(text, position)
+            document, end = scan(rest, 0)
         except ValueError:
             break
         documents.append(document)
-        position = _skip_whitespace(text, end)
+        rest = rest[end:].lstrip(_WHITESPACE)
     return documents
+
+
+def append_line(path: str, fields: dict[str, Any]) -> None:
+    """Add one line to a file of ours, in a single write: lines of parallel processes never mix.
+
+    Raises:
+        OSError: the line could not be written whole.
+    """
+    io.append_line(path, dumps({"v": FORMAT} | fields))
+
+
+def read_lines(
+    path: str, limit: int | None = None, containing: bytes = b""
+) -> list[dict[str, Any]]:
+    """Every whole line of a file of ours, or of its first bytes; a missing file has none.
+
+    Args:
+        path: the file.
+        limit: how many bytes are read at most.
+        containing: bytes that a line must have in it to be looked at.
+
+    Raises:
+        OSError: the file is there and cannot be read.
+    """
+    try:
+        raw = io.read_file(path, limit)
+    except FileNotFoundError:
+        return []
+    if containing:
+        raw = b"\n".join([line for line in raw.split(b"\n") if containing in line])
+    return parse_lines(raw)[0]
+
+
+def parse_lines(raw: bytes) -> tuple[list[dict[str, Any]], int]:
+    """The whole lines of this version, and the number of stretches that hold none."""
+    text = raw.decode("utf-8", "replace")
+    lines, damaged, end = [], 0, 0
+    while (start := text.find(_LINE_START, end)) >= 0:
+        damaged += bool(text[end:start].strip())
+        try:
+            line, end = scan(text, start)
+        except ValueError:
+            end = start + 1  # what follows up to the next beginning is counted there
+            continue
+        if line["v"] == FORMAT:
+            lines.append(line)
+    return lines, damaged + bool(text[end:].strip())
+
+
+def redact_lines(path: str, name: str, value: str) -> None:
+    """Make a value unreadable in every line of a file, to which others may append meanwhile.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    start, said = f'"{name}":'.encode(), dumps(value).encode()
+    dashes = b'"' + b"-" * (len(said) - 2) + b'"'
+    try:
+        data = io.read_file(path)
+    except FileNotFoundError:
+        return
+    at = data.find(start + said)
+    if at >= 0:
+        with open(path, "r+b", buffering=0) as file:
+            while at >= 0:
+                file.seek(at + len(start))
+                file.write(dashes)
+                at = data.find(start + said, at + 1)
 
 
 def dumps(value: Any) -> str:
@@ -100,9 +176,3 @@ def scan(text: str, position: int) -> tuple[Any, int]:
     except RecursionError:
         raise ValueError("nested too deeply") from None
     return found
-
-
-def _skip_whitespace(text: str, position: int) -> int:
-    while position < len(text) and text[position] in _WHITESPACE:
-        position += 1
-    return position

@@ -49,6 +49,8 @@ class Policy:
         # Rules that survive every compaction: the name of the file and the text of each.
         self.marked = marked or []
         self._preset = preset or {}
+        # The table of models with the user's rows, where it was compiled in.
+        self.compiled_models: list[dict[str, Any]] | None = None
 
     @property
     def preset(self) -> dict[str, Any]:
@@ -58,6 +60,15 @@ class Policy:
 
             self._preset = presets.named(self.values["guard.preset"])
         return self._preset
+
+    @property
+    def models(self) -> list[dict[str, Any]]:
+        """The table of models, the user's rows first; read where it was not compiled in."""
+        if self.compiled_models is None:
+            from brimline import models
+
+            self.compiled_models = models.table()
+        return self.compiled_models
 
 
 def switched_off() -> bool:
@@ -94,7 +105,9 @@ def stored(home_dir: str, project_dir: str) -> Policy | None:
         if document["brimline"] != __version__:
             values = _from_defaults().values | values
         known = [document[name] for name in ("client", "sources", "explicit", "learned")]
-        return Policy(values, *known, *[document.get(name) for name in ("preset", "marked")])
+        policy = Policy(values, *known, *[document.get(name) for name in ("preset", "marked")])
+        policy.compiled_models = document.get("models")
+        return policy
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

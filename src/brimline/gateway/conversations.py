@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sqlite3
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field, replace
@@ -14,7 +15,9 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from brimline import models
 from brimline.compaction import blocks, compactor, stand_ins
+from brimline.errors import BrimlineError
 from brimline.fast import io
 from brimline.gateway.stickiness import Sent
 from brimline.gauge import window
@@ -178,14 +181,22 @@ class Conversations:
             client={},
             observed=None,
             occupancy_tokens=state.prompt_tokens,
-            model=str(body.get("model")),
+            model=models.lookup(str(body.get("model"))),
             requested_model="[1m]" if b"context-1m" in headers.get(b"anthropic-beta", b"") else "",
         )
         is_bound = str(body.get("model")) in self._bound
         passing.settings = replace(self._settings, window_tokens=size.tokens, is_bound=is_bound)
         with passing.known.lock:
             outcome = self._again(passing, state, requests, now)
-            self._adopt(passing, outcome or self._edited(passing, state, passing.settings, now))
+            outcome = outcome or self._edited(passing, state, passing.settings, now)
+            try:
+                self._adopt(passing, outcome)
+            except (OSError, sqlite3.Error, BrimlineError) as error:
+                # A full disk, a locked file: what stands in already goes on to do so.
+                self.failed(error)
+                passing.outcome = compactor.again(passing.body, passing.found, state.standing, None)
+                if passing.outcome.is_changed:
+                    passing.raw = _to_bytes(passing.outcome.body)
 
     def _again(
         self, passing: Passing, state: State, requests: _Requests, now: float

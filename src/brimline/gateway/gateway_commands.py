@@ -35,9 +35,8 @@ def _layers(_context: click.Context, _parameter: click.Parameter, text: str) -> 
 )
 @click.option(
     "--upstream",
-    default="https://api.anthropic.com",
     metavar="URL",
-    help="The service behind it.",
+    help="The service behind it (default: ANTHROPIC_BASE_URL, else Anthropic's).",
 )
 @click.option("--path", "secret", metavar="SECRET", help="First part of its path (default: new).")
 @click.option(
@@ -47,7 +46,7 @@ def _layers(_context: click.Context, _parameter: click.Parameter, text: str) -> 
 @click.option("--inherited", nargs=2, type=int, hidden=True)
 def gateway(
     port: int,
-    upstream: str,
+    upstream: str | None,
     secret: str | None,
     layers: frozenset[int],
     test_clock: bool,
@@ -69,7 +68,8 @@ def gateway(
         raise BrimlineError("--path takes letters, digits and - _ . ~ only")
     descriptor, lifeline = inherited or (None, None)
     listening = serving.listen(port) if descriptor is None else serving.inherited(descriptor)
-    service = serving.service(upstream, "--upstream")
+    source = "--upstream" if upstream else serving.BASE_URL
+    service = serving.service(upstream or os.environ.get(source) or serving.SERVICE, source)
     plan = serving.Plan(service, secret, layers, test_clock, lifeline)
 
     def tell() -> None:

@@ -26,14 +26,13 @@ from brimline import output
 from brimline.errors import BrimlineError
 from brimline.fast import io, paths
 from brimline.gateway import serving
+from brimline.launch import PACKAGE_DIR
 from brimline.settings import clientsettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 CLIENT = "claude"
-SERVICE = "https://api.anthropic.com"
-_BASE_URL = "ANTHROPIC_BASE_URL"
 _OTHER_SERVICES = {
     "CLAUDE_CODE_USE_BEDROCK": "Bedrock",
     "CLAUDE_CODE_USE_VERTEX": "Vertex",
@@ -44,7 +43,16 @@ _PERCENT, _WINDOW = "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", "CLAUDE_CODE_AUTO_COMPACT
 _ANY_WINDOW = "1000000"
 _PASSED_ON = ("SIGINT", "SIGQUIT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
 # How the client reaches its service is how the gateway does.
-_NETWORK = (*serving.PROXIES, *serving.NO_PROXIES, *serving.AUTHORITIES)
+_NETWORK = (serving.BASE_URL, *serving.PROXIES, *serving.NO_PROXIES, *serving.AUTHORITIES)
+# All else that a gateway gets of the environment: no key, no token, nothing that changes Python.
+_PLACES = ("HOME", "PATH", "TMPDIR", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH", "CLAUDE_CONFIG_DIR")
+# In a folder that the client has not asked about, the repository has written these.
+_OF_A_PROJECT = ("project", "local")
+# Nothing of the folder we are in, or of PYTHONPATH, is imported; our own folder comes last.
+_OURSELVES = (
+    f"import sys; sys.path.append({os.path.dirname(PACKAGE_DIR)!r}); "
+    "from brimline.cli.main import main; main()"
+)
 _OURS = (serving.HOST, "localhost")
 _RUN = "run-"
 _BEING_WRITTEN_S = 60.0
@@ -52,6 +60,10 @@ _BEING_WRITTEN_S = 60.0
 _SHORT_LIFE_S, _MOST_SHORT_LIVES = 5.0, 3
 _GOODBYE_S = 5.0
 _KILLED_EXIT = 128
+_NOT_TRUSTED = (
+    "brimline: this folder's own settings name a service, proxy or certificate; they are not used "
+    "before you have told the client that you trust the folder"
+)
 _GONE = (
     "brimline's gateway ends whenever it is started again{}. Leave the client and go on with "
     "`brimline run -- --continue`, or without the gateway with `claude --continue`"
@@ -74,14 +86,15 @@ def run(arguments: list[str], compact_pct: int | None) -> int:
     upstream = _upstream(env)
     secret = serving.fresh_secret()
     with serving.listen(0) as listening:
-        given = {_BASE_URL: serving.base_url(listening, secret)} | _around_proxies(env)
+        given = {serving.BASE_URL: serving.base_url(listening, secret)} | _around_proxies(env)
         if compact_pct is not None:
             given[_PERCENT] = str(compact_pct)
             given[_WINDOW] = env.get(_WINDOW) or _ANY_WINDOW
         own_env = settings.get("env")
         settings["env"] = (own_env if isinstance(own_env, dict) else {}) | given
         own = {name: env[name] for name in _NETWORK if name in env}
-        gateway = _Gateway(listening, upstream, own | {"BRIMLINE_GATEWAY_PATH": secret})
+        own |= {serving.BASE_URL: upstream, "BRIMLINE_GATEWAY_PATH": secret}
+        gateway = _Gateway(listening, own)
         try:
             gateway.start()
             with _written(settings) as path:
@@ -121,17 +134,33 @@ def _split(arguments: list[str]) -> tuple[dict[str, Any], str | None, list[str]]
 
 
 def _client_env(settings: dict[str, Any], sources: str | None) -> dict[str, str]:
-    """The variables as the client would see them: its settings are stronger than ours."""
-    env = dict(os.environ)
-    files = clientsettings.settings_files(os.getcwd())
-    wanted = files if sources is None else {"managed", *map(str.strip, sources.split(","))}
-    found = [clientsettings.read_settings(files[scope]) for scope in files if scope in wanted]
+    """The variables as the client would see them: its settings are stronger than ours.
+
+    Where the client would still ask whether a folder is to be trusted, its settings do not count:
+    they would have the user's key before the user has answered.
+    """
+    folder = os.getcwd()
+    files = clientsettings.settings_files(folder)
+    wanted = set(files if sources is None else ("managed", *map(str.strip, sources.split(","))))
+    if not clientsettings.is_trusted(folder):
+        doubtful = [files[scope] for scope in _OF_A_PROJECT if scope in wanted]
+        if any(
+            _variables(clientsettings.read_settings(path)).keys() & _NETWORK for path in doubtful
+        ):
+            output.complain(_NOT_TRUSTED)
+        wanted -= {*_OF_A_PROJECT}
+    documents = [clientsettings.read_settings(files[scope]) for scope in files if scope in wanted]
     # `--settings` stands above the files but for those of the organisation, which come last.
-    found.insert(-1, settings)
-    for one in found:
-        own = one.get("env")
-        env |= {name: str(value) for name, value in own.items()} if isinstance(own, dict) else {}
+    documents.insert(-1, settings)
+    env = dict(os.environ)
+    for document in documents:
+        env |= _variables(document)
     return env
+
+
+def _variables(settings: dict[str, Any]) -> dict[str, str]:
+    own = settings.get("env")
+    return {name: str(value) for name, value in own.items()} if isinstance(own, dict) else {}
 
 
 def _around_proxies(env: Mapping[str, str]) -> dict[str, str]:
@@ -175,7 +204,7 @@ def _upstream(env: Mapping[str, str]) -> str:
                 f"{name} is set: the gateway does not speak {service}'s protocol; "
                 f"start `{CLIENT}` without it"
             )
-    return serving.service(env.get(_BASE_URL) or SERVICE, _BASE_URL)
+    return serving.service(env.get(serving.BASE_URL) or serving.SERVICE, serving.BASE_URL)
 
 
 def _attend(command: list[str]) -> int:
@@ -218,10 +247,10 @@ def _has_keys() -> bool:
 class _Gateway:
     """A gateway as a process, watched by a thread."""
 
-    def __init__(self, listening: socket.socket, upstream: str, env: dict[str, str]) -> None:
+    def __init__(self, listening: socket.socket, env: dict[str, str]) -> None:
         self._listening = listening
-        self._upstream = upstream
-        self._env = env
+        places = [name for name in os.environ if name in _PLACES or name.startswith("BRIMLINE_")]
+        self._env = {name: os.environ[name] for name in places} | env
         self._process: subprocess.Popen[bytes] | None = None
         self._lifeline: int | None = None
         self._ending = threading.Event()
@@ -258,7 +287,7 @@ class _Gateway:
             os.close(self._lifeline)
         self._lifeline = writing
         number = self._listening.fileno()
-        command = [sys.executable, "-m", "brimline", "gateway", "--upstream", self._upstream]
+        command = [sys.executable, "-I", "-c", _OURSELVES, "gateway"]
         command += ["--inherited", str(number), str(reading)]
         process = self._process = subprocess.Popen(
             command,
@@ -266,9 +295,9 @@ class _Gateway:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             pass_fds=(number, reading),
-            # Keys on the terminal are not for it, and its path is nobody else's business.
+            # Keys on the terminal are not for it.
             start_new_session=True,
-            env=os.environ | self._env,
+            env=self._env,
         )
         os.close(reading)
         said = ""

@@ -22,7 +22,7 @@ from brimline.errors import BrimlineError
 from brimline.gateway import serving
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 
     from brimline.gateway.conversations import Conversations, Passing
 
@@ -34,13 +34,14 @@ LARGEST_BODY_BYTES = 64 << 20
 MOST_CONNECTIONS = 256
 _LARGEST_ANSWER_BYTES = 1 << 20
 _LARGEST_START_BYTES = 64 << 10
+_LARGEST_REFUSAL_BYTES = 256 << 10
 _CONNECT_TIMEOUT_S = 30.0
 _HOSTS = ("127.0.0.1", "localhost")
 _OF_ONE_CONNECTION = frozenset(
     b"connection keep-alive proxy-connection te trailer transfer-encoding upgrade".split()
 )
 _MESSAGES = b"/v1/messages"
-_BAD_REQUEST = 400
+_BAD_REQUEST, _FORBIDDEN, _NOT_FOUND = 400, 403, 404
 _TOO_LONG = b"prompt is too long"
 # Newer models take their thinking back only with nothing changed before it.
 _BOUND = b"bound to a different conversation"
@@ -76,9 +77,9 @@ class Proxy:
         path = scope["raw_path"].lstrip(b"/")
         secret, slash, rest = path.partition(b"/")
         if (host[0] or host[2]) not in _HOSTS:
-            await _refuse(send, 403, "this is no host of the gateway")
+            await _refuse(send, _FORBIDDEN, "this is no host of the gateway")
         elif not hmac.compare_digest(secret, self._secret):
-            await _refuse(send, 404, "not found")
+            await _refuse(send, _NOT_FOUND, "not found")
         elif b".." in unquote_to_bytes(rest).replace(b"\\", b"/").split(b"/"):
             await _refuse(send, 400, "no path of a service")
         elif self._asked >= MOST_CONNECTIONS:
@@ -136,16 +137,12 @@ class Proxy:
         target = (self._base + path or b"/") + (b"?" + query if query else b"")
         try:
             response = await self._send(scope, target, raw)
+            answer = _Answer(response)
             if passing and known and response.status_code == _BAD_REQUEST:
-                refused = await _whole(response)
-                again = await self._otherwise(scope, target, passing, response, refused)
-                if again is None:
-                    await _start(send, response.status_code, _handed_on(response.headers.raw))
-                    await send({"type": "http.response.body", "body": refused})
+                again = await self._otherwise(scope, target, passing, answer)
+                if again is not None:
                     await response.aclose()
-                    return
-                await response.aclose()
-                response = again
+                    response, answer = again, _Answer(again)
         except httpx2.RequestError as error:
             host = self._upstream.host
             told = f"the gateway cannot reach {host} ({type(error).__name__}): {error}"
@@ -153,7 +150,7 @@ class Proxy:
             return
         usage = _Usage(response)
         try:
-            await _stream(send, response, usage)
+            await _stream(send, answer, usage)
         except httpx2.RequestError:
             pass  # the service broke off; an answer without its end tells the client the same
         finally:
@@ -164,10 +161,10 @@ class Proxy:
             await response.aclose()
 
     async def _otherwise(
-        self, scope: Scope, target: bytes, passing: Passing, response: httpx2.Response, body: bytes
+        self, scope: Scope, target: bytes, passing: Passing, refusal: _Answer
     ) -> httpx2.Response | None:
         """The answer to another form of a refused request; None where there is none to try."""
-        known, told = self._conversations, _decoded(response, body)
+        known, told = self._conversations, await refusal.beginning()
         if known is None:
             return None
         if _BOUND in told and await asyncio.to_thread(known.take_back, passing):
@@ -176,7 +173,7 @@ class Proxy:
             return None
         again = await self._send(scope, target, passing.raw)
         if again.status_code == _BAD_REQUEST:
-            told = _decoded(again, await _whole(again))
+            told = await _Answer(again).beginning()
             if _TOO_LONG in told:
                 await asyncio.to_thread(known.gave_up, passing)
             if _BOUND in told:
@@ -261,10 +258,35 @@ async def _disconnected(receive: Receive) -> None:
         pass
 
 
-async def _stream(send: Send, response: httpx2.Response, usage: _Usage) -> None:
+class _Answer:
+    """What the service says, chunk by chunk; its beginning can be read ahead."""
+
+    def __init__(self, response: httpx2.Response) -> None:
+        self.response = response
+        self._coming = response.aiter_raw()
+        self._ahead: list[bytes] = []
+
+    async def beginning(self) -> bytes:
+        """Read ahead as much as a refusal can be long, decoded."""
+        size = 0
+        while size < _LARGEST_REFUSAL_BYTES and (chunk := await anext(self._coming, None)):
+            self._ahead.append(chunk)
+            size += len(chunk)
+        return _decoded(self.response, b"".join(self._ahead))
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """Everything, from the first byte on."""
+        for chunk in self._ahead:
+            yield chunk
+        async for chunk in self._coming:
+            yield chunk
+
+
+async def _stream(send: Send, answer: _Answer, usage: _Usage) -> None:
     """Give every chunk as it comes."""
+    response = answer.response
     await _start(send, response.status_code, _handed_on(response.headers.raw))
-    async for chunk in response.aiter_raw():
+    async for chunk in answer.chunks():
         await send({"type": "http.response.body", "body": chunk, "more_body": True})
         usage.feed(chunk)
     await send({"type": "http.response.body", "body": b""})
@@ -282,13 +304,10 @@ async def _refuse(send: Send, status: int, message: str, kind: str = "permission
         (b"content-type", b"application/json"),
         (b"content-length", str(len(body)).encode()),
     ]
+    if status in (_FORBIDDEN, _NOT_FOUND):
+        headers.append((b"connection", b"close"))  # a stranger's
     await _start(send, status, headers)
     await send({"type": "http.response.body", "body": body})
-
-
-async def _whole(response: httpx2.Response) -> bytes:
-    """A refusal; they are short."""
-    return b"".join([chunk async for chunk in response.aiter_raw()])
 
 
 def _handed_on(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:

@@ -11,7 +11,7 @@ import secrets
 import signal
 import socket
 import sqlite3
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from brimline import clock, output
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import uvicorn
 
 HOST = "127.0.0.1"
+SERVICE, BASE_URL = "https://api.anthropic.com", "ANTHROPIC_BASE_URL"
 LAYERS = frozenset({1, 2, 4, 5})
 # What the client goes by, for any service: the first that is set.
 PROXIES = ("https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY")
@@ -130,8 +131,11 @@ def serve(plan: Plan, listening: socket.socket, ready: Callable[[], None]) -> No
     require_libraries()
     import uvicorn
 
+    from brimline.gateway.connections import Impatient
+
     config = uvicorn.Config(
         "",  # set below, once there is a loop
+        http=Impatient,
         lifespan="off",
         log_config=None,
         access_log=False,
@@ -153,6 +157,7 @@ async def _serve(
     from brimline.gateway.stickiness import Stickiness
 
     loop = asyncio.get_running_loop()
+    loop.set_exception_handler(_drop_accept_failures)
     home_dir = paths.home()
     stickiness = known = None
     if plan.layers:
@@ -181,6 +186,12 @@ async def _serve(
         await app.close()
         if stickiness:
             stickiness.close()
+
+
+def _drop_accept_failures(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """While too many connections are open the loop would say so again and again."""
+    if "accept" not in str(context.get("message")):
+        loop.default_exception_handler(context)
 
 
 class _Failures(logging.Handler):

@@ -8,6 +8,7 @@ is needed against a killed process.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sqlite3
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.compaction.stand_ins import StandIn
 from brimline.fast import io, paths
-from brimline.store.removal import SENT_FOR_S
+from brimline.gateway.traces import SENT_FOR_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -73,20 +74,17 @@ class Stickiness:
         """
         path = paths.gateway_file(home_dir)
         io.make_folders(os.path.dirname(path))
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         self._lock = threading.Lock()
-        self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-        run = self._database.execute
-        run("PRAGMA journal_mode = WAL")
-        run("PRAGMA synchronous = NORMAL")
-        (written,) = run("PRAGMA user_version").fetchone()
-        if written > _FORMAT:
-            raise OSError(f"a newer brimline wrote {path}")
-        if written < _FORMAT:
-            run("DROP TABLE IF EXISTS stand_ins")
-        self._database.executescript(f"{_SCHEMA}PRAGMA user_version = {_FORMAT};")
-        for table in ("stand_ins", "requests"):
-            run(f"DELETE FROM {table} WHERE at < ?", (now - SENT_FOR_S,))  # noqa: S608 - ours
+        try:
+            self._database = _opened(path, now)
+        except sqlite3.OperationalError:
+            raise  # it may be whole, and in use
+        except sqlite3.DatabaseError:
+            # Damaged: what stands in is lost, which costs a cache once, and not for ever.
+            os.replace(path, f"{path}.damaged")
+            for name in (f"{path}-wal", f"{path}-shm"):
+                io.remove(name)
+            self._database = _opened(path, now)
 
     def find(self, names: list[str], conversation: str) -> dict[str, StandIn]:
         """What stands in for blocks that a conversation has not sent before; now its own."""
@@ -99,7 +97,8 @@ class Stickiness:
                 others[block] = (block, conversation, 0, *what, at)
         taken = [row for block, row in others.items() if block not in own]
         if taken:
-            with self._lock, self._database:
+            # Where it cannot be written the others' rows say the same again.
+            with contextlib.suppress(sqlite3.Error), self._lock, self._database:
                 self._database.execute("BEGIN IMMEDIATE")
                 self._put(taken)
         return {str(row[0]): _stand_in(row[3:7]) for row in taken} | own
@@ -177,6 +176,32 @@ class Stickiness:
         """Leave one file behind."""
         with self._lock:
             self._database.close()
+
+
+def _opened(path: str, now: float) -> sqlite3.Connection:
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    try:
+        _furnish(database, path, now)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _furnish(database: sqlite3.Connection, path: str, now: float) -> None:
+    """Make the tables where they are missing, and drop what is too old to be asked for."""
+    run = database.execute
+    run("PRAGMA journal_mode = WAL")
+    run("PRAGMA synchronous = NORMAL")
+    (written,) = run("PRAGMA user_version").fetchone()
+    if written > _FORMAT:
+        raise OSError(f"a newer brimline wrote {path}")
+    if written < _FORMAT:
+        run("DROP TABLE IF EXISTS stand_ins")
+    database.executescript(f"{_SCHEMA}PRAGMA user_version = {_FORMAT};")
+    for table in ("stand_ins", "requests"):
+        run(f"DELETE FROM {table} WHERE at < ?", (now - SENT_FOR_S,))  # noqa: S608 - ours
 
 
 def _stand_in(row: Sequence[Any]) -> StandIn:

@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from brimline.gauge.reading import characters_per_token
+from brimline import models
 from brimline.transcript.pieces import REPLY_KINDS
 
 if TYPE_CHECKING:
@@ -104,10 +104,17 @@ def compose(entries: Iterable[Entry]) -> Composition:
 
 def estimate_tokens(piece: Piece, model: str | None) -> float:
     """What a piece costs by its length alone."""
-    ratio = characters_per_token(model)
+    ratio = models.lookup(model).characters_per_token
     if piece.kind not in _TOOL_KINDS:
         ratio *= _PROSE_FACTOR
     return piece.characters / ratio + _OVERHEAD_TOKENS.get(piece.kind, 0)
+
+
+def estimate_text(characters: int) -> int:
+    """What a text of that length costs a model that is not known."""
+    from brimline.transcript.pieces import Piece
+
+    return round(estimate_tokens(Piece("text", characters), None))
 
 
 def explain_first(occupancy: int, pieces: Sequence[Piece], model: str | None) -> list[int]:

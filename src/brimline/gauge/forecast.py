@@ -1,13 +1,11 @@
 """How many operations are left until the compaction point, with an 80 % interval. Pure.
 
-Fast path: imports only `brimline.gauge.window`. An operation is one model request. A session's
+Fast path: imports nothing. An operation is one model request. A session's
 own recent speed says little about its next hour, so the forecast leans on a prior;
 docs/explanation/forecast.md has the model and what was measured.
 """
 
 from __future__ import annotations
-
-from brimline.gauge.window import model_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,11 +13,11 @@ if TYPE_CHECKING:
 
 _FEWEST_READINGS = 2
 VELOCITY_OPERATIONS = 3
-# What a forecast rests on: the session's last steps, which are alike, or how sessions usually grow.
+# What a forecast rests on: the pace of this session's last requests, or how sessions usually grow.
 OWN_PACE, USUAL_PACE = "own_pace", "usual_pace"
 
-# What `log_speed` found in recorded segments, by model version: about 1,275, 1,150 and 1,225 tokens
-# per operation. Tokenizers, clients and habits all play a part.
+# What `log_speed` found in recorded segments, by generation of models: about 1,275, 1,150 and 1,225
+# tokens per operation. Tokenizers, clients and habits all play a part.
 SHIPPED_LOG_SPEEDS = {"before-4.5": 7.15, "4.5": 7.05, "4.7": 7.11}
 _UNKNOWN_LOG_SPEED = 7.08
 # Variance of that logarithm between segments of one family.
@@ -31,10 +29,16 @@ _SPREAD_LIMITS = (0.5, 2.0)
 _E = 2.718281828459045
 _LARGEST_TOKENS = 10**9
 
-# Steps that are alike are a pace: this many, all above this multiple of the usual one, deviating by
-# at most this much from their mean. Of recorded sessions few have any, and few large steps are one.
-_ALIKE = ((10, 0.0, 0.3), (8, 0.0, 0.3), (4, 3.0, 0.5))
-_ALIKE_DOUBT = 0.35
+# A session's last steps are a pace of its own where they do not deviate too far from their mean:
+# further where they are larger than usual, because whoever divides then fears the nearer end.
+_PACE_STEPS = (2, 5)
+_FAST_DEVIATION = 0.8
+_SLOW_DEVIATION = 0.15
+_LONG_PACE_STEPS = 8
+_LONG_PACE_DEVIATION = 0.3
+_PACE_DOUBT = 0.35
+# Steps that deviate further than this may go back to the usual pace.
+_EVEN_DEVIATION = 0.4
 # The weight of the session's own speed: half when the point is next door, fading with distance.
 _OWN_WEIGHT = 0.5
 _OWN_HORIZON_OPERATIONS = 20
@@ -67,13 +71,21 @@ _LOG_SPEED_LIMITS = (6.06, 8.06)
 
 
 class Forecast:
-    """Operations left: the middle of what to expect, and the bounds of the 80 % interval."""
+    """Operations left: the middle of what to expect, and the bounds of the 80 % interval.
 
-    def __init__(self, low: int, ops: int, high: int, basis: str) -> None:
+    `pace_requests` is how many requests of this session it rests on; 0 where on the usual pace.
+    """
+
+    def __init__(self, low: int, ops: int, high: int, pace_requests: int = 0) -> None:
         self.low = low
         self.ops = ops
         self.high = high
-        self.basis = basis
+        self.pace_requests = pace_requests
+
+    @property
+    def basis(self) -> str:
+        """What it rests on, in a word."""
+        return OWN_PACE if self.pace_requests else USUAL_PACE
 
 
 class Prior:
@@ -85,7 +97,11 @@ class Prior:
 
 
 def forecast(
-    occupancies: Sequence[int], tokens_left: float, prior: Prior | None = None
+    occupancies: Sequence[int],
+    tokens_left: float,
+    prior: Prior | None = None,
+    *,
+    is_steep: bool = False,
 ) -> Forecast | None:
     """Operations until `tokens_left` are used up; None before the second reading.
 
@@ -94,22 +110,33 @@ def forecast(
             the last 21 are enough, repeats and drops do no harm.
         tokens_left: from the newest reading to the compaction point.
         prior: from `prior_for`; without it, that of an unknown model.
+        is_steep: count on at the velocity, because a tier was raised for it.
     """
     if len(occupancies) < _FEWEST_READINGS:
         return None
     if tokens_left <= 0:
-        return Forecast(0, 0, 0, USUAL_PACE)
+        return Forecast(0, 0, 0)
     tokens_left = min(tokens_left, _LARGEST_TOKENS)
-    prior = prior or prior_for(None)
-    pace = _alike_pace(occupancies, prior.speed_tokens)
-    if pace:
-        alike = tokens_left / pace
-        low, high = alike * (1 - _ALIKE_DOUBT), alike * (1 + _ALIKE_DOUBT)
-        return Forecast(int(low), max(1, int(alike + 0.5)), int(high) + 1, OWN_PACE)
+    prior = prior or prior_for("")
+    usual = _at_usual_pace(occupancies, tokens_left, prior)
+    pace = _own_pace(occupancies, prior.speed_tokens)
+    if is_steep:
+        pace = _Pace(_recent_changes(occupancies, VELOCITY_OPERATIONS))
+    if pace is None:
+        return usual
+    middle = tokens_left / pace.speed_tokens
+    low, high = int(middle * (1 - _PACE_DOUBT)), int(middle * (1 + _PACE_DOUBT)) + 1
+    if pace.deviation > _EVEN_DEVIATION:
+        high = max(high, usual.ops)
+    return Forecast(low, max(1, int(middle + 0.5)), high, pace.requests)
+
+
+def _at_usual_pace(occupancies: Sequence[int], tokens_left: float, prior: Prior) -> Forecast:
+    """Operations at the pace of the population, which the session's own moves a little."""
     usual = _steady_tokens(occupancies[-1], tokens_left) / prior.speed_tokens
     variance = _VARIANCE / (1 + usual / _VARIANCE_HALVES_AT_OPERATIONS)
     # Half the variance takes a mean speed to a typical one: rare large results make the mean.
-    typical = usual * _E ** (variance / 2) / _own_pace(occupancies, usual, prior.speed_tokens)
+    typical = usual * _E ** (variance / 2) / _haste(occupancies, usual, prior.speed_tokens)
     middle = typical + _CROSSING_OPERATIONS
     deviation = (prior.spread * max(_LEAST_VARIANCE, variance)) ** 0.5
     low = middle * _E ** (-_DEVIATIONS_BELOW * deviation)
@@ -118,7 +145,7 @@ def forecast(
         low = min(low, tokens_left / speed)
     high = middle * _E ** (_DEVIATIONS_ABOVE * deviation)
     # Bounds are rounded outwards: an interval of whole operations holds at least its share.
-    return Forecast(int(low), int(middle + 0.5), int(high) + 1, USUAL_PACE)
+    return Forecast(int(low), int(middle + 0.5), int(high) + 1)
 
 
 def velocity(occupancies: Sequence[int]) -> float | None:
@@ -130,22 +157,21 @@ def velocity(occupancies: Sequence[int]) -> float | None:
 
 
 def prior_for(
-    model: str | None,
+    generation: str,
     learned: Mapping[str, Sequence[float]] | None = None,
     *,
     shipped: Mapping[str, float] = SHIPPED_LOG_SPEEDS,
 ) -> Prior:
     """The prior of a model: the shipped one, moved by what `summarise` found in history.
 
-    All of the user's segments move every family; those of the family itself move it further.
+    All of the user's segments move every generation; those of the same one move it further.
 
     Args:
-        model: as the client names it.
-        learned: by family, number of segments, mean log speed, sum of squared deviations.
-        shipped: log speed by family; where empty, the history speaks alone.
+        generation: of the model, by the table; empty for one that nobody knows.
+        learned: by generation, number of segments, mean log speed, sum of squared deviations.
+        shipped: log speed by generation; where empty, the history speaks alone.
     """
-    family = family_of(model)
-    log_speed = shipped.get(family, _UNKNOWN_LOG_SPEED) if family else _UNKNOWN_LOG_SPEED
+    log_speed = shipped.get(generation, _UNKNOWN_LOG_SPEED)
     if not learned:
         return Prior(_E**log_speed, 1.0)
     weight = _SHIPPED_WEIGHT if shipped else 0
@@ -155,7 +181,7 @@ def prior_for(
         shift += segments * (mean - shipped.get(name, _UNKNOWN_LOG_SPEED))
         squares += deviations
     log_speed += shift / max(1, count + weight)
-    segments, mean, _ = learned.get(family or "", (0, 0.0, 0.0))
+    segments, mean, _ = learned.get(generation, (0, 0.0, 0.0))
     log_speed += (mean - log_speed) * segments / (segments + _SHIPPED_WEIGHT)
     spread = (_SHIPPED_WEIGHT + squares / _SHIPPED_VARIANCE) / (
         _SHIPPED_WEIGHT + max(0, count - len(learned))
@@ -164,24 +190,23 @@ def prior_for(
 
 
 def summarise(
-    segments: Iterable[tuple[str | None, Sequence[int]]],
+    segments: Iterable[tuple[str, Sequence[int]]],
 ) -> dict[str, tuple[int, float, float]]:
-    """Statistics for `prior_for` from the model and occupancies of each segment.
+    """Statistics for `prior_for` from the generation and occupancies of each segment.
 
     Returns:
-        By family: number of segments, mean log speed, sum of squared deviations from it.
+        By generation: number of segments, mean log speed, sum of squared deviations from it.
         Segments that grew too little to tell are left out.
     """
     statistics: dict[str, tuple[int, float, float]] = {}
-    for model, occupancies in segments:
+    for generation, occupancies in segments:
         value = log_speed(occupancies)
         if value is None:
             continue
-        family = family_of(model) or ""
-        count, mean, squares = statistics.get(family, (0, 0.0, 0.0))
+        count, mean, squares = statistics.get(generation, (0, 0.0, 0.0))
         gap = value - mean
         mean += gap / (count + 1)
-        statistics[family] = (count + 1, mean, squares + gap * (value - mean))
+        statistics[generation] = (count + 1, mean, squares + gap * (value - mean))
     return statistics
 
 
@@ -206,36 +231,38 @@ def log_speed(occupancies: Sequence[int]) -> float | None:
     return _within(log(tokens / operations), _LOG_SPEED_LIMITS)
 
 
-def family_of(model: str | None) -> str | None:
-    """The family of a model by its version number; None where the name tells none."""
-    version = model_version(model)
-    if version is None:
-        return None
-    if version < (4, 5):
-        return "before-4.5"
-    return "4.5" if version < (4, 7) else "4.7"
-
-
 def _steady_tokens(occupancy: int, tokens_left: float) -> float:
     """Tokens left, those of the fast opening counted for less."""
     opening = min(tokens_left, max(0, OPENING_TOKENS - occupancy))
     return tokens_left - _OPENING_DISCOUNT * opening
 
 
-def _alike_pace(occupancies: Sequence[int], speed_tokens: float) -> float | None:
-    """Tokens per operation where the last steps are alike: a person divides, and is right."""
-    changes = _recent_changes(occupancies, _ALIKE[0][0])
-    for count, least, deviation in _ALIKE:
-        steps = changes[:count]
-        if len(steps) < count or min(steps) <= least * speed_tokens:
-            continue
-        mean = sum(steps) / count
-        if sum([(step - mean) ** 2 for step in steps]) / count <= (deviation * mean) ** 2:
-            return mean
-    return None
+class _Pace:
+    """The mean of a session's last steps, and how far they deviate from it."""
+
+    def __init__(self, steps: Sequence[int]) -> None:
+        self.requests = len(steps)
+        self.speed_tokens = sum(steps) / len(steps)
+        squares = sum([(step - self.speed_tokens) ** 2 for step in steps])
+        self.deviation = (squares / len(steps)) ** 0.5 / self.speed_tokens
 
 
-def _own_pace(occupancies: Sequence[int], usual: float, speed_tokens: float) -> float:
+def _own_pace(occupancies: Sequence[int], usual_speed_tokens: float) -> _Pace | None:
+    """The session's own pace, where it has one: a person divides by it, and is right."""
+    steps = _recent_changes(occupancies, _LONG_PACE_STEPS)
+    fewest, most = _PACE_STEPS
+    if len(steps) < fewest or min(steps[:most]) <= 0:
+        return None
+    if len(steps) == _LONG_PACE_STEPS and min(steps) > 0:
+        pace = _Pace(steps)
+        if pace.deviation <= _LONG_PACE_DEVIATION:
+            return pace
+    pace = _Pace(steps[:most])
+    is_fast = pace.speed_tokens > usual_speed_tokens
+    return pace if pace.deviation <= (_FAST_DEVIATION if is_fast else _SLOW_DEVIATION) else None
+
+
+def _haste(occupancies: Sequence[int], usual: float, speed_tokens: float) -> float:
     """How much faster than usual this session is to be taken for: a weighted power of its ratio."""
     cap = _GROWTH_CAP * speed_tokens
     growths = [

@@ -50,13 +50,15 @@ def post_compact(turn: Turn) -> None:
     event, state = turn.event, turn.state
     state.remember_compaction(file_size(event.transcript))
     turn.note(event.name, trigger=event.trigger, summary_characters=len(event.summary))
-    learned.note_compaction(turn.home, state, event.trigger)
+    if not state.moved_out():
+        learned.note_compaction(turn.home, state, event.trigger)
 
 
 def tidy(turn: Turn, _until: float) -> None:
     """Bring what was learned from earlier sessions up to date, for the compiled settings."""
     import os
 
+    from brimline import models
     from brimline.fast import io, json, paths
     from brimline.gauge import forecast
     from brimline.state import history, learned
@@ -64,7 +66,9 @@ def tidy(turn: Turn, _until: float) -> None:
     document: dict[str, Any] = {"points": learned.points(turn.home)}
     segments = history.growth_statistics(turn.home)
     if segments:
-        document["growth"] = forecast.summarise(segments)
+        document["growth"] = forecast.summarise(
+            [(models.pick(name, turn.policy.models).generation, sizes) for name, sizes in segments]
+        )
     data = json.dumps(document).encode()
     path = paths.learned_file(turn.home)
     if not os.path.exists(path) or io.read_file(path) != data:
@@ -86,13 +90,9 @@ def publish(reading: Reading, state: SessionState) -> None:
     if reading.occupancy_tokens is None:
         return
     reading.look_back()
-    outlook = reading.forecast()
-    state.save_telemetry(
-        {
-            "level": reading.tier,
-            "predicted_exhaustion_ops": outlook.ops if outlook else None,
-            "predicted_exhaustion_ops_low": outlook.low if outlook else None,
-            "predicted_exhaustion_ops_high": outlook.high if outlook else None,
-        }
-        | reading.told()
-    )
+    document = reading.document()
+    others = ("", "_low", "_high")
+    exhaustion = {
+        f"predicted_exhaustion_ops{end}": document[f"forecast_ops{end}"] for end in others
+    }
+    state.save_telemetry({"level": reading.tier, **exhaustion, **document})

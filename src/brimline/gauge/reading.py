@@ -5,12 +5,15 @@ Fast path: imports only rooms below it. `measure` reads files, `make_reading` is
 
 from __future__ import annotations
 
+from brimline import models
 from brimline.fast import io
 from brimline.gauge import window
 from brimline.transcript.tail import Tail, read_tail
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from brimline.fast.policy import Policy
     from brimline.gauge.forecast import Forecast
     from brimline.state.session import SessionState, Snapshot
@@ -18,14 +21,8 @@ if TYPE_CHECKING:
 
 # Requests to look back once a tier is reached: the velocity rule and the forecast need them.
 HISTORY_REQUESTS = 21
-# Characters per token of tool results, by tokenizer generation, measured on recorded sessions.
-_CHARACTERS_PER_TOKEN = 2.85
-_NEWER_CHARACTERS_PER_TOKEN = 2.2
-_NEWER_FROM_VERSION = (4, 7)
 # Replies are prose and code, which pack more characters into a token than tool results do.
 _REPLY_CHARACTERS_PER_TOKEN = 4
-# Of a session file without usage rows, where it is to be estimated.
-_BYTES_PER_TOKEN = 4
 
 
 class Reading:
@@ -45,6 +42,7 @@ class Reading:
         self.measured_by: str | None = None
         self.measured_at: str | None = None
         self.model: str | None = None
+        self.known_model = models.Model({})
         self.transcript: str | None = None
         self.offset = 0
         self.history: list[int] = []
@@ -57,11 +55,6 @@ class Reading:
         return None if self.tier is None else window.tier_name(self.tier, self.tier_count)
 
     @property
-    def is_estimate(self) -> bool:
-        """Whether the occupancy is a guess from the size of the file."""
-        return self.measured_by == "estimate"
-
-    @property
     def used_ratio(self) -> float | None:
         """Occupancy as a share of the window."""
         if self.occupancy_tokens is None:
@@ -70,10 +63,8 @@ class Reading:
 
     def figures(self) -> dict[str, object]:
         """The figures that are recorded with every reading."""
-        known = "estimate" if self.measured_by == "estimate" else "occupancy"
         return {
-            "occupancy": None,
-            known: self.occupancy_tokens,
+            "occupancy": self.occupancy_tokens,
             "tail": self.tail_tokens,
             "window": self.window.tokens,
             "window_source": self.window.source,
@@ -83,19 +74,32 @@ class Reading:
             "model": self.model,
         }
 
-    def told(self) -> dict[str, object]:
-        """What programs are told, by the telemetry and by the command."""
+    def document(self) -> dict[str, Any]:
+        """The reading under the keys that other programs rely on; unknown is None."""
+        ahead = self.forecast()
         return {
             "occupancy_tokens": self.occupancy_tokens,
             "projected_tokens": self.projected_tokens,
+            "tail_tokens": self.tail_tokens,
             "margin_tokens": self.margin_tokens,
+            "used_ratio": self.used_ratio,
             "window_tokens": self.window.tokens,
             "window_source": self.window.source,
+            "effective_window_tokens": self.compaction.effective_window_tokens,
             "compaction_tokens": self.compaction.tokens,
             "compaction_source": self.compaction.source,
+            "compaction_enforced": self.compaction.enforced,
             "ending": self.compaction.ending,
+            "tier": self.tier,
             "tier_name": self.tier_name,
             "velocity_tokens_per_op": self.velocity(),
+            "forecast_ops": ahead.ops if ahead else None,
+            "forecast_ops_low": ahead.low if ahead else None,
+            "forecast_ops_high": ahead.high if ahead else None,
+            "forecast_basis": ahead.basis if ahead else None,
+            "forecast_pace_requests": ahead.pace_requests if ahead else None,
+            "model": self.model,
+            "model_taken_for": self.known_model.label if self.known_model.is_assumed else None,
             "measured_by": self.measured_by,
             "measured_at": self.measured_at,
         }
@@ -117,8 +121,8 @@ class Reading:
 
         if self.margin_tokens is None:
             return None
-        prior = forecast.prior_for(self.model, self.growth)
-        return forecast.forecast(self.history, self.margin_tokens, prior)
+        prior = forecast.prior_for(self.known_model.generation, self.growth)
+        return forecast.forecast(self.history, self.margin_tokens, prior, is_steep=self.raised)
 
 
 def measure(
@@ -148,11 +152,9 @@ def measure(
     told = snapshot or state.snapshot()
     observed = state.observed_window()
     reading = make_reading(tail, told, policy, observed, added_characters)
-    if reading.tier and requests < HISTORY_REQUESTS:
+    if requests < HISTORY_REQUESTS and (reading.tier or _may_be_near(reading, tail)):
         tail = _read_tail(transcript, HISTORY_REQUESTS, compacted)
         reading = make_reading(tail, told, policy, observed, added_characters)
-    if reading.occupancy_tokens is None:
-        estimate_if_asked(reading, tail, transcript, policy)
     reading.transcript = transcript
     proved = window.proved_window(reading.occupancy_tokens)
     if proved and reading.window.source == "observed" and proved != observed:
@@ -160,16 +162,21 @@ def measure(
     return reading
 
 
-def of_session(
-    path: str, last: Tail, session: Scan, state: SessionState, policy: Policy
-) -> Reading:
+def _may_be_near(reading: Reading, tail: Tail) -> bool:
+    """Whether the latest step alone is so large that a few like it would fill the window."""
+    margin = reading.margin_tokens
+    if margin is None or tail.usage is None:
+        return False
+    return margin <= window.NEAR_REQUESTS * tail.usage.fresh_tokens
+
+
+def of_session(last: Tail, session: Scan, state: SessionState, policy: Policy) -> Reading:
     """A session as it stands, by all of its file: for those who have the time to read it."""
     proved = window.proved_window(session.largest_occupancy_tokens)
     observed = max(state.observed_window() or 0, proved or 0)
-    found = make_reading(last, state.snapshot(), policy, observed or None)
-    estimate_if_asked(found, last, path, policy)
-    found.history = session.occupancies
-    return found
+    return make_reading(
+        last, state.snapshot(), policy, observed or None, history=session.occupancies
+    )
 
 
 def make_reading(
@@ -178,12 +185,17 @@ def make_reading(
     policy: Policy,
     observed_window: int | None = None,
     added_characters: int = 0,
+    history: list[int] | None = None,
 ) -> Reading:
-    """Combine what the transcript and the status line say. Pure."""
+    """Combine what the transcript and the status line say. Pure.
+
+    `history` has the occupancies since the last compaction, where more than the tail is known.
+    """
     usage = tail.usage
     newer = _newer_snapshot(tail, snapshot) if snapshot else None
     occupancy = newer.occupancy_tokens if newer else usage.prompt_tokens if usage else None
-    model = (usage.model if usage else None) or (snapshot.model if snapshot else None)
+    name = (usage.model if usage else None) or (snapshot.model if snapshot else None)
+    model = models.pick(name, policy.models)
     requested = (usage.requested_model if usage else None) or (snapshot.model if snapshot else None)
     size = window.resolve_window(
         configured=policy.values["context_window"],
@@ -205,9 +217,9 @@ def make_reading(
         remaining_percent=policy.preset["point_remaining"] if is_special else None,
     )
     reading = Reading(size, compaction)
-    reading.model = model
+    reading.model, reading.known_model = name, model
     reading.offset = tail.offset
-    reading.history = tail.history[::-1]
+    reading.history = tail.history[::-1] if history is None else history
     reading.growth = policy.learned.get("growth")
     if occupancy is None:
         return reading
@@ -217,7 +229,12 @@ def make_reading(
         reading.measured_by, reading.measured_at = "statusline", clock.format_utc(newer.at)
     elif usage:
         reading.measured_by, reading.measured_at = "transcript", usage.timestamp
-    _place(reading, occupancy, _tail_tokens(tail, newer, model, added_characters), policy)
+    _place(
+        reading,
+        occupancy,
+        _tail_tokens(tail, newer, model.characters_per_token, added_characters),
+        policy,
+    )
     return reading
 
 
@@ -231,11 +248,10 @@ def _place(reading: Reading, occupancy: int, tail_tokens: int, policy: Policy) -
     thresholds, unit = values["guard.tiers"], values["guard.tier_unit"]
     reading.tier_count = len(thresholds)
     tier = window.tier_of(window.position(reading, unit), thresholds, unit)
-    if tier and values["guard.velocity_points"]:
-        speed = reading.velocity()
-        points = None if speed is None else 100 * speed / reading.compaction.effective_window_tokens
-        lifted = window.raised(tier, points, values["guard.velocity_points"], len(thresholds))
-        reading.raised, tier = lifted != tier, lifted
+    limit_points = values["guard.velocity_points"]
+    if tier is not None and limit_points:
+        reading.raised = window.is_raised(reading, tier, limit_points)
+        tier += reading.raised
     reading.tier = tier
 
 
@@ -272,24 +288,6 @@ def file_time(path: str) -> float:
         return 0.0
 
 
-def estimate_if_asked(reading: Reading, tail: Tail, transcript: str | None, policy: Policy) -> None:
-    """Guess from the size of a session that has no usage rows and was never compacted."""
-    if reading.occupancy_tokens is not None or policy.values["measure.estimate"] != "size":
-        return
-    if not transcript or tail.usage or tail.boundary_timestamp is not None:
-        return
-    tokens = file_size(transcript) // _BYTES_PER_TOKEN
-    if tokens:
-        reading.measured_by = "estimate"
-        _place(reading, min(tokens, reading.window.tokens), 0, policy)
-
-
-def characters_per_token(model: str | None) -> float:
-    """How many characters of tool output make a token for this model."""
-    newer = (window.model_version(model) or (0, 0)) >= _NEWER_FROM_VERSION
-    return _NEWER_CHARACTERS_PER_TOKEN if newer else _CHARACTERS_PER_TOKEN
-
-
 def _newer_snapshot(tail: Tail, snapshot: Snapshot) -> Snapshot | None:
     """The status line's reading where it is younger than the transcript's last word."""
     if not snapshot.occupancy_tokens:
@@ -302,11 +300,11 @@ def _newer_snapshot(tail: Tail, snapshot: Snapshot) -> Snapshot | None:
 
 
 def _tail_tokens(
-    tail: Tail, newer: Snapshot | None, model: str | None, added_characters: int
+    tail: Tail, newer: Snapshot | None, characters_per_token: float, added_characters: int
 ) -> int:
-    added = int(added_characters / characters_per_token(model))
+    added = int(added_characters / characters_per_token)
     if newer and (tail.usage is None or newer.occupancy_tokens != tail.usage.prompt_tokens):
         # The status line knows a request that the transcript does not hold yet.
         return (newer.output_tokens or 0) + added
     reply = max(tail.output_tokens, tail.reply_characters // _REPLY_CHARACTERS_PER_TOKEN)
-    return reply + int(tail.result_characters / characters_per_token(model)) + added
+    return reply + int(tail.result_characters / characters_per_token) + added

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from brimline.gauge.reading import Reading
+    from brimline.models import Model
 
 DEFAULT_WINDOW_TOKENS = 200_000
 LARGE_WINDOW_TOKENS = 1_000_000
@@ -18,17 +19,15 @@ SUMMARY_RESERVE_TOKENS = 20_000
 COMPACTION_RESERVE_TOKENS = 33_000
 # With automatic compaction off, the client ends a session this close to the window.
 STOP_RESERVE_TOKENS = 23_000
-_VERIFIED_SOURCES = frozenset({"config", "statusline", "settings", "observed"})
+VERIFIED_SOURCES = frozenset({"config", "statusline", "settings", "observed"})
 
 _LARGE_MARK = "[1m]"
-# A hint only: the client gives models from this version on a large window by default.
-_LARGE_FROM_VERSION = (4, 7)
-# The client compacts by itself from these versions on, by whether the window is a large one; older
-# models wait until the API refuses a request.
-_COMPACTS_FROM_VERSION = {False: (4, 6), True: (4, 7)}
 # Recorded sessions of these clients and older ones all compacted at the threshold by themselves.
 _LAST_ALWAYS_ENFORCING = (2, 1, 42)
 TIER_NAMES = ("Calm", "Warning", "Advisory", "Yellow Alert", "Critical")
+# A pace that leaves this many requests is no longer calm; one step alone is no pace.
+NEAR_REQUESTS = 5
+_PACE_READINGS = 3
 # Units in which less means fuller; in the others more does.
 FALLING_UNITS = ("to_compaction", "remaining")
 
@@ -43,7 +42,7 @@ class Window:
     @property
     def is_verified(self) -> bool:
         """Whether the size is known for certain, not guessed from a name."""
-        return self.source in _VERIFIED_SOURCES
+        return self.source in VERIFIED_SOURCES
 
 
 # How a context ends, and what is said about it.
@@ -78,7 +77,7 @@ class CompactionPoint:
     @property
     def goal(self) -> str:
         """What a distance leads to, in a word or two."""
-        return _ENDINGS[self.ending][0]
+        return goal_of(self.ending)
 
     @property
     def outlook(self) -> str:
@@ -86,8 +85,13 @@ class CompactionPoint:
         return outlook_of(self.ending, self.tokens)
 
 
+def goal_of(ending: object) -> str:
+    """What a distance leads to; an ending from another version is a compaction."""
+    return _ENDINGS.get(str(ending), _ENDINGS["compaction"])[0]
+
+
 def outlook_of(ending: object, tokens: int) -> str:
-    """What happens at which figure, in words; an ending from another version is a compaction."""
+    """What happens at which figure, in words."""
     return _ENDINGS.get(str(ending), _ENDINGS["compaction"])[1].format(tokens)
 
 
@@ -98,7 +102,7 @@ def resolve_window(
     client: dict[str, Any],
     observed: int | None,
     occupancy_tokens: int | None,
-    model: str | None,
+    model: Model,
     requested_model: str | None = None,
 ) -> Window:
     """The first source that knows: config, status line, settings, observation, model name."""
@@ -106,16 +110,12 @@ def resolve_window(
         return Window(configured, "config")
     if statusline:
         return Window(statusline, "statusline")
-    if _asks_for_large_window(requested_model or client.get("model"), model):
+    if _asks_for_large_window(requested_model or client.get("model"), model.name):
         return Window(LARGE_WINDOW_TOKENS, "settings")
     proved = max(observed or 0, proved_window(occupancy_tokens) or 0)
     if proved:
         return Window(proved, "observed")
-    version = model_version(model)
-    if version is None:
-        return Window(DEFAULT_WINDOW_TOKENS, "default")
-    large = version >= _LARGE_FROM_VERSION
-    return Window(LARGE_WINDOW_TOKENS if large else DEFAULT_WINDOW_TOKENS, "model")
+    return Window(model.window_tokens, "model" if model.is_known else "default")
 
 
 def proved_window(occupancy_tokens: int | None) -> int | None:
@@ -130,7 +130,7 @@ def resolve_compaction(
     configured: int | None,
     client: dict[str, Any],
     window: Window,
-    model: str | None,
+    model: Model,
     version: str | None,
     learned: dict[str, int] | None = None,
     remaining_percent: int | None = None,
@@ -143,13 +143,13 @@ def resolve_compaction(
         configured: what the user says.
         client: facts from the client's settings.
         window: the window.
-        model: the model that answers.
+        model: the one that answers.
         version: the client's version.
         learned: points learned under this user's settings, by `learned_key`.
         remaining_percent: assume this much of the window to be left at a compaction.
     """
     by_model = client.get("autocompact_window_by_model") or {}
-    chosen = by_model.get(model) or client.get("autocompact_window")
+    chosen = by_model.get(model.name) or client.get("autocompact_window")
     enforced = _enforced(client, window, chosen, model, version)
     effective, ending = window.tokens, "compaction"
     source = "window"
@@ -160,9 +160,9 @@ def resolve_compaction(
         ending, expected = "refusal", effective
     elif chosen:
         effective, source = min(chosen, effective), "settings"
-        expected = _expected_point(effective, client.get("autocompact_pct"))
+        expected = _expected_point(effective, model, client.get("autocompact_pct"))
     else:
-        expected = _expected_point(effective, None)
+        expected = _expected_point(effective, model, None)
     tokens = expected
     known = (learned or {}).get(learned_key(window.tokens, effective, ending))
     if configured:
@@ -176,9 +176,9 @@ def resolve_compaction(
     )
 
 
-def _expected_point(effective: int, percent: int | None) -> int:
+def _expected_point(effective: int, model: Model, percent: int | None) -> int:
     """The window less the client's reserve; a percentage can only lower it."""
-    point = max(0, effective - COMPACTION_RESERVE_TOKENS)
+    point = max(0, effective - model.reserve_tokens)
     if not percent:
         return point
     return min(point, int((effective - SUMMARY_RESERVE_TOKENS) * percent / 100))
@@ -188,14 +188,6 @@ def learned_key(window_tokens: int, effective_window_tokens: int, ending: str) -
     """Under which a learned point is kept: it holds for these settings and this ending only."""
     key = f"{window_tokens}:{effective_window_tokens}"
     return key if ending == "compaction" else f"{key}:{ending}"
-
-
-def model_version(model: str | None) -> tuple[int, int] | None:
-    """Major and minor version in a model's name; None where it tells none."""
-    text = "".join([letter if letter.isalnum() else " " for letter in model or ""])
-    # Longer numbers are dates.
-    numbers = [int(part) for part in text.split() if part.isdecimal() and len(part) <= 2]  # noqa: PLR2004
-    return (numbers[0], numbers[1] if len(numbers) > 1 else 0) if numbers else None
 
 
 def _asks_for_large_window(name: Any, model: str | None) -> bool:
@@ -209,7 +201,7 @@ def _enforced(
     client: dict[str, Any],
     window: Window,
     chosen: int | None,
-    model: str | None,
+    model: Model,
     version: str | None,
 ) -> bool | None:
     """Whether the client compacts at its threshold; None where nobody has seen it."""
@@ -220,10 +212,7 @@ def _enforced(
     numbers = [int(part) if part.isdecimal() else 0 for part in (version or "").split(".")]
     if version is not None and tuple(numbers) <= _LAST_ALWAYS_ENFORCING:
         return True
-    found = model_version(model)
-    if found is None or "claude" not in (model or ""):
-        return None
-    return found >= _COMPACTS_FROM_VERSION[window.tokens > DEFAULT_WINDOW_TOKENS]
+    return model.compacts_itself(window.tokens)
 
 
 def tier_name(level: int, count: int = 4) -> str:
@@ -258,11 +247,18 @@ def tier_of(at: float | None, thresholds: list[float], unit: str = "to_compactio
     return sum([at >= threshold for threshold in thresholds])
 
 
-def raised(tier: int | None, growth_points: float | None, limit: float, count: int) -> int | None:
-    """The tier after the velocity rule: steep growth raises all but calm and the last by one."""
-    if tier is None or growth_points is None or not limit or not 1 <= tier < count:
-        return tier
-    return tier + 1 if growth_points >= limit else tier
+def is_raised(reading: Reading, tier: int, limit_points: float) -> bool:
+    """Whether growth raises a tier by one.
+
+    Steep growth raises all but the last; the calm one is raised where its pace leaves few requests.
+    """
+    fewest = 2 if tier else _PACE_READINGS
+    if tier >= reading.tier_count or len(reading.history) < fewest:
+        return False
+    speed = reading.velocity() or 0.0
+    if tier == 0:
+        return 0 <= (reading.margin_tokens or 0) <= NEAR_REQUESTS * speed
+    return 100 * speed / reading.compaction.effective_window_tokens >= limit_points
 
 
 def has_left(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from brimline import clienttools
 from brimline.fast import io
+from brimline.foreign import flatten
 from brimline.guard import monitor
 
 TYPE_CHECKING = False
@@ -46,8 +47,7 @@ class Load:
         keys = ("skill", "name", "command") if tool == "Skill" else ("subagent_type", "name")
         found = [tool_input.get(key) for key in keys]
         names = [name for name in found if isinstance(name, str) and name]
-        # Foreign text that ends up in a message: one line, and not a long one.
-        self.name = " ".join(names[0][:_LONGEST_NAME].split()) if names else ""
+        self.name = flatten(names[0], _LONGEST_NAME) if names else ""
 
     @property
     def label(self) -> str:
@@ -107,8 +107,7 @@ def forget(state: SessionState) -> None:
 
 def _is_last_tier(load: Load, reading: Reading) -> bool:
     """Whether an agent's result would come into a full context."""
-    last = reading.tier == reading.tier_count and not reading.is_estimate
-    return last and load.tool in clienttools.DELEGATING
+    return reading.tier == reading.tier_count and load.tool in clienttools.DELEGATING
 
 
 def _gate(tool: str, gated: list[str]) -> str | None:
@@ -121,8 +120,6 @@ def _excuse(reading: Reading, gate: str, *, verified: bool) -> str:
     """Why a strict ceiling does not refuse this load; empty where it does."""
     if gate == "warn":
         return "delegation"
-    if reading.is_estimate:
-        return "fill only estimated"
     return "window unverified" if verified and not reading.window.is_verified else ""
 
 

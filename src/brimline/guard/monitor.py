@@ -41,7 +41,7 @@ def decide(turn: Turn) -> Decision | None:
         return None
     from brimline.decision import Decision
 
-    text = _said(preset["tiers"], reading, first=won)
+    text = _announcement(preset["tiers"], reading, first=won)
     # Context added at the end of a turn would make the model go on; the person is told instead.
     return Decision(person_notes=(text,)) if event == "Stop" else Decision(model_notes=(text,))
 
@@ -49,52 +49,29 @@ def decide(turn: Turn) -> Decision | None:
 def figures(reading: Reading) -> dict[str, Any]:
     """What any template may name."""
     occupancy, window = reading.occupancy_tokens or 0, reading.window.tokens
-    about = "~" if reading.is_estimate else ""
     return {
-        "about": about,
-        "method": "estimated" if reading.is_estimate else "measured",
         "occupancy": occupancy,
         "window": window,
         "percent": min(100.0, 100 * occupancy / window),
         "floor": occupancy * 100 // window,
-        "in_use": f"{about}{occupancy:,} of {window:,} tokens in use",
+        "in_use": f"{occupancy:,} of {window:,} tokens in use",
     }
 
 
-def _said(words: dict[str, str], reading: Reading, *, first: bool) -> str:
-    """The announcement of a tier, or what is said while it lasts."""
+def _announcement(words: dict[str, str], reading: Reading, *, first: bool) -> str:
+    """The text for a tier when it is entered, or while it lasts."""
+    from brimline.gauge.wording import distance
+
     name = reading.tier_name or ""
     template = words.get(name, words["other"])
-    steep = ", one up: it fills fast" if reading.raised else ""
+    steep = " (raised one level because the context is filling fast)" if reading.raised else ""
     return (template if first else words.get("again", template)).format_map(
         figures(reading)
         | {
             "head": f"[brimline] Context tier L{reading.tier} {name}{steep}.",
-            "distance": _distance(reading),
+            "distance": distance(reading.document()),
         }
     )
-
-
-def _distance(reading: Reading) -> str:
-    """How far it is to the end of this context, how that is known, how long it will last."""
-    margin, point = reading.margin_tokens or 0, reading.compaction
-    room = f"{margin:,} left" if margin >= 0 else f"{-margin:,} past it"
-    known = "guessed from the file's size" if reading.is_estimate else reading.measured_by
-    if not reading.window.is_verified:
-        known = f"{known}; window unverified"
-    learned = " (learned)" if point.source == "learned" else ""
-    text = (
-        f"Next: ~{reading.projected_tokens:,} of {reading.window.tokens:,} tokens ({known}), "
-        f"{point.outlook}{learned}: {room}"
-    )
-    speed = reading.velocity() or 0.0
-    if reading.raised and speed > 0 and margin > 0:
-        return f"{text}, {max(1, round(margin / speed))} requests at this pace."
-    outlook = reading.forecast()
-    if outlook is None or outlook.high == 0:
-        return text + "."
-    requests = "request" if outlook.ops == 1 else "requests"
-    return f"{text}, ~{outlook.ops} {requests} ({outlook.low} to {outlook.high})."
 
 
 def _rearm(turn: Turn) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from brimline import clock
 from brimline.decision import NOTE_BUDGET_CHARACTERS, Decision
 from brimline.fast import io, paths
+from brimline.foreign import flatten
 from brimline.transcript.find import modified
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def _own_text(turn: Turn) -> str:
 def _note(turn: Turn, text: str) -> str:
     head = f"[brimline] Reminder from {turn.values['reminder.file']} (`reminder.file`):\n"
     plan = _active_plan(turn.state)
-    active = f"\nActive plan: {plan}" if plan else ""
+    active = f"\nActive plan: {flatten(plan)}" if plan else ""
     room = _LARGEST_CHARACTERS - len(head) - len(active)
     if len(text) > room:
         text = f"{text[: max(0, room - len(TRUNCATED) - 1)]}\n{TRUNCATED}"

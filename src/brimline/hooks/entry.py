@@ -14,11 +14,14 @@ from brimline.hooks.turn import Turn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from brimline.decision import Decision
 
 STDIN_LIMIT_BYTES = 256 << 20
+# The client writes the event and closes; a pipe that stays open is no reason to stay.
+STDIN_S = 10.0
 # All of housekeeping, and what it may take at most should one of its steps hang.
 TIDY_S = 0.5
 LEAVE_S = 2.0
@@ -37,7 +40,9 @@ def main(arguments: list[str] | None = None) -> None:
     answer = b""
     try:
         home_dir = paths.home(installed_home or None)
+        _set_alarm(STDIN_S, _give_up)
         raw = io.read_all(0, STDIN_LIMIT_BYTES)
+        _set_alarm(0.0, _leave)
         if name == "statusline":
             answer = respond(name, raw, home_dir, extra)
         elif turn := open_turn(name, raw, home_dir):
@@ -48,12 +53,12 @@ def main(arguments: list[str] | None = None) -> None:
     _write(answer)
     if turn and name == table.TIDY_AFTER:
         try:
-            _leave_in_time()
+            # Whatever housekeeping finds, and wherever it hangs: the process ends.
+            _set_alarm(LEAVE_S, _leave)
             tidy(turn)
         except BaseException as error:  # noqa: BLE001 - the answer is given
             log_failure(home_dir, name, error, turn)
-    # Skipping the interpreter's own shutdown saves a tenth of the whole cost.
-    io.system._exit(0)  # noqa: SLF001 - its public name
+    _leave()
 
 
 def respond(name: str, raw: bytes, home_dir: str, extra: str = "") -> bytes:
@@ -144,11 +149,19 @@ def _write(answer: bytes) -> None:
         pass  # the client is gone
 
 
-def _leave_in_time() -> None:
-    """Whatever housekeeping finds, and wherever it hangs: the process ends, with exit code 0."""
-    import signal
+def _set_alarm(seconds: float, handler: Callable[..., None]) -> None:
+    """Have a function called in so many seconds, whatever is being done then; 0 takes it back."""
+    import _signal  # type: ignore[import-not-found] # `signal` itself would load `enum`
 
-    if hasattr(signal, "setitimer"):
-        leave = io.system._exit  # noqa: SLF001 - its public name
-        signal.signal(signal.SIGALRM, lambda *_: leave(0))
-        signal.setitimer(signal.ITIMER_REAL, LEAVE_S)
+    if hasattr(_signal, "setitimer"):
+        _signal.signal(_signal.SIGALRM, handler)
+        _signal.setitimer(_signal.ITIMER_REAL, seconds)
+
+
+def _give_up(*_: object) -> None:
+    raise TimeoutError(f"the event did not end within {STDIN_S:.0f} s: standard input is open")
+
+
+def _leave(*_: object) -> None:
+    """End the process; skipping the interpreter's own shutdown saves a tenth of the whole cost."""
+    io.system._exit(0)  # noqa: SLF001 - its public name

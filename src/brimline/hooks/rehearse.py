@@ -15,7 +15,6 @@ from typing import Any
 from brimline import clienttools
 from brimline.decision import merge
 from brimline.fast import paths
-from brimline.gauge.reading import characters_per_token
 from brimline.gauge.window import CompactionPoint
 from brimline.hooks import table
 from brimline.hooks.entry import call
@@ -152,7 +151,8 @@ class Rehearsal:
                 one.text if (one := tool_results.find(tool, asked, response)) else ""
                 for response in (fields["tool_response"], made.replacement)
             ]
-            saved = (len(texts[0]) - len(texts[1])) / characters_per_token(turn.reading.model)
+            per_token = turn.reading.known_model.characters_per_token
+            saved = (len(texts[0]) - len(texts[1])) / per_token
             self.shift -= round(saved)
             subject = " ".join(clienttools.subject_of(asked).split())
             found.append(self._say("offloaded", f"{tool} {subject}", round(saved)))

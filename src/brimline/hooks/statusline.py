@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from brimline import clock
 from brimline.fast import io, json, policy
+from brimline.gauge import wording
 from brimline.gauge.reading import Reading, file_time, measure
 from brimline.hooks.entry import log_failure
 from brimline.state import logs
@@ -85,14 +86,14 @@ def _line(payload: dict[str, Any], home_dir: str, rules: policy.Policy) -> str:
         log_failure(home_dir, "statusline", error)
         reading = measure(None, state, rules, snapshot=snapshot)
     errors = len(logs.recent_failures(home_dir, clock.now() - _ERROR_WINDOW_S))
-    fields = _figures(reading) | _told(payload)
+    fields = wording.status_line(reading.document()) | _told(payload)
     names = list(dict.fromkeys(["distance", *rules.values["statusline.format"]]))
     if errors:
         fields["errors"] = f"{errors} hook error{'s' * (errors > 1)}: doctor"
         names.insert(names.index("tier") + 1 if "tier" in names else 1, "errors")
     parts = [fields[name] for name in names if fields.get(name)]
     if GATEWAY_SAVED in state.names and (saved := state.gateway_saved(reading.occupancy_tokens)):
-        parts.insert(1, f"gateway −{_short(saved)}")
+        parts.insert(1, f"gateway −{wording.short(saved)}")
     if state.is_off:
         parts.insert(1, "off: /brim:on")
     elif snapshot.silence[1] >= _SILENT_REQUESTS:
@@ -108,25 +109,6 @@ def _listen(snapshot: Snapshot, state: SessionState) -> None:
         grown = snapshot.occupancy_tokens not in (None, before.occupancy_tokens)
         requests = sum(before.silence[1:]) + grown
     snapshot.silence = [heard_at, requests]
-
-
-def _figures(reading: Reading) -> dict[str, str]:
-    """What we know: how far, how long, which tier, how full."""
-    window = f"of {_short(reading.window.tokens)} window"
-    if reading.used_ratio is None or reading.margin_tokens is None:
-        return {"distance": f"– {window}"}
-    mark = "~" if reading.is_estimate else ""
-    found = {
-        "distance": f"{_short(max(0, reading.margin_tokens))} to {reading.compaction.goal}",
-        "used": f"{mark}{reading.used_ratio * 100:.0f}% {window}",
-    }
-    outlook = reading.forecast()
-    if outlook and outlook.high:
-        found["forecast"] = f"~{outlook.ops} req. ({outlook.low}–{outlook.high})"
-    if reading.tier:
-        # The last word of a name is enough beside its number.
-        found["tier"] = f"L{reading.tier} {(reading.tier_name or '').split()[-1].lower()}"
-    return found
 
 
 def _told(payload: dict[str, Any]) -> dict[str, str]:
@@ -182,13 +164,6 @@ def _coloured(text: str, reading: Reading) -> str:
     last = tier == reading.tier_count > 1
     colour = _COLOURS[-1] if last else _COLOURS[min(tier, len(_COLOURS) - 2)]
     return f"\x1b[{colour}m{text}\x1b[0m"
-
-
-def _short(tokens: int) -> str:
-    for size, letter in ((1_000_000, "M"), (1_000, "k")):
-        if tokens >= size:
-            return f"{tokens / size:.3g}{letter}"
-    return str(tokens)
 
 
 def _payload(raw: bytes) -> dict[str, Any]:

@@ -15,13 +15,13 @@ from brimline.fast import io, paths, policy
 from brimline.gauge.reading import Reading, measure
 from brimline.gauge.window import COMPACTION_RESERVE_TOKENS
 from brimline.guard.ceiling import Ceiling
+from brimline.hooks import table
 from brimline.install import client, datafolder
 from brimline.rules import marked
 from brimline.settings import config, presets
 from brimline.state import logs
 from brimline.state.session import SessionState
 from brimline.store import contents, layout, retention
-from brimline.team import together
 from brimline.transcript import find
 
 if TYPE_CHECKING:
@@ -107,13 +107,6 @@ def _store(home_dir: str, project_dir: str) -> Iterator[Said]:
     said = {"used": f"{used_mb:,.1f}", "limit": f"{limit_mb:g}"}
     said["blobs"] = output.count(len(kept), "blob")
     yield "store" if used_mb <= limit_mb else "store-full", said
-
-
-def _team(home_dir: str, project_dir: str) -> Iterator[Said]:
-    """The team's server, where one is named."""
-    said = together.status(home_dir, project_dir)
-    if said:
-        yield "team-away" if said["problem"] else "team", {"told": together.told(said)}
 
 
 def _rules(home_dir: str, project_dir: str) -> Iterator[Said]:
@@ -221,6 +214,6 @@ def _retention(home_dir: str, project_dir: str) -> Iterator[Said]:
 
 
 CHECKS = (
-    *(_data_folder, _own_errors, _configuration, _store, _team, _rules),
-    *(_version, _compaction, _retention),
+    *(_data_folder, _own_errors, _configuration, _store, *table.offered("check")),
+    *(_rules, _version, _compaction, _retention),
 )

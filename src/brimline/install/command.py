@@ -13,7 +13,7 @@ from brimline import output
 from brimline.errors import InstallError
 from brimline.fast import io, paths
 from brimline.install import datafolder, entries, modfolder, parts, pythons, settingsfile
-from brimline.install.doctor import examine, render
+from brimline.install.doctor import examination, render
 from brimline.install.modfolder import Mod
 from brimline.install.parts import Plan, Settings
 from brimline.settings import config
@@ -140,11 +140,9 @@ def doctor(as_json: bool) -> None:
     Example:
       brimline doctor
     """
-    findings = examine(paths.home(), os.getcwd())
-    broken = any(finding.level == "broken" for finding in findings)
-    document = {"ok": not broken, "findings": [finding._asdict() for finding in findings]}
-    output.answer(document, render(findings), as_json=as_json)
-    sys.exit(1 if broken else 0)
+    document = examination(paths.home(), os.getcwd())
+    output.answer(document, render, as_json=as_json)
+    sys.exit(0 if document["ok"] else 1)
 
 
 def _parts(asked: _Asked, wired: entries.Wiring, home_dir: str, project_dir: str) -> list[Part]:

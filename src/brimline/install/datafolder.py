@@ -21,44 +21,8 @@ from brimline.settings import config
 if TYPE_CHECKING:
     from brimline.session.restore import Restoration
 
+# What a room leaves in a session's folder begins with its name, if nothing else is said.
 _ROOMS = "|".join(sorted({room for event in table.EVENTS.values() for room in event.rooms}))
-_DATABASE = r"(-wal|-shm|-journal)?"
-# Folder, then the names in it that only brimline writes. `*` stands for every folder there is.
-_OURS = {
-    "": r"(errors|audit|learned|offload-learned)(\.\d+)?\.jsonl(\.old)?|learned\.json|libraries"
-    rf"|command|config\.toml|(history|series)\.(jsonl|lock)|(series|dashboard)\.sqlite3(\.damaged-\d+)?{_DATABASE}",
-    "policy": r"[0-9a-f]{24}\.json",
-    "install": r"[0-9a-f]{16}(\.json|\.[0-9a-f]{16}\.original)|(program|commands)\.json"
-    r"|client-edits\.(json|original)",
-    "backups": r"settings(\.local)?\.json\.\d{8}_\d{6}(\.\d+)?",
-    "backups/purges": "",
-    "backups/purges/*": r"\d+\.jsonl|unfinished",
-    "sessions": "",
-    # What a room leaves begins with its name, or with what it marks.
-    "sessions/*": r"(statusline|checkpoint|telemetry)\.json|spool(\.\d+|\.gateway)?\.jsonl|reminder"
-    rf"|client|off|({_ROOMS}|gateway|spoke|window|compacted|carried|ceiling|quota|mod)-[\w.-]+",
-    "carry": "",
-    "carry/*": r"(ledger|checkpoint|audit-\d+)\.json|(checkpoint|card)\.md|(notes|budget)\.jsonl",
-    "carry/clients": r"\d+",
-    "carry/projects": r"[0-9a-f]{24}\.json",
-    "gateway": rf"stand-ins\.sqlite3{_DATABASE}|run-\w+",
-    "store": r"index\.jsonl(\.old)?|last_key|format|clients|references\.json|tidied|recompressed"
-    rf"|search\.sqlite3{_DATABASE}",
-    "store/tmp": r"\d+\.\d+\.tmp|[0-9a-f]{64}\.(blob|json|pin)\.\d+\.\d+\.gone",
-    "store/blobs": "",
-    "store/blobs/*": r"[0-9a-f]{62}",
-    "store/meta": "",
-    "store/meta/*": r"[0-9a-f]{62}\.(json|pin)",
-    "search": rf"\d+-\d+\.sqlite3{_DATABASE}",
-    "memory": r"forgotten\.jsonl|home|[0-9a-f]{24}\.lock",
-    "memory/queue": r"[\w-]+\.\d+\.json",
-    "bin": r"hook\.\d+\.\d+\.tmp",
-    "mod": "",
-    "mod/.claude-plugin": r"marketplace\.json",
-    "mod/brimline": r"brimline\.json",
-    "mod/brimline/.claude-plugin": r"plugin\.json",
-    "mod/brimline/hooks": r"hooks\.json|register\.js",
-}
 # What a write that was cut short leaves behind.
 _LEFTOVER = r"(\.\d+\.\d+\.tmp)?"
 _KEY = re.compile(rb"sha256:[0-9a-f]{64}")
@@ -66,20 +30,29 @@ _KEY = re.compile(rb"sha256:[0-9a-f]{64}")
 
 def folders(home_dir: str) -> list[str]:
     """Every folder of ours in the data folder, the outer ones first, itself included."""
-    found = [folder for pattern in _OURS for folder in _matching(home_dir, pattern)]
-    return [folder for folder in dict.fromkeys(found) if os.path.isdir(folder)]
+    found = [folder for pattern in _names() for folder in _matching(home_dir, pattern)]
+    return [folder for folder in sorted(set(found), key=len) if os.path.isdir(folder)]
 
 
 def files(home_dir: str) -> list[str]:
     """Every file of ours in the data folder, by its exact name."""
     return [
         f"{folder}/{name}"
-        for pattern, names in _OURS.items()
+        for pattern, names in _names().items()
         for folder in _matching(home_dir, pattern)
         for name in sorted(io.names_in(folder))
         if names and re.fullmatch(f"({names}){_LEFTOVER}", name)
         if not os.path.isdir(f"{folder}/{name}")
     ]
+
+
+def _names() -> dict[str, str]:
+    """By folder (`*` stands for every one there is) the names in it that only brimline writes."""
+    names = {"": "", "sessions/*": rf"({_ROOMS})-[\w.-]+"}
+    for files in table.offered("FILES"):
+        for folder, pattern in files.items():
+            names[folder] = "|".join(filter(None, (names.get(folder), pattern)))
+    return names
 
 
 def _matching(home_dir: str, pattern: str) -> list[str]:

@@ -5,6 +5,7 @@ The checks here are about the installation; those about its use are in `checks_u
 
 from __future__ import annotations
 
+import functools
 import os
 import shlex
 import tomllib
@@ -49,27 +50,45 @@ def examine(home_dir: str, project_dir: str) -> list[Finding]:
     return list(dict.fromkeys(finding(name, **filled) for name, filled in said))
 
 
+def examination(home_dir: str, project_dir: str) -> dict[str, Any]:
+    """The findings for those who show them, and whether it works."""
+    findings = examine(home_dir, project_dir)
+    broken = any(finding.level == "broken" for finding in findings)
+    return {"ok": not broken, "findings": [finding._asdict() for finding in findings]}
+
+
 def finding(name: str, **filled: Any) -> Finding:
     """A finding from its text."""
-    texts = tomllib.loads(Path(__file__).with_name("findings.toml").read_text(encoding="utf-8"))
-    text = texts[name]
-    told = [text.get(part, "").format(**filled) for part in ("level", "what", "why", "fix")]
-    return Finding(text.get("check", name), *told)
+    text = _texts()[name]
+    parts = [text.get(part, "").format(**filled) for part in ("level", "what", "why", "fix")]
+    return Finding(text.get("check", name), *parts)
 
 
-def render(findings: list[Finding]) -> str:
+@functools.cache
+def _texts() -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_name("findings.toml").read_text(encoding="utf-8"))
+
+
+def render(document: dict[str, Any]) -> str:
     """Every finding with its reason and remedy below it, then the count of what is wrong."""
     lines, indent = [], " " * _WIDTH
-    for found in findings:
-        mark = ("BROKEN" if found.level == "broken" else found.level).ljust(_WIDTH)
-        lines.append(output.wrapped(found.what, mark, indent))
-        lines += [output.wrapped(found.why, indent)] if found.why else []
-        fix = f"fix: {found.fix}" if found.fix else ""
+    for each in document["findings"]:
+        mark = ("BROKEN" if each["level"] == "broken" else each["level"]).ljust(_WIDTH)
+        lines.append(output.wrapped(each["what"], mark, indent))
+        lines += [output.wrapped(each["why"], indent)] if each["why"] else []
+        fix = f"fix: {each['fix']}" if each["fix"] else ""
         # A command with a path is to be copied, and stays on its line.
         lines += [indent + fix] if "/" in fix else output.wrapped(fix, indent).splitlines()
-    broken, warned = (sum(f.level == level for f in findings) for level in ("broken", "warning"))
-    summary = f"It works; {warned} to look at." if warned else "All is well."
-    return "\n".join([*lines, "", f"{broken} broken, {warned} to look at." if broken else summary])
+    return "\n".join([*lines, "", summary(document)])
+
+
+def summary(document: dict[str, Any]) -> str:
+    """How much is wrong, in a sentence."""
+    levels = [each["level"] for each in document["findings"]]
+    broken, warned = levels.count("broken"), levels.count("warning")
+    if broken:
+        return f"{broken} broken, {warned} to look at."
+    return f"It works; {warned} to look at." if warned else "All is well."
 
 
 def _settings(home_dir: str, project_dir: str) -> Iterator[Said]:

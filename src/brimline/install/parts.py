@@ -18,7 +18,7 @@ from brimline.install import client, entries, pythons, records, settingsfile, wi
 from brimline.install.records import Change, Record
 from brimline.launch import LAUNCHER, is_launcher
 from brimline.settings import clientsettings, config
-from brimline.slash import answer, command_files
+from brimline.slash import command_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -281,7 +281,7 @@ def _original(known: Record | None) -> dict[str, Any] | None:
 
 
 class Commands:
-    """The slash commands `/brim:…` in the user's folder, and how hooks start `brimline`."""
+    """The slash commands `/brim:…` in the user's folder, and how a shell starts `brimline`."""
 
     def __init__(self, home_dir: str, started: pythons.Program) -> None:
         """Name the data folder, and what is to be started."""
@@ -291,7 +291,7 @@ class Commands:
     def install(self, *, do: bool) -> Plan:
         """The files that are missing or out of date."""
         started = self.started
-        plan = self._plan(command_files.files(started.line), started.words(), started.line())
+        plan = self._plan(command_files.files(started.line), started.line())
         if self.started.line(*command_files.CARD.words) is None:
             plan.warnings.append(
                 "/brim:card left out: the client cannot check a line that starts "
@@ -301,7 +301,7 @@ class Commands:
 
     def remove(self, *, do: bool) -> Plan:
         """Exactly the files that we wrote and nobody changed, and the folders that this empties."""
-        plan = self._plan({}, None, None)
+        plan = self._plan({}, None)
         if do:
             plan.carried_out()
             with contextlib.suppress(OSError):  # somebody keeps something in it
@@ -309,7 +309,7 @@ class Commands:
                 os.rmdir(os.path.dirname(commands_folder()))
         return plan
 
-    def _plan(self, wanted: dict[str, bytes], program: bytes | None, line: str | None) -> Plan:
+    def _plan(self, wanted: dict[str, bytes], line: str | None) -> Plan:
         """What makes the folder hold exactly these files of ours; what is not ours is named."""
         folder, plan = commands_folder(), Plan()
         for name in dict.fromkeys([*wanted, *sorted(io.names_in(folder))]):
@@ -320,10 +320,8 @@ class Commands:
                 plan.files.append(Change(path, before, after))
             elif before != after and name in command_files.NAMES:
                 plan.notes.append(f"{path} is not brimline's, or was changed: left")
-        noted = line.encode() if line else None
-        for name, after in ((answer.PROGRAM_FILE, program), ("command", noted)):
-            path = f"{self.home_dir}/{name}"
-            plan.files.append(Change(path, records.read_plain(path), after))
+        path, noted = f"{self.home_dir}/command", line.encode() if line else None
+        plan.files.append(Change(path, records.read_plain(path), noted))
         plan.files = [change for change in plan.files if change.before != change.after]
         return plan
 

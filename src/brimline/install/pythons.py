@@ -6,7 +6,7 @@ it. The second is whichever runs now: slash commands and the MCP server are star
 
 from __future__ import annotations
 
-import json
+import functools
 import os
 import re
 import shlex
@@ -88,6 +88,16 @@ def problem_with(path: str) -> str | None:
 
 def probe(path: str) -> tuple[tuple[int, ...], str] | None:
     """An interpreter's version and its own path; None where it does not run."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return _probe(path, status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+@functools.cache
+def _probe(path: str, *_file: int) -> tuple[tuple[int, ...], str] | None:
+    """The same, asked once for as long as the file is the same: it takes a start of Python."""
     done = _run([path, "-I", "-S", "-c", _VERSION])
     try:
         told = os.fsdecode(done.stdout if done else b"").rstrip("\n")
@@ -143,10 +153,6 @@ class Program(NamedTuple):
         """How the client starts the MCP server."""
         arguments = [*self.options, "mcp"]
         return {"command": self.interpreter, "args": arguments, "env": self.environment()}
-
-    def words(self) -> bytes:
-        """How hooks start the command, as they read it."""
-        return json.dumps([self.interpreter, *self.options]).encode()
 
     def environment(self) -> dict[str, str]:
         """The variables that the command needs."""

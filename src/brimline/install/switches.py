@@ -13,7 +13,6 @@ from brimline.fast import paths
 from brimline.gauge.window import COMPACTION_RESERVE_TOKENS, LARGE_WINDOW_TOKENS
 from brimline.install import jsontext, parts, pythons, settingsfile, wiring
 from brimline.install.checks_use import LEAST_WINDOW_TOKENS
-from brimline.scout import reads
 from brimline.settings import config
 
 _WINDOW = "autoCompactWindow"
@@ -148,6 +147,8 @@ def init(force: bool, as_json: bool) -> None:
     Example:
       brimline scout init
     """
+    from brimline.scout import reads
+
     path = reads.write_ignore_file(os.getcwd(), force=force)
     lines = [pattern.text for pattern in reads.load_ignored(os.getcwd()).patterns]
     text = f"Wrote {path} with {len(lines)} patterns. Edit it to taste."
@@ -155,6 +156,8 @@ def init(force: bool, as_json: bool) -> None:
 
 
 def _switch(*, enabled: bool, as_json: bool) -> None:
+    from brimline.scout import reads
+
     home_dir, project_dir = paths.home(), os.getcwd()
     known = parts.known_paths(home_dir, project_dir)
     wired = [path for path in known if parts.entries_in(path)]

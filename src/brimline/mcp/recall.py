@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from brimline import clock
 from brimline.errors import StoreError
 from brimline.fast import io, paths
+from brimline.foreign import flatten
 from brimline.mcp import remembered
 from brimline.output import minute
 from brimline.search import stored
@@ -260,7 +261,7 @@ def _hit(hit: Hit, home_dir: str, wanted: list[str]) -> str:
     found = stored.holding(lines, wanted)
     # The search knows words by their stems; lines are found by the words as they are written.
     shown = [f"{at + 1}: {stored.clipped(lines[at], wanted, _HIT_CHARACTERS)}" for at in found]
-    shown = shown[:_LINES_PER_HIT] or [" ".join(hit.snippet.split())]
+    shown = shown[:_LINES_PER_HIT] or [flatten(hit.snippet, 2 * _HIT_CHARACTERS)]
     rest = [f"and {len(found) - len(shown):,} more"] if len(found) > len(shown) else []
     return "\n   ".join([", ".join(parts), *filter(None, shown), *rest])
 
@@ -335,7 +336,7 @@ def cut(text: str, room: int) -> str:
 
 def one_line(text: str, most: int) -> str:
     """A text on one line, shortened in its middle: a path tells most at its end."""
-    flat = " ".join(text.split())
+    flat = flatten(text, len(text))
     if len(flat) <= most:
         return flat
     tail = most // 2

@@ -17,6 +17,7 @@ from typing import Any
 from brimline import clock
 from brimline.errors import BrimlineError, StoreError
 from brimline.fast import policy
+from brimline.foreign import flatten, quote
 from brimline.memory import deep, hot
 from brimline.output import line
 from brimline.search import stored, turns, vectors
@@ -55,7 +56,7 @@ def find(home_dir: str, project_dir: str, query: str, room: int, *, everywhere: 
     _elsewhere.update({hit.number: (hit, now) for hit in hits if hit.author})
     rows = []
     for hit in hits:
-        row = f"m{hit.number} {_told(hit)}: {line(hit.text, _HIT_CHARACTERS)}"
+        row = line_of(hit)
         room -= len(row) + 1
         if room < 0:
             break
@@ -88,8 +89,18 @@ def shown(home_dir: str, project_dir: str, number: int, *, everywhere: bool) -> 
             f"m{number} was not said in this project: add everywhere=true if the user wants it "
             "all the same"
         )
-    rows = [f"m{hit.number} {_told(hit)}:\n{_cut(hit.text)}" for hit in found]
-    return "\n".join([f"[brimline recall m{number} of session {own.group[:80]}]", *rows])
+    head = f"[brimline recall m{number} of session {flatten(own.group, 80)}]"
+    return "\n".join([head, *[entry_of(hit) for hit in found]])
+
+
+def line_of(hit: turns.Hit) -> str:
+    """An entry that was found, on one line."""
+    return f"m{hit.number} {_origin(hit)}: {line(hit.text, _HIT_CHARACTERS)}"
+
+
+def entry_of(hit: turns.Hit) -> str:
+    """An entry as a quotation."""
+    return f"m{hit.number} {_origin(hit)}:\n{quote(hit.text, _ENTRY_CHARACTERS)}"
 
 
 def remember(project_dir: str, arguments: dict[str, Any]) -> str:
@@ -125,10 +136,11 @@ def bring_up_to_date(home_dir: str, project_dir: str, wait_s: float | None = WAI
         thread.join(wait_s)
 
 
-def _told(hit: turns.Hit) -> str:
-    """Where it comes from and how old it is."""
-    where = "" if hit.group.startswith("/") else f", session {hit.group[:8]}"
-    return f"({hit.source}, {_age(hit.at)}{where}{f', by {hit.author}' if hit.author else ''})"
+def _origin(hit: turns.Hit) -> str:
+    """Where an entry comes from and how old it is."""
+    where = "" if hit.group.startswith("/") else f", session {flatten(hit.group[:8])}"
+    author = f", by {flatten(hit.author)}" if hit.author else ""
+    return f"({flatten(hit.source)}, {_age(hit.at)}{where}{author})"
 
 
 def _age(at: float) -> str:
@@ -137,7 +149,3 @@ def _age(at: float) -> str:
         if at and seconds >= size:
             return f"{int(seconds // size):,} {unit} ago"
     return "just now" if at else "unknown age"
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _ENTRY_CHARACTERS else text[:_ENTRY_CHARACTERS] + " …"

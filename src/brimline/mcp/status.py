@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from brimline import clock
 from brimline.errors import SessionError
 from brimline.fast import io
-from brimline.gauge.window import outlook_of
+from brimline.gauge import wording
 from brimline.state.session import SessionState
 from brimline.transcript import find
 
@@ -31,28 +29,4 @@ def answer(home_dir: str, project_dir: str) -> str:
             "`brimline doctor` tells whether the hooks are installed."
         )
     age_s = max(0, round(clock.now() - told["at"]))
-    return "\n".join([f"{head}, read {age_s:,} s ago:", *_figures(told)])
-
-
-def _figures(told: dict[str, Any]) -> list[str]:
-    used, window = told["occupancy_tokens"], told["window_tokens"]
-    mark = "~" if told["measured_by"] == "estimate" else ""
-    ahead, margin = outlook_of(told["ending"], told["compaction_tokens"]), told["margin_tokens"]
-    left = f"{margin:,} tokens left" if margin >= 0 else f"{-margin:,} tokens past it"
-    return [
-        f"In use: {mark}{used:,} of {window:,} tokens ({used / window:.0%}).",
-        f"Window from: {told['window_source']}.",
-        f"Next request: about {told['projected_tokens']:,} tokens.",
-        f"Ahead: {ahead} (from: {told['compaction_source']}), {left}.",
-        f"Tier: L{told['level']} {told['tier_name']}.",
-        _growth(told),
-    ]
-
-
-def _growth(told: dict[str, Any]) -> str:
-    velocity = told["velocity_tokens_per_op"]
-    if velocity is None:
-        return "Growth: unknown yet."
-    line = f"Growth: about {velocity:,.0f} tokens per request"
-    ops, low, high = (told[f"predicted_exhaustion_ops{end}"] for end in ("", "_low", "_high"))
-    return f"{line}; about {ops:,.0f} requests left ({low:,.0f} to {high:,.0f})."
+    return "\n".join([f"{head}, read {age_s:,} s ago:", *wording.for_model(told)])

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.errors import StateError
 from brimline.fast import io
+from brimline.foreign import flatten
 from brimline.masking import clean
 from brimline.memory import hotindex, textfile
 from brimline.settings import clientsettings
@@ -380,4 +381,4 @@ def _document(front: dict[str, Any], text: str) -> str:
 
 
 def _flat(text: str) -> str:
-    return clean(" ".join(text.encode("utf-8", "replace").decode().split()))
+    return clean(flatten(text, len(text)))

@@ -6,6 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from brimline.foreign import flatten
 from brimline.offload import kinds, names
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ def _json(values: list[Any], rest: str, budget: int) -> str:
     """Shape first, then names out of its texts."""
     value = values[0] if len(values) == 1 else values
     title = "JSON" if len(values) == 1 else f"{len(values)} JSON documents"
-    rows = [names.clip(f"{title}: {_shape(value, 0)}", int(budget * _SHAPE_SHARE))]
+    shape = flatten(_shape(value, 0), _NAMED_CHARACTERS)
+    rows = [names.clip(f"{title}: {shape}", int(budget * _SHAPE_SHARE))]
     if rest:
         rows.append(f"…then {len(rest):,} characters: {_sample(rest)}")
     left = budget - sum(len(row) + 1 for row in rows)
@@ -87,7 +89,7 @@ def _is_dull(value: Any) -> bool:
 
 def _sample(text: str) -> str:
     most = _SAMPLE_CHARACTERS
-    short = " ".join(text[: 4 * most].split())
+    short = flatten(text[: 4 * most], 4 * most)
     return f'"{short}"' if len(text) <= most else f'"{short[:most]}…{len(text)}"'
 
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from brimline.decision import Decision
 from brimline.fast import io, paths
-from brimline.offload import kinds, learning, looks, preview, shell, tool_results
+from brimline.foreign import flatten
+from brimline.models import MOST_CHARACTERS_PER_TOKEN
+from brimline.offload import kinds, learning, looks, preview, programs, tool_results
 from brimline.offload.hook import LARGE_BYTES, PAST, PINS_WAIT
 from brimline.store import put, stub
 
@@ -36,7 +38,7 @@ def after(turn: Turn) -> Decision | None:
     the client's own event tells whether it is a subagent's, and `hook` whether it can be large.
 
     1. Is its shape unknown? (`tool_results.find`)
-    2. Does it come from us? (`shell.fetches`)
+    2. Does it come from us? (`programs.fetches`)
     3. Is replacing switched off?
     4. Do the user's own lists name it? `offload.never` passes, `offload.always` skips 5 to 8.
     5. Is it too small for its kind: bulk, or content? (`kinds.kind_of`)
@@ -51,7 +53,7 @@ def after(turn: Turn) -> Decision | None:
     found = tool_results.find(event.tool, event.tool_input, event.tool_response)
     if found is None:
         return None
-    if shell.fetches(event.tool, event.tool_input) is not None:
+    if programs.fetches(event.tool, event.tool_input) is not None:
         _note_recall(turn, found)
         return None
     if PAST not in turn.state.names and event.tool in ("Read", "Bash"):
@@ -84,14 +86,14 @@ class _Case:
         self.turn = turn
         self.found = found
         self.tool = tool = turn.event.tool
-        self.line = shell.read(found.subject) if tool == "Bash" else None
+        self.line = programs.read(found.subject) if tool == "Bash" else None
         self.files = self.line.files if self.line else [found.subject] if tool == "Read" else []
         self.source = preview.Source(found.text)
         self.kind = kinds.kind_of(found.text, self.source.lines, tool, self.files, self.line)
         agent = str(turn.event.agent_id or "")
         self.call = looks.call_name(turn, agent, tool, turn.event.tool_input, self.files)
         main = self.line.main if self.line else None
-        pattern = main.pattern if main else shell.pattern_of(tool, found.subject)
+        pattern = main.pattern if main else programs.pattern_of(tool, found.subject)
         self.learned_as = (turn.project, tool, pattern)
         most = preview.CLIENT_SHOWS_CHARACTERS.get(tool, tool_results.MCP_CHARACTERS)
         # Whether the client would show no more than its beginning, now and when it is repeated.
@@ -177,7 +179,7 @@ class _Case:
         saved = length - len(shown) - _FRAME_CHARACTERS
         # The preview of a diff shows what there is to see, so that less need be saved.
         share = 0.0 if self.kind == kinds.DIFF else _LEAST_SHARE
-        if saved < max(_LEAST_TOKENS * learning.CHARACTERS_PER_TOKEN, length * share):
+        if saved < max(_LEAST_TOKENS * MOST_CHARACTERS_PER_TOKEN, length * share):
             return None
         key, size = self._store(), len(found.data)
         if tool == "Read":
@@ -221,11 +223,7 @@ class _Case:
     def _reference(self, key: str, shown: str) -> str:
         """What the model gets instead: what it was, its preview, how to get the rest."""
         found, is_file = self.found, self.tool == "Read"
-        source = " ".join(found.subject.split())
-        if len(source) > _SOURCE_CHARACTERS:
-            # A path tells most at its end, a command at its beginning.
-            room = _SOURCE_CHARACTERS - 1
-            source = "…" + source[-room:] if is_file else source[:room] + "…"
+        source = flatten(found.subject, _SOURCE_CHARACTERS, keep_end=is_file)
         told = stub.Stub(
             *(key, len(found.data), self.source.total, found.exit_code),
             tool=self.tool,
@@ -261,6 +259,6 @@ def _note_recall(turn: Turn, found: ToolResult) -> None:
     for key, meta, size, lines in looks.fetched(turn.home, event.tool, event.tool_input, found):
         looks.note_recalled(turn, key, lines)
         tool = str(meta.get("tool") or "")
-        call = (turn.project, tool, shell.pattern_of(tool, meta.get("source")))
+        call = (turn.project, tool, programs.pattern_of(tool, meta.get("source")))
         learning.note(turn.home, learning.RECALL, call, size, key)
         turn.note("Recalled", tool=tool, key=key, shown=size)

@@ -14,14 +14,13 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.fast import io, json, paths
+from brimline.models import MOST_CHARACTERS_PER_TOKEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 # The session's project, the tool, and what a call is remembered by.
 Call = tuple[str | None, str, str]
-# Of several tokenizers the one that finds fewest tokens in a text: savings are not overstated.
-CHARACTERS_PER_TOKEN = 2.85
 STUB, PASSED, RECALL = "stub", "passed", "recall"
 _FORMAT = 1
 _FILE = "/offload-learned.jsonl"
@@ -142,7 +141,7 @@ class Saved(NamedTuple):
     @property
     def kept_out_tokens(self) -> int:
         """The same in tokens, estimated."""
-        return round(self.kept_out / CHARACTERS_PER_TOKEN)
+        return round(self.kept_out / MOST_CHARACTERS_PER_TOKEN)
 
 
 def saved_by(home_dir: str, session_id: str) -> Saved:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from brimline import clienttools
 from brimline.errors import BrimlineError
 from brimline.fast import io, json, paths
-from brimline.offload import hook, shell, tool_results
+from brimline.offload import hook, programs, tool_results
 from brimline.offload.hook import EDITED, OFFER, OFFERED_RESULTS, PAST, PREVIEWED, TAKEN
 from brimline.store import stub
 from brimline.transcript import row, tail
@@ -177,7 +177,7 @@ def fetched(
     is_cut = found.was_persisted or len(found.text) > most
     text = found.text.partition("\n")[2] if found.text.startswith(RECALL_HEADER) else found.text
     shown = text[: tool_results.BEGINNING_CHARACTERS if is_cut else None]
-    for name, asked in shell.fetches(tool, tool_input) or ():
+    for name, asked in programs.fetches(tool, tool_input) or ():
         try:
             key = contents.resolve(home_dir, name)
             meta = contents.meta(home_dir, key)
@@ -270,14 +270,14 @@ def _replay(turn: Turn) -> None:
                 hook.note_edit(turn, path)
         elif tool == "Read" and known:
             note_preview(turn, path, known.key, tool_results.total_lines(head, known.lines or 0))
-        elif tool == "Read" or shell.fetches(tool, asked):
+        elif tool == "Read" or programs.fetches(tool, asked):
             found = tool_results.find(tool, asked, response)
             if found and found.lines:
                 note_lines(turn, path, found.lines)
             for key, _, _, seen in fetched(turn.home, tool, asked, found) if found else ():
                 note_recalled(turn, key, seen)
     for tool, asked in open_offers.values():
-        offer(turn, call_name(turn, "", tool, asked, shell.files_of(tool, asked)))
+        offer(turn, call_name(turn, "", tool, asked, programs.files_of(tool, asked)))
 
 
 def _answers(path: str) -> Iterator[_Answer]:

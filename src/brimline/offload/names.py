@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from brimline import foreign
 from brimline.offload import kinds
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ _TICKET = re.compile(r"[1-9]\d{6,11}")
 _HASH = re.compile(r"(?=.*\d)[0-9a-f]{7,15}")
 _LONG_HASH = re.compile(r"[0-9a-f]{16,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)")
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 _REST_OF_WORD = re.compile(r"\w{0,24}")
 _COUNTED_REST = 200
@@ -196,7 +196,7 @@ def alarming(text: str, start: int, end: int, number: int) -> dict[int, str]:
 
 
 def _plain(text: str) -> str:
-    return _CONTROLS.sub("", _ESCAPES.sub("", text)).strip()
+    return foreign.visible(_ESCAPES.sub("", text)).strip()
 
 
 def _rank(run: str, fresh: list[str]) -> int | None:

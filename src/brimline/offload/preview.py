@@ -16,6 +16,7 @@ import re
 from collections import deque
 from typing import TYPE_CHECKING
 
+from brimline.foreign import quote, visible
 from brimline.offload import kinds, names
 
 if TYPE_CHECKING:
@@ -44,6 +45,11 @@ _LONG_LINES = "\n(Lines are long: ask for --bytes A:B instead of --lines.)"
 _HEAD_CHARACTERS = 120_000
 _TAIL_CHARACTERS = 60_000
 _LONGEST_LINE_CHARACTERS = 40_000
+# What git and diff write around hunks; whatever else stands there is quoted.
+_HEADER = re.compile(
+    r"    |diff |index |Index: |=+$|--- |\+\+\+ |(?:new|old|deleted) |(?:dis)?similarity |rename "
+    r"|copy |Binary |commit [0-9a-f]|(?:Author|AuthorDate|Commit|CommitDate|Date|Merge): "
+)
 _CHANGED_FILE = re.compile(r"diff --git .* b/(.*)|\+\+\+ (?:b/)?(\S+)|Index: (.*)")
 
 
@@ -93,9 +99,10 @@ def changed_lines(text: str, budget: int = DIFF_CHARACTERS) -> str:
             in_hunk = line[:1] in (" ", "\\", "")
         if (in_hunk and line[:1] not in ("+", "-", "@")) or line.startswith(("index ", "--- a/")):
             continue
+        line = line if in_hunk or _HEADER.match(line) else quote(line)  # noqa: PLW2901
         left -= len(line) + 1
         if left >= 0:
-            shown.append(line)
+            shown.append(visible(line))
         elif in_hunk and not line.startswith("@@"):
             missing[file] = missing.get(file, 0) + 1
     rest = "nothing is missing"

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from brimline import patterns
 from brimline.fast import io, paths
+from brimline.foreign import flatten
 from brimline.rules.lines import body, imports, read
 from brimline.settings import clientsettings
 
@@ -155,8 +156,10 @@ def shown(path: str, project: str = "") -> str:
     """A path for people: from the project, or with the home folder shortened."""
     home = user_home()
     if project and is_within(path, project):
-        return path[len(project.rstrip("/")) + 1 :] or path
-    return "~" + path[len(home) :] if is_within(path, home) and path != home else path
+        path = path[len(project.rstrip("/")) + 1 :] or path
+    elif is_within(path, home) and path != home:
+        path = "~" + path[len(home) :]
+    return flatten(path, keep_end=True)
 
 
 def is_within(path: str, folder: str) -> bool:

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline import patterns
+from brimline import patterns, shell
 from brimline.decision import Decision
 from brimline.errors import ConfigError
 from brimline.fast import io
+from brimline.foreign import flatten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,10 +48,7 @@ _READERS |= {"file", "cut", "sort", "uniq", "diff", "cmp"} | _LISTS | _SEARCHES
 _WRITES = {"sed": ("-i", "--in-place"), "find": ("-delete", "-exec"), "sort": ("-o",)}
 # Options whose value names what is left out.
 _LEFT_OUT = {"--exclude", "--exclude-dir", "--ignore", "-I", "-E", "-path", "-name"}
-_WRAPPERS = {"sudo", "time", "nice", "nohup", "env", "command", "xargs", "if", "then", "!", "{"}
 _IDLE = _READERS | {"echo", "printf", "pwd", "true", "test"}
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
-_LONGEST_LINE = 20_000
 _LONGEST_PATH = 4_096
 _WILD = re.compile(r"[*?\[{]")
 _ANY_FOLDER = re.compile(r"[*?]+\Z")
@@ -109,7 +106,7 @@ class _Scene:
             yield from self.bulk(pattern, path)
             yield from self._broad(pattern, path)
         elif tool_name == "Bash":
-            yield from self._command_line(values.get("command", "")[:_LONGEST_LINE])
+            yield from self._command_line(values.get("command", ""))
 
     def bulk(self, path: str, base: str = "") -> Iterator[Finding]:
         """The first of a path's brace alternatives that a pattern names."""
@@ -136,17 +133,18 @@ class _Scene:
         return [n for n in shown if not self.ignored.pattern_for(n, folder=True)][:_MOST_FOLDERS]
 
     def _command_line(self, line: str) -> Iterator[Finding]:
-        commands = list(_commands(line))
-        for at, words in enumerate(commands):
-            name, operands = words[0].rpartition("/")[2], _operands(words)
-            if name in ("cd", "pushd"):
+        commands = [each for each in shell.read(line) if each.program and _is_seen(each)]
+        for at, command in enumerate(commands):
+            operands = _operands(command)
+            if command.program in ("cd", "pushd"):
                 goes_to = operands[0] if operands else "~"
                 # Going there to build is no read.
-                if all(later[0].rpartition("/")[2] in _IDLE for later in commands[at + 1 :]):
+                if all(later.program in _IDLE for later in commands[at + 1 :]):
                     yield from self.bulk(goes_to)
                 self.cwd = self._absolute(goes_to)
-            elif name in _READERS:
-                for operand in operands or ["."] * (name in _LISTS):
+            elif command.program in _READERS:
+                here = ["."] if command.program in _LISTS else []
+                for operand in operands or here:
                     yield from self.bulk(operand)
 
     def _broad(self, pattern: str, base: str) -> Iterator[Finding]:
@@ -169,43 +167,26 @@ class _Scene:
         return path[len(roots[0]) + 1 :] if roots else ""
 
 
-def _commands(line: str) -> Iterator[list[str]]:
-    """The single commands of a line whose output is seen, without what only wraps them."""
-    # What follows `<<` is data.
-    lexer = shlex.shlex(line.partition("<<")[0], posix=True, punctuation_chars="();<>|&\n")
-    lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t\r", True, ""
-    words: list[str] = []
-    redirected = False
-    try:
-        tokens = [*lexer, "\n"]
-    except ValueError:
-        return  # a quote that does not end
-    for token in tokens:
-        if set(token) <= set(";|&()\n"):
-            while words and (words[0] in _WRAPPERS or _ASSIGNMENT.match(words[0])):
-                del words[0]
-            if words and not redirected:
-                yield words
-            words, redirected = [], False
-        elif set(token) <= set("<>&"):
-            to_errors = words[-1:] == ["2"]
-            redirected = redirected or (">" in token and not to_errors)
-            words = words[:-1] if to_errors else words
-        else:
-            words.append(token)
+def _is_seen(command: shell.Command) -> bool:
+    """Tell whether what a command prints is shown: not where it goes to a file."""
+    return not any(
+        ">" in operator and not operator.startswith("2") for operator, _ in command.redirections
+    )
 
 
-def _operands(words: list[str]) -> list[str]:
-    """The words of a reading command that may be paths."""
-    name, rest = words[0].rpartition("/")[2], words[1:]
+def _operands(command: shell.Command) -> list[str]:
+    """Return the words of a reading command that may be paths."""
+    name, rest = command.program, command.own[1:]
     if any(word.startswith(_WRITES.get(name, ("\0",))) for word in rest):
         return []
-    found = [
+    words = [
         word
         for before, word in zip([name, *rest], rest, strict=False)
         if before not in _LEFT_OUT and not word.startswith(("-", "!"))
     ]
-    return found[1:] if name in _SEARCHES and "--files" not in rest else found
+    if name in _SEARCHES and "--files" not in rest:
+        words = words[1:]
+    return words + [target for operator, target in command.redirections if operator == "<"]
 
 
 def _told(finding: Finding, scene: _Scene, *, refused: bool) -> str:
@@ -229,9 +210,8 @@ def _told(finding: Finding, scene: _Scene, *, refused: bool) -> str:
 
 
 def _shown(text: str) -> str:
-    """Foreign text for a message: one line, bounded."""
-    plain = "".join(char if char.isprintable() and char != "`" else "?" for char in text)
-    return plain[:_MOST_SHOWN_CHARACTERS] + "..." * (len(plain) > _MOST_SHOWN_CHARACTERS)
+    """Foreign text between backticks."""
+    return flatten(text, _MOST_SHOWN_CHARACTERS).replace("`", "?")
 
 
 class Ignored(NamedTuple):

@@ -15,7 +15,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from brimline.gauge.reading import characters_per_token
+from brimline import models
+from brimline.foreign import flatten
 from brimline.session.disk import BLOCK_BYTES, RewriteError
 from brimline.session.restore import write_note
 from brimline.session.rewrite import Order, rewrite
@@ -114,7 +115,7 @@ class Plan:
     def tokens_of(self, name: str) -> int:
         """What a strategy saves in tokens; in all no more than the last request held."""
         survey = self.survey
-        per_token = characters_per_token(survey.model)
+        per_token = models.lookup(survey.model).characters_per_token
         whole = sum(saving.context_characters for saving in self.savings.values()) / per_token
         held = survey.occupancy_tokens
         scale = held / whole if held is not None and whole > held else 1.0
@@ -294,12 +295,10 @@ def exit_code_of(item: Item) -> int | None:
 
 def _source_of(item: Item) -> str | None:
     """What the result came from, short enough for a reference."""
-    call, room = item.call, _SOURCE_CHARACTERS - 1
-    source = " ".join(_encodable(call.source or "").split()) if call else ""
-    if len(source) > _SOURCE_CHARACTERS:
-        # A path tells most at its end, a command at its beginning.
-        source = "…" + source[-room:] if call and call.file else source[:room] + "…"
-    return source or None
+    call = item.call
+    if call is None:
+        return None
+    return flatten(call.source or "", _SOURCE_CHARACTERS, keep_end=bool(call.file)) or None
 
 
 def _encodable(text: str) -> str:

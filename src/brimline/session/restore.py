@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from brimline import clock
 from brimline.fast import io, paths
 from brimline.session import disk
 from brimline.session.disk import Content, RewriteError
@@ -112,7 +113,7 @@ def write_note(home_dir: str, done: Rewritten, more: dict[str, Any]) -> str:
         OSError: it cannot be written.
     """
     session = find.session_id_of(done.path)
-    folder = _folder(home_dir, session)
+    folder = notes_folder(home_dir, session)
     head = {"v": FORMATS[-1], "session": session, "path": done.path, "at": time.time()}
     whole = {**head, "before": done.before, "after": done.after, **more}
     line = json.dumps(whole).encode() + b"\n"
@@ -132,7 +133,7 @@ def notes(home_dir: str, session: str) -> tuple[list[Note], list[RewriteError]]:
     """The notes on a session, the newest first, and what is wrong with those that are damaged."""
     found: list[Note] = []
     problems: list[RewriteError] = []
-    folder = _folder(home_dir, session)
+    folder = notes_folder(home_dir, session)
     for name in sorted(io.names_in(folder), reverse=True):
         if name.endswith(_ENDING):
             try:
@@ -182,14 +183,18 @@ def expire(home_dir: str, oldest: float) -> int:
     return len(gone)
 
 
-def context_tokens_since(home_dir: str, path: str, moment: float) -> int:
-    """How many tokens purges of a file took out of the context after a moment, estimated."""
+def context_tokens_since(home_dir: str, path: str, measured_at: str | None) -> int:
+    """How many tokens purges of a file took out of the context after a time, estimated."""
+    moment = clock.parse(measured_at)
+    if moment is None:
+        return 0
     real = os.path.realpath(path)
     found, _ = notes(home_dir, find.session_id_of(real))
     return sum(note.context_tokens for note in found if note.path == real and note.at > moment)
 
 
-def _folder(home_dir: str, session: str) -> str:
+def notes_folder(home_dir: str, session: str) -> str:
+    """Where the notes on a session are."""
     return f"{home_dir}/backups/purges/{paths.safe_session_id(session)}"
 
 

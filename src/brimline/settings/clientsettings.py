@@ -15,6 +15,9 @@ RECALL_RULES = ("Bash(brimline store get:*)", "mcp__brimline__recall")
 # A project's settings come with the repository: what is larger or more says nothing.
 _MOST_BYTES = 2 << 20
 _MOST_MODELS = 100
+# The client's own notes of all projects are the user's.
+_MOST_STATE_BYTES = 64 << 20
+_TRUSTED = "hasTrustDialogAccepted"
 SCOPES = ("user", "project", "local", "managed")
 
 
@@ -51,6 +54,17 @@ def compaction_facts(project_dir: str) -> dict[str, Any]:
         "recall_allowed": recall_allowed(project_dir) or None,
         "memory_off": _memory_off(merged.get("autoMemoryEnabled"), env.get(policy.MEMORY_SWITCH)),
     }
+
+
+def is_trusted(project_dir: str) -> bool:
+    """Tell whether the user has told the client to trust a folder, or one that it lies in."""
+    folder = paths.client_config_dir()
+    # The client keeps it in its configuration folder only where a variable names that.
+    folder = folder if io.env("CLAUDE_CONFIG_DIR") else str(Path(folder).parent)
+    projects = read_settings(f"{folder}/.claude.json", _MOST_STATE_BYTES).get("projects")
+    known = projects if isinstance(projects, dict) else {}
+    entries = [known.get(str(place)) for place in (Path(project_dir), *Path(project_dir).parents)]
+    return any(isinstance(entry, dict) and entry.get(_TRUSTED) is True for entry in entries)
 
 
 def memory_folder(project_dir: str) -> str:
@@ -127,13 +141,13 @@ def _covers(rule: str, form: str) -> bool:
     return bool(content) and asked == tool and "*" in pattern and ours
 
 
-def read_settings(path: str) -> dict[str, Any]:
+def read_settings(path: str, most_bytes: int = _MOST_BYTES) -> dict[str, Any]:
     """One settings file; a missing or broken one says nothing (`doctor` tells of broken ones)."""
     if not Path(path).is_file():
         return {}
     try:
-        raw = io.read_file(path, _MOST_BYTES + 1)
-        found = json.loads(raw) if len(raw) <= _MOST_BYTES else {}
+        raw = io.read_file(path, most_bytes + 1)
+        found = json.loads(raw) if len(raw) <= most_bytes else {}
     except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -14,7 +14,7 @@ import tomllib
 from dataclasses import dataclass, field
 from typing import Any
 
-from brimline import __version__
+from brimline import __version__, models
 from brimline.errors import ConfigError
 from brimline.fast import io, json, paths, policy
 from brimline.settings import clientsettings, presets
@@ -36,6 +36,8 @@ class Config:
     values: dict[str, Any]
     sources: dict[str, str]
     problems: list[str] = field(default_factory=list)
+    models: list[dict[str, Any]] = field(default_factory=list)
+    """Rows that the user adds to the table of models."""
 
 
 def load(home_dir: str, project_dir: str, *, environment: bool = True) -> Config:
@@ -71,7 +73,14 @@ def live_policy(home_dir: str, project_dir: str) -> policy.Policy:
     config = load(home_dir, project_dir)
     client = clientsettings.compaction_facts(project_dir)
     policy.apply_client_environment(client)
-    return policy.Policy(config.values, client, [], learned=_learned(home_dir))
+    live = policy.Policy(config.values, client, [], learned=_learned(home_dir))
+    live.compiled_models = models.compiled(config.models)
+    return live
+
+
+def user_models(home_dir: str) -> list[dict[str, Any]]:
+    """The rows that the user adds to the table of models."""
+    return load(home_dir, home_dir, environment=False).models
 
 
 def find(key: str) -> Setting:
@@ -178,6 +187,7 @@ def compile_policy(home_dir: str, project_dir: str) -> None:
         "marked": _marked(project_dir, config.values),
         "explicit": _explicit(config),
         "preset": presets.named(config.values["guard.preset"]),
+        "models": models.compiled(config.models),
         "client": clientsettings.compaction_facts(project_dir),
         "sources": sources,
     }
@@ -201,10 +211,13 @@ def refresh(home_dir: str, project_dir: str) -> None:
 def _merge_file(config: Config, path: str, source: str, *, project: bool) -> None:
     try:
         text = _read_text(path)
-        entries = _flatten(tomllib.loads(_within_bounds(text) if project else text))
+        document = tomllib.loads(_within_bounds(text) if project else text)
     except (OSError, ValueError, RecursionError) as error:
         config.problems.append(f"{path} is ignored: {error}")
         return
+    if not project:
+        _take_models(config, document.pop("models", []), path)
+    entries = _flatten(document)
     unknown = [key for key, _ in entries if key not in BY_KEY]
     for key in unknown[:_MOST_UNKNOWN]:
         config.problems.append(f"{path}: unknown setting {key[:80]!r}{_nearest(key[:80])}")
@@ -216,6 +229,14 @@ def _merge_file(config: Config, path: str, source: str, *, project: bool) -> Non
             config.problems.append(told)
         else:
             _set(config, setting, raw, source, path)
+
+
+def _take_models(config: Config, entries: Any, path: str) -> None:
+    for entry in entries if isinstance(entries, list) else [entries]:
+        try:
+            config.models.append(models.checked(entry))
+        except ValueError as error:
+            config.problems.append(f"{path}: a row of models is ignored: it {error}")
 
 
 def _merge_environment(config: Config) -> None:
@@ -310,7 +331,7 @@ def _stamps(home_dir: str, project_dir: str) -> list[list[Any]]:
     """What a policy is made from; another version has other settings and other defaults."""
     client_files = clientsettings.settings_files(project_dir).values()
     ours = (paths.user_config(home_dir), paths.project_config(project_dir))
-    files = [*ours, presets.FILE, paths.learned_file(home_dir), *client_files]
+    files = [*ours, presets.FILE, models.FILE, paths.learned_file(home_dir), *client_files]
     return [["brimline", __version__, None], *[_stamp(path) for path in files]]
 
 

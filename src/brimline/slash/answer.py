@@ -1,165 +1,251 @@
-"""What a slash command answers: mostly what the same command says in a shell."""
+"""The answers to slash commands: the texts that the same commands print in a shell.
+
+Each is made here, in the hook's own process, within a few seconds; a session that takes longer to
+read is for a shell.
+"""
 
 from __future__ import annotations
 
-import json
+import argparse
+import contextlib
 import os
 import re
 import shlex
-import subprocess
-from pathlib import Path
-from typing import TYPE_CHECKING
+import time
+from typing import TYPE_CHECKING, NoReturn
 
+from brimline import output
 from brimline.decision import Decision
-from brimline.errors import StoreError
+from brimline.errors import BrimlineError, StateError
 from brimline.offload import pinning
-from brimline.slash.command_files import ANSWERED, SlashCommand
-from brimline.store import layout, pins
+from brimline.slash.command_files import ANSWERED
+from brimline.store import contents, layout, pins
+from brimline.transcript import find
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from brimline.hooks.turn import Turn
+    from brimline.session.purge import Options
+    from brimline.slash.command_files import SlashCommand
+
+    Watch = Callable[[int], None]
 
 TIMEOUT_S = 3.0
-# Where the installer left word how to start `brimline`.
-PROGRAM_FILE = "install/program.json"
 # A screenful or two; the rest is for a shell.
 _SHOWN_CHARACTERS = 6_000
+# Of 80 columns the client leaves about 70 to a hook's text.
+_COLUMNS = "70"
 _PROMPT = re.compile(r"/(?:[\w-]+:)?brim:([\w-]+)[ \t]*(.*)", re.DOTALL)
-# How the searches say that they found nothing.
-_NOTHING = re.compile(r"^(?:Nothing was found;|brimline: none of )", re.MULTILINE)
 _PIN_KINDS = (pins.LAST, pins.NEXT, pins.START, pins.END)
 _KEY = re.compile(r"(?:sha256:)?[0-9a-f]{6,64}")
+_MEMORY_HITS, _OUTPUT_HITS = 5, 10
 
 
 def to_prompt(turn: Turn) -> Decision | None:
     """The answer to a prompt; None for one that is not ours, or that is for the model."""
-    found = _PROMPT.fullmatch(turn.event.prompt.rstrip())
-    command = next((c for c in ANSWERED if found and c.name == found[1]), None)
-    if found is None or command is None:
+    match = _PROMPT.fullmatch(turn.event.prompt.rstrip())
+    command = next((c for c in ANSWERED if match and c.name == match[1]), None)
+    if match is None or command is None:
         return None
-    answer = _ANSWERS.get(command.name, _from_shell)
-    text = turn.attempt(f"/brim:{command.name}", answer, turn, command, found[2].strip())
+    arguments = match[2].strip()
+    with _narrow():
+        text = turn.attempt(f"/brim:{command.name}", _answer, turn, command, arguments)
     if text is None:
         text = f"brimline: /brim:{command.name} failed; `brimline doctor` shows why."
     return Decision(permission="deny", reason=text)
 
 
-def _from_shell(turn: Turn, command: SlashCommand, arguments: str) -> str:
-    """What `brimline` prints for the command, if it does so in time."""
-    words = [*command.words, *arguments.split()]
-    if command.about_session:
-        words += ["--session", turn.event.session_id]
-    return _run(turn, words)
-
-
-def _recall(turn: Turn, _command: SlashCommand, arguments: str) -> str:
-    if not arguments:
-        return "brimline: /brim:recall KEY shows a stored output, /brim:recall TEXT searches."
-    if _KEY.fullmatch(arguments):
-        return _run(turn, ["store", "get", "--", arguments])
-    searches = (["memory", "search", "--limit", "5"], ["store", "search"])
-    told = [_run(turn, [*words, "--", arguments]) for words in searches]
-    # Where one of them finds nothing, the other tells all that there is.
-    found = [text for text in told if not _NOTHING.search(text)]
-    return "\n\n".join(found or told)
-
-
-def _run(turn: Turn, words: list[str]) -> str:
-    """What `brimline` prints, if it does so in time."""
-    line = shlex.join(["brimline", *words])
-    program = _program(turn.home)
-    if program is None:
-        return _instead("its installation does not say how to start it", line)
-    # Of 80 columns the client leaves about 70 to a hook's text.
-    variables = {"BRIMLINE_HOME": turn.home, "NO_COLOR": "1", "COLUMNS": "70"}
+@contextlib.contextmanager
+def _narrow() -> Iterator[None]:
+    """Make texts as wide as the client shows them."""
+    before = os.environ.get("COLUMNS")
+    os.environ["COLUMNS"] = _COLUMNS
     try:
-        done = subprocess.run(
-            [*program, *words],
-            env={**os.environ, **variables},
-            cwd=turn.event.cwd or None,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=TIMEOUT_S,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return _instead(f"it took longer than {TIMEOUT_S:g} s", line)
-    except OSError:
-        return _instead("it could not be started", line)
-    return _shortened(done.stdout.decode("utf-8", "replace").strip("\n"), line)
+        yield
+    finally:
+        del os.environ["COLUMNS"]
+        if before is not None:
+            os.environ["COLUMNS"] = before
 
 
-def _purge(turn: Turn, command: SlashCommand, arguments: str) -> str:
-    preview = _from_shell(turn, command, arguments)
-    if "\n  brimline session purge" not in preview:
-        return preview  # there is nothing to purge, or no answer
-    if "--yes" in arguments.split():
-        preview = f"brimline: --yes does nothing here, the shell command purges.\n{preview}"
-    return f"{preview}\nand resume it with\n  claude --resume {turn.event.session_id}"
+def _answer(turn: Turn, command: SlashCommand, arguments: str) -> str:
+    """The text of a command, if it is made in time; else what to type in a shell."""
+    line = _shell_line(turn, command, arguments)
+    until = time.monotonic() + TIMEOUT_S
 
+    def watch(_amount: int) -> None:
+        if time.monotonic() > until:
+            raise TimeoutError
 
-def _pin(turn: Turn, _command: SlashCommand, arguments: str) -> str:
-    kind, _, rest = arguments.partition(" ")
-    if kind not in _PIN_KINDS:
-        kind, rest = pins.LAST, arguments
-        first = arguments.partition(" ")[0]
-        # A reason needs one of the words before it: a typo is not taken for one.
-        if first and first.lower() not in pins.LEVELS and "=" not in first:
-            known = ", ".join((*_PIN_KINDS, pins.SOFT, pins.HARD))
-            return f"brimline: nothing was pinned: {first!r} is none of {known}."
-    return pinning.obey(pins.from_arguments(kind, rest), turn)
-
-
-def _unpin(turn: Turn, command: SlashCommand, arguments: str) -> str:
-    if arguments not in ("", pins.LAST):
-        return _from_shell(turn, command._replace(words=("store", "unpin", "--")), arguments)
-    key = pinning.last_key(turn)
-    if key is None:
-        return "brimline: there is no large result yet."
     try:
-        pins.pin(turn.home, key, pins.NONE)
-    except StoreError as error:
+        text = output.printable(_ANSWERS[command.name](turn, arguments, watch))
+    except TimeoutError:
+        return f"brimline: no answer here (it took longer than {TIMEOUT_S:g} s); in a shell: {line}"
+    except BrimlineError as error:
         return f"brimline: {error}"
-    return f"brimline: {layout.short(key)} is no longer pinned."
-
-
-def _off(turn: Turn, _command: SlashCommand, _arguments: str) -> str:
-    turn.state.switch(off=True)
-    return "brimline: silent in this session until /brim:on; nothing is measured or kept out."
-
-
-def _on(turn: Turn, _command: SlashCommand, _arguments: str) -> str:
-    turn.state.switch(off=False)
-    return "brimline: at work in this session."
-
-
-# All others say what the command in a shell says.
-_ANSWERS = {
-    "recall": _recall,
-    "purge": _purge,
-    "pin": _pin,
-    "unpin": _unpin,
-    "off": _off,
-    "on": _on,
-}
-
-
-def _program(home_dir: str) -> list[str] | None:
-    try:
-        words = json.loads(Path(home_dir, PROGRAM_FILE).read_bytes())
-    except (OSError, ValueError):
-        return None
-    sound = isinstance(words, list) and all(isinstance(word, str) for word in words)
-    return words if sound else None
-
-
-def _shortened(text: str, line: str) -> str:
     if len(text) <= _SHOWN_CHARACTERS:
         return text
     shown = text[:_SHOWN_CHARACTERS].rpartition("\n")[0]
     return f"{shown}\n… the rest in a shell: {line}"
 
 
-def _instead(why: str, line: str) -> str:
-    return f"brimline: no answer here ({why}); in a shell: {line}"
+def _shell_line(turn: Turn, command: SlashCommand, arguments: str) -> str:
+    words = [word for word in command.words if not word.isupper()]
+    if command.name == "recall":
+        words = ["store", "get", "--"] if _KEY.fullmatch(arguments) else [*words, "--"]
+    words += arguments.split()
+    if command.about_session:
+        words += ["--session", turn.event.session_id]
+    return shlex.join(["brimline", *words])
+
+
+def _status(turn: Turn, _arguments: str, watch: Watch) -> str:
+    from brimline.gauge import session_status
+    from brimline.session import restore
+
+    path = turn.event.transcript
+    find.require_transcript(path)
+    document = session_status.read_status(path, turn.home, turn.policy, watch)
+    purged = restore.context_tokens_since(turn.home, path, document["measured_at"])
+    return session_status.text(document, purged)
+
+
+def _history(turn: Turn, arguments: str, _watch: Watch) -> str:
+    from brimline.offload import learning
+    from brimline.state import history, lookback
+
+    options = _Options()
+    options.add_argument("--compactions", action="store_true")
+    options.add_argument("--session")
+    chosen = options.parse_args(arguments.split())
+    files = lookback.files(chosen.session)
+    notes = history.update(turn.home, files, until=time.monotonic() + TIMEOUT_S)
+    document = lookback.document(
+        turn.home, learning.kept_out, chosen.session, compactions=chosen.compactions
+    )
+    notes = [f"note: {note}" for note in [*notes, *document["notes"]]]
+    return "\n".join([lookback.text(document), *notes])
+
+
+def _recall(turn: Turn, arguments: str, _watch: Watch) -> str:
+    if not arguments:
+        return "brimline: /brim:recall KEY shows a stored output, /brim:recall TEXT searches."
+    if _KEY.fullmatch(arguments):
+        layout.check_format(turn.home)
+        key = contents.resolve(turn.home, arguments)
+        return contents.get(turn.home, key).decode("utf-8", "replace").removesuffix("\n")
+    from brimline.memory import overview
+    from brimline.search import found_outputs
+    from brimline.team import together
+
+    place = turn.event.cwd or os.getcwd()
+    until = time.monotonic() + TIMEOUT_S
+    said = together.document(turn.home, place, arguments, _MEMORY_HITS, everywhere=False)
+    stored = found_outputs.document(turn.home, arguments, place, _OUTPUT_HITS, until)
+    parts = [overview.hits_text(said["hits"], arguments)] if said["hits"] else []
+    parts += [found_outputs.text(stored)] if stored["outputs"] else []
+    if not parts:
+        nothing = found_outputs.nothing(stored, arguments, everywhere=False)
+        parts = [f"{overview.NOTHING}\nbrimline: {nothing}"]
+    if said["problem"]:
+        parts.insert(0, f"note: from this machine alone: {said['problem']}")
+    return "\n\n".join(parts)
+
+
+def _checkpoint(turn: Turn, _arguments: str, _watch: Watch) -> str:
+    from brimline.carry import session_record
+
+    session = session_record.Place(turn.state.session_id, turn.event.transcript, turn.project)
+    document = session_record.save_checkpoint(turn.home, session, turn.policy)
+    return session_record.checkpoint_text(document)
+
+
+def _purge(turn: Turn, arguments: str, watch: Watch) -> str:
+    from brimline.session import purge, session_documents, session_text
+
+    path = turn.event.transcript
+    find.require_transcript(path)
+    path = os.path.realpath(path)
+    options, is_sure = _purge_options(arguments)
+    planned = purge.prepare(path, options, turn.home, watch)
+    document = session_documents.purge(path, planned)
+    if planned.is_empty:
+        return f"{session_text.purge(document)}\nNothing to purge."
+    document["changes"] = session_documents.changes(planned)
+    preview = session_text.preview(document, options, turn.home)
+    if is_sure:
+        preview = f"brimline: --yes does nothing here, the shell command purges.\n{preview}"
+    return f"{preview}\nand resume it with\n  claude --resume {turn.event.session_id}"
+
+
+def _purge_options(arguments: str) -> tuple[Options, bool]:
+    from brimline.session import purge
+
+    usual, options = purge.Options(), _Options()
+    options.add_argument("--threshold", type=int, default=usual.threshold_bytes)
+    options.add_argument("--keep-recent", type=int, default=usual.keep_requests)
+    options.add_argument("--strategy", action="append", choices=list(purge.STRATEGIES))
+    for name in ("--yes", "--dry-run"):
+        options.add_argument(name, action="store_true")
+    chosen = options.parse_args(arguments.split())
+    strategies = frozenset(chosen.strategy or purge.DEFAULT)
+    return purge.Options(chosen.threshold, chosen.keep_recent, strategies), chosen.yes
+
+
+class _Options(argparse.ArgumentParser):
+    """The few options that make sense behind a slash command."""
+
+    def __init__(self) -> None:
+        super().__init__(add_help=False, allow_abbrev=False)
+
+    def error(self, message: str) -> NoReturn:
+        """Refuse in a sentence, where a command line would end the process."""
+        raise StateError(message)
+
+
+def _pin(turn: Turn, arguments: str, _watch: Watch) -> str:
+    kind, _, rest = arguments.partition(" ")
+    if kind not in _PIN_KINDS:
+        kind, rest = pins.LAST, arguments
+        first = arguments.partition(" ")[0]
+        # A reason needs one of the words before it: a typo is not taken for one.
+        if first and first.lower() not in pins.LEVELS and "=" not in first:
+            words = ", ".join((*_PIN_KINDS, pins.SOFT, pins.HARD))
+            return f"brimline: nothing was pinned: {first!r} is none of {words}."
+    return pinning.obey(pins.from_arguments(kind, rest), turn)
+
+
+def _unpin(turn: Turn, arguments: str, _watch: Watch) -> str:
+    layout.check_format(turn.home)
+    if arguments in ("", pins.LAST):
+        key = pinning.last_key(turn)
+        if key is None:
+            return "brimline: there is no large result yet."
+    else:
+        key = contents.resolve(turn.home, arguments)
+    pins.pin(turn.home, key, pins.NONE)
+    return f"brimline: {layout.short(key)} is no longer pinned."
+
+
+def _off(turn: Turn, _arguments: str, _watch: Watch) -> str:
+    turn.state.switch(off=True)
+    return "brimline: silent in this session until /brim:on; nothing is measured or kept out."
+
+
+def _on(turn: Turn, _arguments: str, _watch: Watch) -> str:
+    turn.state.switch(off=False)
+    return "brimline: at work in this session."
+
+
+_ANSWERS = {
+    "status": _status,
+    "history": _history,
+    "recall": _recall,
+    "checkpoint": _checkpoint,
+    "purge": _purge,
+    "pin": _pin,
+    "unpin": _unpin,
+    "off": _off,
+    "on": _on,
+}

@@ -6,14 +6,21 @@ a session says later is taken in again; `cursor` is the end of its transcript at
 
 from __future__ import annotations
 
+import os
+import shutil
+from typing import Any, NamedTuple
+
+from brimline.errors import StateError
 from brimline.fast import io, json
 from brimline.transcript import find
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
-FORMAT = 1
+class Asked(NamedTuple):
+    """What is to be forgotten: some sessions, and those of a project or from before a moment."""
+
+    sessions: tuple[str, ...]
+    project: str = ""
+    before: float = 0.0
 
 
 def note(home_dir: str, at: float, about: dict[str, Any]) -> None:
@@ -22,35 +29,42 @@ def note(home_dir: str, at: float, about: dict[str, Any]) -> None:
     Raises:
         OSError: it cannot be written.
     """
-    line = {"v": FORMAT, "at": round(at, 3)} | about
-    io.append_line(_path(home_dir), json.dumps(line))
+    json.append_line(_path(home_dir), {"at": round(at, 3)} | about)
 
 
 def lines(home_dir: str) -> list[dict[str, Any]]:
-    """All that was put on record."""
-    try:
-        raw = io.read_file(_path(home_dir)).decode("utf-8", "replace")
-    except OSError:
-        return []
-    found = []
-    for line in raw.splitlines():
-        try:
-            told = json.loads(line)
-        except ValueError:
-            continue
-        found += [told] if isinstance(told, dict) else []
-    return found
+    """All that was put on record.
+
+    Raises:
+        OSError: it is there and cannot be read.
+    """
+    return json.read_lines(_path(home_dir))
 
 
 def sessions(home_dir: str) -> dict[str, dict[str, Any]]:
     """The last line about each session."""
-    return {told["session"]: told for told in lines(home_dir) if "session" in told}
+    return {line["session"]: line for line in lines(home_dir) if "session" in line}
 
 
 def is_silent(gone: dict[str, dict[str, Any]], path: str) -> bool:
     """Whether a session's file has nothing new since the session was forgotten."""
-    told = gone.get(find.session_id_of(path))
-    return told is not None and find.modified(path) <= told["at"]
+    line = gone.get(find.session_id_of(path))
+    return line is not None and find.modified(path) <= line["at"]
+
+
+def delete_folder(folder: str, *, dry_run: bool) -> int:
+    """Delete a folder with all that is in it; how many files that is, or would be.
+
+    Raises:
+        StateError: a link is in its place.
+        OSError: something in it cannot be deleted.
+    """
+    names = io.names_in(folder)
+    if not dry_run:
+        if os.path.islink(folder):
+            raise StateError(f"{folder} is a link; delete what it leads to yourself")
+        shutil.rmtree(folder, ignore_errors=not os.path.isdir(folder))
+    return len(names)
 
 
 def _path(home_dir: str) -> str:

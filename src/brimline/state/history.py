@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from brimline.errors import StateError
 from brimline.fast import io, json, paths
+from brimline.hooks import table
 from brimline.state import forgotten
 from brimline.state.figures import Figures, add_up, readings, sound, worth_keeping
 from brimline.state.session import SPOOL
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     Progress = Callable[[int], None] | None
 
 Value = TypeVar("Value")
-# How every line that `SessionState.add_line` writes begins; no text within one can look so.
-_EVENT_START = '{"v":'
 _LARGEST_TIME = 1e12
 _HEAD = b'{"v":1,"session":"'
 _POLL_S = 0.01
@@ -44,10 +43,6 @@ _LARGEST_SPOOLS_BYTES = 200 << 20
 _LARGEST_FILE_BYTES = 64 << 20
 # Growth of older sessions says little about this week's work.
 _GROWTH_REQUESTS = 20_000
-# What a session was told and has shown: after a day it may be told again.
-_TRANSIENT = (
-    *("spoke-", "window-", "compacted-", "ceiling-", "quota-", "reminder", "telemetry.json"),
-)
 
 
 @dataclass(slots=True)
@@ -109,18 +104,18 @@ def update(
     Raises:
         StateError: the history cannot be written.
     """
-    from brimline.state import upgrade
-
-    if not upgrade.fold_database(home_dir, until):
-        return ["what an earlier version recorded is not all in yet: run it again"]
     gone = forgotten.sessions(home_dir)
     given = _by_session(path for path in transcripts if not forgotten.is_silent(gone, path))
     lines, notes, changed = load(home_dir), list[str](), list[Session]()
     parent = paths.sessions_dir(home_dir)
     spooled = {name for name in io.names_in(parent) if name == paths.safe_session_id(name)}
-    # A short look is not spent on sessions that surely have no news.
-    names = sorted(spooled | given.keys(), key=lambda one: spool_stamp(f"{parent}/{one}")[1:])
-    for name in reversed(names):
+
+    def written_ns(name: str) -> int:
+        files = [stamp[2] for stamp in _stamps(given.get(name, []))]
+        return max([*spool_stamp(f"{parent}/{name}")[1:], *files], default=0)
+
+    # The newest first: a short look is not spent on sessions that surely have no news.
+    for name in sorted(spooled | given.keys(), key=written_ns, reverse=True):
         known = _parse(lines.get(name)) or Session(name)
         try:
             is_new = _renew(home_dir, known, given.get(name, []), until, progress)
@@ -275,28 +270,14 @@ def _spooled(folder: str) -> tuple[list[dict[str, Any]], int]:
     Raises:
         OSError: it cannot be read.
     """
-    found: list[dict[str, Any]] = []
+    events: list[dict[str, Any]] = []
     damaged = 0
     for path in _spool_files(folder):
-        for line in io.read_file(path).split(b"\n"):
-            events, unreadable = parse_line(line.decode("utf-8", "replace").strip())
-            found += events
-            damaged += unreadable
-    return sorted(found, key=lambda event: event["at"]), damaged
-
-
-def parse_line(text: str) -> tuple[list[dict[str, Any]], int]:
-    """The events on one physical line, and the number of stretches that hold none.
-
-    A line torn by a crash or a full disk has no end of its own, so the next event follows it on the
-    same line: the events are looked for by how they begin.
-    """
-    event = _event(text)
-    if event or not text:
-        return [event] if event else [], 0
-    before, *rest = text.split(_EVENT_START)
-    found = [_event(_EVENT_START + part) for part in rest]
-    return [event for event in found if event], found.count(None) + bool(before)
+        lines, unreadable = json.parse_lines(io.read_file(path))
+        sound_lines = [line for line in lines if _is_event(line)]
+        events += sound_lines
+        damaged += unreadable + len(lines) - len(sound_lines)
+    return sorted(events, key=_at), damaged
 
 
 def _spool_files(folder: str) -> list[str]:
@@ -305,17 +286,11 @@ def _spool_files(folder: str) -> list[str]:
     return [f"{folder}/{name}" for name in sorted(names, key=lambda name: (name == SPOOL, name))]
 
 
-def _event(text: str) -> dict[str, Any] | None:
-    """What a text says, if that is one event with a point in time."""
-    try:
-        value, end = json.scan(text, 0)
-    except ValueError:
-        return None
-    if end < len(text) or not isinstance(value, dict) or not isinstance(value.get("event"), str):
-        return None
-    at = value.get("at")
+def _is_event(line: dict[str, Any]) -> bool:
+    """Whether a line is an event with a point in time."""
+    at = line.get("at")
     is_time = isinstance(at, int | float) and not isinstance(at, bool) and abs(at) < _LARGEST_TIME
-    return value if is_time else None
+    return is_time and isinstance(line.get("event"), str)
 
 
 def _older(known: list[Value], found: list[Value]) -> list[Value]:
@@ -337,6 +312,7 @@ def _let_go(home_dir: str, session_id: str, until: float) -> None:
     The order is another one each time: what there was no time for today comes first some day.
     """
     lines, parent, spooled_bytes = load(home_dir), paths.sessions_dir(home_dir), 0
+    brief = tuple(start for starts in table.offered("BRIEF") for start in starts)
     for name in random.sample(found := io.names_in(parent), len(found)):
         folder = f"{parent}/{name}"
         if time.monotonic() > until:
@@ -353,7 +329,7 @@ def _let_go(home_dir: str, session_id: str, until: float) -> None:
             known = _parse(lines.get(name)) if is_old else None
             is_gone = is_old and (not stamp or (known is not None and known.stamp[:1] == [stamp]))
             for file in files:
-                if is_gone or (age_s > _STALE_S and file.startswith(_TRANSIENT)):
+                if is_gone or (age_s > _STALE_S and file.startswith(brief)):
                     io.remove(f"{folder}/{file}")
             if is_gone:
                 os.rmdir(folder)

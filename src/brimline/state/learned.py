@@ -11,13 +11,11 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline.fast import io, json
+from brimline.fast import json
 
 if TYPE_CHECKING:
     from brimline.state.session import SessionState
 
-FORMAT = 1
-_START = '{"v":'
 LAST_SAMPLES = 10
 LEAST_SAMPLES = 3
 # Ratio of the effective window: how far from an expected point a sample may lie.
@@ -57,7 +55,7 @@ def record(home_dir: str, sample: Sample) -> None:
     Raises:
         OSError: it could not be written.
     """
-    io.append_line(_path(home_dir), json.dumps({"v": FORMAT} | sample._asdict()))
+    json.append_line(_path(home_dir), sample._asdict())
 
 
 def note_compaction(home_dir: str, state: SessionState, trigger: str) -> None:
@@ -104,13 +102,10 @@ def points(home_dir: str) -> dict[str, int]:
 def samples(home_dir: str) -> list[Sample]:
     """Every sample that can be read, oldest first."""
     try:
-        raw = io.read_file(_path(home_dir))
+        lines = json.read_lines(_path(home_dir))
     except OSError:
         return []
-    # By how each begins: behind one that was torn by a full disk, the next is on the same line.
-    parts = raw.decode("utf-8", "replace").split(_START)[1:]
-    found = [_sample(entry) for part in parts for entry in json.loads_all(_START + part)]
-    return [sample for sample in found if sample]
+    return [sample for line in lines if (sample := _sample(line))]
 
 
 def is_usable(sample: Sample) -> bool:
@@ -131,10 +126,8 @@ def _path(home_dir: str) -> str:
     return home_dir + "/learned.jsonl"
 
 
-def _sample(entry: Any) -> Sample | None:
-    if not isinstance(entry, dict) or entry.get("v") != FORMAT:
-        return None
-    values: dict[str, Any] = {name: entry.get(name) for name in Sample._fields}
+def _sample(line: dict[str, Any]) -> Sample | None:
+    values: dict[str, Any] = {name: line.get(name) for name in Sample._fields}
     if not all(_is_count(values[name]) for name in ("window", "effective", "tokens")):
         return None
     if not isinstance(values["trigger"], str) or not isinstance(values["session"], str):

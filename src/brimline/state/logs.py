@@ -12,7 +12,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-FORMAT = 1
 _ERRORS_LIMIT_BYTES = 256 << 10
 _AUDIT_LIMIT_BYTES = 8 << 20
 PRESSURE = "CONTEXT_PRESSURE"
@@ -24,7 +23,6 @@ def record_failure(home_dir: str, event: str, error: BaseException, session: str
     """Append one failure. The previous log is kept as `.old` once the current one is full."""
     path = paths.error_log(home_dir)
     line = {
-        "v": FORMAT,
         "at": round(clock.now(), 3),
         "event": event[:40],
         "error": type(error).__name__,
@@ -32,22 +30,19 @@ def record_failure(home_dir: str, event: str, error: BaseException, session: str
         "where": _place(error),
     } | ({"session": paths.safe_session_id(session)} if session else {})
     io.rotate(path, _ERRORS_LIMIT_BYTES)
-    io.append_line(path, json.dumps(line))
+    json.append_line(path, line)
 
 
 def recent_failures(home_dir: str, since: float) -> list[dict[str, Any]]:
     """The failures recorded after a point in time, oldest first."""
     try:
-        raw = io.read_file(paths.error_log(home_dir), 2 * _ERRORS_LIMIT_BYTES)
+        lines = json.read_lines(paths.error_log(home_dir), 2 * _ERRORS_LIMIT_BYTES)
     except OSError:
         return []
-    lines = raw.decode("utf-8", "replace").split("\n")
-    found = [entry for line in lines for entry in json.loads_all(line)]
-    known = [entry for entry in found if isinstance(entry, dict)]
     return [
-        entry
-        for entry in known
-        if isinstance(entry.get("at"), int | float) and since <= entry["at"] < _LARGEST_TIME
+        line
+        for line in lines
+        if isinstance(line.get("at"), int | float) and since <= line["at"] < _LARGEST_TIME
     ]
 
 
@@ -55,9 +50,9 @@ def record_pressure(
     home_dir: str, session_id: str, figures: dict[str, Any], fields: dict[str, Any]
 ) -> None:
     """A tier was entered and announced (kind `escalation`), or a tool call refused (`block`)."""
-    head = {"v": FORMAT, "event": PRESSURE, "at": round(clock.now(), 3), "session": session_id}
+    head = {"event": PRESSURE, "at": round(clock.now(), 3), "session": session_id}
     io.rotate(paths.audit_log(home_dir), _AUDIT_LIMIT_BYTES)
-    io.append_line(paths.audit_log(home_dir), json.dumps(head | fields | {"reading": figures}))
+    json.append_line(paths.audit_log(home_dir), head | fields | {"reading": figures})
 
 
 def _place(error: BaseException) -> str:

@@ -118,6 +118,7 @@ def _compaction(compaction: Compaction, session_id: str) -> dict[str, Any]:
         "messages_of_the_user": compaction.messages,
         "messages_in_summary": compaction.held,
         "card_characters": compaction.card_characters,
+        **output.fields(compaction, "moved_out freed_tokens seconds account"),
     }
 
 
@@ -248,7 +249,13 @@ def _compaction_table(compactions: list[dict[str, Any]]) -> list[str]:
         "user's messages until then the summary holds word for word."
     )
     table = output.table(head, rows, right=range(3, len(head)))
-    return [f"Compactions{_of(rows, compactions)}", table, output.wrapped(legend)]
+    accounts = [
+        f"  {output.minute(each['at'])}  {each['account']}"
+        for each in compactions[-_LAST_ROWS:]
+        if each["account"]
+    ]
+    title = f"Compactions{_of(rows, compactions)}"
+    return [title, table, *accounts, output.wrapped(legend)]
 
 
 def _held(compaction: dict[str, Any]) -> str:

@@ -26,6 +26,9 @@ _SNAPSHOT = "statusline.json"
 SPOOL = "spool.jsonl"
 # Of others than hooks, whose silence the spool's time tells; `spool.*` is read as one.
 _SPOOLS = {"Gateway": "spool.gateway.jsonl"}
+# A compaction without a model, which the client announces to no hook.
+MOVED_OUT = "MovedOut"
+_OLDEST_MOVE_S = 600
 GATEWAY_SAVED = "gateway-saved"
 _FIRST_LINE_BYTES = 64 << 10
 _LOOK_BACK_BYTES = 1 << 20
@@ -128,8 +131,8 @@ class SessionState:
     def add_line(self, event: str, fields: dict[str, Any]) -> None:
         """Append one event to the session's spool, with the milliseconds that this hook took."""
         own_ms = round(time.process_time() * 1000, 1)
-        line = {"v": FORMAT, "at": round(time.time(), 3), "event": event, "ms": own_ms} | fields
-        io.append_line(f"{self.folder}/{_SPOOLS.get(event, SPOOL)}", json.dumps(line))
+        line = {"at": round(time.time(), 3), "event": event, "ms": own_ms} | fields
+        json.append_line(f"{self.folder}/{_SPOOLS.get(event, SPOOL)}", line)
 
     def last_line(self, event: str) -> dict[str, Any]:
         """The latest spooled line of an event, if it is not too long ago; empty without one."""
@@ -140,6 +143,17 @@ class SessionState:
             return next((row for row in found if isinstance(row, dict)), {})
         except OSError:
             return {}
+
+    def moved_out(self) -> dict[str, Any]:
+        """What the compaction that has just been made without a model moved out; else empty.
+
+        One that came to nothing is followed by a summary of the client's, which is announced.
+        """
+        moved = self.last_line(MOVED_OUT)
+        at, now = moved.get("at", 0), time.time()
+        if not 0 <= now - at < _OLDEST_MOVE_S or self.last_line("PreCompact").get("at", 0) > at:
+            return {}
+        return moved
 
     def gateway_saved(self, occupancy_tokens: int | None) -> int | None:
         """What the gateway kept out of the request that took so much; None if the last was another.

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 SHORTEST_PREFIX = layout.SHORTEST_PREFIX
 LAST = "last"
 _REMOVALS = ("prune", "gc", "forget")
-_LINE_START = '{"v":'
 _SHARD = re.compile(r"[0-9a-f]{2}")
 _REST = re.compile(r"[0-9a-f]{62}")
 # What a removal moved aside, in the folder for temporary files: digest and kind.
@@ -230,18 +229,8 @@ def aside(home_dir: str, digest: str = "") -> list[str]:
 def trail(home_dir: str) -> Iterator[dict[str, Any]]:
     """Every line that tells what happened to a blob, as far as it can be read, oldest first."""
     for path in trail_files(home_dir):
-        try:
-            text = layout.read_file(path).decode("utf-8", "replace")
-        except OSError:
-            continue
-        # A line that a full disk cut short has the next one glued to it.
-        for part in text.split(_LINE_START)[1:]:
-            try:
-                found = json.loads(_LINE_START + part)
-            except ValueError:
-                continue
-            if isinstance(found, dict):
-                yield found
+        with contextlib.suppress(OSError):
+            yield from json.parse_lines(layout.read_file(path))[0]
 
 
 def trail_files(home_dir: str) -> tuple[str, str]:

@@ -185,9 +185,8 @@ def now_ns(home_dir: str) -> int:
 def note(home_dir: str, event: str, key: str, **fields: Any) -> None:
     """Add a line to the trail; what is told has happened, so that telling may fail."""
     at = now_ns(home_dir) // 1_000_000 / 1_000
-    line = {"v": FORMAT, "at": at, "event": event, "key": key} | fields
     try:
-        io.append_line(home_dir + INDEX, json.dumps(line))
+        json.append_line(home_dir + INDEX, {"at": at, "event": event, "key": key} | fields)
     except OSError:
         pass
 

@@ -10,21 +10,15 @@ forgotten session is overwritten in place with dashes, so that nobody's line is 
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from brimline.errors import StoreError
-from brimline.fast import io, json, paths
+from brimline.fast import io, json
+from brimline.hooks import table
 from brimline.store import contents, layout
 
 _KINDS = ("blob", "json", "pin")
-# What earlier versions derived from the store, with words of what goes.
-# So long the gateway sends something in the place of content after it decided to.
-SENT_FOR_S = 30 * 86_400
-_OLD_INDEX = ("search.sqlite3", "search.sqlite3-journal", "recompressed")
 
 
 class Forgotten(NamedTuple):
@@ -84,7 +78,6 @@ def sweep(home_dir: str, oldest: float) -> int:
         contents.put_back(home_dir, path)
     folder = home_dir + layout.TMP
     names = [f"{folder}/{name}" for name in io.names_in(folder) if name.endswith(".tmp")]
-    _drop_old_index(home_dir)
     return len(aside) + sum(delete_old(path, oldest) for path in names)
 
 
@@ -111,7 +104,6 @@ def forget_key(home_dir: str, key: str) -> bool:
     found = bool(aside) or os.path.lexists(layout.file(home_dir, digest))
     for path in [*(layout.file(home_dir, digest, kind) for kind in _KINDS), *aside]:
         io.remove(path)
-    _drop_old_index(home_dir)
     if found:
         layout.note(home_dir, "forget", key)
     last = home_dir + layout.LAST_KEY
@@ -139,7 +131,7 @@ def of_session(home_dir: str, session: str) -> Forgotten:
     Raises:
         StoreError: a folder cannot be read.
     """
-    told, sent = contents.sessions_of_keys(home_dir), sent_keys(home_dir, but=session)
+    told, sent = contents.sessions_of_keys(home_dir), kept_keys(home_dir, but=session)
     found = Forgotten([], [])
     for blob in contents.blobs(home_dir):
         described = contents.meta(home_dir, blob.key).get("session")
@@ -150,27 +142,13 @@ def of_session(home_dir: str, session: str) -> Forgotten:
     return found
 
 
-def sent_keys(home_dir: str, but: str = "") -> set[str]:
-    """The keys that the gateway sends in the place of content, in all sessions but one.
+def kept_keys(home_dir: str, but: str = "") -> set[str]:
+    """The keys that rooms promise elsewhere than in files, for all sessions but one.
 
     Raises:
-        StoreError: its file cannot be read.
+        StoreError: what a room keeps cannot be read.
     """
-    import sqlite3
-
-    path = Path(paths.gateway_file(home_dir)).absolute()
-    if not path.exists():
-        return set()
-    asked = "SELECT key FROM stand_ins WHERE at > ? AND instr(conversation, ?) <> 1"
-    since = time.time() - SENT_FOR_S
-    # Where no gateway runs, nothing but the file is read, and none is left beside it.
-    how = "mode=ro" if os.path.exists(f"{path}-wal") else "immutable=1"
-    try:
-        connected = sqlite3.connect(f"{path.as_uri()}?{how}", uri=True)
-        with contextlib.closing(connected) as database:
-            return {key for (key,) in database.execute(asked, (since, f"{but}/"))}
-    except sqlite3.Error as error:
-        raise StoreError(f"nothing was removed: {path} cannot be read: {error}") from error
+    return {key for kept in table.offered("kept_keys") for key in kept(home_dir, but)}
 
 
 def forget_session(home_dir: str, session: str) -> Forgotten:
@@ -188,10 +166,9 @@ def forget_session(home_dir: str, session: str) -> Forgotten:
         if contents.meta(home_dir, key).get("session") == session:
             _redescribe(home_dir, key, told.get(key, {}), session)
     for path in contents.trail_files(home_dir):
-        redact(path, session)
+        json.redact_lines(path, "session", session)
     # What is remembered of transcripts holds their names; the next search makes it anew.
     io.remove(home_dir + layout.REFERENCES)
-    _drop_old_index(home_dir)
     return found
 
 
@@ -204,29 +181,3 @@ def _redescribe(home_dir: str, key: str, told: dict[str, Any], session: str) -> 
     document |= {name: other.get(name) for name in ("session", "tool", "cwd")}
     path = layout.file(home_dir, layout.digest_of(key), "json")
     layout.place(home_dir, path, json.dumps(document).encode())
-
-
-def redact(path: str, value: str, name: str = "session") -> None:
-    """Make a value unreadable in every line of a log, to which others may append meanwhile.
-
-    Raises:
-        OSError: it cannot be written.
-    """
-    said, start = json.dumps(value).encode(), f'"{name}":'.encode()
-    dashes = b'"' + b"-" * (len(said) - 2) + b'"'
-    try:
-        data = layout.read_file(path)
-    except FileNotFoundError:
-        return
-    at = data.find(start + said)
-    if at >= 0:
-        with open(path, "r+b", buffering=0) as file:
-            while at >= 0:
-                file.seek(at + len(start))
-                file.write(dashes)
-                at = data.find(start + said, at + 1)
-
-
-def _drop_old_index(home_dir: str) -> None:
-    for name in _OLD_INDEX:
-        io.remove(f"{layout.root(home_dir)}/{name}")

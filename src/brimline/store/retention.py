@@ -3,7 +3,7 @@
 By age only what is not pinned goes. By size what is not pinned goes first, least recently used
 first, then soft pins; never hard pins, never what a transcript mentions or the gateway sends a key
 of, never what was stored just now. Where a limit cannot be met, the outcome says by how much, and
-what holds the rest. Nothing is removed where one file that may mention keys cannot be contents. A
+what holds the rest. Nothing is removed where one file that may mention keys cannot be read. A
 dry run changes nothing at all.
 
 Looked through is everything under the client's `projects` (sessions, those of subagents, backups,
@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.errors import StoreError
 from brimline.fast import io
+from brimline.hooks import table
 from brimline.store import contents, layout, pins, put, removal
 
 if TYPE_CHECKING:
@@ -46,9 +47,6 @@ REFERENCED, RECENT = "referenced", "recent"
 _SECOND_NS = 1_000_000_000
 _ROTATE_AT_BYTES = 32 << 20
 FORMAT = 2
-LEDGER_FOLDERS = ("sessions", "carry", "ledger", "memory", "backups")
-# Files in there that tell of keys without promising anything.
-_NO_LEDGER = ("spool", "offload", "telemetry", "statusline")
 _DATABASE = ".sqlite3"
 _DIGITS = rb"([0-9a-fA-F]{%d,%d})" % (layout.SHORTEST_PREFIX, layout.DIGEST_LENGTH)
 # Each begins with plain text, which is what makes a search through gigabytes fast.
@@ -126,7 +124,7 @@ def tidy(
         now: the present, for tests.
 
     Raises:
-        StoreError: the store, or a file that may hold references, cannot be contents.
+        StoreError: the store, or a file that may hold references, cannot be read.
         OSError: something cannot be written or deleted.
     """
     moment = now or time.time()
@@ -158,7 +156,7 @@ def prune(home_dir: str, limits: Limits, how: Pass, *, now: float = 0) -> Outcom
         now: the present, for tests.
 
     Raises:
-        StoreError: the store, or a file that may hold references, cannot be contents.
+        StoreError: the store, or a file that may hold references, cannot be read.
         OSError: a blob cannot be deleted.
     """
     moment = now or time.time()
@@ -284,11 +282,11 @@ def referenced(home_dir: str, digests: Iterable[str], how: Pass) -> set[str] | N
     """Of some digests those that are mentioned anywhere; None where the time was up first.
 
     Raises:
-        StoreError: something that may mention a key cannot be contents.
+        StoreError: something that may mention a key cannot be read.
     """
     known = _load(home_dir)
     fresh: dict[str, Any] = {}
-    mentions = {key.removeprefix(layout.PREFIX) for key in removal.sent_keys(home_dir)}
+    mentions = {key.removeprefix(layout.PREFIX) for key in removal.kept_keys(home_dir)}
     unreadable: list[str] = []
     finished = True
     for path in sources(home_dir, unreadable):
@@ -324,10 +322,11 @@ def sources(home_dir: str, unreadable: list[str]) -> Iterator[str]:
         else:
             noted = home_dir + layout.CLIENTS
             unreadable.append(f"{client}: not there; if that is meant, edit {noted}")
-    for folder in LEDGER_FOLDERS:
+    passing = tuple(start for starts in table.offered("PASSING") for start in starts)
+    for folder in [folder for folders in table.offered("MENTIONS") for folder in folders]:
         for path in _below(f"{home_dir}/{folder}", seen, unreadable):
             name = os.path.basename(path)
-            if not name.startswith(_NO_LEDGER) and _DATABASE not in name:
+            if not name.startswith(passing) and _DATABASE not in name:
                 yield path
 
 

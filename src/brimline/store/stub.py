@@ -11,6 +11,7 @@ import json
 import re
 from typing import Any, NamedTuple
 
+from brimline.foreign import flatten
 from brimline.store import layout
 
 # How a reference begins, in every form that was ever written.
@@ -59,7 +60,7 @@ def build(stub: Stub) -> str:
         parts.append(f"pinned {stub.pinned}")
     for name, value in (("tool", stub.tool), ("from", stub.source)):
         if value is not None:
-            parts.append(f"{name} {json.dumps(value, ensure_ascii=False)}")
+            parts.append(f"{name} {json.dumps(flatten(value), ensure_ascii=False)}")
     return f"[brimline stored {', '.join(parts)}: {stub.key}]"
 
 
@@ -73,13 +74,10 @@ def line(tool: str, subject: str, content_bytes: int, key: str, note: str = "") 
         key: under which it is stored.
         note: what else has to be said.
     """
-    subject = " ".join(subject.split())
-    if len(subject) > _SUBJECT_CHARACTERS:
-        # A path tells most at its end, a command at its beginning.
-        room = _SUBJECT_CHARACTERS - 1
-        subject = f"…{subject[-room:]}" if tool == "Read" else f"{subject[:room]}…"
-    about = f"{tool[:_SUBJECT_CHARACTERS]} {subject}".strip()
-    return f"{LINE}{about}: {content_bytes:,} bytes, recall {layout.short(key)}{note}]"
+    # A path tells most at its end, a command at its beginning.
+    about = flatten(subject, _SUBJECT_CHARACTERS, keep_end=tool == "Read")
+    called = f"{flatten(tool, _SUBJECT_CHARACTERS)} {about}".strip()
+    return f"{LINE}{called}: {content_bytes:,} bytes, recall {layout.short(key)}{note}]"
 
 
 def way_back(key: str, program: str = "brimline", again: str = "") -> str:

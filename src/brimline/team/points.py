@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import git
 from brimline.errors import TeamError
+from brimline.foreign import flatten
 from brimline.masking import clean
 from brimline.search import ranking, turns, vectors
 from brimline.search.turns import CANDIDATES, Hit, Other
@@ -157,7 +158,7 @@ def _hit(key: str, payload: dict[str, Any]) -> Hit:
     """A stranger's text: nothing in it is obeyed by a terminal, and it is not endless."""
     text, at = clean(payload["text"])[:MOST_CHARACTERS], _bounded(payload["at"])
     session, source, project, author = (
-        " ".join(clean(payload[name]).split())[:_LABEL_CHARACTERS]
+        flatten(clean(payload[name]), _LABEL_CHARACTERS)
         for name in ("session", "source", "project", "author")
     )
     number = _FIRST_NUMBER + zlib.crc32(key.encode())

@@ -65,6 +65,24 @@ def search(
     return memory.search(query, limit, within, question.answer), question.problem
 
 
+def document(
+    home_dir: str, project_dir: str, query: str, limit: int, *, everywhere: bool
+) -> dict[str, Any]:
+    """What a search finds, here and on the team's server, for those who show it.
+
+    Raises:
+        StoreError: the search here cannot be used.
+    """
+    from brimline.memory import overview
+    from brimline.search import stored
+    from brimline.search.documents import EVERYWHERE, Within
+
+    within = EVERYWHERE if everywhere else Within(stored.place(project_dir))
+    memory = overview.searchable(home_dir)
+    hits, problem = search(home_dir, project_dir, memory, query, limit, within)
+    return {"query": query, "hits": [hit._asdict() for hit in hits], "problem": problem}
+
+
 class _Question:
     """One that is asked beside the search here."""
 

@@ -15,7 +15,8 @@ SYNTHETIC_MODEL = "<synthetic>"
 IMAGE_CHARACTERS = 4_000
 # More than any window can hold: a larger count is damage, and no arithmetic should have to bear it.
 _LARGEST_COUNT = 10**12
-PROMPT_FIELDS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+_CACHE_READ = "cache_read_input_tokens"
+PROMPT_FIELDS = ("input_tokens", _CACHE_READ, "cache_creation_input_tokens")
 
 
 class Usage:
@@ -24,6 +25,8 @@ class Usage:
     def __init__(self, row: dict[str, Any], message: dict[str, Any], prompt_tokens: int) -> None:
         self.prompt_tokens = prompt_tokens
         self.output_tokens = count_of(message["usage"].get("output_tokens")) or 0
+        # What the cache did not have: mostly what this request was the first to carry.
+        self.fresh_tokens = prompt_tokens - (count_of(message["usage"].get(_CACHE_READ)) or 0)
         self.message_id = message.get("id")
         self.model = text_or_none(message.get("model"))
         self.timestamp = timestamp_of(row)

@@ -1,4 +1,4 @@
-"""`brimline status --composition`: what a session's tokens went into, as JSON and for people."""
+"""The document behind `status --composition`, and its text: what a session's tokens went into."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from brimline import output
-from brimline.gauge import composition
+from brimline.gauge import composition, wording
 from brimline.transcript import find, pieces, tail
 
 if TYPE_CHECKING:
     from collections import Counter
+    from collections.abc import Callable
 
     from brimline.gauge.composition import Composition, Turn
 
@@ -23,17 +24,20 @@ _SHOWN_TURNS = 5
 _BAR_CELLS = 20
 
 
-def show(path: str, *, as_json: bool) -> None:
-    """Print where a session's tokens went, under the documented keys."""
+def document(path: str, progress: Callable[[int], None] | None = None) -> dict[str, Any]:
+    """Where a session's tokens went, under the documented keys.
+
+    Raises:
+        OSError: its file cannot be read.
+    """
     last = tail.read_tail(path, requests=1)
-    with output.Progress("Reading", os.path.getsize(path)) as bar:
-        found = composition.compose(pieces.entries(path, bar.update))
+    composed = composition.compose(pieces.entries(path, progress))
     recorded = last.usage.session_id if last.usage else None
     named = {
         "session_id": recorded or find.session_id_of(path),
         "transcript": os.path.abspath(path),
     }
-    output.answer(named | as_document(found), _render, as_json=as_json)
+    return named | as_document(composed)
 
 
 def as_document(found: Composition) -> dict[str, Any]:
@@ -95,12 +99,12 @@ def _turn(turn: Turn) -> dict[str, Any]:
     }
 
 
-def _render(report: dict[str, Any]) -> str:
+def text(report: dict[str, Any]) -> str:
     """The composition for a person."""
     lines = [f"Session {report['session_id']}"]
     whole = report["occupancy_tokens"]
     if whole is None:
-        return "\n".join([*lines, f"  where the tokens went  {output.NOT_MEASURED}"])
+        return "\n".join([*lines, f"  where the tokens went  {wording.NOT_MEASURED}"])
     lines += [f"  in use  {whole:,} tokens at the last request", "", *parts(report)]
     files = _file_rows(report["tool_results_by_file"][:_SHOWN_FILES], "tokens")
     lines += block("Tool results by file", files) + read_again(report)

@@ -6,13 +6,15 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from brimline import clock, output
-from brimline.cli import composition_text
-from brimline.session import faults, inspect
+from brimline.gauge import composition_text
+from brimline.session import faults, inspect, restore
 from brimline.session.purge import key_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from brimline.session.faults import Fault, Findings
-    from brimline.session.inspect import Context, Inspection
+    from brimline.session.inspect import Context
     from brimline.session.purge import Plan
     from brimline.session.repair import Report
     from brimline.session.restore import Backup
@@ -35,8 +37,17 @@ _DISK_NAMES = {
 }
 
 
-def inspection(path: str, found: Inspection) -> dict[str, Any]:
-    """All that is known under the keys that other programs rely on; unknown is null."""
+def inspection(
+    path: str, home_dir: str, progress: Callable[[int], None] | None = None
+) -> dict[str, Any]:
+    """All that is known under the keys that other programs rely on; unknown is null.
+
+    Raises:
+        OSError: the session cannot be read.
+    """
+    found = inspect.inspect(path, progress)
+    # What purges took out since the last request measured it is not there any more.
+    found.context.take_out(restore.context_tokens_since(home_dir, path, found.measured_at))
     return {
         "session_id": found.session_id,
         "transcript": os.path.abspath(path),

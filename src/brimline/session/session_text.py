@@ -7,8 +7,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from brimline import output
-from brimline.cli import composition_text
-from brimline.session.purge import STRATEGIES
+from brimline.gauge import composition_text
+from brimline.session import in_use
+from brimline.session.purge import DEFAULT, STRATEGIES, Options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -163,6 +164,28 @@ def purge(document: dict[str, Any]) -> str:
     ]
     told += [output.wrapped(f"Left as they are: {', '.join(kept)}.")] if kept else []
     return "\n".join(told)
+
+
+def preview(document: dict[str, Any], options: Options, home_dir: str) -> str:
+    """What a purge would do, and the command that does it."""
+    path = document["path"]
+    words = []
+    if options.strategies != DEFAULT:
+        for name in STRATEGIES:
+            words += ["--strategy", name] if name in options.strategies else []
+    if options.threshold_bytes != Options().threshold_bytes:
+        words += ["--threshold", str(options.threshold_bytes)]
+    if options.keep_requests != Options().keep_requests:
+        words += ["--keep-recent", str(options.keep_requests)]
+    reason, how = in_use.why(path, home_dir), "Nothing was changed. To do it:"
+    if reason is not None:
+        how = (
+            f"Nothing was changed. The session is in use ({reason}), and its client would not "
+            "notice a change before the session is resumed. End it, then run:"
+        )
+    command = shlex.join(["brimline", "session", "purge", path, *words])
+    parts = [purge(document), changes(document["changes"]), "", output.wrapped(how), f"  {command}"]
+    return "\n".join(parts)
 
 
 def changes(found: list[dict[str, Any]]) -> str:

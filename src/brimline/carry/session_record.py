@@ -1,0 +1,93 @@
+"""A session's record for those who have the time to read all of it: commands, and a checkpoint."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from brimline.carry import checkpoint, fold, ledger, links, notes
+from brimline.errors import SessionError
+from brimline.fast import io, paths
+from brimline.gauge import reading
+from brimline.state.session import SessionState
+from brimline.transcript import find
+
+if TYPE_CHECKING:
+    from brimline.carry.ledger import Ledger
+    from brimline.fast.policy import Policy
+
+
+class Place(NamedTuple):
+    """A session: its id, its file if the client still has it, its project."""
+
+    session_id: str
+    transcript: str | None
+    project_dir: str
+
+
+def chosen(home_dir: str, named: str | None) -> Place:
+    """The session that was named, else the one this runs in, else the project's newest.
+
+    Raises:
+        SessionError: there is none, or a name fits several.
+    """
+    recorded = {*io.names_in(paths.carry_dir(home_dir))} - {links.CLIENTS, links.PROJECTS}
+    return place(find.wanted_id(named, recorded))
+
+
+def place(session_id: str) -> Place:
+    """A session by its whole id."""
+    try:
+        transcript: str | None = find.by_id(session_id)
+    except SessionError:
+        transcript = None
+    project = find.project_of(transcript) if transcript else None
+    return Place(session_id, transcript, project or os.getcwd())
+
+
+def read(home_dir: str, session: Place) -> Ledger:
+    """The record of a session up to now, with what people added to it."""
+    record = ledger.load(home_dir, session.session_id)
+    if record.unread_bytes:
+        # A hook had no time to read all of it; here there is.
+        record = ledger.afresh(record)
+    changed = fold.bring_up_to_date(record, session.transcript)
+    if links.adopt_origin(home_dir, record, session.transcript) or changed:
+        with contextlib.suppress(OSError):  # what is shown is right all the same
+            ledger.save(home_dir, record)
+    return notes.merge(home_dir, record)
+
+
+def save_checkpoint(home_dir: str, session: Place, policy: Policy) -> dict[str, Any]:
+    """Write a checkpoint now, and check that it can be read; the document says what is in it.
+
+    Raises:
+        StateError: it is not on the disk as it should be.
+    """
+    state = SessionState(home_dir, session.session_id)
+    figures = {}
+    if session.transcript:
+        figures = reading.measure(session.transcript, state, policy).figures()
+    document = checkpoint.save(
+        home_dir,
+        read(home_dir, session),
+        trigger="asked for",
+        project_dir=session.project_dir,
+        transcript=session.transcript,
+        figures=figures,
+        critical_files=policy.values["carry.critical_files"],
+    )
+    folder = paths.carry_session_dir(home_dir, session.session_id)
+    return {
+        "session_id": session.session_id,
+        "path": f"{folder}/{checkpoint.MARKDOWN}",
+        "files": document["files"],
+    }
+
+
+def checkpoint_text(document: dict[str, Any]) -> str:
+    """Where a checkpoint is, and which files could not be kept."""
+    lost = [file for file in document["files"] if not file["key"]]
+    lines = [f"not kept: {file['path']}: {file['problem']}" for file in lost]
+    return "\n".join([document["path"], *lines])

@@ -1,0 +1,42 @@
+"""What is carried of sessions: their ledgers, notes, budgets and checkpoints, and links to them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from brimline.carry import ledger, links
+from brimline.fast import io, paths
+from brimline.state import forgotten
+from brimline.transcript import find
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from brimline.state.forgotten import Asked
+
+FILES = {
+    "sessions/*": r"carried-\d+",
+    "carry": "",
+    "carry/*": r"(ledger|checkpoint)\.json|checkpoint\.md|(notes|budget)\.jsonl",
+    "carry/clients": r"\d+",
+    "carry/projects": r"[0-9a-f]{24}\.json",
+}
+MENTIONS = ("carry",)
+
+
+def sessions(home: str) -> Iterator[tuple[str, str, float]]:
+    """Those with a folder of their own."""
+    for name in set(io.names_in(paths.carry_dir(home))) - {links.CLIENTS, links.PROJECTS}:
+        folder = paths.carry_session_dir(home, name)
+        times = [find.modified(f"{folder}/{file}") for file in io.names_in(folder)]
+        yield name, ledger.load(home, name).folder, max(times, default=0.0)
+
+
+def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
+    """Delete sessions' folders, and every link that names them."""
+    files = 0
+    for name in asked.sessions:
+        files += forgotten.delete_folder(paths.carry_session_dir(home, name), dry_run=dry_run)
+        if not dry_run:
+            links.forget(home, name)
+    return {"files": files}

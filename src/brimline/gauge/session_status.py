@@ -1,0 +1,63 @@
+"""The document behind `status`, and its text: all that is known about how full a session is."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from brimline import output
+from brimline.gauge import reading, wording
+from brimline.state.session import SessionState
+from brimline.transcript import compactions, find, tail
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from brimline.fast.policy import Policy
+
+
+def read_status(
+    path: str, home_dir: str, policy: Policy, watch: Callable[[int], None] | None = None
+) -> dict[str, Any]:
+    """Read all of a session's file; `text` puts the document into words.
+
+    Args:
+        path: the session's file.
+        home_dir: our data folder.
+        policy: the settings in force.
+        watch: called with the number of bytes that were read.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    last = tail.read_tail(path)
+    session = compactions.scan(path, watch)
+    state = SessionState(home_dir, find.session_id_of(path))
+    if not state.names and last.usage and last.usage.session_id:
+        state = SessionState(home_dir, last.usage.session_id)  # a subagent's file has its own name
+    now = reading.of_session(last, session, state, policy)
+    return {
+        "session_id": state.session_id,
+        "transcript": os.path.abspath(path),
+        **now.document(),
+        "compactions": len(session.compactions),
+        "off": state.is_off,
+        "gateway_saved_tokens": state.gateway_saved(now.occupancy_tokens),
+    }
+
+
+def text(document: dict[str, Any], purged_tokens: int = 0) -> str:
+    """The reading for a person, with what a purge took out since."""
+    rows = wording.status_rows(document)
+    if document["off"]:
+        rows.insert(0, ("brimline", "off in this session until /brim:on"))
+    if document["gateway_saved_tokens"]:
+        saved = f"{document['gateway_saved_tokens']:,} tokens kept out of the last request"
+        rows.append(("gateway", saved))
+    if document["occupancy_tokens"] is not None:
+        rows.append(("compactions", f"{document['compactions']} so far"))
+        settings = "brimline config explain guard.tiers (also guard.ceiling, guard.preset)"
+        rows.append(("tune", settings))
+    purged = f"\nMeasured before a purge, which took out ~{purged_tokens:,} tokens."
+    shown = f"Session {document['session_id']}\n" + output.pairs(rows)
+    return shown + (purged if purged_tokens else "")

@@ -1,0 +1,167 @@
+"""A reading put into words: for the status line, `status`, the page, the model and the tiers.
+
+Fast path: imports only `brimline.gauge.window`. All of them take the document of a reading
+(`Reading.document`), which the telemetry holds as well.
+"""
+
+from __future__ import annotations
+
+from brimline.gauge import window
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+NOT_MEASURED = "unknown: no model request since the session began or compacted"
+_NOTES = {
+    "refusal": "not compacted before that; `brimline config autocompact` changes it",
+    "stop": "automatic compaction is off in the client's settings",
+}
+_NUMBERS = ("", "one", "two", "three", "four", "five")
+
+
+def status_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
+    """A heading and a text for each thing that is known, the distance first."""
+    size = f"{document['window_tokens']:,} (from: {document['window_source']})"
+    if document["occupancy_tokens"] is None:
+        return [("in use", NOT_MEASURED), ("window", size)]
+    brim = f"{outlook(document)} (from: {document['compaction_source']}), {room(document)}"
+    used = f"{in_use(document)} ({share(document)}; by: {document['measured_by']})"
+    coming = document["projected_tokens"]
+    more = coming - document["occupancy_tokens"]
+    rows = [
+        ("the brim", brim),
+        ("forecast", requests_left(document)),
+        ("in use", used),
+        ("next request", f"{coming:,} (~{more:,} more)"),
+        ("window", size),
+        ("tier", tier(document)),
+        ("note", _NOTES.get(document["ending"], "")),
+        ("model", _model(document)),
+    ]
+    return [(heading, text) for heading, text in rows if text]
+
+
+def _model(document: dict[str, Any]) -> str:
+    """Which figures are assumed, where the table of models does not know this one yet."""
+    if not document["model_taken_for"]:
+        return ""
+    assumed = f"{document['model']}, not known yet: window, brim and prices are assumed to be"
+    return f"{assumed} those of {document['model_taken_for']}"
+
+
+def headline(document: dict[str, Any] | None) -> str:
+    """Where a session stands, in a sentence."""
+    if document is None or document["occupancy_tokens"] is None:
+        return NOT_MEASURED[0].upper() + NOT_MEASURED[1:] + "."
+    left = requests_left(document) or room(document)
+    return f"{in_use(document)} in use; {outlook(document)}: {left}."
+
+
+def for_model(document: dict[str, Any]) -> list[str]:
+    """A sentence for each figure, for a model that asks."""
+    brim = f"{outlook(document)} (from: {document['compaction_source']}), {room(document)}"
+    speed = document["velocity_tokens_per_op"]
+    growth = "unknown yet" if speed is None else f"about {speed:,.0f} tokens per request lately"
+    left = requests_left(document)
+    return [
+        f"In use: {in_use(document)} ({share(document)}).",
+        f"Window from: {document['window_source']}.",
+        f"Next request: about {document['projected_tokens']:,} tokens.",
+        f"Ahead: {brim}.",
+        f"Tier: {tier(document)}.",
+        f"Growth: {growth}{'; ' if left else ''}{left}.",
+    ]
+
+
+def distance(document: dict[str, Any]) -> str:
+    """How far it is to the end of this context, how that is known, how long it will last."""
+    source = document["measured_by"]
+    if document["window_source"] not in window.VERIFIED_SOURCES:
+        source = f"{source}; window unverified"
+    learned = " (learned)" if document["compaction_source"] == "learned" else ""
+    coming, size = document["projected_tokens"], document["window_tokens"]
+    left = room(document)
+    if document["forecast_ops_high"]:
+        pace = " at this pace" if document["forecast_pace_requests"] else ""
+        left = f"{left}, {_requests(document)}{pace}"
+    return f"Next: ~{coming:,} of {size:,} tokens ({source}), {outlook(document)}{learned}: {left}."
+
+
+def status_line(document: dict[str, Any]) -> dict[str, str]:
+    """The parts of the status line by their names; what is unknown is left out."""
+    size = f"of {short(document['window_tokens'])} window"
+    if document["occupancy_tokens"] is None:
+        return {"distance": f"– {size}"}
+    goal = window.goal_of(document["ending"])
+    parts = {
+        "distance": f"{short(max(0, document['margin_tokens']))} to {goal}",
+        "used": f"{share(document)} {size}",
+    }
+    if document["forecast_ops_high"]:
+        low, high = document["forecast_ops_low"], document["forecast_ops_high"]
+        parts["forecast"] = f"~{document['forecast_ops']} req. ({low}–{high})"
+    if document["tier"]:
+        # The last word of a name is enough beside its number.
+        parts["tier"] = f"L{document['tier']} {document['tier_name'].split()[-1].lower()}"
+    return parts
+
+
+def in_use(document: dict[str, Any]) -> str:
+    """The occupancy of the window."""
+    return f"{document['occupancy_tokens']:,} of {document['window_tokens']:,} tokens"
+
+
+def share(document: dict[str, Any]) -> str:
+    """The occupancy as a percentage."""
+    return f"{100 * document['occupancy_tokens'] / document['window_tokens']:.0f}%"
+
+
+def outlook(document: dict[str, Any]) -> str:
+    """What happens at which figure."""
+    return window.outlook_of(document["ending"], document["compaction_tokens"])
+
+
+def room(document: dict[str, Any]) -> str:
+    """The tokens until then."""
+    margin = document["margin_tokens"]
+    return (
+        f"{_count(margin, 'token')} left" if margin >= 0 else f"{_count(-margin, 'token')} past it"
+    )
+
+
+def requests_left(document: dict[str, Any]) -> str:
+    """One figure, its range and its ground; empty where there is no forecast."""
+    if not document["forecast_ops_high"]:
+        return ""
+    requests = document["forecast_pace_requests"]
+    ground = "as sessions usually go"
+    if requests:
+        ground = f"at the pace of the last {_number(requests)} requests"
+    return f"{_requests(document)}, {ground}"
+
+
+def _requests(document: dict[str, Any]) -> str:
+    ops, low, high = (document[f"forecast_ops{end}"] for end in ("", "_low", "_high"))
+    return f"about {_count(ops, 'request')} ({low:,} to {high:,})"
+
+
+def tier(document: dict[str, Any]) -> str:
+    """The tier with its number, which says how it ranks."""
+    return f"L{document['tier']} {document['tier_name']}"
+
+
+def short(tokens: int) -> str:
+    """A number of tokens in three digits."""
+    for size, letter in ((1_000_000, "M"), (1_000, "k")):
+        if tokens >= size:
+            return f"{tokens / size:.3g}{letter}"
+    return str(tokens)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _number(count: int) -> str:
+    return _NUMBERS[count] if count < len(_NUMBERS) else str(count)

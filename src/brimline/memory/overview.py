@@ -1,0 +1,118 @@
+"""The documents behind `memory list` and `memory status`, and the texts of memory."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from brimline import clock, output
+from brimline.memory import hot
+from brimline.search import stored, turns, vectors
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from brimline.memory.hot import Topic
+
+NOTHING = "Nothing was found; `brimline memory index` reads on."
+_SHOWN_LINES = 3
+_LINE_CHARACTERS = 110
+_TELLING = 4
+
+
+def topics(folder: str) -> dict[str, Any]:
+    """The topics of a project."""
+    return {"folder": folder, "topics": [topic_document(topic) for topic in hot.topics(folder)]}
+
+
+def topic_document(topic: Topic) -> dict[str, Any]:
+    """A topic without its text."""
+    return output.fields(topic, "path name description type problem")
+
+
+def topics_text(document: dict[str, Any]) -> str:
+    """The topics for a person."""
+    rows = [
+        (
+            topic["name"] or os.path.basename(topic["path"]),
+            topic["type"],
+            topic["description"] or topic["problem"],
+        )
+        for topic in document["topics"]
+    ]
+    if not rows:
+        return f"{document['folder']} has none."
+    return output.table(("topic", "type", "description"), rows)
+
+
+def status(home_dir: str, folder: str) -> dict[str, Any]:
+    """How much there is: topics, entries of the search by their source, sessions.
+
+    Raises:
+        StoreError: the search cannot be used.
+    """
+    document: dict[str, Any] = {
+        "folder": folder,
+        "topics": len(hot.topics(folder)),
+        "index_bytes": _size(f"{folder}/{hot.INDEX}"),
+        "entries": {},
+        "sessions": 0,
+    }
+    if os.path.isdir(stored.folder(home_dir)):
+        document |= searchable(home_dir).use(counts)
+    return document | {"vectors": vectors.load() is not None}
+
+
+def status_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
+    """The same for a person, by headings."""
+    kinds = ", ".join(f"{number:,} {kind}" for kind, number in document["entries"].items())
+    return [
+        ("folder", document["folder"]),
+        ("topics", f"{document['topics']:,}; index {output.size(document['index_bytes'])}"),
+        ("search", f"{kinds or 'nothing yet'}; {output.count(document['sessions'], 'session')}"),
+        ("meaning", "searched too" if document["vectors"] else vectors.MISSING),
+    ]
+
+
+def counts(connection: sqlite3.Connection) -> dict[str, Any]:
+    """Entries by their source, and the sessions that they are of."""
+    kinds = "SELECT source, count(*) FROM entries GROUP BY source ORDER BY 2 DESC"
+    of_sessions = "SELECT count(DISTINCT session) FROM entries WHERE session NOT GLOB '*/*'"
+    return {
+        "entries": dict(connection.execute(kinds).fetchall()),
+        "sessions": connection.execute(of_sessions).fetchone()[0],
+    }
+
+
+def searchable(home_dir: str) -> turns.Memory:
+    """The search, without what only reading sessions needs."""
+    return turns.Memory(stored.folder(home_dir), derived=True)
+
+
+def hits_text(hits: list[dict[str, Any]], query: str) -> str:
+    """What a search found, for a person."""
+    return "\n\n".join([_hit_text(hit, query) for hit in hits]) or NOTHING
+
+
+def _hit_text(hit: dict[str, Any], query: str) -> str:
+    """An entry: where it is from, and the lines from the first that fits."""
+    when = output.minute(clock.format_utc(hit["at"])) if hit["at"] else "unknown time"
+    group = hit["group"]
+    about = [when, hit["source"], hit["id"] if group[:1] == "/" else group.partition("/")[0][:8]]
+    if hit["author"]:
+        about.append(f"by {hit['author']}")
+    lines = [line for line in hit["text"].split("\n") if line.strip()]
+    sought = [word for word in query.casefold().split() if len(word) >= _TELLING]
+    fitting = [at for at, line in enumerate(lines) if any(w in line.casefold() for w in sought)]
+    first = fitting[0] if fitting and fitting[0] >= _SHOWN_LINES else 0
+    end = first + _SHOWN_LINES
+    shown = [f"  {output.line(line, _LINE_CHARACTERS)}" for line in lines[first:end]]
+    before, after = ["  …"][: bool(first)], ["  …"][: len(lines) > end]
+    return "\n".join(["  ".join(about), *before, *shown, *after])
+
+
+def _size(path: str) -> int:
+    try:
+        return os.path.getsize(path)
+    except OSError:
+        return 0

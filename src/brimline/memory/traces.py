@@ -1,0 +1,71 @@
+"""What memory keeps: entries of the search, and what waits to be taken in."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from brimline.fast import io
+from brimline.memory import deep
+from brimline.search import stored, turns
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterator
+
+    from brimline.state.forgotten import Asked
+
+FILES = {
+    "memory": r"[0-9a-f]{24}\.lock",
+    "memory/queue": r"[\w-]+\.\d+\.json",
+}
+MENTIONS = ("memory",)
+_SESSIONS = "SELECT session, max(project), max(at) FROM entries GROUP BY session"
+
+
+def sessions(home: str) -> Iterator[tuple[str, str, float]]:
+    """Those that entries are from."""
+    if not os.path.isdir(stored.folder(home)):
+        return
+    rows = deep.opened(home).use(lambda base: base.execute(_SESSIONS).fetchall())
+    for group, project, at in rows:
+        if not group.startswith("/"):  # a topic
+            yield group.partition("/")[0], project, at
+
+
+def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
+    """Delete entries, and what compactions have left for us."""
+    queue = f"{home}/memory/{deep.QUEUE}"
+    for name in io.names_in(queue):
+        if not dry_run and name.partition(".")[0] in asked.sessions:
+            io.remove(f"{queue}/{name}")
+    if not os.path.isdir(stored.folder(home)):
+        return {}
+
+    work = _count if dry_run else _delete
+    return {"entries": deep.opened(home).use(lambda base: work(base, asked))}
+
+
+def _count(connection: sqlite3.Connection, asked: Asked) -> int:
+    ids: set[int] = set()
+    for condition, value in _conditions(asked):
+        question = f"SELECT id FROM entries WHERE {condition}"  # noqa: S608 - conditions are ours
+        ids |= {row[0] for row in connection.execute(question, (value,))}
+    return len(ids)
+
+
+def _delete(connection: sqlite3.Connection, asked: Asked) -> int:
+    for name in asked.sessions:
+        cursors = "DELETE FROM facts WHERE name GLOB 'file:*' AND instr(name, ?)"
+        connection.execute(cursors, (name,))
+    return sum(turns.remove(connection, how, (value,)) for how, value in _conditions(asked))
+
+
+def _conditions(asked: Asked) -> Iterator[tuple[str, Any]]:
+    """Which entries are meant; topic files are the user's own."""
+    for name in asked.sessions:
+        yield "session = ?1 OR session GLOB ?1 || '/*'", name
+    if asked.project:
+        yield "project = ?1 AND source <> 'topic'", asked.project
+    if asked.before:
+        yield "at < ?1 AND source <> 'topic'", asked.before

@@ -1,0 +1,202 @@
+"""What is known of each model: window, prices, who compacts it, whether its thinking is bound.
+
+    model = models.lookup("claude-opus-5-5")         # also with the user's own rows:
+    model = models.lookup(name, config.user_models(home_dir))
+    model.window_tokens, model.binds_thinking, model.characters_per_token
+    model.prices(prompt_tokens).read                  # dollars per million tokens; None: unknown
+    model.is_assumed, model.label                     # an unknown `claude-opus-6-1` is "opus 5.5"
+
+`models.toml` is the table. A name is told by a family's word and a version in it; a version that no
+row has is taken for the nearest older one of its family, and marked as assumed. Commands call
+`lookup`; hooks call `pick` with the rows that the compiled settings hold, and read no file.
+
+Fast path: imports only `launch`.
+"""
+
+from __future__ import annotations
+
+from brimline.launch import PACKAGE_DIR
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    Row = dict[str, Any]
+
+FILE = f"{PACKAGE_DIR}/models.toml"
+# For savings where no model is at hand: of all tokenizers the one that finds fewest tokens.
+MOST_CHARACTERS_PER_TOKEN = 2.85
+# A Claude of a family that nobody has seen yet is taken for one of these.
+_USUAL_FAMILY = "opus"
+# Numbers with more digits are dates.
+_VERSION_DIGITS = 2
+# The client keeps room for a summary of at most so many tokens, and this buffer.
+_SUMMARY_TOKENS, _BUFFER_TOKENS = 20_000, 13_000
+_MOST = 10**12
+_PRICE_NAMES = ("input", "output", "write_5m", "write_1h", "read")
+# What nobody knows is assumed to be like the oldest models, and never compacted by itself or bound.
+_UNKNOWN: Row = {
+    "families": [],
+    "versions": [],
+    "window_tokens": 200_000,
+    "output_tokens": 64_000,
+    "compacts_up_to_tokens": None,
+    "binds_thinking": False,
+    "characters_per_token": MOST_CHARACTERS_PER_TOKEN,
+    "generation": "",
+    "prices": None,
+    "prices_above": None,
+}
+_table: list[Row] = []
+
+
+class Prices:
+    """Dollars per million tokens: of the prompt, the reply, and the cache."""
+
+    def __init__(self, row: dict[str, float]) -> None:
+        self.input, self.output, self.write_5m, self.write_1h, self.read = [
+            row[name] for name in _PRICE_NAMES
+        ]
+
+    def write(self, lifetime_s: int) -> float:
+        """The price of what a cache of this lifetime is given."""
+        return self.write_5m if lifetime_s <= 300 else self.write_1h  # noqa: PLR2004
+
+
+class Model:
+    """One row of the table, as it holds for a name."""
+
+    def __init__(self, row: Row, name: str | None = None, *, is_assumed: bool = False) -> None:
+        self.name = name
+        self.row = row = _UNKNOWN | row
+        self.families: list[str] = row["families"]
+        self.versions: list[str] = row["versions"]
+        self.window_tokens: int = row["window_tokens"]
+        self.output_tokens: int = row["output_tokens"]
+        # The largest window in which the client compacts by itself; None where nobody has seen it.
+        self.compacts_up_to_tokens: int | None = row["compacts_up_to_tokens"]
+        self.binds_thinking: bool = row["binds_thinking"]
+        self.characters_per_token: float = row["characters_per_token"]
+        self.generation: str = row["generation"]
+        self.is_assumed = is_assumed
+
+    @property
+    def is_known(self) -> bool:
+        """Whether any row is about the name."""
+        return bool(self.families)
+
+    @property
+    def label(self) -> str:
+        """The newest model of the row, in words."""
+        return " ".join([*self.families[:1], *self.versions[:1]])
+
+    @property
+    def reserve_tokens(self) -> int:
+        """How far below the window the client compacts."""
+        return min(self.output_tokens, _SUMMARY_TOKENS) + _BUFFER_TOKENS
+
+    def compacts_itself(self, window_tokens: int) -> bool | None:
+        """Whether the client compacts it in such a window; None where nobody has seen it."""
+        if self.compacts_up_to_tokens is None:
+            return None
+        return window_tokens <= self.compacts_up_to_tokens
+
+    def prices(self, prompt_tokens: int = 0) -> Prices | None:
+        """What a prompt of this size costs; None where nobody knows."""
+        above = self.row["prices_above"]
+        row = above if above and prompt_tokens > above["tokens"] else self.row["prices"]
+        return Prices(row) if row else None
+
+
+def lookup(name: str | None, user_rows: Iterable[Row] = ()) -> Model:
+    """The model of that name, the user's rows first."""
+    return pick(name, [*user_rows, *table()])
+
+
+def pick(name: str | None, rows: Sequence[Row]) -> Model:
+    """The model of that name among these rows."""
+    lowered = (name or "").lower()
+    family = [row for row in rows if any(word in lowered for word in row["families"])]
+    is_new_family = not family and "claude" in lowered
+    if is_new_family:
+        family = [row for row in rows if _USUAL_FAMILY in row["families"]]
+    if not family:
+        return Model({}, name)
+    version = version_of(name)
+    for row in family:
+        if not row["versions"] or version in _versions(row):
+            return Model(row, name, is_assumed=is_new_family)
+    newest_first = sorted(family, key=_newest, reverse=True)
+    older = [row for row in newest_first if version is None or _newest(row) < version]
+    return Model(older[0] if older else newest_first[-1], name, is_assumed=True)
+
+
+def version_of(name: str | None) -> tuple[int, int] | None:
+    """Major and minor version in a model's name; None where it tells none."""
+    words = "".join([letter if letter.isalnum() else " " for letter in name or ""]).split()
+    numbers = [int(word) for word in words if word.isdecimal() and len(word) <= _VERSION_DIGITS]
+    return (numbers[0], numbers[1] if len(numbers) > 1 else 0) if numbers else None
+
+
+def _versions(row: Row) -> list[tuple[int, int] | None]:
+    return [version_of(version) for version in row["versions"]]
+
+
+def _newest(row: Row) -> tuple[int, int]:
+    return max([version or (0, 0) for version in _versions(row)], default=(0, 0))
+
+
+def table() -> list[Row]:
+    """All rows as they are shipped."""
+    if not _table:
+        import tomllib
+
+        with open(FILE, "rb") as file:
+            _table.extend(tomllib.load(file)["models"])
+    return _table
+
+
+def compiled(user_rows: Iterable[Row]) -> list[Row]:
+    """The rows as hooks need them, without prices."""
+    rows = [*user_rows, *table()]
+    return [{key: row[key] for key in row if not key.startswith("prices")} for row in rows]
+
+
+def checked(entry: Any) -> Row:
+    """One row as a user wrote it, completed by what the model would be taken for without it.
+
+    Raises:
+        ValueError: one phrase saying what is wrong with it.
+    """
+    if not isinstance(entry, dict) or not isinstance(entry.get("families"), list):
+        raise ValueError('needs families = ["…"], the words of the names that it is about')
+    for key, value in entry.items():
+        if key not in _UNKNOWN or not _fits(key, value):
+            raise ValueError(f"cannot have {key} = {value!r}")
+    versions = entry.get("versions", [])
+    taken_for = pick(" ".join([*entry["families"][:1], *versions[:1]]), table()).row
+    return _UNKNOWN | taken_for | {"versions": []} | entry
+
+
+def _fits(key: str, value: Any) -> bool:
+    """Whether a value is of the kind that a field takes."""
+    if key in ("families", "versions"):
+        if not isinstance(value, list) or not value:
+            return False
+        return all(
+            isinstance(text, str) and (key == "families" or version_of(text)) for text in value
+        )
+    if key.startswith("prices"):
+        names = {*_PRICE_NAMES, "tokens"} if key == "prices_above" else {*_PRICE_NAMES}
+        return isinstance(value, dict) and value.keys() == names and _are_amounts(value.values())
+    if key == "binds_thinking":
+        return isinstance(value, bool)
+    if key == "generation":
+        return isinstance(value, str)
+    is_whole = not key.endswith("_tokens") or isinstance(value, int)
+    return is_whole and _are_amounts([value]) and (value > 0 or key == "compacts_up_to_tokens")
+
+
+def _are_amounts(values: Iterable[Any]) -> bool:
+    return all(type(value) in (int, float) and 0 <= value < _MOST for value in values)

@@ -1,0 +1,151 @@
+"""The documents behind `rules`, and their texts: which files load, when, at what cost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from brimline import output
+from brimline.rules import cascade, lint, marked
+from brimline.rules.cascade import AT_START, NEVER, ON_MATCH, ON_READ, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from brimline.rules.cascade import Cascade, Source
+    from brimline.rules.lint import Survey
+
+    # How many tokens a text of so many characters takes.
+    Estimate = Callable[[int], int]
+
+# Who asks may look into a large monorepo; a hook reads a tenth of that.
+_MOST_CHARACTERS = 4_000_000
+_WHEN = {
+    AT_START: "at the start",
+    ON_READ: "when a file there is read",
+    ON_MATCH: "when a file that matches is read",
+    NEVER: "no",
+}
+_BY_US = "Claude Code does not know it; brimline adds it at the start"
+_ORDER = (
+    "Weakest first: where two disagree, the later one is nearer to the work. Claude Code sends all "
+    "of them and leaves the choice to the model."
+)
+
+
+def gather(
+    project_dir: str, organisation_file: str, path: str = "", walked: Survey | None = None
+) -> Cascade:
+    """The instruction files of a project, or those for one path; after a walk, all of them."""
+    return cascade.gather(
+        project_dir,
+        path,
+        organisation_file=organisation_file,
+        folders=walked.folders if walked else (),
+        all_scopes=walked is not None,
+        most_characters=_MOST_CHARACTERS,
+    )
+
+
+def project_document(
+    project_dir: str, organisation_file: str, estimate: Estimate
+) -> dict[str, Any]:
+    """All that loads in a project, with the folders below it."""
+    walked = lint.survey(project_dir)
+    gathered = gather(project_dir, organisation_file, walked=walked)
+    return document(gathered, estimate) | {"is_complete": walked.is_complete}
+
+
+def document(gathered: Cascade, estimate: Estimate) -> dict[str, Any]:
+    """The files in their order, under the keys that other programs rely on."""
+    files = _files(gathered.sources, estimate)
+    at_start = [file["tokens"] for file in files if file["client"] == AT_START]
+    on_demand = [file["tokens"] for file in files if file["client"] in (ON_READ, ON_MATCH)]
+    return {
+        "project": gathered.folder,
+        "files": files,
+        "tokens_at_start": sum(at_start),
+        "tokens_on_demand": sum(on_demand),
+        "marked_rules": len(marked.marked_in(gathered.sources)),
+        "problems": [problem._asdict() for problem in gathered.problems],
+    }
+
+
+def _files(sources: Sequence[Source], estimate: Estimate) -> list[dict[str, Any]]:
+    first: dict[str, str] = {}
+    files = []
+    for source in sources:
+        speaks = bool(source.text.strip())
+        same = first.setdefault(source.digest, source.path) if speaks else source.path
+        added = source.client == NEVER and marked.in_force(source)
+        files.append(
+            output.fields(source, "path level why client client_note patterns imported_by")
+            | {
+                "client_note": source.client_note or (_BY_US if added else ""),
+                "survives_compaction": marked.in_force(source),
+                "same_as": same if same != source.path else None,
+                "characters": len(source.text),
+                "tokens": estimate(len(source.text)),
+            }
+        )
+    return files
+
+
+def explanation(gathered: Cascade, path: str, estimate: Estimate) -> dict[str, Any]:
+    """The files that hold for a path, with their rules."""
+    made = document(gathered, estimate) | {"path": cascade.absolute(gathered.folder, path)}
+    for file, source in zip(made["files"], gathered.sources, strict=True):
+        file["rules"] = [
+            {
+                "id": rule.identity,
+                "line": rule.line,
+                "text": rule.text,
+                "marked": bool(marked.MARK.search(rule.text)),
+            }
+            for rule in ([] if file["same_as"] else lint.rules_of(source))
+        ]
+    return made
+
+
+def text(document: dict[str, Any]) -> str:
+    """The files for a person, then what they come to."""
+    project = document["project"]
+    if not document["files"]:
+        return f"No instruction files hold in {shown(project)}. Write a CLAUDE.md to begin."
+    lines = [f"Instruction files in {shown(project)}, weakest first.", ""]
+    for at, file in enumerate(document["files"], 1):
+        name = ("  @" if file["imported_by"] else "") + shown(file["path"], project)
+        lines.append(f"{at:3}  {file['level']:12}  ~{file['tokens']:<7,} {name}")
+        lines += _notes(file, project)
+    more = f"~{document['tokens_on_demand']:,} more on demand, estimated from the length"
+    lines += ["", f"~{document['tokens_at_start']:,} tokens at the start, {more}."]
+    lines += [f"Marked rules: {document['marked_rules']}."]
+    if document["problems"]:
+        lines.append(f"Problems: {len(document['problems'])}, see `brimline rules lint`.")
+    if not document["is_complete"]:
+        lines.append("The project is large: not every folder was searched.")
+    return "\n".join(lines)
+
+
+def explanation_text(document: dict[str, Any]) -> str:
+    """The rules that hold for a path, file by file."""
+    project = document["project"]
+    lines = [f"What holds for {shown(document['path'], project)}, weakest first."]
+    for at, file in enumerate(document["files"], 1):
+        origin = f"({file['level']}: {file['why']})"
+        lines += ["", f"{at}. {shown(file['path'], project)}  {origin}", *_notes(file, project)]
+        for rule in file["rules"]:
+            lines.append(f"   {'!' if rule['marked'] else ' '}{rule['line']:5}  {rule['text']}")
+    return "\n".join([*lines, "", output.wrapped(_ORDER)])
+
+
+def _notes(file: dict[str, Any], project: str) -> list[str]:
+    """When the client loads a file, and what else there is to say."""
+    why_not = f": {file['client_note']}" if file["client_note"] else ""
+    is_kept = file["survives_compaction"] or file["client"] == NEVER
+    lost = "" if is_kept else "; lost at a compaction"
+    notes = [f"loads: {_WHEN[file['client']]}{why_not}{lost}"]
+    if file["patterns"]:
+        notes.append(f"for {', '.join(file['patterns'])}")
+    if file["same_as"]:
+        notes.append(f"says the same as {shown(file['same_as'], project)}, and is counted there")
+    return [output.wrapped(note, " " * 5, " " * 7) for note in notes]

@@ -1,0 +1,51 @@
+"""What the state leaves in the data folder: sessions' folders, their history, logs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from brimline.fast import io, json, paths
+from brimline.state import forgotten, history
+from brimline.transcript import find
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from brimline.state.forgotten import Asked
+
+FILES = {
+    "": r"(errors|audit)\.jsonl(\.old)?|learned\.jsonl?|history\.(jsonl|lock)",
+    "sessions": "",
+    "sessions/*": r"(statusline|telemetry)\.json|spool\.jsonl|off|mod-alive"
+    r"|(spoke|window|compacted)-[\w.-]+",
+    "memory": r"forgotten\.jsonl",
+}
+# What a session was told and has shown: after a day it may be told again.
+BRIEF = ("spoke-", "window-", "compacted-", "telemetry.json")
+MENTIONS = ("sessions",)
+PASSING = ("spool", "telemetry", "statusline")
+_LOGS = ("audit.jsonl", "audit.jsonl.old", "errors.jsonl", "errors.jsonl.old", "learned.jsonl")
+
+
+def sessions(home: str) -> Iterator[tuple[str, str, float]]:
+    """Those with a folder, and those in the history."""
+    for name in io.names_in(paths.sessions_dir(home)):
+        folder = paths.session_dir(home, name)
+        times = [find.modified(f"{folder}/{file}") for file in io.names_in(folder)]
+        yield name, "", max(times, default=0.0)
+    for session in history.sessions(home):
+        folders = [event["cwd"] for event in session.events if event.get("cwd")]
+        last_at = max((event.get("at", 0) for event in session.events), default=0.0)
+        yield session.session_id, folders[0] if folders else "", last_at
+
+
+def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
+    """Delete sessions' folders and lines of the history, and their names in the logs."""
+    files = 0
+    for name in asked.sessions:
+        files += forgotten.delete_folder(paths.session_dir(home, name), dry_run=dry_run)
+        if not dry_run:
+            history.forget(home, name)  # after its folder, from which it would be made anew
+            for log in _LOGS:
+                json.redact_lines(f"{home}/{log}", "session", name)
+    return {"files": files}

@@ -1,0 +1,38 @@
+"""What the store keeps, and how what sessions stored is forgotten."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from brimline.store import layout, removal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from brimline.state.forgotten import Asked
+
+FILES = {
+    "store": r"index\.jsonl(\.old)?|last_key|format|clients|references\.json|tidied",
+    "store/tmp": r"\d+\.\d+\.tmp|[0-9a-f]{64}\.(blob|json|pin)\.\d+\.\d+\.gone",
+    "store/blobs": "",
+    "store/blobs/*": r"[0-9a-f]{62}",
+    "store/meta": "",
+    "store/meta/*": r"[0-9a-f]{62}\.(json|pin)",
+}
+
+
+def sessions(home: str) -> Iterator[tuple[str, str, float]]:
+    """Those that stored something."""
+    for name in removal.sessions(home):
+        yield name, "", 0.0
+
+
+def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
+    """Delete outputs that only these sessions stored."""
+    outputs = 0
+    if os.path.isdir(layout.root(home)):
+        for name in asked.sessions:
+            act = removal.of_session if dry_run else removal.forget_session
+            outputs += len(act(home, name).keys)
+    return {"outputs": outputs}

@@ -1,0 +1,154 @@
+"""The table of models: every name gets figures, and what is assumed says so."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brimline import models
+from brimline.fast import paths, policy
+from brimline.settings import config
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ROW = {"families": ["opus"], "versions": ["6.1"], "window_tokens": 2_000_000}
+
+
+@pytest.mark.parametrize(
+    ("name", "label", "assumed", "window", "bound"),
+    [
+        ("claude-opus-5-5", "opus 5.5", False, 1_000_000, True),
+        ("claude-opus-5-5-20261001[1m]", "opus 5.5", False, 1_000_000, True),
+        ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", "sonnet 4.5", False, 200_000, False),
+        ("claude-3-5-haiku-20241022", "haiku 3.5", False, 200_000, False),
+        ("claude-mythos-5-2", "fable 5.2", False, 1_000_000, True),
+        ("claude-opus-4-8", "opus 5", False, 1_000_000, False),
+        ("claude-opus-6-1", "opus 5.5", True, 1_000_000, True),
+        ("claude-sonnet-5-3", "sonnet 5", True, 1_000_000, False),
+        ("claude-haiku-2", "haiku 3.5", True, 200_000, False),
+        ("opus", "opus 5.5", True, 1_000_000, True),
+        ("claude-zephyr-7", "opus 5.5", True, 1_000_000, True),
+        ("gpt-9", "", False, 200_000, False),
+        (None, "", False, 200_000, False),
+    ],
+)
+def test_a_name_is_found_or_taken_for_the_nearest_older_one(
+    name: str | None, label: str, assumed: bool, window: int, bound: bool
+) -> None:
+    """Dates, regions and marks do not matter; what no row has is marked."""
+    model = models.lookup(name)
+
+    assert (model.label, model.is_assumed) == (label, assumed)
+    assert (model.window_tokens, model.binds_thinking) == (window, bound)
+    assert model.is_known is bool(label)
+
+
+def test_prices_can_depend_on_the_prompt() -> None:
+    """Haiku 5.5 is five times as dear above 100,000 tokens; a cache's lifetime has its price."""
+    small, large = [models.lookup("claude-haiku-5-5").prices(size) for size in (100_000, 100_001)]
+    opus = models.lookup("claude-opus-5-5").prices()
+
+    assert small is not None
+    assert large is not None
+    assert opus is not None
+    assert (small.input, large.input, large.read) == (0.10, 0.50, 0.05)
+    assert (opus.write(300), opus.write(3_600), opus.read / opus.input) == (5, 8, 0.05)
+    assert models.lookup("gpt-9").prices() is None
+
+
+def test_every_shipped_row_is_one_that_a_user_could_write() -> None:
+    """The table passes its own check, holds every field, and its families run newest first."""
+    newest: dict[str, Any] = {}
+    for row in models.table():
+        assert models.checked(row) == {"prices_above": None} | row
+        version = max(models.version_of(text) or (0, 0) for text in row["versions"])
+        assert version < newest.get(row["families"][0], (99, 0))
+        newest[row["families"][0]] = version
+
+
+def test_a_users_row_wins_and_is_completed(home_dir: str, world: Path) -> None:
+    """It holds for commands and, compiled, for hooks, without the prices that no hook needs."""
+    path = paths.user_config(home_dir)
+    (world / "project").mkdir(exist_ok=True)
+    project = str(world / "project")
+    _write(path, f"[[models]]\n{_toml(ROW)}")
+    config.compile_policy(home_dir, project)
+
+    rows = config.user_models(home_dir)
+    known = models.lookup("claude-opus-6-1", rows)
+    assert (known.window_tokens, known.is_assumed, known.binds_thinking) == (2_000_000, False, True)
+    assert models.lookup("claude-opus-5-5", rows).window_tokens == 1_000_000
+    compiled = policy.load(home_dir, project).compiled_models
+    assert compiled is not None
+    assert models.pick("claude-opus-6-1", compiled).window_tokens == 2_000_000
+    assert not any("prices" in row for row in compiled)
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"versions": ["6"]}, "needs families"),
+        (ROW | {"window": 5}, "cannot have window = 5"),
+        (ROW | {"window_tokens": 0}, "cannot have window_tokens = 0"),
+        (ROW | {"window_tokens": 1.5}, "cannot have window_tokens = 1.5"),
+        (ROW | {"versions": ["new"]}, "cannot have versions"),
+        (ROW | {"families": []}, "cannot have families"),
+        (ROW | {"binds_thinking": 1}, "cannot have binds_thinking"),
+        (ROW | {"generation": 5}, "cannot have generation"),
+        (ROW | {"prices": {"input": 1}}, "cannot have prices"),
+    ],
+)
+def test_a_wrong_row_is_named_and_the_rest_holds(
+    home_dir: str, world: Path, row: dict[str, Any], said: str
+) -> None:
+    """One sentence per row, as for every other setting."""
+    _write(paths.user_config(home_dir), f"store.max_mb = 7\n[[models]]\n{_toml(row)}")
+
+    found = config.load(home_dir, str(world))
+
+    assert found.models == []
+    assert len(found.problems) == 1
+    assert said in found.problems[0]
+    assert found.values["store.max_mb"] == 7
+
+
+def test_a_project_cannot_add_models(home_dir: str, world: Path) -> None:
+    """Its settings may be a stranger's."""
+    _write(paths.project_config(str(world)), f"[[models]]\n{_toml(ROW)}")
+
+    found = config.load(home_dir, str(world))
+
+    assert found.models == []
+    assert "models" in found.problems[0]
+
+
+@given(st.text() | st.none())
+def test_any_name_has_figures(name: str | None) -> None:
+    """Whatever a client calls a model."""
+    model = models.lookup(name)
+
+    assert model.window_tokens > model.reserve_tokens > 0
+    assert model.characters_per_token > 1
+
+
+def _write(path: str, text: str) -> None:
+    import os
+
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def _toml(row: dict[str, Any]) -> str:
+    lines = []
+    for key, value in row.items():
+        if isinstance(value, dict):
+            lines.append(f"{key} = {{ {', '.join(f'{k} = {v}' for k, v in value.items())} }}")
+        else:
+            lines.append(f"{key} = {json.dumps(value)}")
+    return "\n".join(lines) + "\n"
