@@ -80,7 +80,7 @@ def check_history(request: Request, calls: Sequence[str], *texts: str) -> None:
 
 def lines_in(request: Request) -> list[str]:
     """What stands in for results that were moved out."""
-    return [result for result in request.results() if result.startswith(stubs.BEGINNINGS)]
+    return [result for result in request.results() if result.startswith(stubs.LINE)]
 
 
 def recalled(installed: Installed, line: str) -> str:

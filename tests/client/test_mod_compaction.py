@@ -190,18 +190,19 @@ def test_plan_mode_goes_on(client: Client, stub: StubApi, installed: Installed) 
     assert installed.errors() == ""
 
 
-def test_messages_typed_during_work_are_kept(
+def test_messages_typed_during_work_are_kept_and_compact_does_what_was_typed(
     client: Client, stub: StubApi, installed: Installed
 ) -> None:
-    """Both of them, in order, behind the result they came with; then `/compact`, twice.
+    """Both of them, in order, behind the result they came with, by themselves and by hand.
 
-    A bare one asks no model; one with words asks for the summary that the words are for.
+    A bare `/compact` asks no model; one with words asks for the summary that the words are for.
     """
     gate = threading.Event()
     client.write_settings(WINDOW)
-    first = read_all(write_files(client))
+    first, second = read_all(write_files(client)), read_all(write_files(client, 40, first=100))
     wait = bash("while [ ! -e go ]; do sleep 0.1; done", FULL)
-    stub.script(held(first, gate), wait, text("TURN-ONE-ENDS"), text("TURN-TWO-ENDS"))
+    replies = [text(f"TURN-{word}-ENDS") for word in ("ONE", "TWO", "THREE")]
+    stub.script(held(first, gate), wait, replies[0], second, *replies[1:])
     with client.interactive() as session:
         session.ready()
         session.send_line(PROMPT)
@@ -214,15 +215,20 @@ def test_messages_typed_during_work_are_kept(
         session.wait_for("QUEUED-TWO and be quick")
         (client.project / "go").touch()
         session.wait_for("TURN-ONE-ENDS")
+        session.say("SECOND-PROMPT", "TURN-TWO-ENDS")
         session.say("/compact", "Compacted")
-        session.say("Go on.", "TURN-TWO-ENDS")
-        session.say("/compact keep the plan", "Compacted")
+        session.say("THIRD-PROMPT", "TURN-THREE-ENDS")
+        assert stub.requests("compaction") == []
+        session.say("/compact keep the plan")
         session.wait_until(lambda: bool(stub.requests("compaction")))
 
     calls = calls_of(first, wait)
-    after, later = stub.requests("main")[2:4]
-    for request in (after, later):
-        check_history(request, calls, PROMPT, "QUEUED-ONE also", "QUEUED-TWO and")
+    automatic, *_, by_hand = stub.requests("main")[2:]
+    check_history(automatic, calls, PROMPT, "QUEUED-ONE also", "QUEUED-TWO and")
+    said = (PROMPT, "QUEUED-ONE also", "QUEUED-TWO and", "SECOND-PROMPT", "THIRD-PROMPT")
+    check_history(by_hand, [*calls, *calls_of(second)], *said)
+    assert len(lines_in(by_hand)) > len(lines_in(automatic)) > 0
+    for request in (automatic, by_hand):
         seen = request.seen_text()
         assert seen.index("QUEUED-ONE also") < seen.index("QUEUED-TWO and")
     (summary,) = stub.requests("compaction")
