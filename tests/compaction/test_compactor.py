@@ -13,6 +13,7 @@ from tests.compaction.talks import Talk, flat
 
 from brimline.compaction import blocks, compactor, stand_ins
 from brimline.compaction.compactor import Settings, State
+from brimline.offload.judge import Rules
 from brimline.store import stub
 
 SUMMARY = "Your task is to create a detailed summary of the conversation so far, please."
@@ -101,7 +102,7 @@ def test_what_the_user_or_the_model_wants_to_see_passes(
     talk = Talk()
     talk.step(tool, arguments, text)
 
-    outcome = compactor.compact(talk.body(), State(), Settings(never=never), now=0.0)
+    outcome = compactor.compact(talk.body(), State(), Settings(rules=Rules(never=never)), now=0.0)
 
     assert not outcome.is_changed
 

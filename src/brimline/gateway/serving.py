@@ -18,6 +18,7 @@ from brimline import clock, output
 from brimline.compaction.compactor import Settings
 from brimline.errors import BrimlineError
 from brimline.fast import paths
+from brimline.offload import judge
 from brimline.settings import config
 from brimline.state import logs
 
@@ -211,7 +212,7 @@ def _settings(plan: Plan, home_dir: str) -> Settings:
     """How hard the layers are: what the user keeps in the window stays in it here, too."""
     values = config.live_policy(home_dir, os.getcwd()).values
     layers = plan.layers - {1} if values["offload.preset"] == "off" else plan.layers
-    return Settings(layers=layers, never=tuple(values["offload.never"]))
+    return Settings(layers=layers, rules=judge.rules_in(values))
 
 
 def _end(server: uvicorn.Server, lifeline: int) -> None:

@@ -102,7 +102,7 @@ TIDY = ("gauge", "state", "store", "search", "offload", "carry", "session", "mem
 # Rooms that leave something in the data folder; content goes before what tells where it is from.
 TRACES = (
     *("memory", "search", "store", "gateway", "carry", "session", "state", "offload", "guard"),
-    *("team", "dashboard", "settings", "install"),
+    *("team", "dashboard", "settings", "install", "cost"),
 )
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from brimline.offload.programs import Line
+    from brimline.shell import Line
 
 BINARY, CODE, DIFF, DUMP, FOUND, JSON, LOG, PATHS, PROSE = (
     *("binary", "code", "diff", "dump", "found", "json", "log", "paths", "prose"),
