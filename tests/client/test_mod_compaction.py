@@ -53,6 +53,7 @@ def png() -> bytes:
     )
 
 
+@pytest.mark.row("S4-43")
 def test_at_the_brim_in_mid_turn_no_model_is_asked_and_nothing_is_lost(
     client: Client, stub: StubApi, installed: Installed
 ) -> None:
