@@ -10,6 +10,8 @@ import zlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from .modded import (
     FULL,
     KEPT,
