@@ -285,7 +285,9 @@ def test_the_store_and_marked_rules_are_checked(installed: Home) -> None:
     page.write_text("".join(f"- (CRITICAL) rule {n}: {'very ' * 40}long\n" for n in range(60)))
     findings = installed.findings()
     assert findings["rules"]["level"] == findings["store"]["level"] == "warning"
-    assert findings["store"]["what"] == "the store holds 2.0 of at most 1 MB"
+    assert findings["store"]["what"] == (
+        "the store holds 2.0 of at most 1 MB, 0.0 of them moved out by compactions"
+    )
     Path(installed.data, "store", "format").write_text("99")
     assert found(installed, "store")[0] == "broken"
 
