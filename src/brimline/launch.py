@@ -27,8 +27,9 @@ _LAUNCHER_BYTES = 10_000
 def bootstrap(root: str, *installed: str) -> str:
     """The code that starts brimline for the client: whatever fails, silence and exit 0.
 
-    It is the body of the launcher, or is given to the interpreter itself. Naming a script to the
-    interpreter would exit with 2 once that is gone, which the client takes for a refusal.
+    A status line says so, and the user's own, which ours had wrapped, goes on. This is the body of
+    the launcher, or is given to the interpreter itself. Naming a script to the interpreter would
+    exit with 2 once that is gone, which the client takes for a refusal.
 
     Args:
         root: the folder with the package.
@@ -38,7 +39,12 @@ def bootstrap(root: str, *installed: str) -> str:
     return (
         "import sys\n"
         f"try:\n sys.path.insert(0,{root!a});from brimline.launch import main;main({told})\n"
-        "except BaseException:pass"
+        "except BaseException:\n"
+        " try:\n"
+        "  if sys.argv[1]=='statusline':\n"
+        "   import os;print('brimline: package not found, run `brimline doctor`',flush=True)\n"
+        "   os.execl('/bin/sh','sh','-c',sys.argv[2])\n"
+        " except BaseException:pass"
     )
 
 

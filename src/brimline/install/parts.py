@@ -12,6 +12,7 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from brimline import extras
 from brimline.errors import InstallError
 from brimline.fast import io, paths
 from brimline.install import client, entries, pythons, records, settingsfile, wiring
@@ -372,4 +373,4 @@ def commands_folder() -> str:
 def sdk_to_do(started: pythons.Program, again: str) -> str:
     """What the user runs where the MCP server's library is missing."""
     why = f"in brimline's clone; the MCP server needs its SDK beside {started.interpreter}"
-    return f"{pythons.INSTALL_SDK} && {again}    # {why}"
+    return f"{extras.command('mcp')} && {again}    # {why}"
