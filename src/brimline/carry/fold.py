@@ -329,9 +329,7 @@ _BY_TOOL: dict[str, Callable[[Ledger, _Answer], None]] = {
     **dict.fromkeys(clienttools.EDITING, _changed_file),
     **dict.fromkeys(clienttools.DELEGATING, _delegated),
     "ExitPlanMode": _planned,
-    # The tool by which the model writes something down, as it is wired here and by the plugin.
     "mcp__brimline__note": _noted,
-    "mcp__plugin_brim_brimline__note": _noted,
     "TaskCreate": _task_created,
     "TaskUpdate": _task_updated,
     "TaskList": _tasks_listed,
