@@ -21,7 +21,7 @@ from brimline.hooks import entry
 from brimline.mod import request
 from brimline.state import history, learned
 from brimline.state.session import SessionState
-from brimline.store import contents, layout
+from brimline.store import contents, layout, listing, put, retention
 from brimline.testing import SessionBuilder, event
 
 from .conversation import Conversation
@@ -237,11 +237,49 @@ def test_the_history_says_what_it_was(
     assert re.fullmatch(account, compaction.account or "")
 
 
-def compact(full: Conversation, session: SessionBuilder, home_dir: str) -> None:
+def test_originals_stay_while_the_sessions_file_mentions_them(
+    full: Conversation, session: SessionBuilder, home_dir: str, world: Path
+) -> None:
+    """However old they are and however little the store may hold; after that they go."""
+    folder = world / "home" / ".claude" / "projects" / "-p"
+    folder.mkdir(parents=True)
+    path = folder / f"{session.session_id}.jsonl"
+    session.path = str(path)
+    session.prompt("Make it fast.")
+    answer = compact(full, session, home_dir)
+    kept = list(answer["results"].values())[:5]
+    session.prompt(" ".join(kept))
+    limits = retention.Limits(max_age_s=1, max_bytes=1)
+    done = retention.prune(home_dir, limits, retention.Pass(), now=time.time() + 99)
+    assert len(done.keys) == 10
+    assert done.held_bytes.keys() == {"referenced"}
+    path.write_text("")
+    done = retention.prune(home_dir, limits, retention.Pass(), now=time.time() + 99)
+    assert len(done.keys) == 5
+
+
+def test_the_store_lists_what_the_last_session_moved_out(
+    full: Conversation, session: SessionBuilder, home_dir: str
+) -> None:
+    """With tool and command; what other sessions stored is not among it."""
+    folder = Path(paths.project_transcripts(session.cwd))
+    folder.mkdir(parents=True)
+    session.path = str(folder / f"{session.session_id}.jsonl")
+    session.prompt("Make it fast.")
+    put.put(home_dir, b"of another", {"session": "other"})
+    compact(full, session, home_dir)
+    listed = listing.document(home_dir, 0, "last")["outputs"]
+    assert len(listed) == 15
+    assert {output["tool"] for output in listed} == {"Bash"}
+    assert "make 3" in {output["source"] for output in listed}
+
+
+def compact(full: Conversation, session: SessionBuilder, home_dir: str) -> dict[str, Any]:
     """A compaction of a session, in this process."""
     about = {"session": session.session_id, "cwd": session.cwd, "transcript": session.path}
     answer = request.respond("compact", json.dumps(full.request(**about)).encode(), home_dir)
     assert "pass" not in answer
+    return answer
 
 
 def answer_hook(session: SessionBuilder, home_dir: str, name: str, **fields: Any) -> bytes:

@@ -6,6 +6,7 @@ At the slightest doubt the answer is to pass, so that the client makes its own s
 
 from __future__ import annotations
 
+import hashlib  # noqa: F401 - the store hashes by it where it is loaded; there is much to hash
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import clienttools
@@ -71,7 +72,8 @@ def answer(
     largest += sum(_input_tokens(call.arguments) for call in inputs)
     if not results or largest < share * conversation.tokens:
         return {"pass": "too little to let go of"}, 0
-    mover = _Mover(home_dir, {"session": request["session"], "cwd": request["cwd"]})
+    about = {"session": request["session"], "cwd": request["cwd"], "moved_out": True}
+    mover = _Mover(home_dir, about)
     for call in results:
         mover.move_result(call, conversation.images.get(call.id, ""))
     for call in inputs:
@@ -128,6 +130,7 @@ class _Mover:
         self.moved = Moved({}, {}, {}, {})
         self.freed_tokens = 0.0
         self.problem = ""
+        self.has_stored = False
 
     def move_result(self, call: Call, image: str) -> None:
         """A line in the place of a result, where that is shorter and the result is stored."""
@@ -170,7 +173,10 @@ class _Mover:
         meta = {"tool": call.tool, "source": clienttools.subject_of(call.arguments) or None}
         try:
             # The session's file holds it too, so it need not be forced onto the disk.
-            return put.put(self.home_dir, data, self.about | meta, is_last=False, is_synced=False)
+            how = {"is_last": False, "is_synced": False, "is_next": self.has_stored}
+            key = put.put(self.home_dir, data, self.about | meta, **how)
+            self.has_stored = True
+            return key
         except (OSError, StoreError) as error:
             self.problem = f"the originals could not be stored: {error}"
             return None
