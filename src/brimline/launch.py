@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 FORMAT = 3
 PACKAGE_DIR = __file__[: -len("/launch.py")]
 _PACKAGE_FILE = "/__init__.py"
-# Where a launcher lies in the data folder: that of the hooks in settings, and the plugin's own.
+# Where the launcher lies in the data folder.
 LAUNCHER = "/bin/hook"
-PLUGIN_LAUNCHER = "/plugin/brim" + LAUNCHER
 _LAUNCHER_BYTES = 10_000
 
 
@@ -70,15 +69,14 @@ def is_launcher(path: str) -> bool:
     except BlockingIOError:
         return False
     except OSError:
-        return path.endswith(("/brimline" + LAUNCHER, "/brimline" + PLUGIN_LAUNCHER))
+        return path.endswith("/brimline" + LAUNCHER)
 
 
 def main(*installed: str) -> None:
     """Answer the event named on the command line and end the process.
 
     Args:
-        installed: the data folder, and for a hook of the plugin the word that says so; the entries
-            of earlier versions name them on the command line.
+        installed: the data folder; the entries of earlier versions name it on the command line.
     """
     try:
         load_modules(read_bundle())
@@ -91,9 +89,7 @@ def main(*installed: str) -> None:
         answer_mod("".join(sys.argv[2:3]), "".join(installed[:1]))
     from brimline.hooks.entry import main as answer
 
-    # A status line is not a hook of the plugin's: behind its name comes the line from before.
-    told = installed[:1] if name == ["statusline"] else installed
-    answer([*name, *told, *sys.argv[2:]])
+    answer([*name, *installed[:1], *sys.argv[2:]])
 
 
 def bundle_path() -> str:
