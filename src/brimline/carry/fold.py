@@ -17,6 +17,7 @@ from brimline.carry.ledger import DECIDE, KEEP, Ledger, add_message, add_note, i
 from brimline.fast import paths
 from brimline.masking import clean
 from brimline.transcript import read, row, words
+from brimline.transcript.copies import Copies
 from brimline.transcript.row import text_of
 
 TYPE_CHECKING = False
@@ -114,6 +115,10 @@ def _rows_on(line: read.Line) -> list[dict[str, Any]]:
 def fold(ledger: Ledger, one: Any) -> None:
     """Take one row in; any JSON value is fine."""
     if not isinstance(one, dict) or row.is_sidechain(one):
+        return
+    copies = Copies(ledger.boundary_at)
+    is_copy, ledger.boundary_at = copies.is_copy(one), copies.boundary_at
+    if is_copy:
         return
     if row.is_boundary(one):
         # A boundary and its summary are one; old sessions have the summary only.
