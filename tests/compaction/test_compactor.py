@@ -260,6 +260,29 @@ def test_a_warm_prefix_is_left_alone_until_waiting_has_cost_as_much_as_the_break
     assert not any(outcome.is_changed for outcome in outcomes[: broke[0]])
 
 
+@pytest.mark.row("S2-15")
+def test_nearly_every_request_leaves_what_was_sent_before_as_it_was() -> None:
+    """Files are read, changed and left behind: 19 of 20 requests take the fast way."""
+    state, talk = State(), Talk()
+    before: list[Any] = []
+    changed = 0
+    for number in range(150):
+        if number % 6 == 0:
+            talk.read(f"/w/module{number}.py", 9_000)
+        elif number % 6 == 1:
+            change = {"old_string": "value", "new_string": "item"}
+            talk.step("Edit", {"file_path": f"/w/module{number - 1}.py", **change}, "ok")
+        elif number % 10 == 3:
+            talk.step("Bash", {"command": f"journalctl -u web{number}"}, LOG)
+        else:
+            talk.idle(1)
+        sent = flat(played(talk, state, now=20.0 * number).body)
+        changed += sent[: len(before)] != before
+        before = sent
+
+    assert 1 <= changed <= 150 * 0.05
+
+
 def test_what_is_still_referred_to_stays() -> None:
     """An action that names the file keeps it."""
     state, talk = State(), Talk()

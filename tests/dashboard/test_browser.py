@@ -121,7 +121,7 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrom
     if not CHROMIUM or not DRIVER:
         if REQUIRED:
             pytest.fail("Chromium or its driver is missing, and CHROMIUM_REQUIRED is set")
-        pytest.skip("Chromium is not installed: apt-get install chromium chromium-driver")
+        pytest.skip("browser suite not run: apt-get install chromium chromium-driver")
     folder = tmp_path_factory.mktemp("chromium")
     options = webdriver.ChromeOptions()
     options.binary_location = CHROMIUM

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 import http.client
 import json
@@ -108,10 +109,11 @@ def test_a_request_tells_what_the_gateway_replaced_with_the_text_by_its_key(
     served: Served, played: Played, home_dir: str
 ) -> None:
     """The figure is that of `status`; the text is what the client had sent."""
-    known = Conversations(home_dir, Settings(), Stickiness(home_dir, time.time()))
-    headers = {b"x-claude-code-session-id": NAME.encode()}
-    passing = known.prepare(raw_of(bulky()), headers, time.time())
-    known.answered(passing, {"input_tokens": 10, "cache_read_input_tokens": 48_990})
+    with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
+        known = Conversations(home_dir, Settings(), sticky)
+        headers = {b"x-claude-code-session-id": NAME.encode()}
+        passing = known.prepare(raw_of(bulky()), headers, time.time())
+        known.answered(passing, {"input_tokens": 10, "cache_read_input_tokens": 48_990})
     played.session.reply(49_000)
     told = CliRunner().invoke(program, ["status", "--session", NAME, "--json"]).stdout
     played.session.reply(50_000)
@@ -317,10 +319,12 @@ def test_looking_at_a_project_runs_nothing_of_it(served: Served, played: Played)
     assert sorted(Path().glob("*.ran")) == []
 
 
-def test_a_damaged_index_is_made_anew(served: Served, home_dir: str) -> None:
-    """Also where only its inner pages are."""
+@pytest.mark.parametrize("sound_bytes", [0, 4096])
+def test_a_damaged_index_is_made_anew(served: Served, home_dir: str, sound_bytes: int) -> None:
+    """Where all of it is garbage, and where only its inner pages are."""
     path = Path(home_dir, paths.DASHBOARD_INDEX)
-    path.write_bytes(path.read_bytes()[:4096] + b"\x5a" * (path.stat().st_size - 4096))
+    raw = path.read_bytes()
+    path.write_bytes(raw[:sound_bytes] + b"\x5a" * (len(raw) - sound_bytes))
 
     served.get("/")
 

@@ -59,8 +59,8 @@ class Ledger:
         self.commits: list[list[str]] = []
         self.pulls: list[str] = []
         self.checks: dict[str, dict[str, Any]] = {}
-        self.commands: list[str] = []
-        """The last ones that succeeded."""
+        self.commands: dict[str, dict[str, Any]] = {}
+        """By shape: the `line` as it ran last, when `first` and `last`, if in the `background`."""
         self.failed: list[str] = []
         """The last commands that failed, to be told by one that works."""
         self.worked: list[list[str]] = []
@@ -196,18 +196,22 @@ def from_document(document: Any, session_id: str) -> Ledger:
 
 def _is_sound(ledger: Ledger) -> bool:
     """Whether a ledger that was read can be gone on with: files get damaged and edited."""
-    texts = (*ledger.queued, *ledger.pulls, *ledger.commands, *ledger.failed, *ledger.forgotten)
+    texts = (*ledger.queued, *ledger.pulls, *ledger.failed, *ledger.forgotten)
+    pairs = (*ledger.tasks.values(), *ledger.commits, *ledger.worked)
+    sayings = (*ledger.messages, *ledger.notes.values())
     return (
         all(isinstance(text, str) for text in texts)
-        and all(
-            isinstance(one, dict) and isinstance(one.get("text"), str) and "id" in one
-            for one in (*ledger.messages, *ledger.notes.values())
-        )
-        and all(isinstance(one, dict) and "result" in one for one in ledger.checks.values())
-        and all(
-            isinstance(pair, list) and len(pair) == 2 and all(isinstance(t, str) for t in pair)  # noqa: PLR2004
-            for pair in (*ledger.tasks.values(), *ledger.commits, *ledger.worked)
-        )
+        and all(_holds(saying, text=str, id=str) for saying in sayings)
+        and all(_holds(check, result=str) for check in ledger.checks.values())
+        and all(_holds(command, line=str) for command in ledger.commands.values())
+        and all(isinstance(pair, list) and list(map(type, pair)) == [str, str] for pair in pairs)
+    )
+
+
+def _holds(value: Any, **kinds: type) -> bool:
+    """Whether a JSON value is an object with these fields, each of its kind."""
+    return isinstance(value, dict) and all(
+        isinstance(value.get(name), kind) for name, kind in kinds.items()
     )
 
 

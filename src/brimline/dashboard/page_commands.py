@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 import click
 
-from brimline import output
+from brimline import extras, output
 from brimline.errors import BrimlineError
 from brimline.fast import io, paths
 from brimline.transcript import find
@@ -26,10 +26,6 @@ if TYPE_CHECKING:
 
     from brimline.dashboard.story import Story
 
-MISSING = (
-    "pages need Jinja, Starlette and Uvicorn: in the clone that brimline came from, "
-    "`pip install '.[dashboard]'` (or `uv tool install '.[dashboard]'`) installs them"
-)
 _ENTRANCE = """<!doctype html><meta charset="utf-8"><title>brimline</title>
 <form method="post" action="{address}"><input type="hidden" name="key" value="{key}">
 <button>Open the dashboard</button></form><script>document.forms[0].submit()</script>
@@ -165,8 +161,8 @@ def replay(
 
 
 def _transcript(named: str) -> str:
-    """The session that is named by its file or its id."""
-    path = named if os.path.isfile(named) else find.by_id(named)
+    """The file of the session that is named."""
+    path = find.named(named)
     find.require_transcript(path)
     return path
 
@@ -192,4 +188,6 @@ def _libraries() -> Iterator[None]:
     except ImportError as error:
         if (error.name or "").startswith("brimline"):
             raise
-        raise BrimlineError(MISSING) from error
+        raise BrimlineError(
+            extras.hint("pages need Jinja, Starlette and Uvicorn", "dashboard")
+        ) from error

@@ -14,7 +14,7 @@ import sqlite3
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from brimline import clock, output
+from brimline import clock, extras, output
 from brimline.compaction.compactor import Settings
 from brimline.errors import BrimlineError
 from brimline.fast import paths
@@ -39,10 +39,6 @@ _BACKLOG = 256
 _KEEP_ALIVE_S = 300
 _GOODBYE_S = 5
 _REPLAYED = b"x-replay-time"
-MISSING = (
-    "the gateway needs uvicorn and httpx2: in the clone that brimline came from, "
-    "`pip install '.[gateway]'` (or `uv tool install '.[gateway]'`) installs them"
-)
 
 
 class Plan(NamedTuple):
@@ -120,7 +116,7 @@ def require_libraries() -> None:
         BrimlineError: a library is.
     """
     if not all(map(importlib.util.find_spec, ("httpx2", "uvicorn"))):
-        raise BrimlineError(MISSING)
+        raise BrimlineError(extras.hint("the gateway needs uvicorn and httpx2", "gateway"))
 
 
 def serve(plan: Plan, listening: socket.socket, ready: Callable[[], None]) -> None:

@@ -2,8 +2,8 @@
 
 Fast path: imports nothing. A room is a folder with a `hook.py`, whose functions are named here; it
 is taken out by deleting that folder and its words below. Everything else is made from this table:
-the entry asks the rooms, the installer and the plugin register the events, `doctor` and the docs
-list them. What a room leaves in the data folder is in its `traces.py`.
+the entry asks the rooms, the installer registers the events, `doctor` and the docs list them. What
+a room leaves in the data folder is in its `traces.py`.
 """
 
 from __future__ import annotations

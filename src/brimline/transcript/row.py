@@ -200,7 +200,8 @@ def typed(row: Any) -> str:
         return ""
     blocks = content_blocks(row)
     answers = any(is_block(block, "tool_result") for block in blocks)
-    return "" if answers else content_text(blocks)
+    # Words with which the user agreed to a call stand beside its result.
+    return "" if answers and not holds_persons_words(row) else content_text(blocks)
 
 
 def _is_from_the_user(origin: Any) -> bool:
