@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from brimline.state.forgotten import Asked
 
 FILES = {"": r"cost\.jsonl"}
+BRIEF = ("cost-",)
 
 
 def sessions(home: str) -> Iterator[tuple[str, str, float]]:
