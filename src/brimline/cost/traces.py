@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from brimline.state.forgotten import Asked
 
-FILES = {"": r"cost\.jsonl"}
+FILES = {"": r"spending\.jsonl"}
 BRIEF = ("cost-",)
 
 
