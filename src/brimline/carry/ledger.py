@@ -70,6 +70,8 @@ class Ledger:
         self.forgotten: list[str] = []
         """Ids of messages and notes that the user wants gone, wherever they are read again."""
         self.summary_expected = False
+        self.boundary_at = ""
+        """While rows are only written again: when the compaction was that wrote them."""
 
 
 def item_id(kind: str, text: str) -> str:

@@ -22,6 +22,7 @@ from brimline.hooks.wire import Event
 from brimline.offload import tool_results
 from brimline.settings import config
 from brimline.transcript import compactions, find, read, row
+from brimline.transcript.copies import Copies
 
 # After a compaction, where the recording has none to go by.
 _USUAL_POST_TOKENS = 50_000
@@ -35,8 +36,9 @@ def main(path: str, copy: str) -> None:
     config.compile_policy(home_dir, project)
     with open(copy, "ab", buffering=0) as file:
         rehearsal = Rehearsal(home_dir, project, copy, file)
+        copies = Copies()
         for value in read.rows(path):
-            for found in rehearsal.take(value):
+            for found in [] if copies.is_copy(value) else rehearsal.take(value):
                 sys.stdout.write(json.dumps(found) + "\n")
 
 
