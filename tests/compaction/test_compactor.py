@@ -288,7 +288,7 @@ def test_near_the_brim_an_edit_does_not_wait() -> None:
     talk.idle(1)
 
     body = talk.body()
-    outcome = compactor.compact(body, state, Settings(window_tokens=10_000), now=0.0)
+    outcome = compactor.compact(body, state, Settings(brim_tokens=10_000), now=0.0)
 
     assert outcome.report.reason == "brim"
     assert outcome.report.rewritten_tokens > 0
@@ -473,7 +473,10 @@ body_of = st.fixed_dictionaries(
 @settings(max_examples=60, deadline=None)
 @given(body_of, st.booleans(), st.booleans())
 def test_any_input_keeps_its_shape(body: dict[str, Any], is_refused: bool, is_bound: bool) -> None:
-    """Pairs, roles and order stay; what is not understood stays whole, as do words and thoughts."""
+    """Pairs, roles and order stay; what is not understood stays whole, as do words and thoughts.
+
+    But for bound thinking behind an edit, which is left out.
+    """
     original, state = copy.deepcopy(body), State(at=0.0, sent=[])
     rules = Settings(hot_requests=1, is_bound=is_bound)
     outcome = compactor.compact(body, state, rules, now=1e9)
@@ -488,7 +491,11 @@ def test_any_input_keeps_its_shape(body: dict[str, Any], is_refused: bool, is_bo
         if not isinstance(before["content"], list):
             assert now == before
             continue
-        for one, other in zip(now["content"], before["content"], strict=True):
+        kept = before["content"]
+        if is_bound and len(now["content"]) < len(kept):
+            kept = [one for one in kept if one.get("type") != "thinking" or one in now["content"]]
+            kept = kept or [{"type": "text", "text": "(thinking)"}]
+        for one, other in zip(now["content"], kept, strict=True):
             _keeps(one, other, before["role"])
     thought = [n for n, one in enumerate(sent) if '"type": "thinking"' in json.dumps(one)]
     if is_bound and thought:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.compaction import blocks, stand_ins, timing
@@ -43,16 +44,24 @@ class Settings:
     hot_requests: int = 20
     """What was referred to so recently is hot, and stays."""
     near_brim_hot_requests: int = 10
-    near_brim_ratio: float = 0.7
-    worth_ratio: float = 0.05
-    """What an edit near the brim has to save, of the window."""
+    brim_tokens: int | None = 167_000
+    """Where the client would compact; None where somebody else sees to that."""
+    near_brim_ratio: float = 0.84
+    """From here on the brim is near."""
+    worth_ratio: float = 0.06
+    """What an edit near the brim has to save, of the brim."""
     waiting_weight: float = 2.0
     """How much it counts that an edit waits, against the price of the break that it makes."""
     read_requests: int = 4
     """After so many requests content is held to the rules for bulk."""
-    window_tokens: int = 200_000
+    prices: timing.Prices = timing.USUAL_PRICES
+    token_factor: float = 1.0
+    """How many tokens the model makes of what is estimated as one."""
     is_bound: bool = False
     """Whether the model takes back its thinking only with nothing changed before it."""
+    bound_near_brim_ratio: float = 0.9
+    bound_worth_ratio: float = 0.2
+    """What the one pass over such a model's past has to free, of what is sent."""
     never: tuple[str, ...] = ()
     """Tools, files and commands whose results stay: patterns as in `offload.never`."""
 
@@ -116,6 +125,8 @@ class Outcome:
     report: Report
     fresh: dict[str, StandIn] = field(default_factory=dict)
     """What stands in for blocks from now on."""
+    former: dict[str, StandIn | None] = field(default_factory=dict)
+    """What stood in for them before."""
     originals: dict[str, Block] = field(default_factory=dict)
     """The same blocks, by the key under which the store is to keep their text."""
     is_changed: bool = False
@@ -173,9 +184,9 @@ def again(
 ) -> Outcome:
     """A request that was sent before, with what stood in then and its marker: the same bytes."""
     case = _Case(body, found, State(standing=dict(standing)), Settings())
-    outcome = case.outcome("conversation")
-    if marked is not None:
-        outcome.body, outcome.marked = blocks.mark(outcome.body, case.found, marked), marked
+    tokens = sum(block.tokens for block in found)
+    outcome = Outcome(body, Report("conversation", [], "", 0.0, tokens, case.sent_tokens))
+    case.write(outcome, marked)
     return outcome
 
 
@@ -225,13 +236,26 @@ def gave_up(state: State, body: Any) -> None:
 def undo(state: State, outcome: Outcome) -> None:
     """What stands in could not be kept: it must not be sent."""
     for name in outcome.fresh:
-        state.standing.pop(name, None)
+        state.standing[name] = outcome.former.get(name)
 
 
-def before_thinking(body: Any, outcome: Outcome) -> set[str]:
-    """Of what is new in a request, that before thinking which was made without it."""
-    found = blocks.read(body) or []
-    return {block.id for block in found[: blocks.behind_thinking(found)]} & outcome.fresh.keys()
+def without_thinking(
+    body: Any, found: list[Block], state: State, outcome: Outcome, *, all_of_it: bool
+) -> Outcome | None:
+    """The request again, without the thinking behind its first new edit, or without any.
+
+    None where nothing of ours is in it, or no thinking is left.
+    """
+    edited = [at for at, block in enumerate(found) if block.id in outcome.fresh]
+    first = 0 if all_of_it or not edited else edited[0]
+    case = _Case(body, found, state, Settings())
+    thoughts = case.leave_out_behind(first)
+    if not outcome.is_changed or not thoughts:
+        return None
+    fresh = outcome.fresh | thoughts
+    again = Outcome(body, outcome.report, fresh, outcome.former, outcome.originals)
+    case.write(again, outcome.marked)
+    return again
 
 
 def shared(names: list[str], others: list[str]) -> int:
@@ -270,7 +294,8 @@ class _Case:
         settings, is_near = self.settings, self._is_near_brim()
         usual = settings.near_brim_hot_requests if is_near else settings.hot_requests
         limit = usual if hot is None else hot
-        first = blocks.behind_thinking(self.found) if settings.is_bound else 0
+        past_counts = not settings.is_bound or is_near or hot is not None
+        first = 0 if past_counts else self._free_of_thinking()
         for position, block in enumerate(self.found):
             if position < first or block.kind == blocks.OTHER:
                 continue
@@ -295,24 +320,61 @@ class _Case:
     def cut(self, now: float | None) -> tuple[str, int]:
         """Why and from which block on drafts are applied; those behind the warm ones are free."""
         state, settings = self.state, self.settings
+        if settings.is_bound:
+            return self._bound_cut()
         if now is not None and state.at is not None and now - state.at > state.lifetime_s:
             self.warm = 0
             return "expired", 0
         waiting = [position for position in self.drafts if position < self.warm]
         for position in waiting:
             name = self.found[position].id
-            rent = timing.READ_PRICE * self._saved(position)
+            rent = settings.prices.read * self._saved(position)
             state.waited[name] = state.waited.get(name, 0.0) + rent
         pending = [
             timing.Pending(at, self._saved(at), state.waited[self.found[at].id]) for at in waiting
         ]
         saved = sum(change.saved_tokens for change in pending)
-        if self._is_near_brim() and saved >= settings.worth_ratio * settings.window_tokens:
+        worth = settings.worth_ratio * (settings.brim_tokens or 0)
+        if self._is_near_brim() and saved >= worth:
             return "brim", waiting[0]
+        break_price = partial(settings.prices.of_break, lifetime_s=state.lifetime_s)
         due = timing.first_due(
-            pending, self.tokens, self.warm, state.lifetime_s, settings.waiting_weight
+            pending, self.tokens, self.warm, break_price, settings.waiting_weight
         )
         return ("due", due) if due is not None else ("", self.warm)
+
+    def _bound_cut(self) -> tuple[str, int]:
+        """The same for a model that binds its thinking: its past is edited at once or not at all.
+
+        An edit costs all thinking behind it, so not even an expired cache makes it free.
+        """
+        free = self._free_of_thinking()
+        waiting = [position for position in self.drafts if position < free]
+        if not waiting or not self._is_near_brim():
+            return "", free
+        freed = sum(map(self._saved, waiting)) + sum(self._thinking_behind(waiting[0]))
+        is_worth_it = freed >= self.settings.bound_worth_ratio * self.sent_tokens
+        return ("brim", waiting[0]) if is_worth_it else ("", free)
+
+    def _free_of_thinking(self) -> int:
+        """The first block behind what was sent, and behind all thinking."""
+        return max(self.warm, blocks.behind_thinking(self.found))
+
+    def _thinking_behind(self, first: int) -> list[float]:
+        return [
+            self.tokens[at]
+            for at, block in enumerate(self.found)
+            if at > first and block.is_thinking
+        ]
+
+    def leave_out_behind(self, first: int) -> dict[str, StandIn]:
+        """Let go of thinking that is made invalid by an edit of this block."""
+        thoughts: dict[str, StandIn] = {}
+        for at, block in enumerate(self.found):
+            if at >= first and block.is_thinking and not self.state.standing.get(block.id):
+                thoughts[block.id] = self.state.standing[block.id] = stand_ins.LEFT_OUT
+                self.tokens[at] = 0.0
+        return thoughts
 
     def outcome(
         self, kind: str, reason: str = "", cut: int | None = None, only: int | None = None
@@ -326,27 +388,38 @@ class _Case:
         report.layers = self._layers(applied, only)
         for at in applied:
             block, draft = self.found[at], self.drafts[at]
+            outcome.former[block.id] = state.standing.get(block.id)
             outcome.fresh[block.id] = state.standing[block.id] = draft
             outcome.originals[draft.key] = block
             state.waited.pop(block.id, None)
             self.tokens[at] = draft.tokens
+        if applied and self.settings.is_bound:
+            outcome.fresh |= self.leave_out_behind(first)
         report.sent_tokens = sum(self.tokens)
         if first < self.warm:
             report.reason = reason
             report.rewritten_tokens = sum(self.tokens[first : self.warm])
         elif reason == "expired" and applied:
             report.reason = reason
-        fields = {}
-        for block in self.found:
-            standing = state.standing.get(block.id)
-            if standing:
-                fields[block.message, block.place] = standing.fields
-        if fields:
-            outcome.body, outcome.is_changed = blocks.rebuild(self.body, fields), True
-            if first < self.warm:
-                outcome.body = blocks.mark(outcome.body, self.found, first)
-                outcome.marked = first
+        self.write(outcome, first if first < self.warm else None)
         return outcome
+
+    def write(self, outcome: Outcome, marked: int | None) -> None:
+        """Put what stands in into the request, and a marker before this block."""
+        fields, thoughts = {}, []
+        for block in self.found:
+            standing = self.state.standing.get(block.id)
+            if standing and standing.fields is None:
+                thoughts.append(block)
+            elif standing:
+                fields[block.message, block.place] = standing.fields
+        if not fields and not thoughts:
+            return
+        outcome.body, outcome.is_changed = blocks.rebuild(self.body, fields), True
+        if marked is not None:
+            outcome.body, outcome.marked = blocks.mark(outcome.body, self.found, marked), marked
+        if thoughts:
+            outcome.body = blocks.leave_out(outcome.body, thoughts)
 
     def _layers(self, applied: list[int], only: int | None) -> list[LayerOutcome]:
         if only is not None:
@@ -377,11 +450,13 @@ class _Case:
         return shared([block.id for block in self.found], sent)
 
     def _is_near_brim(self) -> bool:
-        known = self.state.prompt_tokens
-        if known is None:
+        state, settings = self.state, self.settings
+        if state.prompt_tokens is None or settings.brim_tokens is None:
             return False
-        projected = known + self.sent_tokens - self.state.estimated_tokens
-        return projected >= self.settings.near_brim_ratio * self.settings.window_tokens
+        grown = (self.sent_tokens - state.estimated_tokens) * settings.token_factor
+        is_bound = settings.is_bound
+        ratio = settings.bound_near_brim_ratio if is_bound else settings.near_brim_ratio
+        return state.prompt_tokens + grown >= ratio * settings.brim_tokens
 
     def _draft(self, block: Block, *, is_cold: bool) -> StandIn | None:
         memo = block.id, is_cold

@@ -47,11 +47,15 @@ class StandIn(NamedTuple):
 
     layer: int
     fields: Any
-    """Of the block, to be put over its own."""
+    """Of the block, to be put over its own; None where the block is left out."""
     key: str
     """Of what it stands for, in the store."""
     tokens: float
     """What it takes."""
+
+
+# In the place of thinking that an edit before it made invalid.
+LEFT_OUT = StandIn(0, None, "", 0.0)
 
 
 def at_arrival(block: Block, clock: Clock, *, repeated: bool) -> StandIn | None:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     import uvicorn
 
+    from brimline.fast.policy import Policy
+
 HOST = "127.0.0.1"
 SERVICE, BASE_URL = "https://api.anthropic.com", "ANTHROPIC_BASE_URL"
 LAYERS = frozenset({1, 2, 4, 5})
@@ -163,7 +165,8 @@ async def _serve(
     if plan.layers:
         try:
             stickiness = Stickiness(home_dir, clock.now())
-            known = Conversations(home_dir, _settings(plan, home_dir), stickiness)
+            policy = config.live_policy(home_dir, os.getcwd())
+            known = Conversations(home_dir, _settings(plan, policy), policy, stickiness)
         except (OSError, sqlite3.Error) as error:
             file = paths.gateway_file(home_dir)
             output.complain(f"brimline: requests pass as they are: {file} cannot be used ({error})")
@@ -207,9 +210,9 @@ class _Failures(logging.Handler):
                 logs.record_failure(self._home, "Gateway", record.exc_info[1])
 
 
-def _settings(plan: Plan, home_dir: str) -> Settings:
+def _settings(plan: Plan, policy: Policy) -> Settings:
     """How hard the layers are: what the user keeps in the window stays in it here, too."""
-    values = config.live_policy(home_dir, os.getcwd()).values
+    values = policy.values
     layers = plan.layers - {1} if values["offload.preset"] == "off" else plan.layers
     return Settings(layers=layers, never=tuple(values["offload.never"]))
 
