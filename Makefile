@@ -1,6 +1,10 @@
 # Every recipe is one line; the first run makes .venv and installs into it.
 PYTHON ?= python3
-VENV := .venv
+# Each interpreter that is named gets an environment of its own: `make test PYTHON=python3.13`.
+NAMED := $(filter command environment,$(origin PYTHON))
+VENV := .venv$(if $(NAMED),$(shell $(PYTHON) -c 'import sys; print("-%d.%d" % sys.version_info[:2])'))
+# What `make test` runs: `make test TESTS="-m 'not client' tests"`.
+TESTS ?= tests
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
@@ -12,7 +16,7 @@ demo: $(READY)
 
 # All tests, the real Claude Code client included (it is fetched once with npm).
 test: $(READY)
-	$(BIN)/python -m pytest -n 2 tests
+	$(BIN)/python -m pytest -n 2 $(TESTS)
 
 # The same with more of it: seeds, kills, hooks at once.
 test-long: $(READY)
@@ -35,7 +39,7 @@ docs: $(READY)
 	$(BIN)/python docs/generate.py
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build
+	rm -rf .venv .venv-* .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "brimline needs Python 3.11 or newer: make PYTHON=/path/to/python3.11")' && $(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip install --quiet --editable '.[dev]' && touch $@

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import importlib
+import itertools
 import json
 import os
 import sys
@@ -42,15 +43,17 @@ class _Layers:
         self._state = compactor.State()
 
     def edit(self, body: Any, now: float) -> Any:
+        model = models.lookup(body["model"])
         size = window.resolve_window(
             configured=None,
             statusline=None,
             client={},
             observed=None,
             occupancy_tokens=self._state.prompt_tokens,
-            model=models.lookup(body["model"]),
+            model=model,
         )
-        settings = dataclasses.replace(self._settings, window_tokens=size.tokens)
+        brim = size.tokens - model.reserve_tokens
+        settings = dataclasses.replace(self._settings, brim_tokens=brim)
         return compactor.compact(body, self._state, settings, now=now).body
 
     def observe(self, body: Any, usage: dict[str, Any]) -> None:
@@ -79,6 +82,23 @@ class _Service:
         self._prompt_tokens = blocks.prompt_tokens(usage)
 
 
+def _digests(body: Any) -> list[int]:
+    """A figure for each block of a request, marks of the cache aside."""
+    return [
+        hash((message["role"], json.dumps(_unmarked(block), sort_keys=True)))
+        for message in body["messages"]
+        for block in _blocks(message["content"])
+    ]
+
+
+def _blocks(content: Any) -> list[Any]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def _unmarked(block: Any) -> Any:
+    return {key: value for key, value in block.items() if key != "cache_control"}
+
+
 class _Answer:
     status = 200
 
@@ -100,6 +120,20 @@ class _Upstream:
         self.raw = b""
         self.answer: Any = None
         self.usage: Any = None
+        self.sent: list[Any] = []
+        self.prefixes: list[tuple[list[int], list[int]]] = []
+
+    def share_unchanged(self) -> tuple[int, int]:
+        """How many requests leave all that was sent before as it was, of those that continue one.
+
+        Where the client itself changed what it had sent, a request begins anew and is not counted.
+        """
+        going_on = [
+            (old[1], new[1])
+            for old, new in itertools.pairwise(self.prefixes)
+            if new[0][: len(old[0])] == old[0]
+        ]
+        return sum(new[: len(old)] == old for old, new in going_on), len(going_on)
 
     def connection(self, policy: _Layers | _Service) -> Any:
         upstream = self
@@ -112,6 +146,8 @@ class _Upstream:
                 body = json.loads(data)
                 arrived = policy.edit(body, float(headers["x-replay-time"]))
                 upstream.raw = data if arrived is body else b""
+                upstream.sent.append(arrived)
+                upstream.prefixes.append((_digests(body), _digests(arrived)))
                 upstream.bodies.append(arrived)
                 usage = upstream.usage(arrived)
                 policy.observe(body, usage)
@@ -138,15 +174,20 @@ def main() -> None:
     judge: Any = importlib.import_module("gateway_replay")
     for name in options.policies:
         rows = []
+        unchanged = continuing = 0
         for path in sorted(Path(corpus).glob("*.jsonl")):
             made = compactor.Settings(**_POLICIES[name]) if name in _POLICIES else None
             policy = _Layers(made) if made else _Service(_SERVICE[name])
             upstream = _Upstream()
             judge.http.client.HTTPConnection = upstream.connection(policy)
             rows.append(judge.replay(str(path), "http://library", upstream))
+            of_session = upstream.share_unchanged()
+            unchanged, continuing = unchanged + of_session[0], continuing + of_session[1]
             if options.rows:
                 print(json.dumps(rows[-1]), flush=True)
+        share = f"{unchanged / max(1, continuing):.1%} of {continuing:,} requests"
         print(f"{name}: {judge.summary(rows)}", flush=True)
+        print(f"  {share} change nothing that was sent before", flush=True)
 
 
 if __name__ == "__main__":

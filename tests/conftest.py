@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,16 @@ settings.register_profile(
 settings.load_profile("unhurried")
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say once why client, server or browser were not driven; `-rs` says it already."""
+    if terminalreporter.hasopt("skipped"):
+        return
+    skipped = terminalreporter.stats.get("skipped", [])
+    reasons = {str(r.longrepr[2]) for r in skipped if isinstance(r.longrepr, tuple)}
+    for reason in sorted(r for r in reasons if "suite not run" in r):
+        terminalreporter.write_line(reason)
+
+
 @pytest.fixture(autouse=True)
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Point every home into a temporary folder; drop inherited settings, the machine's included."""
@@ -46,6 +57,13 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "home").mkdir()
     monkeypatch.chdir(project)
     return tmp_path
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _nothing_left_open() -> Iterator[None]:
+    """A file, socket or database that a test leaves open fails its own module, not another's."""
+    yield
+    gc.collect()
 
 
 @pytest.fixture

@@ -133,7 +133,7 @@ def test_no_field_of_a_teams_point_forges_a_line(field: str) -> None:
     payload |= {"author": "anna", "previous": "q", "at": 1.0}
     point = {"id": "p1", "score": 0.5, "payload": payload | {field: f"x{FORGED}"}}
 
-    for other in points.others([{"points": [point]}], None):
+    for other in points.others([{"points": [point]}], "", None):
         labels = (other.hit.group, other.hit.source, other.hit.project, other.hit.author)
         assert all(len(label.splitlines()) <= 1 for label in labels)
         for given in (remembered.line_of(other.hit), remembered.entry_of(other.hit)):

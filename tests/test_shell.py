@@ -46,37 +46,37 @@ def test_a_line_is_cut_into_its_commands(line: str, commands: list[tuple[str, st
         }[line[:3]]
     )
 
-    assert [(command.program, command.operator) for command in shell.read(line)] == expected
+    assert [(command.program, command.operator) for command in shell.split(line)] == expected
 
 
 def test_words_lose_their_quotes_and_redirections_stand_apart() -> None:
     """What a command is given is what its program would see."""
-    (command,) = shell.read("""grep -e "a \\"b\\" c" 'd'e\\ f < in 2>&1 >>"o u t" """)
+    (command,) = shell.split("""grep -e "a \\"b\\" c" 'd'e\\ f < in 2>&1 >>"o u t" """)
 
     assert command.words == ("grep", "-e", 'a "b" c', "de f")
     assert command.redirections == (("<", "in"), ("2>&", "1"), (">>", "o u t"))
     assert command.writes
-    assert not shell.read("a 2>/dev/null >&2")[0].writes
+    assert not shell.split("a 2>/dev/null >&2")[0].writes
     assert command.text.startswith("grep -e")
 
 
 def test_options_before_a_subcommand_do_not_hide_it() -> None:
     """`git -C x --no-pager diff` is a diff; what follows stays as it is."""
-    (command,) = shell.read("git -C x --no-pager diff -C --stat")
+    (command,) = shell.split("git -C x --no-pager diff -C --stat")
 
     assert command.own == ("git", "diff", "-C", "--stat")
     assert command.pattern == "git diff"
-    assert shell.read("grep -c foo a")[0].own == ("grep", "-c", "foo", "a")
+    assert shell.split("grep -c foo a")[0].own == ("grep", "-c", "foo", "a")
 
 
 @given(st.text(alphabet="ab1 '\"\\$(){}<>|&;\n#`=-", max_size=80))
 def test_nothing_raises_and_every_command_has_words(line: str) -> None:
     """However a line breaks off."""
-    assert all(command.words for command in shell.read(line))
+    assert all(command.words for command in shell.split(line))
 
 
 def test_a_line_as_long_as_a_book_is_read_in_one_pass() -> None:
     """A reader that takes the square or the cube of its input would take hours, not a minute."""
-    code = f"from brimline import shell\nfor part in {HOSTILE!r}: shell.read(part * 100_000)"
+    code = f"from brimline import shell\nfor part in {HOSTILE!r}: shell.split(part * 100_000)"
 
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

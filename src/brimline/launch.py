@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 FORMAT = 3
 PACKAGE_DIR = __file__[: -len("/launch.py")]
 _PACKAGE_FILE = "/__init__.py"
-# Where a launcher lies in the data folder: that of the hooks in settings, and the plugin's own.
+# Where the launcher lies in the data folder.
 LAUNCHER = "/bin/hook"
-PLUGIN_LAUNCHER = "/plugin/brim" + LAUNCHER
 _LAUNCHER_BYTES = 10_000
 
 
 def bootstrap(root: str, *installed: str) -> str:
     """The code that starts brimline for the client: whatever fails, silence and exit 0.
 
-    It is the body of the launcher, or is given to the interpreter itself. Naming a script to the
-    interpreter would exit with 2 once that is gone, which the client takes for a refusal.
+    A status line says so, and the user's own, which ours had wrapped, goes on. This is the body of
+    the launcher, or is given to the interpreter itself. Naming a script to the interpreter would
+    exit with 2 once that is gone, which the client takes for a refusal.
 
     Args:
         root: the folder with the package.
@@ -39,7 +39,12 @@ def bootstrap(root: str, *installed: str) -> str:
     return (
         "import sys\n"
         f"try:\n sys.path.insert(0,{root!a});from brimline.launch import main;main({told})\n"
-        "except BaseException:pass"
+        "except BaseException:\n"
+        " try:\n"
+        "  if sys.argv[1]=='statusline':\n"
+        "   import os;print('brimline: package not found, run `brimline doctor`',flush=True)\n"
+        "   os.execl('/bin/sh','sh','-c',sys.argv[2])\n"
+        " except BaseException:pass"
     )
 
 
@@ -64,15 +69,14 @@ def is_launcher(path: str) -> bool:
     except BlockingIOError:
         return False
     except OSError:
-        return path.endswith(("/brimline" + LAUNCHER, "/brimline" + PLUGIN_LAUNCHER))
+        return path.endswith("/brimline" + LAUNCHER)
 
 
 def main(*installed: str) -> None:
     """Answer the event named on the command line and end the process.
 
     Args:
-        installed: the data folder, and for a hook of the plugin the word that says so; the entries
-            of earlier versions name them on the command line.
+        installed: the data folder; the entries of earlier versions name it on the command line.
     """
     try:
         load_modules(read_bundle())
@@ -85,9 +89,7 @@ def main(*installed: str) -> None:
         answer_mod("".join(sys.argv[2:3]), "".join(installed[:1]))
     from brimline.hooks.entry import main as answer
 
-    # A status line is not a hook of the plugin's: behind its name comes the line from before.
-    told = installed[:1] if name == ["statusline"] else installed
-    answer([*name, *told, *sys.argv[2:]])
+    answer([*name, *installed[:1], *sys.argv[2:]])
 
 
 def bundle_path() -> str:

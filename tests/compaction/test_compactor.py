@@ -13,6 +13,7 @@ from tests.compaction.talks import Talk, flat
 
 from brimline.compaction import blocks, compactor, stand_ins
 from brimline.compaction.compactor import Settings, State
+from brimline.offload.judge import Rules
 from brimline.store import stub
 
 SUMMARY = "Your task is to create a detailed summary of the conversation so far, please."
@@ -101,7 +102,7 @@ def test_what_the_user_or_the_model_wants_to_see_passes(
     talk = Talk()
     talk.step(tool, arguments, text)
 
-    outcome = compactor.compact(talk.body(), State(), Settings(never=never), now=0.0)
+    outcome = compactor.compact(talk.body(), State(), Settings(rules=Rules(never=never)), now=0.0)
 
     assert not outcome.is_changed
 
@@ -257,6 +258,29 @@ def test_a_warm_prefix_is_left_alone_until_waiting_has_cost_as_much_as_the_break
     assert outcomes[broke[0]].report.reason == "due"
     assert broke[0] > 20
     assert not any(outcome.is_changed for outcome in outcomes[: broke[0]])
+
+
+@pytest.mark.row("S2-15")
+def test_nearly_every_request_leaves_what_was_sent_before_as_it_was() -> None:
+    """Files are read, changed and left behind, logs come by: 19 of 20 take the fast way."""
+    state, talk = State(), Talk()
+    before: list[Any] = []
+    changed = 0
+    for number in range(150):
+        if number % 6 == 0:
+            talk.read(f"/w/module{number}.py", 9_000)
+        elif number % 6 == 1:
+            change = {"old_string": "value", "new_string": "item"}
+            talk.step("Edit", {"file_path": f"/w/module{number - 1}.py", **change}, "ok")
+        elif number % 10 == 3:
+            talk.step("Bash", {"command": f"journalctl -u web{number}"}, LOG)
+        else:
+            talk.idle(1)
+        sent = flat(played(talk, state, now=20.0 * number).body)
+        changed += sent[: len(before)] != before
+        before = sent
+
+    assert 1 <= changed <= 150 * 0.05
 
 
 def test_what_is_still_referred_to_stays() -> None:

@@ -45,11 +45,10 @@ class Served:
             lines += line
         too_late.cancel()
         self.complaints = complaints
-        self.process, self.url = process, json.loads(lines)["url"]
+        self.process, document = process, json.loads(lines)
+        self.url, self.file = document["url"], document["file"]
         self.host = urlsplit(self.url).netloc
-        entered = self.get(
-            f"/{self.url.partition('/enter')[0] and 'enter'}?{urlsplit(self.url).query}"
-        )
+        entered = self.get(f"/enter?{urlsplit(self.url).query}")
         self.cookie = entered.headers["set-cookie"].partition(";")[0]
 
     cookie = ""

@@ -121,7 +121,7 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrom
     if not CHROMIUM or not DRIVER:
         if REQUIRED:
             pytest.fail("Chromium or its driver is missing, and CHROMIUM_REQUIRED is set")
-        pytest.skip("Chromium is not installed: apt-get install chromium chromium-driver")
+        pytest.skip("browser suite not run: apt-get install chromium chromium-driver")
     folder = tmp_path_factory.mktemp("chromium")
     options = webdriver.ChromeOptions()
     options.binary_location = CHROMIUM
@@ -143,7 +143,8 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrom
 def browser(driver: webdriver.Chrome, served: Served) -> Iterator[Browser]:
     """A window that was let in, and is somewhere else before the dashboard ends."""
     found = Browser(driver)
-    found.look(served.url)
+    found.look(f"file://{served.file}")
+    found.wait(lambda: driver.current_url == f"http://{served.host}/")
     found.wait(lambda: "Sessions" in driver.title)
     assert "key=" not in driver.current_url
     found.asked(), found.complaints()

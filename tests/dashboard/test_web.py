@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 import http.client
 import json
+import os
 import random
 import re
 import signal
@@ -48,7 +50,7 @@ def test_only_the_secret_its_own_host_and_its_own_pages_get_in(served: Served) -
     assert served.get("/").status == 200
     assert served.get("/", Cookie="").status == 403
     assert served.get("/", Cookie=f"brimline_{port}=wrong").status == 403
-    assert served.get("/enter?key=wrong").status == 403
+    assert served.get("/enter?key=wrong", Cookie="").status == 403
     assert served.get("/", Host=f"evil.example:{port}").status == 421
     assert served.get("/", Host="").status in (400, 421)
     assert served.get("/", Origin="http://evil.example").status == 403
@@ -62,6 +64,34 @@ def test_only_the_secret_its_own_host_and_its_own_pages_get_in(served: Served) -
         assert "unsafe" not in answer.headers["content-security-policy"]
     served.complaints.seek(0)
     assert served.complaints.read() == b""
+
+
+def test_a_key_enters_once_and_none_is_in_the_arguments_of_a_browser(served: Served) -> None:
+    """The browser is given a file that nobody else can read, which posts a key of its own."""
+    text = Path(served.file).read_text()
+    (key,) = re.findall(r'name="key" value="([\w-]{32})"', text)
+    (form,) = re.findall(r'action="([^"]+)"', text)
+    assert form == f"http://{served.host}/enter"
+    assert os.stat(served.file).st_mode & 0o777 == 0o600
+    assert key not in served.url
+
+    used = f"/enter?{served.url.partition('?')[2]}"
+    assert served.get(used, Cookie="").status == 403
+    assert served.get(used).status == 200  # the browser that has entered, loading it again
+    first = served.ask("POST", "/enter", f"key={key}", Cookie="", Origin="null")
+    assert (first.status, "set-cookie" in first.headers) == (200, True)
+    again = served.ask("POST", "/enter", f"key={key}", Cookie="", Origin="null")
+    assert (again.status, "set-cookie" in again.headers) == (403, False)
+    long = served.ask("POST", "/enter", f"key={key}" + "x" * 20_000, Cookie="")
+    assert long.status == 403
+
+
+def test_nothing_is_left_of_it_when_it_ends(served: Served) -> None:
+    """Neither is the file that opened the browser."""
+    served.process.terminate()
+    served.process.wait(60)
+
+    assert not os.path.exists(served.file)
 
 
 @pytest.mark.row("S2-48")
@@ -79,10 +109,11 @@ def test_a_request_tells_what_the_gateway_replaced_with_the_text_by_its_key(
     served: Served, played: Played, home_dir: str
 ) -> None:
     """The figure is that of `status`; the text is what the client had sent."""
-    known = Conversations(home_dir, Settings(), Stickiness(home_dir, time.time()))
-    headers = {b"x-claude-code-session-id": NAME.encode()}
-    passing = known.prepare(raw_of(bulky()), headers, time.time())
-    known.answered(passing, {"input_tokens": 10, "cache_read_input_tokens": 48_990})
+    with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
+        known = Conversations(home_dir, Settings(), config.live_policy(home_dir, home_dir), sticky)
+        headers = {b"x-claude-code-session-id": NAME.encode()}
+        passing = known.prepare(raw_of(bulky()), headers, time.time())
+        known.answered(passing, {"input_tokens": 10, "cache_read_input_tokens": 48_990})
     played.session.reply(49_000)
     told = CliRunner().invoke(program, ["status", "--session", NAME, "--json"]).stdout
     played.session.reply(50_000)
@@ -134,7 +165,7 @@ def test_pin_unpin_and_forget_need_our_form(served: Served, home_dir: str) -> No
     assert list(contents.blobs(home_dir))
     assert act("forget", f"token={token}&sure=yes") == 303
     assert not list(contents.blobs(home_dir))
-    assert act("pin", "x" * 20_000) == 413
+    assert act("pin", "x" * 20_000) == 403
 
 
 def test_no_parameter_leads_out_of_the_sessions(served: Served, world: Path) -> None:
@@ -288,10 +319,12 @@ def test_looking_at_a_project_runs_nothing_of_it(served: Served, played: Played)
     assert sorted(Path().glob("*.ran")) == []
 
 
-def test_a_damaged_index_is_made_anew(served: Served, home_dir: str) -> None:
-    """Also where only its inner pages are."""
+@pytest.mark.parametrize("sound_bytes", [0, 4096])
+def test_a_damaged_index_is_made_anew(served: Served, home_dir: str, sound_bytes: int) -> None:
+    """Where all of it is garbage, and where only its inner pages are."""
     path = Path(home_dir, paths.DASHBOARD_INDEX)
-    path.write_bytes(path.read_bytes()[:4096] + b"\x5a" * (path.stat().st_size - 4096))
+    raw = path.read_bytes()
+    path.write_bytes(raw[:sound_bytes] + b"\x5a" * (len(raw) - sound_bytes))
 
     served.get("/")
 

@@ -135,6 +135,24 @@ def test_what_the_store_kept_too_long_goes_at_a_start(talk: Talk) -> None:
     assert os.path.exists(layout.file(talk.home_dir, layout.digest_of(young)))
 
 
+@pytest.mark.row("S3-25")
+@pytest.mark.parametrize(("limit_mb", "left"), [("1", 1), ("500", 3)])
+def test_what_is_beyond_the_stores_size_goes_at_a_start(
+    limit_mb: str, left: int, talk: Talk
+) -> None:
+    """The least recently used first, until the rest is within `store.max_mb`."""
+    config.change(paths.user_config(talk.home_dir), "store.max_mb", limit_mb, project=False)
+    config.compile_policy(talk.home_dir, talk.session.cwd)
+    keys = [put.put(talk.home_dir, os.urandom(600_000), {"session": "gone"}) for _ in range(3)]
+    files = [layout.file(talk.home_dir, layout.digest_of(key)) for key in keys]
+    for hours, file in zip((30, 20, 10), files, strict=True):
+        os.utime(file, (time.time() - hours * HOUR_S,) * 2)
+
+    talk.at_start()
+
+    assert [os.path.exists(file) for file in files] == [False] * (3 - left) + [True] * left
+
+
 @pytest.mark.row("S4-46")
 def test_thousands_of_old_sessions_take_their_share_of_time_and_no_more(
     session: SessionBuilder, home_dir: str, monkeypatch: pytest.MonkeyPatch

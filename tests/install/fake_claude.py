@@ -40,7 +40,7 @@ def _main(arguments: list[str]) -> int:
     config.mkdir(parents=True, exist_ok=True)
     with (config / CALLS).open("a", encoding="utf-8") as log:
         log.write(json.dumps(arguments) + "\n")
-    state, settings = config / ".claude.json", config / "settings.json"
+    state = config / ".claude.json"
     known = config / "plugins" / "known_marketplaces.json"
     match arguments:
         case ["mcp", "add", "-s", "user", name, *rest]:
@@ -51,16 +51,8 @@ def _main(arguments: list[str]) -> int:
             return _edit(state, "mcpServers", name, server, new=True)
         case ["mcp", "remove", "-s", "user", name]:
             return _edit(state, "mcpServers", name)
-        case ["plugin", "marketplace", "add", path]:
-            source = {"source": {"source": "directory", "path": path}}
-            _edit(known, None, "brimline", source)
-            return _edit(settings, "extraKnownMarketplaces", "brimline", source)
         case ["plugin", "marketplace", "remove", name]:
-            return _edit(known, None, name) or _edit(settings, "extraKnownMarketplaces", name)
-        case ["plugin", "install", name]:
-            return _edit(settings, "enabledPlugins", name, True)
-        case ["plugin", "uninstall", name]:
-            return _edit(settings, "enabledPlugins", name)
+            return _edit(known, None, name)
     sys.stderr.write(f"error: unknown command {arguments}\n")
     return 1
 

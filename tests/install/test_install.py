@@ -195,7 +195,7 @@ def test_the_texts_for_people(client: Home) -> None:
     ]
 
     assert [done.code for done in told] == [0] * 6
-    assert len(told[0].out.splitlines()) <= 10
+    assert len(told[0].out.splitlines()) <= 13
     already = f"Already installed in {client.settings}; nothing to change.\n"
     assert told[2].out == told[3].out == already
     text = "\n---\n".join(re.sub(r"\d{8}_\d{6}", "TIME", done.out) for done in told)
@@ -223,15 +223,13 @@ def test_the_diff_is_the_exact_change(home: Home, tmp_path: Path) -> None:
 def test_without_a_terminal_nothing_is_changed_unasked(client: Home) -> None:
     """Every command that changes files wants --yes there, with one clear sentence."""
     before = client.everything()
-    for arguments in (["install"], ["install", "--as", "plugin"]):
-        done = client.run(*arguments)
-        assert (done.code, "--yes" in done.err) == (1, True)
+    done = client.run("install")
+    assert (done.code, "--yes" in done.err) == (1, True)
     assert client.everything() == before
     client.install()
     before = client.everything()
     for option in ("--delete-data", "--json"):
         assert client.run("uninstall", option).code == 1
-    assert client.run("install", "--as", "plugin", "--scope", "local").code == 2
     assert client.everything() == before
 
 
@@ -436,7 +434,7 @@ def test_a_package_that_cannot_be_compiled_is_installed_with_a_warning(
 
 
 def test_with_a_client_everything_comes_and_goes(client: Home) -> None:
-    """Settings, slash commands, MCP server; what a dry run says is done; nothing is left."""
+    """Settings, mod, commands, MCP server; what a dry run says is done; nothing is left."""
     before = client.everything()
     dry = client.run("install", "--dry-run", "--json").report
     done, again = client.install(), client.install()
@@ -444,7 +442,7 @@ def test_with_a_client_everything_comes_and_goes(client: Home) -> None:
     for key in ("files", "client_calls"):
         assert dry[key] == done[key]
         assert again[key] == []
-    assert len(done["files"]) == len(COMMANDS) + 3  # launcher, settings, the note for a shell
+    assert len(done["files"]) == len(COMMANDS) + 8  # launcher, settings, mod, the note for a shell
     assert len(done["client_calls"]) == 1
     assert (done["to_do"], done["warnings"]) == ([], [])
     client.uninstall("--delete-data")

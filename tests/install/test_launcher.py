@@ -106,7 +106,7 @@ def test_whatever_is_broken_the_client_is_not_refused(
     for event in (*table.EVENTS, "statusline"):
         done = start(*wired.command(event))
         assert done.returncode in ((0, 1) if fault == "cut short" else (0,)), event
-        assert done.stdout == b""
+        assert done.stdout == b"" or event == "statusline"
 
 
 @pytest.mark.parametrize(
@@ -135,6 +135,21 @@ def test_every_form_is_known_again(
 ) -> None:
     """Of any version, with the launcher there or gone; what is not ours is not."""
     assert entries.parse(program, arguments) == found
+
+
+def test_without_the_package_the_users_own_status_line_is_shown(
+    python: str, home_dir: str, tmp_path: Path
+) -> None:
+    """Ours says what is wrong in its place; one that wraps nothing says just that."""
+    wired = parts.wiring_for(python, home_dir)._replace(root=str(tmp_path / "gone"))
+    write(wired)
+    said = b"brimline: package not found, run `brimline doctor`\n"
+
+    wrapping = start(*wired.command("statusline"), "printf 'mine: '; wc -c")
+    alone = start(*wired.command("statusline"))
+
+    assert (wrapping.returncode, wrapping.stdout) == (0, said + b"mine: 47\n")
+    assert (alone.returncode, alone.stdout, alone.stderr) == (0, said, b"")
 
 
 def test_a_pipe_in_the_place_of_a_launcher_does_not_make_us_wait(tmp_path: Path) -> None:

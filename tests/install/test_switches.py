@@ -153,21 +153,6 @@ def test_the_scout_on_and_off_is_a_round_trip(home: Home) -> None:
     assert home.settings.read_bytes() == ORIGINAL
 
 
-@pytest.mark.parametrize("arguments", [[], ["--no-mcp"]])
-def test_a_plugin_follows_the_scouts_switch(arguments: list[str], home: Home) -> None:
-    """Also alone, and with or without its server, as it was."""
-    home.install("--as", "plugin", *arguments)
-    before = home.everything()
-    hooks = Path(home.data, "plugin", "brim", "hooks", "hooks.json")
-
-    assert home.run("scout", "on", "--json").report["settings"] == []
-    assert matcher(hooks) == WIDE
-    home.run("scout", "off")
-
-    after = home.everything()
-    assert {path for path in before if "/plugin/" in path and before[path] != after[path]} == set()
-
-
 def test_without_an_installation_the_scout_is_one_sentence(home: Home) -> None:
     """Nothing is written, neither of the client's nor of ours."""
     done = home.run("scout", "off")

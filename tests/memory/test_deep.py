@@ -83,6 +83,18 @@ def test_a_session_that_goes_on_is_read_on_and_one_rewritten_is_read_again(
     assert found(brimline, "narwhal")
 
 
+def test_a_topic_that_was_shortened_leaves_nothing_of_its_former_parts(brimline: Run) -> None:
+    """A long one is several entries; what its last part said is gone with it."""
+    topic = ("memory", "add", "deploys", "--type", "project", "--description", "How we deploy")
+    brimline(*topic, "By tag.\n\n" + "Wait for the green light. " * 80 + "\n\nAsk the flamingo.")
+    assert found(brimline, "flamingo")[0]["id"].endswith("#3")
+
+    brimline("memory", "edit", "deploys", "By tag.")
+
+    assert "flamingo" not in json.dumps(found(brimline, "flamingo"))
+    assert [hit["id"].rpartition("/")[2] for hit in found(brimline, "tag")] == ["deploys.md"]
+
+
 def test_notes_checkpoints_and_topics_are_found_and_go_with_their_files(
     home_dir: str, project_dir: str, brimline: Run
 ) -> None:

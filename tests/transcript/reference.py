@@ -76,7 +76,7 @@ def read(path: str | Path) -> Reference:
         result_characters=0,
         boundary_timestamp=None,
         compactions=_compactions(rows),
-        largest_occupancy_tokens=max((_prompt_tokens(row) or 0 for _, row in rows), default=0),
+        largest_occupancy_tokens=_largest(rows, boundaries),
     )
     if last:
         _add_last_request(found, rows, last)
@@ -102,6 +102,14 @@ def _documents(text: str) -> Iterator[Any]:
             return
         yield document
         text = text[end:].lstrip(_BLANKS)
+
+
+def _largest(rows: list[tuple[int, Any]], boundaries: list[int]) -> int:
+    """The fullest request; of one whose rows differ the last row counts, as it does for all."""
+    ends = [*boundaries, len(rows)]
+    starts = [0, *[boundary + 1 for boundary in boundaries]]
+    requests = [_requests(rows[:end], start) for start, end in zip(starts, ends, strict=True)]
+    return max((one.prompt_tokens for segment in requests for one in segment), default=0)
 
 
 def _requests(rows: list[tuple[int, Any]], start: int) -> list[Request]:

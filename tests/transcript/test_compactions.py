@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from brimline.transcript.compactions import scan
@@ -60,8 +60,10 @@ def test_foreign_figures_are_unknown(figures: Any, session: SessionBuilder) -> N
 
 
 thorough = settings(max_examples=150)
+_REPLY = b'{"type":"assistant","message":{"id":"msg_1","model":"m","usage":{"input_tokens":%d}}}\n'
 
 
+@example(data=_REPLY % 2 + _REPLY % 1)
 @given(data=transcripts() | mutated_transcripts() | st.binary(max_size=200))
 @thorough
 def test_the_scan_equals_what_the_slow_reader_finds(data: bytes, tmp_path: Path) -> None:

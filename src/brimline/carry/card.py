@@ -11,7 +11,8 @@ from brimline.masking import clean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
 
     from brimline.carry.ledger import Ledger
 
@@ -99,9 +100,36 @@ def card(
     return fixed + state + messages if len(fixed) > len(opening) or state or messages else ""
 
 
-def _note_lines(ledger: Ledger) -> list[str]:
-    """Notes that still hold, the newest first, because the oldest give way."""
-    open_notes = [note for note in ledger.notes.values() if not note.get("done")]
+def after_moving_out(
+    ledger: Ledger, moved: Mapping[str, Any], *, pinned: Sequence[Sequence[str]] = ()
+) -> str:
+    """What the model gets after a compaction without a model, which leaves all that was said.
+
+    Args:
+        ledger: the session's record, with the person's notes.
+        moved: how many results and inputs were moved out.
+        pinned: texts that are pinned in the session's budget, by compartment.
+    """
+    opening = (
+        f"{MARK} Compacted without a summary: {moved.get('results', 0)} old results and the middle "
+        f"of {moved.get('inputs', 0)} long inputs were moved out. Each names its key: `recall` "
+        "with it, or `brimline store get KEY`, gives it back."
+    )
+    reading = "Read a file again before you edit it: the client no longer counts it as read."
+    unseen = [
+        *_within(_pinned_lines(pinned), _PINNED_CHARACTERS),
+        *_within(_note_lines(ledger, "person"), _NOTES_CHARACTERS),
+    ]
+    return "\n".join([opening, reading, *(["Still in force:", *unseen] if unseen else [])])
+
+
+def _note_lines(ledger: Ledger, source: str = "") -> list[str]:
+    """Notes that still hold, all or of one source, newest first, because the oldest give way."""
+    open_notes = [
+        note
+        for note in ledger.notes.values()
+        if not note.get("done") and source in ("", note.get("source"))
+    ]
     words = {"decide": "decided", "keep": "keep"}
     return [
         f"- {words.get(note['kind'], 'keep')}: {flatten(note['text'], _MESSAGE_CHARACTERS + 1)}"

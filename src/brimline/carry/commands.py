@@ -76,7 +76,7 @@ _LOOKING = words_of("""
 def ran(ledger: Ledger, command: str, output: str, *, failed: bool) -> None:
     """Take in a command that has run."""
     command = _COMMENTS.sub("", command)
-    steps = shell.read(command)
+    steps = shell.split(command)
     if any(map(_is_opaque, steps)):
         ran_unseen(ledger, command)
         return

@@ -257,7 +257,7 @@ def _used_file(ledger: Ledger, name: str, given: dict[str, Any]) -> None:
 
 def _is_note(name: str) -> bool:
     """Whether a tool is the one by which the model writes something down, however it is wired."""
-    return name in ("mcp__brimline__note", "mcp__plugin_brim_brimline__note")
+    return name == "mcp__brimline__note"
 
 
 def _task_answered(ledger: Ledger, name: str, given: dict[str, Any], result: row.Result) -> None:

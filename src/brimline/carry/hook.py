@@ -4,7 +4,8 @@ Fast path: imports nothing; what a branch needs is loaded in it.
 
 PreCompact writes the checkpoint and tells the summary what to hold. SessionStart(compact) gives the
 card, which reaches the very next request. PostCompact notes which messages the summary holds. In
-between the ledger is folded as the transcript grows, so that no hook has to read all of it.
+between the ledger is folded as the transcript grows, so that no hook has to read all of it. Where
+the mod compacts without a model, it writes the checkpoint itself, and the card has three lines.
 """
 
 from __future__ import annotations
@@ -179,10 +180,14 @@ def _ledger(turn: Turn) -> Ledger:
 def _card(turn: Turn) -> str:
     from brimline.carry import card
 
+    pinned = turn.attempt("budget", _pinned, turn) or ()
+    moved = turn.state.moved_out()
+    if moved:
+        return card.after_moving_out(_ledger(turn), moved, pinned=pinned)
     text = card.card(
         _ledger(turn),
         turn.policy.marked,
-        pinned=turn.attempt("budget", _pinned, turn) or (),
+        pinned=pinned,
         budget=min(card.BUDGET_CHARACTERS, turn.note_room() - 2),
         incomplete=_INCOMPLETE in turn.state.names or not _is_saved(turn),
         outdated=turn.state.has_spoken,

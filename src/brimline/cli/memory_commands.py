@@ -48,7 +48,7 @@ def search_command(words: tuple[str, ...], everywhere: bool, limit: int, as_json
     if document["problem"]:
         output.note(f"from this machine alone: {document['problem']}")
     if not vectors.load():
-        output.note(vectors.MISSING)
+        output.note(vectors.missing())
     output.answer(document, lambda made: overview.hits_text(made["hits"], query), as_json=as_json)
 
 
@@ -179,7 +179,7 @@ def index_command(rebuild: bool, as_json: bool) -> None:
         done = deep.take_in(home_dir, project, exclude, progress=progress.update)
     _say_if_renewed()
     if not vectors.load():
-        output.note(vectors.MISSING)
+        output.note(vectors.missing())
     total = sum(overview.searchable(home_dir).use(overview.counts)["entries"].values())
     told = f"{_entries(done.added)} added, {total:,} in all."
     output.answer(done._asdict(), told, as_json=as_json)

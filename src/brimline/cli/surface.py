@@ -200,6 +200,7 @@ COMMANDS = {
     "demo": Entry("brimline.cli.demo:demo", "Watch a session fill up; no client needed."),
     "status": Entry("brimline.cli.status_commands:status", "Show how full a session is."),
     "history": Entry("brimline.cli.history_commands:history", "Look back: turns, compactions."),
+    "cost": Entry("brimline.cli.cost_command:cost", "Show what sessions cost."),
     "session": Entry(f"{_HERE}session", "Inspect, purge and mend a session."),
     "store": Entry(f"{_HERE}store", "Look into what was kept out of the window."),
     "carry": Entry(f"{_HERE}carry", "See what crosses a compaction, and add to it."),

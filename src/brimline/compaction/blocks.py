@@ -61,6 +61,7 @@ class Block(NamedTuple):
     tool: str = ""
     arguments: Mapping[str, Any] = {}
     is_thinking: bool = False
+    is_error: bool = False
 
 
 def read(body: Any) -> list[Block] | None:
@@ -279,10 +280,9 @@ def _read(
         text = _dumps({name: value for name, value in block.items() if name != _MARKER})
         tokens = _IMAGE_TOKENS if what in ("image", "document") else len(text) / _TEXT_RATIO
     name = _id(role, what, call, tool if kind == CALL else str(block.get("is_error")), text)
-    is_thinking = what in _THINKING
-    return Block(
-        number, place, role, kind, name, text, tokens, step, call, tool, arguments, is_thinking
-    )
+    is_thinking, is_error = what in _THINKING, block.get("is_error") is True
+    place_of = number, place, role, kind, name
+    return Block(*place_of, text, tokens, step, call, tool, arguments, is_thinking, is_error)
 
 
 def _is_file(role: str, text: str) -> bool:

@@ -1,30 +1,34 @@
 """What a compaction without a model lets go of: old bulk for a line, long old inputs for the ends.
 
 Pure; the rules are simple because nothing cleverer did better (docs/explanation/lossless.md). Every
-reply, every word of the user and every call stays, and so do short results, the last ones, the
-latest Read of the files edited last, and a failure that nothing has mended since.
+reply, every word of the user and every call stays. So do short results, the last ones, the latest
+Read of the files edited last, reports of subagents, and a failure that nothing has mended since.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from brimline import clienttools
+
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
 # The last calls keep their results; of the others those from this length on become a line.
 _KEPT_RESULTS = 15
 _LONG_RESULT_CHARACTERS = 1_500
-# Calls further back keep only very short results, and no long input.
+# Calls further back keep shorter results only, and no long input.
 _RECENT_CALLS = 60
-_LONG_OLD_RESULT_CHARACTERS = 300
+_LONG_OLD_RESULT_CHARACTERS = 800
 _LONG_INPUT_CHARACTERS = 1_200
 _LONG_STRING_CHARACTERS = 400
 _KEPT_HEAD, _KEPT_TAIL = 150, 100
 _EDITED_FILES = 4
-_EDITING = ("Edit", "MultiEdit", "Write", "NotebookEdit")
-_PATHS = ("file_path", "notebook_path")
-_USERS_TOOLS = ("AskUserQuestion", "ExitPlanMode")
+# A subagent's report is somebody's words, and no call brings the same ones again.
+_REPORTING = ("Task", "Agent")
+_LONG_REPORT_CHARACTERS = 5_000
+# Whatever these answer is the user's: answers, plans with what was said about them.
+_ASKING = ("AskUserQuestion", "ExitPlanMode")
 
 
 class Call(NamedTuple):
@@ -32,7 +36,7 @@ class Call(NamedTuple):
 
     id: str
     tool: str
-    arguments: Any
+    arguments: dict[str, Any]
     text: str | None = None
     is_error: bool = False
     has_image: bool = False
@@ -44,64 +48,68 @@ def cold_results(calls: Sequence[Call]) -> list[Call]:
     """The calls whose results are old bulk, in their order."""
     hot = {call.id for call in calls[-_KEPT_RESULTS:]}
     hot |= {*_reads_of_edited_files(calls), *_unmended_failures(calls)}
-    cold = []
-    for age, call in enumerate(reversed(calls)):
-        if call.text is None or call.is_users or call.tool in _USERS_TOOLS:
-            continue
-        is_old = age >= _RECENT_CALLS
-        limit = _LONG_OLD_RESULT_CHARACTERS if is_old else _LONG_RESULT_CHARACTERS
-        # A rebuilt message cannot hold an image, whatever its age.
-        if call.has_image or (len(call.text) >= limit and call.id not in hot):
-            cold.append(call)
-    return cold[::-1]
+    # A rebuilt message cannot hold an image, whatever its age.
+    return [
+        call
+        for at, call in enumerate(calls)
+        if call.text is not None
+        and not (call.is_users or call.tool in _ASKING)
+        and (call.has_image or (call.id not in hot and _is_long(call, len(calls) - at)))
+    ]
 
 
 def cold_inputs(calls: Sequence[Call]) -> list[Call]:
-    """The calls whose long inputs are old enough to be shortened."""
+    """The calls whose long inputs are old enough to be shortened, in their order."""
     old = calls[: max(0, len(calls) - _RECENT_CALLS)]
-    return [call for call in old if _characters(call.arguments) > _LONG_INPUT_CHARACTERS]
+    return [call for call in old if _long_characters(call.arguments) > _LONG_INPUT_CHARACTERS]
 
 
 def shortened(value: Any, mark: str) -> Any:
-    """An input with the middle of its long strings cut out, and the mark where that was."""
+    """An input with the middle of its long strings cut out, and a mark where that was."""
     if isinstance(value, str):
-        if len(value) <= _LONG_STRING_CHARACTERS:
-            return value
-        return f"{value[:_KEPT_HEAD]}{mark}{value[-_KEPT_TAIL:]}"
+        is_long = len(value) > _LONG_STRING_CHARACTERS
+        return f"{value[:_KEPT_HEAD]}{mark}{value[-_KEPT_TAIL:]}" if is_long else value
     if isinstance(value, dict):
         return {name: shortened(item, mark) for name, item in value.items()}
     return [shortened(item, mark) for item in value] if isinstance(value, list) else value
 
 
+def _is_long(call: Call, age: int) -> bool:
+    """Whether a result is bulk for its age, in calls."""
+    limit = _LONG_RESULT_CHARACTERS if age <= _RECENT_CALLS else _LONG_OLD_RESULT_CHARACTERS
+    if call.tool in _REPORTING:
+        limit = _LONG_REPORT_CHARACTERS
+    return len(call.text or "") >= limit
+
+
 def _reads_of_edited_files(calls: Sequence[Call]) -> Iterator[str]:
     """The latest Read of each of the files that were edited last."""
-    edited = [_path(call) for call in reversed(calls) if call.tool in _EDITING]
-    wanted = set(list(dict.fromkeys(path for path in edited if path))[:_EDITED_FILES])
+    edited = [_path(call) for call in reversed(calls) if call.tool in clienttools.EDITING]
+    wanted = set(list(dict.fromkeys(filter(None, edited)))[:_EDITED_FILES])
     for call in reversed(calls):
         if call.tool == "Read" and _path(call) in wanted:
             wanted.discard(_path(call))
             yield call.id
 
 
-def _unmended_failures(calls: Sequence[Call]) -> Iterator[str]:
+def _unmended_failures(calls: Sequence[Call]) -> list[str]:
     """The last result of each command that failed and has not been run with success since."""
-    latest: dict[str, Call] = {}
-    for call in calls:
-        command = call.arguments.get("command") if isinstance(call.arguments, dict) else None
-        if call.tool == "Bash" and isinstance(command, str) and call.text is not None:
-            latest[command] = call
-    return (call.id for call in latest.values() if call.is_error)
+    latest = {
+        str(call.arguments.get("command")): call
+        for call in calls
+        if call.tool == "Bash" and call.text is not None
+    }
+    return [call.id for call in latest.values() if call.is_error]
 
 
-def _path(call: Call) -> str:
-    arguments = call.arguments if isinstance(call.arguments, dict) else {}
-    path = next((arguments[name] for name in _PATHS if arguments.get(name)), "")
-    return path if isinstance(path, str) else ""
+def _path(call: Call) -> Any:
+    return call.arguments.get("file_path") or call.arguments.get("notebook_path")
 
 
-def _characters(value: Any) -> int:
-    """How many characters the strings of an input have, short ones left out."""
+def _long_characters(value: Any) -> int:
+    """How many characters the long strings of an input have."""
     if isinstance(value, str):
         return len(value) if len(value) > _LONG_STRING_CHARACTERS else 0
-    items: Collection[Any] = value.values() if isinstance(value, dict) else value
-    return sum(map(_characters, items)) if isinstance(value, dict | list) else 0
+    if isinstance(value, dict):
+        return sum(map(_long_characters, value.values()))
+    return sum(map(_long_characters, value)) if isinstance(value, list) else 0

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.compaction import blocks, stand_ins, timing
 from brimline.compaction.references import Clock
+from brimline.offload import judge
+from brimline.offload.judge import Rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -62,8 +64,8 @@ class Settings:
     bound_near_brim_ratio: float = 0.9
     bound_worth_ratio: float = 0.2
     """What the one pass over such a model's past has to free, of what is sent."""
-    never: tuple[str, ...] = ()
-    """Tools, files and commands whose results stay: patterns as in `offload.never`."""
+    rules: Rules = field(default_factory=Rules)
+    """The user's settings of what is kept out; what `never` names stays for good."""
 
 
 @dataclass
@@ -299,7 +301,7 @@ class _Case:
         for position, block in enumerate(self.found):
             if position < first or block.kind == blocks.OTHER:
                 continue
-            if settings.never and stand_ins.is_named(block, settings.never):
+            if judge.is_named(settings.rules.never, block.tool, block.arguments):
                 continue
             standing = self.state.standing.get(block.id)
             if standing and standing.layer != stand_ins.PREVIEW:
@@ -461,19 +463,21 @@ class _Case:
     def _draft(self, block: Block, *, is_cold: bool) -> StandIn | None:
         memo = block.id, is_cold
         if memo not in self.state.drafts:
-            make = stand_ins.when_cold if is_cold else stand_ins.when_read
-            self.state.drafts[memo] = make(block, self.state.clock)
+            clock, rules = self.state.clock, self.settings.rules
+            self.state.drafts[memo] = (
+                stand_ins.when_cold(block, clock)
+                if is_cold
+                else stand_ins.when_read(block, clock, rules)
+            )
         return self.state.drafts[memo]
 
     def _preview(self, position: int, block: Block, age: int, *, is_hard: bool) -> StandIn | None:
-        if len(block.text) < stand_ins.BULK_BYTES:
-            return None
         if is_hard or age >= self.settings.read_requests:
             return self._draft(block, is_cold=False)
         if position < self.warm:
             return None
         repeated = self._is_repeated(position)
-        return stand_ins.at_arrival(block, self.state.clock, repeated=repeated)
+        return stand_ins.at_arrival(block, self.state.clock, self.settings.rules, repeated=repeated)
 
     def _is_repeated(self, position: int) -> bool:
         """Whether the last result of the same call is not shown whole."""

@@ -57,6 +57,11 @@ class Clock:
         """The names in a block's item that later actions and words used, the last one first."""
         return list(reversed(self._used.get(_item(block), {})))
 
+    def was_changed(self, path: str) -> bool:
+        """Tell whether an action changed a file, which a command may name without its folder."""
+        ending = "/" + path.removeprefix("./")
+        return any(path == changed or changed.endswith(ending) for changed in self.changed)
+
     def _restart(self) -> None:
         self._last: dict[str, int] = {}
         self._used: dict[str, dict[str, None]] = {}

@@ -5,31 +5,25 @@ Layer 1 shows previews by offload's rules, layer 2 a line for a result, layer 5 
 
 from __future__ import annotations
 
-import fnmatch
 import hashlib
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from brimline import clienttools
 from brimline.compaction import blocks
 from brimline.foreign import flatten
-from brimline.offload import kinds, names, preview, programs
+from brimline.offload import judge, names, preview
 from brimline.store import layout, stub
 
 if TYPE_CHECKING:
     from brimline.compaction.blocks import Block
     from brimline.compaction.references import Clock
+    from brimline.offload.judge import Rules
 
 PREVIEW, MICRO, COLLAPSE = 1, 2, 5
-# Bulk is shown as a preview from here on, content when it is larger still.
-BULK_BYTES, CONTENT_BYTES = 8_000, 25_000
-_LEAST_SHARE = 0.5
-_LEAST_TOKENS = 1_000
 # What collapsing has to save of one block.
 _LEAST_COLLAPSED_TOKENS = 60
 _LARGE_RESULT_CHARACTERS = 2_000
-_CONFIGURATION_BYTES = 100_000
-# What the client puts before each line of a file.
-_NUMBERING = " 0123456789\t→"
 _SUBJECT_CHARACTERS = 80
 _SENTENCE_CHARACTERS = 200
 _LONG_ARGUMENT_CHARACTERS = 240
@@ -37,9 +31,8 @@ _KEPT_CHARACTERS = 60
 _LEAST_NAMES, _MOST_NAMES, _NAMES_SHARE = 100, 500, 0.1
 _SHORT_KEY = len(layout.PREFIX) + layout.SHORT_DIGITS
 _SENTENCE = re.compile(r"(.+?[.!?:])(?:\s|$)|(.+?)\n", re.DOTALL)
+# What the client puts before each line of a file.
 _NUMBERED = re.compile(r"^ *(\d+)(?:→|\t)", re.MULTILINE)
-_PAGE = ("offset", "limit", "pages")
-_SUBJECTS = ("file_path", "notebook_path", "command", "pattern", "path", "url", "query", "skill")
 
 
 class StandIn(NamedTuple):
@@ -58,26 +51,21 @@ class StandIn(NamedTuple):
 LEFT_OUT = StandIn(0, None, "", 0.0)
 
 
-def at_arrival(block: Block, clock: Clock, *, repeated: bool) -> StandIn | None:
-    """A preview of a result that is bulk, or content larger than anybody reads at once.
+def at_arrival(block: Block, clock: Clock, rules: Rules, *, repeated: bool) -> StandIn | None:
+    """Preview a result that is bulk, or content larger than anybody reads at once.
 
     Args:
         block: of a result, or a file that the client put in.
         clock: what the conversation did so far.
+        rules: the user's settings of what is kept out.
         repeated: whether it is the same call again, right after its preview.
     """
-    if repeated or len(block.text) < BULK_BYTES or _is_ours(block):
-        return None
-    if block.tool == "Read" and any(block.arguments.get(name) is not None for name in _PAGE):
-        return None
-    return _preview(block, clock, CONTENT_BYTES)
+    return None if repeated else _preview(block, clock, rules, was_read=False)
 
 
-def when_read(block: Block, clock: Clock) -> StandIn | None:
-    """A preview of content that is a few requests old: held to the rules for bulk."""
-    if len(block.text) < BULK_BYTES or _is_ours(block):
-        return None
-    return _preview(block, clock, BULK_BYTES)
+def when_read(block: Block, clock: Clock, rules: Rules) -> StandIn | None:
+    """Preview content that is a few requests old: held to the rules for bulk."""
+    return _preview(block, clock, rules, was_read=True)
 
 
 def when_cold(block: Block, clock: Clock) -> StandIn | None:
@@ -103,13 +91,6 @@ def when_cold(block: Block, clock: Clock) -> StandIn | None:
     return StandIn(MICRO if is_large else COLLAPSE, fields, key, tokens)
 
 
-def is_named(block: Block, patterns: tuple[str, ...]) -> bool:
-    """Whether a user's list holds the tool, the file or the beginning of the command."""
-    texts = [block.tool, subject_of(block), *programs.files_of(block.tool, block.arguments)]
-    forms = [form for one in patterns for form in (one, f"*/{one}", f"{one} *")]
-    return any(fnmatch.fnmatchcase(text, form) for text in texts for form in forms)
-
-
 def key_of(text: str) -> str:
     """The key under which the store keeps a text."""
     return layout.PREFIX + hashlib.sha256(to_bytes(text)).hexdigest()
@@ -122,57 +103,36 @@ def to_bytes(text: str) -> bytes:
 
 def subject_of(block: Block) -> str:
     """What a call was about: a file, a command, a pattern."""
-    found = [block.arguments.get(name) for name in _SUBJECTS]
-    return next((flatten(text, len(text)) for text in found if isinstance(text, str) and text), "")
+    return flatten(clienttools.subject_of(block.arguments))
 
 
-def _is_ours(block: Block) -> bool:
-    """Whether a hook has put a preview there already, or the model fetched what was kept out."""
-    first = block.text.lstrip(_NUMBERING).partition("\n")[0]
-    if first.startswith(stub.BEGINNINGS[0]) and stub.parse(first):
-        return True
-    return programs.fetches(block.tool, block.arguments) is not None
-
-
-def _preview(block: Block, clock: Clock, content_bytes: int) -> StandIn | None:
+def _preview(block: Block, clock: Clock, rules: Rules, *, was_read: bool) -> StandIn | None:
     text = _plain(block.text)
-    line = (
-        programs.read(str(block.arguments.get("command") or "")) if block.tool == "Bash" else None
-    )
-    files = programs.files_of(block.tool, block.arguments)
-    source = preview.Source(text)
-    kind = kinds.kind_of(text, source.lines, block.tool or "Read", files, line)
-    is_bulk = kind in kinds.BULK or (kind == kinds.FOUND and source.total >= kinds.FEWEST_HITS)
-    if is_bulk and line and line.ran_something and kinds.says_failure(text):
-        is_bulk = False
-    size = len(to_bytes(block.text))
-    if size < (BULK_BYTES if is_bulk else content_bytes) or (line and line.is_exempt):
+    size = len(to_bytes(text))
+    if size < rules.least_bytes:
         return None
-    if clock.changed.intersection(files):
-        return None
-    if size <= _CONFIGURATION_BYTES and any(map(kinds.is_configuration, files)):
+    case = judge.Case(block.tool or "Read", block.arguments, text, size)
+    case.failed, case.was_read = block.is_error, was_read
+    if judge.judge(case, rules, clock.was_changed).reason:
         return None
     subject = subject_of(block)
-    shown = preview.make_preview(text, source, kind, block.tool, subject)
+    shown = preview.make_preview(text, case.source, case.kind, case.tool, subject)
+    if not judge.saves_enough(case, shown):
+        return None
     key = key_of(block.text)
-    told = stub.Stub(
+    stored = stub.Stub(
         key,
-        size,
-        source.total,
+        len(to_bytes(block.text)),
+        case.source.total,
         tool=block.tool or None,
         source=subject[:_SUBJECT_CHARACTERS] or None,
     )
-    ways = ", recall with this key, or the same call again"
-    parts = f"{stub.build(told)} Preview, not the whole:", shown, stub.way_back(key, again=ways)
-    preview_text = "\n".join(parts).encode("utf-8", "replace").decode()
+    rest = stub.way_back(key, again=", recall with this key, or the same call again")
+    instead = preview.reference(stored, "", shown, rest)
     if block.kind == blocks.FILE:
-        preview_text = f"<system-reminder>{preview_text}{blocks.REMINDER_END}"
-    fields = blocks.stands_in(block, preview_text)
-    tokens = blocks.estimate(block, fields)
-    share = 0.0 if kind == kinds.DIFF else _LEAST_SHARE
-    if block.tokens - tokens < max(_LEAST_TOKENS, block.tokens * share):
-        return None
-    return StandIn(PREVIEW, fields, key, tokens)
+        instead = f"<system-reminder>{instead}{blocks.REMINDER_END}"
+    fields = blocks.stands_in(block, instead)
+    return StandIn(PREVIEW, fields, key, blocks.estimate(block, fields))
 
 
 def _plain(text: str) -> str:

@@ -20,6 +20,7 @@ from brimline.errors import BrimlineError, SessionError
 from brimline.fast import io, paths
 from brimline.gauge.composition import Injection
 from brimline.offload import learning
+from brimline.search import documents
 from brimline.state import forgotten, history
 from brimline.state.figures import percentiles
 from brimline.transcript import find
@@ -146,11 +147,11 @@ class Index:
             io.make_folders(self.home_dir)
             io.create_exclusively(path, b"")
             base = sqlite3.connect(path, timeout=10)
-            base.execute("PRAGMA synchronous = OFF")  # what a power cut damages is made again
         except (OSError, sqlite3.OperationalError) as error:
             told = f"{path}, where the figures of sessions are kept, cannot be written"
             raise BrimlineError(f"{told}: {getattr(error, 'strerror', error)}") from error
         try:
+            base.execute("PRAGMA synchronous = OFF")  # what a power cut damages is made again
             if _version(base) != _FORMAT:
                 base.execute("BEGIN IMMEDIATE")  # others may be about to make it, too
                 for statement in _TABLE if _version(base) != _FORMAT else ():
@@ -158,9 +159,9 @@ class Index:
                 base.commit()
             yield base
             base.commit()
-        except sqlite3.OperationalError:
-            raise  # another has it: that is no damage
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, json.JSONDecodeError) as error:
+            if isinstance(error, sqlite3.OperationalError) and not documents.is_damage(error):
+                raise  # another has it, or the disk is full
             io.remove(path)
             self.is_current = False
             raise BrimlineError(f"{path} was damaged and is made anew: try again") from error

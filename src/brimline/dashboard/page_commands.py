@@ -6,17 +6,19 @@ import contextlib
 import logging
 import os
 import secrets
+import signal
 import socket
 import sys
 import threading
 import webbrowser
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import click
 
-from brimline import output
+from brimline import extras, output
 from brimline.errors import BrimlineError
-from brimline.fast import paths
+from brimline.fast import io, paths
 from brimline.transcript import find
 
 if TYPE_CHECKING:
@@ -24,10 +26,10 @@ if TYPE_CHECKING:
 
     from brimline.dashboard.story import Story
 
-MISSING = (
-    "pages need Jinja, Starlette and Uvicorn: in the clone that brimline came from, "
-    "`pip install '.[dashboard]'` (or `uv tool install '.[dashboard]'`) installs them"
-)
+_ENTRANCE = """<!doctype html><meta charset="utf-8"><title>brimline</title>
+<form method="post" action="{address}"><input type="hidden" name="key" value="{key}">
+<button>Open the dashboard</button></form><script>document.forms[0].submit()</script>
+"""
 _session_argument = click.argument("session", metavar="SESSION")
 
 
@@ -55,17 +57,21 @@ def dashboard(port: int, no_open: bool, as_json: bool) -> None:
         listener = socket.create_server(("127.0.0.1", port))
     except OSError as error:
         raise BrimlineError(f"port {port} cannot be used: {error.strerror or error}") from error
-    port, secret = listener.getsockname()[1], secrets.token_urlsafe(24)
-    address = f"http://127.0.0.1:{port}/enter?key={secret}"
-    found = web.Dashboard(paths.home())
-    told = f"{address}\nThe address holds a secret; it ends with this command: Ctrl-C."
-    output.answer({"url": address, "port": port}, told, as_json=as_json)
-    sys.stdout.flush()
-    threading.Thread(target=found.refresh_forever, daemon=True).start()
+    port = listener.getsockname()[1]
+    keys = [secrets.token_urlsafe(24) for _ in range(2)]
+    enter = f"http://127.0.0.1:{port}/enter"
+    file = _entrance(enter, keys[0])
+    told = (
+        f"{enter}?key={keys[1]}\nThe address opens one browser; it ends with this command: Ctrl-C."
+    )
+    document = {"url": f"{enter}?key={keys[1]}", "port": port, "file": file}
+    output.answer(document, told, as_json=as_json)
+    pages = web.Dashboard(paths.home())
+    threading.Thread(target=pages.refresh_forever, daemon=True).start()
     if not no_open and sys.stdout.isatty():
-        webbrowser.open(address)
+        webbrowser.open(f"file://{quote(file)}")
     settings = uvicorn.Config(
-        found.app(port, secret),
+        pages.app(port, keys),
         log_level="error",
         access_log=False,
         lifespan="off",
@@ -77,9 +83,24 @@ def dashboard(port: int, no_open: bool, as_json: bool) -> None:
     server = uvicorn.Server(settings)
     # Whoever ends it knows that answers are cut off, and does not wait for those under way.
     logging.getLogger("uvicorn.error").addFilter(lambda _: not server.should_exit)
+    # The server raises what ended it once more when it is done.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with contextlib.suppress(KeyboardInterrupt):
         server.run(sockets=[listener])
+    io.remove(file)
     os._exit(0)
+
+
+def _entrance(address: str, key: str) -> str:
+    """Write the file that the browser opens: others see the arguments of a process, not this.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    file = f"{paths.home()}/dashboard-{os.getpid()}.html"
+    io.make_folders(paths.home())
+    io.replace_file(file, _ENTRANCE.format(address=address, key=key).encode())
+    return file
 
 
 @output.command("report")
@@ -167,4 +188,6 @@ def _libraries() -> Iterator[None]:
     except ImportError as error:
         if (error.name or "").startswith("brimline"):
             raise
-        raise BrimlineError(MISSING) from error
+        raise BrimlineError(
+            extras.hint("pages need Jinja, Starlette and Uvicorn", "dashboard")
+        ) from error

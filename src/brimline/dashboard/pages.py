@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from brimline import clienttools, output
+from brimline import clienttools, output, shell
 from brimline.carry import card
 from brimline.dashboard import chart
 from brimline.dashboard.story import EVENTS, hook_times, time_of
 from brimline.gauge import wording
 from brimline.gauge.composition import NAMES
-from brimline.offload import programs
 from brimline.store import stub
 from brimline.transcript import caching, read, row
 
@@ -150,7 +149,7 @@ def shown_item(item: Item, *, redacted: bool) -> str:
     if redacted:
         ending = os.path.splitext(subject)[1] if name in clienttools.FILE_TOOLS else ""
         subject = ending if _ENDING.fullmatch(ending) else ""
-        subject = programs.known_program(item.subject) if name == "Bash" else subject
+        subject = shell.known_program(item.subject) if name == "Bash" else subject
         name = name and shared_name(item.kind, name)
     told = f": {name} {subject}".rstrip() if name else ""
     return output.line(f"{NAMES[item.kind]}{told}", _SUBJECT_CHARACTERS)

@@ -13,11 +13,17 @@ from typing import Any
 from brimline import output
 from brimline.errors import BrimlineError, ConfigError
 from brimline.fast import paths
+from brimline.launch import PACKAGE_DIR
 from brimline.settings import config
 from brimline.settings.values import BY_KEY
 
 # What the user's own settings and experience are, for a data folder to throw away.
 _TAKEN_ALONG = ("config.toml", "learned.json")
+# Nothing of the folder we are in, or of PYTHONPATH, is imported; our own folder comes last.
+_REHEARSE = (
+    f"import sys; sys.path.append({os.path.dirname(PACKAGE_DIR)!r}); "
+    "from brimline.hooks.rehearse import main; main(*sys.argv[1:])"
+)
 _SHOWN = 60
 NOTE = (
     "A compaction counts what came in after the last request, too. "
@@ -40,9 +46,8 @@ def play(path: str, preset: str | None, chosen: list[str]) -> dict[str, Any]:
             if os.path.isfile(source := f"{paths.home()}/{name}"):
                 shutil.copy(source, f"{folder}/{name}")
         given = {BY_KEY[key].env: text for key, text in wanted.items()}
-        module = "brimline.hooks.rehearse"
         done = subprocess.run(
-            [sys.executable, "-P", "-m", module, os.path.abspath(path), f"{folder}/s"],
+            [sys.executable, "-I", "-c", _REHEARSE, os.path.abspath(path), f"{folder}/s"],
             env=os.environ | given | {"BRIMLINE_HOME": folder},
             capture_output=True,
             check=False,

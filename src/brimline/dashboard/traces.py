@@ -1,4 +1,4 @@
-"""The dashboard's index, which is made anew from its sources."""
+"""The dashboard's index, which is made anew from its sources, and the file that opens it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from brimline.fast import io, paths
 if TYPE_CHECKING:
     from brimline.state.forgotten import Asked
 
-FILES = {"": r"dashboard\.sqlite3(-wal|-shm|-journal)?"}
+FILES = {"": r"dashboard\.sqlite3(-wal|-shm|-journal)?|dashboard-\d+\.html"}
 
 
 def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:  # noqa: ARG001

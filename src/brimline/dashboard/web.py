@@ -21,7 +21,7 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.requests import HTTPConnection
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
@@ -39,7 +39,6 @@ from brimline.store import contents, layout, listing, pins, removal
 from brimline.team import together
 
 if TYPE_CHECKING:
-    from starlette.requests import Request
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 NAVIGATION = (
@@ -65,48 +64,80 @@ _HEADERS = {
 
 
 class Gate:
-    """Lets in whoever has the secret, from this machine and from our own pages only."""
+    """Lets in whoever brings a key, from this machine and from our own pages only."""
 
-    def __init__(self, app: ASGIApp, port: int, secret: str) -> None:
-        self.app, self.secret = app, secret
+    def __init__(self, app: ASGIApp, port: int, keys: list[str]) -> None:
+        self.app, self.keys = app, keys
+        self.secret = secrets.token_urlsafe(24)
         self.hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
         self.cookie = f"brimline_{port}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer it."""
-        refused = self._refuse(HTTPConnection(scope))
 
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message).update(_HEADERS)
             await send(message)
 
-        await (refused or self.app)(scope, receive, guarded)
+        connection = HTTPConnection(scope)
+        answer = self._refuse_address(connection)
+        if answer is None and scope["type"] == "http" and scope["path"] == "/enter":
+            answer = self._enter(connection, await _key_of(Request(scope, receive)))
+        await (answer or self._refuse(connection) or self.app)(scope, receive, guarded)
 
-    def _refuse(self, asked: HTTPConnection) -> Response | None:
-        host = asked.headers.get("host", "")
-        if host not in self.hosts:
+    def _refuse_address(self, connection: HTTPConnection) -> Response | None:
+        if connection.headers.get("host", "") not in self.hosts:
             return _plain("This page answers to its own address only.", 421)
-        origin = asked.headers.get("origin")
-        if origin is not None and origin != f"http://{host}":
-            return _plain("This came from another page, and was refused.", 403)
-        if origin is None and asked.scope["method"] not in ("GET", "HEAD"):
-            return _plain("This came from no page of ours, and was refused.", 403)
-        if asked.scope["path"] == "/enter":
-            return self._enter(asked.query_params.get("key", ""))
-        if not _same(asked.cookies.get(self.cookie, ""), self.secret):
-            told = "Open the address that `brimline dashboard` printed: it holds the secret."
-            return _plain(told, 403)
         return None
 
-    def _enter(self, given: str) -> Response:
-        """Turn the secret of the address into a cookie, so that no later address holds it."""
-        if not _same(given, self.secret):
-            return _plain("This address is of an earlier start: use the one printed last.", 403)
+    def _refuse(self, connection: HTTPConnection) -> Response | None:
+        origin = connection.headers.get("origin")
+        if origin is not None and origin != f"http://{connection.headers['host']}":
+            return _plain("This came from another page, and was refused.", 403)
+        if origin is None and connection.scope["method"] not in ("GET", "HEAD"):
+            return _plain("This came from no page of ours, and was refused.", 403)
+        if not self._has_entered(connection):
+            return _plain(
+                "Open the address that `brimline dashboard` printed: it has the key.", 403
+            )
+        return None
+
+    def _enter(self, connection: HTTPConnection, key: str) -> Response:
+        """Turn a key into a cookie; it was in an address or a file, so that it enters once."""
+        valid = [one for one in self.keys if _same(key, one)]
+        if not valid and not self._has_entered(connection):
+            return _plain(
+                "This key was used, or is of an earlier start: start `brimline dashboard` again.",
+                403,
+            )
         # A page that leads on, not a redirect: those keep a strict cookie back after a click.
         answer = HTMLResponse(pages.render("enter.html"))
-        answer.set_cookie(self.cookie, self.secret, httponly=True, samesite="strict")
+        if valid:
+            self.keys.remove(valid[0])
+            answer.set_cookie(self.cookie, self.secret, httponly=True, samesite="strict")
         return answer
+
+    def _has_entered(self, connection: HTTPConnection) -> bool:
+        return _same(connection.cookies.get(self.cookie, ""), self.secret)
+
+
+async def _key_of(request: Request) -> str:
+    """The key in an address, or in the form of the file that opens the browser."""
+    if request.method != "POST":
+        return request.query_params.get("key", "")
+    return (await _form(request)).get("key", "")
+
+
+async def _form(request: Request) -> dict[str, str]:
+    """The fields of a form of ours; none where it is longer than any of those.
+
+    The body of such a one is not read.
+    """
+    length = request.headers.get("content-length")
+    if length is None or _number(length) > _LARGEST_FORM_BYTES:
+        return {}
+    return dict(parse_qsl((await request.body()).decode("utf-8", "replace")))
 
 
 def _plain(text: str, status: int) -> Response:
@@ -127,8 +158,8 @@ class Dashboard:
         self._tell = lru_cache(_KEPT_STORIES)(lambda path, _stamp: story.tell(path, home_dir))
         self._lock = threading.Lock()
 
-    def app(self, port: int, secret: str) -> ASGIApp:
-        """All of it behind the gate."""
+    def app(self, port: int, keys: list[str]) -> ASGIApp:
+        """All of it behind the gate, which takes each key once."""
         routes = [
             Route("/", self.sessions),
             Route("/session/{name}", self.session),
@@ -144,7 +175,7 @@ class Dashboard:
         ]
         known = (HTTPException, BrimlineError, OSError, sqlite3.Error)
         failures: dict[Any, Any] = dict.fromkeys(known, self._failed)
-        return Gate(Starlette(routes=routes, exception_handlers=failures), port, secret)
+        return Gate(Starlette(routes=routes, exception_handlers=failures), port, keys)
 
     def refresh_forever(self) -> None:
         """Keep the index up to date, as long as somebody looks; what is there is shown at once."""
@@ -227,10 +258,7 @@ class Dashboard:
 
     async def act(self, request: Request) -> Response:
         """Pin, unpin or forget an output: asked for by a form of ours, with its token."""
-        length = request.headers.get("content-length")
-        if length is None or _number(length) > _LARGEST_FORM_BYTES:
-            raise HTTPException(413, "this is longer than any form of ours")
-        form = dict(parse_qsl((await request.body()).decode("utf-8", "replace")))
+        form = await _form(request)
         name = request.path_params["action"]
         action = _ACTIONS.get(name)
         if action is None:

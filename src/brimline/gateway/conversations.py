@@ -183,7 +183,7 @@ class Conversations:
             return raw
 
     def answered(
-        self, passing: Passing, usage: Mapping[str, Any] | None, *, has_dropped_thinking: bool
+        self, passing: Passing, usage: Mapping[str, Any] | None, *, has_dropped_thinking: bool = False
     ) -> None:
         """What became of a request: learn from it, and leave a line in the session's spool."""
         if passing.known is None or passing.outcome is None:

@@ -14,10 +14,11 @@ import sqlite3
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from brimline import clock, output
+from brimline import clock, extras, output
 from brimline.compaction.compactor import Settings
 from brimline.errors import BrimlineError
 from brimline.fast import paths
+from brimline.offload import judge
 from brimline.settings import config
 from brimline.state import logs
 
@@ -40,10 +41,6 @@ _BACKLOG = 256
 _KEEP_ALIVE_S = 300
 _GOODBYE_S = 5
 _REPLAYED = b"x-replay-time"
-MISSING = (
-    "the gateway needs uvicorn and httpx2: in the clone that brimline came from, "
-    "`pip install '.[gateway]'` (or `uv tool install '.[gateway]'`) installs them"
-)
 
 
 class Plan(NamedTuple):
@@ -121,7 +118,7 @@ def require_libraries() -> None:
         BrimlineError: a library is.
     """
     if not all(map(importlib.util.find_spec, ("httpx2", "uvicorn"))):
-        raise BrimlineError(MISSING)
+        raise BrimlineError(extras.hint("the gateway needs uvicorn and httpx2", "gateway"))
 
 
 def serve(plan: Plan, listening: socket.socket, ready: Callable[[], None]) -> None:
@@ -214,7 +211,7 @@ def _settings(plan: Plan, policy: Policy) -> Settings:
     """How hard the layers are: what the user keeps in the window stays in it here, too."""
     values = policy.values
     layers = plan.layers - {1} if values["offload.preset"] == "off" else plan.layers
-    return Settings(layers=layers, never=tuple(values["offload.never"]))
+    return Settings(layers=layers, rules=judge.rules_in(values))
 
 
 def _end(server: uvicorn.Server, lifeline: int) -> None:

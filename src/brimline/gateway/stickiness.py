@@ -130,9 +130,9 @@ class Stickiness:
         with self._lock:
             rows = self._database.execute(
                 "SELECT conversation, hash, blocks, prefix, marked, lifetime_s, at, number"
-                " FROM requests WHERE conversation >= ?1 AND conversation < ?1 || '$'"
-                " ORDER BY number DESC LIMIT ?2",
-                (base, _MOST_REQUESTS),
+                " FROM requests WHERE conversation >= ? AND conversation < ? || '$'"
+                " ORDER BY number DESC LIMIT ?",
+                (base, base, _MOST_REQUESTS),
             ).fetchall()
         return [(name, Sent(*row)) for name, *row in rows]
 

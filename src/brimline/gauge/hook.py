@@ -50,7 +50,8 @@ def post_compact(turn: Turn) -> None:
     event, state = turn.event, turn.state
     state.remember_compaction(file_size(event.transcript))
     turn.note(event.name, trigger=event.trigger, summary_characters=len(event.summary))
-    learned.note_compaction(turn.home, state, event.trigger)
+    if not state.moved_out():
+        learned.note_compaction(turn.home, state, event.trigger)
 
 
 def tidy(turn: Turn, _until: float) -> None:

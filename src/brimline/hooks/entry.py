@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 STDIN_LIMIT_BYTES = 256 << 20
 # The client writes the event and closes; a pipe that stays open is no reason to stay.
 STDIN_S = 10.0
-# The argument by which the plugin's hooks are told from those in the client's settings.
-PLUGIN = "plugin"
 # All of housekeeping, and what it may take at most should one of its steps hang.
 TIDY_S = 0.5
 LEAVE_S = 2.0
@@ -34,8 +32,7 @@ def main(arguments: list[str] | None = None) -> None:
 
     Args:
         arguments: the event's name, then what the installer baked in: the data folder (or nothing)
-            and one word more: for the status line the command that was there before, for a hook of
-            the plugin `plugin`.
+            and, for the status line, the command that was there before.
     """
     given = [*(arguments or sys.argv[1:]), "", "", ""]
     name, installed_home, extra = given[:3]
@@ -48,7 +45,7 @@ def main(arguments: list[str] | None = None) -> None:
         _set_alarm(0.0, _leave)
         if name == "statusline":
             answer = respond(name, raw, home_dir, extra)
-        elif turn := open_turn(name, raw, home_dir, extra):
+        elif turn := open_turn(name, raw, home_dir):
             answer = ask_rooms(turn)
     except BaseException as error:  # noqa: BLE001 - nothing of ours may reach the session
         log_failure(home_dir, name, error, turn)
@@ -70,11 +67,11 @@ def respond(name: str, raw: bytes, home_dir: str, extra: str = "") -> bytes:
         from brimline.hooks import statusline
 
         return statusline.respond(raw, home_dir, extra)
-    turn = open_turn(name, raw, home_dir, extra)
+    turn = open_turn(name, raw, home_dir)
     return ask_rooms(turn) if turn else b""
 
 
-def open_turn(name: str, raw: bytes, home_dir: str, extra: str = "") -> Turn | None:
+def open_turn(name: str, raw: bytes, home_dir: str) -> Turn | None:
     """The turn of an event; None for one that nobody here answers.
 
     Raises:
@@ -82,13 +79,7 @@ def open_turn(name: str, raw: bytes, home_dir: str, extra: str = "") -> Turn | N
     """
     if name not in table.EVENTS or policy.switched_off():
         return None
-    turn = Turn(wire.Event(name, raw), home_dir)
-    if extra == PLUGIN:
-        from brimline import yielding
-
-        if yielding.yields(turn):
-            return None
-    return turn
+    return Turn(wire.Event(name, raw), home_dir)
 
 
 def ask_rooms(turn: Turn) -> bytes:

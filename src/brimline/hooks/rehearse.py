@@ -167,7 +167,3 @@ class Rehearsal:
 
     def _write(self, value: dict[str, Any]) -> None:
         self.file.write(json.dumps(value).encode("utf-8", "replace") + b"\n")
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

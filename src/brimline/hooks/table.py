@@ -2,8 +2,8 @@
 
 Fast path: imports nothing. A room is a folder with a `hook.py`, whose functions are named here; it
 is taken out by deleting that folder and its words below. Everything else is made from this table:
-the entry asks the rooms, the installer and the plugin register the events, `doctor` and the docs
-list them. What a room leaves in the data folder is in its `traces.py`.
+the entry asks the rooms, the installer registers the events, `doctor` and the docs list them. What
+a room leaves in the data folder is in its `traces.py`.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ TIDY = ("gauge", "state", "store", "search", "offload", "carry", "session", "mem
 # Rooms that leave something in the data folder; content goes before what tells where it is from.
 TRACES = (
     *("memory", "search", "store", "gateway", "carry", "session", "state", "offload", "guard"),
-    *("team", "dashboard", "settings", "install"),
+    *("team", "dashboard", "settings", "install", "cost"),
 )
 
 

@@ -106,7 +106,12 @@ def _store(home_dir: str, project_dir: str) -> Iterator[Said]:
     used_mb = sum(blob.disk_bytes for blob in kept) / retention.MEGABYTE
     said = {"used": f"{used_mb:,.1f}", "limit": f"{limit_mb:g}"}
     said["blobs"] = output.count(len(kept), "blob")
-    yield "store" if used_mb <= limit_mb else "store-full", said
+    if used_mb <= limit_mb:
+        yield "store", said
+        return
+    moved = [blob for blob in kept if contents.meta(home_dir, blob.key).get("moved_out")]
+    said["moved"] = f"{sum(blob.disk_bytes for blob in moved) / retention.MEGABYTE:,.1f}"
+    yield "store-full", said
 
 
 def _rules(home_dir: str, project_dir: str) -> Iterator[Said]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SERVER = MARKETPLACE = "brimline"
-PLUGIN = "brim"
+PLUGIN = "brimline"
 PLUGIN_ID = f"{PLUGIN}@{MARKETPLACE}"
 _TIMEOUT_S = 60.0
 _REASON_LENGTH = 200
@@ -104,6 +104,22 @@ def version(program: str) -> str | None:
             return None
     words = told.split()
     return words[0] if words and not code else None
+
+
+def version_numbers() -> tuple[int, ...]:
+    """The version of the client on PATH; nothing where there is none or it does not say."""
+    program = on_path()
+    words = (version(program) or "").split(".") if program else []
+    return tuple(int(word) for word in words if word.isdigit())
+
+
+def plugin_folders(name: str) -> list[str]:
+    """Where the client has installed a plugin, by its own record."""
+    plugins = _object(_read(f"{paths.client_config_dir()}/plugins/installed_plugins.json"))
+    found = _object(plugins.get("plugins")).get(name)
+    records = found if isinstance(found, list) else []
+    places = [_object(record).get("installPath") for record in records]
+    return [place for place in places if isinstance(place, str)]
 
 
 def _started(

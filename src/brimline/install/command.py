@@ -3,44 +3,43 @@
 from __future__ import annotations
 
 import difflib
-import json
 import os
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from brimline import output, yielding
+from brimline import output
 from brimline.errors import InstallError
 from brimline.fast import io, paths
-from brimline.install import client, datafolder, entries, parts, pythons, settingsfile, wiring
+from brimline.install import datafolder, entries, modfolder, parts, pythons, settingsfile
 from brimline.install.doctor import examination, render
+from brimline.install.modfolder import Mod
 from brimline.install.parts import Plan, Settings
-from brimline.install.plugin import Plugin, home_of, interpreter_in_use
-from brimline.settings import clientsettings, config
+from brimline.settings import config
 
 if TYPE_CHECKING:
-    Part = Settings | parts.Commands | parts.McpServer | Plugin
+    Part = Settings | Mod | parts.Commands | parts.McpServer
 
 _SCOPES = click.Choice(parts.SCOPES)
-_WAYS = click.Choice(("settings", "plugin"))
+_USER_ONLY = "slash commands, the MCP server and the mod come with --scope user only"
 _NO_NEWLINE = "\n\\ No newline at end of file\n"
 
 
 class _Asked(NamedTuple):
     """What the user wants installed."""
 
-    way: str
     scope: str
     no_mcp: bool
+    no_mod: bool
     no_allow: bool
     interpreter: str | None
 
 
 @output.command("install")
-@click.option("--as", "way", type=_WAYS, default="settings", show_default=True, help="Which way.")
 @click.option("--scope", type=_SCOPES, default="user", show_default=True, help="Which settings.")
 @click.option("--no-mcp", is_flag=True, help="Do not register the MCP server.")
+@click.option("--no-mod", is_flag=True, help="Leave compactions to the client.")
 @click.option("--no-allow", is_flag=True, help="Leave out the permission rules for recalls.")
 @click.option("--interpreter", metavar="PATH", help="The Python that runs the hooks.")
 @click.option("--diff", is_flag=True, help="Show every byte that changes.")
@@ -50,32 +49,28 @@ def install(diff: bool, dry_run: bool, yes: bool, as_json: bool, **chosen: Any) 
     """Wire brimline into Claude Code, keeping everything that is there.
 
     Hooks, the status line and permission rules for fetching stored output go into the client's
-    settings; slash commands and the MCP server come along for the user. As a plugin, the client
-    loads hooks, commands and server from one folder.
+    settings; slash commands, the MCP server and the mod that compacts without a model come along
+    for the user.
 
     \b
     Example:
       brimline install --dry-run --diff
       brimline install --yes
-      brimline install --as plugin
+      brimline install --no-mod
     """
     asked = _Asked(**chosen)
-    _require_user(asked.way, asked.scope)
     home_dir, project_dir = paths.home(), os.getcwd()
-    earlier = interpreter_in_use(home_dir, parts.settings_path(asked.scope, project_dir))
+    earlier = parts.interpreter_in_use(home_dir, parts.settings_path(asked.scope, project_dir))
     wired = parts.wiring_for(pythons.choose(asked.interpreter, earlier), home_dir)
     found = _parts(asked, wired, home_dir, project_dir)
     plans = _each(found, do=False)
-    remarks = Plan(notes=_notes(asked, wired, project_dir))
+    remarks = Plan(notes=[] if asked.scope == "user" else [_USER_ONLY])
     whole = Plan.joined([*plans, remarks])
-    is_plugin = asked.way == "plugin"
     place = found[0].subject
-    report = {"as": asked.way, "settings": None if is_plugin else place}
-    report["interpreter"] = wired.interpreter
+    report = {"settings": place, "interpreter": wired.interpreter}
     patch = _patch(whole) if diff or dry_run else ""
     shown = [patch.rstrip("\n")] * bool(diff and patch) + _what_changes(found, plans, wired)
-    where = f"{'as' if is_plugin else 'in'} {place}"
-    already = f"Already installed {where}; nothing to change."
+    already = f"Already installed in {place}; nothing to change."
     if dry_run:
         told = [*(shown or [already]), *_remarks(whole)]
         document = report | _outcome(whole) | {"diff": patch}
@@ -86,31 +81,26 @@ def install(diff: bool, dry_run: bool, yes: bool, as_json: bool, **chosen: Any) 
         output.consent("Go ahead?", yes=yes)
     remarks.warnings += _prepare(wired, project_dir)
     done = Plan.joined([*_each(found, do=True), remarks])
-    told = [f"Installed {where}.", *([f"Backup: {done.backup}"] if done.backup else [])]
+    told = [f"Installed in {place}.", *([f"Backup: {done.backup}"] if done.backup else [])]
     told.append("It takes effect in new sessions. `brimline doctor` checks it.")
     text = "\n".join([*(told if done.changes else [already]), *_remarks(done)])
     output.answer(report | _outcome(done), text, as_json=as_json)
 
 
 @output.command("uninstall")
-@click.option("--as", "way", type=_WAYS, help="Only this way; otherwise both.")
 @click.option("--scope", type=_SCOPES, help="Only this scope; otherwise wherever it is installed.")
 @click.option("--delete-data", is_flag=True, help="Also delete everything brimline has stored.")
 @output.yes_option
-def uninstall(
-    way: str | None, scope: str | None, delete_data: bool, yes: bool, as_json: bool
-) -> None:
+def uninstall(scope: str | None, delete_data: bool, yes: bool, as_json: bool) -> None:
     """Take brimline out of Claude Code, to the byte where nobody else changed its settings.
 
     \b
     Example:
       brimline uninstall --yes
-      brimline uninstall --as plugin
       brimline uninstall --delete-data
     """
-    _require_user(way, scope or "user")
     home_dir, project_dir = parts.installed_home(paths.home()), os.getcwd()
-    found = _installed_parts(way, scope, home_dir, project_dir)
+    found = _installed_parts(scope, home_dir, project_dir)
     problems: list[str] = []
     plans = [_removed(part, problems, do=False) for part in found]
     affected = [part.subject for part, plan in zip(found, plans, strict=True) if plan.changes]
@@ -126,7 +116,7 @@ def uninstall(
         problems.append(f"the data in {home_dir} was kept: putting these files back needs it")
     out = [part for part, plan in zip(found, done, strict=True) if plan.changes]
     whole = Plan.joined(done)
-    whole.files += [] if way == "plugin" else parts.drop_launcher(home_dir, project_dir)
+    whole.files += parts.drop_launcher(home_dir, project_dir)
     report = {"settings": [part.path for part in out if isinstance(part, Settings)]}
     report |= _outcome(whole) | {
         "restored_sessions": restored,
@@ -155,25 +145,21 @@ def doctor(as_json: bool) -> None:
     sys.exit(0 if document["ok"] else 1)
 
 
-def _require_user(way: str | None, scope: str) -> None:
-    if way == "plugin" and scope != "user":
-        raise click.UsageError("a plugin is installed for the user: --scope goes with settings")
-
-
 def _parts(asked: _Asked, wired: entries.Wiring, home_dir: str, project_dir: str) -> list[Part]:
     """What to install, in order.
 
-    Slash commands and the MCP server are the user's: the other scopes are shared with others, or
-    would show them in one folder only, so that there they are left out.
+    Slash commands, the MCP server and the mod are the user's: the other scopes are shared with
+    others, or would show them in one folder only, so that there they are left out.
     """
     started = pythons.program(home_dir)
-    if asked.way == "plugin":
-        return [Plugin(home_dir, wired, started, mcp=not asked.no_mcp)]
     if not asked.no_allow and asked.scope != "project":  # shared: others decide for themselves
         wired = wired._replace(rules=entries.recall_rules(started.line()))
+    if asked.scope == "user":
+        wired = wired._replace(mod="" if asked.no_mod else modfolder.folder(home_dir))
     path = parts.settings_path(asked.scope, project_dir)
     found: list[Part] = [Settings(path, home_dir, project_dir, wired)]
     if asked.scope == "user":
+        found += [] if asked.no_mod else [Mod(home_dir, wired)]
         found.append(parts.Commands(home_dir, started))
         found += [] if asked.no_mcp else [parts.McpServer(started)]
     return found
@@ -192,31 +178,6 @@ def _each(found: list[Part], *, do: bool) -> list[Plan]:
     return plans
 
 
-def _notes(asked: _Asked, wired: entries.Wiring, project_dir: str) -> list[str]:
-    """What the user should know about the way that was chosen."""
-    path = parts.settings_path("user", project_dir)
-    notes = []
-    if asked.scope != "user":
-        notes.append("slash commands and the MCP server come with --scope user only")
-    if asked.way == "plugin":
-        line = {"type": "command", "command": entries.statusline_command(wired.for_plugin())}
-        command = wiring.statusline_of(clientsettings.read_settings(path))
-        if command is None or not entries.is_our_code(command):
-            notes.append(
-                f"a plugin cannot set the status line; to have it, add this to {path}:\n"
-                f'  "statusLine": {json.dumps(line, ensure_ascii=False)}'
-            )
-        if not asked.no_allow:
-            notes.append(
-                "a plugin cannot allow its own tools; to recall without being asked, add "
-                f'"{clientsettings.RECALL_RULES[-1]}" to "permissions": "allow" in {path}'
-            )
-    on = yielding.settings_start_us if asked.way == "plugin" else client.plugin_is_on
-    if on(project_dir):
-        notes.append("brimline is installed the other way as well: the plugin's hooks yield")
-    return notes
-
-
 def _what_changes(found: list[Part], plans: list[Plan], wired: entries.Wiring) -> list[str]:
     """What would happen, a line for each part; none where nothing would."""
     lines = []
@@ -226,7 +187,7 @@ def _what_changes(found: list[Part], plans: list[Plan], wired: entries.Wiring) -
         if isinstance(part, parts.Commands):
             files = [change for change in files if change.path.endswith(".md")] or files
         named = [(change.path, [change]) for change in files]
-        if isinstance(part, parts.Commands | Plugin) and files:
+        if isinstance(part, parts.Commands | Mod) and files:
             named = [(f"{part.subject} ({output.count(len(files), 'file')})", files)]
         for name, changes in named:
             new = all(change.before is None for change in changes)
@@ -236,6 +197,8 @@ def _what_changes(found: list[Part], plans: list[Plan], wired: entries.Wiring) -
         return []
     if any(parts.ALLOWED in plan.notes for plan in plans):
         lines.append("allow   the model to fetch stored output unasked (not with --no-allow)")
+    if any(isinstance(part, Mod) for part in found):
+        lines += modfolder.EFFECT
     undo = ["undo    brimline uninstall", "diff    brimline install --dry-run --diff"]
     kept = "keep    figures, large results, and what was said, in past sessions too"
     return [*lines, f"python  {wired.interpreter}", f"data    {wired.home}", kept, *undo]
@@ -294,22 +257,17 @@ def _prepare(wired: entries.Wiring, project_dir: str) -> list[str]:
     return [f"{problem}; hooks work, but each one takes longer"] if problem else []
 
 
-def _installed_parts(
-    way: str | None, scope: str | None, home_dir: str, project_dir: str
-) -> list[Part]:
+def _installed_parts(scope: str | None, home_dir: str, project_dir: str) -> list[Part]:
     """What may have to be taken out, in order."""
     known = parts.known_paths(home_dir, project_dir)
     chosen = [parts.settings_path(scope, project_dir)] if scope else known
     found: list[Part] = []
-    if way != "plugin":
-        if scope in (None, "user"):
-            started = pythons.program(home_dir)
-            found += [parts.Commands(home_dir, started), parts.McpServer(started)]
-        found += [Settings(path, home_dir, project_dir) for path in chosen]
-    if way == "settings" or scope is not None:
-        return found
-    # Last: with its entries gone the settings say again what they said before all of it.
-    return [*found, Plugin(home_of(client.marketplace()) or home_dir)]
+    if scope in (None, "user"):
+        started = pythons.program(home_dir)
+        found += [parts.Commands(home_dir, started), parts.McpServer(started)]
+    found += [Settings(path, home_dir, project_dir) for path in chosen]
+    # Last: once no settings name it, the client's command changes none of them.
+    return [*found, Mod(home_dir)] if scope in (None, "user") else found
 
 
 def _removed(part: Part, problems: list[str], *, do: bool) -> Plan:

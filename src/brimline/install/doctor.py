@@ -12,11 +12,10 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline import output, yielding
+from brimline import output
 from brimline.errors import InstallError
 from brimline.hooks import table
 from brimline.install import client, entries, parts, pythons, settingsfile, wiring
-from brimline.install.plugin import Plugin
 from brimline.settings import clientsettings
 
 if TYPE_CHECKING:
@@ -42,13 +41,12 @@ class Finding(NamedTuple):
 
 def examine(home_dir: str, project_dir: str) -> list[Finding]:
     """Look at everything that brimline needs in order to work here."""
-    from brimline.install import checks_use
+    from brimline.install import checks_mod, checks_use
 
-    checks: tuple[Check, ...] = (_settings, _plugin, _status_line, _commands, _server)
-    said = [
-        said for check in (*checks, *checks_use.CHECKS) for said in check(home_dir, project_dir)
-    ]
-    # Settings and plugin may start the same program.
+    checks: list[Check] = [_settings, _status_line, _commands, _server, checks_mod.check]
+    checks += checks_use.CHECKS
+    said = [said for check in checks for said in check(home_dir, project_dir)]
+    # Several settings files may start the same program.
     return list(dict.fromkeys(finding(name, **filled) for name, filled in said))
 
 
@@ -106,7 +104,7 @@ def _settings(home_dir: str, project_dir: str) -> Iterator[Said]:
             yield "hooks-disabled", {"path": path}
     found = {path: entries.installed(values) for path, values in settings.items()}
     found = {path: ours for path, ours in found.items() if ours}
-    if not found and not client.plugin_is_on(project_dir) and not Plugin(home_dir).hooks():
+    if not found:
         yield "not-installed", {}
     for path, ours in found.items():
         yield from _file(path, ours, home_dir, project_dir)
@@ -163,8 +161,6 @@ def _status_line(_home_dir: str, project_dir: str) -> Iterator[Said]:
         take_out = f'take "statusLine" out of {shown}, then {_INSTALL}'
         fix = take_out if command is None else _install(shown, project_dir)
         yield "foreign-status-line", {"path": shown, "install": fix}
-    elif client.plugin_is_on(project_dir):
-        yield "no-status-line", {}
 
 
 def _program(started: entries.Installed, install: str) -> Iterator[Said]:
@@ -189,32 +185,6 @@ def _program(started: entries.Installed, install: str) -> Iterator[Said]:
         yield "not-precompiled" if startable else "package-gone", said
 
 
-def _plugin(home_dir: str, project_dir: str) -> Iterator[Said]:
-    """The plugin: whether the client has it, whether it is current, and who yields."""
-    enabled, found = client.plugin_is_on(project_dir), Plugin(home_dir)
-    hooks, said = found.hooks(), {"folder": found.folder, "known": client.marketplace()}
-    if enabled is False:
-        yield "plugin-disabled", said
-    elif enabled is None and hooks:
-        said["level"] = "note" if yielding.settings_start_us(project_dir) else "broken"
-        calls = " && ".join(map(client.line, found.additions()))
-        said["fix"] = f"{_INSTALL} --as plugin" if client.on_path() else calls
-        yield "plugin-unknown", said
-    if not enabled:
-        return
-    if hooks and found.is_known:
-        wired = parts.wiring_for(hooks[0].interpreter or "", home_dir)
-        program = pythons.program(home_dir)
-        current = Plugin(home_dir, wired, program, mcp=found.brings_server)
-        stale = current.install(do=False).files
-        yield ("plugin-stale", {"path": stale[0].path}) if stale else ("plugin", said)
-        yield from _program(_start(hooks[0]), f"{_INSTALL} --as plugin")
-    else:
-        yield "plugin-elsewhere", said
-    if yielding.settings_start_us(project_dir):
-        yield "both-ways", said
-
-
 def _commands(home_dir: str, project_dir: str) -> Iterator[Said]:
     """The slash commands, which come with entries in the user's settings."""
     if not parts.entries_in(parts.settings_path("user", project_dir)):
@@ -229,11 +199,10 @@ def _commands(home_dir: str, project_dir: str) -> Iterator[Said]:
 
 
 def _server(home_dir: str, project_dir: str) -> Iterator[Said]:
-    """The MCP server; the plugin brings its own."""
+    """The MCP server."""
     part = parts.McpServer(pythons.program(home_dir))
     plan, found = part.install(do=False), client.server()
-    brought = client.plugin_is_on(project_dir) and Plugin(home_dir).brings_server
-    wanted = parts.entries_in(parts.settings_path("user", project_dir)) and not brought
+    wanted = parts.entries_in(parts.settings_path("user", project_dir))
     fix = {"fix": plan.to_do[0].partition("    #")[0] if plan.to_do else _INSTALL}
     if plan.notes:
         yield "server-foreign", {}

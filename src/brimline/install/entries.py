@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from brimline.hooks import table
-from brimline.launch import LAUNCHER, PLUGIN_LAUNCHER, bootstrap, is_bootstrap, is_launcher
+from brimline.launch import LAUNCHER, bootstrap, is_bootstrap, is_launcher
 from brimline.settings import clientsettings
 
-# The word by which the plugin's hooks are told from those in settings (`hooks.entry`).
-_PLUGIN = "plugin"
 _STATUSLINE = "statusline"
 _CODE = re.compile(
     r"sys\.path\.insert\(0,(?P<root>.*?)\);from brimline\..*? import main;main\((?P<told>.*?)\)\n",
@@ -36,15 +34,10 @@ class Wiring(NamedTuple):
     """The program that the client starts; None: the interpreter itself, with code."""
     scout: bool = False
     """Whether the scout's tools are watched too."""
-    plugin: bool = False
-    """Whether the entries are those of the plugin, which yield to the ones in settings."""
+    mod: str | None = None
+    """The folder that the client loads the mod from; None: the mod is left out."""
     rules: tuple[str, ...] = ()
     """Permission rules that let the model fetch stored output without asking; none: as they are."""
-
-    def for_plugin(self) -> Wiring:
-        """The same in the plugin's own folder."""
-        own = self.home + PLUGIN_LAUNCHER if self.launcher else None
-        return self._replace(plugin=True, launcher=own)
 
     def command(self, event: str) -> list[str]:
         """What the client starts at an event."""
@@ -57,7 +50,7 @@ class Wiring(NamedTuple):
         return os.fsencode(f"#!{self.interpreter} {_OPTIONS}\n{self._code()}\n")
 
     def _code(self) -> str:
-        return bootstrap(self.root, self.home, *([_PLUGIN] if self.plugin else []))
+        return bootstrap(self.root, self.home)
 
 
 NOWHERE = Wiring("", "", "")
@@ -127,7 +120,7 @@ def parse_statusline(command: str) -> Installed | None:
 def parse(program: str, arguments: list[str]) -> Installed | None:
     """What a command of ours starts, in every form that was ever written; None for others'."""
     if is_launcher(program) and arguments and arguments[0] in (*table.EVENTS, _STATUSLINE):
-        home = program.removesuffix(PLUGIN_LAUNCHER).removesuffix(LAUNCHER)
+        home = program.removesuffix(LAUNCHER)
         wrapped = arguments[1] if arguments[1:] else None
         first, _, code = _text_of(program).partition("\n")
         interpreter = first.removeprefix("#!").removesuffix(_OPTIONS).strip() or None

@@ -1,7 +1,7 @@
 """What an installation consists of: each part says what it would change, and does it if asked.
 
 The entries in settings and what they start matter most; slash commands and the MCP server come
-along for the user. The plugin, which brings all of them another way, is in `plugin`.
+along for the user. The mod, which the client loads as a plugin, is in `modfolder`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from brimline import extras
 from brimline.errors import InstallError
 from brimline.fast import io, paths
 from brimline.install import client, entries, pythons, records, settingsfile, wiring
@@ -135,6 +136,15 @@ def wiring_for(interpreter: str, home_dir: str) -> entries.Wiring:
     except UnicodeEncodeError:
         raise InstallError(f"of {wired[:3]} a path is not UTF-8, as settings must be") from None
     return wired
+
+
+def interpreter_in_use(home_dir: str, path: str) -> str | None:
+    """What runs the hooks already: by the launcher, or a settings file."""
+    earlier = [
+        entries.parse(home_dir + LAUNCHER, ["Stop"]),
+        *[entry for entry in entries_in(path) if may_start(entry, path, home_dir)],
+    ]
+    return next((entry.interpreter for entry in earlier if entry and entry.interpreter), None)
 
 
 def may_start(entry: entries.Installed, path: str, home_dir: str) -> bool:
@@ -363,4 +373,4 @@ def commands_folder() -> str:
 def sdk_to_do(started: pythons.Program, again: str) -> str:
     """What the user runs where the MCP server's library is missing."""
     why = f"in brimline's clone; the MCP server needs its SDK beside {started.interpreter}"
-    return f"{pythons.INSTALL_SDK} && {again}    # {why}"
+    return f"{extras.command('mcp')} && {again}    # {why}"

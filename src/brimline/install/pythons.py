@@ -21,7 +21,6 @@ from brimline.errors import InstallError
 from brimline.fast import paths
 
 # In the clone: under that name an index may have somebody else's package.
-INSTALL_SDK = "pip install '.[mcp]'"
 _OLDEST = (3, 11)
 # Links to the newest version, which stay where a versioned binary goes with the next upgrade.
 _CANDIDATES = ("/usr/bin/python3", "/usr/local/bin/python3", "/opt/homebrew/bin/python3")

@@ -13,7 +13,6 @@ from brimline.fast import paths
 from brimline.gauge.window import COMPACTION_RESERVE_TOKENS, LARGE_WINDOW_TOKENS
 from brimline.install import jsontext, parts, pythons, settingsfile, wiring
 from brimline.install.checks_use import LEAST_WINDOW_TOKENS
-from brimline.install.plugin import Plugin, interpreter_in_use
 from brimline.settings import config
 
 _WINDOW = "autoCompactWindow"
@@ -162,24 +161,19 @@ def _switch(*, enabled: bool, as_json: bool) -> None:
     home_dir, project_dir = paths.home(), os.getcwd()
     known = parts.known_paths(home_dir, project_dir)
     wired = [path for path in known if parts.entries_in(path)]
-    plugin = Plugin(home_dir)
-    if not wired and not plugin.hooks():
+    if not wired:
         raise InstallError("brimline is not installed here yet: run `brimline install` first")
     blocks = config.load(home_dir, project_dir).values["scout.mode"] == "block"
     word = ("block" if blocks else "advise") if enabled else "off"
     config.change(paths.user_config(home_dir), "scout.mode", word, project=False)
     config.compile_policy(home_dir, project_dir)
-    python = pythons.choose(None, interpreter_in_use(home_dir, known[0]))
+    python = pythons.choose(None, parts.interpreter_in_use(home_dir, known[0]))
     renewed, changed = parts.wiring_for(python, home_dir), []
     for path in wired:
         plan = parts.Settings(path, home_dir, project_dir, renewed).install(do=True)
         changed += [change.path for change in plan.files]
-    if plugin.hooks():
-        started = pythons.program(home_dir)
-        Plugin(home_dir, renewed, started, mcp=plugin.brings_server).refresh()
     state = "on" if enabled else "off"
     problem = reads.load_ignored(project_dir).problem
     report = {"scout": state, "settings": changed, "problem": problem or None}
-    places = ", ".join([*wired, *(["the plugin"] if plugin.hooks() else [])])
-    text = f"The scout is {state} in new sessions ({places}). {problem}".rstrip()
+    text = f"The scout is {state} in new sessions ({', '.join(wired)}). {problem}".rstrip()
     output.answer(report, text, as_json=as_json)

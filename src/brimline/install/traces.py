@@ -4,9 +4,13 @@ from __future__ import annotations
 
 FILES = {
     "": "command",
-    "sessions/*": "yields-to-settings",
     "install": r"[0-9a-f]{16}(\.json|\.[0-9a-f]{16}\.original)|(program|commands|plugin)\.json"
     r"|client-edits\.(json|original)",
     "backups": r"settings(\.local)?\.json\.\d{8}_\d{6}(\.\d+)?",
     "bin": r"hook\.\d+\.\d+\.tmp",
+    "mod": "",
+    "mod/.claude-plugin": r"marketplace\.json",
+    "mod/brimline": r"brimline\.json",
+    "mod/brimline/.claude-plugin": r"plugin\.json",
+    "mod/brimline/hooks": r"hooks\.json|register\.js",
 }

@@ -9,7 +9,7 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from brimline.errors import InstallError
-from brimline.install import entries, jsontext
+from brimline.install import client, entries, jsontext
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -33,7 +33,8 @@ def wire(text: str, wiring: entries.Wiring, inherited: str | None = None) -> str
     _require_hooks(parse(text), wanted)
     for event in dict.fromkeys([*_hooks(text), *wanted]):
         text = _settle_event(text, event, wanted.get(event))
-    return _wire_rules(_wire_statusline(text, wiring, inherited), wiring.rules)
+    text = _wire_rules(_wire_statusline(text, wiring, inherited), wiring.rules)
+    return text if wiring.mod is None else _wire_mod(text, wiring.mod)
 
 
 def unwire(text: str, original: dict[str, Any] | None = None) -> str:
@@ -50,15 +51,15 @@ def unwire(text: str, original: dict[str, Any] | None = None) -> str:
         text = _settle_event(text, event, None, before)
     if held_ours:
         text = _drop_if_empty(text, ("hooks",), before)
-    return _unwire_statusline(_unwire_rules(text, before), original)
+    return _unwire_statusline(_unwire_mod(_unwire_rules(text, before), before), original)
 
 
 def has_entries(text: str) -> bool:
-    """Whether any hook or status line of ours is in the settings."""
+    """Whether any hook, status line or mod of ours is in the settings."""
     settings = parse(text)
     command = statusline_of(settings)
     ours = command is not None and entries.parse_statusline(command) is not None
-    return ours or bool(entries.installed(settings))
+    return ours or bool(entries.installed(settings)) or _value_at(settings, _SOURCE) is not None
 
 
 def statusline_of(settings: dict[str, Any]) -> str | None:
@@ -162,6 +163,34 @@ def _unwire_rules(text: str, before: dict[str, Any]) -> str:
 
 
 _ALLOW = ("permissions", "allow")
+# Where the client is told of a folder with plugins, and which of them it loads.
+_SOURCE = ("extraKnownMarketplaces", client.MARKETPLACE)
+_ENABLED = ("enabledPlugins", client.PLUGIN_ID)
+
+
+def _wire_mod(text: str, folder: str) -> str:
+    """Have the client load the mod from a folder, or from none; a mod that is disabled stays so."""
+    if not folder:
+        return _unwire_mod(text, {})
+    source = {"source": {"source": "directory", "path": folder}}
+    for path, value in ((_SOURCE, source), (_ENABLED, True)):
+        held = parse(text).get(path[0], {})
+        if not isinstance(held, dict):
+            continue  # the client does not understand it either
+        if path[0] not in parse(text):
+            text = jsontext.insert_member(text, (), path[0], {})
+        if path[1] not in held:
+            text = jsontext.insert_member(text, path[:1], path[1], value)
+        elif path == _SOURCE and held[path[1]] != value:
+            text = jsontext.replace_value(text, path, value)
+    return text
+
+
+def _unwire_mod(text: str, before: dict[str, Any]) -> str:
+    for path in (_ENABLED, _SOURCE):
+        if _value_at(parse(text), path) is not None and _value_at(before, path) is None:
+            text = _drop_if_empty(jsontext.remove(text, path), path[:1], before)
+    return text
 
 
 def _drop_if_empty(text: str, path: Path, before: dict[str, Any]) -> str:

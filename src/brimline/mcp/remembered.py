@@ -139,8 +139,8 @@ def bring_up_to_date(home_dir: str, project_dir: str, wait_s: float | None = WAI
 def _origin(hit: turns.Hit) -> str:
     """Where an entry comes from and how old it is."""
     where = "" if hit.group.startswith("/") else f", session {flatten(hit.group[:8])}"
-    author = f", by {flatten(hit.author)}" if hit.author else ""
-    return f"({flatten(hit.source)}, {_age(hit.at)}{where}{author})"
+    author = f"by {flatten(hit.author)}, " if hit.author else ""
+    return f"({author}{flatten(hit.source)}, {_age(hit.at)}{where})"
 
 
 def _age(at: float) -> str:

@@ -22,10 +22,6 @@ if TYPE_CHECKING:
 
 # By then the client has what it waits for.
 _SHARE_AFTER_S, _SHARE_EVERY_S = 2.0, 300.0
-MISSING = (
-    "the MCP server needs the MCP SDK, version 2: in the clone that brimline came from, "
-    "`pip install '.[mcp]'` (or `uv tool install '.[mcp]'`) installs it"
-)
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -46,7 +42,11 @@ def mcp() -> None:
         # Ours would be a defect; the SDK's are a package that is missing or too old.
         if (error.name or "").startswith("brimline"):
             raise
-        raise BrimlineError(MISSING) from error
+        from brimline import extras
+
+        raise BrimlineError(
+            extras.hint("the MCP server needs the MCP SDK, version 2", "mcp")
+        ) from error
     # The client says goodbye with SIGINT; there is nothing to clean up and nobody to tell.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     threading.Thread(target=_share, daemon=True).start()

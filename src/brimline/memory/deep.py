@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 USER, REPLY, SUMMARY = "user", "reply", "summary"
 SESSION, CHECKPOINT, NOTE, TOPIC = "session", "checkpoint", "note", "topic"
+SOURCES = (USER, REPLY, SUMMARY, CHECKPOINT, NOTE, TOPIC)
 QUEUE = "queue"
 # A text is split where a paragraph ends; a longer one than all of these is cut.
 _PIECE_CHARACTERS = 1_500

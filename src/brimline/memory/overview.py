@@ -70,7 +70,7 @@ def status_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
         ("folder", document["folder"]),
         ("topics", f"{document['topics']:,}; index {output.size(document['index_bytes'])}"),
         ("search", f"{kinds or 'nothing yet'}; {output.count(document['sessions'], 'session')}"),
-        ("meaning", "searched too" if document["vectors"] else vectors.MISSING),
+        ("meaning", "searched too" if document["vectors"] else vectors.missing()),
     ]
 
 
@@ -100,7 +100,7 @@ def _hit_text(hit: dict[str, Any], query: str) -> str:
     group = hit["group"]
     about = [when, hit["source"], hit["id"] if group[:1] == "/" else group.partition("/")[0][:8]]
     if hit["author"]:
-        about.append(f"by {hit['author']}")
+        about.insert(0, f"by {hit['author']}")
     lines = [line for line in hit["text"].split("\n") if line.strip()]
     sought = [word for word in query.casefold().split() if len(word) >= _TELLING]
     fitting = [at for at, line in enumerate(lines) if any(w in line.casefold() for w in sought)]

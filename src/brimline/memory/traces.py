@@ -58,14 +58,14 @@ def _delete(connection: sqlite3.Connection, asked: Asked) -> int:
     for name in asked.sessions:
         cursors = "DELETE FROM facts WHERE name GLOB 'file:*' AND instr(name, ?)"
         connection.execute(cursors, (name,))
-    return sum(turns.remove(connection, how, (value,)) for how, value in _conditions(asked))
+    return sum(turns.remove(connection, how, values) for how, values in _conditions(asked))
 
 
-def _conditions(asked: Asked) -> Iterator[tuple[str, Any]]:
+def _conditions(asked: Asked) -> Iterator[tuple[str, tuple[Any, ...]]]:
     """Which entries are meant; topic files are the user's own."""
     for name in asked.sessions:
-        yield "session = ?1 OR session GLOB ?1 || '/*'", name
+        yield "session = ? OR session GLOB ? || '/*'", (name, name)
     if asked.project:
-        yield "project = ?1 AND source <> 'topic'", asked.project
+        yield "project = ? AND source <> 'topic'", (asked.project,)
     if asked.before:
-        yield "at < ?1 AND source <> 'topic'", asked.before
+        yield "at < ? AND source <> 'topic'", (asked.before,)

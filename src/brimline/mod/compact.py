@@ -6,12 +6,15 @@ At the slightest doubt the answer is to pass, so that the client makes its own s
 
 from __future__ import annotations
 
+import hashlib  # noqa: F401 - the store hashes by it where it is loaded; there is much to hash
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from brimline import clienttools
 from brimline.compaction import cold
 from brimline.compaction.cold import Call
 from brimline.errors import StoreError
-from brimline.store import put, stub
+from brimline.store import layout, put, stub
+from brimline.transcript import words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,42 +22,15 @@ if TYPE_CHECKING:
 # The share of the messages that has to go, by setting, for a compaction to be worth its while.
 SHARES = {"keep": 0.1, "balanced": 0.3, "thrifty": 0.5}
 _TRIGGERS = ("auto", "manual", "idle")
-# What an entry takes beside its text.
-_ENTRY_CHARACTERS = 30
-_SUBJECTS = ("file_path", "notebook_path", "command", "pattern", "path", "url", "query", "skill")
-
-
-def answer(request: dict[str, Any], home_dir: str, values: dict[str, Any]) -> dict[str, Any]:
-    """What is to be replaced in a conversation, or why nothing is.
-
-    Args:
-        request: what the mod sends: session, folder, trigger, instructions, messages.
-        home_dir: the data folder.
-        values: settings by name.
-
-    Raises:
-        ValueError, KeyError, TypeError, AttributeError: the messages have another shape.
-    """
-    share = SHARES.get(values["compaction.inside"])
-    if share is None:
-        return {"pass": "compaction.inside is off"}
-    if request["trigger"] not in _TRIGGERS or request.get("instructions"):
-        return {"pass": "a summary was asked for"}
-    calls, total = read(request["messages"])
-    results, inputs = cold.cold_results(calls), cold.cold_inputs(calls)
-    if not results or _size(results, inputs) < share * total:
-        return {"pass": "too little to let go"}
-    about = {"session": request["session"], "cwd": request["cwd"], "moved": True}
-    moved = Moved({}, {}, {}, {})
-    freed = sum(_store_result(call, moved, home_dir, about) for call in results)
-    freed += sum(_store_input(call, moved, home_dir, about) for call in inputs)
-    if freed < share * total:
-        return {"pass": "the originals could not be stored"}
-    return moved._asdict() | {"add": []}
+# Characters that a token of a result and of anything else stands for, and what each takes besides.
+_PER_RESULT_TOKEN, _PER_TOKEN = 2.85, 3.2
+_RESULT_TOKENS, _CALL_TOKENS, _TEXT_TOKENS = 12, 25, 4
+# Thinking is an entry without content: what it takes is not told, and it goes.
+_THINKING_TOKENS = 125
 
 
 class Moved(NamedTuple):
-    """What is replaced, by call."""
+    """What is replaced, by call, as the mod is told."""
 
     results: dict[str, str]
     keys: dict[str, str]
@@ -62,82 +38,170 @@ class Moved(NamedTuple):
     input_keys: dict[str, str]
 
 
-def read(messages: list[dict[str, Any]]) -> tuple[list[Call], int]:
-    """The calls of a conversation with their results, and how many characters all of it has."""
+class Conversation(NamedTuple):
+    """What the messages of a request hold."""
+
+    calls: list[Call]
+    images: dict[str, str]
+    """By call, in base64."""
+    tokens: float
+    thinking_tokens: float
+
+
+def answer(
+    request: dict[str, Any], home_dir: str, values: dict[str, Any]
+) -> tuple[dict[str, Any], float]:
+    """What is to be replaced in a conversation, or why nothing is; and the tokens that it frees.
+
+    Args:
+        request: what the mod sends: session, folder, trigger, instructions, messages.
+        home_dir: the data folder.
+        values: settings by name.
+
+    Raises:
+        ValueError, KeyError, TypeError, AttributeError: the request has another shape.
+    """
+    share = SHARES.get(values["compaction.inside"])
+    if share is None:
+        return {"pass": "compaction.inside is off"}, 0
+    if request["trigger"] not in _TRIGGERS or request.get("instructions"):
+        return {"pass": "a summary was asked for"}, 0
+    conversation = read(request["messages"])
+    results, inputs = cold.cold_results(conversation.calls), cold.cold_inputs(conversation.calls)
+    largest = sum(_result_tokens(call.text) for call in results) + conversation.thinking_tokens
+    largest += sum(_input_tokens(call.arguments) for call in inputs)
+    if not results or largest < share * conversation.tokens:
+        return {"pass": "too little to let go of"}, 0
+    about = {"session": request["session"], "cwd": request["cwd"], "moved_out": True}
+    mover = _Mover(home_dir, about)
+    for call in results:
+        mover.move_result(call, conversation.images.get(call.id, ""))
+    for call in inputs:
+        mover.move_input(call)
+    freed = mover.freed_tokens + conversation.thinking_tokens
+    if freed < share * conversation.tokens or not mover.has_all(conversation.images):
+        return {"pass": mover.problem or "too little to let go of"}, 0
+    return mover.moved._asdict() | {"add": []}, freed
+
+
+def read(messages: list[dict[str, Any]]) -> Conversation:
+    """The calls of a conversation with their results, and how many tokens all of it takes, about.
+
+    Raises:
+        ValueError, KeyError, TypeError, AttributeError: the messages have another shape.
+    """
     calls: dict[str, Call] = {}
-    total = 0
+    images: dict[str, str] = {}
+    tokens = thinking = 0.0
     for entry in messages:
-        total += len(entry["text"]) + _ENTRY_CHARACTERS
-        for use in entry.get("toolUses") or ():
-            calls[use["tool_use_id"]] = Call(use["tool_use_id"], use["tool"], use.get("input"))
-            total += _length(use.get("input"))
-        for result in entry.get("toolResults") or ():
-            total += len(result["text"])
+        uses, results = entry.get("toolUses") or (), entry.get("toolResults") or ()
+        if not (entry["text"] or uses or results):
+            thinking += _THINKING_TOKENS
+        tokens += len(entry["text"]) / _PER_TOKEN + _TEXT_TOKENS
+        for use in uses:
+            arguments = use.get("input")
+            arguments = arguments if isinstance(arguments, dict) else {}
+            tokens += _input_tokens(arguments) + _CALL_TOKENS
+            calls[use["tool_use_id"]] = Call(use["tool_use_id"], use["tool"], arguments)
+        for result in results:
+            tokens += _result_tokens(result["text"]) + _RESULT_TOKENS
             call = calls.get(result["tool_use_id"])
-            if call:
-                calls[call.id] = call._replace(
-                    text=result["text"],
-                    is_error=bool(result.get("isError")),
-                )
-    return list(calls.values()), total
+            if call is None:
+                continue
+            image = _image_in(result.get("result"))
+            if image:
+                images[call.id] = image
+            calls[call.id] = _answered(call, result, has_image=bool(image))
+    return Conversation(list(calls.values()), images, tokens + thinking, thinking)
 
 
-def _size(results: list[Call], inputs: list[Call]) -> int:
-    return sum(len(call.text or "") for call in results) + sum(
-        _length(call.arguments) for call in inputs
-    )
+def _answered(call: Call, result: dict[str, Any], *, has_image: bool) -> Call:
+    text, is_error = result["text"], bool(result.get("isError"))
+    is_users = words.may_be_in(call.tool, text, is_error=is_error)
+    return call._replace(text=text, is_error=is_error, has_image=has_image, is_users=is_users)
 
 
-def _length(value: Any) -> int:
-    """The characters of a value, as JSON would write it, about."""
-    if isinstance(value, dict):
-        return sum(len(name) + 6 + _length(item) for name, item in value.items())
-    if isinstance(value, list):
-        return sum(_length(item) + 2 for item in value)
-    return len(value) if isinstance(value, str) else 4
+class _Mover:
+    """Takes originals into the store and says what stands in for them."""
 
+    def __init__(self, home_dir: str, about: dict[str, Any]) -> None:
+        self.home_dir = home_dir
+        self.about = about
+        self.moved = Moved({}, {}, {}, {})
+        self.freed_tokens = 0.0
+        self.problem = ""
+        self.has_stored = False
 
-def _store_result(call: Call, moved: Moved, home_dir: str, about: dict[str, Any]) -> int:
-    """Store a result and put a line in its place; returns how many characters that frees."""
-    text = call.text or ""
-    reference = stub.parse(text) if text.startswith(stub.BEGINNINGS) else None
-    size = len(text.encode("utf-8", "surrogatepass"))
-    subject = _subject(call.arguments)
-    key = reference.key if reference else _put(text, call, home_dir, about)
-    if key is None:
-        return 0
-    if reference and reference.content_bytes is not None:
-        size = reference.content_bytes
-    line = stub.line(call.tool, subject, size, key)
-    moved.results[call.id], moved.keys[call.id] = line, key
-    return len(text) - len(line)
-
-
-def _store_input(call: Call, moved: Moved, home_dir: str, about: dict[str, Any]) -> int:
-    """Store an input and shorten its long strings; returns how many characters that frees."""
-    key = _put("\n".join(_written(call.arguments, "")), call, home_dir, about)
-    if key is None:
-        return 0
-    short = cold.shortened(call.arguments, f" … [brimline cut this input, recall {key[:19]}] … ")
-    moved.inputs[call.id], moved.input_keys[call.id] = short, key
-    return _length(call.arguments) - _length(short)
-
-
-def _put(text: str, call: Call, home_dir: str, about: dict[str, Any]) -> str | None:
-    """The key of a text that is now in the store; None where it could not be stored."""
-    meta = about | {"tool": call.tool, "source": _subject(call.arguments) or None}
-    try:
-        # The session's file holds it too, so it need not be forced onto the disk.
+    def move_result(self, call: Call, image: str) -> None:
+        """A line in the place of a result, where that is shorter and the result is stored."""
+        text, note = call.text or "", ""
         data = text.encode("utf-8", "surrogatepass")
-        return put.put(home_dir, data, meta, is_last=False, is_synced=False)
-    except (OSError, StoreError):
-        return None
+        if image:
+            note = ", an image: Read the file again" if call.tool == "Read" else ", with an image"
+            data = data or _decoded(image)
+        key, size = self._key_of_preview(text) or self._put(data, call), len(data)
+        if key is None:
+            return
+        line = stub.line(call.tool, clienttools.subject_of(call.arguments), size, key, note)
+        if len(line) < len(text) or image:
+            self.moved.results[call.id], self.moved.keys[call.id] = line, key
+            self.freed_tokens += _result_tokens(text) - _result_tokens(line)
+
+    def move_input(self, call: Call) -> None:
+        """An input with its long strings cut, where it is stored as a whole."""
+        text = "\n".join(_written(call.arguments, ""))
+        key = self._put(text.encode("utf-8", "surrogatepass"), call)
+        if key is None:
+            return
+        mark = f" … [brimline: cut here, recall {layout.short(key)}] … "
+        short = cold.shortened(call.arguments, mark)
+        self.moved.inputs[call.id], self.moved.input_keys[call.id] = short, key
+        self.freed_tokens += _input_tokens(call.arguments) - _input_tokens(short)
+
+    def has_all(self, images: dict[str, str]) -> bool:
+        """Whether no image would go without a line."""
+        return images.keys() <= self.moved.results.keys()
+
+    def _key_of_preview(self, text: str) -> str | None:
+        """The key that a result names which is a preview of ours, if its content is there."""
+        preview = stub.parse(text) if text.startswith(stub.BEGINNINGS) else None
+        is_there = preview and layout.touch(self.home_dir, layout.digest_of(preview.key))
+        return preview.key if preview and is_there else None
+
+    def _put(self, data: bytes, call: Call) -> str | None:
+        """The key of content that is in the store now; None where it could not be stored."""
+        meta = {"tool": call.tool, "source": clienttools.subject_of(call.arguments) or None}
+        try:
+            # The session's file holds it too, so it need not be forced onto the disk.
+            how = {"is_last": False, "is_synced": False, "is_next": self.has_stored}
+            key = put.put(self.home_dir, data, self.about | meta, **how)
+            self.has_stored = True
+            return key
+        except (OSError, StoreError) as error:
+            self.problem = f"the originals could not be stored: {error}"
+            return None
 
 
-def _subject(arguments: Any) -> str:
-    """What a call was about: a file, a command, a pattern."""
-    values = [arguments.get(name) for name in _SUBJECTS] if isinstance(arguments, dict) else []
-    return next((value for value in values if isinstance(value, str) and value), "")
+def _image_in(value: Any) -> str:
+    """The first image in what a tool answered, in base64; empty without one."""
+    if isinstance(value, list):
+        return next(filter(None, map(_image_in, value)), "")
+    if not isinstance(value, dict):
+        return ""
+    source = value.get("file") or value.get("source")
+    holder = source if isinstance(source, dict) else value
+    data = holder.get("base64") or (holder.get("data") if value.get("type") == "image" else None)
+    return data if isinstance(data, str) else _image_in(value.get("content"))
+
+
+def _decoded(image: str) -> bytes:
+    """The bytes of an image; its text where that is no base64."""
+    import binascii
+
+    try:
+        return binascii.a2b_base64(image)
+    except ValueError:
+        return image.encode("utf-8", "surrogatepass")
 
 
 def _written(value: Any, name: str) -> Iterator[str]:
@@ -147,4 +211,22 @@ def _written(value: Any, name: str) -> Iterator[str]:
         for key, item in items:
             yield from _written(item, f"{name}.{key}" if name else str(key))
     else:
-        yield f"{name}: {value}" if "\n" not in str(value) else f"{name}:\n{value}"
+        text = str(value)
+        yield f"{name}:\n{text}" if "\n" in text else f"{name}: {text}"
+
+
+def _result_tokens(text: str | None) -> float:
+    return len(text or "") / _PER_RESULT_TOKEN
+
+
+def _input_tokens(value: Any) -> float:
+    return _characters(value) / _PER_TOKEN
+
+
+def _characters(value: Any) -> int:
+    """The characters of a value as JSON writes it, about."""
+    if isinstance(value, dict):
+        return sum(len(name) + 6 + _characters(item) for name, item in value.items())
+    if isinstance(value, list):
+        return sum(_characters(item) + 2 for item in value)
+    return len(value) if isinstance(value, str) else 4

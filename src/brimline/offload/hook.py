@@ -53,9 +53,9 @@ def pre_tool_use(turn: Turn) -> Decision | None:
     names = turn.state.names
     if PAST in names and not any(name.startswith(PREVIEWED) for name in names):
         return None
-    from brimline.offload import intercept
+    from brimline.offload import looks
 
-    return intercept.before_write(turn)
+    return looks.before_write(turn)
 
 
 def user_prompt_submit(turn: Turn) -> Decision | None:

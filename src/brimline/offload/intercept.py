@@ -1,44 +1,36 @@
-"""Swaps a large tool result for a reference: decide, preview, store, mark, answer in its shape."""
+"""Swaps a large tool result for a reference: decide, preview, store, mark, answer in its shape.
+
+A preview opens an offer: the same call again passes, once, among the next ten results and while no
+file was changed. "Once" is a file that exactly one process can create.
+"""
 
 from __future__ import annotations
 
-import fnmatch
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from brimline import clienttools
 from brimline.decision import Decision
-from brimline.fast import io, paths
+from brimline.fast import io, json, paths
 from brimline.foreign import flatten
-from brimline.models import MOST_CHARACTERS_PER_TOKEN
-from brimline.offload import kinds, learning, looks, preview, programs, tool_results
-from brimline.offload.hook import LARGE_BYTES, PAST, PINS_WAIT
+from brimline.offload import judge, learning, preview, tool_results
+from brimline.offload.hook import EDITED, LARGE_BYTES, OFFER, PAST, PINS_WAIT, TAKEN
 from brimline.store import put, stub
 
 if TYPE_CHECKING:
     from brimline.hooks.turn import Turn
     from brimline.offload.tool_results import ToolResult
 
-# The never-worse guard: what a reference has to save of the text.
-_LEAST_TOKENS, _LEAST_SHARE = 1_000, 0.5
-# What a reference takes beside its preview.
-_FRAME_CHARACTERS = 400
-# What the client shows of a result that it keeps in a file by itself.
-_CLIENT_PREVIEW_CHARACTERS = 2_300
-_CONFIGURATION_BYTES = 100_000
-_OUR_MARK = "[brimline"
 _SOURCE_CHARACTERS = 60
-_REPEATABLE = ("Read", "Grep", "Glob")
-_PREVIEWED_TOOLS = (*_REPEATABLE, "Bash", "WebFetch", "WebSearch", "Agent", "Task")
-_PAGE = ("offset", "limit", "pages")
 
 
 def after(turn: Turn) -> Decision | None:
-    """What becomes of a result that may be large: a reference in its place, or nothing.
+    """Answer a result that may be large: a reference in its place, or nothing.
 
     The questions, in their order; the first that says so lets the result pass. Before all of them
     the client's own event tells whether it is a subagent's, and `hook` whether it can be large.
 
     1. Is its shape unknown? (`tool_results.find`)
-    2. Does it come from us? (`programs.fetches`)
+    2. Does it come from us? (`judge.fetches`)
     3. Is replacing switched off?
     4. Do the user's own lists name it? `offload.never` passes, `offload.always` skips 5 to 8.
     5. Is it too small for its kind: bulk, or content? (`kinds.kind_of`)
@@ -46,123 +38,77 @@ def after(turn: Turn) -> Decision | None:
        brief or interactive command, or one that failed?
     7. Does experience say that its references always come back? (`learning.passes`)
     8. Could the model not get at it: no rule allows our recall, and the call is not one to repeat?
-    9. Is it the same call again, right after its preview? (`looks.claim_repeat`)
-    10. Would a reference save too little?
+    9. Is it the same call again, right after its preview? (`claim_repeat`)
+    10. Would a reference save too little? (`judge.saves_enough`)
     """
     event = turn.event
-    found = tool_results.find(event.tool, event.tool_input, event.tool_response)
-    if found is None:
+    result = tool_results.find(event.tool, event.tool_input, event.tool_response)
+    if result is None:
         return None
-    if programs.fetches(event.tool, event.tool_input) is not None:
-        _note_recall(turn, found)
+    if judge.fetches(event.tool, event.tool_input) is not None:
+        _note_recall(turn, result)
         return None
     if PAST not in turn.state.names and event.tool in ("Read", "Bash"):
+        from brimline.offload import looks
+
         looks.take_over(turn)
-    case = _Case(turn, found)
-    swapped = None if case.passes() else case.swap()
-    if swapped is None:
-        case.note_passing()
-    return swapped
+    arrival = _Arrival(turn, result)
+    decision = None if arrival.stays() else arrival.swap()
+    if decision is None:
+        arrival.note_passing()
+    return decision
 
 
-def before_write(turn: Turn) -> Decision | None:
-    """Whether an overwrite is refused because the model has seen a preview of the file only."""
-    path = turn.event.tool_input.get("file_path")
-    if not isinstance(path, str):
-        return None
-    if PAST not in turn.state.names:
-        looks.take_over(turn, waits=True)
-    if looks.claim_warning(turn, path):
-        # However long ago the preview was: who is told to read the file again shall see it.
-        looks.offer(turn, looks.call_name(turn, "", "Read", {"file_path": path}, [path]))
-        return Decision(permission="deny", reason=looks.refusal(path))
-    return None
+class _Arrival:
+    """A result on its way into the window, and the session that it comes into."""
 
+    def __init__(self, turn: Turn, result: ToolResult) -> None:
+        event = turn.event
+        self.turn, self.result, self.tool = turn, result, event.tool
+        case = judge.Case(event.tool, event.tool_input, result.text, len(result.data))
+        self.case = case
+        case.failed = event.tool == "Bash" and result.exit_code is None
+        # A command's output is whole, or in the file that the client keeps it in.
+        case.is_cut = result.was_persisted or (
+            event.tool != "Bash" and len(result.text) > clienttools.most_shown_whole(event.tool)
+        )
+        agent = str(event.agent_id or "")
+        self.call = call_name(turn, agent, event.tool, event.tool_input, case.files)
+        main = case.line.main if case.line else None
+        pattern = main.pattern if main else judge.pattern_of(event.tool, result.subject)
+        self.learned_as = (turn.project, event.tool, pattern)
+        only_reads = case.line.only_reads if case.line else event.tool in clienttools.LOOKING_UP
+        self.may_repeat = only_reads and not case.is_cut
 
-class _Case:
-    """A result on its way into the window, and all that is needed to decide about it."""
-
-    def __init__(self, turn: Turn, found: ToolResult) -> None:
-        self.turn = turn
-        self.found = found
-        self.tool = tool = turn.event.tool
-        self.line = programs.read(found.subject) if tool == "Bash" else None
-        self.files = self.line.files if self.line else [found.subject] if tool == "Read" else []
-        self.source = preview.Source(found.text)
-        self.kind = kinds.kind_of(found.text, self.source.lines, tool, self.files, self.line)
-        agent = str(turn.event.agent_id or "")
-        self.call = looks.call_name(turn, agent, tool, turn.event.tool_input, self.files)
-        main = self.line.main if self.line else None
-        pattern = main.pattern if main else programs.pattern_of(tool, found.subject)
-        self.learned_as = (turn.project, tool, pattern)
-        most = preview.CLIENT_SHOWS_CHARACTERS.get(tool, tool_results.MCP_CHARACTERS)
-        # Whether the client would show no more than its beginning, now and when it is repeated.
-        is_long = tool not in ("Bash", "Read") and len(found.text) > most
-        self.is_cut = found.was_persisted or is_long
-        only_reads = self.line.only_reads if self.line else tool in _REPEATABLE
-        self.may_repeat = only_reads and not self.is_cut
-
-    def passes(self) -> bool:
+    def stays(self) -> bool:
         """The answers to questions 3 to 9."""
-        values = self.turn.values
-        if values["offload.preset"] == "off" or self.found.text.startswith(_OUR_MARK):
+        turn, values = self.turn, self.turn.values
+        if values["offload.preset"] == "off":
             return True
-        if not self.tool.startswith(("mcp__", *_PREVIEWED_TOOLS)):
+        rules = judge.rules_in(values)
+        verdict = judge.judge(self.case, rules, lambda path: was_edited(turn, path))
+        if verdict.reason:
             return True
-        never, always = values["offload.never"], values["offload.always"]
-        if never and self._is_named(never):
+        if not verdict.is_listed and (self._comes_back() or not self._is_in_reach()):
             return True
-        always = bool(always) and self._is_named(always)
-        is_bulk = always or self.kind in kinds.BULK
-        if is_bulk or (self.kind == kinds.FOUND and self.source.total >= kinds.FEWEST_HITS):
-            least = min(values["offload.inline_bytes"], values["offload.read_bytes"])
-        else:
-            least = values["offload.read_bytes"]
-        # The sources keep a file of exactly 25,000 bytes out, and leave 2,000 bytes of output in.
-        if len(self.found.data) < least + (self.tool != "Read"):
-            return True
-        return (not always and self._is_spared()) or self._is_repeated()
+        return self._is_repeated()
 
-    def _is_named(self, patterns: list[str]) -> bool:
-        """Whether the user's list holds the tool, the file or the command."""
-        texts = [self.tool, *self.files, *([self.found.subject] if self.line else [])]
-        commands = self.line.commands if self.line else []
-        for pattern in patterns:
-            forms = (pattern, f"*/{pattern}")
-            if any(fnmatch.fnmatchcase(text, form) for text in texts for form in forms):
-                return True
-            wanted = pattern.split()
-            for words in ([one.program, *one.words[1:]][: len(wanted)] for one in commands):
-                if len(words) == len(wanted) and all(map(fnmatch.fnmatchcase, words, wanted)):
-                    return True
-        return False
+    def _comes_back(self) -> bool:
+        """Question 7; that a result passed is experience too."""
+        home = self.turn.home
+        if not learning.passes(home, self.learned_as):
+            return False
+        learning.note(home, learning.PASSED, self.learned_as, self.case.size_bytes)
+        return True
 
-    def _is_spared(self) -> bool:
-        """The answers to questions 6 to 8."""
-        turn, found, asked = self.turn, self.found, self.turn.event.tool_input
-        if self.tool == "Read" and any(asked.get(key) is not None for key in _PAGE):
+    def _is_in_reach(self) -> bool:
+        turn = self.turn
+        if self.may_repeat or turn.policy.client.get("recall_allowed"):
             return True
-        if any(looks.was_edited(turn, file) for file in self.files):
-            return True
-        if len(found.data) <= _CONFIGURATION_BYTES and any(map(kinds.is_configuration, self.files)):
-            return True
-        if self.line:
-            if self.line.is_exempt:
-                return True
-            # Of what the client itself cuts to its beginning, a preview shows more.
-            if not found.was_persisted and (
-                found.exit_code is None
-                or (self.line.ran_something and kinds.says_failure(found.text))
-            ):
-                return True
-        if learning.passes(turn.home, self.learned_as):
-            learning.note(turn.home, learning.PASSED, self.learned_as, len(found.data))
-            return True
-        bypassed = turn.event.payload.get("permission_mode") == "bypassPermissions"
-        return not (turn.policy.client.get("recall_allowed") or bypassed or self.may_repeat)
+        return turn.event.payload.get("permission_mode") == "bypassPermissions"
 
     def _is_repeated(self) -> bool:
-        if self.is_cut or not looks.claim_repeat(self.turn, self.call):
+        if self.case.is_cut or not claim_repeat(self.turn, self.call):
             return False
         learning.note(self.turn.home, learning.RECALL, self.learned_as)
         self.turn.note("Recalled", tool=self.tool, shown=self._shown_by_client())
@@ -170,50 +116,58 @@ class _Case:
 
     def _shown_by_client(self) -> int:
         """How many characters the client shows of the result by itself."""
-        return _CLIENT_PREVIEW_CHARACTERS if self.is_cut else len(self.found.text)
+        return clienttools.PERSISTED_CHARACTERS if self.case.is_cut else len(self.case.text)
 
     def swap(self) -> Decision | None:
-        """The answer to question 10, and the reference where it is no."""
-        turn, found, tool, length = self.turn, self.found, self.tool, len(self.found.text)
-        shown = preview.make_preview(found.text, self.source, self.kind, tool, found.subject)
-        saved = length - len(shown) - _FRAME_CHARACTERS
-        # The preview of a diff shows what there is to see, so that less need be saved.
-        share = 0.0 if self.kind == kinds.DIFF else _LEAST_SHARE
-        if saved < max(_LEAST_TOKENS * MOST_CHARACTERS_PER_TOKEN, length * share):
+        """Ask question 10, and make the reference where the answer is no."""
+        turn, case = self.turn, self.case
+        shown = preview.make_preview(
+            case.text, case.source, case.kind, case.tool, self.result.subject
+        )
+        if not judge.saves_enough(case, shown):
             return None
-        key, size = self._store(), len(found.data)
-        if tool == "Read":
-            total = found.lines[2] if found.lines else self.source.total
-            looks.note_preview(turn, found.subject, key, total)
+        key = self._store()
+        if case.tool == "Read":
+            from brimline.offload import looks
+
+            total = self.result.lines[2] if self.result.lines else case.source.total
+            looks.note_preview(turn, self.result.subject, key, total)
         # A parallel twin that was first shows the preview, and this is its repetition.
-        while not self.is_cut and not looks.offer(turn, self.call):
+        while not case.is_cut and not offer(turn, self.call):
             if self._is_repeated():
                 return None
-        learning.note(turn.home, learning.STUB, self.learned_as, size, key)
-        given = self._reference(key, shown)
-        would = self._shown_by_client()
-        turn.note("Offloaded", tool=tool, key=key, bytes=size, would=would, shown=len(given))
-        return Decision(replacement=found.replaced(given))
+        learning.note(turn.home, learning.STUB, self.learned_as, case.size_bytes, key)
+        text = self._reference(key, shown)
+        turn.note(
+            "Offloaded",
+            tool=case.tool,
+            key=key,
+            bytes=case.size_bytes,
+            would=self._shown_by_client(),
+            shown=len(text),
+        )
+        return Decision(replacement=self.result.replaced(text))
 
     def note_passing(self) -> None:
-        """What is noted of a result that stays: lines of a file, content for a pin that waits."""
-        found = self.found
-        if self.tool == "Read" and found.lines:
-            looks.note_lines(self.turn, found.subject, found.lines)
-        if PINS_WAIT in self.turn.state.names and len(found.data) >= LARGE_BYTES:
+        """Note of a result that stays: lines of a file, content for a pin that waits."""
+        if self.tool == "Read" and self.result.lines:
+            from brimline.offload import looks
+
+            looks.note_lines(self.turn, self.result.subject, self.result.lines)
+        if PINS_WAIT in self.turn.state.names and self.case.size_bytes >= LARGE_BYTES:
             self._store()
 
     def _store(self) -> str:
         """Keep the content, pinned where that waits; returns its key."""
-        turn, found = self.turn, self.found
+        turn, result = self.turn, self.result
         meta = {
             "tool": self.tool,
-            "source": found.subject or None,
-            "exit": found.exit_code,
+            "source": result.subject or None,
+            "exit": result.exit_code,
             "session": turn.state.session_id,
             "cwd": turn.event.cwd,
         }
-        key = put.put(turn.home, found.data, meta)
+        key = put.put(turn.home, result.data, meta)
         if PINS_WAIT in turn.state.names:
             from brimline.offload import pinning
 
@@ -222,20 +176,71 @@ class _Case:
 
     def _reference(self, key: str, shown: str) -> str:
         """What the model gets instead: what it was, its preview, how to get the rest."""
-        found, is_file = self.found, self.tool == "Read"
-        source = flatten(found.subject, _SOURCE_CHARACTERS, keep_end=is_file)
-        told = stub.Stub(
-            *(key, len(found.data), self.source.total, found.exit_code),
-            tool=self.tool,
-            source=source or None,
-        )
+        result, is_file = self.result, self.tool == "Read"
+        source = flatten(result.subject, _SOURCE_CHARACTERS, keep_end=is_file) or None
+        size, lines = self.case.size_bytes, self.case.source.total
+        stored = stub.Stub(key, size, lines, result.exit_code, tool=self.tool, source=source)
         ways = ", recall with this key"
         ways += ", Read with offset and limit" if is_file else ""
         ways += ", or the same call again, which shows all of it once" if self.may_repeat else ""
         rest = stub.way_back(key, _program(self.turn.home), ways)
-        parts = [f"{stub.build(told)} Preview, not the whole:", found.note, shown, rest]
-        text = "\n".join(part for part in parts if part)
-        return text.encode("utf-8", "replace").decode()  # half of a surrogate pair cannot be sent
+        return preview.reference(stored, result.note, shown, rest)
+
+
+def call_name(
+    turn: Turn, agent: str, tool: str, tool_input: dict[str, Any], files: list[str]
+) -> str:
+    """Return what tells a call from every other.
+
+    Who makes it, what goes into it, and the state of the files that it shows; where it names
+    none, how many changes there were to any.
+    """
+    arguments = {key: tool_input[key] for key in sorted(tool_input) if key != "description"}
+    path = arguments.get("file_path")
+    if tool == "Read" and isinstance(path, str):
+        arguments["file_path"] = paths.real(path, turn.event.cwd)
+    state = []
+    for file in files:
+        try:
+            status = io.system.stat(io.to_bytes(paths.completed(file, turn.event.cwd)))
+        except (OSError, ValueError):
+            continue
+        state.append([status.st_mtime_ns, status.st_size])
+    if not state and EDITED in turn.state.names:
+        state = [[read_mark(turn, EDITED).count("\n")]]
+    return paths.fingerprint(json.dumps([agent, tool, arguments, state]))
+
+
+def was_edited(turn: Turn, path: str) -> bool:
+    """Tell whether the session changed a file."""
+    if EDITED not in turn.state.names:
+        return False
+    line = json.dumps(paths.real(path, turn.event.cwd))
+    return line in read_mark(turn, EDITED).split("\n")
+
+
+def read_mark(turn: Turn, name: str) -> str:
+    """Return what stands in a file of the session's folder; empty where there is none."""
+    try:
+        return io.read_file(f"{turn.state.folder}/{name}").decode("ascii", "replace")
+    except OSError:
+        return ""
+
+
+def offer(turn: Turn, call: str) -> bool:
+    """Open the offer that the same call may pass; False where a parallel twin was first."""
+    start = f"{OFFER}{call}-"
+    numbers = [name[len(start) :] for name in turn.state.names if name.startswith(start)]
+    name = f"{start}{max(map(int, numbers), default=0) + 1}"
+    turn.state.names.append(name)  # whoever makes it, it is there now
+    return io.create_exclusively(f"{turn.state.folder}/{name}", b"")
+
+
+def claim_repeat(turn: Turn, call: str) -> bool:
+    """Tell whether this is the same call again: takes the offer, which only one can."""
+    offers = [name for name in turn.state.names if name.startswith(f"{OFFER}{call}-")]
+    taken = [f"{turn.state.folder}/{TAKEN}{name[len(OFFER) :]}" for name in offers]
+    return any(io.create_exclusively(path, b"") for path in taken)
 
 
 def _program(home_dir: str) -> str:
@@ -253,12 +258,14 @@ def _program(home_dir: str) -> str:
     return noted.decode("utf-8", "replace").strip() or "brimline"
 
 
-def _note_recall(turn: Turn, found: ToolResult) -> None:
-    """The model fetched stored content: whose it was, and how much of it."""
+def _note_recall(turn: Turn, result: ToolResult) -> None:
+    """Note that the model fetched stored content: whose it was, and how much of it."""
+    from brimline.offload import looks
+
     event = turn.event
-    for key, meta, size, lines in looks.fetched(turn.home, event.tool, event.tool_input, found):
+    for key, meta, size, lines in looks.fetched(turn.home, event.tool, event.tool_input, result):
         looks.note_recalled(turn, key, lines)
         tool = str(meta.get("tool") or "")
-        call = (turn.project, tool, programs.pattern_of(tool, meta.get("source")))
+        call = (turn.project, tool, judge.pattern_of(tool, meta.get("source")))
         learning.note(turn.home, learning.RECALL, call, size, key)
         turn.note("Recalled", tool=tool, key=key, shown=size)

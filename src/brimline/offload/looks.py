@@ -3,8 +3,6 @@
 * After a replaced Read the client itself would let the model overwrite lines that it never saw. So
   each further look at such a file is noted by its lines, and an overwrite is refused, once, until
   they make up the whole file. Marks are named by the file that a path leads to: a link is no other.
-* A preview opens an offer: the same call again passes, once, among the next ten results and while
-  no file was changed. "Once" is a file that exactly one process can create.
 * What a session knew before its first hook is read out of its transcript, once. A fork begins with
   the rows of the session that it came from under an id of its own, and with none of its marks.
 """
@@ -16,10 +14,12 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from brimline import clienttools
+from brimline.decision import Decision
 from brimline.errors import BrimlineError
 from brimline.fast import io, json, paths
-from brimline.offload import hook, programs, tool_results
-from brimline.offload.hook import EDITED, OFFER, OFFERED_RESULTS, PAST, PREVIEWED, TAKEN
+from brimline.offload import hook, judge, tool_results
+from brimline.offload.hook import OFFERED_RESULTS, PAST, PREVIEWED
+from brimline.offload.intercept import call_name, offer, read_mark, was_edited
 from brimline.store import stub
 from brimline.transcript import row, tail
 
@@ -71,17 +71,17 @@ def note_lines(turn: Turn, path: str, lines: tuple[int, int, int]) -> None:
 def note_recalled(turn: Turn, key: str, lines: tuple[int, int] | None) -> None:
     """The model fetched lines of a stored output: of every file that it is the content of."""
     for name in [name for name in turn.state.names if name.startswith(PREVIEWED)]:
-        previewed, _, total = _read(turn, name).partition(" ")
+        previewed, _, total = read_mark(turn, name).partition(" ")
         if lines and previewed == key and total.isdecimal():
             seen = f"{turn.state.folder}/{_LINES}{name[len(PREVIEWED) :]}"
             io.append_line(seen, f"{lines[0]} {lines[1]} {total}")
 
 
-def claim_warning(turn: Turn, path: str) -> bool:
+def _claim_warning(turn: Turn, path: str) -> bool:
     """Whether an overwrite of this file is to be refused now: once, and only while unseen."""
     if not _was_previewed(turn, path):
         return False
-    found = _SPAN.findall(_read(turn, _mark(turn, _LINES, path)))
+    found = _SPAN.findall(read_mark(turn, _mark(turn, _LINES, path)))
     spans = [(int(first), int(last), int(total)) for first, last, total in found]
     reached = 0
     for first, last, _ in sorted(spans):
@@ -91,70 +91,30 @@ def claim_warning(turn: Turn, path: str) -> bool:
     return io.create_exclusively(f"{turn.state.folder}/{_mark(turn, _WARNED, path)}", b"")
 
 
-def was_edited(turn: Turn, path: str) -> bool:
-    """Whether the session changed a file."""
-    if EDITED not in turn.state.names:
-        return False
-    return json.dumps(paths.real(path, turn.event.cwd)) in _read(turn, EDITED).split("\n")
-
-
-def call_name(
-    turn: Turn, agent: str, tool: str, tool_input: dict[str, Any], files: list[str]
-) -> str:
-    """What tells a call from every other.
-
-    Who makes it, what goes into it, and the state of the files that it shows; where it names
-    none, how many changes there were to any.
-    """
-    told = {key: tool_input[key] for key in sorted(tool_input) if key != "description"}
-    path = told.get("file_path")
-    if tool == "Read" and isinstance(path, str):
-        told["file_path"] = paths.real(path, turn.event.cwd)
-    state = []
-    for file in files:
-        try:
-            status = io.system.stat(io.to_bytes(paths.completed(file, turn.event.cwd)))
-        except (OSError, ValueError):
-            continue
-        state.append([status.st_mtime_ns, status.st_size])
-    if not state and EDITED in turn.state.names:
-        state = [[_read(turn, EDITED).count("\n")]]
-    return paths.fingerprint(json.dumps([agent, tool, told, state]))
-
-
-def offer(turn: Turn, call: str) -> bool:
-    """Open the offer that the same call may pass; False where a parallel twin was first."""
-    start = f"{OFFER}{call}-"
-    known = [name[len(start) :] for name in turn.state.names if name.startswith(start)]
-    name = f"{start}{max(map(int, known), default=0) + 1}"
-    turn.state.names.append(name)  # whoever makes it, it is there now
-    return io.create_exclusively(f"{turn.state.folder}/{name}", b"")
-
-
-def claim_repeat(turn: Turn, call: str) -> bool:
-    """Whether this is the same call again: takes the offer, which one alone can."""
-    offers = [name for name in turn.state.names if name.startswith(f"{OFFER}{call}-")]
-    taken = [f"{turn.state.folder}/{TAKEN}{name[len(OFFER) :]}" for name in offers]
-    return any(io.create_exclusively(path, b"") for path in taken)
-
-
 def _was_previewed(turn: Turn, path: str) -> bool:
     marked = any(name.startswith(PREVIEWED) for name in turn.state.names)
     return marked and _mark(turn, PREVIEWED, path) in turn.state.names
-
-
-def _read(turn: Turn, name: str) -> str:
-    try:
-        return io.read_file(f"{turn.state.folder}/{name}").decode("ascii", "replace")
-    except OSError:
-        return ""
 
 
 def _mark(turn: Turn, kind: str, path: str) -> str:
     return kind + paths.fingerprint(paths.real(path, turn.event.cwd))
 
 
-def refusal(path: str) -> str:
+def before_write(turn: Turn) -> Decision | None:
+    """Refuse an overwrite, once, of a file that the model has seen as a preview only."""
+    path = turn.event.tool_input.get("file_path")
+    if not isinstance(path, str):
+        return None
+    if PAST not in turn.state.names:
+        take_over(turn, waits=True)
+    if not _claim_warning(turn, path):
+        return None
+    # However long ago the preview was: who is told to read the file again shall see it.
+    offer(turn, call_name(turn, "", "Read", {"file_path": path}, [path]))
+    return Decision(permission="deny", reason=_refusal(path))
+
+
+def _refusal(path: str) -> str:
     """Why an overwrite was refused, and the two ways on."""
     return (
         f"{path} was shown to you as a preview, so this Write would replace lines that you have "
@@ -173,11 +133,11 @@ def fetched(
     """
     from brimline.store import contents
 
-    most = tool_results.BASH_CHARACTERS if tool == "Bash" else tool_results.MCP_CHARACTERS
+    most = clienttools.most_shown_whole(tool)
     is_cut = found.was_persisted or len(found.text) > most
     text = found.text.partition("\n")[2] if found.text.startswith(RECALL_HEADER) else found.text
-    shown = text[: tool_results.BEGINNING_CHARACTERS if is_cut else None]
-    for name, asked in programs.fetches(tool, tool_input) or ():
+    shown = text[: clienttools.BEGINNING_CHARACTERS if is_cut else None]
+    for name, asked in judge.fetches(tool, tool_input) or ():
         try:
             key = contents.resolve(home_dir, name)
             meta = contents.meta(home_dir, key)
@@ -270,14 +230,14 @@ def _replay(turn: Turn) -> None:
                 hook.note_edit(turn, path)
         elif tool == "Read" and known:
             note_preview(turn, path, known.key, tool_results.total_lines(head, known.lines or 0))
-        elif tool == "Read" or programs.fetches(tool, asked):
+        elif tool == "Read" or judge.fetches(tool, asked):
             found = tool_results.find(tool, asked, response)
             if found and found.lines:
                 note_lines(turn, path, found.lines)
             for key, _, _, seen in fetched(turn.home, tool, asked, found) if found else ():
                 note_recalled(turn, key, seen)
     for tool, asked in open_offers.values():
-        offer(turn, call_name(turn, "", tool, asked, programs.files_of(tool, asked)))
+        offer(turn, call_name(turn, "", tool, asked, judge.files_of(tool, asked)))
 
 
 def _answers(path: str) -> Iterator[_Answer]:

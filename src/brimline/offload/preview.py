@@ -16,15 +16,14 @@ import re
 from collections import deque
 from typing import TYPE_CHECKING
 
+from brimline import clienttools
 from brimline.foreign import quote, visible
 from brimline.offload import kinds, names
+from brimline.store import stub
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Of more than this the client itself shows no more than 2,000 characters: a preview that takes
-# more than that would make matters worse.
-CLIENT_SHOWS_CHARACTERS = {"Bash": 30_000, "Grep": 20_000}
 DIFF_CHARACTERS = 25_000
 _FILES_CHARACTERS = 1_000
 # How much is shown: of source code and prose a fifth, because names in them are often used next,
@@ -71,8 +70,8 @@ def make_preview(text: str, source: Source, kind: str, tool: str, subject: str) 
     is_long = len(text) > _LONG_LINE_CHARACTERS * (source.total + text.count("\r"))
     hint = _LONG_LINES if is_long else ""
     budget = _JSON_CHARACTERS if kind == kinds.JSON else _LEAST_CHARACTERS
-    is_shown_whole = len(text) <= CLIENT_SHOWS_CHARACTERS.get(tool, len(text))
-    if kind in (kinds.CODE, kinds.PROSE) and is_shown_whole:
+    # Where the client would show 2,000 characters, more than that would make matters worse.
+    if kind in (kinds.CODE, kinds.PROSE) and len(text) <= clienttools.most_shown_whole(tool):
         budget = max(budget, min(_MOST_CHARACTERS, int(_SHARE * len(text))))
     budget -= len(hint)
     if kind in (kinds.JSON, kinds.PATHS):
@@ -82,6 +81,13 @@ def make_preview(text: str, source: Source, kind: str, tool: str, subject: str) 
         if described:
             return described + hint
     return source.render(_choose(source, budget, kind, subject)) + hint + _LEGEND
+
+
+def reference(stored: stub.Stub, note: str, shown: str, rest: str) -> str:
+    """Return what stands in for a result: what it was, its preview, how to get the rest."""
+    parts = [f"{stub.build(stored)} Preview, not the whole:", note, shown, rest]
+    text = "\n".join(part for part in parts if part)
+    return text.encode("utf-8", "replace").decode()  # half of a surrogate pair cannot be sent
 
 
 def changed_lines(text: str, budget: int = DIFF_CHARACTERS) -> str:

@@ -19,10 +19,6 @@ _LARGEST_FILE_BYTES = 256 << 20
 _BINARY_SAMPLE_BYTES = 8_192
 _PERSISTED = ("persistedOutputPath", "persistedOutputSize")
 _CUT = "The client had read lines 1-"
-# Above these the client keeps an output in a file by itself, and shows so much of its beginning.
-BASH_CHARACTERS = 30_000
-MCP_CHARACTERS = 50_000
-BEGINNING_CHARACTERS = 2_000
 _ANY_TEXT = ("utf-8", "surrogatepass")
 
 

@@ -133,7 +133,7 @@ class _Scene:
         return [n for n in shown if not self.ignored.pattern_for(n, folder=True)][:_MOST_FOLDERS]
 
     def _command_line(self, line: str) -> Iterator[Finding]:
-        commands = [each for each in shell.read(line) if each.program and _is_seen(each)]
+        commands = [each for each in shell.split(line) if each.program and _is_seen(each)]
         for at, command in enumerate(commands):
             operands = _operands(command)
             if command.program in ("cd", "pushd"):

@@ -31,6 +31,7 @@ _LAYOUT = (
 _BUSY_S = 5.0
 _ATTEMPTS = 3
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_SIGNS_OF_DAMAGE = ("Could not decode to UTF-8", "no such column", "no such table", "malformed")
 _WORTH_ANOTHER_TRY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _UNWRITABLE = (
     *(sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL),
@@ -170,7 +171,7 @@ def use(
             path = _newest(folder)
             with contextlib.closing(_connected(path)) as connection:
                 return work(connection)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             problem = error
             code = _code(error)
             if code in _DAMAGED:
@@ -185,7 +186,7 @@ def use(
             problem = error
             break
     if not in_memory:
-        if isinstance(problem, sqlite3.Error) and _code(problem) in _DAMAGED and not derived:
+        if is_damage(problem) and not derived:
             raise StoreError(
                 f"the search index in {folder} was damaged and is begun anew: add all of it again"
             ) from problem
@@ -289,7 +290,15 @@ def _connected(path: str) -> sqlite3.Connection:
     return connection
 
 
-def _code(error: sqlite3.Error) -> int:
+def is_damage(error: Exception | None) -> bool:
+    """Whether a failure says that a file is damaged."""
+    return _code(error) in _DAMAGED
+
+
+def _code(error: Exception | None) -> int:
+    """What SQLite calls a failure; a text that is none, or a table that is gone, is damage too."""
+    if isinstance(error, UnicodeDecodeError) or str(error).startswith(_SIGNS_OF_DAMAGE):
+        return sqlite3.SQLITE_CORRUPT
     code: int = getattr(error, "sqlite_errorcode", 0) & 0xFF
     return code
 

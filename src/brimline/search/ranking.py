@@ -98,7 +98,9 @@ class Vectors:
             return {}
         cosine = self.scan(vector)
         length = np.maximum(self._all["length"], 1e-9)
-        total = cosine + (cosine + _BEFORE * cosine[self._all["before"]]) / length
+        # One that a damaged file names may not be there.
+        before = np.clip(self._all["before"], 0, self._count - 1)
+        total = cosine + (cosine + _BEFORE * cosine[before]) / length
         meant = self._all["id"] > 0
         if projects is not None:
             meant &= np.isin(self._all["project"], projects)

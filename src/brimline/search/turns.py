@@ -230,10 +230,10 @@ def remove(connection: sqlite3.Connection, condition: str, values: Sequence[Any]
 def around(connection: sqlite3.Connection, number: int) -> list[Hit]:
     """An entry, with the one before and the one after it in its session."""
     asked = (
-        "SELECT id FROM entries WHERE id IN (?1, (SELECT before_id FROM entries WHERE id = ?1)) "
-        "OR before_id = ?1 ORDER BY id"
+        "SELECT id FROM entries WHERE id IN (?, (SELECT before_id FROM entries WHERE id = ?)) "
+        "OR before_id = ? ORDER BY id"
     )
-    ids = [row[0] for row in connection.execute(asked, (number,))]
+    ids = [row[0] for row in connection.execute(asked, (number,) * 3)]
     return _hits(connection, ids, dict.fromkeys(ids, 0.0))
 
 

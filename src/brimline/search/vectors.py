@@ -13,16 +13,22 @@ import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from brimline import extras
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
 MAGIC = b"BRIMVEC1"
-MISSING = "by words alone; `pip install '.[memory]'` in the clone adds meaning"
 _LONGEST_WORD = 100
 _MARKED = 1_000
 # Words of letters and digits; every other mark, and every Chinese character, stands for itself.
 _WORD = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]|[^\W_\u3400-\u9fff]+|[^\w\s]|_")
+
+
+def missing() -> str:
+    """What is said where there are no vectors."""
+    return f"by words alone; `{extras.command('memory')}` in the clone adds meaning"
 
 
 @functools.cache

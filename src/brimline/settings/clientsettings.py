@@ -10,12 +10,8 @@ from typing import Any
 
 from brimline.fast import io, paths, policy
 
-# What lets the model fetch stored output: the command, and the tool as server and as plugin.
-RECALL_RULES = (
-    "Bash(brimline store get:*)",
-    "mcp__brimline__recall",
-    "mcp__plugin_brim_brimline__recall",
-)
+# What lets the model fetch stored output: the command, and the tool.
+RECALL_RULES = ("Bash(brimline store get:*)", "mcp__brimline__recall")
 # A project's settings come with the repository: what is larger or more says nothing.
 _MOST_BYTES = 2 << 20
 _MOST_MODELS = 100

@@ -10,6 +10,7 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from brimline.state.session import MOVED_OUT
 from brimline.transcript.compactions import Recorded, Request
 
 if TYPE_CHECKING:
@@ -24,12 +25,13 @@ _LONGEST_COMPACTION_S = 1_800.0
 _KINDS: dict[str, type] = dict.fromkeys(
     (
         *("occupancy", "tail", "window", "tier", "offset", "spoke", "summary_characters"),
-        *("messages", "held", "card_characters"),
+        *("messages", "held", "card_characters", "results", "inputs", "freed_tokens"),
     ),
     int,
 ) | dict.fromkeys(("event", "tool", "trigger", "source", "model", "cwd", "transcript_path"), str)
+_KINDS["seconds"] = float
 # Readings need not be kept where the transcript has the requests.
-_TOLD = ("SessionStart", "UserPromptSubmit", "PreCompact", "PostCompact", "Carried")
+_TOLD = ("SessionStart", "UserPromptSubmit", "PreCompact", MOVED_OUT, "PostCompact", "Carried")
 
 
 @dataclass(slots=True)
@@ -72,10 +74,23 @@ class Compaction:
     held: int | None = None
     """How many of these the summary holds word for word."""
     card_characters: int | None = None
+    moved_out: int | None = None
+    """How many results, where no model was asked; None where one wrote a summary."""
+    freed_tokens: int | None = None
+    seconds: float | None = None
     confirmed: bool = False
     """Whether it took place: a client may announce one and then compact nothing."""
     uuid: str | None = None
     """The transcript's row, by which copies of it in other sessions are known."""
+
+    @property
+    def account(self) -> str | None:
+        """One phrase on a compaction without a model; None for one with a summary."""
+        if self.moved_out is None:
+            return None
+        results = f"{self.moved_out:,} result{'' if self.moved_out == 1 else 's'}"
+        freed, seconds = self.freed_tokens or 0, self.seconds or 0
+        return f"without a model, {results} moved out, {freed:,} tokens freed, {seconds:.1f} s"
 
 
 @dataclass(slots=True)
@@ -208,8 +223,11 @@ def _announced(events: Iterable[Event]) -> list[Compaction]:
             for field_name in ("messages", "held", "card_characters"):
                 setattr(found[-1], field_name, event.get(field_name))
         is_end = name == "PostCompact" or event.get("source") == "compact"
-        if name == "PreCompact" or (is_end and name not in missing):
+        if name in ("PreCompact", MOVED_OUT) or (is_end and name not in missing):
             found.append(Compaction(at, at, event.get("trigger")))
+            found[-1].moved_out = event.get("results")
+            found[-1].freed_tokens = event.get("freed_tokens")
+            found[-1].seconds = event.get("seconds")
             missing = {"SessionStart", "PostCompact"}
             if "occupancy" in event:
                 found[-1].pre_tokens = event["occupancy"] + event.get("tail", 0)
@@ -218,7 +236,7 @@ def _announced(events: Iterable[Event]) -> list[Compaction]:
             last = found[-1]
             last.confirmed, last.at = True, at
             last.trigger = last.trigger or event.get("trigger")
-            if "summary_characters" in event:
+            if event.get("summary_characters") and last.moved_out is None:
                 last.summary_source = "hook"
                 last.summary_characters = event["summary_characters"]
     return found

@@ -118,6 +118,7 @@ def _compaction(compaction: Compaction, session_id: str) -> dict[str, Any]:
         "messages_of_the_user": compaction.messages,
         "messages_in_summary": compaction.held,
         "card_characters": compaction.card_characters,
+        **output.fields(compaction, "moved_out freed_tokens seconds account"),
     }
 
 
@@ -176,11 +177,16 @@ def _kept_out(saved: dict[str, int]) -> str:
     parts = []
     if saved["references"]:
         replaced = output.count(saved["references"], "result")
-        tokens = f"~{saved['tokens_estimated']:,} tokens"
+        tokens = kept_out_words(saved["tokens_estimated"])
         parts.append(f"{tokens}, by {replaced} replaced, {saved['recalls']:,} fetched back")
     if saved["gateway_tokens"]:
         parts.append(f"by the gateway up to {saved['gateway_tokens']:,} tokens of a request")
     return "; ".join(parts) or "nothing yet"
+
+
+def kept_out_words(tokens: int) -> str:
+    """Say what references saved; a diff that the client would have cut takes more than it did."""
+    return f"~{tokens:,} tokens" if tokens >= 0 else f"better previews, ~{-tokens:,} tokens more"
 
 
 def _session_text(document: dict[str, Any]) -> str:
@@ -248,7 +254,13 @@ def _compaction_table(compactions: list[dict[str, Any]]) -> list[str]:
         "user's messages until then the summary holds word for word."
     )
     table = output.table(head, rows, right=range(3, len(head)))
-    return [f"Compactions{_of(rows, compactions)}", table, output.wrapped(legend)]
+    accounts = [
+        f"  {output.minute(each['at'])}  {each['account']}"
+        for each in compactions[-_LAST_ROWS:]
+        if each["account"]
+    ]
+    title = f"Compactions{_of(rows, compactions)}"
+    return [title, table, *accounts, output.wrapped(legend)]
 
 
 def _held(compaction: dict[str, Any]) -> str:

@@ -26,10 +26,14 @@ _SNAPSHOT = "statusline.json"
 SPOOL = "spool.jsonl"
 # Of others than hooks, whose silence the spool's time tells; `spool.*` is read as one.
 _SPOOLS = {"Gateway": "spool.gateway.jsonl"}
+# A compaction without a model, which the client announces to no hook.
+MOVED_OUT = "MovedOut"
+_OLDEST_MOVE_S = 600
 GATEWAY_SAVED = "gateway-saved"
 _FIRST_LINE_BYTES = 64 << 10
 _LOOK_BACK_BYTES = 1 << 20
 _TELEMETRY = "telemetry.json"
+_MOD_ALIVE = "mod-alive"
 _OFF = "off"
 
 
@@ -115,6 +119,15 @@ class SessionState:
         head = {"v": FORMAT, "session_id": self.session_id, "at": round(time.time(), 3)}
         io.replace_file(f"{self.folder}/{_TELEMETRY}", json.dumps(head | document).encode())
 
+    def sign_of_mod(self) -> dict[str, Any]:
+        """What the mod last said of itself: when, in which client, how set; empty without one."""
+        return self._document(_MOD_ALIVE)
+
+    def save_sign_of_mod(self, document: dict[str, Any]) -> None:
+        """Keep the mod's sign of life."""
+        document = {"v": FORMAT} | document
+        io.replace_file(f"{self.folder}/{_MOD_ALIVE}", json.dumps(document).encode())
+
     def add_line(self, event: str, fields: dict[str, Any]) -> None:
         """Append one event to the session's spool, with the milliseconds that this hook took."""
         own_ms = round(time.process_time() * 1000, 1)
@@ -130,6 +143,17 @@ class SessionState:
             return next((row for row in found if isinstance(row, dict)), {})
         except OSError:
             return {}
+
+    def moved_out(self) -> dict[str, Any]:
+        """What the compaction that has just been made without a model moved out; else empty.
+
+        One that came to nothing is followed by a summary of the client's, which is announced.
+        """
+        moved = self.last_line(MOVED_OUT)
+        at, now = moved.get("at", 0), time.time()
+        if not 0 <= now - at < _OLDEST_MOVE_S or self.last_line("PreCompact").get("at", 0) > at:
+            return {}
+        return moved
 
     def gateway_saved(self, occupancy_tokens: int | None) -> int | None:
         """What the gateway kept out of the request that took so much; None if the last was another.

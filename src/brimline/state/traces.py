@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 FILES = {
     "": r"(errors|audit)\.jsonl(\.old)?|learned\.jsonl?|history\.(jsonl|lock)",
     "sessions": "",
-    "sessions/*": r"(statusline|telemetry)\.json|spool\.jsonl|off|(spoke|window|compacted)-[\w.-]+",
+    "sessions/*": r"(statusline|telemetry)\.json|spool\.jsonl|off|mod-alive"
+    r"|(spoke|window|compacted)-[\w.-]+",
     "memory": r"forgotten\.jsonl",
 }
 # What a session was told and has shown: after a day it may be told again.

@@ -22,7 +22,7 @@ def document(
     Args:
         home_dir: the data folder.
         limit: how many outputs to list; 0 lists all.
-        session_id: list those of one session, by its id or how that begins.
+        session_id: list those of one session, by its id or how that begins; `last` is the newest.
         pinned: list only what is pinned.
 
     Raises:
@@ -34,7 +34,8 @@ def document(
     held = pins.pinned(home_dir)
     chosen = [blob for blob in blobs if not pinned or blob.digest in held]
     if session_id is not None:
-        of = removal.of_session(home_dir, find.matching(session_id, removal.sessions(home_dir)))
+        named = None if session_id == contents.LAST else session_id
+        of = removal.of_session(home_dir, find.wanted_id(named, removal.sessions(home_dir)))
         keys = {*of.keys, *of.shared}
         chosen = [blob for blob in chosen if blob.key in keys]
     levels = [held[blob.digest].level for blob in blobs if blob.digest in held]

@@ -43,6 +43,7 @@ def put(
     *,
     is_last: bool = True,
     is_synced: bool = True,
+    is_next: bool = False,
 ) -> str:
     """Keep content; when this returns, the content is on the disk and can be had by the key.
 
@@ -55,12 +56,14 @@ def put(
             `session`, `cwd`; kept with the first put of the content.
         is_last: whether people mean this content when they ask for the last one.
         is_synced: whether it has to survive a power cut too.
+        is_next: whether this process has just put something else, so that the store is known.
 
     Raises:
         StoreError: a newer brimline wrote the store, so what goes in could not be had back.
         OSError: it could not be stored (full disk, no permission); no part of it is visible.
     """
-    layout.check_format(home_dir)
+    if not is_next:
+        layout.check_format(home_dir)
     digest = sha256(data)
     blob, known = layout.file(home_dir, digest), False
     if io.system.access(io.to_bytes(blob), 0):
@@ -74,6 +77,8 @@ def put(
         layout.place(home_dir, blob, pack(data), stamp_ns=now_ns, sync=is_synced)
     try:
         _describe(home_dir, digest, data, meta, again=known, is_last=is_last)
+        if not is_next:
+            clients(home_dir, noting=True)
     except OSError:
         # The content is safe, and its file says all that is needed to read it.
         pass
@@ -117,7 +122,7 @@ def pack(data: bytes) -> bytes:
 def _describe(
     home_dir: str, digest: str, data: bytes, meta: dict[str, Any], *, again: bool, is_last: bool
 ) -> None:
-    """The sidecar of new content, a line in the trail, the last key, and who uses the store."""
+    """The sidecar of new content, a line in the trail, the last key."""
     key, size = layout.PREFIX + digest, len(data)
     moment_ns = layout.now_ns(home_dir)
     sidecar = layout.file(home_dir, digest, "json")
@@ -133,7 +138,6 @@ def _describe(
     if is_last:
         last = home_dir + layout.LAST_KEY
         layout.place(home_dir, last, f"{key}\n".encode(), stamp_ns=moment_ns)
-    clients(home_dir, noting=True)
 
 
 def clients(home_dir: str, *, noting: bool = False) -> list[str]:

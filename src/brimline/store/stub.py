@@ -74,13 +74,10 @@ def line(tool: str, subject: str, content_bytes: int, key: str, note: str = "") 
         key: under which it is stored.
         note: what else has to be said.
     """
-    subject = " ".join(subject.split())
-    if len(subject) > _SUBJECT_CHARACTERS:
-        # A path tells most at its end, a command at its beginning.
-        room = _SUBJECT_CHARACTERS - 1
-        subject = f"…{subject[-room:]}" if tool == "Read" else f"{subject[:room]}…"
-    about = f"{tool[:_SUBJECT_CHARACTERS]} {subject}".strip()
-    return f"{LINE}{about}: {content_bytes:,} bytes, recall {layout.short(key)}{note}]"
+    # A path tells most at its end, a command at its beginning.
+    about = flatten(subject, _SUBJECT_CHARACTERS, keep_end=tool == "Read")
+    called = f"{flatten(tool, _SUBJECT_CHARACTERS)} {about}".strip()
+    return f"{LINE}{called}: {content_bytes:,} bytes, recall {layout.short(key)}{note}]"
 
 
 def way_back(key: str, program: str = "brimline", again: str = "") -> str:

@@ -17,7 +17,8 @@ from brimline import git
 from brimline.errors import TeamError
 from brimline.foreign import flatten
 from brimline.masking import clean
-from brimline.search import ranking, turns, vectors
+from brimline.memory import deep
+from brimline.search import ranking, stored, turns, vectors
 from brimline.search.turns import CANDIDATES, Hit, Other
 from brimline.team.qdrant import as_asked
 
@@ -39,6 +40,10 @@ _REMOTE = re.compile(
 )
 _LABEL_CHARACTERS = 100
 _FIRST_NUMBER = 10**11
+# What an honest word adds to a score at most: it is in one of a million entries, and in this often.
+_MOST_PER_WORD = 30.0
+# Those of entries that a program added itself may be empty.
+_SOURCES = ("", *deep.SOURCES, stored.SOURCE)
 _GIT_S = 2.0
 
 
@@ -63,7 +68,7 @@ def table() -> Table:
     """
     found = vectors.load()
     if found is None:
-        raise TeamError(f"a team's memory is searched by meaning: {vectors.MISSING}")
+        raise TeamError(f"a team's memory is searched by meaning: {vectors.missing()}")
     return found
 
 
@@ -135,15 +140,22 @@ def matching(field: str, value: str) -> dict[str, Any]:
     return {"key": field, "match": {"value": value}}
 
 
-def others(answers: Any, project: str | None) -> list[Other]:
+def others(answers: Any, query: str, project: str | None) -> list[Other]:
     """What the server found; points that are not ours, or of another project, are left out.
+
+    A teammate's point has the weights that he gave it: what no honest one scores is not believed.
 
     Raises:
         TeamError: these are no answers to our questions.
     """
     made = []
+    most = _MOST_PER_WORD * len(turns.telling(query))
     with as_asked():
-        scores = [{p["id"]: _bounded(p["score"]) for p in one["points"]} for one in answers]
+        limits = (1.0, most, most)
+        scores = [
+            {point["id"]: _bounded(point["score"], limit) for point in answer["points"]}
+            for answer, limit in zip(answers, limits, strict=False)
+        ]
         meaning, pair, words = [*scores, {}, {}][:3]
         for point in answers[0]["points"]:
             key, payload = point["id"], point.get("payload")
@@ -156,17 +168,20 @@ def others(answers: Any, project: str | None) -> list[Other]:
 
 def _hit(key: str, payload: dict[str, Any]) -> Hit:
     """A stranger's text: nothing in it is obeyed by a terminal, and it is not endless."""
-    text, at = clean(payload["text"])[:MOST_CHARACTERS], _bounded(payload["at"])
+    if payload["source"] not in _SOURCES:
+        raise ValueError("no source that brimline writes")
+    text, at = clean(payload["text"])[:MOST_CHARACTERS], float(payload["at"])
     session, source, project, author = (
         flatten(clean(payload[name]), _LABEL_CHARACTERS)
         for name in ("session", "source", "project", "author")
     )
     number = _FIRST_NUMBER + zlib.crc32(key.encode())
+    at = at if abs(at) < _FIRST_NUMBER else 0.0
     return Hit(key, text, session, at, source, project, number, 0.0, author or "the team")
 
 
-def _bounded(value: Any) -> float:
-    return float(value) if abs(value) < _FIRST_NUMBER else 0.0  # nor is it no number
+def _bounded(value: Any, most: float) -> float:
+    return max(-most, min(float(value), most)) if value == value else 0.0  # noqa: PLR0124 - is a number
 
 
 def _weights(pairs: Sequence[tuple[str, str]]) -> list[tuple[dict[str, Any], dict[str, Any]]]:

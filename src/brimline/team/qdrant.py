@@ -15,6 +15,7 @@ import time
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
+from brimline import extras
 from brimline.errors import TeamError
 from brimline.fast import io
 from brimline.masking import clean
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 try:
     import httpx2
 except ImportError as error:
-    raise TeamError("a team's memory needs httpx2: `pip install '.[team]'` in the clone") from error
+    raise TeamError(extras.hint("a team's memory needs httpx2", "team")) from error
 
 # A write waits for its copies, one of which may have died a moment ago.
 TIMEOUT_S = 20.0

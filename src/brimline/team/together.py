@@ -89,7 +89,7 @@ class _Question:
     def __init__(self, queue: Queue, query: str, within: Within) -> None:
         from brimline.team import points
 
-        self.problem, self._server = "", _server(queue.place)
+        self.problem, self._server, self._query = "", _server(queue.place), query
         self._found: list[Other] | BrimlineError | None = None
         self._project = None if within.project is None else queue.label(within.project)
         asked = points.questions(query, points.table(), queue.home, self._project)
@@ -112,7 +112,7 @@ class _Question:
 
         try:
             answers = self._server.of_collection("POST", "/points/query/batch", self._asked)
-            self._found = points.others(answers, self._project)
+            self._found = points.others(answers, self._query, self._project)
         except BrimlineError as error:
             self._found = error
 

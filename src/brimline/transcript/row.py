@@ -216,6 +216,34 @@ def cached_of(row: Any) -> tuple[int, int, int, str | None] | None:
     return read, written, 3_600 if is_hour else 300, usage.model
 
 
+class Billed:
+    """What one reply was billed for: input, cache writes for 5 minutes and 1 hour, read, output."""
+
+    def __init__(
+        self, row: dict[str, Any], message: dict[str, Any], tokens: tuple[int, ...]
+    ) -> None:
+        self.message_id = text_of(message.get("id"))
+        self.model = text_of(message.get("model"))
+        self.timestamp = timestamp_of(row)
+        self.tokens = tokens
+
+
+def billed_of(row: Any) -> Billed | None:
+    """What a reply of any thread was billed for; None for rows that the service did not answer."""
+    message = message_of(row)
+    usage = message.get("usage")
+    if not isinstance(usage, dict) or row.get("type") != "assistant":
+        return None
+    if message.get("model") == SYNTHETIC_MODEL or row.get("isApiErrorMessage"):
+        return None
+    fresh, read, written = (count_of(usage.get(name)) or 0 for name in PROMPT_FIELDS)
+    split = usage.get("cache_creation")
+    an_hour = split.get("ephemeral_1h_input_tokens") if isinstance(split, dict) else 0
+    written_1h = min(written, count_of(an_hour) or 0)
+    output = count_of(usage.get("output_tokens")) or 0
+    return Billed(row, message, (fresh, written - written_1h, written_1h, read, output))
+
+
 def resized(row: dict[str, Any], prompt_tokens: int) -> dict[str, Any]:
     """A reply as it would be recorded had its request taken so many tokens."""
     message = message_of(row)

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brimline.offload import programs
+from brimline import shell
+from brimline.offload import judge
 
 GOLDEN = json.loads((Path(__file__).parent / "golden/commands.json").read_text(encoding="utf-8"))
 
@@ -19,11 +20,11 @@ GOLDEN = json.loads((Path(__file__).parent / "golden/commands.json").read_text(e
 @pytest.mark.parametrize("row", GOLDEN, ids=[row["line"] for row in GOLDEN])
 def test_a_line_is_remembered_repeated_and_exempted_by_what_it_runs(row: dict[str, Any]) -> None:
     """Nobody is invited to repeat a push; files tell the kind of text; recalls are our own."""
-    found, asked = programs.read(row["line"]), programs.fetches("Bash", {"command": row["line"]})
+    found, asked = shell.read(row["line"]), judge.fetches("Bash", {"command": row["line"]})
 
     assert row == {
         "line": row["line"],
-        "remembered_as": programs.pattern_of("Bash", row["line"]),
+        "remembered_as": judge.pattern_of("Bash", row["line"]),
         "only_reads": found.only_reads,
         "shows": found.files,
         "prints": found.prints,
@@ -31,12 +32,12 @@ def test_a_line_is_remembered_repeated_and_exempted_by_what_it_runs(row: dict[st
         "is_exempt": found.is_exempt,
         "fetches": json.loads(json.dumps(asked)),
     }
-    assert programs.files_of("Bash", {"command": row["line"]}) == found.files
+    assert judge.files_of("Bash", {"command": row["line"]}) == found.files
 
 
 @given(st.text(alphabet="ab '\"\\$(){}<>|&;\n#`=-", max_size=60))
 def test_whatever_a_line_looks_like_nothing_raises(line: str) -> None:
     """And what only reads writes nowhere."""
-    found = programs.read(line)
+    found = shell.read(line)
 
     assert not found.only_reads or not any(one.writes for one in found.commands)

@@ -1,0 +1,60 @@
+"""`brimline cost`: what sessions cost at list price."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+
+import click
+
+from brimline import clock, output
+from brimline.cost import bill, spending
+from brimline.fast import paths
+from brimline.settings import config
+from brimline.transcript import find
+
+_DAY_S = 86_400
+_UNITS = {"h": 3_600, "d": _DAY_S, "w": 7 * _DAY_S}
+
+
+@output.command("cost")
+@output.session_option
+@click.option("--by", type=click.Choice(bill.GROUPS), default="session", help="What to add up.")
+@click.option("--since", metavar="WHEN", help="From a day on (2026-11-01), or the last 7d, 24h.")
+def cost(session_id: str | None, by: str, since: str | None, as_json: bool) -> None:
+    """Show what requests cost at list price, those of subagents included.
+
+    Made from the usage that the client records and the table of models; with a subscription it is
+    what the same requests would cost.
+
+    \b
+    Example:
+      brimline cost
+      brimline cost --by day --since 7d
+      brimline cost --by model --json
+    """
+    begun = _moment(since) if since else 0.0
+    files = spending.transcripts()
+    with output.Progress("Reading", sum(map(_size, files))) as bar:
+        spendings = spending.read_all(paths.home(), files, bar.update)
+    if session_id is not None:
+        name = find.matching(session_id, {each.session_id for each in spendings})
+        spendings = [each for each in spendings if each.session_id == name]
+    document = bill.document(spendings, by, config.user_models(paths.home()), begun)
+    output.answer(document, bill.text, as_json=as_json)
+
+
+def _moment(text: str) -> float:
+    """When a day began here, or some hours, days or weeks ago."""
+    ago = re.fullmatch(r"(\d{1,5})([hdw])", text)
+    if ago:
+        return clock.now() - int(ago[1]) * _UNITS[ago[2]]
+    try:
+        return time.mktime(time.strptime(text, "%Y-%m-%d"))
+    except (ValueError, OverflowError):
+        raise click.UsageError(f"--since takes a day (2026-11-01), 24h, 7d or 2w, not {text!r}")  # noqa: B904
+
+
+def _size(path: str) -> int:
+    return os.path.getsize(path) if os.path.isfile(path) else 0

@@ -1,0 +1,1 @@
+"""What sessions cost at list price, and what the next request will."""

@@ -1,0 +1,191 @@
+"""Dollars at list price, by session, day, project or model, from what requests used. Pure.
+
+    rows = bill.grouped(spendings, ("day", "model"), user_rows)   # every group, newest first
+    document = bill.document(spendings, "day", user_rows)         # what `brimline cost --json` says
+
+A row has the names it is grouped by, `dollars` (None where nobody knows a price), `is_assumed`
+(a model newer than the table), `subagent_dollars`, `requests`, tokens by kind, first and last time.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from brimline import clock, models, output
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from brimline.cost.spending import Request, Spending
+
+GROUPS = ("session", "day", "project", "model")
+_MILLION = 1_000_000
+_SHOWN_ROWS = 30
+_SHORT_ID = 8
+_UNKNOWN = "unknown"
+
+
+def document(
+    spendings: Iterable[Spending],
+    by: str = "session",
+    user_rows: Sequence[dict[str, Any]] = (),
+    since: float = 0.0,
+) -> dict[str, Any]:
+    """What was spent since a moment, in groups of one kind and in all."""
+    found = list(spendings)
+    return {
+        "by": by,
+        "since": clock.format_utc(since) if since else None,
+        "total": (grouped(found, (), user_rows, since) or [_Group({}).row()])[0],
+        "rows": grouped(found, (by,), user_rows, since),
+    }
+
+
+def grouped(
+    spendings: Iterable[Spending],
+    by: Sequence[str],
+    user_rows: Sequence[dict[str, Any]] = (),
+    since: float = 0.0,
+) -> list[dict[str, Any]]:
+    """A row for each group, the one that was heard of last first."""
+    price = _Prices(user_rows)
+    groups: dict[tuple[str, ...], _Group] = {}
+    for spending in spendings:
+        for request in spending.requests:
+            if request.at < since:
+                continue
+            names = {name: _NAMERS[name](spending, request) for name in by}
+            key = tuple(names.values())
+            group = groups.get(key) or groups.setdefault(key, _Group(names))
+            group.add(request, price, is_subagent=spending.is_subagent)
+    ordered = sorted(groups.values(), key=lambda group: group.last_at, reverse=True)
+    return [group.row() for group in ordered]
+
+
+def dollars_of(request: Request, model: models.Model) -> float | None:
+    """What one request cost; None where nobody knows its model's prices."""
+    prices = model.prices(request.prompt_tokens)
+    if prices is None:
+        return None
+    return (
+        request.input * prices.input
+        + request.write_5m * prices.write_5m
+        + request.write_1h * prices.write_1h
+        + request.read * prices.read
+        + request.output * prices.output
+    ) / _MILLION
+
+
+class _Prices:
+    """Looks every model up once."""
+
+    def __init__(self, user_rows: Sequence[dict[str, Any]]) -> None:
+        self.lookup: Callable[[str], models.Model] = partial(models.lookup, user_rows=user_rows)
+        self.known: dict[str, models.Model] = {}
+
+    def model(self, name: str) -> models.Model:
+        if name not in self.known:
+            self.known[name] = self.lookup(name)
+        return self.known[name]
+
+
+@dataclass(slots=True)
+class _Group:
+    names: dict[str, str]
+    dollars: float = 0.0
+    subagent_dollars: float = 0.0
+    requests: int = 0
+    unpriced_requests: int = 0
+    is_assumed: bool = False
+    tokens: list[int] = field(default_factory=lambda: [0] * 5)
+    first_at: float = 1e12
+    last_at: float = 0.0
+
+    def add(self, request: Request, prices: _Prices, *, is_subagent: bool) -> None:
+        model = prices.model(request.model)
+        dollars = dollars_of(request, model)
+        self.requests += 1
+        self.unpriced_requests += dollars is None
+        self.dollars += dollars or 0.0
+        self.subagent_dollars += (dollars or 0.0) * is_subagent
+        self.is_assumed |= model.is_assumed
+        self.tokens = [sum(pair) for pair in zip(self.tokens, request[3:], strict=True)]
+        self.first_at = min(self.first_at, request.at)
+        self.last_at = max(self.last_at, request.at)
+
+    def row(self) -> dict[str, Any]:
+        names = ("input", "cache_write_5m", "cache_write_1h", "cache_read", "output")
+        is_known = self.requests > self.unpriced_requests or not self.requests
+        return {
+            **self.names,
+            "dollars": round(self.dollars, 6) if is_known else None,
+            "subagent_dollars": round(self.subagent_dollars, 6),
+            "is_assumed": self.is_assumed,
+            "requests": self.requests,
+            "unpriced_requests": self.unpriced_requests,
+            **{f"{name}_tokens": count for name, count in zip(names, self.tokens, strict=True)},
+            "first_at": clock.format_utc(self.first_at) if self.requests else None,
+            "last_at": clock.format_utc(self.last_at) if self.requests else None,
+        }
+
+
+_NAMERS: dict[str, Callable[[Spending, Request], str]] = {
+    "session": lambda spending, _: spending.session_id or _UNKNOWN,
+    "day": lambda _, request: time.strftime("%Y-%m-%d", time.localtime(request.at)),
+    "project": lambda spending, _: spending.project or _UNKNOWN,
+    "model": lambda _, request: request.model or _UNKNOWN,
+}
+
+
+def text(document: dict[str, Any]) -> str:
+    """The document for a person."""
+    total, rows, by = document["total"], document["rows"], document["by"]
+    if not rows:
+        return "No request was recorded" + (" since then." if document["since"] else " yet.")
+    shown = [
+        [
+            dollars(row),
+            f"{row['requests']:,}",
+            _share(row),
+            row[by][:_SHORT_ID] if by == "session" else output.line(row[by]),
+        ]
+        for row in rows[:_SHOWN_ROWS]
+    ]
+    lines = [output.table(("cost", "requests", "from cache", by), shown, right=(0, 1, 2))]
+    if len(rows) > _SHOWN_ROWS:
+        lines.append(f"… and {len(rows) - _SHOWN_ROWS:,} more: --json has them all")
+    lines += [
+        "",
+        f"{dollars(total)} at list price for {output.count(total['requests'], 'request')}.",
+    ]
+    if total["subagent_dollars"]:
+        lines.append(f"Of that {amount(total['subagent_dollars'])} for subagents.")
+    if total["is_assumed"]:
+        lines.append("About: a model is newer than the table of prices.")
+    if total["unpriced_requests"]:
+        unpriced = output.count(total["unpriced_requests"], "request")
+        lines.append(f"{unpriced} of models without a known price are not in it.")
+    lines.append("What the client does not record, such as titles and its summaries, is not in it.")
+    return "\n".join(lines)
+
+
+def dollars(row: dict[str, Any]) -> str:
+    """A row's dollars, `about` where a price is assumed."""
+    if row["dollars"] is None:
+        return _UNKNOWN
+    return f"{'about ' if row['is_assumed'] else ''}{amount(row['dollars'])}"
+
+
+def amount(value: float) -> str:
+    """Dollars to the cent, smaller ones to two digits."""
+    return f"${value:,.2f}" if value >= 0.01 or not value else f"${value:.2g}"  # noqa: PLR2004
+
+
+def _share(row: dict[str, Any]) -> str:
+    """How much of what was sent came from the cache."""
+    names = ("input", "cache_write_5m", "cache_write_1h", "cache_read")
+    sent = sum(row[f"{name}_tokens"] for name in names)
+    return f"{row['cache_read_tokens'] / sent:.0%}" if sent else "–"

@@ -1,0 +1,186 @@
+"""What every recorded request used, kept in `cost.jsonl` so that a transcript is read once.
+
+A line has a transcript with its size and time, and a list for each of its requests. The file is
+derived: without it all transcripts are read again.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from brimline import clock
+from brimline.errors import StateError
+from brimline.fast import io, json
+from brimline.state import forgotten
+from brimline.transcript import find, read, row
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    Progress = Callable[[int], None] | None
+
+FILE = "cost.jsonl"
+_MARKS = (b'"usage"',)
+
+
+class Request(NamedTuple):
+    """One request that the service answered, of the main thread or of a subagent."""
+
+    key: str
+    at: float
+    model: str
+    input: int
+    write_5m: int
+    write_1h: int
+    read: int
+    output: int
+
+    @property
+    def prompt_tokens(self) -> int:
+        """All that was sent."""
+        return self.input + self.write_5m + self.write_1h + self.read
+
+
+class Spending(NamedTuple):
+    """The requests of one transcript; a subagent's belong to the session that started it."""
+
+    path: str
+    stamp: list[int]
+    session_id: str
+    project: str
+    is_subagent: bool
+    is_fork: bool
+    requests: list[Request]
+
+
+def transcripts() -> list[str]:
+    """Every session of the client, and every subagent's."""
+    beside = find.beginning_with()
+    folders = {os.path.dirname(path) for path in beside}
+    inside = [
+        path
+        for folder in sorted(folders)
+        for path in glob.glob(f"{glob.escape(folder)}/*/subagents/*.jsonl")
+    ]
+    return sorted(beside) + inside
+
+
+def read_all(home_dir: str, paths: Iterable[str], progress: Progress = None) -> list[Spending]:
+    """What the requests of these transcripts used; one that several have counts in one of them.
+
+    Args:
+        home_dir: the data folder.
+        paths: the transcripts.
+        progress: called with the number of bytes of each line that was read.
+
+    Raises:
+        StateError: `cost.jsonl` cannot be written.
+    """
+    known = {spending.path: spending for spending in kept(home_dir)}
+    gone = forgotten.sessions(home_dir)
+    current = dict(known)
+    wanted = []
+    for path in paths:
+        stamp = _stamp(path)
+        if stamp is None or forgotten.is_silent(gone, path):
+            continue
+        if path not in current or current[path].stamp != stamp:
+            current[path] = _read(path, stamp, progress)
+        wanted.append(_since(current[path], gone))
+    if current != known:
+        _save(home_dir, current.values())
+    return _distinct(wanted)
+
+
+def forget(home_dir: str, session_ids: Iterable[str]) -> None:
+    """Let go of what is kept of some sessions.
+
+    Raises:
+        StateError: the file cannot be written.
+    """
+    names, known = set(session_ids), kept(home_dir)
+    left = [spending for spending in known if spending.session_id not in names]
+    if len(left) < len(known):
+        _save(home_dir, left)
+
+
+def _distinct(spendings: list[Spending]) -> list[Spending]:
+    """Leave out requests that are there again: forks and kept rows are copies with the same ids."""
+    seen: set[str] = set()
+    distinct = []
+    for spending in sorted(spendings, key=lambda one: (one.is_fork, one.path)):
+        fresh = [request for request in spending.requests if request.key not in seen]
+        seen.update(request.key for request in fresh)
+        distinct.append(spending._replace(requests=fresh))
+    return distinct
+
+
+def _since(spending: Spending, gone: dict[str, dict[str, Any]]) -> Spending:
+    """Leave out what the user had forgotten."""
+    line = gone.get(spending.session_id)
+    if line is None:
+        return spending
+    later = [request for request in spending.requests if request.at >= line["at"]]
+    return spending._replace(requests=later)
+
+
+def _read(path: str, stamp: list[int], progress: Progress) -> Spending:
+    """Read one transcript; the last row of a reply has its full figures."""
+    requests: dict[str, Request] = {}
+    session_id = project = ""
+    is_fork = False
+    for number, fields in enumerate(read.rows(path, _MARKS, progress)):
+        billed = row.billed_of(fields)
+        if billed is None:
+            continue
+        session_id = session_id or row.session_of(fields) or ""
+        project = project or row.cwd_of(fields) or ""
+        is_fork = is_fork or row.forked_from(fields) is not None
+        key = billed.message_id or f"{path}:{number}"
+        begun = requests[key].at if key in requests else clock.parse(billed.timestamp) or 0.0
+        requests[key] = Request(key, begun, billed.model, *billed.tokens)
+    is_subagent = os.path.basename(path).startswith("agent-")
+    if os.path.basename(os.path.dirname(path)) == "subagents":
+        session_id = os.path.basename(os.path.dirname(os.path.dirname(path)))
+    elif not is_subagent:
+        session_id = find.session_id_of(path)
+    found = list(requests.values())
+    return Spending(path, stamp, session_id, project, is_subagent, is_fork, found)
+
+
+def _stamp(path: str) -> list[int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return [found.st_size, found.st_mtime_ns]
+
+
+def kept(home_dir: str) -> list[Spending]:
+    """What is known of transcripts without reading any."""
+    try:
+        lines = json.read_lines(f"{home_dir}/{FILE}")
+        return [_decoded(line) for line in lines]
+    except (OSError, KeyError, TypeError, ValueError):
+        return []  # derived: it is made anew
+
+
+def _decoded(line: dict[str, Any]) -> Spending:
+    requests = [Request(*fields) for fields in line.pop("requests")]
+    line.pop("v", None)
+    return Spending(requests=requests, **line)
+
+
+def _save(home_dir: str, spendings: Iterable[Spending]) -> None:
+    lines = [
+        {"v": 1, **one._asdict(), "requests": [list(request) for request in one.requests]}
+        for one in spendings
+        if os.path.exists(one.path)
+    ]
+    path = f"{home_dir}/{FILE}"
+    try:
+        io.replace_file(path, "".join([f"{json.dumps(line)}\n" for line in lines]).encode())
+    except OSError as error:
+        raise StateError(f"{path} cannot be written: {error.strerror or error}") from error

@@ -1,0 +1,109 @@
+"""The check of the mod: whether the client loads it, and what keeps it from answering."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from brimline.fast import paths
+from brimline.install import client, entries, modfolder, parts, pythons
+from brimline.settings import clientsettings, config
+from brimline.state.session import SessionState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from brimline.install.doctor import Said
+
+# Clients from here on load mods.
+_OLDEST = (2, 1, 287)
+# An organisation's settings that allow no mods but its own.
+_MANAGED_ONLY = ("allowManagedHooksOnly", "allowManagedModsOnly")
+
+
+def check(home_dir: str, project_dir: str) -> Iterator[Said]:
+    """Say whether the mod is there and was loaded, and who else would answer a compaction."""
+    if not parts.entries_in(parts.settings_path("user", project_dir)):
+        return
+    enabled = client.plugin_is_on(project_dir)
+    if not enabled:
+        yield ("mod-left-out" if enabled is None else "mod-disabled"), {"plugin": client.PLUGIN_ID}
+        return
+    inside = config.load(home_dir, project_dir).values["compaction.inside"]
+    if inside == "off":
+        yield "mod-off", {}
+        return
+    wired = parts.wiring_for(_interpreter(home_dir, project_dir), home_dir)
+    if modfolder.Mod(home_dir, wired).install(do=False).files:
+        yield "mod-stale", {"folder": modfolder.folder(home_dir)}
+    settings = _settings(project_dir)
+    yield _loaded(home_dir, settings)
+    for command in _foreign_precompact(settings):
+        yield "mod-precompact", {"command": command}
+    for name in _rivals(settings):
+        yield "mod-rival", {"rival": name, "plugin": client.PLUGIN_ID}
+
+
+def _interpreter(home_dir: str, project_dir: str) -> str:
+    path = parts.settings_path("user", project_dir)
+    return pythons.choose(None, parts.interpreter_in_use(home_dir, path))
+
+
+def _settings(project_dir: str) -> list[dict[str, Any]]:
+    files = clientsettings.settings_files(project_dir).values()
+    return [clientsettings.read_settings(path) for path in files]
+
+
+def _loaded(home_dir: str, settings: list[dict[str, Any]]) -> Said:
+    """Whether the last session had the mod, and if not, why."""
+    folder = paths.sessions_dir(home_dir)
+    spools = sorted(Path(folder).glob("*/spool.jsonl"), key=lambda path: path.stat().st_mtime)
+    if not spools:
+        return "mod-unseen", {}
+    state = SessionState(home_dir, spools[-1].parent.name)
+    sign = state.sign_of_mod()
+    if sign:
+        return "mod", {"client": sign.get("client") or "unknown", "inside": sign.get("inside")}
+    return "mod-not-loaded", {"session": state.session_id, "reason": _reason(settings)}
+
+
+def _reason(settings: list[dict[str, Any]]) -> str:
+    if any(found.get("disableAllHooks") is True for found in settings):
+        return 'settings have "disableAllHooks"'
+    if any(name in str(found) for found in settings[-1:] for name in _MANAGED_ONLY):
+        return "the organisation's settings allow no other mods"
+    version = client.version_numbers()
+    if version and version < _OLDEST:
+        return f"the client is older than {'.'.join(map(str, _OLDEST))}"
+    return "it began before the mod was installed, or with --bare, --safe-mode or another policy"
+
+
+def _foreign_precompact(settings: list[dict[str, Any]]) -> list[str]:
+    """Commands under PreCompact that are not ours: a compaction without a model runs none."""
+    hooks = [found.get("hooks") for found in settings]
+    groups = [
+        group for held in hooks if isinstance(held, dict) for group in held.get("PreCompact") or ()
+    ]
+    found = [entry for group in groups for entry in entries.entries_of(group)]
+    return [str(entry.get("command")) for entry in found if not entries.parse_hook(entry)]
+
+
+def _rivals(settings: list[dict[str, Any]]) -> list[str]:
+    """Other mods that answer a compaction and come before ours: the first that answers wins."""
+    names: dict[str, bool] = {}
+    for found in settings:
+        held = found.get("enabledPlugins")
+        names |= {name: on is True for name, on in held.items()} if isinstance(held, dict) else {}
+    earlier = itertools.takewhile(lambda name: name != client.PLUGIN_ID, names)
+    return [name for name in earlier if names[name] and _answers_compaction(name)]
+
+
+def _answers_compaction(name: str) -> bool:
+    return any(
+        b"session.compact" in module.read_bytes()
+        for folder in client.plugin_folders(name)
+        for module in Path(folder).glob("hooks/*.[jt]s*")
+        if os.access(module, os.R_OK)
+    )

@@ -1,0 +1,102 @@
+"""The mod: a plugin in the data folder, which the client loads because two of its settings say so.
+
+The client loads it from the folder itself and keeps a record of its own that there is such a
+plugin; only its own command takes that out.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from brimline import __version__
+from brimline.errors import InstallError
+from brimline.fast import io
+from brimline.install import client, entries
+from brimline.install.parts import Plan
+from brimline.install.records import Change, read_plain
+from brimline.launch import PACKAGE_DIR
+
+EFFECT = (
+    "mod     compactions without a model request: old results become lines with a key;",
+    "        a fuller context costs about an eighth more input (not with --no-mod)",
+)
+_FOLDER = "/mod"
+_ABOUT = "Compacts a Claude Code session without asking a model."
+_OWNER = {"name": "brimline"}
+_MARKETPLACE_FILE = ".claude-plugin/marketplace.json"
+_SOURCE_FILE = f"{PACKAGE_DIR}/mod/register.js"
+# By this a settings hook is known as ours where no launcher could be written.
+_CODE = "from brimline.launch import main"
+
+
+def folder(home_dir: str) -> str:
+    """Where the client loads the mod from."""
+    return home_dir + _FOLDER
+
+
+class Mod:
+    """The files; the settings that name them are edited with the hooks (`wiring`)."""
+
+    def __init__(self, home_dir: str, wired: entries.Wiring = entries.NOWHERE) -> None:
+        """Name the data folder, and for installing what the mod is to start."""
+        self.folder, self.wired = folder(home_dir), wired
+        self.subject = f"the mod ({self.folder})"
+
+    def install(self, *, do: bool) -> Plan:
+        """Write the files that are missing or out of date.
+
+        Raises:
+            InstallError: something that is not ours is in their place.
+        """
+        if io.names_in(self.folder) and not _is_ours(self.folder):
+            raise InstallError(f"{self.folder} is not brimline's and in the mod's place: move it")
+        wanted = {f"{self.folder}/{name}": text for name, text in files(self.wired).items()}
+        found = [Change(path, read_plain(path), text) for path, text in wanted.items()]
+        plan = Plan([change for change in found if change.before != change.after])
+        return plan.carried_out() if do else plan
+
+    def remove(self, *, do: bool) -> Plan:
+        """Remove the folder, and have the client forget that there was such a plugin."""
+        ours = os.walk(self.folder) if _is_ours(self.folder) else ()
+        present = [f"{at}/{name}" for at, _, names in ours for name in sorted(names)]
+        plan = Plan([Change(path, read_plain(path), None) for path in present])
+        known = client.marketplace()
+        if known and os.path.realpath(known) == os.path.realpath(self.folder):
+            plan.calls = [("plugin", "marketplace", "remove", client.MARKETPLACE)]
+        if do and present:
+            shutil.rmtree(self.folder, ignore_errors=True)
+        plan.call_client("the client's record of the mod", do=do)
+        return plan
+
+
+def files(wired: entries.Wiring) -> dict[str, bytes]:
+    """Every file of the mod by its path in the folder."""
+    about = {"name": client.PLUGIN, "version": __version__, "description": _ABOUT}
+    marketplace = {
+        "name": client.MARKETPLACE,
+        "owner": _OWNER,
+        "metadata": {"description": "brimline, as installed on this machine."},
+        "plugins": [about | {"source": f"./{client.PLUGIN}"}],
+    }
+    started = {"command": wired.command("mod"), "own": wired.launcher or _CODE}
+    return {
+        _MARKETPLACE_FILE: _document(marketplace),
+        f"{client.PLUGIN}/.claude-plugin/plugin.json": _document(about | {"author": _OWNER}),
+        f"{client.PLUGIN}/hooks/hooks.json": _document({"modules": ["./register.js"]}),
+        f"{client.PLUGIN}/hooks/register.js": Path(_SOURCE_FILE).read_bytes(),
+        f"{client.PLUGIN}/brimline.json": _document(started),
+    }
+
+
+def _is_ours(place: str) -> bool:
+    """Whether a folder is a marketplace that we generated."""
+    found = client.object_in(read_plain(f"{place}/{_MARKETPLACE_FILE}"))
+    return (found.get("name"), found.get("owner")) == (client.MARKETPLACE, _OWNER)
+
+
+def _document(value: dict[str, Any]) -> bytes:
+    return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()

@@ -1,0 +1,35 @@
+"""The mod's sign of life: what other parts of brimline know of the client it runs in."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from brimline.fast import io
+from brimline.launch import PACKAGE_DIR
+from brimline.state.session import SessionState
+
+_MOST_BYTES = 1 << 20
+
+
+def answer(request: dict[str, Any], home_dir: str, values: dict[str, Any]) -> dict[str, Any]:
+    """Note that the mod runs in a session, and say how it is set.
+
+    Raises:
+        KeyError, OSError: the request names no session, or the note cannot be written.
+    """
+    inside = values["compaction.inside"]
+    sign = {"at": time.time(), "client": request.get("client"), "inside": inside}
+    SessionState(home_dir, request["session"]).save_sign_of_mod(sign)
+    _renew(f"{home_dir}/mod/brimline/hooks/register.js")
+    return {"inside": inside}
+
+
+def _renew(installed: str) -> None:
+    """After an upgrade, put this version's module in the place of the one that the client loads."""
+    current = io.read_file(f"{PACKAGE_DIR}/mod/register.js", _MOST_BYTES)
+    try:
+        if io.read_file(installed, _MOST_BYTES) != current:
+            io.replace_file(installed, current)
+    except OSError:
+        pass  # not installed, or not writable: it works as it is

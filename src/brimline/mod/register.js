@@ -1,0 +1,180 @@
+// brimline's mod for Claude Code: answers a compaction without asking a model.
+//
+// It judges nothing. The client's entries go to `brimline mod compact`, which stores old bulk and names the line that
+// stands in for each piece; this file puts the lines in and rebuilds the history. Any doubt is `next(e)`: the client
+// compacts in its own way, as if this mod were not there.
+//
+// Why rows are rebuilt: a resumed session reads kept rows (those returned with their `handle`) through links that lead
+// back before the compaction, and everything would return. Rebuilt rows have no such links. Only what a person wrote is
+// returned by handle; a rebuilt row can hold text, calls and text results, but no thinking, images or attachments.
+
+const LIMIT_MS = 8000 // the client does not count time spent in `$` calls, so we do
+const MOST_MESSAGES = 4096 // the client hands out no more in the form of a request
+
+class Doubt extends Error {}
+const doubt = reason => { throw new Doubt(reason) }
+
+let signed = null // the session that was last told of, and how brimline is set there
+let inside = null
+
+export const register = on => {
+  on("session.start", ($, e, next) => { tell($); return next(e) })
+  on("prompt.submit", ($, e, next) => { tell($); return next(e) }) // `/clear` begins a session, too
+
+  on("session.compact", async ($, e, next) => {
+    if (e.agentId !== undefined) return next(e)
+    if (e.trigger === "precompute") return inside && inside !== "off" ? { skip: "brimline needs no summary ahead" } : next(e)
+    if (!["auto", "manual"].includes(e.trigger) || e.instructions?.trim()) return next(e)
+    try {
+      return { messages: await within(LIMIT_MS, compacted($, e)) }
+    } catch (problem) {
+      $.ui.log(`brimline leaves this compaction to the client: ${problem?.message ?? problem}`, { to: "debug" })
+      return next(e)
+    }
+  })
+}
+
+// Leave a sign of life, for `doctor` and the gateway. Nobody waits for it.
+const tell = async $ => {
+  try {
+    const session = await $.session.id()
+    if (session === signed) return
+    signed = session
+    const { version: client } = await $.session.version()
+    inside = (await run($, "alive", { session, cwd: await $.session.cwd(), client })).inside
+  } catch (problem) {
+    $.ui.log(`brimline: no sign of life: ${problem?.message ?? problem}`, { to: "debug" })
+  }
+}
+
+const setup = async $ => JSON.parse(await $.fs.read(`${$.plugin.root}/brimline.json`))
+
+// Ask Python, which reads one JSON object and writes one.
+const run = async ($, name, question) => {
+  const { command } = await setup($)
+  const done = await $.process.run([...command, name], { stdin: JSON.stringify(question), timeoutMs: LIMIT_MS })
+  const answer = JSON.parse(done.stdout)
+  return typeof answer.pass === "string" ? doubt(answer.pass) : answer
+}
+
+const within = (limitMs, work) => {
+  let timer
+  const late = new Promise((_, fail) => { timer = setTimeout(() => fail(new Doubt(`no answer in ${limitMs} ms`)), limitMs) })
+  return Promise.race([work, late]).finally(() => clearTimeout(timer))
+}
+
+const compacted = async ($, e) => {
+  checkShape(e.messages)
+  const { own } = await setup($)
+  const hooks = await $.settings.read({ key: "hooks" })
+  if (foreign(hooks?.PreCompact, own)) doubt("a PreCompact hook that is not brimline's would not run")
+  const sent = await $.session.messages({ as: "api" })
+  if (sent.length >= MOST_MESSAGES) doubt("the history is too long to be read whole")
+  const besides = besidesOf(sent, e.messages)
+  const answer = await ask($, e, besides.pictured)
+  if ([...besides.pictured].some(id => !answer.results[id])) doubt("an image has no line")
+  return rebuilt(e.messages, answer, besides)
+}
+
+const checkShape = entries => {
+  const known = m => ["user", "assistant"].includes(m.role) && typeof m.text === "string" && typeof m.handle === "string" && Array.isArray(m.toolUses)
+  if (!Array.isArray(entries) || !entries.length || !entries.every(known)) doubt("entries of an unknown shape")
+}
+
+// Whether settings start a program that is not ours.
+const foreign = (groups, own) =>
+  (groups ?? []).some(group => (group.hooks ?? []).some(hook => ![hook.command, ...(hook.args ?? [])].join(" ").includes(own)))
+
+const ask = async ($, e, pictured) => {
+  const usage = await $.session.usage({ breakdown: "summary" })
+  const question = {
+    session: await $.session.id(), cwd: await $.session.cwd(), trigger: e.trigger, instructions: null,
+    model: await $.session.model(), window_tokens: usage.context?.window ?? null,
+    brim_tokens: usage.context?.breakdown?.autoCompactThreshold ?? null, used_tokens: usage.context?.tokens ?? null,
+    messages: e.messages.map(m => slim(m, pictured)),
+  }
+  const answer = await run($, "compact", question)
+  const whole = ["results", "inputs"].every(part => answer[part] && typeof answer[part] === "object") && Array.isArray(answer.add ?? [])
+  return whole ? answer : doubt("an answer of an unknown shape")
+}
+
+// A call's outcome stands in its result too, and what the client keeps beside a result matters for images alone.
+const slim = (m, pictured) => ({
+  ...m,
+  toolUses: m.toolUses.map(({ tool_use_id, tool, input }) => ({ tool_use_id, tool, input })),
+  ...(m.toolResults && { toolResults: m.toolResults.map(({ result, ...rest }) => (pictured.has(rest.tool_use_id) ? { ...rest, result } : rest)) }),
+})
+
+const spoken = m => m.role === "user" && !m.toolResults?.length
+
+// What the service is sent that stands in no entry: messages typed during work, rules of subfolders, skills, notes of
+// hooks, readable thinking. `after` and `thoughts` hold it by the place of the entry that it follows, or that it opens;
+// `pictured` are the calls whose results hold more than text.
+const besidesOf = (sent, entries) => {
+  const places = new Map(entries.flatMap((m, at) => [...m.toolUses, ...(m.toolResults ?? [])].map(call => [m.role + call.tool_use_id, at])))
+  const own = new Map(entries.flatMap(m => m.toolResults ?? []).map(result => [result.tool_use_id, result.text]))
+  const after = new Map(), thoughts = new Map(), pictured = new Set()
+  let at = -1
+  const placeOf = (role, block) =>
+    block.type === "text" ? entries.findIndex((m, i) => i >= at && m.role === role && m.text.trim() === block.text.trim())
+      : places.get(role + (block.id ?? block.tool_use_id)) ?? -1
+  for (const { role, content } of sent) {
+    const found = content.map(block => placeOf(role, block))
+    const asked = found.some(place => place >= 0 && spoken(entries[place])) // the client keeps what stands beside a prompt
+    at = Math.max(at, ...found)
+    if (role === "assistant") {
+      const call = content.findIndex(block => block.type === "tool_use")
+      const thought = content.map(block => block.thinking?.trim()).filter(Boolean).join("\n")
+      if (call >= 0 && !content.some(block => block.text?.trim())) thoughts.set(found[call], thought)
+      continue
+    }
+    const texts = content.flatMap((block, i) => {
+      if (block.type === "tool_result") {
+        if (Array.isArray(block.content) && block.content.some(part => part.type !== "text")) pictured.add(block.tool_use_id)
+        return reminders(textOf(block.content), own.get(block.tool_use_id) ?? "")
+      }
+      if (block.type !== "text" && !asked) doubt(`a ${block.type} outside results cannot be rebuilt`)
+      return found[i] < 0 ? [block.text] : []
+    })
+    if (!asked) after.set(at, [...(after.get(at) ?? []), ...texts])
+  }
+  return { after: latest(after), thoughts, pictured }
+}
+
+const textOf = content => (typeof content === "string" ? content : (content ?? []).map(block => block.text ?? "").filter(Boolean).join("\n\n"))
+const reminders = (whole, own) => (whole.startsWith(own) ? whole.slice(own.length) : whole).match(/<system-reminder>[\s\S]*?<\/system-reminder>/g) ?? []
+
+// The client gives the count of tokens left and the context of SessionStart hooks anew; of equal reminders, and of lists
+// of tasks, the last one holds.
+const STALE = /^<system-reminder>\n(<total_tokens>|SessionStart)/
+const TASKS = /^<system-reminder>\nThe (task tools|TodoWrite tool) ha/
+const latest = after => {
+  const kind = text => (TASKS.test(text) ? "tasks" : text)
+  const last = new Map([...after].flatMap(([at, texts]) => texts.map(text => [kind(text), at])))
+  const holds = (text, at) => !STALE.test(text) && (!text.startsWith("<system-reminder>") || last.get(kind(text)) === at)
+  return new Map([...after].map(([at, texts]) => [at, texts.filter(text => holds(text, at))]))
+}
+
+const rebuilt = (entries, answer, besides) => {
+  const added = Map.groupBy(answer.add ?? [], piece => piece.before)
+  const out = []
+  const put = (role, text, toolUses, toolResults) => {
+    const last = out.at(-1)
+    // The calls of one reply share a message and so do their results; text after a call opens the next reply.
+    const joins = last && !last.handle && last.role === role && !(role === "assistant" && last.toolUses.length && text)
+    if (!joins) return out.push({ role, text, toolUses: [...toolUses], toolResults: [...toolResults] })
+    last.text = [last.text, text].filter(Boolean).join("\n\n")
+    last.toolUses.push(...toolUses)
+    last.toolResults.push(...toolResults)
+  }
+  entries.forEach((m, at) => {
+    for (const piece of added.get(m.handle) ?? []) put("user", piece.text, [], [])
+    const results = (m.toolResults ?? []).map(({ tool_use_id, text, isError }) => ({ tool_use_id, isError, text: answer.results[tool_use_id] ?? text }))
+    const uses = m.toolUses.map(({ tool_use_id, tool, input }) => ({ tool_use_id, tool, input: answer.inputs[tool_use_id] ?? input }))
+    const text = [besides.thoughts.get(at), m.text].filter(Boolean).join("\n\n")
+    if (spoken(m)) out.push(m)
+    else if (text || uses.length || results.length) put(m.role, text, uses, results)
+    for (const beside of besides.after.get(at) ?? []) put("user", beside, [], [])
+  })
+  return out
+}

@@ -1,0 +1,226 @@
+"""The one judge of a tool result: it stays, with a reason, or is previewed, with its kind. Pure.
+
+Whoever asks (the hook, the layers, the mod) gets the same answer under the same settings. What is
+asked beside it, and the order of all questions, is told in `intercept.after`.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from brimline import clienttools, shell
+from brimline.models import MOST_CHARACTERS_PER_TOKEN
+from brimline.offload import kinds, preview
+from brimline.store import stub
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from brimline.shell import Line
+
+# Why a result stays.
+OURS, OTHER_TOOL, NEVER, SMALL = "ours", "other tool", "never", "small"
+PAGE, EDITED, CONFIGURATION, BRIEF, FAILED = "page", "edited", "configuration", "brief", "failed"
+_LARGEST_CONFIGURATION_BYTES = 100_000
+# What a reference has to save of the text, and what it takes beside its preview.
+_LEAST_TOKENS, _LEAST_SHARE = 1_000, 0.5
+_FRAME_CHARACTERS = 400
+_LONGEST_HOST = 80
+_FETCHING = ("get", "grep")
+
+
+class Rules(NamedTuple):
+    """The user's settings of the same names."""
+
+    inline_bytes: int = 8_000
+    read_bytes: int = 25_000
+    never: tuple[str, ...] = ()
+    always: tuple[str, ...] = ()
+
+    @property
+    def least_bytes(self) -> int:
+        """What is smaller always stays."""
+        return min(self.inline_bytes, self.read_bytes)
+
+
+def rules_in(values: Mapping[str, Any]) -> Rules:
+    """Return the rules that settings hold."""
+    never, always = tuple(values["offload.never"]), tuple(values["offload.always"])
+    return Rules(values["offload.inline_bytes"], values["offload.read_bytes"], never, always)
+
+
+class Verdict(NamedTuple):
+    """What becomes of a result."""
+
+    reason: str = ""
+    """Why it stays; empty where it is previewed."""
+    is_listed: bool = False
+    """Whether `offload.always` names it."""
+
+
+class Case:
+    """A result, and what its call and its text tell of it."""
+
+    def __init__(self, tool: str, arguments: Mapping[str, Any], text: str, size_bytes: int) -> None:
+        self.tool, self.arguments, self.text = tool, arguments, text
+        self.size_bytes = size_bytes
+        self.line: Line | None = None
+        if tool == "Bash":
+            self.line = shell.read(str(arguments.get("command") or ""))
+        self.files = _files(tool, arguments, self.line)
+        self.source = preview.Source(text)
+        self.kind = kinds.kind_of(text, self.source.lines, tool, self.files, self.line)
+        # Whether the call failed, was broken off or sent away.
+        self.failed = False
+        # Whether the client shows no more than its beginning.
+        self.is_cut = False
+        # Whether the model has had it for a while: then content is held to the rules for bulk.
+        self.was_read = False
+
+
+def judge(case: Case, rules: Rules, was_edited: Callable[[str], bool]) -> Verdict:
+    """Decide about a result: the questions 2 and 4 to 6 of `intercept.after`."""
+    if _is_reference(case.text) or fetches(case.tool, case.arguments) is not None:
+        return Verdict(OURS)
+    is_mcp = case.tool.startswith(clienttools.MCP_PREFIX)
+    if not is_mcp and case.tool not in clienttools.ANSWERING:
+        return Verdict(OTHER_TOOL)
+    if is_named(rules.never, case.tool, case.arguments, case.line):
+        return Verdict(NEVER)
+    is_listed = is_named(rules.always, case.tool, case.arguments, case.line)
+    is_bulk = is_listed or case.was_read or case.kind in kinds.BULK
+    is_bulk = is_bulk or (case.kind == kinds.FOUND and case.source.total >= kinds.FEWEST_HITS)
+    least_bytes = rules.least_bytes if is_bulk else rules.read_bytes
+    # The sources keep a file of exactly 25,000 bytes out, and leave 2,000 bytes of output in.
+    if case.size_bytes < least_bytes + (case.tool != "Read"):
+        return Verdict(SMALL)
+    return Verdict("" if is_listed else _spared(case, rules, was_edited), is_listed)
+
+
+def _is_reference(text: str) -> bool:
+    """Tell whether a reference stands there already; a program may print what looks like one."""
+    return text.startswith(stub.BEGINNINGS[0]) and stub.parse(text.partition("\n")[0]) is not None
+
+
+def is_named(
+    patterns: Sequence[str], tool: str, arguments: Mapping[str, Any], line: Line | None = None
+) -> bool:
+    """Tell whether a list of the user's holds the tool, the file or a command of a call."""
+    if not patterns:
+        return False
+    command = str(arguments.get("command") or "") if tool == "Bash" else ""
+    line = line or (shell.read(command) if command else None)
+    texts = [tool, command, clienttools.file_of(arguments), *_files(tool, arguments, line)]
+    commands = [words for each in line.commands for words in (each.words, each.own)] if line else []
+    return any(
+        _matches_text(pattern, texts) or _matches_command(pattern.split(), commands)
+        for pattern in patterns
+    )
+
+
+def _matches_text(pattern: str, texts: list[str]) -> bool:
+    forms = (pattern, f"*/{pattern}")
+    return any(text and fnmatch.fnmatchcase(text, form) for text in texts for form in forms)
+
+
+def _matches_command(wanted: list[str], commands: list[tuple[str, ...]]) -> bool:
+    """Tell whether a command begins with such words; its program may stand in any folder."""
+    for words in commands:
+        first = [words[0].rpartition("/")[2] or words[0], *words[1:]] if words else []
+        pairs = zip(first, wanted, strict=False)
+        if len(first) >= len(wanted) and all(fnmatch.fnmatchcase(*pair) for pair in pairs):
+            return True
+    return False
+
+
+def _spared(case: Case, rules: Rules, was_edited: Callable[[str], bool]) -> str:
+    """Return why a large result is spared; empty where it is not."""
+    if not case.was_read and clienttools.asks_for_page(case.tool, case.arguments):
+        return PAGE
+    if any(map(was_edited, case.files)):
+        return EDITED
+    is_small = case.size_bytes <= _LARGEST_CONFIGURATION_BYTES
+    if is_small and any(map(kinds.is_configuration, case.files)):
+        return CONFIGURATION
+    if case.line and case.line.is_exempt:
+        return BRIEF
+    # A failure is content; and of what the client itself cuts, a preview shows more.
+    is_content = not case.was_read and case.size_bytes < rules.read_bytes
+    return FAILED if is_content and not case.is_cut and _has_failed(case) else ""
+
+
+def _has_failed(case: Case) -> bool:
+    ran_something = bool(case.line and case.line.ran_something)
+    return case.failed or (ran_something and kinds.says_failure(case.text))
+
+
+def saves_enough(case: Case, shown: str) -> bool:
+    """Tell whether a reference with such a preview is worth its while: question 10."""
+    saved = len(case.text) - len(shown) - _FRAME_CHARACTERS
+    # The preview of a diff shows what there is to see, so that less need be saved.
+    share = 0.0 if case.kind == kinds.DIFF else _LEAST_SHARE
+    return saved >= max(_LEAST_TOKENS * MOST_CHARACTERS_PER_TOKEN, len(case.text) * share)
+
+
+def pattern_of(tool: str, subject: Any) -> str:
+    """Return what a call is remembered by: two words of a command, a file, a host or the tool."""
+    if not isinstance(subject, str) or not subject.strip():
+        return tool
+    if tool == "Bash":
+        command = shell.read(subject).main
+        return command.pattern if command else tool
+    if tool == "Read":
+        return f"Read {subject}"
+    host = subject.partition("://")[2].partition("/")[0].lower()[:_LONGEST_HOST]
+    return f"WebFetch {host}" if tool == "WebFetch" else tool
+
+
+def files_of(tool: str, arguments: Mapping[str, Any]) -> list[str]:
+    """Return the files that a call shows, where that is all it does."""
+    line = shell.read(str(arguments.get("command") or "")) if tool == "Bash" else None
+    return _files(tool, arguments, line)
+
+
+def _files(tool: str, arguments: Mapping[str, Any], line: Line | None) -> list[str]:
+    if line:
+        return line.files
+    path = clienttools.file_of(arguments) if tool == "Read" else ""
+    return [path] if path else []
+
+
+def fetches(tool: str, arguments: Mapping[str, Any]) -> list[tuple[str, str]] | None:
+    """Return the stored content that a call asks for, by the name it uses, and its lines (`A:B`).
+
+    None where it does not ask us; the tools are those of our MCP server, under whatever name.
+    """
+    if tool == "Bash":
+        text = arguments.get("command")
+        return _fetched_by(text) or None if isinstance(text, str) and "brimline" in text else None
+    if not tool.startswith(clienttools.MCP_PREFIX) or "brimline" not in tool.lower():
+        return None
+    key, lines = arguments.get("key"), arguments.get("lines")
+    return [(key, lines if isinstance(lines, str) else "")] if key and isinstance(key, str) else []
+
+
+def _fetched_by(text: str) -> list[tuple[str, str]]:
+    fetched = []
+    for command in shell.split(text):
+        words = [word.rpartition("/")[2] for word in command.words]
+        for at, word in enumerate(words[:-2]):
+            if word == "brimline" and words[at + 1] == "store" and words[at + 2] in _FETCHING:
+                fetched.append(_key_and_lines(command.words[at + 3 :]))
+    return fetched
+
+
+def _key_and_lines(words: tuple[str, ...]) -> tuple[str, str]:
+    name = lines = ""
+    rest = iter(words)
+    for word in rest:
+        option, equals, value = word.partition("=")
+        if option in ("--lines", "--bytes", "-C", "--context", "--find"):
+            value = value if equals else next(rest, "")
+            lines = value if option == "--lines" else lines
+        elif not name and not word.startswith("-"):
+            name = word
+    return name, lines

@@ -1,0 +1,62 @@
+"""`brimline cost` against the client's own figure, on scripted sessions."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from .stub_api import agent, bash, text
+
+if TYPE_CHECKING:
+    from .brimline_home import Installed
+    from .stub_api import StubApi
+
+MODELS = ("claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-4-5")
+
+
+def _usage(tokens: int, *, lifetime: str = "5m", output: int = 700) -> dict[str, Any]:
+    """Most of a prompt from the cache, some written to it for so long."""
+    written = tokens // 10
+    split = dict.fromkeys(("ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens"), 0)
+    split[f"ephemeral_{lifetime}_input_tokens"] = written
+    return {
+        "input_tokens": 13,
+        "output_tokens": output,
+        "cache_read_input_tokens": tokens - written - 13,
+        "cache_creation_input_tokens": written,
+        "cache_creation": split,
+    }
+
+
+@pytest.mark.parametrize(
+    ("model", "lifetime"),
+    [
+        *[(model, "5m") for model in MODELS],
+        ("claude-sonnet-5-5", "1h"),
+        ("claude-haiku-4-5", "1h"),
+    ],
+)
+def test_it_is_what_the_client_itself_counts(
+    model: str, lifetime: str, installed: Installed, stub: StubApi
+) -> None:
+    """To the cent, with a subagent; the client's own helpers are not recorded, and named."""
+    stub.script(
+        bash("echo one", _usage(60_000, lifetime=lifetime)),
+        agent("look around", _usage(80_000, lifetime=lifetime)),
+        text("Done.", _usage(120_000, lifetime=lifetime, output=3_000)),
+    )
+    stub.script_subagents(
+        bash("echo two", _usage(20_000, lifetime=lifetime)),
+        text("Seen.", _usage(30_000, lifetime=lifetime)),
+    )
+
+    done = installed.client.run_print("Go.", model=model, args=["--dangerously-skip-permissions"])
+    assert done.result is not None, done.stderr
+    told = json.loads(installed.command("cost", "--json").stdout)
+
+    by_client = done.result["modelUsage"]
+    assert told["total"]["requests"] == 5
+    assert told["total"]["dollars"] == pytest.approx(by_client[model]["costUSD"], abs=0.005)
+    assert told["total"]["subagent_dollars"] > 0

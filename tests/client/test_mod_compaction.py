@@ -1,0 +1,331 @@
+"""A compaction without a model, in the real client: what the service gets is what was meant."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import struct
+import threading
+import zlib
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from .modded import (
+    FULL,
+    KEPT,
+    WINDOW,
+    calls_of,
+    check_history,
+    fill,
+    lines_in,
+    read_all,
+    recalled,
+    write_files,
+)
+from .stub_api import agent, bash, filled, held, text, tool
+
+if TYPE_CHECKING:
+    from .brimline_home import Installed
+    from .harness import Client
+    from .stub_api import Request, StubApi, Turn
+
+PROMPT = "Count the values of every part."
+REPLY = "I begin with the first parts."
+
+
+def speaking(turn: Turn, said: str) -> Turn:
+    """The same reply with words before its calls."""
+    return replace(turn, blocks=({"type": "text", "text": said}, *turn.blocks))
+
+
+def png() -> bytes:
+    """A picture of 8 by 8 pixels."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return (
+            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        )
+
+    head = struct.pack(">IIBBBBB", 8, 8, 8, 2, 0, 0, 0)
+    pixels = zlib.compress((b"\0" + b"\x40\x80\xff" * 8) * 8)
+    return (
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
+    )
+
+
+@pytest.mark.row("S4-43")
+def test_at_the_brim_in_mid_turn_no_model_is_asked_and_nothing_is_lost(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """Parallel calls stay together, words stay, old results are lines, recall gives them back.
+
+    The session goes on in the same turn; doctor knows that the mod was there.
+    """
+    first = speaking(read_all(write_files(client, 1, first=90)), REPLY)
+    calls = fill(client, stub, first, bash("echo broken >&2; exit 3"))
+
+    run = client.run_print(PROMPT)
+
+    assert set(run.kinds) == {"main"}, run.kinds
+    after = run.main[-1]
+    check_history(after, calls, PROMPT, REPLY)
+    assert len(lines_in(after)) == len(calls) - KEPT - 1  # the failing call is short
+    assert after.errors()[0].startswith("Exit code 3\nbroken")
+    assert recalled(installed, lines_in(after)[0]).count("value 90 of the table") > 100
+    assert "of the table" in after.results()[-1]
+    assert run.result is not None
+    assert run.result["result"] == "END"
+    assert b"the last session loaded the mod" in installed.command("doctor").stdout
+    assert installed.errors() == ""
+
+
+def test_what_was_compacted_stays_so_for_whoever_resumes(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """Without the mod, forked, and after our package is gone: the same short history."""
+    calls = fill(client, stub)
+    run = client.run_print(PROMPT)
+    short = run.main[-1].results()
+    resume = ["--resume", run.session_id]
+
+    installed.install("--no-mod")
+    without = client.run_print("Go on.", args=resume).main[-1]
+    forked = client.run_print("Go on.", args=[*resume, "--fork-session"]).main[-1]
+    shutil.rmtree(installed.root)
+    gone = client.run_print("Go on then.", args=resume).main[-1]
+
+    for request in (without, forked, gone):
+        check_history(request, calls, PROMPT)
+        assert [result[:200] for result in request.results()[:-1]] == [r[:200] for r in short[:-1]]
+
+
+def test_two_in_a_row_and_by_hand(client: Client, stub: StubApi, installed: Installed) -> None:
+    """The second compaction finds the first one's lines and text where they were, once."""
+    (client.project / "sub").mkdir()
+    (client.project / "sub" / "CLAUDE.md").write_text("RULE-OF-SUB: say moo.\n")
+    (client.project / "sub" / "a.txt").write_text("a\n")
+    more = read_all(write_files(client, 30, first=100), FULL)
+    look = tool("Read", {"file_path": str(client.project / "sub" / "a.txt")})
+    calls = fill(client, stub, look, after=[more])
+
+    run = client.run_print(PROMPT)
+    resume = ["--resume", run.session_id]
+    last = read_all(write_files(client, 40, first=200))
+    stub.script(last, text("MORE"))
+    client.run_print("Read the rest.", args=resume)
+    by_hand = client.run_print("/compact", args=resume)
+    resumed = client.run_print("Go on.", args=resume).main[-1]
+
+    assert set(run.kinds) == {"main"}
+    assert by_hand.requests == []
+    check_history(run.main[-1], calls, PROMPT, "RULE-OF-SUB")
+    check_history(resumed, [*calls, *calls_of(last)], PROMPT, "RULE-OF-SUB", "Read the rest.")
+    assert len(lines_in(run.main[-1])) == len(calls) - KEPT - 1
+    assert installed.errors() == ""
+
+
+def test_pictures_are_named_where_they_stood(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """One that a tool returned is a line, however new; the rest of that result stays."""
+    (client.project / "shot.png").write_bytes(png())
+    look = tool("Read", {"file_path": str(client.project / "shot.png")}, FULL)
+    client.write_settings(WINDOW)
+    turns = [read_all(write_files(client)), look]
+    stub.script(*turns, text("END"))
+
+    run = client.run_print(PROMPT)
+
+    assert set(run.kinds) == {"main"}
+    check_history(run.main[-1], calls_of(*turns), PROMPT)
+    assert run.main[-2].body != run.main[-1].body
+    assert run.main[-1].blocks("image") == []
+    assert "shot.png" in run.main[-1].results()[-1]
+    assert installed.errors() == ""
+
+
+def test_what_stands_beside_results_comes_back_at_its_place(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """Rules of a subfolder, a skill, a task, another hook's note: once each, behind their call."""
+    sub, skill = client.project / "sub", client.project / ".claude" / "skills" / "demo"
+    for folder in (sub, skill):
+        folder.mkdir(parents=True)
+    (sub / "CLAUDE.md").write_text("RULE-OF-SUB: say moo.\n")
+    (sub / "a.txt").write_text("a\n")
+    (skill / "SKILL.md").write_text("---\nname: demo\ndescription: d\n---\nSKILL-BODY\n")
+    note = {"hookEventName": "PostToolUse", "additionalContext": "NOTE-OF-ANOTHER-HOOK"}
+    command = f"cat >/dev/null; echo '{json.dumps({'hookSpecificOutput': note})}'"
+    group = {"matcher": "TaskCreate", "hooks": [{"type": "command", "command": command}]}
+    client.write_settings({"hooks": {"PostToolUse": [group]}}, "project")
+    calls = fill(
+        client,
+        stub,
+        tool("Read", {"file_path": str(sub / "a.txt")}),
+        tool("Skill", {"skill": "demo"}),
+        tool("TaskCreate", {"subject": "TASK-ONE", "description": "d"}),
+    )
+
+    run = client.run_print(PROMPT)
+
+    assert set(run.kinds) == {"main"}
+    after = run.main[-1]
+    check_history(after, calls, PROMPT, "RULE-OF-SUB", "SKILL-BODY", "NOTE-OF-ANOTHER-HOOK")
+    behind = {call: str(after.messages[2 * at + 2]["content"]) for at, call in enumerate(calls[:3])}
+    marks = ("RULE-OF-SUB", "SKILL-BODY", "NOTE-OF-ANOTHER-HOOK")
+    assert [mark in behind[call] for call, mark in zip(behind, marks, strict=True)] == [True] * 3
+    assert "TASK-ONE" in str(after.blocks("tool_use"))
+    assert "Task #1 created" in behind[calls[2]]
+    assert installed.errors() == ""
+
+
+def test_plan_mode_goes_on(client: Client, stub: StubApi, installed: Installed) -> None:
+    """Its instructions are still there, or given anew by the client, and no write is allowed."""
+    calls = fill(client, stub, after=[tool("Write", {"file_path": "x.txt", "content": "x"})])
+
+    run = client.run_print(PROMPT, args=["--permission-mode", "plan"])
+
+    assert set(run.kinds) == {"main"}
+    check_history(run.main[-1], calls, PROMPT)
+    assert not (client.project / "x.txt").exists()
+    assert installed.errors() == ""
+
+
+def test_messages_typed_during_work_are_kept_and_compact_does_what_was_typed(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """Both of them, in order, behind the result they came with, by themselves and by hand.
+
+    A bare `/compact` asks no model; one with words asks for the summary that the words are for.
+    """
+    gate = threading.Event()
+    client.write_settings(WINDOW)
+    first, second = read_all(write_files(client)), read_all(write_files(client, 40, first=100))
+    wait = bash("while [ ! -e go ]; do sleep 0.1; done", FULL)
+    replies = [text(f"TURN-{word}-ENDS") for word in ("ONE", "TWO", "THREE")]
+    stub.script(held(first, gate), wait, replies[0], second, *replies[1:])
+    with client.interactive() as session:
+        session.ready()
+        session.send_line(PROMPT)
+        session.wait_until(lambda: len(stub.requests("main")) == 1)
+        gate.set()
+        session.wait_until(lambda: len(stub.requests("main")) == 2)
+        session.wait_for("while [ ! -e go ]")
+        for line in ("QUEUED-ONE also count the zeros", "QUEUED-TWO and be quick"):
+            session.send_line(line)
+        session.wait_for("QUEUED-TWO and be quick")
+        (client.project / "go").touch()
+        session.wait_for("TURN-ONE-ENDS")
+        session.say("SECOND-PROMPT", "TURN-TWO-ENDS")
+        session.say("/compact", "Compacted")
+        session.say("THIRD-PROMPT", "TURN-THREE-ENDS")
+        assert stub.requests("compaction") == []
+        session.say("/compact keep the plan")
+        session.wait_until(lambda: bool(stub.requests("compaction")))
+
+    calls = calls_of(first, wait)
+    automatic, *_, by_hand = stub.requests("main")[2:]
+    check_history(automatic, calls, PROMPT, "QUEUED-ONE also", "QUEUED-TWO and")
+    said = (PROMPT, "QUEUED-ONE also", "QUEUED-TWO and", "SECOND-PROMPT", "THIRD-PROMPT")
+    check_history(by_hand, [*calls, *calls_of(second)], *said)
+    assert len(lines_in(by_hand)) > len(lines_in(automatic)) > 0
+    for request in (automatic, by_hand):
+        seen = request.seen_text()
+        assert seen.index("QUEUED-ONE also") < seen.index("QUEUED-TWO and")
+    (summary,) = stub.requests("compaction")
+    assert "keep the plan" in summary.seen_text()
+    assert installed.errors() == ""
+
+
+def test_a_subagent_compacts_in_its_own_way(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """A model summarises for it, and the main conversation stays whole."""
+    client.write_settings(WINDOW)
+    files = write_files(client)
+    turns = [agent("look"), bash("echo after")]
+    stub.script(*turns, text("END"))
+    stub.script_subagents(read_all(files), bash("echo full", FULL), text("SUB-ENDS"))
+
+    run = client.run_print(PROMPT)
+
+    assert run.kinds.count("compaction") == 1
+    check_history(run.main[-1], calls_of(*turns), PROMPT)
+    assert "SUB-ENDS" in run.main[-1].results()[0]
+    assert installed.errors() == ""
+
+
+def without_thinking(messages: list[dict[str, Any]]) -> list[Any]:
+    """What thinking is bound to: the messages before it, marks for the cache aside."""
+    found = []
+    for message in messages:
+        content = message["content"]
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        kept = [block for block in blocks if block["type"] != "thinking"]
+        bare = [{key: block[key] for key in block if key != "cache_control"} for block in kept]
+        found.append((message["role"], bare))
+    return found
+
+
+def stale_thoughts(requests: list[Request], issued: dict[str, int]) -> list[str]:
+    """Thinking that was made for another history than the one it is sent with."""
+    return [
+        block["signature"]
+        for request in requests
+        for at, message in enumerate(request.messages)
+        for block in (message["content"] if isinstance(message["content"], list) else [])
+        if block["type"] == "thinking"
+        and without_thinking(request.messages[:at])
+        != without_thinking(requests[issued[block["signature"]]].messages)
+    ]
+
+
+def test_a_model_that_binds_its_thinking_is_sent_none_that_is_stale(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """None from before, readable words of it as text; what is thought afterwards is sent again."""
+    client.write_settings(WINDOW)
+
+    def thinking(turn: Turn, number: int) -> Turn:
+        block = {"type": "thinking", "thinking": f"THOUGHT-{number}.", "signature": f"s{number}"}
+        return replace(turn, blocks=(block, *turn.blocks))
+
+    turns = [
+        thinking(read_all(write_files(client)), 0),
+        thinking(bash("echo one", FULL), 1),
+        thinking(bash("echo two", filled(9_000)), 2),
+    ]
+    stub.script(*turns, text("END"))
+
+    run = client.run_print(PROMPT, model="claude-opus-4-6")
+
+    assert set(run.kinds) == {"main"}
+    issued = {"s0": 0, "s1": 1, "s2": 2}
+    assert stale_thoughts(run.main, issued) == []
+    assert [block["signature"] for block in run.main[-1].blocks("thinking")] == ["s2"]
+    check_history(run.main[-1], calls_of(*turns), PROMPT)
+    said = [block["text"] for block in run.main[-1].blocks("text")]
+    assert [text for text in said if "THOUGHT" in text] == ["THOUGHT-0.", "THOUGHT-1."]
+    assert installed.errors() == ""
+
+
+def test_a_rewind_across_it_brings_the_old_history_back(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """The prompt before the compaction is asked anew, over what stood before it."""
+    client.write_settings(WINDOW)
+    stub.script(
+        text("TURN-ONE-ENDS"), read_all(write_files(client), FULL), text("TURN-TWO-ENDS"),
+        text("TURN-THREE-ENDS"),
+    )  # fmt: skip
+    with client.interactive() as session:
+        session.say("FIRST-PROMPT", "TURN-ONE-ENDS")
+        session.say("SECOND-PROMPT", "TURN-TWO-ENDS")
+        assert stub.requests("compaction") == []
+        session.ready()
+        session.send_keys("\x1b\x1b")
+        screen = session.wait_for("FIRST-PROMPT")
+        print(screen)
+    assert installed.errors() == ""

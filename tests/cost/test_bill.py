@@ -1,0 +1,213 @@
+"""What sessions cost: whose requests count, once each, at which price, in which group."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from brimline.cost import bill, spending, traces
+from brimline.fast import paths
+from brimline.state.forgotten import Asked
+from brimline.testing import SessionBuilder
+from brimline.transcript import read
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Run
+
+FIRST = "1f0c2d3e-8a41-4f0b-b6a7-6f1f0a5b9c20"
+SECOND = "2f0c2d3e-8a41-4f0b-b6a7-6f1f0a5b9c20"
+DAY_S = 86_400
+
+
+def built(project_dir: str, session_id: str = FIRST, model: str = "claude-opus-5-5") -> Any:
+    """A session where the client keeps those of a project."""
+    folder = paths.project_transcripts(project_dir)
+    return SessionBuilder(f"{folder}/{session_id}.jsonl", session_id, project_dir, model)
+
+
+def usage(*tokens: int, an_hour: int = 0) -> dict[str, Any]:
+    """Fresh, written, read and output tokens; so many of those written stay for an hour."""
+    names = ("input", "cache_creation_input", "cache_read_input", "output")
+    counts: dict[str, Any] = {f"{n}_tokens": t for n, t in zip(names, tokens, strict=True)}
+    return counts | {"cache_creation": {"ephemeral_1h_input_tokens": an_hour}}
+
+
+def ask(
+    session: SessionBuilder, name: str, told: dict[str, Any], model: str = "", **extra: Any
+) -> None:
+    """A request whose reply the client recorded with this usage."""
+    message = {"id": name, "role": "assistant", "model": model or session.model, "content": []}
+    session.row("assistant", message=message | {"usage": told}, **extra)
+
+
+def spent(home_dir: str) -> list[spending.Spending]:
+    """What all transcripts tell."""
+    return spending.read_all(home_dir, spending.transcripts())
+
+
+@pytest.mark.parametrize(
+    ("model", "told", "dollars"),
+    [
+        ("claude-opus-5-5", usage(1_000_000, 0, 0, 0), 4),
+        ("claude-opus-5-5", usage(0, 1_000_000, 0, 0), 5),
+        ("claude-opus-5-5", usage(0, 1_000_000, 0, 0, an_hour=1_000_000), 8),
+        ("claude-opus-5-5", usage(0, 1_000_000, 0, 0, an_hour=400_000), 6.2),
+        ("claude-opus-5-5", usage(0, 0, 1_000_000, 0), 0.2),
+        ("claude-opus-5-5", usage(0, 0, 0, 1_000_000), 20),
+        # Haiku 5.5 is dearer above 100,000 tokens of prompt, whatever they are made of.
+        ("claude-haiku-5-5", usage(0, 0, 100_000, 0), 0.001),
+        ("claude-haiku-5-5", usage(0, 1, 100_000, 0), 0.005001),
+    ],
+)
+def test_each_kind_of_token_has_its_price(
+    model: str, told: dict[str, Any], dollars: float, home_dir: str, project_dir: str
+) -> None:
+    """Both lifetimes of the cache, and prices that depend on the size of the prompt."""
+    ask(built(project_dir, model=model), "msg_1", told)
+
+    (row,) = bill.grouped(spent(home_dir), ("model",))
+
+    assert row["model"] == model
+    assert row["dollars"] == pytest.approx(dollars, abs=1e-9)
+    assert row["is_assumed"] is False
+
+
+def test_a_request_counts_once_wherever_it_is_written(home_dir: str, project_dir: str) -> None:
+    """In rows of one reply the last is full; kept rows, forks and copies are the same request."""
+    first, fork = built(project_dir), built(project_dir, SECOND)
+    ask(first, "msg_1", usage(0, 0, 0, 1))
+    ask(first, "msg_1", usage(0, 0, 0, 1_000))
+    first.compact(167_000)
+    ask(first, "msg_1", usage(0, 0, 0, 1_000))
+    ask(fork, "msg_1", usage(0, 0, 0, 1_000), forkedFrom={"sessionId": FIRST})
+    ask(fork, "msg_2", usage(0, 0, 0, 2_000))
+
+    rows = {row["session"]: row for row in bill.grouped(spent(home_dir), ("session",))}
+
+    assert {name: row["requests"] for name, row in rows.items()} == {FIRST: 1, SECOND: 1}
+    assert [rows[name]["output_tokens"] for name in (FIRST, SECOND)] == [1_000, 2_000]
+
+
+def test_subagents_belong_to_their_session(home_dir: str, project_dir: str) -> None:
+    """In the folder of newer clients and beside the sessions, as older ones keep them."""
+    first = built(project_dir)
+    ask(first, "msg_1", usage(0, 0, 0, 1_000))
+    folder = os.path.dirname(first.path)
+    for number, path in enumerate(
+        (f"{folder}/{FIRST}/subagents/agent-a1.jsonl", f"{folder}/agent-a2.jsonl")
+    ):
+        agent = SessionBuilder(path, FIRST, project_dir, "claude-haiku-4-5")
+        ask(agent, f"msg_a{number}", usage(0, 0, 0, 1_000), isSidechain=True)
+
+    (row,) = bill.grouped(spent(home_dir), ("session",))
+
+    assert (row["session"], row["requests"]) == (FIRST, 3)
+    assert (row["dollars"], row["subagent_dollars"]) == (0.03, 0.01)
+
+
+def test_what_the_service_did_not_answer_costs_nothing(home_dir: str, project_dir: str) -> None:
+    """Errors, synthetic rows, prompts and damage; a model without prices is counted apart."""
+    session = built(project_dir)
+    ask(session, "msg_1", usage(9, 9, 9, 9), "<synthetic>")
+    ask(session, "msg_2", usage(9, 9, 9, 9), isApiErrorMessage=True)
+    session.prompt('{"usage": 1}')
+    session.raw(b'{"type":"assistant","message":{"usage":7}}\n{"type":"assi')
+    assert bill.document(spent(home_dir))["total"]["requests"] == 0
+    session.raw(b"\n")
+    ask(session, "msg_3", usage(9, 9, 9, 9), "my-own-model")
+
+    total = bill.document(spent(home_dir))["total"]
+
+    assert (total["requests"], total["unpriced_requests"], total["dollars"]) == (1, 1, None)
+
+
+def test_sums_agree_however_they_are_grouped(
+    home_dir: str, project_dir: str, brimline: Run
+) -> None:
+    """By session, day, project and model; a newer model's price is assumed and said to be."""
+    for number, name in enumerate((FIRST, SECOND)):
+        session = built(project_dir, name)
+        session.cwd = f"/home/dev/project{number}"
+        for step, model in enumerate(("claude-opus-5-5", "claude-sonnet-4-6", "claude-opus-7")):
+            session.now += DAY_S
+            ask(session, f"msg_{number}{step}", usage(10, 20_000, 90_000, 500), model)
+
+    documents = [brimline("cost", "--by", by, "--json").document for by in bill.GROUPS]
+
+    assert [len(document["rows"]) for document in documents] == [2, 3, 2, 3]
+    totals = [document["total"] for document in documents]
+    assert totals == [totals[0]] * 4
+    for document in documents:
+        added = sum(row["dollars"] for row in document["rows"])
+        assert added == pytest.approx(totals[0]["dollars"])
+    assert totals[0]["is_assumed"]
+    told = brimline("cost", "--by", "model").out
+    assert "about $" in told
+    assert "at list price for 6 requests" in told
+    assert "newer than the table" in told
+
+
+def test_since_takes_a_day_or_a_stretch_of_time(project_dir: str, brimline: Run) -> None:
+    """What came before is left out; anything else is refused in a sentence."""
+    session = built(project_dir)
+    ask(session, "msg_1", usage(0, 0, 0, 1_000))
+    session.now += 40 * DAY_S
+    ask(session, "msg_2", usage(0, 0, 0, 1_000))
+
+    def requests(since: str) -> int:
+        count: int = brimline("cost", "--since", since, "--json").document["total"]["requests"]
+        return count
+
+    assert [requests("2026-01-01"), requests("2026-10-15"), requests("2036-01-01")] == [2, 1, 0]
+    assert requests("99999w") == 2
+    refused = brimline("cost", "--since", "yesterday")
+    assert refused.code == 2
+    assert "--since takes a day (2026-11-01), 24h, 7d or 2w, not 'yesterday'" in refused.err
+    assert brimline("cost", "--since", "2036-01-01").out == "No request was recorded since then.\n"
+
+
+def test_a_transcript_is_read_once(
+    home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until it changes; a damaged `cost.jsonl` is made anew."""
+    session = built(project_dir)
+    ask(session, "msg_1", usage(0, 0, 0, 1_000))
+    read_paths = []
+    rows = read.rows
+
+    def noted(path: str, *rest: Any) -> Any:
+        read_paths.append(path)
+        return rows(path, *rest)
+
+    monkeypatch.setattr(read, "rows", noted)
+
+    before = spent(home_dir)
+    assert spent(home_dir) == before
+    assert len(read_paths) == 1
+    ask(session, "msg_2", usage(0, 0, 0, 1_000))
+    assert len(spent(home_dir)[0].requests) == 2
+    assert len(read_paths) == 2
+    Path(home_dir, "cost.jsonl").write_text('{"v":1,"path":3}\n{"v":')
+    assert len(spent(home_dir)[0].requests) == 2
+
+
+def test_a_forgotten_session_leaves_no_figures(
+    home_dir: str, project_dir: str, brimline: Run
+) -> None:
+    """And none come back; what it says later counts again."""
+    session = built(project_dir)
+    ask(session, "msg_1", usage(0, 0, 0, 1_000))
+    ask(built(project_dir, SECOND), "msg_2", usage(0, 0, 0, 1_000))
+    spent(home_dir)
+
+    assert brimline("forget", "--session", FIRST, "--yes").code == 0
+
+    assert FIRST not in Path(home_dir, "cost.jsonl").read_text()
+    assert [one.session_id for one in spent(home_dir)] == [SECOND]
+    traces.forget(home_dir, Asked((SECOND,)), dry_run=True)
+    lines = Path(home_dir, "cost.jsonl").read_text().splitlines()
+    assert [json.loads(line)["session_id"] for line in lines] == [SECOND]

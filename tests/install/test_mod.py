@@ -1,0 +1,167 @@
+"""The mod: its folder, the two settings that name it, and what `doctor` says of it."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from brimline.settings import config
+from brimline.state.session import SessionState
+
+from .conftest import ORIGINAL, Home
+
+MOD = "brimline@brimline"
+MODULE = "mod/brimline/hooks/register.js"
+
+
+def told(home: Home, level: str) -> list[str]:
+    """What `doctor` says of the mod, on one level."""
+    rows = home.run("doctor", "--json").report["findings"]
+    return [row["what"] for row in rows if (row["check"], row["level"]) == ("mod", level)]
+
+
+@pytest.mark.row("S4-44")
+def test_the_client_is_told_of_a_private_folder_and_forgets_it_to_the_byte(home: Home) -> None:
+    """Two settings keys, five files that nobody else reads, and nothing left of either."""
+    home.install()
+
+    place = str(Path(home.data, "mod"))
+    source = {"source": {"source": "directory", "path": place}}
+    assert home.value["extraKnownMarketplaces"] == {"brimline": source}
+    assert home.value["enabledPlugins"] == {MOD: True}
+    files = [path for path in Path(place).rglob("*") if path.is_file()]
+    assert len(files) == 5
+    assert not any(stat.S_IMODE(path.stat().st_mode) & 0o077 for path in files)
+    started = json.loads(Path(place, "brimline", "brimline.json").read_bytes())
+    assert started == {"command": [str(home.launcher), "mod"], "own": str(home.launcher)}
+
+    home.uninstall()
+
+    assert home.settings.read_bytes() == ORIGINAL
+    assert not Path(place).exists()
+
+
+def test_other_plugins_stay(home: Home) -> None:
+    """They keep their places, also where somebody edited the settings after us."""
+    theirs = {"b@market": True, "a@market": False}
+    home.edit(enabledPlugins=theirs, extraKnownMarketplaces={})
+    before = home.value
+    home.install()
+    assert list(home.value["enabledPlugins"]) == [*theirs, MOD]
+    home.edit(x=1)
+
+    home.uninstall()
+
+    assert home.value == before | {"x": 1}
+
+
+def test_it_can_be_left_out_and_taken_out(home: Home) -> None:
+    """`--no-mod` adds nothing, and takes back what an earlier installation added."""
+    home.install("--no-mod")
+    assert not {"enabledPlugins", "extraKnownMarketplaces"} & home.value.keys()
+    assert not Path(home.data, "mod").exists()
+    assert told(home, "note") == ["the mod is not installed"]
+    home.install()
+    home.install("--no-mod")
+    assert not {"enabledPlugins", "extraKnownMarketplaces"} & home.value.keys()
+
+
+def test_one_that_was_disabled_stays_so(home: Home) -> None:
+    """The client's own menu writes `false`, which an upgrade must not overrule."""
+    home.install()
+    home.edit(enabledPlugins={MOD: False})
+    home.install()
+    assert home.value["enabledPlugins"] == {MOD: False}
+    assert told(home, "note") == [f"the mod {MOD} is disabled in the client"]
+
+
+def test_settings_of_a_strange_shape_are_left_alone(home: Home) -> None:
+    """What the client does not understand is not made an object."""
+    home.edit(enabledPlugins=[], extraKnownMarketplaces=3)
+    home.install()
+    assert (home.value["enabledPlugins"], home.value["extraKnownMarketplaces"]) == ([], 3)
+    assert "hooks" in home.value
+
+
+def test_a_folder_that_is_not_ours_is_not_taken(home: Home) -> None:
+    """One sentence, and nothing is changed."""
+    Path(home.data, "mod").mkdir(parents=True)
+    Path(home.data, "mod", "mine.txt").write_text("mine")
+
+    done = home.run("install", "--yes")
+
+    assert (done.code, "move it" in done.err) == (1, True)
+    assert home.settings.read_bytes() == ORIGINAL
+
+
+def test_what_one_agrees_to_says_what_it_does_and_costs(home: Home) -> None:
+    """In the summary, before anything is written."""
+    words = " ".join(home.run("install", "--dry-run").out.split())
+    assert "without a model request" in words
+    assert "an eighth more input" in words
+    assert "--no-mod" not in " ".join(home.run("install", "--dry-run", "--no-mod").out.split())
+
+
+def test_the_client_forgets_its_record(client: Home) -> None:
+    """By its own command, after which the settings are what they were."""
+    client.install()
+    known = client.config / "plugins" / "known_marketplaces.json"
+    known.parent.mkdir()
+    source = {"source": "directory", "path": str(Path(client.data, "mod"))}
+    known.write_text(json.dumps({"brimline": {"source": source}}))
+
+    report = client.uninstall()
+
+    assert report["client_calls"][-1] == "claude plugin marketplace remove brimline"
+    assert json.loads(known.read_bytes()) == {}
+    assert client.settings.read_bytes() == ORIGINAL
+
+
+def test_doctor_says_whether_the_last_session_had_it(home: Home) -> None:
+    """And why not, where that can be known."""
+    home.install()
+    assert told(home, "ok") == ["the mod is installed; no session has begun since"]
+    state = SessionState(home.data, "s1")
+    state.add_line("SessionStart", {})
+    assert "--bare" in told(home, "warning")[0]
+    home.edit(disableAllHooks=True)
+    assert "disableAllHooks" in told(home, "warning")[0]
+    home.edit(disableAllHooks=False)
+    state.save_sign_of_mod({"at": 1.0, "client": "2.1.325", "inside": "keep"})
+    assert "client 2.1.325, compaction.inside = keep" in told(home, "ok")[0]
+
+
+def test_doctor_names_an_old_client(home: Home, no_client: Path) -> None:
+    """One before mods neither loads it nor complains."""
+    program = no_client / "claude"
+    program.write_text("#!/bin/sh\necho '2.1.286 (Claude Code)'\n")
+    program.chmod(0o755)
+    home.install("--no-mcp")
+    SessionState(home.data, "s1").add_line("SessionStart", {})
+    assert "older than 2.1.287" in told(home, "warning")[0]
+
+
+def test_doctor_says_what_keeps_it_from_answering(home: Home) -> None:
+    """Another's PreCompact hook, another mod that stands first, a setting, a changed file."""
+    folder = home.config / "plugins" / "cache" / "rival"
+    (folder / "hooks").mkdir(parents=True)
+    (folder / "hooks" / "register.js").write_text('on("session.compact", answer)')
+    record = {"plugins": {"rival@market": [{"installPath": str(folder)}]}}
+    (home.config / "plugins" / "installed_plugins.json").write_text(json.dumps(record))
+    home.edit(enabledPlugins={"rival@market": True, "other@market": True})
+    home.install()
+    hooks = home.value["hooks"]
+    hooks["PreCompact"].append({"hooks": [{"type": "command", "command": "save.sh"}]})
+    home.edit(hooks=hooks)
+    Path(home.data, MODULE).write_text("changed")
+
+    said = told(home, "warning")
+
+    assert any("save.sh" in text for text in said)
+    assert any("rival@market" in text for text in said)
+    assert any("not what this version would write" in text for text in said)
+    config.change(f"{home.data}/config.toml", "compaction.inside", "off", project=False)
+    assert "compaction.inside is off" in told(home, "note")[0]

@@ -1,0 +1,38 @@
+"""The mod's sign of life, and the module that an upgrade renews."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import brimline
+from brimline.mod import request
+from brimline.state.session import SessionState
+
+
+def say(home_dir: str, project_dir: str) -> dict[str, object]:
+    """What Python answers when a session begins."""
+    question = {"session": "s1", "cwd": project_dir, "client": "2.1.325"}
+    return request.respond("alive", json.dumps(question).encode(), home_dir)
+
+
+def test_it_is_noted_with_the_client_and_the_setting(home_dir: str, project_dir: str) -> None:
+    """In the session's folder, where the gateway and `doctor` look."""
+    assert say(home_dir, project_dir) == {"inside": "balanced"}
+    sign = SessionState(home_dir, "s1").sign_of_mod()
+    assert (sign["client"], sign["inside"]) == ("2.1.325", "balanced")
+    assert SessionState(home_dir, "s2").sign_of_mod() == {}
+
+
+def test_a_module_of_another_version_is_renewed(home_dir: str, project_dir: str) -> None:
+    """The client loads this version's from its next session on; one that is missing stays so."""
+    module = Path(home_dir, "mod/brimline/hooks/register.js")
+    say(home_dir, project_dir)
+    assert not module.exists()
+    module.parent.mkdir(parents=True)
+    module.write_text("old")
+    say(home_dir, project_dir)
+    assert (
+        module.read_bytes()
+        == Path(brimline.__file__).with_name("mod").joinpath("register.js").read_bytes()
+    )
