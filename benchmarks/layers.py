@@ -20,10 +20,11 @@ from typing import Any
 
 from brimline import models
 from brimline.compaction import blocks, compactor
+from brimline.compaction.layers import numbered
 from brimline.gauge import window
 
 _POLICIES: dict[str, dict[str, Any]] = {
-    "L1 alone": {"layers": frozenset({1})},
+    "L1 alone": {"layers": numbered({1})},
     "layers, edit at once": {"waiting_weight": float("inf")},
     "layers, thinking bound": {"is_bound": True},
     "layers, as shipped": {},

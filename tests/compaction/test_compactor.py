@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from tests.compaction.talks import Talk, flat
 
 from brimline.compaction import blocks, compactor, stand_ins
 from brimline.compaction.compactor import Settings, State
+from brimline.compaction.layers import LAYERS
 from brimline.offload.judge import Rules
 from brimline.store import stub
 
@@ -502,7 +504,7 @@ def test_any_input_keeps_its_shape(body: dict[str, Any], is_refused: bool, is_bo
     But for bound thinking behind an edit, which is left out.
     """
     original, state = copy.deepcopy(body), State(at=0.0, sent=[])
-    rules = Settings(hot_requests=1, is_bound=is_bound)
+    rules = Settings(tuple(replace(layer, hot_requests=1) for layer in LAYERS), is_bound=is_bound)
     outcome = compactor.compact(body, state, rules, now=1e9)
     if is_refused:
         told = "prompt is too long: 9 tokens > 1 maximum"

@@ -30,6 +30,7 @@ from brimline.dashboard import index, story
 from brimline.fast import paths
 from brimline.gateway.conversations import Conversations
 from brimline.gateway.stickiness import Stickiness
+from brimline.settings import config
 from brimline.store import contents, pins
 from brimline.testing import SessionBuilder
 

@@ -80,8 +80,11 @@ def thoughts(body: Json) -> int:
     return sum(block["type"] == "thinking" for _, block in flat(body))
 
 
-def test_below_the_brim_no_thought_is_lost(upstream: Upstream, binding: Binding) -> None:
+def test_below_the_brim_no_thought_is_lost(
+    upstream: Upstream, binding: Binding, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whatever is cold, and whether or not the cache has expired; bulk is kept out on arrival."""
+    monkeypatch.setenv("BRIMLINE_COMPACTION_TOKENS", "400000")
     thinker = Thinker()
     thinker.talk.step("Bash", {"command": "journalctl"}, LOG)
     with Gateway(upstream.url, "--test-clock") as gateway:
@@ -122,9 +125,10 @@ def test_near_the_brim_the_past_goes_at_once_with_the_thinking_behind_it(
 
 
 def test_a_model_that_nobody_knows_is_learned_from_its_refusal(
-    upstream: Upstream, home_dir: str
+    upstream: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The refused form is sent again without the thoughts that it made invalid, and for good."""
+    monkeypatch.setenv("BRIMLINE_COMPACTION_TOKENS", "400000")
     upstream.binding = Binding("error")
     thinker = Thinker(UNKNOWN)
     with Gateway(upstream.url, "--test-clock") as gateway:
@@ -144,9 +148,10 @@ def test_a_model_that_nobody_knows_is_learned_from_its_refusal(
 
 
 def test_a_model_is_learned_from_what_the_service_says_it_dropped(
-    upstream: Upstream, home_dir: str
+    upstream: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where the client asked to be told."""
+    monkeypatch.setenv("BRIMLINE_COMPACTION_TOKENS", "400000")
     dropped = {"type": "thinking_dropped", "path": "x", "reason": "prefix_binding_mismatch"}
     answer = {"content": [], "usage": {"input_tokens": 3}, "input_transformations": [dropped]}
     thinker = Thinker(UNKNOWN)
@@ -188,8 +193,10 @@ def test_a_client_that_takes_its_thinking_away_gets_the_same_stand_ins(upstream:
         thinker.ask(gateway)
 
     before, after = (flat(one.body) for one in upstream.arrived[-2:])
-    assert lines(upstream.arrived[-1].body) > 0
-    assert after == [part for part in before if part[1]["type"] != "thinking"]
+    kept = [part for part in before if part[1]["type"] != "thinking"]
+    pairs = [pair for pair in zip(kept, after, strict=True) if "[brimline" in str(pair[0])]
+    assert pairs
+    assert [one for one, _ in pairs] == [other for _, other in pairs]
 
 
 def test_tokens_are_counted_of_what_would_be_sent(upstream: Upstream, binding: Binding) -> None:

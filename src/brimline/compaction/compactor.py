@@ -5,10 +5,10 @@
     answer = send(outcome.body)
     observe(state, body, answer["usage"])
 
-Cheapest first, each layer at most once per request: previews at arrival (1), lines for results that
-nothing refers to (2), lines for all else that is cold (5); after a refusal once more, harder (4).
-What was replaced stays replaced by the same bytes: `outcome.fresh` is to be kept by whoever wants
-that to hold after a restart, and given back through `lookup`.
+`layers.LAYERS` has what is done to a block, this module when: each layer at most once per request,
+after a refusal for the length once more, harder. What was replaced stays replaced by the same
+bytes: `outcome.fresh` is to be kept by whoever wants that to hold after a restart, and given back
+through `lookup`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.compaction import blocks, stand_ins, timing
+from brimline.compaction.layers import LAYERS, RETRY, Layer, Look, is_final
 from brimline.compaction.references import Clock
 from brimline.offload import judge
 from brimline.offload.judge import Rules
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
     Lookup = Callable[[list[str]], Mapping[str, StandIn]]
 
-SUMMARISE, REACTIVE = 3, 4
 _TOO_LONG = re.compile(r"prompt is too long(?::\s*(\d+)\s*tokens?\s*>\s*(\d+))?")
 # Of what a refusal allows.
 _ROOM_RATIO = 0.95
@@ -42,10 +42,7 @@ _REACTIVE_HOT = (10, 5, 2)
 class Settings:
     """How hard the layers are."""
 
-    layers: frozenset[int] = frozenset({1, 2, 4, 5})
-    hot_requests: int = 20
-    """What was referred to so recently is hot, and stays."""
-    near_brim_hot_requests: int = 10
+    layers: tuple[Layer, ...] = LAYERS
     brim_tokens: int | None = 167_000
     """Where the client would compact; None where somebody else sees to that."""
     near_brim_ratio: float = 0.84
@@ -54,14 +51,13 @@ class Settings:
     """What an edit near the brim has to save, of the brim."""
     waiting_weight: float = 2.0
     """How much it counts that an edit waits, against the price of the break that it makes."""
-    read_requests: int = 4
-    """After so many requests content is held to the rules for bulk."""
     prices: timing.Prices = timing.USUAL_PRICES
     token_factor: float = 1.0
     """How many tokens the model makes of what is estimated as one."""
     is_bound: bool = False
     """Whether the model takes back its thinking only with nothing changed before it."""
     bound_near_brim_ratio: float = 0.9
+    bound_hot_requests: int = 3
     bound_worth_ratio: float = 0.2
     """What the one pass over such a model's past has to free, of what is sent."""
     rules: Rules = field(default_factory=Rules)
@@ -81,15 +77,15 @@ class State:
     lifetime_s: int = 300
     """How long the cache keeps it."""
     waited: dict[str, float] = field(default_factory=dict)
-    drafts: dict[tuple[str, bool], StandIn | None] = field(default_factory=dict)
+    drafts: dict[tuple[str, int], StandIn | None] = field(default_factory=dict)
     prompt_tokens: int | None = None
     """What the last request took of the window."""
     estimated_tokens: float = 0.0
     """What its blocks were estimated at."""
     refused_tokens: float | None = None
-    """The breaker of layer 4: open while the conversation is not smaller than this."""
+    """The breaker of the retry: open while the conversation is not smaller than this."""
     summary_failures: int = 0
-    """The breaker of layer 3: how often in a row it failed."""
+    """The breaker of summaries: how often in a row it failed."""
     clock: Clock = field(default_factory=Clock)
 
 
@@ -98,7 +94,7 @@ class LayerOutcome(NamedTuple):
 
     layer: int
     outcome: str
-    """`applied`, `waiting`, `nothing` or `off`; of layer 3 also `failed` and `breaker open`."""
+    """`applied`, `waiting`, `nothing` or `off`; of a summary also `failed` and `breaker open`."""
     blocks: int = 0
     saved_tokens: float = 0.0
 
@@ -201,19 +197,19 @@ def observe(state: State, body: Any, usage: Mapping[str, Any]) -> None:
 def refused(
     body: Any, state: State, settings: Settings, message: str, lookup: Lookup | None = None
 ) -> Outcome | None:
-    """Layer 4: the request again, harder, after the service called it too long.
+    """Make the request again, harder, after the service called it too long.
 
     None where it was not refused for its length, where nothing can be taken out, or where the
     breaker is open. A second refusal is told by `gave_up`.
     """
     told = _TOO_LONG.search(message)
     found = blocks.read(body) if told and not blocks.is_helper(body) else None
-    if told is None or found is None or REACTIVE not in settings.layers:
+    if told is None or found is None or RETRY not in settings.layers:
         return None
     if state.refused_tokens is not None:
         return None
     _look_up(state, found, lookup)
-    case = _Case(body, found, state, settings)
+    case = _Case(body, found, state, replace(settings, layers=LAYERS))
     state.clock.take(found)
     before = case.sent_tokens
     wanted = before * 0.9
@@ -225,7 +221,7 @@ def refused(
         case.draft_all(hot)
         if before - case.savings() <= wanted:
             break
-    outcome = case.outcome("conversation", "refused", 0, REACTIVE)
+    outcome = case.outcome("conversation", "refused", 0, RETRY)
     return outcome if outcome.fresh else None
 
 
@@ -294,26 +290,41 @@ class _Case:
         self.warm = self._warm_blocks()
         self.drafts = {}
         settings, is_near = self.settings, self._is_near_brim()
-        usual = settings.near_brim_hot_requests if is_near else settings.hot_requests
-        limit = usual if hot is None else hot
-        past_counts = not settings.is_bound or is_near or hot is not None
+        is_hard = hot is not None
+        if not is_hard and settings.is_bound and is_near:
+            hot = settings.bound_hot_requests
+        past_counts = not settings.is_bound or is_near or is_hard
         first = 0 if past_counts else self._free_of_thinking()
         for position, block in enumerate(self.found):
             if position < first or block.kind == blocks.OTHER:
                 continue
+            standing = self.state.standing.get(block.id)
+            if standing and is_final(standing):
+                continue
             if judge.is_named(settings.rules.never, block.tool, block.arguments):
                 continue
-            standing = self.state.standing.get(block.id)
-            if standing and standing.layer != stand_ins.PREVIEW:
-                continue
-            age = self.steps - self.state.clock.last(block)
-            draft = None
-            if age >= limit:
-                draft = self._draft(block, is_cold=True)
-            if draft is None and standing is None and block.kind in (blocks.RESULT, blocks.FILE):
-                draft = self._preview(position, block, age, is_hard=hot is not None)
-            if draft is not None and (hot is not None or draft.layer in settings.layers):
+            look = self._look(position, hot, is_near_brim=is_near, is_hard=is_hard)
+            drafts = (layer.draft(layer, look) for layer in settings.layers if layer.draft)
+            draft = next(filter(None, drafts), None)
+            if draft is not None:
                 self.drafts[position] = draft
+
+    def _look(self, position: int, hot: int | None, *, is_near_brim: bool, is_hard: bool) -> Look:
+        block, state = self.found[position], self.state
+        is_new = position >= self.warm
+        return Look(
+            block,
+            state.standing.get(block.id),
+            self.steps - state.clock.last(block),
+            hot,
+            is_new,
+            is_new and self._is_repeated(position),
+            is_near_brim,
+            is_hard,
+            state.clock,
+            self.settings.rules,
+            state.drafts,
+        )
 
     def savings(self) -> float:
         """What all drafts together would save."""
@@ -379,7 +390,7 @@ class _Case:
         return thoughts
 
     def outcome(
-        self, kind: str, reason: str = "", cut: int | None = None, only: int | None = None
+        self, kind: str, reason: str = "", cut: int | None = None, only: Layer | None = None
     ) -> Outcome:
         """The request with what stands in already, and what is applied now from `cut` on."""
         state = self.state
@@ -423,19 +434,23 @@ class _Case:
         if thoughts:
             outcome.body = blocks.leave_out(outcome.body, thoughts)
 
-    def _layers(self, applied: list[int], only: int | None) -> list[LayerOutcome]:
+    def _layers(self, applied: list[int], only: Layer | None) -> list[LayerOutcome]:
         if only is not None:
-            return [LayerOutcome(only, "applied", len(applied), sum(map(self._saved, applied)))]
-        told = []
-        for layer in (stand_ins.PREVIEW, stand_ins.MICRO, stand_ins.COLLAPSE):
-            drafted = [at for at, draft in self.drafts.items() if draft.layer == layer]
+            saved = sum(map(self._saved, applied))
+            return [LayerOutcome(only.number, "applied", len(applied), saved)]
+        outcomes = []
+        for layer in sorted(LAYERS, key=lambda layer: layer.number):
+            if layer.draft is None:
+                continue
+            drafted = [at for at, draft in self.drafts.items() if draft.layer == layer.number]
             done = [at for at in drafted if at in applied]
             outcome = "applied" if done else "waiting" if drafted else "nothing"
-            if layer not in self.settings.layers:
+            if layer.number not in [other.number for other in self.settings.layers]:
                 outcome = "off"
             counted = done or drafted
-            told.append(LayerOutcome(layer, outcome, len(counted), sum(map(self._saved, counted))))
-        return told
+            saved = sum(map(self._saved, counted))
+            outcomes.append(LayerOutcome(layer.number, outcome, len(counted), saved))
+        return outcomes
 
     def _saved(self, position: int) -> float:
         return self.tokens[position] - self.drafts[position].tokens
@@ -459,25 +474,6 @@ class _Case:
         is_bound = settings.is_bound
         ratio = settings.bound_near_brim_ratio if is_bound else settings.near_brim_ratio
         return state.prompt_tokens + grown >= ratio * settings.brim_tokens
-
-    def _draft(self, block: Block, *, is_cold: bool) -> StandIn | None:
-        memo = block.id, is_cold
-        if memo not in self.state.drafts:
-            clock, rules = self.state.clock, self.settings.rules
-            self.state.drafts[memo] = (
-                stand_ins.when_cold(block, clock)
-                if is_cold
-                else stand_ins.when_read(block, clock, rules)
-            )
-        return self.state.drafts[memo]
-
-    def _preview(self, position: int, block: Block, age: int, *, is_hard: bool) -> StandIn | None:
-        if is_hard or age >= self.settings.read_requests:
-            return self._draft(block, is_cold=False)
-        if position < self.warm:
-            return None
-        repeated = self._is_repeated(position)
-        return stand_ins.at_arrival(block, self.state.clock, self.settings.rules, repeated=repeated)
 
     def _is_repeated(self, position: int) -> bool:
         """Whether the last result of the same call is not shown whole."""

@@ -183,7 +183,11 @@ class Conversations:
             return raw
 
     def answered(
-        self, passing: Passing, usage: Mapping[str, Any] | None, *, has_dropped_thinking: bool = False
+        self,
+        passing: Passing,
+        usage: Mapping[str, Any] | None,
+        *,
+        has_dropped_thinking: bool = False,
     ) -> None:
         """What became of a request: learn from it, and leave a line in the session's spool."""
         if passing.known is None or passing.outcome is None:
@@ -342,9 +346,9 @@ class Conversations:
         last = dict(reversed(passing.requests)).get(passing.name)
         with self._lock:
             known = self._known.pop(passing.name, None)
-            if known is None:
+            if known is None or last is None:  # new here, or forgotten meanwhile
                 known = _Known(self._starting_point(passing))
-            elif last and last.number != known.number:
+            elif last.number != known.number:
                 self._catch_up(passing, known.state, last)
             known.number = last.number if last else None
             self._known[passing.name] = known
