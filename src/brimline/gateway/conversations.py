@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 _MOST_CONVERSATIONS = 64
 # Against another gateway that goes on with the same conversation at the same time.
 _MOST_ATTEMPTS = 5
-# The sign of life that our mod leaves in a session's folder, and for how long it counts.
-_MOD_SIGN, _MOD_SIGN_S = "mod-alive", 86_400
+# For so long a sign of life of our mod counts.
+_MOD_SIGN_S = 86_400
 _SESSION_HEADER, _AGENT_HEADER = b"x-claude-code-session-id", b"x-claude-code-agent-id"
 
 
@@ -449,12 +449,10 @@ def _same(requests: _Requests, raw: bytes) -> tuple[str, Sent | None]:
 
 def _has_mod(session: SessionState) -> bool:
     """Whether our mod is alive in the client and compacts there by itself."""
-    try:
-        sign = json.loads(io.read_file(f"{session.folder}/{_MOD_SIGN}"))
-        is_young = abs(clock.now() - sign["at"]) < _MOD_SIGN_S
-        return is_young and str(sign["inside"]) != "off"
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
+    sign = session.sign_of_mod()
+    at = sign.get("at")
+    is_young = isinstance(at, int | float) and abs(clock.now() - at) < _MOD_SIGN_S
+    return is_young and sign.get("inside", "off") != "off"
 
 
 def _prices(model: models.Model, prompt_tokens: int) -> timing.Prices:
