@@ -19,6 +19,7 @@ from brimline.fast import paths
 from brimline.foreign import flatten
 from brimline.masking import clean
 from brimline.transcript import read, row, words
+from brimline.transcript.copies import Copies
 from brimline.transcript.row import text_of
 
 if TYPE_CHECKING:
@@ -132,6 +133,10 @@ def _rows_on(line: read.Line) -> list[dict[str, Any]]:
 def fold(ledger: Ledger, fields: Any) -> None:
     """Take one row in; any JSON value is fine."""
     if not isinstance(fields, dict) or row.is_sidechain(fields):
+        return
+    copies = Copies(ledger.boundary_at)
+    is_copy, ledger.boundary_at = copies.is_copy(fields), copies.boundary_at
+    if is_copy:
         return
     take = _BY_KIND.get(row.kind_of(fields))
     if row.is_boundary(fields):

@@ -47,7 +47,9 @@ class Answered:
 EVENTS = {
     "SessionStart": Answered(
         "session_start",
-        dict.fromkeys(("state", "guard", "rules", "carry", "memory", "offload", "session"), ""),
+        dict.fromkeys(
+            ("state", "guard", "rules", "carry", "memory", "offload", "session", "cost"), ""
+        ),
         "fresh settings, the card after a compaction, the user's reminder; then housekeeping",
     ),
     "UserPromptSubmit": Answered(
@@ -66,6 +68,12 @@ EVENTS = {
         "post_tool_use",
         {"offload": "*", "gauge": "*", "carry": "*", "guard": "*"},
         "measures; announces a tier that was entered; keeps large results out of the window",
+        subagents=False,
+    ),
+    "PostToolUseFailure": Answered(
+        "post_tool_use_failure",
+        {"offload": "Bash"},
+        "says so where the client lost the end of a failing command's output",
         subagents=False,
     ),
     "Stop": Answered(

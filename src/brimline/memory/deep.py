@@ -25,6 +25,7 @@ from brimline.search import stored, turns, vectors
 from brimline.search.turns import Entry, Memory
 from brimline.state import forgotten
 from brimline.transcript import find, read, row, words
+from brimline.transcript.copies import Copies
 
 if TYPE_CHECKING:
     import sqlite3
@@ -39,7 +40,10 @@ _PIECE_CHARACTERS = 1_500
 _MOST_PIECES = 12
 _BREAK = re.compile(r"\n\s*\n|\n(?=[-*#|\d])")
 _LARGEST_FILE = 1 << 20
-_SPOKEN = (b'"user"', b'"assistant"', b'"queued_command"', b'"queue-operation"')
+_SPOKEN = (
+    *(b'"user"', b'"assistant"', b'"queued_command"', b'"queue-operation"'),
+    b'"compact_boundary"',
+)
 # A result of a tool tells what the user said only where a call was refused or a question answered.
 _RESULT = b'"tool_result"'
 _ANSWERED = (b"user said:", b"been answered", b"answered", b"user responded:", b'"answers"')
@@ -166,9 +170,10 @@ def spoken(rows: Iterable[tuple[int, dict[str, Any]]]) -> Iterator[tuple[int, En
     Yields:
         Each with where the turn begins that it belongs to: from there one can read on later.
     """
-    speech = _Speech()
+    speech, copies = _Speech(), Copies()
     for offset, fields in rows:
-        yield from speech.take(offset, fields)
+        if not copies.is_copy(fields):
+            yield from speech.take(offset, fields)
     yield from speech.end_turn()
 
 

@@ -96,6 +96,12 @@ def is_synthetic(row: Any) -> bool:
     return bool(message_of(row).get("model") == SYNTHETIC_MODEL)
 
 
+def without_model(row: dict[str, Any]) -> dict[str, Any]:
+    """A reply that does not say who wrote it."""
+    message = {name: value for name, value in message_of(row).items() if name != "model"}
+    return row | {"message": message}
+
+
 def kind_of(row: dict[str, Any]) -> str:
     """The row's type, as the client names it."""
     return text_of(row.get("type"))
