@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
 import struct
@@ -311,21 +312,39 @@ def test_a_model_that_binds_its_thinking_is_sent_none_that_is_stale(
     assert installed.errors() == ""
 
 
-def test_a_rewind_across_it_brings_the_old_history_back(
+def test_a_rewind_across_it_leaves_what_stood_before(
     client: Client, stub: StubApi, installed: Installed
 ) -> None:
-    """The prompt before the compaction is asked anew, over what stood before it."""
+    """Back to a prompt from before the compaction: what came after it is gone, nothing else."""
     client.write_settings(WINDOW)
-    stub.script(
-        text("TURN-ONE-ENDS"), read_all(write_files(client), FULL), text("TURN-TWO-ENDS"),
-        text("TURN-THREE-ENDS"),
-    )  # fmt: skip
+    turns = [text("TURN-ONE-ENDS"), read_all(write_files(client), FULL), text("TURN-TWO-ENDS")]
+    stub.script(*turns, text("TURN-THREE-ENDS"))
+
+    def is_at_the_old_prompt(screen: str) -> bool:
+        lines = [line.split() for line in screen.splitlines()]
+        below = [
+            after for line, after in itertools.pairwise(lines) if line[1:] == ["SECOND-PROMPT"]
+        ]
+        return ["No", "code", "changes"] in below
+
     with client.interactive() as session:
         session.say("FIRST-PROMPT", "TURN-ONE-ENDS")
         session.say("SECOND-PROMPT", "TURN-TWO-ENDS")
         assert stub.requests("compaction") == []
+        session.say("/rewind", "Restore the code and/or conversation")
+        # The new rows come first, from the bottom: both prompts, then those of before.
+        session.send_keys("\x1b[A" * 3)
+        session.wait_for(is_at_the_old_prompt)
+        session.send_keys("\r")
+        session.wait_for("Restore conversation")
+        session.send_keys("\r")
+        session.wait_until(lambda: "Restore conversation" not in session.text)
         session.ready()
-        session.send_keys("\x1b\x1b")
-        screen = session.wait_for("FIRST-PROMPT")
-        print(screen)
+        session.send_keys("\x15")  # the old prompt is in the input box
+        session.send_line("THIRD-PROMPT")
+        session.wait_for("TURN-THREE-ENDS")
+
+    last = stub.requests("main")[-1]
+    check_history(last, [], "FIRST-PROMPT", "TURN-ONE-ENDS", "THIRD-PROMPT")
+    assert "SECOND-PROMPT" not in last.seen_text()
     assert installed.errors() == ""
