@@ -1,6 +1,6 @@
 """What the compaction layers give on recorded sessions, judged request by request.
 
-    BRIMLINE_CORPUS=DIR BRIMLINE_JUDGE=DIR python benchmarks/layers.py [POLICY…]
+    BENCH_CORPUS=DIR BENCH_JUDGE=DIR python benchmarks/layers.py [POLICY…]
 
 The judge is a folder with `gateway_replay.py`, which replays sessions through a gateway over HTTP;
 here the library stands in the place of the gateway, so that a policy takes seconds.
@@ -165,9 +165,9 @@ def main() -> None:
     parser.add_argument("policies", nargs="*", default=known, metavar="POLICY")
     parser.add_argument("--rows", action="store_true", help="print each session too")
     options = parser.parse_args()
-    corpus, tools = (os.environ.get(name) for name in ("BRIMLINE_CORPUS", "BRIMLINE_JUDGE"))
+    corpus, tools = (os.environ.get(name) for name in ("BENCH_CORPUS", "BENCH_JUDGE"))
     if not corpus or not tools:
-        sys.exit("BRIMLINE_CORPUS and BRIMLINE_JUDGE name no folders: nothing to measure")
+        sys.exit("BENCH_CORPUS and BENCH_JUDGE name no folders: nothing to measure")
     sys.path.insert(0, tools)
     judge: Any = importlib.import_module("gateway_replay")
     for name in options.policies:

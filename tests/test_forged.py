@@ -41,7 +41,7 @@ LEDGER: dict[str, Any] = {
     "commits": [["abc1234", "fix"]],
     "pulls": ["https://example.org/pull/1"],
     "checks": {"k": {"command": "make test", "result": "failed", "end": "1 failed"}},
-    "commands": ["make x", "make x"],
+    "commands": {"make x": {"line": "make x", "first": "a", "background": True}},
     "worked": [["make y", "make z"]],
     "subagents": 1,
 }

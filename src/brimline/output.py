@@ -73,7 +73,7 @@ def session_option(function: Any) -> Any:
     """Give a command the option to name a session."""
     import click
 
-    help_text = "A session, by its id or how that begins."
+    help_text = "A session: id, how that begins, file, or last."
     return click.option("--session", "session_id", metavar="ID", help=help_text)(function)
 
 

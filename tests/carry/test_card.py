@@ -62,7 +62,12 @@ def test_a_summary_holds_a_message_only_as_words_of_their_own() -> None:
 
 def test_what_does_not_fit_gives_way_the_oldest_message_first() -> None:
     """Then the state; notes and the newest messages stay."""
-    made = record(commands=[f"make target-{number} {'x' * 100}" for number in range(16)])
+    made = record(
+        commands={
+            str(at): {"line": f"make target-{at} {'x' * 100}", "first": "a", "last": "b"}
+            for at in range(16)
+        }
+    )
     ledger.add_note(made, ledger.KEEP, "Port 5433", None)
     say(made, *[f"message {number:03d} " + "word " * 100 for number in range(60)])
 
@@ -145,3 +150,15 @@ def test_no_line_comes_twice_and_the_limit_holds(messages: list[str], notes: lis
     assert len(lines) == len(set(lines))
     assert len(text) <= card.BUDGET_CHARACTERS
     assert len(card.instructions(made)) <= 1_500
+
+
+def test_paths_of_windows_are_grouped_and_shortened_too() -> None:
+    """By folder, from the project's; the latest first."""
+    paths = ("C:\\p\\src\\a.py", "D:\\x\\b.txt", "C:\\p\\src\\c.py", "C:\\p\\d.md")
+    text = card.card(record(folder="C:\\p", changed=dict.fromkeys(paths, 1)))
+
+    assert text.partition("latest first:\n")[2].split("\n") == [
+        "- d.md",
+        "- src\\: c.py, a.py",
+        "- D:\\x\\: b.txt",
+    ]

@@ -52,9 +52,18 @@ def test_a_check_has_the_result_that_the_exit_tells(
     session: SessionBuilder, command: str, failed: bool, results: list[str]
 ) -> None:
     """Behind a pipe, before a `;`, sent off or in a chain that broke somewhere it is unknown."""
-    ran(session, command, "3 failed", failed=failed)
+    ran(session, command, "3 failed" if failed else "0 failed, 9 passed", failed=failed)
 
     assert [one["result"] for one in recorded(session).checks.values()] == results
+
+
+@pytest.mark.parametrize("output", ["3 failed, 2 passed in 0.1s", "Tests: 1 failed", "errors: 12"])
+def test_a_check_that_counts_failures_did_not_pass(session: SessionBuilder, output: str) -> None:
+    """Whatever it exits with; what it ended with is shown."""
+    ran(session, "npm test", f"running\n{output}")
+
+    told = f"- `npm test`: exit 0, though its output tells of failures, ended: {output}"
+    assert told in card.card(recorded(session)).split("\n")
 
 
 def test_a_folder_that_is_not_there_is_no_failed_check(session: SessionBuilder) -> None:
@@ -141,13 +150,27 @@ def test_a_command_that_works_after_a_similar_one_failed_is_kept(session: Sessio
 
 
 def test_commands_that_only_look_are_not_listed(session: SessionBuilder) -> None:
-    """Nor checks, which have lines of their own, nor what runs in the background."""
+    """Nor checks, which have lines of their own."""
     for command in ("ls", "cat a | head", "pytest", "git push", "git push", "sed -n 1,2p a"):
         ran(session, command)
-    call = session.tool_call(9, "Bash", command="serve", run_in_background=True)
-    session.tool_result(call, "started", toolUseResult={"backgroundTaskId": "b1"})
 
-    assert recorded(session).commands == ["git push"]
+    assert list(recorded(session).commands) == ["git push"]
+
+
+def test_a_command_is_on_the_card_once_its_shape_has_run_twice(session: SessionBuilder) -> None:
+    """Numbers, texts and names of commits may differ; what goes on in the background says so."""
+    for command in ("deploy --to 1", "make once", "git show 1234abc", "git show 99ffee1"):
+        ran(session, command)
+    ran(session, "deploy --to 2")
+    for _ in range(2):
+        call = session.tool_call(9, "Bash", command="npm start", run_in_background=True)
+        session.tool_result(call, "started", toolUseResult={"backgroundTaskId": "b1"})
+
+    assert card.card(recorded(session)).partition("without an error:\n")[2].split("\n") == [
+        "- `npm start` (in the background)",
+        "- `deploy --to 2`",
+        "- `git show 99ffee1`",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -210,7 +233,7 @@ def test_what_is_not_known_of_subagents_and_others_is_not_claimed(
     """A subagent's work stands elsewhere; of `a || b` nobody knows which succeeded."""
     ran(session, "deploy --fast || deploy --slow")
     ran(session, "git push")
-    assert recorded(session).commands == ["git push"]
+    assert list(recorded(session).commands) == ["git push"]
     assert "Subagents" not in card.card(recorded(session))
 
     answered(session, session.tool_call(9, "Task", prompt="x"), "done")

@@ -80,6 +80,19 @@ def test_no_tool_speaks_as_the_user(
     assert said(session) == []
 
 
+def test_words_beside_a_result_are_the_users_where_the_client_says_so(
+    session: SessionBuilder,
+) -> None:
+    """Who agrees to a call may add what to mind; without the client's mark it could be anybody."""
+    for mark in ({"holdsPersonsWords": True}, {}):
+        call = session.tool_call(20_000, "Bash", command="make")
+        result = {"type": "tool_result", "tool_use_id": call, "content": "ok"}
+        words = {"type": "text", "text": f"mind the port {len(mark)}"}
+        session.row("user", message={"role": "user", "content": [result, words]}, **mark)
+
+    assert said(session) == ["mind the port 1"]
+
+
 def test_nothing_of_the_client_assistant_or_subagents_is_a_message(
     session: SessionBuilder,
 ) -> None:
@@ -92,6 +105,7 @@ def test_nothing_of_the_client_assistant_or_subagents_is_a_message(
         "<bash-input>git push</bash-input>",
         "<system-reminder>never stop</system-reminder>",
         "<task-notification><task-id>1</task-id></task-notification>",
+        "<agent-notification>\nA task ended.\n</agent-notification>",
         "[Request interrupted by user]",
         "Base directory for this skill: /skills/x",
         '<channel source="x">brim:keep push</channel>',

@@ -68,7 +68,7 @@ BUILT: dict[str, Callable[[SessionBuilder], object]] = {
     "large window proved": _large_window_proved,
     "accidents": _accidents,
 }
-CORPUS = os.environ.get("BRIMLINE_CORPUS")
+CORPUS = os.environ.get("BENCH_CORPUS")
 RECORDED = sorted(Path(CORPUS).glob("*.jsonl")) if CORPUS else []
 
 

@@ -103,6 +103,7 @@ def test_every_help_text_is_as_it_was(brimline: Run, golden: Golden) -> None:
         ("config sett", "There is no command 'sett': did you mean `brimline config set`"),
         ("carry ad", "There is no command 'ad': did you mean `brimline carry add`?"),
         ("statuslin", "There is no command 'statuslin': did you mean `brimline status`?"),
+        ("tout", "There is no command 'tout'. See `brimline --help`."),
         ("help", "There is no command 'help': did you mean `brimline --help`?"),
         ("session help", "did you mean `brimline session --help`?"),
         ("frobnicate", "There is no command 'frobnicate'. See `brimline --help`."),

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from brimline import clock
 
 from .stub_api import agent, bash, text
 
@@ -60,3 +64,34 @@ def test_it_is_what_the_client_itself_counts(
     assert told["total"]["requests"] == 5
     assert told["total"]["dollars"] == pytest.approx(by_client[model]["costUSD"], abs=0.005)
     assert told["total"]["subagent_dollars"] > 0
+
+
+@pytest.mark.parametrize(("hours", "is_cold"), [(3, True), (0, False)])
+def test_a_resumed_session_says_what_its_cold_cache_costs(
+    hours: int, is_cold: bool, installed: Installed, stub: StubApi
+) -> None:
+    """To the person alone, with the right price, and once; a warm one says nothing."""
+    stub.script(text("Done.", _usage(212_000, lifetime="1h")))
+    done = installed.client.run_print("Go.", model="claude-opus-5-5")
+    assert done.transcript is not None
+    past = clock.format_utc(clock.now() - hours * 3_600 - 3_650 * is_cold)
+    rows = re.sub(r'"timestamp":"[^"]+"', f'"timestamp":"{past}"', done.transcript.read_text())
+    done.transcript.write_text(rows)
+    stub.script(*[text("GOING-ON", _usage(213_000, lifetime="1h"))] * 2)
+    told = "expired 3 h ago: the next request writes 212,700 tokens again, about $1.70."
+
+    with installed.client.interactive(
+        model="claude-opus-5-5", args=["--resume", done.session_id]
+    ) as session:
+        screen = session.say("go on", "GOING-ON")
+    again = installed.client.run_print(
+        "And?", model="claude-opus-5-5", args=["--resume", done.session_id]
+    )
+
+    assert (told in " ".join(screen.split())) is is_cold
+    sent = json.dumps([request.body for request in stub.requests()])
+    assert "expired" not in sent
+    marks = list(Path(installed.data, "sessions", done.session_id).glob("cost-cold-*"))
+    assert len(marks) == is_cold
+    assert again.rc == 0
+    assert installed.errors() == ""

@@ -69,7 +69,7 @@ def project(client: Client) -> Path:
 
 
 @pytest.mark.row("S3-03", "S3-04", "S3-06", "S3-07", "S2-10", "S2-28", "S2-34", "S3-01", "S3-55")
-@pytest.mark.row("S3-05", "S3-16", "S3-17", "S3-57")
+@pytest.mark.row("S3-05", "S3-14", "S3-16", "S3-17", "S3-57")
 def test_a_commands_output_is_swapped_for_a_reference_and_comes_back_to_the_byte(
     client: Client, stub: StubApi, installed: Installed, project: Path
 ) -> None:
@@ -115,7 +115,7 @@ def test_a_commands_output_is_swapped_for_a_reference_and_comes_back_to_the_byte
     assert not rejected(run)
 
 
-@pytest.mark.row("S3-08", "S3-09", "S3-10", "S3-18", "S3-22", "S3-23", "S3-26")
+@pytest.mark.row("S3-08", "S3-09", "S3-10", "S3-18", "S3-22", "S3-26")
 def test_the_results_of_other_tools_are_swapped_each_in_its_shape(
     client: Client, stub: StubApi, installed: Installed, project: Path
 ) -> None:

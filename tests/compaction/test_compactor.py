@@ -262,7 +262,7 @@ def test_a_warm_prefix_is_left_alone_until_waiting_has_cost_as_much_as_the_break
 
 @pytest.mark.row("S2-15")
 def test_nearly_every_request_leaves_what_was_sent_before_as_it_was() -> None:
-    """Files are read, changed and left behind, logs come by: 19 of 20 requests take the fast way."""
+    """Files are read, changed and left behind: 19 of 20 requests take the fast way."""
     state, talk = State(), Talk()
     before: list[Any] = []
     changed = 0

@@ -173,7 +173,7 @@ def test_since_takes_a_day_or_a_stretch_of_time(project_dir: str, brimline: Run)
 def test_a_transcript_is_read_once(
     home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Until it changes; a damaged `cost.jsonl` is made anew."""
+    """Until it changes; a damaged `spending.jsonl` is made anew."""
     session = built(project_dir)
     ask(session, "msg_1", usage(0, 0, 0, 1_000))
     read_paths = []
@@ -191,7 +191,7 @@ def test_a_transcript_is_read_once(
     ask(session, "msg_2", usage(0, 0, 0, 1_000))
     assert len(spent(home_dir)[0].requests) == 2
     assert len(read_paths) == 2
-    Path(home_dir, "cost.jsonl").write_text('{"v":1,"path":3}\n{"v":')
+    Path(home_dir, "spending.jsonl").write_text('{"v":1,"path":3}\n{"v":')
     assert len(spent(home_dir)[0].requests) == 2
 
 
@@ -206,8 +206,8 @@ def test_a_forgotten_session_leaves_no_figures(
 
     assert brimline("forget", "--session", FIRST, "--yes").code == 0
 
-    assert FIRST not in Path(home_dir, "cost.jsonl").read_text()
+    assert FIRST not in Path(home_dir, "spending.jsonl").read_text()
     assert [one.session_id for one in spent(home_dir)] == [SECOND]
     traces.forget(home_dir, Asked((SECOND,)), dry_run=True)
-    lines = Path(home_dir, "cost.jsonl").read_text().splitlines()
+    lines = Path(home_dir, "spending.jsonl").read_text().splitlines()
     assert [json.loads(line)["session_id"] for line in lines] == [SECOND]

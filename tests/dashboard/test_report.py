@@ -52,6 +52,9 @@ def test_what_a_report_shows_cannot_be_a_secret(session: SessionBuilder) -> None
         ("Bash", {"command": "hunter2"}),
         ("Bash", {"command": "TOKEN=hunter2 /opt/ACME/bin/make BAR"}),
         ("to ACME", {"file_path": "BAR.txt"}),
+        ("mcp__acmecrm__search", {"query": "x"}),
+        ("AcmeDeploy", {"path": "x"}),
+        ("Read", {"file_path": "/home/x/plan.acme7"}),
     ]
     for at, (tool, given) in enumerate(calls):
         call = session.tool_call(30_000 + 2_000 * at, tool, **given)
@@ -65,12 +68,26 @@ def test_what_a_report_shows_cannot_be_a_secret(session: SessionBuilder) -> None
 
     made = report(session.path)
 
-    private = ("ACME", "Merger", "secret", "BAR", "alice", "w0rd", "corp", "hunter2", "bedrock")
+    private = (
+        "ACME",
+        "acme",
+        "Acme",
+        "Merger",
+        "secret",
+        "BAR",
+        "alice",
+        "w0rd",
+        "corp",
+        "hunter2",
+        "bedrock",
+    )
     for one in private:
         assert one not in made, one
     for shown in ("Read .txt<", "Grep<", "WebFetch<", "Bash<", "Bash make<", ">SessionStart<"):
         assert shown in made, shown
     assert ">another event<" in made
+    assert "a tool of an MCP server<" in made
+    assert "another tool<" in made
 
 
 def test_the_brim_is_what_status_says_it_is(session: SessionBuilder) -> None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
-import time
 from pathlib import Path
 
 import pytest
 
 from brimline.offload import learning
-from brimline.store import pins, put
+from brimline.store import put
 
 from .conftest import LOG, Player
 
@@ -58,11 +56,10 @@ def test_what_is_older_than_thirty_days_does_not_count(
 
 
 def test_a_large_file_is_put_aside_and_still_counts(player: Player) -> None:
-    """What an older version had put aside goes."""
+    """As it did before."""
     fetch_back(player, 3)
     with open(f"{player.home_dir}/offload-learned.jsonl", "a", encoding="utf-8") as file:
         file.write("x" * 300_000)
-    Path(player.home_dir, "offload-learned.12.jsonl").write_text("", encoding="utf-8")
 
     learning.tidy(player.home_dir)
 
@@ -102,25 +99,37 @@ def test_what_the_client_cuts_counts_as_what_it_shows_of_it(player: Player, tmp_
     found = learning.saved_by(player.home_dir, "s1")
 
     assert (found.recalls, found.would, found.recalled) == (1, 2_300, 20_000)
-    assert found.kept_out_tokens == 0
+    assert found.kept_out == 2_300 - len(shown) - 20_000
 
 
-@pytest.mark.row("S3-11", "S3-59")
-def test_what_the_last_version_noted_of_a_session_still_counts(home_dir: str) -> None:
-    """Its own files: a preview, a pin that waits, what was learned, what was kept out."""
-    golden = Path(__file__).parent / "golden/home-of-56b1cf2.json"
-    for name, lines in json.loads(golden.read_text(encoding="utf-8")).items():
-        path = Path(home_dir, name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        aged = [re.sub(r'"at":[\d.]+', f'"at":{time.time()}', line) for line in lines]
-        path.write_text("".join(aged), encoding="utf-8")
-    session = "11111111-aaaa-4bbb-8ccc-000000000001"
-    player = Player(home_dir, "/home/dev/project", session, source="")
+@pytest.mark.row("S3-01")
+def test_a_preview_larger_than_what_the_client_shows_is_said_to_take_more(
+    player: Player, tmp_path: Path
+) -> None:
+    """Of a large diff the client shows 2,300 characters, and its preview the changed lines."""
+    diff = "diff --git a/x b/x\n@@ -1,9 +1,9 @@\n" + "".join(
+        f"+new line {n}\n" for n in range(4_000)
+    )
+    kept = tmp_path / "kept.txt"
+    kept.write_text(diff, encoding="utf-8")
+    response = {"persistedOutputPath": str(kept), "persistedOutputSize": len(diff)}
 
-    assert player.write("/home/dev/project/a.py") is not None
-    assert player.bash("make deploy n=9", BUILD) is None
-    held = pins.pinned(home_dir)
-    assert [(pin.level, pin.reason) for pin in held.values()] == [("hard", "the failing run")]
-    found = learning.saved_by(home_dir, session)
-    assert found.references == 4
-    assert found.would == found.stored_bytes == 3 * 21_331 + 52_879
+    shown = player.bash("git diff", diff[:30_000], response=response)
+
+    assert shown is not None
+    more = round((len(shown) - 2_300) / 2.85)
+    assert learning.saved_by(player.home_dir, "s1").in_words == (
+        f"better previews, ~{more:,} tokens more"
+    )
+
+
+def test_what_was_learned_names_nothing_of_a_session(player: Player) -> None:
+    """Neither its project, nor its commands, nor its files, so that there is nothing to forget."""
+    fetch_back(player, 2)
+    player.read("/p/secret-plans.log", LOG[:60_000])
+
+    learned = Path(player.home_dir, "offload-learned.jsonl").read_text(encoding="utf-8")
+
+    assert learned.count("\n") >= 5
+    for name in (player.project_dir, "make", "deploy", "secret", "Read", 's1"'):
+        assert name not in learned

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 
 from brimline.fast import io
-from brimline.offload import hook
+from brimline.hooks import entry
 from brimline.offload.hook import PINS_WAIT
 from brimline.store import contents, layout, pins, put
 
@@ -140,14 +141,15 @@ def test_a_compaction_finds_all_that_was_named_in_the_store_and_pinned(
     player: Player, session: SessionBuilder
 ) -> None:
     """The last result, the next one, and those of a range that stays open across it."""
-    hook.pre_compact(player.turn("PreCompact"))
+    compaction = json.dumps(player.turn("PreCompact", trigger="auto").event.payload).encode()
+    entry.respond("PreCompact", compaction, player.home_dir)
     session.tool_result("t0", SMALL)
     player.say("brim:pin last level=hard")
     player.say("brim:pin next")
     player.say("brim:pin start level=hard")
     keys = [KEY, *[result(player, SMALL + str(number)) for number in (1, 2)]]
 
-    hook.pre_compact(player.turn("PreCompact"))
+    entry.respond("PreCompact", compaction, player.home_dir)
 
     assert pinned(player, *keys) == ["hard"] * 3
     assert contents.get(player.home_dir, keys[2]).decode() == SMALL + "2"

@@ -167,6 +167,23 @@ def test_the_transcript_fills_in_what_hooks_were_not_told() -> None:
     assert (second.post_tokens, second.trigger) == (50_000, "manual")
 
 
+def test_two_compactions_within_seconds_keep_their_own_figures() -> None:
+    """Each row belongs to the compaction that had begun by then, not to the one that came next."""
+    events = story(
+        reading("PreCompact", 164_000, 1, trigger="auto"),
+        ("PostCompact", {}),
+        reading("PreCompact", 40_000, 2, trigger="manual"),
+        ("PostCompact", {}),
+    )
+    first_row = row(100.9, uuid="a", pre_tokens=167_000, post_tokens=40_000)
+    second_row = row(102.9, uuid="b", pre_tokens=41_000, post_tokens=9_000)
+
+    first, second = by_hooks(events, first_row, second_row).compactions
+
+    assert (first.pre_tokens, first.post_tokens, first.trigger) == (167_000, 40_000, "auto")
+    assert (second.pre_tokens, second.post_tokens, second.trigger) == (41_000, 9_000, "manual")
+
+
 @pytest.mark.parametrize("at", [50.0, 90_000.0, None])
 def test_a_row_without_a_counterpart_is_a_compaction_of_its_own(at: float | None) -> None:
     """Hooks were not installed then, or failed."""

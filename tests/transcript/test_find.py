@@ -104,3 +104,19 @@ def test_torn_and_foreign_rows_name_nothing(build: Callable[..., SessionBuilder]
     os.utime(other.path, (30, 30))
 
     assert find.current("first") == "first"
+
+
+def test_a_session_has_the_same_names_everywhere(
+    world: Path, project_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its id, how that begins, its file, or `last` for the newest of this project."""
+    session = SessionBuilder(
+        f"{paths.project_transcripts(project_dir)}/1f0c2d3e-0000.jsonl", "1f0c2d3e-0000"
+    )
+    session.reply(20_000)
+    monkeypatch.chdir(project_dir)
+
+    for name in ("1f0c2d3e-0000", "1f0c2d3e", session.path, "last"):
+        assert find.named(name) == find.wanted(name) == session.path
+        assert find.wanted_id(name) == "1f0c2d3e-0000"
+        assert find.matching(name, ["1f0c2d3e-0000", "2"]) == "1f0c2d3e-0000"

@@ -163,9 +163,8 @@ def _rule_lines(marked_rules: Sequence[Sequence[str]]) -> list[str]:
 
 def _state(ledger: Ledger, room: int) -> str:
     """Tasks, plan, git, checks, files, commands: what comes last gives way first."""
-    worked = list(dict.fromkeys(_command_line(line) for line, _ in reversed(ledger.worked)))
-    ran = dict.fromkeys(_command_line(line) for line in reversed(ledger.commands))
-    others = [line for line in ran if line not in worked[:3]]
+    worked = list(dict.fromkeys(_command_line(line) for line, _ in reversed(ledger.worked)))[:3]
+    repeated = [line for line in dict.fromkeys(_repeated_lines(ledger)) if line not in worked]
     ran_too = "- their files, commits and task updates are not listed here"
     parts = [
         _section("Subagents ran too", [ran_too] if ledger.subagents else []),
@@ -174,10 +173,8 @@ def _state(ledger: Ledger, room: int) -> str:
         _section("Git", _within(_git_lines(ledger), 450)),
         _section("Checks, the last result of each", _within(_check_lines(ledger), 500)),
         _section("Files changed, latest first", _within(_grouped(ledger.changed, ledger), 500)),
-        _section("Worked after a similar command had failed", worked[:3]),
-        _section(
-            "Last commands that ended without an error (of a pipe: its last program)", others[:8]
-        ),
+        _section("Worked after a similar command had failed", worked),
+        _section("Commands that ran more than once without an error", repeated[:8]),
         _section("Files read lately", _within(_grouped(ledger.read, ledger), 300)),
     ]
     kept = ""
@@ -232,14 +229,24 @@ def _command_line(command: str, most: int = _LINE_CHARACTERS) -> str:
     return f"- `{flatten(' ⏎ '.join(filter(None, lines)), most)}`"
 
 
+def _repeated_lines(ledger: Ledger) -> list[str]:
+    """Commands of a shape that ran more than once, the latest first: those are run again."""
+    return [
+        _command_line(ran["line"]) + (" (in the background)" if ran.get("background") else "")
+        for ran in reversed(ledger.commands.values())
+        if ran.get("first") != ran.get("last")
+    ]
+
+
 def _grouped(paths: dict[str, int], ledger: Ledger) -> list[str]:
     """Many names in little room: by folder, the latest first."""
     folders: dict[str, list[str]] = {}
     for path in reversed(paths):
-        folder, _, name = path.removeprefix(f"{ledger.folder}/").rpartition("/")
-        folders.setdefault(folder, []).append(name)
+        separator = "/" if "/" in path else "\\"
+        folder, mark, name = path.removeprefix(ledger.folder + separator).rpartition(separator)
+        folders.setdefault(folder + mark, []).append(name)
     return [
-        "- " + (f"{flatten(folder)}/: " if folder else "") + flatten(", ".join(names), 400)
+        "- " + (f"{flatten(folder)}: " if folder else "") + flatten(", ".join(names), 400)
         for folder, names in folders.items()
     ]
 

@@ -139,7 +139,9 @@ def _sections(document: dict[str, Any], record: Ledger) -> dict[str, list[str]]:
         "Checks": [_item("", f"`{check.get('command')}`: {check['result']}") for check in checks],
         "Files changed": [_item("", path) for path in record.changed],
         "Files read": [_item("", path) for path in record.read],
-        "Commands that succeeded": [_item("", f"`{command}`") for command in record.commands],
+        "Commands that succeeded": [
+            _item("", f"`{ran['line']}`") for ran in record.commands.values()
+        ],
         "Messages of the user": [_message(message) for message in record.messages],
         "Kept files": [
             _item("", f"{file['path']}: {file['key'] or file['problem']}")

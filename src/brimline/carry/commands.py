@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 PASSED, FAILED, UNKNOWN = "passed", "failed", "result unknown"
 PIPED = "result unknown (its output was piped)"
+DOUBTFUL = "exit 0, though its output tells of failures"
 # What the client writes where a command printed nothing.
 _NO_OUTPUT = "(Bash completed with no output)"
 
@@ -27,7 +28,7 @@ def words_of(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_MOST_CHECKS, _MOST_COMMANDS, _MOST_WORKED, _MOST_FAILED = 12, 16, 8, 5
+_MOST_CHECKS, _MOST_COMMANDS, _MOST_WORKED, _MOST_FAILED = 12, 40, 8, 5
 _MOST_COMMITS, _MOST_PULLS = 30, 10
 _LONGEST_COMMAND = 400
 # Of the words of two commands so many are the same in similar ones.
@@ -61,6 +62,14 @@ _OPAQUE = words_of("""
     nohup xargs parallel watch ssh docker
 """)
 _INSTALLERS = {"npm", "pnpm", "yarn", "bun"}
+# How a check counts what failed, whatever it exits with.
+_FAILURES = re.compile(
+    r"\b[1-9][\d,]* (?:tests? |specs? )?(?:failed|failures?|failing|errors?)\b"
+    r"|\b(?:failed|failures|errors)[:=] ?[1-9]",
+    re.IGNORECASE,
+)
+# What differs between two runs of the same command: texts, numbers, names of commits.
+_VARIABLE = re.compile(r"'[^']*'|\"[^\"]*\"|\b[0-9a-f]{7,40}\b|\d+")
 _COMMITTED = re.compile(r"^\[[^\]\n]* ([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
 _PULL = re.compile(r"https?://[^\s\"'<>]+/(?:pull|merge_requests|pull-requests)/\d+")
 # The client's closing tag, and what a task runner prints before it starts another program.
@@ -73,33 +82,29 @@ _LOOKING = words_of("""
 """)
 
 
-def ran(ledger: Ledger, command: str, output: str, *, failed: bool) -> None:
+def ran(ledger: Ledger, command: str, output: str, at: str | None, *, failed: bool) -> None:
     """Take in a command that has run."""
     command = _COMMENTS.sub("", command)
     steps = shell.split(command)
     if any(map(_is_opaque, steps)):
         ran_unseen(ledger, command)
         return
+    checks = [place for place, step in enumerate(steps) if _check_name(step)]
+    for place in checks:
+        _note_check(ledger, steps, place, _result(steps, place, output, failed=failed), output)
     line = command[:_LONGEST_COMMAND]
-    names = list(map(_check_name, steps))
-    for at, name in enumerate(names):
-        if name:
-            _note_check(ledger, steps, at, _result(steps, at, output, failed=failed), output)
+    if failed and not checks:
+        ledger.failed = [*ledger.failed, line][-_MOST_FAILED:]
     if failed:
-        if not any(names):
-            ledger.failed = [*ledger.failed, line][-_MOST_FAILED:]
         return
     _note_published(ledger, steps, output)
     operators = {step.operator for step in steps}
     if not operators.isdisjoint(("||", "&")):
         return  # nobody knows which of its commands the exit is of
-    if not any(names) and "|" not in operators:
+    if not checks and "|" not in operators:
         _note_worked(ledger, line)
-    # Checks have lines of their own, and what only looked is not worth one.
-    named = zip(steps, names, strict=True)
-    if any(not name and step.program not in _LOOKING for step, name in named):
-        others = [known for known in ledger.commands if known != line]
-        ledger.commands = [*others, line][-_MOST_COMMANDS:]
+    if _is_worth_noting(steps, checks):
+        _note_command(ledger, line, at)
 
 
 def ran_unseen(ledger: Ledger, command: str) -> None:
@@ -108,6 +113,12 @@ def ran_unseen(ledger: Ledger, command: str) -> None:
         words = key.rpartition("\0")[2].split()
         if all(re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", command) for word in words):
             ledger.checks[key] = {"command": told["command"], "result": UNKNOWN}
+
+
+def ran_in_background(ledger: Ledger, command: str, at: str | None) -> None:
+    """Take in a command that goes on while the assistant works."""
+    ran_unseen(ledger, command)
+    _note_command(ledger, _COMMENTS.sub("", command)[:_LONGEST_COMMAND], at, background=True)
 
 
 def _is_opaque(step: Command) -> bool:
@@ -146,7 +157,7 @@ def _result(steps: list[Command], at: int, output: str, *, failed: bool) -> str:
     if operators[at - first] == "|":
         return PIPED
     if not failed:
-        return PASSED
+        return DOUBTFUL if _FAILURES.search(output[-_LONGEST_COMMAND:]) else PASSED
     is_last = at == len(steps) - 1
     changed_folder = all(step.program == "cd" for step in steps[first:at]) and "cd: " not in output
     return FAILED if is_last and changed_folder else UNKNOWN
@@ -156,18 +167,38 @@ def _note_check(ledger: Ledger, steps: list[Command], at: int, result: str, outp
     """Keep the last result of a check: the same words in the same folder."""
     folders = [step.text for step in steps[:at] if step.program == "cd"]
     line = " && ".join([*folders, steps[at].text])[:_LONGEST_COMMAND]
-    words = [word for word in steps[at].words if not word.startswith("-")]
-    told = {"command": line, "result": result}
+    check = {"command": line, "result": result}
     alone = len(folders) == at and all(step.operator == "|" for step in steps[at:-1])
     if result != PASSED and alone:
         # What the line ended with is this check's own, if only for the end of a pipe.
-        end = output.rstrip()[-_LONGEST_COMMAND:].rpartition("\n")[2].strip()
-        told["end"] = "" if end == _NO_OUTPUT or _NO_ENDING.match(end) else clean(end)
+        check["end"] = _last_line(output)
+    words = [word for word in steps[at].words if not word.startswith("-")]
     key = "\0".join([*folders, " ".join(words)])
     ledger.checks.pop(key, None)
-    ledger.checks[key] = told
+    ledger.checks[key] = check
     while len(ledger.checks) > _MOST_CHECKS:
         del ledger.checks[next(iter(ledger.checks))]
+
+
+def _last_line(output: str) -> str:
+    end = output.rstrip()[-_LONGEST_COMMAND:].rpartition("\n")[2].strip()
+    return "" if end == _NO_OUTPUT or _NO_ENDING.match(end) else clean(end)
+
+
+def _is_worth_noting(steps: list[Command], checks: list[int]) -> bool:
+    """Whether a command did something that has no line of its own; checks have."""
+    programs = [step.program for place, step in enumerate(steps) if place not in checks]
+    return not _LOOKING.issuperset(programs)
+
+
+def _note_command(ledger: Ledger, line: str, at: str | None, *, background: bool = False) -> None:
+    """Keep a command by its shape, with when it ran first and last."""
+    shape = _VARIABLE.sub("#", line)
+    first = ledger.commands.pop(shape, {}).get("first", at)
+    command = {"line": line, "first": first, "last": at, "background": background}
+    ledger.commands[shape] = command
+    while len(ledger.commands) > _MOST_COMMANDS:
+        del ledger.commands[next(iter(ledger.commands))]
 
 
 def _note_worked(ledger: Ledger, line: str) -> None:
@@ -183,22 +214,25 @@ def _note_worked(ledger: Ledger, line: str) -> None:
 
 
 def _note_published(ledger: Ledger, steps: list[Command], output: str) -> None:
-    """Commits and pull requests that a command made."""
+    """Keep the commits and pull requests that a command made."""
     for step in steps:
-        program, words = step.program, step.own
-        if program == "git" and "commit" in words:
-            made = _COMMITTED.findall(output)
-            found = [[commit, clean(subject)] for commit, subject in made]
-            if "--amend" in words and found and ledger.commits:
-                ledger.commits.pop()
-            known = [pair for pair in ledger.commits if pair not in found]
-            ledger.commits = [*known, *found][-_MOST_COMMITS:]
-        elif program == "git" and "reset" in words:
+        words = step.own
+        if step.program == "git" and "commit" in words:
+            _note_commits(ledger, output, amended="--amend" in words)
+        elif step.program == "git" and "reset" in words:
             _take_back(ledger, words[words.index("reset") + 1 :])
-        elif program in ("gh", "glab") and "create" in words and "--dry-run" not in words:
+        elif step.program in ("gh", "glab") and "create" in words and "--dry-run" not in words:
             address = _PULL.search(output)
             if address and address.group() not in ledger.pulls:
                 ledger.pulls = [*ledger.pulls, address.group()][-_MOST_PULLS:]
+
+
+def _note_commits(ledger: Ledger, output: str, *, amended: bool) -> None:
+    made = [[commit, clean(subject)] for commit, subject in _COMMITTED.findall(output)]
+    if amended and made and ledger.commits:
+        ledger.commits.pop()
+    earlier = [pair for pair in ledger.commits if pair not in made]
+    ledger.commits = [*earlier, *made][-_MOST_COMMITS:]
 
 
 def _take_back(ledger: Ledger, words: tuple[str, ...]) -> None:

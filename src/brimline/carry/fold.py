@@ -1,4 +1,4 @@
-"""One transcript row taken into the ledger: nothing is classified that does not say what it is.
+"""Takes transcript rows into the ledger: only rows whose type says what they are count.
 
 Taken are the user's messages (typed, queued, answers, refusals with words), the client's tasks and
 plan, files, commands and their exit, and notes that are marked as such. No prose of the assistant
@@ -10,18 +10,30 @@ from __future__ import annotations
 import re
 import time
 from _blake2 import blake2b
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import clienttools
 from brimline.carry import commands
 from brimline.carry.ledger import DECIDE, KEEP, Ledger, add_message, add_note, is_paste
 from brimline.fast import paths
+from brimline.foreign import flatten
 from brimline.masking import clean
 from brimline.transcript import read, row, words
+from brimline.transcript.copies import Copies
 from brimline.transcript.row import text_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, BinaryIO
+    from collections.abc import Callable, Iterable
+    from typing import BinaryIO
+
+
+class _Answer(NamedTuple):
+    """A call that a tool has answered."""
+
+    tool: str
+    arguments: dict[str, Any]
+    result: row.Result
+    at: str | None
 
 
 # How a line of the user's message becomes a note; other words after `brim:` are directives.
@@ -45,6 +57,7 @@ _CALL_FIELDS = (
 )
 _CALL_CHARACTERS = 2_000
 _OUTPUT_CHARACTERS = 4_000
+_REFUSED_CHARACTERS = 60
 _PRINT_BYTES = 256
 _LINES_BETWEEN_LOOKS = 100
 
@@ -76,22 +89,28 @@ def bring_up_to_date(
         if most_bytes is not None and size - start > most_bytes:
             start = _skip(file, ledger, start, size - most_bytes)
         file.seek(start)
-        end = start
-        for line in read.lines(file, size - start, offset=start):
-            found = _rows_on(line)
-            if not line.is_ended and line.part is None and not found:
-                break  # still being written
-            for one in found:
-                fold(ledger, one)
-            end = line.offset + len(line.raw)
-            if not line.number % _LINES_BETWEEN_LOOKS and time.monotonic() > until:
-                break
+        end = _fold_lines(ledger, read.lines(file, size - start, offset=start), start, until)
         ledger.cursor = {"offset": end, "print": _fingerprint(file, end)}
     return True
 
 
+def _fold_lines(ledger: Ledger, lines: Iterable[read.Line], start: int, until: float) -> int:
+    """Take in line after line; returns where the last of them ends."""
+    end = start
+    for line in lines:
+        rows = _rows_on(line)
+        if not line.is_ended and line.part is None and not rows:
+            break  # still being written
+        for fields in rows:
+            fold(ledger, fields)
+        end = line.offset + len(line.raw)
+        if not line.number % _LINES_BETWEEN_LOOKS and time.monotonic() > until:
+            break
+    return end
+
+
 def end_of(transcript: str | None) -> dict[str, Any]:
-    """The cursor of a ledger that takes nothing from a transcript that stands in it now."""
+    """A cursor at the transcript's present end."""
     try:
         file = read.open_regular(transcript or "")
     except (OSError, ValueError):
@@ -111,43 +130,51 @@ def _rows_on(line: read.Line) -> list[dict[str, Any]]:
     return [record.value for record in line.records]
 
 
-def fold(ledger: Ledger, one: Any) -> None:
+def fold(ledger: Ledger, fields: Any) -> None:
     """Take one row in; any JSON value is fine."""
-    if not isinstance(one, dict) or row.is_sidechain(one):
+    if not isinstance(fields, dict) or row.is_sidechain(fields):
         return
-    if row.is_boundary(one):
+    copies = Copies(ledger.boundary_at)
+    is_copy, ledger.boundary_at = copies.is_copy(fields), copies.boundary_at
+    if is_copy:
+        return
+    take = _BY_KIND.get(row.kind_of(fields))
+    if row.is_boundary(fields):
         # A boundary and its summary are one; old sessions have the summary only.
-        ledger.compactions += not (row.is_summary(one) and ledger.summary_expected)
-        ledger.summary_expected = not row.is_summary(one)
-    else:
-        taking = _TAKING.get(row.kind_of(one))
-        if taking is not None:
-            taking(ledger, one, row.timestamp_of(one))
-    ledger.folder = ledger.folder or row.cwd_of(one) or ""
-    origin = "" if ledger.forked_from else row.forked_from(one)
+        ledger.compactions += not (row.is_summary(fields) and ledger.summary_expected)
+        ledger.summary_expected = not row.is_summary(fields)
+    elif take is not None:
+        take(ledger, fields, row.timestamp_of(fields))
+    _note_place(ledger, fields)
+
+
+def _note_place(ledger: Ledger, fields: dict[str, Any]) -> None:
+    """Keep the first folder and the last branch, and which session the rows were copied from."""
+    ledger.folder = ledger.folder or row.cwd_of(fields) or ""
+    origin = "" if ledger.forked_from else row.forked_from(fields)
     if origin:
         ledger.forked_from = paths.safe_session_id(origin)
-    branch = row.branch_of(one)
+    branch = row.branch_of(fields)
     if branch and branch != ledger.branch:
         ledger.branch = clean(branch)
 
 
-def _assistant(ledger: Ledger, one: dict[str, Any], _at: str | None) -> None:
-    for call in row.calls(one):
+def _assistant(ledger: Ledger, fields: dict[str, Any], _at: str | None) -> None:
+    for call in row.calls(fields):
         _called(ledger, call)
 
 
-def _user(ledger: Ledger, one: dict[str, Any], at: str | None) -> None:
-    _said(ledger, words.message(one), at)
-    for result in row.results(one):
-        asked = ledger.calls.pop(result.call_id, None)
-        if asked is not None:
-            _answered(ledger, asked[0], asked[1], result, at)
+def _user(ledger: Ledger, fields: dict[str, Any], at: str | None) -> None:
+    _said(ledger, words.message(fields), at)
+    for result in row.results(fields):
+        call = ledger.calls.pop(result.call_id, None)
+        if call is not None:
+            _answered(ledger, _Answer(call[0], call[1], result, at))
 
 
-def _attachment(ledger: Ledger, one: dict[str, Any], at: str | None) -> None:
-    _said(ledger, words.message(one), at)
-    attachment = row.attachment_of(one)
+def _attachment(ledger: Ledger, fields: dict[str, Any], at: str | None) -> None:
+    _said(ledger, words.message(fields), at)
+    attachment = row.attachment_of(fields)
     kind = text_of(attachment.get("type"))
     if kind == "task_reminder":
         _task_list(ledger, attachment.get("content"))
@@ -155,9 +182,9 @@ def _attachment(ledger: Ledger, one: dict[str, Any], at: str | None) -> None:
         ledger.plan = clean(text_of(attachment.get("planFilePath"))) or ledger.plan
 
 
-def _queue(ledger: Ledger, one: dict[str, Any], at: str | None) -> None:
+def _queue(ledger: Ledger, fields: dict[str, Any], at: str | None) -> None:
     """What the user typed while the assistant worked; what was taken back was not said."""
-    operation, text = row.queue_operation(one)
+    operation, text = row.queue_operation(fields)
     said = words.own_words(text)
     if operation == "enqueue" and not said.startswith("/"):
         kept = _said(ledger, said, at, "queued")
@@ -169,7 +196,7 @@ def _queue(ledger: Ledger, one: dict[str, Any], at: str | None) -> None:
             ledger.queued = [known for known in ledger.queued if known != last["text"]]
 
 
-_TAKING = {
+_BY_KIND = {
     "assistant": _assistant,
     "user": _user,
     "attachment": _attachment,
@@ -181,17 +208,24 @@ def _said(ledger: Ledger, text: str, at: str | None, kind: str = "prompt") -> st
     """Keep a message of the user, and the notes marked in it; returns what was kept."""
     if not text:
         return ""
-    if "brim:" in text.lower() and not is_paste(text):
-        for word, told in _BRIM_LINE.findall(text):
-            if word.lower() in _NOTE_WORDS:
-                add_note(ledger, _NOTE_WORDS[word.lower()], told, at)
-        text = _BRIM_LINE.sub("", text).strip()
-    text = clean(text)
+    text = clean(_without_notes(ledger, text, at))
     # The client sends what waited in its queue as prompts, several as one.
-    is_known = kind != "queued" and all(part in ledger.queued for part in text.split("\n"))
-    if text.strip() and not is_known and (kind == "queued" or text not in ledger.queued):
+    is_repeated = kind != "queued" and (
+        text in ledger.queued or all(part in ledger.queued for part in text.split("\n"))
+    )
+    if text.strip() and not is_repeated:
         add_message(ledger, text, at, kind)
     return text
+
+
+def _without_notes(ledger: Ledger, text: str, at: str | None) -> str:
+    """Keep the notes that are marked in a message; returns what is left of it."""
+    if "brim:" not in text.lower() or is_paste(text):
+        return text
+    for word, note in _BRIM_LINE.findall(text):
+        if word.lower() in _NOTE_WORDS:
+            add_note(ledger, _NOTE_WORDS[word.lower()], note, at)
+    return _BRIM_LINE.sub("", text).strip()
 
 
 def has_marks(text: str) -> bool:
@@ -200,81 +234,112 @@ def has_marks(text: str) -> bool:
 
 
 def _called(ledger: Ledger, call: row.Call) -> None:
-    given = {
+    arguments = {
         name: value[:_CALL_CHARACTERS] if isinstance(value, str) else value
         for name, value in call.arguments.items()
         if name in _CALL_FIELDS
     }
-    ledger.calls[call.id] = [call.name, given]
+    ledger.calls[call.id] = [call.name, arguments]
     _trim(ledger.calls, _MOST_CALLS)
 
 
-def _answered(
-    ledger: Ledger, name: str, given: dict[str, Any], result: row.Result, at: str | None
-) -> None:
+def _answered(ledger: Ledger, answer: _Answer) -> None:
     """A tool has answered: what that tells depends on the tool."""
-    refusal = words.refusal(name, result)
-    answer = words.answer(name, result)
-    if refusal or answer:
-        kind = _refused(name, given) if refusal else "answer"
-        add_message(ledger, refusal or answer, at, kind)
-    elif name == "Bash" and refusal is None:
-        _ran(ledger, given, result)
-    elif result.is_error:
+    refusal = words.refusal(answer.tool, answer.result)
+    reply = words.answer(answer.tool, answer.result)
+    if refusal or reply:
+        kind = _refused(answer) if refusal else "answer"
+        add_message(ledger, refusal or reply, answer.at, kind)
         return
-    elif name in clienttools.FILE_TOOLS:
-        _used_file(ledger, name, given)
-    elif name in clienttools.DELEGATING:
-        ledger.subagents += 1
-    elif name == "ExitPlanMode":
-        ledger.plan = clean(text_of(result.told.get("filePath"))) or ledger.plan
-    elif _is_note(name):
-        reason = text_of(given.get("reason")).strip()
-        text = text_of(given.get("text")).strip()
-        add_note(ledger, DECIDE, f"{text} (because {reason})" if reason else text, at, "model")
-    else:
-        _task_answered(ledger, name, given, result)
+    take = _BY_TOOL.get(answer.tool)
+    # How a command failed tells something; a call of another tool that failed did nothing.
+    if take and refusal is None and (take is _ran or not answer.result.is_error):
+        take(ledger, answer)
 
 
-def _refused(name: str, given: dict[str, Any]) -> str:
-    command = " ".join(clean(text_of(given.get("command"))).split())
-    return f"refusing {name} `{command[:60]}`" if command else f"refusing {name}"
+def _refused(answer: _Answer) -> str:
+    command = flatten(clean(text_of(answer.arguments.get("command"))), _REFUSED_CHARACTERS)
+    return f"refusing {answer.tool} `{command}`" if command else f"refusing {answer.tool}"
 
 
-def _used_file(ledger: Ledger, name: str, given: dict[str, Any]) -> None:
-    path = clean(clienttools.file_of(given))
-    if path and name in clienttools.EDITING:
-        _touch(ledger.changed, path)
-        ledger.read.pop(path, None)
-        if "/plans/" in path and path.endswith(".md"):
-            ledger.plan = path
-            return
-        for told in ledger.checks.values():
-            told["edited"] = True
-    elif path and path not in ledger.changed:
+def _ran(ledger: Ledger, answer: _Answer) -> None:
+    command, result = clean(text_of(answer.arguments.get("command"))), answer.result
+    if answer.arguments.get("run_in_background") and not result.is_error:
+        commands.ran_in_background(ledger, command, answer.at)
+    elif result.told.get("interrupted") or result.told.get("backgroundTaskId"):
+        commands.ran_unseen(ledger, command)
+    elif command:
+        output = result.text[-_OUTPUT_CHARACTERS:]
+        commands.ran(ledger, command, output, answer.at, failed=result.is_error)
+
+
+def _read_file(ledger: Ledger, answer: _Answer) -> None:
+    path = clean(clienttools.file_of(answer.arguments))
+    if path and path not in ledger.changed:
         _touch(ledger.read, path)
 
 
-def _is_note(name: str) -> bool:
-    """Whether a tool is the one by which the model writes something down, however it is wired."""
-    return name == "mcp__brimline__note"
+def _changed_file(ledger: Ledger, answer: _Answer) -> None:
+    path = clean(clienttools.file_of(answer.arguments))
+    if not path:
+        return
+    _touch(ledger.changed, path)
+    ledger.read.pop(path, None)
+    if "/plans/" in path and path.endswith(".md"):
+        ledger.plan = path
+        return
+    for check in ledger.checks.values():
+        check["edited"] = True
 
 
-def _task_answered(ledger: Ledger, name: str, given: dict[str, Any], result: row.Result) -> None:
-    if name == "TaskCreate":
-        told = result.told.get("task")
-        number = text_of(told.get("id")) if isinstance(told, dict) else ""
-        found = re.search(r"#(\d+)", result.text)
-        _task(ledger, number or (found.group(1) if found else ""), given)
-    elif name == "TaskUpdate" and result.told.get("success") is not False:
-        _task(ledger, text_of(given.get("taskId")), given)
-    elif name == "TaskList":
-        _task_list(ledger, result.told.get("tasks"))
-    elif name == "TodoWrite":
-        todos = [todo for todo in given.get("todos") or [] if isinstance(todo, dict)]
-        entries = [{**todo, "id": str(number)} for number, todo in enumerate(todos)]
-        ledger.tasks.clear()
-        _task_list(ledger, entries)
+def _delegated(ledger: Ledger, _: _Answer) -> None:
+    ledger.subagents += 1
+
+
+def _planned(ledger: Ledger, answer: _Answer) -> None:
+    ledger.plan = clean(text_of(answer.result.told.get("filePath"))) or ledger.plan
+
+
+def _noted(ledger: Ledger, answer: _Answer) -> None:
+    text, reason = (text_of(answer.arguments.get(name)).strip() for name in ("text", "reason"))
+    text = f"{text} (because {reason})" if reason else text
+    add_note(ledger, DECIDE, text, answer.at, "model")
+
+
+def _task_created(ledger: Ledger, answer: _Answer) -> None:
+    task = answer.result.told.get("task")
+    number = text_of(task.get("id")) if isinstance(task, dict) else ""
+    named = re.search(r"#(\d+)", answer.result.text)
+    _task(ledger, number or (named.group(1) if named else ""), answer.arguments)
+
+
+def _task_updated(ledger: Ledger, answer: _Answer) -> None:
+    if answer.result.told.get("success") is not False:
+        _task(ledger, text_of(answer.arguments.get("taskId")), answer.arguments)
+
+
+def _tasks_listed(ledger: Ledger, answer: _Answer) -> None:
+    _task_list(ledger, answer.result.told.get("tasks"))
+
+
+def _todos_written(ledger: Ledger, answer: _Answer) -> None:
+    todos = [todo for todo in answer.arguments.get("todos") or [] if isinstance(todo, dict)]
+    ledger.tasks.clear()
+    _task_list(ledger, [{**todo, "id": str(number)} for number, todo in enumerate(todos)])
+
+
+_BY_TOOL: dict[str, Callable[[Ledger, _Answer], None]] = {
+    "Bash": _ran,
+    "Read": _read_file,
+    **dict.fromkeys(clienttools.EDITING, _changed_file),
+    **dict.fromkeys(clienttools.DELEGATING, _delegated),
+    "ExitPlanMode": _planned,
+    "mcp__brimline__note": _noted,
+    "TaskCreate": _task_created,
+    "TaskUpdate": _task_updated,
+    "TaskList": _tasks_listed,
+    "TodoWrite": _todos_written,
+}
 
 
 def _task_list(ledger: Ledger, tasks: Any) -> None:
@@ -295,15 +360,6 @@ def _task(ledger: Ledger, number: str, fields: dict[str, Any]) -> None:
     else:
         ledger.tasks[number] = [state, subject]
         _trim(ledger.tasks, _MOST_TASKS)
-
-
-def _ran(ledger: Ledger, given: dict[str, Any], result: row.Result) -> None:
-    command = clean(text_of(given.get("command")))
-    unknown = result.told.get("interrupted") or result.told.get("backgroundTaskId")
-    if unknown or given.get("run_in_background"):
-        commands.ran_unseen(ledger, command)
-    elif command:
-        commands.ran(ledger, command, result.text[-_OUTPUT_CHARACTERS:], failed=result.is_error)
 
 
 def _touch(paths: dict[str, int], path: str) -> None:

@@ -40,7 +40,7 @@ _DAY_S = 86_400
 
 def _named(function: Any) -> Any:
     """The ways to name a session."""
-    file_argument = click.argument("file", metavar="[FILE]", required=False)
+    file_argument = click.argument("file", metavar="[SESSION]", required=False)
     return output.session_option(file_argument(function))
 
 
@@ -51,7 +51,7 @@ def _target(file: str | None, session_id: str | None) -> str:
         SessionError: there is none, or it is something else than a session.
     """
     _require_one_name(file, session_id)
-    path = file or find.wanted(session_id)
+    path = find.named(file) if file else find.wanted(session_id)
     find.require_transcript(path)
     for one in recovery.recover(path):
         if one.problem:
@@ -61,9 +61,9 @@ def _target(file: str | None, session_id: str | None) -> str:
 
 def _require_one_name(file: str | None, session_id: str | None) -> None:
     if file is not None and session_id is not None:
-        raise click.UsageError("Name a session by its file or by --session, not by both.")
+        raise click.UsageError("Name a session as SESSION or by --session, not by both.")
     if "" in (file, session_id):
-        raise click.UsageError("FILE and ID must not be empty.")
+        raise click.UsageError("SESSION and ID must not be empty.")
 
 
 def _reading(path: str) -> output.Progress:
@@ -281,10 +281,11 @@ def _backups(file: str | None, session_id: str | None) -> list[Backup]:
     """
     _require_one_name(file, session_id)
     if file is not None:
-        recovery.recover(file)
-        found = restore.of_session(file)
-        if not found and not os.path.isfile(file):
-            raise SessionError(f"{file} is not there, and neither is a backup of it")
+        path = find.named(file)
+        recovery.recover(path)
+        found = restore.of_session(path)
+        if not found and not os.path.isfile(path):
+            raise SessionError(f"{path} is not there, and neither is a backup of it")
         return found
     start = session_id or ""
     return [one for one in restore.of_all() if os.path.basename(one.session).startswith(start)]

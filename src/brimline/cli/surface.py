@@ -16,9 +16,11 @@ from brimline import __version__, output
 from brimline.errors import BrimlineError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 _MOST_SUGGESTIONS = 3
+# So alike are words with two letters swapped, or with one too many or too few.
+_LIKENESS = 0.75
 _EXIT_USAGE = 2
 _DASHBOARD = "brimline.dashboard.page_commands"
 
@@ -89,8 +91,9 @@ def _within(
 def session() -> None:
     """Look into recorded sessions, shrink them, mend them, and put them back.
 
-    Without FILE or --session it is the running session, else the newest of this project. One that
-    is in use is refused: its client would not notice the change before the session is resumed.
+    Without SESSION (an id, how that begins, a file, `last`) it is the running session, else the
+    newest of this project. One that is in use is refused: its client would not notice the change
+    before the session is resumed.
 
     \b
     Example:
@@ -254,12 +257,19 @@ def suggestions(word: str, above: str) -> list[str]:
     here = [path for path in {*shown, *known} if path.rpartition(" ")[0] == above]
     near = {path.rpartition(" ")[2]: path for path in here}
     begun = [name for name in near if len(word) > 1 and name.startswith(word)]
-    found = [near[name] for name in begun or difflib.get_close_matches(word, near, 2)]
+    found = [near[name] for name in begun or _alike(word, near, 2)]
     found += [path for path in known if path.rpartition(" ")[2] == word]
     if not found:
-        lasts = difflib.get_close_matches(word, {path.rpartition(" ")[2] for path in known}, 1)
+        lasts = _alike(word, {path.rpartition(" ")[2] for path in known}, 1)
         found = [path for path in known if path.rpartition(" ")[2] in lasts]
     return list(dict.fromkeys(found))[:_MOST_SUGGESTIONS]
+
+
+def _alike(word: str, names: Iterable[str], most: int) -> list[str]:
+    """The names that a word is a slip of; one with another first letter has to be very near."""
+    same = [name for name in names if name[:1] == word[:1]]
+    alike = difflib.get_close_matches(word, same, most)
+    return alike or difflib.get_close_matches(word, names, most, _LIKENESS)
 
 
 def run() -> int:

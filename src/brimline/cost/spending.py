@@ -1,4 +1,4 @@
-"""What every recorded request used, kept in `cost.jsonl` so that a transcript is read once.
+"""What every recorded request used, kept in `spending.jsonl` so that a transcript is read once.
 
 A line has a transcript with its size and time, and a list for each of its requests. The file is
 derived: without it all transcripts are read again.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Progress = Callable[[int], None] | None
 
-FILE = "cost.jsonl"
+FILE = "spending.jsonl"
 _MARKS = (b'"usage"',)
 
 
@@ -76,7 +76,7 @@ def read_all(home_dir: str, paths: Iterable[str], progress: Progress = None) -> 
         progress: called with the number of bytes of each line that was read.
 
     Raises:
-        StateError: `cost.jsonl` cannot be written.
+        StateError: `spending.jsonl` cannot be written.
     """
     known = {spending.path: spending for spending in kept(home_dir)}
     gone = forgotten.sessions(home_dir)

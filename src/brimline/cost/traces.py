@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
     from brimline.state.forgotten import Asked
 
-FILES = {"": r"cost\.jsonl"}
+FILES = {"": r"spending\.jsonl"}
+BRIEF = ("cost-",)
 
 
 def sessions(home: str) -> Iterator[tuple[str, str, float]]:

@@ -161,8 +161,8 @@ def replay(
 
 
 def _transcript(named: str) -> str:
-    """The session that is named by its file or its id."""
-    path = named if os.path.isfile(named) else find.by_id(named)
+    """The file of the session that is named."""
+    path = find.named(named)
     find.require_transcript(path)
     return path
 

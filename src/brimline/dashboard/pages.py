@@ -28,7 +28,22 @@ if TYPE_CHECKING:
 _TOP = 12
 _SUBJECT_CHARACTERS = 120
 _MOST_ROWS = 60
-_ENDING = re.compile(r"\.[a-z0-9]{1,5}")
+# Everybody has such files; any other ending may say what somebody works on.
+_ENDINGS = frozenset(
+    """.bash .c .cc .cfg .conf .cpp .cs .css .csv .dart .diff .env .gif .go .gradle .h .hpp .html
+    .ini .ipynb .java .jpg .js .json .jsonl .jsx .kt .less .lock .log .lua .m .md .mjs .mod .patch
+    .pdf .php .pl .png .proto .py .pyi .r .rb .rs .rst .scala .scss .sh .sql .sum .svelte .svg
+    .swift .tf .toml .ts .tsv .tsx .txt .vue .xml .yaml .yml .zsh""".split()  # noqa: SIM905
+)
+# The client's own; those of MCP servers and any other may name what somebody works with.
+_TOOLS = frozenset(
+    (
+        *(*clienttools.FILE_TOOLS, *clienttools.ANSWERING, *clienttools.TERSE, "LS", "KillShell"),
+        *("BashOutput", "ExitPlanMode", "EnterPlanMode", "AskUserQuestion", "SlashCommand"),
+        *("TaskCreate", "TaskUpdate", "TaskList", "TaskGet", "TaskOutput", "TaskStop"),
+        *("ToolSearch", "SendMessage", "LSP", "Monitor"),
+    )
+)
 # As the service demands it of the names of tools, and the client writes its own words.
 _MODEL = re.compile(r"claude-[a-z0-9.-]{1,40}(\[1m\])?")
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
@@ -148,7 +163,7 @@ def shown_item(item: Item, *, redacted: bool) -> str:
     name, subject = item.name, item.subject
     if redacted:
         ending = os.path.splitext(subject)[1] if name in clienttools.FILE_TOOLS else ""
-        subject = ending if _ENDING.fullmatch(ending) else ""
+        subject = ending if ending in _ENDINGS else ""
         subject = shell.known_program(item.subject) if name == "Bash" else subject
         name = name and shared_name(item.kind, name)
     told = f": {name} {subject}".rstrip() if name else ""
@@ -160,7 +175,11 @@ def shared_name(kind: str, name: str) -> str:
     if kind == "hook":
         event = name.partition(":")[0]
         return event if event in EVENTS else "another event"
-    return name if _WORD.fullmatch(name) else "unknown"
+    if kind == "client":
+        return name if _WORD.fullmatch(name) else "unknown"
+    if name.startswith(clienttools.MCP_PREFIX):
+        return "a tool of an MCP server"
+    return name if name in _TOOLS or name in EVENTS else "another tool"
 
 
 def _cards(story: Story) -> list[tuple[int, str]]:

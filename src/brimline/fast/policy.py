@@ -15,11 +15,8 @@ if TYPE_CHECKING:
 
 FORMAT = 2
 _ENV_PREFIX = "BRIMLINE_"
-# The folder, the switch, a key, and what our own benchmarks and tests are pointed at.
-_NO_SETTINGS = (
-    *("BRIMLINE_HOME", "BRIMLINE_OFF", "BRIMLINE_QDRANT_API_KEY"),
-    *("BRIMLINE_CORPUS", "BRIMLINE_GROWTH", "BRIMLINE_CLIENT_CACHE"),
-)
+# The folder, the switch, a key.
+_NO_SETTINGS = ("BRIMLINE_HOME", "BRIMLINE_OFF", "BRIMLINE_QDRANT_API_KEY")
 _OFF_SWITCHES = ("BRIMLINE_OFF", "CLAUDE_HOOKS_PASSTHROUGH")
 # By which the client does without its own memory.
 MEMORY_SWITCH = "CLAUDE_CODE_DISABLE_AUTO_MEMORY"

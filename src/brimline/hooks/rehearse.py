@@ -16,13 +16,13 @@ from brimline import clienttools
 from brimline.decision import merge
 from brimline.fast import paths
 from brimline.gauge.window import CompactionPoint
-from brimline.hooks import table
-from brimline.hooks.entry import call
+from brimline.hooks.entry import collect_decisions
 from brimline.hooks.turn import Turn
 from brimline.hooks.wire import Event
 from brimline.offload import tool_results
 from brimline.settings import config
 from brimline.transcript import compactions, find, read, row
+from brimline.transcript.copies import Copies
 
 # After a compaction, where the recording has none to go by.
 _USUAL_POST_TOKENS = 50_000
@@ -36,8 +36,9 @@ def main(path: str, copy: str) -> None:
     config.compile_policy(home_dir, project)
     with open(copy, "ab", buffering=0) as file:
         rehearsal = Rehearsal(home_dir, project, copy, file)
+        copies = Copies()
         for value in read.rows(path):
-            for found in rehearsal.take(value):
+            for found in [] if copies.is_copy(value) else rehearsal.take(value):
                 sys.stdout.write(json.dumps(found) + "\n")
 
 
@@ -132,13 +133,7 @@ class Rehearsal:
         head = {"session_id": "rehearsal", "transcript_path": self.copy, "cwd": self.project}
         payload = json.dumps(head | {"hook_event_name": name} | fields).encode("utf-8", "replace")
         turn = Turn(Event(name, payload), self.home_dir)
-        for room, tools in table.EVENTS[name].rooms.items():
-            if tools in ("", "*") or turn.event.tool in tools.split("|"):
-                decision = turn.attempt(room, call, room, table.EVENTS[name].function, turn)
-                if decision:
-                    turn.decisions.append(decision)
-                    if decision.replacement is not None:
-                        turn.event.tool_response = decision.replacement
+        collect_decisions(turn)
         self.point = turn.reading.compaction
         self.is_chosen = "config" in (self.point.source, turn.reading.window.source)
         return self._answered(turn, fields) if turn.decisions else []

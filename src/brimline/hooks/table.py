@@ -47,7 +47,9 @@ class Answered:
 EVENTS = {
     "SessionStart": Answered(
         "session_start",
-        dict.fromkeys(("state", "guard", "rules", "carry", "memory", "offload", "session"), ""),
+        dict.fromkeys(
+            ("state", "guard", "rules", "carry", "memory", "offload", "session", "cost"), ""
+        ),
         "fresh settings, the card after a compaction, the user's reminder; then housekeeping",
     ),
     "UserPromptSubmit": Answered(

@@ -53,17 +53,18 @@ TOOLS = [
     ),
     _tool(
         REMEMBER,
-        "Keep what later sessions must know; each begins with the descriptions.",
+        "Keep what later sessions must know; they see descriptions first.",
         {
             "name": {"type": "string"},
             "type": _text("user|feedback|project|reference"),
             "description": _text("one line"),
             "text": {"type": "string"},
         },
+        required=["name", "type", "description", "text"],
     ),
     _tool(
         STATUS,
-        "How full the context window is: tokens in use, tokens and requests left.",
+        "How full the context window is, and what is left.",
         {},
     ),
     # The call itself is the record: carry reads it in the transcript.
@@ -75,8 +76,8 @@ TOOLS = [
     ),
     _tool(
         BUDGET,
-        "Plan what the context is to hold. Pinned items of safety_constraints and active_task are "
-        "handed back after every compaction.",
+        "Plan what the context is to hold. Pinned items of safety_constraints and active_task "
+        "come back after every compaction.",
         {
             "operation": _text("get|add|remove|pin|unpin|evict|enforce|estimate|alerts|log|list"),
             "compartment": _text(

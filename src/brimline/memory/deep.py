@@ -25,6 +25,7 @@ from brimline.search import stored, turns, vectors
 from brimline.search.turns import Entry, Memory
 from brimline.state import forgotten
 from brimline.transcript import find, read, row, words
+from brimline.transcript.copies import Copies
 
 if TYPE_CHECKING:
     import sqlite3
@@ -41,7 +42,7 @@ _BREAK = re.compile(r"\n\s*\n|\n(?=[-*#|\d])")
 _LARGEST_FILE = 1 << 20
 # A result of a tool says nothing that the user or the assistant said.
 _RESULT = b'"tool_result"'
-_SPOKEN = (b'"user"', b'"assistant"', b'"queued_command"')
+_SPOKEN = (b'"user"', b'"assistant"', b'"queued_command"', b'"compact_boundary"')
 _OF_FILE = "ref = ? OR ref GLOB ?"
 # In a checkpoint, what is taken in by itself.
 _ELSEWHERE = ("Messages of the user", "Notes")
@@ -167,7 +168,10 @@ def spoken(rows: Iterable[tuple[int, dict[str, Any]]]) -> Iterator[tuple[int, En
     """
     closing: list[tuple[int, Entry]] = []
     begun = 0
+    copies = Copies()
     for offset, found in rows:
+        if copies.is_copy(found):
+            continue
         uuid, at = row.uuid_of(found), clock.parse(row.timestamp_of(found)) or 0.0
         said = words.message(found)
         if uuid is None:

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from brimline.shell import Line
 
@@ -129,28 +129,38 @@ def kind_of(
         files: the files that it shows, and nothing else.
         command: the command line that ran, if it was one.
     """
-    start = text[:_BINARY_SAMPLE_CHARACTERS]
-    controls, replaced = len(_CONTROLS.findall(start)), start.count("\ufffd")
-    if "\0" in start or max(controls / _MOST_CONTROLS, replaced / _MOST_REPLACED) > len(start):
+    if _is_binary(text[:_BINARY_SAMPLE_CHARACTERS]):
         return BINARY
     sample = list(islice((line for line in lines if line.strip()), _SAMPLE_LINES))
     if not sample:
         return LOG
-    named = {_kind_by_name(file.lower()) for file in files}
-    if len(named) == 1 and (kind := named.pop()):
+    kinds_by_name = {_kind_by_name(file.lower()) for file in files}
+    kind = kinds_by_name.pop() if len(kinds_by_name) == 1 else ""
+    if kind:
         return DUMP if kind in (CODE, PROSE) and _is_minified(text, lines) else kind
     if tool == "Read":
         return _kind_of_text(sample, text, lines, CODE)
+    return _kind_of_output(sample, text, tool, command.prints if command else "") or (
+        _kind_of_text(sample, text, lines, PROSE)
+    )
+
+
+def _is_binary(start: str) -> bool:
+    controls, replaced = len(_CONTROLS.findall(start)), start.count("\ufffd")
+    most = max(controls / _MOST_CONTROLS, replaced / _MOST_REPLACED)
+    return "\0" in start or most > len(start)
+
+
+def _kind_of_output(sample: list[str], text: str, tool: str, prints: str) -> str:
+    """Return the kind that the tool, the command or the form of its lines tells; maybe none."""
+    usual = _TOOLS.get(tool, "")
     if any(map(_DIFF.match, sample)):
         return DIFF
-    prints = command.prints if command else ""
-    if PATHS in (prints, _TOOLS.get(tool)) or _share(sample, _looks_like_path) > _PATHS_SHARE:
+    if PATHS in (prints, usual) or _share(sample, _looks_like_path) > _PATHS_SHARE:
         return PATHS
     if tool == "Grep" or _share(sample, _HIT.match) > _FOUND_SHARE:
         return FOUND
-    if documents(text):
-        return JSON
-    return _TOOLS.get(tool) or prints or _kind_of_text(sample, text, lines, PROSE)
+    return JSON if documents(text) else usual or prints
 
 
 def says_failure(text: str) -> bool:
@@ -171,22 +181,33 @@ def is_configuration(path: str) -> bool:
 
 def headings(lines: list[str], kind: str) -> list[int]:
     """The indices of lines under which the others can be filed, the outer ones first."""
-    found, last, fenced = [], "", False
-    for i, line in enumerate(lines):
-        is_heading = False
-        if kind == CODE:
-            is_heading = _defines(line)
-        elif kind == PROSE:
-            fenced = fenced != bool(_FENCE.match(line))
-            is_heading = not fenced and bool(_HEADING.match(line))
-        elif match := _HIT.match(line):
-            # The same file is spelt relative on one line and absolute on the next.
+    if kind == CODE:
+        places = [at for at, line in enumerate(lines) if _defines(line)]
+    elif kind == PROSE:
+        places = list(_titles(lines))
+    else:
+        places = list(_first_hits(lines))
+    first_of = {lines[place]: place for place in reversed(places)}
+    return sorted(first_of.values(), key=lambda at: (len(lines[at]) - len(lines[at].lstrip()), at))
+
+
+def _titles(lines: list[str]) -> Iterator[int]:
+    is_fenced = False
+    for at, line in enumerate(lines):
+        is_fenced = is_fenced != bool(_FENCE.match(line))
+        if not is_fenced and _HEADING.match(line):
+            yield at
+
+
+def _first_hits(lines: list[str]) -> Iterator[int]:
+    """The first hit in each file, which is spelt relative on one line and absolute on the next."""
+    last = ""
+    for at, line in enumerate(lines):
+        if match := _HIT.match(line):
             name = match["path"].replace("\\", "/").rpartition("/")[2]
-            is_heading, last = name != last, name
-        if is_heading:
-            found.append(i)
-    first_of = {lines[position]: position for position in reversed(found)}
-    return sorted(first_of.values(), key=lambda i: (len(lines[i]) - len(lines[i].lstrip()), i))
+            if name != last:
+                yield at
+            last = name
 
 
 def alike(text: str) -> str:
@@ -200,21 +221,20 @@ def documents(text: str) -> tuple[list[Any], str] | None:
     if text[:1] not in ("{", "[") or len(text) > _LARGEST_JSON_CHARACTERS:
         return None
     decoder = json.JSONDecoder(strict=False)
-    found: list[Any] = []
+    values: list[Any] = []
     position = end = 0
-    while position < len(text) and len(found) < _MOST_DOCUMENTS:
+    while position < len(text) and len(values) < _MOST_DOCUMENTS:
         try:
-            document, end = decoder.raw_decode(text, position)
+            value, end = decoder.raw_decode(text, position)
         except (ValueError, RecursionError):
             break
-        if not isinstance(document, dict | list):
+        if not isinstance(value, dict | list):
             break
-        found.append(document)
+        values.append(value)
         following = _NEXT.search(text, end)
         position = following.start() if following else len(text)
-    if not found or end <= len(text) * _LEAST_JSON_SHARE:
-        return None
-    return found, text[end:].strip()
+    is_mostly = values and end > len(text) * _LEAST_JSON_SHARE
+    return (values, text[end:].strip()) if is_mostly else None
 
 
 def _kind_by_name(path: str) -> str:
@@ -243,11 +263,14 @@ def _kind_of_text(sample: list[str], text: str, lines: list[str], otherwise: str
         return PROSE
     if _share(sample, _TIME.match) > _TIMES_SHARE or _share(sample, _PASSED.match) > _PASSED_SHARE:
         return LOG
-    cells = [sum(line.count(mark) >= _FEWEST_CELLS for line in sample) for mark in ",\t|"]
-    if max(cells) > len(sample) * _CELLS_SHARE:
+    if any(_share(sample, _has_cells(mark)) > _CELLS_SHARE for mark in ",\t|"):
         return DUMP
     forms = {alike(line[:_FORM_CHARACTERS]) for line in sample}
     return LOG if len(forms) <= len(sample) * _FORMS_SHARE else otherwise
+
+
+def _has_cells(mark: str) -> Callable[[str], bool]:
+    return lambda line: line.count(mark) >= _FEWEST_CELLS
 
 
 def _is_minified(text: str, lines: list[str]) -> bool:

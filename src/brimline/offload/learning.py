@@ -4,8 +4,9 @@ A reference pays as long as the model is content with it. One that is fetched ba
 than it saved, so a call whose references come back again and again is left alone.
 
 The file holds one line per event, appended and never rewritten: parallel hooks cannot lose each
-other's lines, and what is older than a month is ignored. A file that grew large is put aside, and
-read once more in its place. What was saved is told by the spools of sessions.
+other's lines, and what is older than a month is ignored. It names neither projects nor commands nor
+files, only hashes of them, so that nothing in it tells of a session. A file that grew large is put
+aside, and read once more in its place. What was saved is told by the spools of sessions.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.fast import io, json, paths
 from brimline.models import MOST_CHARACTERS_PER_TOKEN
+from brimline.store import put
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,12 +24,10 @@ if TYPE_CHECKING:
 # The session's project, the tool, and what a call is remembered by.
 Call = tuple[str | None, str, str]
 STUB, PASSED, RECALL = "stub", "passed", "recall"
-_FORMAT = 1
 _FILE = "/offload-learned.jsonl"
-_START = b'{"v":'
 _EXPIRY_S = 30 * 86_400
 _ROTATE_AT_BYTES = 256 << 10
-_KEY_DIGITS = 12
+_DIGITS = 12
 # So many of the last stubs that came back make a call pass in its project.
 _CAME_BACK, _OF_THE_LAST = 3, 5
 # Of large outputs that pass, every fifth is offloaded all the same: else nothing could ever change.
@@ -50,10 +50,11 @@ def note(
     Raises:
         OSError: the line cannot be written.
     """
-    line = {"v": _FORMAT, "at": time.time(), "kind": kind, "bytes": size}
-    line |= dict(zip(("project", "tool", "pattern"), call, strict=True))
-    line |= {"key": key.removeprefix("sha256:")[:_KEY_DIGITS]} if key else {}
-    io.append_line(home_dir + _FILE, json.dumps(line))
+    project, *about = call
+    line = {"at": time.time(), "kind": kind, "bytes": size}
+    line |= {"project": _hash(project), "call": _hash(about)}
+    line |= {"key": key.removeprefix("sha256:")[:_DIGITS]} if key else {}
+    json.append_line(home_dir + _FILE, line)
 
 
 def passes(home_dir: str, call: Call) -> bool:
@@ -62,63 +63,63 @@ def passes(home_dir: str, call: Call) -> bool:
     Raises:
         OSError: the file is there and cannot be read.
     """
-    # Of every output that was replaced: its key, its size, and how much of it came back.
-    stubs: list[list[Any]] = []
+    stubs: list[_Replaced] = []
     passed = 0
     for line in _lines(home_dir, call):
         kind, size, key = line["kind"], line["bytes"], line.get("key")
         if kind == RECALL:
-            meant = [stub for stub in stubs if (stub[0] == key if key else not stub[2])]
-            for stub in meant[-1:]:
-                stub[2] += stub[1] if size is None else size
+            _note_recall(stubs, key, size)
         else:
             passed = passed + 1 if kind == PASSED else 0
-            stubs += [[key, size or 0, 0]] if kind == STUB else []
+        if kind == STUB:
+            stubs.append(_Replaced(key, size or 0))
     # One of which half came back did not pay.
-    came_back = sum(0 < size <= 2 * recalled for _, size, recalled in stubs[-_OF_THE_LAST:])
-    return came_back >= _CAME_BACK and passed < _PROBE_EVERY - 1
+    came_back = [stub for stub in stubs[-_OF_THE_LAST:] if 0 < stub.size <= 2 * stub.recalled]
+    return len(came_back) >= _CAME_BACK and passed < _PROBE_EVERY - 1
+
+
+class _Replaced:
+    """An output that was replaced: its key, its size, and how much of it came back."""
+
+    def __init__(self, key: str | None, size: int) -> None:
+        self.key, self.size, self.recalled = key, size, 0
+
+
+def _note_recall(stubs: list[_Replaced], key: str | None, size: int | None) -> None:
+    """Count what came back for the last output that is meant: by its key, or not fetched yet."""
+    for stub in reversed(stubs):
+        if stub.key == key if key else not stub.recalled:
+            stub.recalled += stub.size if size is None else size
+            return
 
 
 def tidy(home_dir: str) -> None:
-    """Put a file that grew large aside; drop what an older version had put aside.
+    """Put a file that grew large aside.
 
     Raises:
-        OSError: something cannot be renamed or removed.
+        OSError: it cannot be renamed.
     """
     io.rotate(home_dir + _FILE, _ROTATE_AT_BYTES)
-    for name in io.names_in(home_dir):
-        start, _, number = name.removesuffix(".jsonl").rpartition(".")
-        if start == "offload-learned" and number.isdecimal():
-            io.remove(f"{home_dir}/{name}")
 
 
 def _lines(home_dir: str, call: Call) -> Iterator[dict[str, Any]]:
-    """What happened to a call of late; a line that is torn or damaged tells nothing."""
-    project, tool, pattern = call
-    now, needle = time.time(), json.dumps(pattern).encode()
-    parts: list[bytes] = []
+    """What happened to a call of late."""
+    project, *about = call
+    same_project, same_call, now = _hash(project), _hash(about), time.time()
     for path in (home_dir + _FILE + ".old", home_dir + _FILE):
-        try:
-            # By how a line begins, not by its end: a torn one has none, and the next one follows.
-            parts += io.read_file(path).split(_START)[1:]
-        except FileNotFoundError:
-            continue
-    for part in parts:
-        try:
-            line = json.loads((_START + part).decode("utf-8", "replace")) if needle in part else {}
-            size, age_s = line.get("bytes"), abs(now - line.get("at", 0))
-        except (ValueError, TypeError):
-            continue
-        # A key says whose stub is meant, also where it is asked for from another folder.
-        named = line.get("kind") == RECALL and line.get("key")
-        if (
-            (line.get("v"), line.get("tool"), line.get("pattern")) == (_FORMAT, tool, pattern)
-            and (named or line.get("project") == project)
-            and age_s <= _EXPIRY_S
-            and line.get("kind") in (STUB, PASSED, RECALL)
-            and (size is None or type(size) is int)
-        ):
-            yield {"bytes": size} | line
+        for line in json.read_lines(path, containing=same_call.encode()):
+            # A key says whose stub is meant, also where it is asked for from another folder.
+            is_named = line.get("kind") == RECALL and line.get("key")
+            is_ours = is_named or line.get("project") == same_project
+            at, size = line.get("at"), line.get("bytes")
+            is_recent = isinstance(at, int | float) and abs(now - at) <= _EXPIRY_S
+            is_sound = line.get("call") == same_call and (size is None or type(size) is int)
+            if is_ours and is_recent and is_sound:
+                yield {"kind": None, "bytes": None} | line
+
+
+def _hash(value: Any) -> str:
+    return put.sha256(json.dumps(value).encode())[: 2 * _DIGITS]
 
 
 class Saved(NamedTuple):
@@ -135,13 +136,20 @@ class Saved(NamedTuple):
 
     @property
     def kept_out(self) -> int:
-        """What is left of it; what was fetched back may be more than the client had shown."""
-        return max(0, self.would - self.shown - self.recalled)
+        """What is left of it; below zero where previews show more than the client would have."""
+        return self.would - self.shown - self.recalled
 
     @property
     def kept_out_tokens(self) -> int:
         """The same in tokens, estimated."""
         return round(self.kept_out / MOST_CHARACTERS_PER_TOKEN)
+
+    @property
+    def in_words(self) -> str:
+        """The same as a text."""
+        from brimline.state import lookback
+
+        return lookback.kept_out_words(self.kept_out_tokens)
 
 
 def saved_by(home_dir: str, session_id: str) -> Saved:
@@ -203,5 +211,4 @@ def _saved(row: Any) -> Saved:
         return Saved(recalls=1, recalled=shown)
     if row.get("event") != "Offloaded":
         return Saved()
-    # Lines of older versions tell what is stored, not what would have been shown.
-    return Saved(references=1, stored_bytes=size, would=would or size, shown=shown)
+    return Saved(references=1, stored_bytes=size, would=would, shown=shown)

@@ -140,8 +140,6 @@ def _noted(state: SessionState) -> list[pins.Said | pins.Directive | pins.Result
     for found in [found for line in raw.split("\n") for found in json.loads_all(line)]:
         if "key" in found:
             items.append(pins.Result(found["key"]))
-        elif "said" in found:  # as the last version noted it
-            items.append(pins.Said(found["said"]))
         else:
             items.append(pins.Directive(**found))
     return items

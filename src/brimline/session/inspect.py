@@ -231,12 +231,13 @@ class ContextReader:
 
     def __init__(self, watch: composition.Watch | None = None) -> None:
         self.segment = 0  # how many compactions there were
+        self._entries = pieces.EntryReader()
         self._ledger = composition.Ledger(watch)
         self._recent: deque[tuple[str | None, Entry]] = deque(maxlen=_REMEMBERED_ROWS)
 
     def take(self, value: dict[str, Any]) -> Entry | None:
         """Account for the next row."""
-        entry = pieces.entry_of(value)
+        entry = self._entries.take(value)
         if entry is None:
             return None
         # A boundary and the summary that follows it are one compaction.

@@ -139,6 +139,13 @@ SETTINGS = (
         choices=("off", "advise", "block"),
     ),
     _own(
+        "cost.cold_cache",
+        "flag",
+        True,
+        "Whether you are told, when you resume a session of 100,000 tokens or more, that its "
+        "prompt cache has expired, and what the next request costs.",
+    ),
+    _own(
         "reminder.file",
         "path",
         None,

@@ -257,7 +257,9 @@ def _merged(own: list[Compaction], recorded: Iterable[Recorded]) -> list[Compact
             for one in own
             if one.begun_at - _SLACK_S <= at <= one.at + _LONGEST_COMPACTION_S and one not in found
         ]
-        one = max(near, key=lambda one: one.begun_at, default=Compaction(at, at))
+        # The last that had begun by then; else, should clocks differ, the first after it.
+        earlier = [one for one in near if one.begun_at <= at]
+        one = (earlier[-1:] or near[:1] or [Compaction(at, at)])[0]
         found.append(one)
         one.confirmed, one.uuid = True, row.uuid
         one.trigger = one.trigger or row.trigger

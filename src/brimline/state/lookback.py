@@ -177,11 +177,16 @@ def _kept_out(saved: dict[str, int]) -> str:
     parts = []
     if saved["references"]:
         replaced = output.count(saved["references"], "result")
-        tokens = f"~{saved['tokens_estimated']:,} tokens"
+        tokens = kept_out_words(saved["tokens_estimated"])
         parts.append(f"{tokens}, by {replaced} replaced, {saved['recalls']:,} fetched back")
     if saved["gateway_tokens"]:
         parts.append(f"by the gateway up to {saved['gateway_tokens']:,} tokens of a request")
     return "; ".join(parts) or "nothing yet"
+
+
+def kept_out_words(tokens: int) -> str:
+    """Say what references saved; a diff that the client would have cut takes more than it did."""
+    return f"~{tokens:,} tokens" if tokens >= 0 else f"better previews, ~{-tokens:,} tokens more"
 
 
 def _session_text(document: dict[str, Any]) -> str:

@@ -151,7 +151,7 @@ class SessionState:
         """
         moved = self.last_line(MOVED_OUT)
         at, now = moved.get("at", 0), time.time()
-        if not 0 <= now - at < _OLDEST_MOVE_S or self.last_line("PreCompact").get("at", 0) > at:
+        if not 0 <= now - at < _OLDEST_MOVE_S or self.last_line("PreCompact").get("at", 0) >= at:
             return {}
         return moved
 

@@ -14,6 +14,7 @@ from brimline.transcript.row import client_session_mark, client_session_of, cwd_
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+LAST = "last"
 _LOOK_BYTES = 1 << 20
 _SHOWN_IDS = 5
 _MOST_LATER_FILES = 20
@@ -27,7 +28,7 @@ def wanted(session_id: str | None) -> str:
         SessionError: there is none, or the name is the beginning of several.
     """
     if session_id is not None:
-        return by_id(session_id)
+        return named(session_id)
     running = io.env("CLAUDE_CODE_SESSION_ID")
     if running:
         try:
@@ -37,36 +38,51 @@ def wanted(session_id: str | None) -> str:
     return newest(os.getcwd())
 
 
-def wanted_id(named: str | None, kept: Iterable[str] = ()) -> str:
+def named(name: str) -> str:
+    """The file of a session by any of its names: a file, an id or how that begins, or `last`.
+
+    Raises:
+        SessionError: there is none, or the name is the beginning of several.
+    """
+    if name == LAST:
+        return newest(os.getcwd())
+    if os.path.exists(name) or "/" in name or name.endswith(".jsonl"):
+        return name
+    return by_id(name)
+
+
+def wanted_id(name: str | None, kept: Iterable[str] = ()) -> str:
     """The id of the session that is named, else of the one this runs in, else of the newest.
 
     Args:
-        named: an id, or how it begins.
+        name: a file, an id or how it begins, or `last`.
         kept: ids that are known besides those that the client has files of.
 
     Raises:
         SessionError: there is none, or the name is the beginning of several.
     """
-    if named is not None:
-        return matching(named, {*kept, *map(session_id_of, beginning_with(named))})
+    if name is not None:
+        return matching(name, {*kept, *map(session_id_of, beginning_with())})
     running = io.env("CLAUDE_CODE_SESSION_ID")
     return paths.safe_session_id(running) if running else session_id_of(newest(os.getcwd()))
 
 
-def matching(named: str, known: Iterable[str]) -> str:
-    """The one known session whose id is, or begins with, what was typed.
+def matching(name: str, known: Iterable[str]) -> str:
+    """The one known session whose id is, or begins with, what was typed; or a file's, or the last.
 
     Raises:
         SessionError: there is none, or more than one.
     """
-    found = {name for name in known if named and name.startswith(named)}
-    if named in found:
-        return named
-    if not found:
-        raise SessionError(f"no session {named!r} is known: `brimline history` lists them")
-    if len(found) > 1:
-        raise SessionError(f"{len(found)} sessions begin with {named!r}: write more of the id")
-    return found.pop()
+    if name == LAST or name.endswith(".jsonl"):
+        name = session_id_of(named(name))
+    ids = {each for each in known if name and each.startswith(name)}
+    if name in ids:
+        return name
+    if not ids:
+        raise SessionError(f"no session {name!r} is known: `brimline history` lists them")
+    if len(ids) > 1:
+        raise SessionError(f"{len(ids)} sessions begin with {name!r}: write more of the id")
+    return ids.pop()
 
 
 def newest(project_dir: str) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from brimline import clienttools
 from brimline.transcript import read, row
+from brimline.transcript.copies import Copies, as_said
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -77,10 +78,25 @@ def entries(path: str, progress: Callable[[int], None] | None = None) -> Iterato
     Raises:
         OSError: the file cannot be read.
     """
+    reader = EntryReader()
     for fields in read.rows(path, progress=progress):
-        entry = entry_of(fields)
+        entry = reader.take(fields)
         if entry:
             yield entry
+
+
+class EntryReader:
+    """Takes the rows of a session one after the other: a turn that is written again opens none."""
+
+    def __init__(self) -> None:
+        self._copies = Copies()
+
+    def take(self, fields: Any) -> Entry | None:
+        """What the next row means; None where it adds nothing and measures nothing."""
+        if not self._copies.is_copy(fields):
+            return entry_of(fields)
+        entry = entry_of(as_said(fields))
+        return replace(entry, prompt=None) if entry else None
 
 
 def entry_of(fields: Any) -> Entry | None:

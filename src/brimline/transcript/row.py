@@ -96,6 +96,12 @@ def is_synthetic(row: Any) -> bool:
     return bool(message_of(row).get("model") == SYNTHETIC_MODEL)
 
 
+def without_model(row: dict[str, Any]) -> dict[str, Any]:
+    """A reply that does not say who wrote it."""
+    message = {name: value for name, value in message_of(row).items() if name != "model"}
+    return row | {"message": message}
+
+
 def kind_of(row: dict[str, Any]) -> str:
     """The row's type, as the client names it."""
     return text_of(row.get("type"))
@@ -194,7 +200,8 @@ def typed(row: Any) -> str:
         return ""
     blocks = content_blocks(row)
     answers = any(is_block(block, "tool_result") for block in blocks)
-    return "" if answers else content_text(blocks)
+    # Words with which the user agreed to a call stand beside its result.
+    return "" if answers and not holds_persons_words(row) else content_text(blocks)
 
 
 def _is_from_the_user(origin: Any) -> bool:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 # What the client, a hook or brimline itself writes where the user's words stand.
 _NOT_THE_USERS = (
     *("<local-command-", "<bash-input>", "<bash-stdout>", "<bash-stderr>", "<task-notification"),
+    *("<agent-notification", "<artifact-room-event", "<repl-output"),
     *(
         "<teammate-message",
         "<channel source=",

@@ -1,0 +1,110 @@
+"""The notice on a cold cache: to the person, once per pause, at the right price."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.guard.dialogue import SILENT
+
+from brimline import clock, models
+from brimline.cost import expiry
+
+if TYPE_CHECKING:
+    from tests.guard.dialogue import Talk
+
+HOUR_S = 3_600
+
+
+def resume(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch, after_s: float, source: str = "resume"
+) -> Any:
+    """The session starts again so long after its last row."""
+    moment = talk.session.now + after_s
+    monkeypatch.setattr(clock, "now", lambda: moment)
+    return talk.at_start(source)
+
+
+def filled(talk: Talk, tokens: int = 212_000) -> None:
+    """A session of this size, with a cache that lives for five minutes."""
+    talk.session.model = "claude-opus-5-5"
+    talk.session.reply(tokens, output_tokens=0)
+
+
+@pytest.mark.parametrize(
+    ("after_s", "tokens", "source", "is_told"),
+    [
+        (3 * HOUR_S, 212_000, "resume", True),
+        (3 * HOUR_S, 212_000, "fork", True),
+        (3 * HOUR_S, 100_000, "resume", True),
+        (301, 212_000, "resume", True),
+        (300, 212_000, "resume", False),
+        (3 * HOUR_S, 99_000, "resume", False),
+        (3 * HOUR_S, 212_000, "startup", False),
+        (3 * HOUR_S, 212_000, "compact", False),
+    ],
+)
+def test_a_large_context_with_a_cold_cache_is_told_of(
+    after_s: float,
+    tokens: int,
+    source: str,
+    is_told: bool,
+    talk: Talk,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """When it is resumed, and to nobody but the person."""
+    filled(talk, tokens)
+
+    answer = resume(talk, monkeypatch, after_s, source)
+
+    assert ("The cache of this session expired" in answer.person) is is_told
+    assert "expired" not in answer.note
+
+
+def test_it_is_told_once_per_pause(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And again after the next one; a setting switches it off."""
+    filled(talk)
+    first = resume(talk, monkeypatch, 3 * HOUR_S)
+    assert first.person == (
+        "brimline: The cache of this session expired 2 h ago: the next request writes 212,001 "
+        "tokens again, about $1.06."
+    )
+    assert resume(talk, monkeypatch, 4 * HOUR_S) == SILENT
+    talk.session.now += 9 * HOUR_S
+    talk.session.reply(213_000)
+    assert "expired 45 min ago" in resume(talk, monkeypatch, 50 * 60).person
+    talk.session.now += 9 * HOUR_S
+    talk.session.reply(214_000)
+    talk.use(cost__cold_cache="false")
+    assert resume(talk, monkeypatch, 3 * HOUR_S) == SILENT
+
+
+@pytest.mark.parametrize(
+    ("model", "lifetime_s", "seconds", "ending"),
+    [
+        ("claude-opus-5-5", 3_600, 2 * 3_600, "expired 60 min ago: {}, about $1.70."),
+        ("claude-opus-5-5", 300, 50 * 3_600, "expired 2 days ago: {}, about $1.06."),
+        ("my-own-model", 300, 310, "expired 1 min ago: {}."),
+    ],
+)
+def test_the_price_is_that_of_the_model_and_the_caches_lifetime(
+    model: str, lifetime_s: int, seconds: int, ending: str
+) -> None:
+    """Without a known price there is none in the sentence."""
+    cache = expiry.Cache(0.0, lifetime_s, model)
+
+    told = expiry.notice(cache, 212_000, seconds, models.lookup(model))
+
+    assert told.endswith(ending.format("the next request writes 212,000 tokens again"))
+
+
+def test_a_session_that_used_no_cache_has_none_to_lose(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor has one without a transcript."""
+    usage = {"input_tokens": 212_000, "output_tokens": 1}
+    message = {"id": "msg_1", "role": "assistant", "model": "claude-opus-5-5", "content": []}
+    talk.session.row("assistant", message=message | {"usage": usage})
+
+    assert resume(talk, monkeypatch, 3 * HOUR_S) == SILENT
+    assert expiry.last_cache(talk.session.path + "-gone") is None
