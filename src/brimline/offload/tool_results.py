@@ -19,7 +19,6 @@ _LARGEST_FILE_BYTES = 256 << 20
 _BINARY_SAMPLE_BYTES = 8_192
 _PERSISTED = ("persistedOutputPath", "persistedOutputSize")
 _CUT = "The client had read lines 1-"
-_ANY_TEXT = ("utf-8", "surrogatepass")
 
 
 class ToolResult(NamedTuple):
@@ -38,6 +37,8 @@ class ToolResult(NamedTuple):
     """Of a file: the first and last line that it holds, counted from 1, and how many there are."""
     was_persisted: bool = False
     """Whether the client keeps all of it in a file and shows the model its beginning."""
+    failed: bool = False
+    """Whether the call failed, was broken off or goes on elsewhere."""
 
 
 def find(tool: str, tool_input: dict[str, Any], response: Any) -> ToolResult | None:
@@ -45,10 +46,14 @@ def find(tool: str, tool_input: dict[str, Any], response: Any) -> ToolResult | N
     reader = _READERS.get("mcp" if tool.startswith("mcp__") else tool)
     try:
         found = reader(tool_input, response) if reader else None
-        # Half of a surrogate pair may have been written as an escape in JSON.
-        return found and found._replace(data=found.data or found.text.encode(*_ANY_TEXT))
+        return found and found._replace(data=found.data or to_bytes(found.text))
     except (KeyError, TypeError, AttributeError, OSError):
         return None  # another shape than any version of the client is known to send
+
+
+def to_bytes(text: str) -> bytes:
+    """Return what is stored of a text; half of a surrogate pair may have come as an escape."""
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _bash(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult | None:
@@ -63,16 +68,18 @@ def _bash(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult | 
     keeps_stderr = len(stderr) <= _SHORT_STDERR_CHARACTERS
     if not keeps_stderr:
         stdout += f"\n{stderr}"
-        data += b"\n" + stderr.encode(*_ANY_TEXT) if data else b""
+        data += b"\n" + to_bytes(stderr) if data else b""
     rest = {key: value for key, value in response.items() if key not in _PERSISTED}
-    unclear = response.get("interrupted") or response.get("returnCodeInterpretation")
+    marks = ("interrupted", "returnCodeInterpretation", "backgroundTaskId")
+    failed = any(response.get(mark) for mark in marks)
     return ToolResult(
         stdout,
         lambda text: rest | {"stdout": text, "stderr": stderr if keeps_stderr else ""},
         str(tool_input.get("command") or ""),
         data,
-        exit_code=None if unclear or response.get("backgroundTaskId") else 0,
+        exit_code=None if failed else 0,
         was_persisted=bool(response.get(_PERSISTED[0])),
+        failed=failed,
     )
 
 
