@@ -221,7 +221,8 @@ def make_reading(
     reading = Reading(size, compaction)
     reading.model, reading.known_model = name, model
     reading.offset = tail.offset
-    reading.client, reading.version = policy.client, usage.version if usage else None
+    reading.client = policy.client
+    reading.version = tail.usage.version if tail.usage else None
     reading.history = tail.history[::-1] if history is None else history
     reading.growth = policy.learned.get("growth")
     if occupancy is not None:
