@@ -14,7 +14,7 @@ from brimline import foreign
 from brimline.offload import kinds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 # Kinds of names, the better first: a new symbol; a path, or a new form of known symbols; what a
 # service or git handed out; any other word.
@@ -147,18 +147,19 @@ def _longer_forms_first(place: tuple[str, int]) -> tuple[bool, int]:
 
 def mentions(text: str) -> frozenset[str]:
     """The names that a text mentions: paths, symbols, hashes, numbers from four digits on."""
-    runs = [
-        run for run in set(_RUN.findall(text)) if _SHORTEST_NUMBER <= len(run) <= _LONGEST_MENTION
-    ]
-    mentioned = {run for run in runs if run.isdigit() or _is_name(run)}
-    for run in runs:
-        if len(run) > SHORTEST_NAME and _JOINT.search(run):
-            mentioned.update(word for word in _WORD.findall(run) if _CODED.search(word))
+    mentioned: set[str] = set()
+    for run in set(_RUN.findall(text)):
+        if _SHORTEST_NUMBER <= len(run) <= _LONGEST_MENTION:
+            mentioned.update(_mentioned_by(run))
     return frozenset(mentioned)
 
 
-def _is_name(run: str) -> bool:
-    return len(run) >= SHORTEST_NAME and bool(_PATH_OR_CODED.search(run))
+def _mentioned_by(run: str) -> Iterator[str]:
+    """A run that is a name itself, and the names that it is made of."""
+    if run.isdigit() or (len(run) >= SHORTEST_NAME and _PATH_OR_CODED.search(run)):
+        yield run
+    if len(run) > SHORTEST_NAME and _JOINT.search(run):
+        yield from filter(_CODED.search, _WORD.findall(run))
 
 
 def afford(found: list[Name], room: int, worst: int = WORD) -> list[Name]:
