@@ -80,6 +80,11 @@ class Case:
         # Whether the model has had it for a while: then content is held to the rules for bulk.
         self.was_read = False
 
+    def is_configuration(self) -> bool:
+        """Tell whether it shows files that are read to be obeyed, and is not huge."""
+        is_small = self.size_bytes <= _LARGEST_CONFIGURATION_BYTES
+        return is_small and any(map(kinds.is_configuration, self.files))
+
     def has_failed(self) -> bool:
         """Tell whether the call failed, also where a pipe lost its exit code."""
         ran_something = bool(self.line and self.line.ran_something)
@@ -141,18 +146,18 @@ def _matches_command(wanted: list[str], commands: list[tuple[str, ...]]) -> bool
 
 def _spared(case: Case, rules: Rules, was_edited: Callable[[str], bool]) -> str:
     """Return why a large result is spared; empty where it is not."""
-    if case.tool == "Read" and not case.was_read and clienttools.asks_for_page(case.arguments):
+    is_fresh = not case.was_read
+    if case.tool == "Read" and is_fresh and clienttools.asks_for_page(case.arguments):
         return PAGE
     if any(map(was_edited, case.files)):
         return EDITED
-    is_small = case.size_bytes <= _LARGEST_CONFIGURATION_BYTES
-    if is_small and any(map(kinds.is_configuration, case.files)):
+    if case.is_configuration():
         return CONFIGURATION
     if case.line and case.line.is_exempt:
         return BRIEF
     # A failure is content; and of what the client itself cuts, a preview shows more.
-    is_content = case.size_bytes < rules.read_bytes and not case.was_read and not case.is_cut
-    return FAILED if is_content and case.has_failed() else ""
+    is_read_at_once = case.size_bytes < rules.read_bytes and not case.is_cut
+    return FAILED if is_fresh and is_read_at_once and case.has_failed() else ""
 
 
 def saves_enough(case: Case, shown: str) -> bool:
