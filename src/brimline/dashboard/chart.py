@@ -7,6 +7,7 @@ drawing has at most `MOST_COLUMNS` columns, however long a session is: each show
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -24,6 +25,9 @@ SPARK_CELLS = 40
 FAR = 3.0
 _HEADROOM = 1.08
 _TICKS = 4
+_LEAST_TOP, _LEAST_STEP = 0.4, 0.1
+_COLOURS = 6
+_WIDE_DATES, _NARROW_DATES = 10, 5
 _MILLION, _THOUSAND, _SMALL = 1_000_000, 1_000, 10_000
 
 
@@ -148,6 +152,29 @@ def cache(shown: Sequence[Moment], size: Size) -> Plot:
     return plot
 
 
+def by_day(
+    days: Sequence[str], series: Sequence[tuple[str, Sequence[float]]], unit: str = ""
+) -> list[Plot]:
+    """A bar for each day, stacked by name; the colours go by the order of the names."""
+    tops = [sum(values) for values in zip(*[values for _, values in series], strict=True)]
+    plots = []
+    for size in LOW_SIZES:
+        plot = _plot(size, len(days), max([*tops, _LEAST_TOP]) * _HEADROOM, unit)
+        for at, (name, values) in enumerate(series):
+            _pile(plot, values, f"fill s{min(at, _COLOURS - 1)}", name)
+        _add_days(plot, days)
+        plots.append(plot)
+    return plots
+
+
+def _add_days(plot: Plot, days: Sequence[str]) -> None:
+    """Dates below the bars, as many as there is room for, without the year."""
+    room = _WIDE_DATES if plot.size.style == "wide" else _NARROW_DATES
+    for at in range(0, len(days), max(1, -(-len(days) // room))):
+        if plot.x(at) < plot.size.width - 36:
+            plot.below.append((plot.x(at), days[at][5:]))
+
+
 def curve(values: Sequence[int], top: int, width: int = 120, height: int = 28) -> str:
     """A small curve without labels, for a list."""
     whole = max(top, *values, 1)
@@ -178,19 +205,20 @@ def short(value: float) -> str:
     return f"{value:.0f}"
 
 
-def _plot(size: Size, count: int, top: float) -> Plot:
+def _plot(size: Size, count: int, top: float, unit: str = "") -> Plot:
     plot = Plot(size, count, top)
     step = _nice(top / _TICKS)
     at = 0.0
     while at <= top:
-        plot.rules.append((plot.y(at), short(at)))
+        label = f"{at:.1f}" if 0 < step < 1 else short(at)
+        plot.rules.append((plot.y(at), unit + label))
         at += step
     return plot
 
 
 def _nice(step: float) -> float:
     """The next round number."""
-    size = 10.0 ** (len(str(int(max(1.0, step)))) - 1)
+    size = 10.0 ** math.floor(math.log10(max(_LEAST_STEP, step)))
     return next((size * factor for factor in (1, 2, 5) if size * factor >= step), size * 10)
 
 

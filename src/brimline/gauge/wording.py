@@ -58,6 +58,15 @@ def headline(document: dict[str, Any] | None) -> str:
     return f"{in_use(document)} in use; {outlook(document)}: {left}."
 
 
+def farewell(document: dict[str, Any] | None) -> str:
+    """Where a session stood when it ended, in a sentence."""
+    if document is None or document["occupancy_tokens"] is None:
+        return "It ended before a model request was measured since it began or compacted."
+    left = room(document).removesuffix(" left")
+    past = "past the brim" if document["margin_tokens"] < 0 else "before the brim"
+    return f"It ended with {in_use(document)} in use, {left.removesuffix(' past it')} {past}."
+
+
 def for_model(document: dict[str, Any]) -> list[str]:
     """A sentence for each figure, for a model that asks."""
     brim = f"{outlook(document)} (from: {document['compaction_source']}), {room(document)}"
