@@ -68,12 +68,7 @@ def _damage(sessions: Any) -> list[str]:
 def _overview(figures: dict[str, Figures]) -> dict[str, Any]:
     recorded = [name for name, of_session in figures.items() if of_session.last_at is not None]
     recorded.sort(key=lambda name: figures[name].last_at or 0.0, reverse=True)
-    # A compaction that was copied into a resumed session counts once.
-    distinct: dict[Any, tuple[str, Compaction]] = {}
-    for name, of_session in figures.items():
-        for number, compaction in enumerate(of_session.compactions):
-            distinct.setdefault(compaction.uuid or (name, number), (name, compaction))
-    compactions = sorted(distinct.values(), key=lambda pair: pair[1].begun_at)
+    compactions = _distinct(figures)
     sizes = [compaction.summary_characters for _, compaction in compactions]
     return {
         "session_count": len(recorded),
@@ -82,6 +77,15 @@ def _overview(figures: dict[str, Figures]) -> dict[str, Any]:
         "summary_characters": percentiles([size for size in sizes if size is not None]),
         "compactions": [_compaction(compaction, name) for name, compaction in compactions],
     }
+
+
+def _distinct(figures: dict[str, Figures]) -> list[tuple[str, Compaction]]:
+    """Every compaction with its session; one that was copied into a resumed session counts once."""
+    distinct: dict[Any, tuple[str, Compaction]] = {}
+    for name, of_session in figures.items():
+        for number, compaction in enumerate(of_session.compactions):
+            distinct.setdefault(compaction.uuid or (name, number), (name, compaction))
+    return sorted(distinct.values(), key=lambda pair: pair[1].begun_at)
 
 
 def _session(session_id: str, figures: Figures) -> dict[str, Any]:
