@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from brimline.memory.hot import Topic
 
-NOTHING = "Nothing was found; `brimline memory index` reads on."
+NOTHING = "No matches."
 _SHOWN_LINES = 3
 _LINE_CHARACTERS = 110
 _TELLING = 4
