@@ -100,22 +100,22 @@ def _sample(text: str) -> str:
 
 def _values(value: Any) -> list[str]:
     """Every text in a document that somebody may have written, in order."""
-    found, pending, room = [], [value], _NAMED_CHARACTERS
+    texts, pending, room = [], [value], _NAMED_CHARACTERS
     while pending and room > 0:
         current = pending.pop()
         if isinstance(current, str):
             if not _OPAQUE.fullmatch(current[:400]):
-                found.append(current[:room])
+                texts.append(current[:room])
                 room -= len(current)
         elif isinstance(current, dict | list):
             inner = list(current.values()) if isinstance(current, dict) else current
             pending.extend(reversed(inner))
-    return found
+    return texts
 
 
 def _paths(source: Source, budget: int) -> str:
     """Directories in the order of their size, each with as many of its names as there is room."""
-    folders = _grouped(source.lines)
+    folders = _names_by_folder(source.lines)
     count = sum(map(len, folders.values()))
     title = f"{count:,} paths in {len(folders):,} directories, with counts and names:"
     if len(source.lines) < source.total:
@@ -141,7 +141,7 @@ def _paths(source: Source, budget: int) -> str:
     return "\n".join(rows)
 
 
-def _grouped(lines: list[str]) -> dict[str, list[str]]:
+def _names_by_folder(lines: list[str]) -> dict[str, list[str]]:
     """Names by directory, from one path per line; of Windows, too."""
     folders: dict[str, list[str]] = {}
     for path in filter(None, map(names.clean, lines)):

@@ -40,8 +40,8 @@ _FRESH = ("startup", "clear")
 def post_tool_use(turn: Turn) -> Decision | None:
     """The replacement for a result that is bulk; notes what was fetched back, seen, changed."""
     count_results(turn)
-    asked = turn.event.tool_input
-    path = asked.get("file_path") or asked.get("notebook_path")
+    arguments = turn.event.tool_input
+    path = arguments.get("file_path") or arguments.get("notebook_path")
     if turn.event.tool in clienttools.EDITING and isinstance(path, str):
         note_edit(turn, path)
     if not _is_worth_a_look(turn):

@@ -38,11 +38,6 @@ class Rules(NamedTuple):
     never: tuple[str, ...] = ()
     always: tuple[str, ...] = ()
 
-    @property
-    def least_bytes(self) -> int:
-        """What is smaller always stays."""
-        return min(self.inline_bytes, self.read_bytes)
-
 
 def rules_in(values: Mapping[str, Any]) -> Rules:
     """Return the rules that settings hold."""
@@ -101,7 +96,7 @@ def judge(case: Case, rules: Rules, was_edited: Callable[[str], bool]) -> Verdic
         return Verdict(NEVER)
     is_listed = is_named(rules.always, case.tool, case.arguments, case.line)
     is_bulk = is_listed or case.was_read or case.is_bulk
-    least_bytes = rules.least_bytes if is_bulk else rules.read_bytes
+    least_bytes = min(rules.inline_bytes, rules.read_bytes) if is_bulk else rules.read_bytes
     # The sources keep a file of exactly 25,000 bytes out, and leave 2,000 bytes of output in.
     if case.size_bytes < least_bytes + (case.tool != "Read"):
         return Verdict(SMALL)

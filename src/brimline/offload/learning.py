@@ -157,7 +157,7 @@ class Saved(NamedTuple):
 def saved_by(home_dir: str, session_id: str) -> Saved:
     """What the spool of one session tells, as far as it can be read."""
     folder = paths.session_dir(home_dir, session_id)
-    found = []
+    savings = []
     for name in sorted(io.names_in(folder)):
         if name.startswith("spool") and name.endswith(".jsonl"):
             try:
@@ -165,8 +165,8 @@ def saved_by(home_dir: str, session_id: str) -> Saved:
             except OSError:
                 continue
             lines = [line for line in raw.split("\n") if any(mark in line for mark in _SPOOLED)]
-            found += [_saved(row) for line in lines for row in json.loads_all(line)]
-    return total(found)
+            savings += [_saving(row) for line in lines for row in json.loads_all(line)]
+    return total(savings)
 
 
 def kept_out(home_dir: str, sessions: list[str]) -> dict[str, int]:
@@ -198,12 +198,12 @@ def _kept_out_by_gateway(home_dir: str, session_id: str) -> int:
         return 0
 
 
-def total(found: Iterable[Saved]) -> Saved:
+def total(savings: Iterable[Saved]) -> Saved:
     """All of them together."""
-    return Saved(*map(sum, zip(*found, strict=True)))
+    return Saved(*map(sum, zip(*savings, strict=True)))
 
 
-def _saved(row: Any) -> Saved:
+def _saving(row: Any) -> Saved:
     """What one line of a spool adds."""
     if not isinstance(row, dict):
         return Saved()

@@ -284,14 +284,14 @@ def _answers(path: str) -> Iterator[_Answer]:
     for line in reversed(kept):
         if _CALL in line or any(call.encode() in line for call in calls):
             for document in json.loads_all(line.decode("utf-8", "replace")):
-                yield from _answered(calls, document)
+                yield from _answers_in(calls, document)
 
 
 def _names_a_mark(line: bytes) -> bool:
     return any(mark in line for mark in _MARKS)
 
 
-def _answered(calls: dict[str, tuple[str, dict[str, Any]]], line: Any) -> Iterator[_Answer]:
+def _answers_in(calls: dict[str, tuple[str, dict[str, Any]]], line: Any) -> Iterator[_Answer]:
     blocks = row.content_blocks(line)
     results = [block for block in blocks if row.is_block(block, "tool_result")]
     for used in row.tool_uses(line):

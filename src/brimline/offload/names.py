@@ -150,11 +150,11 @@ def mentions(text: str) -> frozenset[str]:
     mentioned: set[str] = set()
     for run in set(_RUN.findall(text)):
         if _SHORTEST_NUMBER <= len(run) <= _LONGEST_MENTION:
-            mentioned.update(_mentioned_by(run))
+            mentioned.update(_names_within(run))
     return frozenset(mentioned)
 
 
-def _mentioned_by(run: str) -> Iterator[str]:
+def _names_within(run: str) -> Iterator[str]:
     """A run that is a name itself, and the names that it is made of."""
     if run.isdigit() or (len(run) >= SHORTEST_NAME and _PATH_OR_CODED.search(run)):
         yield run
@@ -162,10 +162,10 @@ def _mentioned_by(run: str) -> Iterator[str]:
         yield from filter(_CODED.search, _WORD.findall(run))
 
 
-def afford(found: list[Name], room: int, worst: int = WORD) -> list[Name]:
+def afford(named: list[Name], room: int, worst: int = WORD) -> list[Name]:
     """As many names as there is room: the better kinds first, the shorter before the longer."""
     bought = []
-    for name in sorted(found, key=lambda name: (name.rank, len(name.text))):
+    for name in sorted(named, key=lambda name: (name.rank, len(name.text))):
         if name.rank <= worst and len(name.text) + 1 <= room:
             room -= len(name.text) + 1
             bought.append(name)

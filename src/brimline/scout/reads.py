@@ -75,7 +75,7 @@ def decide(
     finding = next(scene.examine(tool_name, tool_input), None)
     if finding is None:
         return None
-    text = _told(finding, scene, refused=mode == "block")
+    text = _advice(finding, scene, refused=mode == "block")
     if mode == "block":
         return Decision(permission="deny", reason=text)
     return Decision(model_notes=(text,))
@@ -119,11 +119,11 @@ class _Scene:
             inside = self._inside(choice)
             if not inside:
                 continue
-            found = self.ignored.pattern_for(inside, folder=True)
-            if found and os.path.isfile(choice):
-                found = self.ignored.pattern_for(inside, folder=False)
-            if found:
-                yield Finding(inside, found)
+            pattern = self.ignored.pattern_for(inside, folder=True)
+            if pattern and os.path.isfile(choice):
+                pattern = self.ignored.pattern_for(inside, folder=False)
+            if pattern:
+                yield Finding(inside, pattern)
 
     def source_folders(self) -> list[str]:
         """A few folders worth looking into."""
@@ -192,28 +192,28 @@ def _operands(command: shell.Command) -> list[str]:
     return words + [target for operator, target in command.redirections if operator == "<"]
 
 
-def _told(finding: Finding, scene: _Scene, *, refused: bool) -> str:
+def _advice(finding: Finding, scene: _Scene, *, refused: bool) -> str:
     """What was done, why, and where to look instead."""
     folders = scene.source_folders()
     done = "Refused" if refused else "Advised, not refused"
-    path = _shown(finding.path)
+    path = _plain(finding.path)
     if finding.pattern is None:
-        scoped = ", ".join(f"`{_shown(folder)}/{path}`" for folder in folders or ["<folder>"])
+        scoped = ", ".join(f"`{_plain(folder)}/{path}`" for folder in folders or ["<folder>"])
         return (
             f"[brimline] {done}: a glob over the whole project, whose result can be every file. "
             f"Scope it to a folder: {scoped}."
         )
     source = f" of {scene.ignored.file}" if scene.ignored.file else ""
-    look = "".join(f"`{_shown(folder)}/`, " for folder in folders)
+    look = "".join(f"`{_plain(folder)}/`, " for folder in folders)
     return (
-        f"[brimline] {done}: `{path}` is bulk by the pattern `{_shown(finding.pattern)}`{source}. "
+        f"[brimline] {done}: `{path}` is bulk by the pattern `{_plain(finding.pattern)}`{source}. "
         f"Look in {look}or ask the tool that owns the files (`npm ls`, `pip show`)."
         + (" If this very file is needed, ask the user." if refused else "")
     )
 
 
-def _shown(text: str) -> str:
-    """Foreign text between backticks."""
+def _plain(text: str) -> str:
+    """Foreign text that may stand between backticks."""
     return flatten(text, _MOST_SHOWN_CHARACTERS).replace("`", "?")
 
 
@@ -226,12 +226,12 @@ class Ignored(NamedTuple):
 
     def pattern_for(self, path: str, *, folder: bool) -> str | None:
         """The pattern that means a path, given from the project's root; the last one decides."""
-        found = None
+        decisive = None
         names = path[:_LONGEST_PATH].split("/")
         for pattern in self.patterns:
             if pattern.means(names, folder=folder):
-                found = None if pattern.negated else pattern.text
-        return found
+                decisive = None if pattern.negated else pattern.text
+        return decisive
 
 
 def load_ignored(project_dir: str) -> Ignored:
@@ -258,9 +258,9 @@ def write_ignore_file(project_dir: str, *, force: bool = False) -> str:
     path = f"{project_dir.rstrip('/')}/{IGNORE_FILE}"
     if os.path.lexists(path) and not force:
         raise ConfigError(f"{path} is there already; --force replaces it")
-    found = load_ignored(project_dir)
-    carried = [pattern.text for pattern in found.patterns]
-    lines = DEFAULTS if found.file in (None, IGNORE_FILE) else carried
+    ignored = load_ignored(project_dir)
+    carried = [pattern.text for pattern in ignored.patterns]
+    lines = DEFAULTS if ignored.file in (None, IGNORE_FILE) else carried
     try:
         io.replace_file(path, (_HEAD + "".join(f"{line}\n" for line in lines)).encode())
         os.chmod(path, 0o644)  # it belongs to the repository, where others read it
