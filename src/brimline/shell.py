@@ -258,7 +258,7 @@ def _shown_files(pipelines: list[list[Command]]) -> list[str]:
 
 def split(line: str) -> list[Command]:
     """Return the simple commands of a line; what stands in a here-document is none."""
-    line = _without_documents(line)[:_LONGEST_CHARACTERS]
+    line = (_without_documents(line) if "<<" in line else line)[:_LONGEST_CHARACTERS]
     commands: list[Command] = []
     words: list[str] = []
     redirections: list[tuple[str, str]] = []
@@ -356,8 +356,6 @@ def _options(words: list[str], with_values: str) -> int:
 
 def _without_documents(text: str) -> str:
     """Take the bodies of here-documents out; one that never ends takes the rest with it."""
-    if "<<" not in text:
-        return text
     lines = text.split("\n")
     places: dict[str, list[int]] = {}
     for place, line in enumerate(lines):

@@ -28,7 +28,7 @@ _OPAQUE = re.compile(
 
 
 def describe(text: str, source: Source, kind: str, budget: int) -> str:
-    """What the output holds, in so many characters; empty where it is no JSON after all."""
+    """Describe the output in so many characters; empty where it is no JSON after all."""
     if kind == kinds.PATHS:
         return _paths(source, budget)
     documents = kinds.documents(text)
@@ -86,7 +86,7 @@ def _object_shape(value: dict[str, Any], depth: int) -> str:
 
 
 def _is_dull(value: Any) -> bool:
-    """Whether the key alone says as much; 0 is a number like any other."""
+    """Tell whether the key alone says as much; 0 is a number like any other."""
     if isinstance(value, str):
         return not value or bool(_OPAQUE.fullmatch(value))
     return not value and (isinstance(value, bool) or not isinstance(value, int | float))

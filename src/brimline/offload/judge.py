@@ -61,9 +61,12 @@ class Case:
         self.tool, self.arguments, self.text = tool, arguments, text
         self.size_bytes = size_bytes
         self.line: Line | None = None
+        self.files: list[str] = []
         if tool == "Bash":
             self.line = shell.read(str(arguments.get("command") or ""))
-        self.files = _files(tool, arguments, self.line)
+            self.files = self.line.files
+        elif tool == "Read":
+            self.files = list(filter(None, [clienttools.file_of(arguments)]))
         self.source = preview.Source(text)
         self.kind = kinds.kind_of(text, self.source.lines, tool, self.files, self.line)
         is_found = self.kind == kinds.FOUND and self.source.total >= kinds.FEWEST_HITS
@@ -178,13 +181,8 @@ def pattern_of(tool: str, subject: Any) -> str:
 
 def files_of(tool: str, arguments: Mapping[str, Any]) -> list[str]:
     """Return the files that a call shows, where that is all it does."""
-    line = shell.read(str(arguments.get("command") or "")) if tool == "Bash" else None
-    return _files(tool, arguments, line)
-
-
-def _files(tool: str, arguments: Mapping[str, Any], line: Line | None) -> list[str]:
-    if line:
-        return line.files
+    if tool == "Bash":
+        return shell.read(str(arguments.get("command") or "")).files
     path = clienttools.file_of(arguments) if tool == "Read" else ""
     return [path] if path else []
 

@@ -58,7 +58,7 @@ def note(
 
 
 def passes(home_dir: str, call: Call) -> bool:
-    """Whether experience lets the next large output of a call pass; every fifth does not.
+    """Tell whether experience lets the next large output of a call pass; every fifth does not.
 
     Raises:
         OSError: the file is there and cannot be read.
@@ -103,7 +103,7 @@ def tidy(home_dir: str) -> None:
 
 
 def _lines(home_dir: str, call: Call) -> Iterator[dict[str, Any]]:
-    """What happened to a call of late."""
+    """Return the events of a call of late."""
     project, *about = call
     same_project, same_call, now = _hash(project), _hash(about), time.time()
     for path in (home_dir + _FILE + ".old", home_dir + _FILE):
@@ -138,7 +138,7 @@ class Saved(NamedTuple):
 
     @property
     def kept_out(self) -> int:
-        """What is left of it; below zero where previews show more than the client would have."""
+        """The characters saved; below zero where previews show more than the client would have."""
         return self.would - self.shown - self.recalled
 
     @property
@@ -155,7 +155,7 @@ class Saved(NamedTuple):
 
 
 def saved_by(home_dir: str, session_id: str) -> Saved:
-    """What the spool of one session tells, as far as it can be read."""
+    """Add up what the spool of one session tells, as far as it can be read."""
     folder = paths.session_dir(home_dir, session_id)
     savings = []
     for name in sorted(io.names_in(folder)):
@@ -204,7 +204,7 @@ def total(savings: Iterable[Saved]) -> Saved:
 
 
 def _saving(row: Any) -> Saved:
-    """What one line of a spool adds."""
+    """Return what one line of a spool adds."""
     if not isinstance(row, dict):
         return Saved()
     figures = [row.get(name) for name in ("bytes", "would", "shown")]

@@ -119,7 +119,7 @@ def _read(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult | 
 
 
 def total_lines(reference: str, stored_lines: int) -> int:
-    """How many lines a file has, of which a reference with its note stands for the first."""
+    """Count the lines of a file, of which a reference with its note stands for the first."""
     total = reference.partition(_CUT)[2].partition(" of ")[2].partition(".")[0]
     return int(total) if total.isascii() and total.isdigit() else stored_lines
 

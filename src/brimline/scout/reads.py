@@ -91,7 +91,7 @@ class _Scene:
         self.ignored: Ignored = load_ignored(root)
 
     def examine(self, tool_name: str, tool_input: dict[str, Any]) -> Iterator[Finding]:
-        """What a call reads that it had better not."""
+        """Find what a call reads that it had better not."""
         values = {key: value for key, value in tool_input.items() if isinstance(value, str)}
         path, pattern = values.get("path", ""), values.get("pattern", "")
         if tool_name == "Read" and values.get("file_path"):
@@ -105,7 +105,7 @@ class _Scene:
             yield from self._command_line(values.get("command", ""))
 
     def _search(self, path: str, globs: str) -> Iterator[Finding]:
-        """What a search reads, in a folder or by globs."""
+        """Find it in a search, by its folder or its globs."""
         yield from self.bulk(path or ".")
         for glob in globs.split() if "{" in globs else globs.replace(",", " ").split():
             if not glob.startswith("!"):
@@ -152,7 +152,7 @@ class _Scene:
                     yield from self.bulk(operand)
 
     def _broad(self, pattern: str, base: str) -> Iterator[Finding]:
-        """Whether a glob takes everything, or all of a kind, from the project's root down."""
+        """Find a glob that takes everything, or all of a kind, from the project's root down."""
         parts = self._absolute(pattern, base).split("/")
         first = next((at for at, part in enumerate(parts) if _WILD.search(part)), len(parts))
         above = "/".join(parts[:first]) + "/"
@@ -193,7 +193,7 @@ def _operands(command: shell.Command) -> list[str]:
 
 
 def _advice(finding: Finding, scene: _Scene, *, refused: bool) -> str:
-    """What was done, why, and where to look instead."""
+    """Say what was done, why, and where to look instead."""
     folders = scene.source_folders()
     done = "Refused" if refused else "Advised, not refused"
     path = _plain(finding.path)
@@ -235,7 +235,7 @@ class Ignored(NamedTuple):
 
 
 def load_ignored(project_dir: str) -> Ignored:
-    """What is in force for a project; the defaults where there is no file or it is unusable."""
+    """Load what is in force for a project; the defaults without a usable file."""
     folder = project_dir.rstrip("/")
     name = next((each for each in IGNORE_FILES if os.path.lexists(f"{folder}/{each}")), None)
     lines: list[str] = []
