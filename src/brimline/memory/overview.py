@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from brimline import clock, output
+from brimline import output
 from brimline.memory import hot
 from brimline.search import stored, turns, vectors
 
@@ -13,11 +13,6 @@ if TYPE_CHECKING:
     import sqlite3
 
     from brimline.memory.hot import Topic
-
-NOTHING = "No matches."
-_SHOWN_LINES = 3
-_LINE_CHARACTERS = 110
-_TELLING = 4
 
 
 def topics(folder: str) -> dict[str, Any]:
@@ -87,28 +82,6 @@ def counts(connection: sqlite3.Connection) -> dict[str, Any]:
 def searchable(home_dir: str) -> turns.Memory:
     """The search, without what only reading sessions needs."""
     return turns.Memory(stored.folder(home_dir), derived=True)
-
-
-def hits_text(hits: list[dict[str, Any]], query: str) -> str:
-    """What a search found, for a person."""
-    return "\n\n".join([_hit_text(hit, query) for hit in hits]) or NOTHING
-
-
-def _hit_text(hit: dict[str, Any], query: str) -> str:
-    """An entry: where it is from, and the lines from the first that fits."""
-    when = output.minute(clock.format_utc(hit["at"])) if hit["at"] else "unknown time"
-    group = hit["group"]
-    about = [when, hit["source"], hit["id"] if group[:1] == "/" else group.partition("/")[0][:8]]
-    if hit["author"]:
-        about.insert(0, f"by {hit['author']}")
-    lines = [line for line in hit["text"].split("\n") if line.strip()]
-    sought = [word for word in query.casefold().split() if len(word) >= _TELLING]
-    fitting = [at for at, line in enumerate(lines) if any(w in line.casefold() for w in sought)]
-    first = fitting[0] if fitting and fitting[0] >= _SHOWN_LINES else 0
-    end = first + _SHOWN_LINES
-    shown = [f"  {output.line(line, _LINE_CHARACTERS)}" for line in lines[first:end]]
-    before, after = ["  …"][: bool(first)], ["  …"][: len(lines) > end]
-    return "\n".join(["  ".join(about), *before, *shown, *after])
 
 
 def _size(path: str) -> int:
