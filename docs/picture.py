@@ -1,7 +1,7 @@
 """Draws `images/compaction.svg` from `images/compaction.json`: one session, compacted both ways.
 
-The figures are those of requests that the real client sent, with brimline's mod and without it: what
-the messages held, by kind, in tokens. The colours are those of the dashboard.
+The figures are those of requests that the real client sent, with brimline's mod and without it:
+what the messages held, by kind, in tokens. The colours are those of the dashboard.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ def main() -> None:
     runs = json.loads((IMAGES / "compaction.json").read_bytes())
     most = max(_total(request) for run in runs.values() for request in run)
     parts = [_legend()]
-    titles = {"with": "with brimline's mod: no request to a model", "without": "the client alone"}
+    titles = {
+        "with": "with brimline's mod, no request to a model: tokens of the messages, request by request",
+        "without": "the client alone",
+    }
     for at, (name, title) in enumerate(titles.items()):
         parts.append(_panel(runs[name], title, 50 + at * (_HEIGHT + _GAP), most))
     height = 50 + 2 * (_HEIGHT + _GAP)
