@@ -20,10 +20,11 @@ from typing import Any
 
 from brimline import models
 from brimline.compaction import blocks, compactor
+from brimline.compaction.layers import numbered
 from brimline.gauge import window
 
 _POLICIES: dict[str, dict[str, Any]] = {
-    "L1 alone": {"layers": frozenset({1})},
+    "L1 alone": {"layers": numbered({1})},
     "layers, edit at once": {"waiting_weight": float("inf")},
     "layers, thinking bound": {"is_bound": True},
     "layers, as shipped": {},
@@ -43,15 +44,17 @@ class _Layers:
         self._state = compactor.State()
 
     def edit(self, body: Any, now: float) -> Any:
+        model = models.lookup(body["model"])
         size = window.resolve_window(
             configured=None,
             statusline=None,
             client={},
             observed=None,
             occupancy_tokens=self._state.prompt_tokens,
-            model=models.lookup(body["model"]),
+            model=model,
         )
-        settings = dataclasses.replace(self._settings, window_tokens=size.tokens)
+        brim = size.tokens - model.reserve_tokens
+        settings = dataclasses.replace(self._settings, brim_tokens=brim)
         return compactor.compact(body, self._state, settings, now=now).body
 
     def observe(self, body: Any, usage: dict[str, Any]) -> None:

@@ -31,6 +31,7 @@ from brimline.fast import paths
 from brimline.gateway.conversations import Conversations
 from brimline.gateway.stickiness import Stickiness
 from brimline.memory import deep, hot
+from brimline.settings import config
 from brimline.store import contents, pins
 from brimline.testing import SessionBuilder
 
@@ -111,7 +112,7 @@ def test_a_request_tells_what_the_gateway_replaced_with_the_text_by_its_key(
 ) -> None:
     """The figure is that of `status`; the text is what the client had sent."""
     with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
-        known = Conversations(home_dir, Settings(), sticky)
+        known = Conversations(home_dir, Settings(), config.live_policy(home_dir, home_dir), sticky)
         headers = {b"x-claude-code-session-id": NAME.encode()}
         passing = known.prepare(raw_of(bulky()), headers, time.time())
         known.answered(passing, {"input_tokens": 10, "cache_read_input_tokens": 48_990})

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -104,38 +105,46 @@ def occupancy(story: Story, shown: Sequence[Moment], size: Size, other: Sequence
         size: of the drawing.
         other: the size of each request under other settings, for a second curve.
     """
-    peak = max((one.tokens for one in shown), default=0)
-    others = [other[one.number - 1] for one in shown if one.number <= len(other)]
-    brims = [one.reading.compaction.tokens if one.reading else 0 for one in shown]
+    peak = max((moment.tokens for moment in shown), default=0)
+    others = [other[moment.number - 1] for moment in shown if moment.number <= len(other)]
+    brims = [moment.reading.compaction.tokens if moment.reading else 0 for moment in shown]
     near = [brim for brim in brims if brim <= FAR * peak]
     plot = _plot(size, len(shown), max(peak, *near, *others, 1) * _HEADROOM)
-    parts = [_parts(one) for one in shown]
-    for kind, name in NAMES.items():
-        _pile(plot, [one.get(kind, 0.0) for one in parts], f"fill {kind}", name)
+    _pile_parts(plot, shown)
     if near:
         plot.shapes.append(Shape(_steps(plot, brims), "line brim", "the brim"))
     if others:
         plot.shapes.append(Shape(_steps(plot, others), "line other", "under other settings"))
-    _add_marks(plot, story, shown)
+    _mark_compactions(plot, shown)
+    _mark_tiers(plot, story, shown)
+    for at in range(0, plot.count, max(1, plot.count // 6)):
+        if plot.x(at) < plot.size.width - 30:
+            plot.below.append((plot.x(at), f"{shown[at].number}"))
     return plot
 
 
 def forecasts(shown: Sequence[Moment], size: Size) -> Plot:
     """How many requests were left at each moment: as it was forecast then, and as it came."""
-    lows = [one.outlook.low if one.outlook else 0 for one in shown]
-    highs = [one.outlook.high if one.outlook else 0 for one in shown]
-    middles = [one.outlook.ops if one.outlook else None for one in shown]
-    plot = _plot(size, len(shown), max(*highs, 1) * _HEADROOM if shown else 1.0)
+    bounds = [(each.outlook.low, each.outlook.high) if each.outlook else (0, 0) for each in shown]
+    middles = [each.outlook.ops if each.outlook else None for each in shown]
+    lows, highs = [low for low, _ in bounds], [high for _, high in bounds]
+    plot = _plot(size, len(shown), max([*highs, 1]) * _HEADROOM)
     plot.shapes.append(Shape(_band(plot, lows, highs), "fill band", "forecast, 4 of 5 within"))
     plot.shapes.append(Shape(_steps(plot, middles), "line middle", "forecast, middle"))
-    ends = {one.segment: one.number for one in shown}
-    # How many are left in the last stretch, nobody knows yet.
-    left = [
-        None if one.segment == shown[-1].segment else ends[one.segment] - one.number
-        for one in shown
-    ]
-    plot.shapes.append(Shape(_steps(plot, left), "line came", "as it came"))
+    plot.shapes.append(Shape(_steps(plot, _left(shown)), "line came", "as it came"))
     return plot
+
+
+def _left(shown: Sequence[Moment]) -> list[int | None]:
+    """How many requests came before the next compaction; of the last stretch nobody knows yet."""
+    ends: dict[int, int | None] = {moment.segment: moment.number for moment in shown}
+    if shown:
+        ends[shown[-1].segment] = None
+    lasts = [ends[moment.segment] for moment in shown]
+    return [
+        None if last is None else last - moment.number
+        for last, moment in zip(lasts, shown, strict=True)
+    ]
 
 
 def cache(shown: Sequence[Moment], size: Size) -> Plot:
@@ -237,20 +246,27 @@ def _parts(one: Moment) -> dict[str, float]:
     return {kind: tokens * scale for kind, tokens in parts.items()}
 
 
-def _add_marks(plot: Plot, story: Story, shown: Sequence[Moment]) -> None:
-    for at, one in enumerate(shown):
-        if at and one.segment != shown[at - 1].segment:
-            told = f"compacted before request {one.number}"
-            plot.marks.append(Mark(plot.x(at), "compaction", "", told))
+def _pile_parts(plot: Plot, shown: Sequence[Moment]) -> None:
+    parts = [_parts(moment) for moment in shown]
+    for kind, name in NAMES.items():
+        _pile(plot, [each.get(kind, 0.0) for each in parts], f"fill {kind}", name)
+
+
+def _mark_compactions(plot: Plot, shown: Sequence[Moment]) -> None:
+    for at, (before, moment) in enumerate(itertools.pairwise(shown), 1):
+        if before.segment != moment.segment:
+            name = f"compacted before request {moment.number}"
+            plot.marks.append(Mark(plot.x(at), "compaction", "", name))
+
+
+def _mark_tiers(plot: Plot, story: Story, shown: Sequence[Moment]) -> None:
+    numbers = [moment.number for moment in shown]
     for notice in story.figures.messages:
         number = story.answered_by(notice.at)
-        place = next((at for at, one in enumerate(shown) if one.number >= number), None)
-        if number and place is not None:
-            told = f"request {number}: L{notice.tier} announced"
-            plot.marks.append(Mark(plot.x(place + 0.5), "tier", f"L{notice.tier}", told))
-    for at in range(0, plot.count, max(1, plot.count // 6)):
-        if plot.x(at) < plot.size.width - 30:
-            plot.below.append((plot.x(at), f"{shown[at].number}"))
+        place = bisect_left(numbers, number)
+        if number and place < len(numbers):
+            name = f"request {number}: L{notice.tier} announced"
+            plot.marks.append(Mark(plot.x(place + 0.5), "tier", f"L{notice.tier}", name))
 
 
 def _steps(plot: Plot, values: Sequence[float | None]) -> str:

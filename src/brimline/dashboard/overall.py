@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter, defaultdict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import models, output
@@ -41,6 +42,43 @@ class Advice(NamedTuple):
     command: str
 
 
+@dataclass(frozen=True, slots=True)
+class Period:
+    """What is known of the days that are shown."""
+
+    total: dict[str, Any]
+    """The bill of all requests."""
+    rows: list[dict[str, Any]]
+    """Sessions of the index that were active."""
+    compactions: list[dict[str, Any]]
+    tools: Counter[str]
+    """Tokens of results."""
+
+    @property
+    def sent_tokens(self) -> int:
+        """What requests sent, from the cache or not."""
+        return sum(self.total[f"{name}_tokens"] for name in _SENT)
+
+    @property
+    def cache_share(self) -> float:
+        """How much of that came from the cache."""
+        return self.total["cache_read_tokens"] / self.sent_tokens if self.sent_tokens else 1.0
+
+    @property
+    def compaction_dollars(self) -> float:
+        """What compactions cost, about."""
+        return sum(each["dollars"] or 0.0 for each in self.compactions)
+
+    @property
+    def injected_tokens(self) -> int:
+        """What hooks and the client added."""
+        return sum(injection[-1] for row in self.rows for injection in row["injections"])
+
+    def share_of_new(self, tokens: int) -> float:
+        """Tokens as a share of what tools, hooks and the client brought in."""
+        return tokens / max(1, self.injected_tokens + self.tools.total())
+
+
 def values(
     spendings: Sequence[Spending],
     rows: Sequence[dict[str, Any]],
@@ -48,41 +86,81 @@ def values(
     span: int,
 ) -> dict[str, Any]:
     """All that the page shows of the last days, counted from the last request."""
-    times = [one.at for spending in spendings for one in spending.requests]
-    last = max(times, default=0.0)
-    first = max(min(times, default=0.0), last - (span - 1) * _DAY_S)
-    bins = _bins(first, last, 1 if span <= _MOST_BARS else _WEEK)
-    since = time.mktime(time.strptime(min(bins, default=_day(0.0)), "%Y-%m-%d"))
-    total = bill.document(spendings, "day", user_models, since)["total"]
-    daily = bill.grouped(spendings, ("day", "model"), user_models, since)
+    bins = _bins(spendings, span)
+    first, last = min(bins), max(bins)
+    since = time.mktime(time.strptime(first, "%Y-%m-%d"))
     compacted = [
         each | {"dollars": _compaction_dollars(each, user_models)}
         for each in compactions(rows)
-        if since <= each["at"] and _day(each["at"]) in bins
+        if first <= _day(each["at"]) <= last
     ]
     recent = [row for row in rows if row["last_at"] >= since]
-    sizes = [each["summary_characters"] for each in compacted]
-    tools = _summed(row["tools"] for row in recent)
-    sent = sum(total[f"{name}_tokens"] for name in _SENT)
+    total = bill.document(spendings, "day", user_models, since)["total"]
+    period = Period(total, recent, compacted, _summed(row["tools"] for row in recent))
+    sizes = [each["summary_characters"] for each in compacted if each["summary_characters"]]
     return {
         "span": span,
-        "until": _day(last),
+        "until": last,
         "unit": "day" if span <= _MOST_BARS else "week",
         "spans": SPANS,
         "sessions": sum(row["requests"] > 0 for row in recent),
-        "total": total,
+        "period": period,
         "total_dollars": bill.dollars(total),
-        "tokens": sum(total[f"{name}_tokens"] for name in _USED),
-        "cache_share": total["cache_read_tokens"] / sent if sent else None,
-        "compactions": compacted,
-        "summaries": percentiles([size for size in sizes if size is not None]),
-        "compaction_dollars": sum(each["dollars"] or 0.0 for each in compacted),
-        "plots": _plots(daily, compacted, bins),
+        "tokens": period.sent_tokens + total["output_tokens"],
+        "summaries": percentiles(sizes),
+        "plots": _plots(
+            bill.grouped(spendings, ("day", "model"), user_models, since), compacted, bins
+        ),
         "projects": _projects(spendings, user_models, since),
-        "tools": tools.most_common(_TOP),
-        "tool_tokens": tools.total(),
-        "advice": _advice(total, sent, compacted, recent, tools),
+        "tools": period.tools.most_common(_TOP),
+        "advice": advice(period),
     }
+
+
+def advice(period: Period) -> list[Advice]:
+    """The sentences that the figures call for, the one with the largest share first."""
+    given = [adviser(period) for adviser in _ADVISERS]
+    return sorted(filter(None, given), reverse=True)[:_MOST_ADVICE]
+
+
+def _on_cache(period: Period) -> Advice | None:
+    missed = 1 - period.cache_share
+    if missed <= 1 - _LOW_CACHE:
+        return None
+    text = f"{missed:.0%} of what was sent did not come from the cache"
+    causes = _summed(row["causes"] for row in period.rows)
+    for cause, _ in causes.most_common(1):
+        text += f"; most breaks were “{output.line(cause, 60)}”"
+    return Advice(missed, f"{text}.", "brimline history --cache")
+
+
+def _on_compactions(period: Period) -> Advice | None:
+    share = period.compaction_dollars / (period.total["dollars"] or 1.0)
+    if share <= _MUCH_COMPACTED:
+        return None
+    text = f"Compactions took about {bill.amount(period.compaction_dollars)}, {share:.0%} of it "
+    text += "all: purge a long session before you resume it."
+    return Advice(share, text, "brimline session purge --dry-run")
+
+
+def _on_tools(period: Period) -> Advice | None:
+    for tool, tokens in period.tools.most_common(1):
+        share = period.share_of_new(tokens)
+        if share > _MUCH_OF_ONE_TOOL:
+            text = f"Results of {output.line(tool, 40)} are {share:.0%} of what came in: "
+            return Advice(share, f"{text}see which calls are large.", "brimline session inspect")
+    return None
+
+
+def _on_injections(period: Period) -> Advice | None:
+    share = period.share_of_new(period.injected_tokens)
+    if share <= _MUCH_INJECTED:
+        return None
+    text = f"Hooks and the client added {share:.0%} of what came in."
+    return Advice(share, text, "brimline history --injections")
+
+
+_ADVISERS = (_on_cache, _on_compactions, _on_tools, _on_injections)
 
 
 def session_values(
@@ -142,13 +220,17 @@ def _compaction_dollars(
     return float(paid / _MILLION)
 
 
-def _bins(first: float, last: float, length: int) -> dict[str, str]:
-    """The days from one moment to another, each with the first day of its bar."""
+def _bins(spendings: Sequence[Spending], span: int) -> dict[str, str]:
+    """The days up to the last request, each with the first day of its bar."""
+    times = [request.at for spending in spendings for request in spending.requests]
+    last = max(times, default=0.0)
+    first = max(min(times, default=0.0), last - (span - 1) * _DAY_S)
     # From noon to noon: a day has 23 to 25 hours where clocks are changed.
     noon = time.mktime(time.strptime(_day(first), "%Y-%m-%d")) + _DAY_S / 2
     days = [_day(noon + number * _DAY_S) for number in range(int((last - first) / _DAY_S) + 2)]
-    known = [day for day in days if day <= _day(last)]
-    return {day: known[at - at % length] for at, day in enumerate(known)}
+    shown = [day for day in days if day <= _day(last)]
+    length = 1 if span <= _MOST_BARS else _WEEK
+    return {day: shown[at - at % length] for at, day in enumerate(shown)}
 
 
 def _plots(
@@ -189,41 +271,6 @@ def _projects(
 ) -> list[dict[str, Any]]:
     rows = bill.grouped(spendings, ("project",), user_models, since)
     return sorted(rows, key=lambda row: -(row["dollars"] or 0.0))[:_TOP]
-
-
-def _advice(
-    total: dict[str, Any],
-    sent: int,
-    compacted: list[dict[str, Any]],
-    rows: list[dict[str, Any]],
-    tools: Counter[str],
-) -> list[Advice]:
-    """The sentences that the figures call for, the one with the largest share first."""
-    paid = total["dollars"] or 0.0
-    written = 1 - total["cache_read_tokens"] / sent if sent else 0.0
-    lost = sum(each["dollars"] or 0.0 for each in compacted)
-    injected = sum(each[-1] for row in rows for each in row["injections"])
-    came_in = injected + tools.total()
-    tool, most = next(iter(tools.most_common(1)), ("", 0))
-    causes = _summed(row["causes"] for row in rows)
-    cause = next(iter(causes.most_common(1)), ("", 0))
-    found = []
-    if written > 1 - _LOW_CACHE:
-        why = f"; most breaks were “{output.line(cause[0], 60)}”" if cause[1] else ""
-        text = f"{written:.0%} of what was sent did not come from the cache{why}."
-        found.append(Advice(written, text, "brimline history --cache"))
-    if paid and lost / paid > _MUCH_COMPACTED:
-        text = f"Compactions took about {bill.amount(lost)}, {lost / paid:.0%} of it all: "
-        text += "purge a long session before you resume it."
-        found.append(Advice(lost / paid, text, "brimline session purge --dry-run"))
-    if came_in and most / came_in > _MUCH_OF_ONE_TOOL:
-        text = f"Results of {output.line(tool, 40)} are {most / came_in:.0%} of what came in: "
-        text += "see which calls are large."
-        found.append(Advice(most / came_in, text, "brimline status --composition"))
-    if came_in and injected / came_in > _MUCH_INJECTED:
-        text = f"Hooks and the client added {injected / came_in:.0%} of what came in."
-        found.append(Advice(injected / came_in, text, "brimline history --injections"))
-    return sorted(found, reverse=True)[:_MOST_ADVICE]
 
 
 def _day(at: float) -> str:

@@ -105,7 +105,6 @@ def session_page(
 ) -> dict[str, Any]:
     """All that the page of a session shows; a single file may be read anywhere, in UTC."""
     shown = chart.columns(story.moments)
-    other = replay["occupancy_tokens"] if replay else []
     return {
         "story": story,
         "project": "" if redacted else story.project or "unknown",
@@ -116,11 +115,7 @@ def session_page(
         "headline": headline(story),
         "cost": None,
         "subagents": [],
-        "plots": {
-            "occupancy": [chart.occupancy(story, shown, size, other) for size in chart.SIZES],
-            "forecast": [chart.forecasts(shown, size) for size in chart.LOW_SIZES],
-            "cache": [chart.cache(shown, size) for size in chart.LOW_SIZES],
-        },
+        "plots": _plots(story, shown, replay["occupancy_tokens"] if replay else []),
         "columns": [[one.number, label(one, single=single)] for one in shown],
         "growth": _growth(story),
         "largest": largest(story, _TOP),
@@ -129,6 +124,16 @@ def session_page(
         "hooks": hook_times(story.events),
         "gateway": caching.by_gateway(story.events),
         "cards": [] if redacted else _cards(story),
+    }
+
+
+def _plots(
+    story: Story, shown: list[Moment], replayed_tokens: list[int]
+) -> dict[str, list[chart.Plot]]:
+    return {
+        "occupancy": [chart.occupancy(story, shown, size, replayed_tokens) for size in chart.SIZES],
+        "forecast": [chart.forecasts(shown, size) for size in chart.LOW_SIZES],
+        "cache": [chart.cache(shown, size) for size in chart.LOW_SIZES],
     }
 
 

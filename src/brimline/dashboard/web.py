@@ -199,14 +199,11 @@ class Dashboard:
 
     def sessions(self, request: Request) -> Response:
         """The list, filtered."""
-        asked = request.query_params
-        project, model, sort = (asked.get(name, "") for name in ("project", "model", "sort"))
-        days, page = (_number(asked.get(name, "")) for name in ("days", "page"))
-        words, empty = asked.get("q", "").strip()[:200], asked.get("empty") == "1"
-        wanted = Filter(project, model, sort, days, max(1, page), words, empty)
+        wanted = _filter(request)
         rows, count = self.index.sessions(wanted, _PAGE_SIZE)
         last = -(-count // _PAGE_SIZE)
-        more = {name: value for name, value in asked.items() if name != "page" and value}
+        asked = request.query_params.items()
+        more = {name: value for name, value in asked if name != "page" and value}
         if count and not rows:
             return RedirectResponse(f"/?{urlencode(more | {'page': last})}")
         live = "" if count or more else "empty"
@@ -214,8 +211,7 @@ class Dashboard:
             self.wanted.set()
             return Response(status_code=204)
         values: dict[str, Any] = {"rows": rows, "count": count, "wanted": wanted, "pages": last}
-        for name in ("project", "model"):
-            values[f"{name}s"] = self.index.choices(name)
+        values |= {f"{name}s": self.index.choices(name) for name in ("project", "model")}
         values |= {"live": live, "query": urlencode(more), "sorts": SORTS, "costs": self.costs}
         return self._page("sessions.html", "Sessions", **values)
 
@@ -370,6 +366,19 @@ class Dashboard:
             known = [one for one in self.index.choices("project") if os.path.isdir(one)]
         asked, here = request.query_params.get("project", ""), os.getcwd()
         return {"projects": sorted({*known, here}), "project": asked if asked in known else here}
+
+
+def _filter(request: Request) -> Filter:
+    asked = request.query_params
+    return Filter(
+        project=asked.get("project", ""),
+        model=asked.get("model", ""),
+        sort=asked.get("sort", ""),
+        days=_number(asked.get("days", "")),
+        page=max(1, _number(asked.get("page", ""))),
+        words=asked.get("q", "").strip()[:200],
+        empty=asked.get("empty") == "1",
+    )
 
 
 def _forget(home_dir: str, key: str) -> None:

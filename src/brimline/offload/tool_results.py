@@ -18,6 +18,8 @@ _SHORT_STDERR_CHARACTERS = 1_000
 _LARGEST_FILE_BYTES = 256 << 20
 _BINARY_SAMPLE_BYTES = 8_192
 _PERSISTED = ("persistedOutputPath", "persistedOutputSize")
+# Marks of a command whose exit nobody knows.
+_UNCLEAR = ("interrupted", "returnCodeInterpretation", "backgroundTaskId")
 _CUT = "The client had read lines 1-"
 
 
@@ -60,25 +62,25 @@ def _bash(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult | 
     stdout, stderr, data = response["stdout"], response["stderr"], b""
     if response.get("isImage"):
         return None
-    if response.get(_PERSISTED[0]):
+    was_persisted = bool(response.get(_PERSISTED[0]))
+    if was_persisted:
         data = _persisted(response)
         # Binary data is not shown; taking it for UTF-8 would cost more than all the rest.
         is_binary = b"\0" in data[:_BINARY_SAMPLE_BYTES]
         stdout = data.decode("latin-1" if is_binary else "utf-8", "replace")
-    keeps_stderr = len(stderr) <= _SHORT_STDERR_CHARACTERS
-    if not keeps_stderr:
+    if len(stderr) > _SHORT_STDERR_CHARACTERS:
         stdout += f"\n{stderr}"
         data += b"\n" + to_bytes(stderr) if data else b""
+        stderr = ""
     rest = {key: value for key, value in response.items() if key not in _PERSISTED}
-    marks = ("interrupted", "returnCodeInterpretation", "backgroundTaskId")
-    failed = any(response.get(mark) for mark in marks)
+    failed = any(map(response.get, _UNCLEAR))
     return ToolResult(
         stdout,
-        lambda text: rest | {"stdout": text, "stderr": stderr if keeps_stderr else ""},
+        lambda text: rest | {"stdout": text, "stderr": stderr},
         str(tool_input.get("command") or ""),
         data,
         exit_code=None if failed else 0,
-        was_persisted=bool(response.get(_PERSISTED[0])),
+        was_persisted=was_persisted,
         failed=failed,
     )
 

@@ -17,7 +17,7 @@ from zlib import crc32
 from brimline import clienttools
 from brimline.store import stub
 from brimline.store.pins import Result, Said
-from brimline.transcript import read, row
+from brimline.transcript import read, row, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -195,9 +195,8 @@ class _Surveyor:
             self._reply(value)
         elif kind == "user" and not row.is_summary(value):
             self._told(value, line, mark)
-        elif kind == "attachment":
-            self._say(row.queued_prompt(value))
-        elif kind == "system":
+        elif kind in ("attachment", "system"):
+            self._say(words.prompt(value))
             found.cleared.update(row.cleared_ids(value))
         if found.session_id is None and row.is_message(value):
             found.session_id = row.session_of(value)
@@ -240,14 +239,15 @@ class _Surveyor:
     def _told(self, value: dict[str, Any], line: Line, mark: Mark | None) -> None:
         ids = row.result_ids(value)
         if not ids:
-            self._say(row.prompt_text(value))
+            self._say(words.prompt(value))
             return
         useless = set()
         for told in row.located_texts(value):
             if not self._result(value, told, mark):
                 useless.add(told[0])
         call = self.calls.get(ids[0])
-        if mark and len(ids) == 1 and call and row.COPY_FIELD in value:
+        is_users = any(self._is_users(value, told) for told in row.located_texts(value))
+        if mark and len(ids) == 1 and call and row.COPY_FIELD in value and not is_users:
             self._copy(value, call, line.raw, mark)
         if any(call and call.file for call in map(self.calls.get, ids)):
             self.found.answered.update(set(ids) - useless)
@@ -268,7 +268,7 @@ class _Surveyor:
         is_main = not row.is_sidechain(value)
         if is_main and size_bytes >= self.threshold_bytes:
             found.conversation.append(Result(call_id))
-        if len(data) < self.smallest_bytes or mark is None:
+        if len(data) < self.smallest_bytes or mark is None or self._is_users(value, told):
             return is_useful
         item = Item(
             TEXT,
@@ -290,6 +290,13 @@ class _Surveyor:
         )
         found.items.append(item)
         return is_useful
+
+    def _is_users(self, value: dict[str, Any], told: Told) -> bool:
+        """Whether a result may hold the user's words, which stay."""
+        call_id, _, content, is_error = told
+        call, is_marked = self.calls.get(call_id), row.holds_persons_words(value)
+        name = call.name if call else None
+        return words.may_be_in(name, content, is_error=is_error, is_marked=is_marked)
 
     def _copy(self, value: dict[str, Any], call: Call, raw: bytes, mark: Mark) -> None:
         """Note the client's own copy of a result; it takes what the rest of the line does not."""

@@ -29,8 +29,12 @@ _ENVELOPE = (
 )
 # Rows that name the session, and the field of each.
 _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle"}
-# What the client writes as if the user had: output of its own commands, marks of an interruption.
-_CLIENT_TEXTS = ("<local-command-", "<command-", "<bash-", "[Request interrupted")
+# Attachments by which the client keeps its own books; no request ever holds them.
+_BOOKKEEPING = frozenset(
+    ("thinking_stripped", "advisor_stripped", "thinking_drop", "tool_results_cut", "credential_org")
+) | {"prompt_snapshot", "prompt_render_point", "deferred_tools_record"}
+# What the client says once it has compacted a session that nobody used.
+_IDLE_NOTICES = ("Compacted while idle", "Compacted using a summary written while you were away")
 # What the client answers to a read whose result is still in the conversation.
 _UNCHANGED = "File unchanged since last read"
 
@@ -277,27 +281,9 @@ def queue_operation(row: Any) -> tuple[str, str]:
     return text_of(row.get("operation")), content_text(row.get("content"))
 
 
-def prompt_text(row: Any) -> str:
-    """A prompt as it was typed, directives to brimline too; empty for every other row."""
-    if not isinstance(row, dict) or row.get("type") != "user" or row.get("isSidechain"):
-        return ""
-    if row.get("isMeta") or row.get("isCompactSummary") or row.get("isVisibleInTranscriptOnly"):
-        return ""
-    text = content_text(message_of(row).get("content")).strip()
-    return "" if text.startswith(_CLIENT_TEXTS) else text
-
-
 def title_of(row: dict[str, Any]) -> str:
     """What the session is called, where a row says so: by the client or the user."""
     return text_of(row.get(_TITLES.get(text_of(row.get("type")), "")))
-
-
-def queued_prompt(row: dict[str, Any]) -> str:
-    """Every text of a message that waited in the queue, as it was attached; else empty."""
-    attachment = attachment_of(row)
-    if attachment.get("type") != "queued_command":
-        return ""
-    return "\n".join(texts_in(attachment.get("prompt")))
 
 
 def calls(row: Any) -> Iterator[Call]:
@@ -397,8 +383,37 @@ def preserved(row: dict[str, Any]) -> tuple[frozenset[str], str | None, str | No
 
 def cleared_ids(row: dict[str, Any]) -> list[str]:
     """The calls whose results the client itself had left out of its requests from here on."""
-    told = row.get("microcompactMetadata")
-    return texts_in(told.get("compactedToolIds")) if isinstance(told, dict) else []
+    attachment = attachment_of(row)
+    if attachment.get("type") == "tool_results_cut":
+        return texts_in(attachment.get("callIds"))
+    figures = row.get("microcompactMetadata")
+    return texts_in(figures.get("compactedToolIds")) if isinstance(figures, dict) else []
+
+
+def is_bookkeeping(row: dict[str, Any]) -> bool:
+    """Whether an attachment is for the client alone."""
+    return attachment_of(row).get("type") in _BOOKKEEPING
+
+
+def is_idle_notice(row: dict[str, Any]) -> bool:
+    """Whether the compaction before this row was made while nobody used the session."""
+    return row.get("type") == "system" and text_of(row.get("content")).startswith(_IDLE_NOTICES)
+
+
+def lost_thinking(row: Any) -> str:
+    """Say which thoughts are not sent any more from a row on, and who left them out; maybe none."""
+    attachment = attachment_of(row)
+    kind = attachment.get("type")
+    if kind == "thinking_stripped":
+        is_all = attachment.get("scope") == "all"
+        return f"{'all' if is_all else 'those from one reply on'}, by the client after a refusal"
+    if kind != "thinking_drop":
+        return ""
+    dropped, change = (attachment.get(name) for name in ("newlyDropped", "clientChange"))
+    dropped, change = (part if isinstance(part, dict) else {} for part in (dropped, change))
+    count = count_of(dropped.get("blockCount"))
+    what = ", ".join(texts_in(change.get("kinds"))) or "unknown"
+    return f"{count or 'some'}, by the service ({text_of(dropped.get('reason'))}; changed: {what})"
 
 
 def tagged(text: str, name: str) -> str:
