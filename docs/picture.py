@@ -28,7 +28,7 @@ def main() -> None:
     most = max(_total(request) for run in runs.values() for request in run)
     parts = [_legend()]
     titles = {
-        "with": "with brimline's mod, no request to a model: tokens of the messages, request by request",
+        "with": "with brimline's mod, no request to a model (tokens of the messages)",
         "without": "the client alone",
     }
     for at, (name, title) in enumerate(titles.items()):
