@@ -31,6 +31,7 @@ _ENVELOPE = (
 _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle"}
 # What the client writes as if the user had: output of its own commands, marks of an interruption.
 _CLIENT_TEXTS = ("<local-command-", "<command-", "<bash-", "[Request interrupted")
+_THINKING = ("thinking", "redacted_thinking")
 # What the client answers to a read whose result is still in the conversation.
 _UNCHANGED = "File unchanged since last read"
 
@@ -333,6 +334,25 @@ def results(row: Any) -> Iterator[Result]:
 def holds_persons_words(row: dict[str, Any]) -> bool:
     """Whether the client marked a result as one in which a person said something."""
     return row.get("holdsPersonsWords") is True or bool(row.get("userFeedback"))
+
+
+def holds_thinking(row: dict[str, Any]) -> bool:
+    """Whether a reply holds thinking."""
+    return any(block.get("type") in _THINKING for _, block in numbered_blocks(row))
+
+
+def thinking_stripped(last: dict[str, Any], name: str, message_id: str) -> dict[str, Any]:
+    """The client's own row for thinking that is not sent again, from a message on.
+
+    Args:
+        last: the row that it follows.
+        name: its own.
+        message_id: of the first message whose thinking goes.
+    """
+    start = {"messageId": message_id, "thinkingIndex": 0}
+    attachment = {"type": "thinking_stripped", "scope": "partial", "from": start}
+    own = {"type": "attachment", "uuid": name, PARENT_FIELD: uuid_of(last)}
+    return envelope(last) | own | {"attachment": attachment}
 
 
 def result_ids(row: dict[str, Any]) -> list[str]:
